@@ -69,9 +69,9 @@ type fileAsk struct {
 }
 
 // FileAsks lists what waits for the owner, oldest first.
-func (pt *Part) FileAsks() []FileAsk {
-	g := &pt.grants
-	g.dropForgotten(pt.core.Now())
+func (p *Part) FileAsks() []FileAsk {
+	g := &p.grants
+	g.dropForgotten(p.core.Now())
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := make([]FileAsk, len(g.asks))
@@ -81,21 +81,21 @@ func (pt *Part) FileAsks() []FileAsk {
 	return out
 }
 
-// AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it.
-// Errors: -32009 the caller
-// may not, -32008 the request no longer waits.
-func (pt *Part) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
+// AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it. Errors: -32009 the
+// caller may not, -32008 the request no longer waits.
+func (p *Part) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
 	if err := mayGrant(c); err != nil {
 		return FileAsk{}, err
 	}
-	a := pt.grants.answer(id, grant, c.Name, pt.core.Now())
+	a := p.grants.answer(id, grant, c.Name, p.core.Now())
 	if a == nil {
 		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "nobody waits for this answer any more: it was given, or they gave up")
 	}
 	if grant {
-		pt.lookAgain(a.question.who)
+		p.lookAgain(a.question.who)
 	}
-	pt.core.Log.Info("a request for files was answered", "path", a.Path, "write", a.Write, "for", a.question.who, "granted", grant, "by", c.Principal)
+	p.core.Log.Info("a request for files was answered", "path", a.Path, "write", a.Write,
+		"for", a.question.who, "granted", grant, "by", c.Principal)
 	return a.FileAsk, nil
 }
 
@@ -119,26 +119,27 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 }
 
 // askOwner puts a request before the owner and waits for what they say. What no one may open is refused at once.
-func (pt *Part) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams, write bool) error {
-	found, err := pt.cfg.Files.Look(ctx, p.URI)
+func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceRequestParams, write bool) error {
+	found, err := p.cfg.Files.Look(ctx, params.URI)
 	if err != nil {
 		known, ok := errors.AsType[*ahp.Error](err)
 		if !ok {
 			return err
 		}
-		return notGranted(p, known.Message)
+		return notGranted(params, known.Message)
 	}
 	if found.Closed != "" {
-		return notGranted(p, found.Closed)
+		return notGranted(params, found.Closed)
 	}
-	a, joined, err := pt.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80), Path: found.Path, URI: p.URI, Dir: found.Dir, Write: write, At: pt.core.Now()}, c)
+	a, joined, err := p.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80),
+		Path: found.Path, URI: params.URI, Dir: found.Dir, Write: write, At: p.core.Now()}, c)
 	if err != nil {
-		return notGranted(p, err.Error())
+		return notGranted(params, err.Error())
 	}
-	defer pt.grants.leave(a, c.ClientID)
-	if !joined && pt.cfg.Asked != nil {
-		if err := pt.core.Hub.Do(func(tx *hub.Tx) { pt.cfg.Asked(tx, a.FileAsk) }); err != nil {
-			pt.core.Log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
+	defer p.grants.leave(a, c.ClientID)
+	if !joined && p.cfg.Asked != nil {
+		if err := p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Asked(tx, a.FileAsk) }); err != nil {
+			p.core.Log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
 		}
 	}
 	timer := time.NewTimer(FileAskFor)
@@ -146,14 +147,14 @@ func (pt *Part) askOwner(ctx context.Context, c core.Caller, p ahp.ResourceReque
 	select {
 	case <-a.answered:
 		if !a.granted {
-			return notGranted(p, "the owner said no")
+			return notGranted(params, "the owner said no")
 		}
 		return nil
 	case <-timer.C:
-		return notGranted(p, "nobody answered in time: the owner finds the question in the inbox when it is asked again")
+		return notGranted(params, "nobody answered in time: the owner finds the question in the inbox when it is asked again")
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-pt.core.Ctx.Done():
+	case <-p.core.Ctx.Done():
 		return core.ErrStopping
 	}
 }

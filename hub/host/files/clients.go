@@ -27,7 +27,7 @@ type ClientAsker interface {
 	Ask(ctx context.Context, principal, clientID, method string, params, result any) error
 }
 
-// publisher is the client that serves a URI: only that principal's is asked, even when another uses the clientId later.
+// Publisher is the client that serves a URI: only that principal's is asked, even when another uses the clientId later.
 type Publisher struct{ principal, client string }
 
 func (p Publisher) name() string {
@@ -37,17 +37,17 @@ func (p Publisher) name() string {
 	return "client " + texts.CutBytes(p.client, 80)
 }
 
-// published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client does not
-// take the place of the owner's, nor a later one that of an earlier one.
-func (pt *Part) published(c core.Caller, uri ahp.URI) (Publisher, error) {
+// published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client
+// does not take the place of the owner's, nor a later one that of an earlier one.
+func (p *Part) published(c core.Caller, uri ahp.URI) (Publisher, error) {
 	var first Publisher
-	for _, e := range pt.cfg.Visible(c) {
-		for p, owners := range pt.publishedIn(c, e.Summary.Resource, uri) {
+	for _, e := range p.cfg.Visible(c) {
+		for from, owners := range p.publishedIn(c, e.Summary.Resource, uri) {
 			if owners {
-				return p, nil
+				return from, nil
 			}
 			if first == (Publisher{}) {
-				first = p
+				first = from
 			}
 		}
 	}
@@ -57,30 +57,30 @@ func (pt *Part) published(c core.Caller, uri ahp.URI) (Publisher, error) {
 	return first, nil
 }
 
-// publishedIn yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen; the
-// second value says that the owner sent it.
-func (pt *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publisher, bool] {
+// publishedIn yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen;
+// the second value says that the owner sent it.
+func (p *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publisher, bool] {
 	return func(yield func(Publisher, bool) bool) {
-		s, ok := hub.StateOf[*ahp.SessionState](pt.core.Hub, session)
+		s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 		if !ok {
 			return
 		}
 		if c.IsOwner() {
-			if p, ok := pt.customizedBy(session, s, uri); ok && !yield(p, false) {
+			if from, ok := p.customizedBy(session, s, uri); ok && !yield(from, false) {
 				return
 			}
 		}
 		for _, chat := range s.Chats {
-			info, known := pt.core.Hub.Info(chat.Resource)
+			info, known := p.core.Hub.Info(chat.Resource)
 			if !known || !c.Audience().Sees(info) {
 				continue
 			}
-			chat, ok := hub.StateOf[*ahp.ChatState](pt.core.Hub, chat.Resource)
+			chat, ok := hub.StateOf[*ahp.ChatState](p.core.Hub, chat.Resource)
 			if !ok {
 				continue
 			}
 			for m, parts := range said(chat) {
-				if p, ok, owners := namedIn(m, parts, uri); ok && !yield(p, owners) {
+				if from, ok, owners := namedIn(m, parts, uri); ok && !yield(from, owners) {
 					return
 				}
 			}
@@ -89,11 +89,11 @@ func (pt *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publi
 }
 
 // customizedBy finds the active client whose customizations hold a URI: itself, or a file below it.
-func (pt *Part) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (Publisher, bool) {
+func (p *Part) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (Publisher, bool) {
 	for _, a := range s.ActiveClients {
-		for _, p := range a.Customizations {
-			if below(p.URI, uri) {
-				by, listed := pt.cfg.ClientOf(session, a.ClientID)
+		for _, custom := range a.Customizations {
+			if below(custom.URI, uri) {
+				by, listed := p.cfg.ClientOf(session, a.ClientID)
 				return Publisher{by, a.ClientID}, listed
 			}
 		}
@@ -105,7 +105,8 @@ func (pt *Part) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) 
 func below(dir, uri ahp.URI) bool {
 	rest, ok := strings.CutPrefix(uri, strings.TrimSuffix(dir, "/"))
 	escaped := strings.ToLower(rest)
-	return ok && dir != "" && (rest == "" || rest[0] == '/') && !strings.Contains(rest, "/..") && !strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%2f")
+	return ok && dir != "" && (rest == "" || rest[0] == '/') && !strings.Contains(rest, "/..") &&
+		!strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%2f")
 }
 
 // said yields the messages of a chat, oldest first, with what was answered to each.
@@ -182,7 +183,7 @@ func attaches(m ahp.Message, uri ahp.URI) bool {
 	return false
 }
 
-// attachesOfClient reports whether a message names files that lie with its client.
+// AttachesOfClient reports whether a message names files that lie with its client.
 func AttachesOfClient(m *ahp.Message) bool {
 	for _, a := range m.Attachments {
 		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && ahp.OfClient(v.URI) {
@@ -192,89 +193,96 @@ func AttachesOfClient(m *ahp.Message) bool {
 	return false
 }
 
-// publisherOf reads the stamp that the host wrote when the message came.
+// PublisherOf reads the stamp that the host wrote when the message came.
 func PublisherOf(m ahp.Message) Publisher {
 	st, _ := core.ReadStamp(m.Meta)
 	return Publisher{st.By.ID, st.Client}
 }
 
-// fromClient passes a request about a client's files on to the client. Reading is for callers who
-// see what names the file;
-// everything else is the owner's, as it is with the host's own files.
-func fromClient[R any](ctx context.Context, pt *Part, c core.Caller, method string, params any, uris ...ahp.URI) (R, error) {
+// fromClient passes a request about a client's files on to the client. Reading is for callers who see what names the
+// file; everything else is the owner's, as it is with the host's own files.
+func fromClient[R any](ctx context.Context, p *Part, c core.Caller, method string, params any, uris ...ahp.URI) (
+	R, error,
+) {
 	var r R
-	p, err := pt.servedBy(c, method, uris)
+	from, err := p.servedBy(c, method, uris)
 	if err != nil {
 		return r, err
 	}
-	return r, pt.askClient(ctx, p, method, params, &r)
+	return r, p.askClient(ctx, from, method, params, &r)
 }
 
 // servedBy finds the one client that serves all these URIs.
-func (pt *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (p Publisher, err error) {
+func (p *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (from Publisher, err error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
-		about = pt.whole(c)
+		about = p.whole(c)
 	}
 	if err := core.MayCall(c, method, about); err != nil {
-		return p, err
+		return from, err
 	}
 	for i, uri := range uris {
-		one, err := pt.published(c, uri)
+		one, err := p.published(c, uri)
 		switch {
 		case err != nil:
-			return p, err
-		case i > 0 && one != p:
-			return p, core.BadParams("uri: %.200q and %.200q are not held by the same client", uris[0], uri)
+			return from, err
+		case i > 0 && one != from:
+			return from, core.BadParams("uri: %.200q and %.200q are not held by the same client", uris[0], uri)
 		}
-		p = one
+		from = one
 	}
-	if p.client == c.ClientID && c.Conn != nil {
-		return p, ahp.Errorf(ahp.CodeNotFound, "%.200s is held by your own client: ask it directly", uris[0])
+	if from.client == c.ClientID && c.Conn != nil {
+		return from, ahp.Errorf(ahp.CodeNotFound, "%.200s is held by your own client: ask it directly", uris[0])
 	}
-	return p, nil
+	return from, nil
 }
 
 // readClients answers resourceRead for a client's file, in the encoding that was asked for.
-func (pt *Part) readClients(ctx context.Context, c core.Caller, p ahp.ResourceReadParams) (ahp.ResourceReadResult, error) {
-	by, err := pt.servedBy(c, "resourceRead", []ahp.URI{p.URI})
+func (p *Part) readClients(ctx context.Context, c core.Caller, params ahp.ResourceReadParams) (
+	ahp.ResourceReadResult, error,
+) {
+	by, err := p.servedBy(c, "resourceRead", []ahp.URI{params.URI})
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
-	data, mediaType, err := pt.ReadFromClient(ctx, by, p.URI)
+	data, mediaType, err := p.ReadFromClient(ctx, by, params.URI)
 	if err != nil {
 		return ahp.ResourceReadResult{}, err
 	}
 	if mediaType == "" {
-		mediaType = machine.MediaType(p.URI, data)
+		mediaType = machine.MediaType(params.URI, data)
 	}
-	return machine.EncodeContent(texts.CutBytes(mediaType, 200), data, p.Encoding), nil
+	return machine.EncodeContent(texts.CutBytes(mediaType, 200), data, params.Encoding), nil
 }
 
-func (pt *Part) listClients(ctx context.Context, c core.Caller, p ahp.ResourceListParams) (ahp.ResourceListResult, error) {
-	r, err := fromClient[ahp.ResourceListResult](ctx, pt, c, "resourceList", p, p.URI)
+func (p *Part) listClients(ctx context.Context, c core.Caller, params ahp.ResourceListParams) (
+	ahp.ResourceListResult, error,
+) {
+	r, err := fromClient[ahp.ResourceListResult](ctx, p, c, "resourceList", params, params.URI)
 	if err == nil && len(r.Entries) > mostListed {
 		return ahp.ResourceListResult{}, core.BadParams("uri: the client lists over %d entries there", mostListed)
 	}
 	return r, err
 }
 
-func (pt *Part) askClient(ctx context.Context, p Publisher, method string, params, result any) error {
-	if pt.cfg.Clients == nil {
-		return ahp.Errorf(ahp.CodeNotFound, "%s cannot be asked for it here", p.name())
+func (p *Part) askClient(ctx context.Context, from Publisher, method string, params, result any) error {
+	if p.cfg.Clients == nil {
+		return ahp.Errorf(ahp.CodeNotFound, "%s cannot be asked for it here", from.name())
 	}
-	return pt.cfg.Clients.Ask(ctx, p.principal, p.client, method, params, result)
+	return p.cfg.Clients.Ask(ctx, from.principal, from.client, method, params, result)
 }
 
-// readFromClient reads a file. A client that wants to be asked for access first is asked, once.
-func (pt *Part) ReadFromClient(ctx context.Context, p Publisher, uri ahp.URI) (data []byte, mediaType string, err error) {
+// ReadFromClient reads a file. A client that wants to be asked for access first is asked, once.
+func (p *Part) ReadFromClient(ctx context.Context, from Publisher, uri ahp.URI) (
+	data []byte, mediaType string, err error,
+) {
 	params := ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}
 	var r ahp.ResourceReadResult
-	err = pt.askClient(ctx, p, "resourceRead", params, &r)
+	err = p.askClient(ctx, from, "resourceRead", params, &r)
 	if isCode(err, ahp.CodePermissionDenied) {
 		request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}
-		if pt.askClient(ctx, p, "resourceRequest", request, &ahp.ResourceRequestResult{}) == nil {
-			err = pt.askClient(ctx, p, "resourceRead", params, &r)
+		if p.askClient(ctx, from, "resourceRequest", request, &ahp.ResourceRequestResult{}) == nil {
+			err = p.askClient(ctx, from, "resourceRead", params, &r)
 		}
 	}
 	if err != nil {

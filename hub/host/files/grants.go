@@ -38,8 +38,8 @@ const (
 )
 
 // FileGrants lists what is granted, newest first.
-func (pt *Part) FileGrants() []FileGrant {
-	g := &pt.grants
+func (p *Part) FileGrants() []FileGrant {
+	g := &p.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	out := slices.Clone(g.given)
@@ -48,26 +48,26 @@ func (pt *Part) FileGrants() []FileGrant {
 }
 
 // RevokeFiles takes a grant back. Errors: -32009 the caller may not, -32008 there is none.
-func (pt *Part) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
+func (p *Part) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
 	if err := mayGrant(c); err != nil {
 		return FileGrant{}, err
 	}
-	gone := pt.revoke(func(f FileGrant) bool { return f.ID == id })
+	gone := p.revoke(func(f FileGrant) bool { return f.ID == id })
 	if len(gone) == 0 {
 		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "it was revoked already")
 	}
-	pt.lookAgain(gone[0].For)
-	pt.core.Log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
+	p.lookAgain(gone[0].For)
+	p.core.Log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)
 	return gone[0], nil
 }
 
 // RevokeFilesOf revokes all grants of a removed account.
-func (pt *Part) RevokeFilesOf(principal string) {
-	pt.revoke(func(f FileGrant) bool { return f.For == principal })
+func (p *Part) RevokeFilesOf(principal string) {
+	p.revoke(func(f FileGrant) bool { return f.For == principal })
 }
 
-func (pt *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
-	g := &pt.grants
+func (p *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
+	g := &p.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.given = slices.DeleteFunc(g.given, func(f FileGrant) bool {
@@ -81,17 +81,17 @@ func (pt *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
 	return gone
 }
 
-// reach returns the files a caller may use a method on: those open to them as far as the tables let them call it, and those
-// granted to them.
-func (pt *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
+// reach returns the files a caller may use a method on: those open to them as far as the tables let them call it, and
+// those granted to them.
+func (p *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
-		about = pt.whole(c)
+		about = p.whole(c)
 	}
-	f, granted := machine.FileReach{}, pt.grantedTo(c)
+	f, granted := machine.FileReach{}, p.grantedTo(c)
 	err := core.MayCall(c, method, about)
 	if err == nil {
-		f = pt.files(c)
+		f = p.files(c)
 	} else if len(granted) == 0 {
 		return f, err
 	}
@@ -100,11 +100,11 @@ func (pt *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 }
 
 // grantedTo is for accounts only: guests get no grants.
-func (pt *Part) grantedTo(c core.Caller) (out []machine.FileGrant) {
+func (p *Part) grantedTo(c core.Caller) (out []machine.FileGrant) {
 	if !mayAskFor(c) {
 		return nil
 	}
-	g := &pt.grants
+	g := &p.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.given {
@@ -128,8 +128,8 @@ func mayGrant(c core.Caller) error {
 }
 
 // WatchFiles ticks after every change of what is asked and granted; ticks not yet taken merge. Call cancel when done.
-func (pt *Part) WatchFiles() (changed <-chan struct{}, cancel func()) {
-	g, ch := &pt.grants, make(chan struct{}, 1)
+func (p *Part) WatchFiles() (changed <-chan struct{}, cancel func()) {
+	g, ch := &p.grants, make(chan struct{}, 1)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.watchers == nil {
@@ -155,7 +155,9 @@ func (g *grants) tell() {
 
 // give opens what was asked for; what that makes needless goes.
 func (g *grants) give(f FileGrant) {
-	g.given = slices.DeleteFunc(g.given, func(old FileGrant) bool { return old.For == f.For && old.Path == f.Path && (f.Write || !old.Write) })
+	g.given = slices.DeleteFunc(g.given, func(old FileGrant) bool {
+		return old.For == f.For && old.Path == f.Path && (f.Write || !old.Write)
+	})
 	if len(g.given) >= mostGrants {
 		g.given = g.given[1:]
 	}

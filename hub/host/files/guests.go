@@ -11,55 +11,55 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// What guests see of files: those that git tracks or that the session changed. A link with all files shows the others as
-// well, but for those that git ignores. Keys, environments and what is git's own are shown to no guest.
+// What guests see of files: those that git tracks or that the session changed. A link with all files shows the others
+// as well, but for those that git ignores. Keys, environments and what is git's own are shown to no guest.
 
 // read reads a file within reach. A guest's is checked by the path they name, and by where it was read.
-func (pt *Part) read(ctx context.Context, c core.Caller, reach machine.FileReach, uri ahp.URI) (
+func (p *Part) read(ctx context.Context, c core.Caller, reach machine.FileReach, uri ahp.URI) (
 	machine.FileContent, error,
 ) {
 	if !c.IsGuest() {
-		got, err := pt.cfg.Files.Read(ctx, reach, uri)
-		return got, pt.withGrantHint(ctx, c, uri, false, err)
+		got, err := p.cfg.Files.Read(ctx, reach, uri)
+		return got, p.withGrantHint(ctx, c, uri, false, err)
 	}
 	path, ok := core.FilePath(uri)
 	if !ok {
 		return machine.FileContent{}, core.BadParams("uri: %.200q is not a file:// URI", uri)
 	}
-	if err := pt.checkGuestFile(ctx, c, path); err != nil {
+	if err := p.checkGuestFile(ctx, c, path); err != nil {
 		return machine.FileContent{}, err
 	}
-	got, err := pt.cfg.Files.Read(ctx, reach, uri)
+	got, err := p.cfg.Files.Read(ctx, reach, uri)
 	if err != nil {
-		return got, pt.withGrantHint(ctx, c, uri, false, err)
+		return got, p.withGrantHint(ctx, c, uri, false, err)
 	}
 	if got.Path != path {
-		if err := pt.checkGuestFile(ctx, c, got.Path); err != nil {
+		if err := p.checkGuestFile(ctx, c, got.Path); err != nil {
 			return machine.FileContent{}, err
 		}
 	}
 	return got, nil
 }
 
-// checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not learn
-// which files are.
-func (pt *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) error {
-	e := pt.core.Catalogue.Alive(c.Session)
+// checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not
+// learn which files are.
+func (p *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) error {
+	e := p.core.Catalogue.Alive(c.Session)
 	switch {
 	case e == nil || !c.Scope.IsWhole():
 		return notForGuests(path, "it is outside of what is shared with you")
-	case pt.IsWide(e.Summary.WorkingDirectories):
+	case p.IsWide(e.Summary.WorkingDirectories):
 		return notForGuests(path, "guests see no files of a session that works in a home directory or above")
 	case guard.IsPrivateName(path):
 		return notForGuests(path, "keys, environments and git's own files are not shown to guests")
 	}
-	real, tracking, err := pt.track(ctx, c.Session, path)
+	real, tracking, err := p.track(ctx, c.Session, path)
 	switch {
 	case err != nil || tracking == machine.Ignored:
 		return notForGuests(path, ignoredOrMissing)
 	case guard.IsPrivateName(real):
 		return notForGuests(path, "it leads to a file that is not shown to guests")
-	case tracking == machine.Tracked || c.AllFiles || pt.cfg.HasTouched(ctx, c.Session, real):
+	case tracking == machine.Tracked || c.AllFiles || p.cfg.HasTouched(ctx, c.Session, real):
 		return nil
 	}
 	return notForGuests(path, "git does not track it. Ask the owner for a link that shows all files")
@@ -72,36 +72,36 @@ func notForGuests(path, why string) error {
 }
 
 // track returns where links lead a file of a session, and what git makes of it there. What is not there is ignored.
-func (pt *Part) track(ctx context.Context, session ahp.URI, path string) (string, machine.Tracking, error) {
-	all := pt.cfg.Files.RealPaths(ctx, append([]string{path}, pt.core.LocalDirs(session)...))
+func (p *Part) track(ctx context.Context, session ahp.URI, path string) (string, machine.Tracking, error) {
+	all := p.cfg.Files.RealPaths(ctx, append([]string{path}, p.core.LocalDirs(session)...))
 	real, dirs := all[0], all[1:]
 	for _, dir := range dirs {
 		if dir == "" || real == "" {
 			continue
 		}
 		if rel, err := filepath.Rel(dir, real); err == nil && filepath.IsLocal(rel) {
-			tracking, err := pt.cfg.Track(ctx, dir, real)
+			tracking, err := p.cfg.Track(ctx, dir, real)
 			return real, tracking, err
 		}
 	}
 	return real, machine.Ignored, nil
 }
 
-// guestNames keeps the files that a guest may read, of those that git does not ignore.
-func (pt *Part) GuestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
+// GuestNames keeps the files that a guest may read, of those that git does not ignore.
+func (p *Part) GuestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
 	if !c.IsGuest() {
 		return files, nil
 	}
-	dirs := pt.core.LocalDirs(c.Session)
-	if !c.Scope.IsWhole() || pt.cfg.Files.IsWide(ctx, dirs) {
+	dirs := p.core.LocalDirs(c.Session)
+	if !c.Scope.IsWhole() || p.cfg.Files.IsWide(ctx, dirs) {
 		return nil, nil
 	}
-	tracked, err := pt.cfg.TrackedFiles(ctx, dirs)
+	tracked, err := p.cfg.TrackedFiles(ctx, dirs)
 	if err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(files, func(path string) bool {
 		_, found := slices.BinarySearch(tracked, path)
-		return guard.IsPrivateName(path) || !found && !c.AllFiles && !pt.cfg.HasTouched(ctx, c.Session, path)
+		return guard.IsPrivateName(path) || !found && !c.AllFiles && !p.cfg.HasTouched(ctx, c.Session, path)
 	}), nil
 }

@@ -9,12 +9,12 @@ import (
 )
 
 // ReadIn reads a file of a session's directories. In the data directory only its own worktree is open.
-func (pt *Part) ReadIn(ctx context.Context, session ahp.URI, dirs []string, uri ahp.URI) (machine.FileContent, error) {
+func (p *Part) ReadIn(ctx context.Context, session ahp.URI, dirs []string, uri ahp.URI) (machine.FileContent, error) {
 	reach := machine.FileReach{Roots: dirs, Worktrees: core.OwnWorktrees(session)}
-	return pt.cfg.Files.Read(ctx, reach, uri)
+	return p.cfg.Files.Read(ctx, reach, uri)
 }
 
 // IsWide reports whether a session works in a directory that holds everything of its owner. Guests read no files there.
-func (pt *Part) IsWide(dirs []ahp.URI) bool {
-	return pt.cfg.Files.IsWide(pt.core.Ctx, core.LocalPaths(dirs))
+func (p *Part) IsWide(dirs []ahp.URI) bool {
+	return p.cfg.Files.IsWide(p.core.Ctx, core.LocalPaths(dirs))
 }

@@ -35,8 +35,8 @@ type Config struct {
 	RefreshChanges func()
 }
 
-// Part answers the resource methods: it reads, writes and watches files of directories that are open to a caller, keeps the
-// grants of the owner, and passes on what clients serve.
+// Part answers the resource methods: it reads, writes and watches files of directories that are open to a caller,
+// keeps the grants of the owner, and passes on what clients serve.
 type Part struct {
 	core *core.Core
 	cfg  Config

@@ -29,25 +29,25 @@ func asRepository(by string) string { return "repository:" + by }
 
 // MayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
 // answered the owner finds the question in the inbox.
-func (pt *Part) MayLeadTo(session ahp.URI, out machine.Outside) bool {
-	found, err := pt.cfg.Files.Look(pt.core.Ctx, core.FileURI(out.Path))
+func (p *Part) MayLeadTo(session ahp.URI, out machine.Outside) bool {
+	found, err := p.cfg.Files.Look(p.core.Ctx, core.FileURI(out.Path))
 	if err != nil || found.Closed != "" {
 		return false
 	}
 	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: core.FileURI(out.Path), Dir: found.Dir,
-		At: pt.core.Now(), Repository: out.By, Session: session}
-	granted, asked := pt.grants.repository(a, pt.isAlive)
-	if asked && pt.cfg.Asked != nil {
-		if err := pt.core.Hub.Do(func(tx *hub.Tx) { pt.cfg.Asked(tx, a) }); err != nil {
-			pt.core.Log.Warn("the owner finds a question in the inbox alone", "err", err)
+		At: p.core.Now(), Repository: out.By, Session: session}
+	granted, asked := p.grants.repository(a, p.isAlive)
+	if asked && p.cfg.Asked != nil {
+		if err := p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Asked(tx, a) }); err != nil {
+			p.core.Log.Warn("the owner finds a question in the inbox alone", "err", err)
 		}
 	}
 	return granted
 }
 
 // GrantedOutside returns where the owner allows repositories to lead.
-func (pt *Part) GrantedOutside() (out []machine.Outside) {
-	g := &pt.grants
+func (p *Part) GrantedOutside() (out []machine.Outside) {
+	g := &p.grants
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.given {
@@ -58,7 +58,7 @@ func (pt *Part) GrantedOutside() (out []machine.Outside) {
 	return out
 }
 
-func (pt *Part) isAlive(session ahp.URI) bool { return pt.core.Catalogue.Alive(session) != nil }
+func (p *Part) isAlive(session ahp.URI) bool { return p.core.Catalogue.Alive(session) != nil }
 
 // repository looks for a grant, and otherwise keeps the question unless it is there, was denied, or there are too many.
 func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked bool) {
@@ -97,7 +97,7 @@ func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked
 }
 
 // SettleRepository drops the open questions about a session's repository: a look at it needed no grant.
-func (pt *Part) SettleRepository(session ahp.URI) { pt.grants.settleRepository(session) }
+func (p *Part) SettleRepository(session ahp.URI) { p.grants.settleRepository(session) }
 
 // settleRepository drops the questions of a session whose repositories were looked at without them.
 func (g *grants) settleRepository(session ahp.URI) {
@@ -127,9 +127,9 @@ func (a *fileAsk) deniedFor() time.Duration {
 }
 
 // lookAgain has the open changesets of all sessions looked at after the owner decided where repositories may lead.
-func (pt *Part) lookAgain(who string) {
+func (p *Part) lookAgain(who string) {
 	if !strings.HasPrefix(who, asRepository("")) {
 		return
 	}
-	pt.cfg.RefreshChanges()
+	p.cfg.RefreshChanges()
 }

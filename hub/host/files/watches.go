@@ -35,49 +35,54 @@ type watch struct {
 }
 
 // CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
-func (pt *Part) CreateResourceWatch(ctx context.Context, c core.Caller, p ahp.CreateResourceWatchParams) (ahp.CreateResourceWatchResult, error) {
+func (p *Part) CreateResourceWatch(ctx context.Context, c core.Caller, params ahp.CreateResourceWatchParams) (
+	ahp.CreateResourceWatchResult, error,
+) {
 	none := ahp.CreateResourceWatchResult{}
-	reach, err := pt.reach(c, "createResourceWatch") // AHP requirement 184
+	reach, err := p.reach(c, "createResourceWatch") // AHP requirement 184
 	if err != nil {
-		return none, pt.withGrantHint(ctx, c, p.URI, false, err)
+		return none, p.withGrantHint(ctx, c, params.URI, false, err)
 	}
-	if err := pt.roomForWatch(); err != nil {
+	if err := p.roomForWatch(); err != nil {
 		return none, err
 	}
-	files, err := pt.cfg.Files.Watch(ctx, reach, p)
+	files, err := p.cfg.Files.Watch(ctx, reach, params)
 	if err != nil {
-		return none, pt.withGrantHint(ctx, c, p.URI, false, err)
+		return none, p.withGrantHint(ctx, c, params.URI, false, err)
 	}
 	uri := "ahp-resource-watch:/" + strings.ToLower(rand.Text())
-	if err := pt.core.Do(ctx, func(tx *hub.Tx) { err = tx.Open(WatchInfo(uri), watchState(p)) }); err != nil {
+	if err := p.core.Do(ctx, func(tx *hub.Tx) { err = tx.Open(WatchInfo(uri), watchState(params)) }); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
-	if err = errors.Join(err, pt.startWatch(c, uri, p.URI, files)); err != nil {
+	if err = errors.Join(err, p.startWatch(c, uri, params.URI, files)); err != nil {
 		return none, errors.Join(err, files.Close())
 	}
 	return ahp.CreateResourceWatchResult{Channel: uri}, nil
 }
 
+// WatchInfo names the channel of a watch.
 func WatchInfo(uri ahp.URI) hub.ChannelInfo {
 	return hub.ChannelInfo{URI: uri, Kind: ahp.ChannelResourceWatch}
 }
 
 func watchState(p ahp.CreateResourceWatchParams) *ahp.ResourceWatchState {
-	return &ahp.ResourceWatchState{Root: p.URI, Recursive: p.Recursive != nil && *p.Recursive, Includes: p.Includes, Excludes: p.Excludes}
+	return &ahp.ResourceWatchState{Root: p.URI, Recursive: p.Recursive != nil && *p.Recursive,
+		Includes: p.Includes, Excludes: p.Excludes}
 }
 
-func (pt *Part) roomForWatch() error {
-	pt.watches.mu.Lock()
-	defer pt.watches.mu.Unlock()
-	if len(pt.watches.open) >= mostWatches {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "there are %d watches, which is the most: unsubscribe from some first", mostWatches)
+func (p *Part) roomForWatch() error {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	if len(p.watches.open) >= mostWatches {
+		return ahp.Errorf(ahp.CodeInvalidRequest,
+			"there are %d watches, which is the most: unsubscribe from some first", mostWatches)
 	}
 	return nil
 }
 
-func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files machine.FileWatch) error {
-	ctx, cancel := context.WithCancel(pt.core.Ctx)
-	ws := &pt.watches
+func (p *Part) startWatch(c core.Caller, uri, root ahp.URI, files machine.FileWatch) error {
+	ctx, cancel := context.WithCancel(p.core.Ctx)
+	ws := &p.watches
 	ws.mu.Lock()
 	defer ws.mu.Unlock()
 	if ws.closed {
@@ -87,14 +92,14 @@ func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files machine.FileW
 	if ws.open == nil {
 		ws.open = map[ahp.URI]*watch{}
 	}
-	ws.open[uri] = &watch{cancel: cancel, joining: map[core.ClientRef]time.Time{c.Ref(): pt.core.Now().Add(watchUnused)}}
-	pt.core.Go(func() {
+	ws.open[uri] = &watch{cancel: cancel, joining: map[core.ClientRef]time.Time{c.Ref(): p.core.Now().Add(watchUnused)}}
+	p.core.Go(func() {
 		defer cancel()
-		pt.tellChanges(ctx, uri, files, func() bool {
-			now, err := pt.reach(c, "createResourceWatch")
-			open := err == nil && pt.cfg.Files.CheckOpen(ctx, now, root, false) == nil
+		p.tellChanges(ctx, uri, files, func() bool {
+			now, err := p.reach(c, "createResourceWatch")
+			open := err == nil && p.cfg.Files.CheckOpen(ctx, now, root, false) == nil
 			if !open {
-				pt.dropWatch(uri)
+				p.dropWatch(uri)
 			}
 			return open
 		})
@@ -103,51 +108,52 @@ func (pt *Part) startWatch(c core.Caller, uri, root ahp.URI, files machine.FileW
 }
 
 // dropWatch releases a watch despite followers: its files are no longer open to them.
-func (pt *Part) dropWatch(uri ahp.URI) {
-	pt.watches.mu.Lock()
-	defer pt.watches.mu.Unlock()
-	if w := pt.watches.open[uri]; w != nil {
-		delete(pt.watches.open, uri)
+func (p *Part) dropWatch(uri ahp.URI) {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	if w := p.watches.open[uri]; w != nil {
+		delete(p.watches.open, uri)
 		w.cancel()
 	}
 }
 
-// tellChanges sends what a watch sees until it is released, and takes the channel away. Access may end any time, as when
-// the session in that directory is disposed; then nothing more is told (AHP requirement 184).
-func (pt *Part) tellChanges(ctx context.Context, uri ahp.URI, files machine.FileWatch, open func() bool) {
+// tellChanges sends what a watch sees until it is released, and takes the channel away. Access may end any time, as
+// when the session in that directory is disposed; then nothing more is told (AHP requirement 184).
+func (p *Part) tellChanges(ctx context.Context, uri ahp.URI, files machine.FileWatch, open func() bool) {
 	files.Run(ctx, func(batch []ahp.ResourceChange) {
 		if !open() {
 			return
 		}
-		_ = pt.core.Do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
+		_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
 			tx.Apply(uri, &ahp.ResourceWatchChangedAction{Changes: ahp.ResourceChangeCollection{Items: batch}})
 		})
 	})
-	_ = pt.core.Do(pt.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) }) // fails only when the host stops: the next start closes it
+	// This fails only when the host stops: the next start closes it.
+	_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) })
 }
 
-// followWatch keeps a watch for a client that is about to subscribe.
-func (pt *Part) FollowWatch(c core.Caller, uri ahp.URI) error {
-	pt.watches.mu.Lock()
-	defer pt.watches.mu.Unlock()
-	w := pt.watches.open[uri]
+// FollowWatch keeps a watch for a client that is about to subscribe.
+func (p *Part) FollowWatch(c core.Caller, uri ahp.URI) error {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	w := p.watches.open[uri]
 	if w == nil {
 		return core.NoChannel(uri)
 	}
-	w.joining[c.Ref()] = pt.core.Now().Add(watchJoining)
+	w.joining[c.Ref()] = p.core.Now().Add(watchJoining)
 	return nil
 }
 
-// leaveWatches releases the watches without followers now that a client left these; none named means all.
-func (pt *Part) LeaveWatches(client core.ClientRef, uris ...ahp.URI) {
-	pt.watches.mu.Lock()
-	defer pt.watches.mu.Unlock()
-	for uri, w := range pt.watches.open {
+// LeaveWatches releases the watches without followers now that a client left these; none named means all.
+func (p *Part) LeaveWatches(client core.ClientRef, uris ...ahp.URI) {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	for uri, w := range p.watches.open {
 		if len(uris) == 0 || slices.Contains(uris, uri) {
 			delete(w.joining, client)
 		}
-		if !w.awaited(pt.core.Now()) && pt.core.Hub.CountFollowers(uri) == 0 {
-			delete(pt.watches.open, uri)
+		if !w.awaited(p.core.Now()) && p.core.Hub.CountFollowers(uri) == 0 {
+			delete(p.watches.open, uri)
 			w.cancel()
 		}
 	}
@@ -163,22 +169,22 @@ func (w *watch) awaited(now time.Time) bool {
 }
 
 // Close ends all; none begins afterwards.
-func (pt *Part) Close() {
-	pt.watches.mu.Lock()
-	defer pt.watches.mu.Unlock()
-	pt.watches.closed = true
-	for _, w := range pt.watches.open {
+func (p *Part) Close() {
+	p.watches.mu.Lock()
+	defer p.watches.mu.Unlock()
+	p.watches.closed = true
+	for _, w := range p.watches.open {
 		w.cancel()
 	}
 }
 
 // Recover closes what a crash left: followers ask for a new one.
-func (pt *Part) Recover(ctx context.Context) error {
-	left := pt.core.Hub.OfKind(ahp.ChannelResourceWatch)
+func (p *Part) Recover(ctx context.Context) error {
+	left := p.core.Hub.OfKind(ahp.ChannelResourceWatch)
 	if len(left) == 0 {
 		return nil
 	}
-	return pt.core.Do(ctx, func(tx *hub.Tx) {
+	return p.core.Do(ctx, func(tx *hub.Tx) {
 		for _, uri := range left {
 			tx.Close(uri)
 		}

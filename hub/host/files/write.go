@@ -12,118 +12,133 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// changing runs what changes files: for callers who may manage the host, inside of the directories
-// that are open to them, or
-// where the owner granted it, and with a line in the log.
-func (pt *Part) changing(ctx context.Context, c core.Caller, method string, uri ahp.URI, do func(machine.FileReach) error) error {
-	if err := pt.core.Hub.ReadOnly(); err != nil {
+// change runs what changes files: for callers who may manage the host, inside of the directories that are open to them,
+// or where the owner granted it, and with a line in the log.
+func (p *Part) change(ctx context.Context, c core.Caller, method string, uri ahp.URI,
+	do func(machine.FileReach) error) error {
+	if err := p.core.Hub.ReadOnly(); err != nil {
 		return err // what cannot be written down in the audit is not done
 	}
-	reach, err := pt.reach(c, method)
+	reach, err := p.reach(c, method)
 	if err != nil {
-		return pt.withGrantHint(ctx, c, uri, true, err)
+		return p.withGrantHint(ctx, c, uri, true, err)
 	}
-	err = pt.withGrantHint(ctx, c, uri, true, do(reach))
-	pt.core.Log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200), "by", c.Principal, "client", c.ClientID, "err", err)
+	err = p.withGrantHint(ctx, c, uri, true, do(reach))
+	p.core.Log.Info("files changed by a client", "method", method, "uri", texts.CutBytes(uri, 200),
+		"by", c.Principal, "client", c.ClientID, "err", err)
 	return err
 }
 
 // ResourceWrite answers resourceWrite (AHP requirements 171 to 174).
-func (pt *Part) ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error) {
-	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceWriteResult](ctx, pt, c, "resourceWrite", p, p.URI)
+func (p *Part) ResourceWrite(ctx context.Context, c core.Caller, params ahp.ResourceWriteParams) (
+	ahp.ResourceWriteResult, error,
+) {
+	if ahp.OfClient(params.URI) {
+		return fromClient[ahp.ResourceWriteResult](ctx, p, c, "resourceWrite", params, params.URI)
 	}
-	return ahp.ResourceWriteResult{}, pt.changing(ctx, c, "resourceWrite", p.URI, func(reach machine.FileReach) error {
-		return pt.cfg.Files.Write(ctx, reach, p)
+	return ahp.ResourceWriteResult{}, p.change(ctx, c, "resourceWrite", params.URI, func(reach machine.FileReach) error {
+		return p.cfg.Files.Write(ctx, reach, params)
 	})
 }
 
 // ResourceMkdir answers resourceMkdir (AHP requirement 179).
-func (pt *Part) ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error) {
-	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceMkdirResult](ctx, pt, c, "resourceMkdir", p, p.URI)
+func (p *Part) ResourceMkdir(ctx context.Context, c core.Caller, params ahp.ResourceMkdirParams) (
+	ahp.ResourceMkdirResult, error,
+) {
+	if ahp.OfClient(params.URI) {
+		return fromClient[ahp.ResourceMkdirResult](ctx, p, c, "resourceMkdir", params, params.URI)
 	}
-	return ahp.ResourceMkdirResult{}, pt.changing(ctx, c, "resourceMkdir", p.URI, func(reach machine.FileReach) error {
-		return pt.cfg.Files.Mkdir(ctx, reach, p.URI)
+	return ahp.ResourceMkdirResult{}, p.change(ctx, c, "resourceMkdir", params.URI, func(reach machine.FileReach) error {
+		return p.cfg.Files.Mkdir(ctx, reach, params.URI)
 	})
 }
 
 // ResourceCopy answers resourceCopy (AHP requirement 176).
-func (pt *Part) ResourceCopy(ctx context.Context, c core.Caller, p ahp.ResourceCopyParams) (ahp.ResourceCopyResult, error) {
-	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
-		return fromClient[ahp.ResourceCopyResult](ctx, pt, c, "resourceCopy", p, p.Source, p.Destination)
+func (p *Part) ResourceCopy(ctx context.Context, c core.Caller, params ahp.ResourceCopyParams) (
+	ahp.ResourceCopyResult, error,
+) {
+	if ahp.OfClient(params.Source) || ahp.OfClient(params.Destination) {
+		return fromClient[ahp.ResourceCopyResult](ctx, p, c, "resourceCopy", params, params.Source, params.Destination)
 	}
-	return ahp.ResourceCopyResult{}, pt.changing(ctx, c, "resourceCopy", p.Destination, func(reach machine.FileReach) error {
-		return pt.cfg.Files.Copy(ctx, reach, p)
+	err := p.change(ctx, c, "resourceCopy", params.Destination, func(reach machine.FileReach) error {
+		return p.cfg.Files.Copy(ctx, reach, params)
 	})
+	return ahp.ResourceCopyResult{}, err
 }
 
 // ResourceMove answers resourceMove (AHP requirement 176).
-func (pt *Part) ResourceMove(ctx context.Context, c core.Caller, p ahp.ResourceMoveParams) (ahp.ResourceMoveResult, error) {
-	if ahp.OfClient(p.Source) || ahp.OfClient(p.Destination) {
-		return fromClient[ahp.ResourceMoveResult](ctx, pt, c, "resourceMove", p, p.Source, p.Destination)
+func (p *Part) ResourceMove(ctx context.Context, c core.Caller, params ahp.ResourceMoveParams) (
+	ahp.ResourceMoveResult, error,
+) {
+	if ahp.OfClient(params.Source) || ahp.OfClient(params.Destination) {
+		return fromClient[ahp.ResourceMoveResult](ctx, p, c, "resourceMove", params, params.Source, params.Destination)
 	}
-	return ahp.ResourceMoveResult{}, pt.changing(ctx, c, "resourceMove", p.Destination, func(reach machine.FileReach) error {
-		return pt.cfg.Files.Move(ctx, reach, p)
+	err := p.change(ctx, c, "resourceMove", params.Destination, func(reach machine.FileReach) error {
+		return p.cfg.Files.Move(ctx, reach, params)
 	})
+	return ahp.ResourceMoveResult{}, err
 }
 
 // ResourceDelete answers resourceDelete (AHP requirement 177).
-func (pt *Part) ResourceDelete(ctx context.Context, c core.Caller, p ahp.ResourceDeleteParams) (ahp.ResourceDeleteResult, error) {
-	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceDeleteResult](ctx, pt, c, "resourceDelete", p, p.URI)
+func (p *Part) ResourceDelete(ctx context.Context, c core.Caller, params ahp.ResourceDeleteParams) (
+	ahp.ResourceDeleteResult, error,
+) {
+	if ahp.OfClient(params.URI) {
+		return fromClient[ahp.ResourceDeleteResult](ctx, p, c, "resourceDelete", params, params.URI)
 	}
-	recursive := p.Recursive != nil && *p.Recursive
-	return ahp.ResourceDeleteResult{}, pt.changing(ctx, c, "resourceDelete", p.URI, func(reach machine.FileReach) error {
-		return pt.cfg.Files.Delete(ctx, reach, p.URI, recursive)
+	recursive := params.Recursive != nil && *params.Recursive
+	err := p.change(ctx, c, "resourceDelete", params.URI, func(reach machine.FileReach) error {
+		return p.cfg.Files.Delete(ctx, reach, params.URI, recursive)
 	})
+	return ahp.ResourceDeleteResult{}, err
 }
 
-// ResourceRequest answers resourceRequest: what lies in a session's directories is open, for
-// reading and writing, and the
-// versions of changesets for reading. For anything else accounts wait until the owner grants it; guests are
+// ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and
+// the versions of changesets for reading. For anything else accounts wait until the owner grants it; guests are
 // refused at once (AHP requirement 181).
-func (pt *Part) ResourceRequest(ctx context.Context, c core.Caller, p ahp.ResourceRequestParams) (ahp.ResourceRequestResult, error) {
-	if ahp.OfClient(p.URI) {
-		return fromClient[ahp.ResourceRequestResult](ctx, pt, c, "resourceRequest", p, p.URI)
+func (p *Part) ResourceRequest(ctx context.Context, c core.Caller, params ahp.ResourceRequestParams) (
+	ahp.ResourceRequestResult, error,
+) {
+	if ahp.OfClient(params.URI) {
+		return fromClient[ahp.ResourceRequestResult](ctx, p, c, "resourceRequest", params, params.URI)
 	}
 	none := ahp.ResourceRequestResult{}
-	write := p.Write != nil && *p.Write
-	if p.Read == nil && !write {
-		p.Read = ahp.Ptr(true)
+	write := params.Write != nil && *params.Write
+	if params.Read == nil && !write {
+		params.Read = ahp.Ptr(true)
 	}
 	if !mayAskFor(c) {
-		return none, notGranted(p, "guests have what is shared with them, and are given nothing else")
+		return none, notGranted(params, "guests have what is shared with them, and are given nothing else")
 	}
-	if strings.HasPrefix(p.URI, version.Scheme) && !write {
-		if _, _, err := pt.cfg.ReadVersion(ctx, c, p.URI); err != nil {
-			return none, notGranted(p, "there is no such version of a file")
+	if strings.HasPrefix(params.URI, version.Scheme) && !write {
+		if _, _, err := p.cfg.ReadVersion(ctx, c, params.URI); err != nil {
+			return none, notGranted(params, "there is no such version of a file")
 		}
 		return none, nil
 	}
-	if pt.isOpen(ctx, c, p.URI, write) {
+	if p.isOpen(ctx, c, params.URI, write) {
 		return none, nil
 	}
-	return none, pt.askOwner(ctx, c, p, write)
+	return none, p.askOwner(ctx, c, params, write)
 }
 
 // isOpen reports whether what is asked for is open already. A directory is there to be listed.
-func (pt *Part) isOpen(ctx context.Context, c core.Caller, uri ahp.URI, write bool) bool {
+func (p *Part) isOpen(ctx context.Context, c core.Caller, uri ahp.URI, write bool) bool {
 	method := "resourceRead"
-	if found, err := pt.cfg.Files.Look(ctx, uri); err == nil && found.Dir {
+	if found, err := p.cfg.Files.Look(ctx, uri); err == nil && found.Dir {
 		method = "resourceList"
 	}
 	if write {
 		method = "resourceWrite"
 	}
-	reach, err := pt.reach(c, method)
-	return err == nil && pt.cfg.Files.CheckOpen(ctx, reach, uri, write) == nil
+	reach, err := p.reach(c, method)
+	return err == nil && p.cfg.Files.CheckOpen(ctx, reach, uri, write) == nil
 }
 
 // withGrantHint attaches the grant that would allow the call to a refusal, for callers who may ask for it.
-func (pt *Part) withGrantHint(ctx context.Context, c core.Caller, uri ahp.URI, write bool, err error) error {
+func (p *Part) withGrantHint(ctx context.Context, c core.Caller, uri ahp.URI, write bool, err error) error {
 	e, known := errors.AsType[*ahp.Error](err)
-	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || pt.isOpen(ctx, c, uri, write) {
+	if !known || e.Code != ahp.CodePermissionDenied || !mayAskFor(c) || p.isOpen(ctx, c, uri, write) {
 		return err
 	}
 	request := ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Read: ahp.Ptr(true)}
