@@ -24,8 +24,12 @@ type event struct {
 // results are the tests of a run of go test, by their directory and name: "pass", "fail" or "skip".
 type results map[string]map[string]string
 
+// lateMark begins what a test that passed says of a promise about time that was not kept: it may be the machine that is
+// slow, and is shown so that it is seen.
+const lateMark = "LATE: "
+
 // follow reads a run of go test -json and prints it as go test would without the flag: a line for each package, and
-// the output of what failed. ok reports whether everything passed.
+// the output of what failed or came late. ok reports whether everything passed.
 func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 	ran, ok = results{}, true
 	printed := map[string][]string{} // by package and test, until it is known whether it failed
@@ -57,6 +61,11 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 		case "pass", "skip":
 			if e.Test == "" {
 				fmt.Fprint(out, verdict(printed[of]))
+			}
+			for _, s := range printed[of] {
+				if _, said, late := strings.Cut(s, ": "+lateMark); late {
+					fmt.Fprint(out, lateMark, e.Test, ": ", said)
+				}
 			}
 			delete(printed, of)
 		}

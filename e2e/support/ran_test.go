@@ -49,6 +49,20 @@ func TestFailedRunIsPrintedAndFails(t *testing.T) {
 	}
 }
 
+func TestLateEndsAreShownOfPassingTests(t *testing.T) {
+	const late = `{"Action":"output","Package":"p","Test":"TestA","Output":"    program.go:1: LATE: the end of a socket took 3s, and 2s are promised\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"--- PASS: TestA\n"}
+{"Action":"pass","Package":"p","Test":"TestA"}
+{"Action":"output","Package":"p","Output":"ok  \tp\t0.1s\n"}
+{"Action":"pass","Package":"p"}
+`
+	var out strings.Builder
+	_, ok, err := follow(strings.NewReader(late), &out)
+	if want := "LATE: TestA: the end of a socket took 3s, and 2s are promised\nok  \tp\t0.1s\n"; err != nil || !ok || out.String() != want {
+		t.Errorf("got %v %v %q, want %q", ok, err, out.String(), want)
+	}
+}
+
 func TestRequirementNeedsATestThatRan(t *testing.T) {
 	list := []requirement{{number: 1, sentence: "one"}, {number: 2, sentence: "two"}, {number: 3, reason: "not offered: x"}}
 	found := map[int][]string{1: {"hub/x TestA", "hub/x TestB"}, 2: {"hub/x TestB"}}
