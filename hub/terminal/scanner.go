@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/machine"
@@ -87,14 +88,24 @@ func (s *scanner) write(p []byte) {
 	}
 }
 
-// plain is the length of the ASCII run at the start of p that needs no look.
+// plain returns the length of the ASCII run at the start of p that needs no look. It takes eight bytes at a time.
 func plain(p []byte) int {
-	for i, b := range p {
-		if b == runeESC || b >= utf8.RuneSelf {
-			return i
+	const (
+		ones   = 0x0101010101010101
+		highs  = 0x80 * ones
+		escape = runeESC * ones
+	)
+	i := 0
+	for ; i+8 <= len(p); i += 8 {
+		x := binary.LittleEndian.Uint64(p[i:])
+		y := x ^ escape // a byte is zero where x has an ESC
+		if (x|(y-ones)&^y)&highs != 0 {
+			break
 		}
 	}
-	return len(p)
+	for ; i < len(p) && p[i] != runeESC && p[i] < utf8.RuneSelf; i++ {
+	}
+	return i
 }
 
 // finish hands on what was held back: nothing more will come.

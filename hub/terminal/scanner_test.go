@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -112,5 +113,30 @@ func BenchmarkScanner(b *testing.B) {
 	for b.Loop() {
 		s.write(chunk)
 		s.take()
+	}
+}
+
+// The end of a plain run is found at any place, next to any byte.
+func TestPlainRunEndsAtEscapesAndBytesAbove127(t *testing.T) {
+	for n := range 20 {
+		for b := range 256 {
+			p := append([]byte("\x1a\x1c\x00\x7f abcdefghijklmnopqr"[:n]), byte(b), 'x', 0x1b)
+			want := n + 2
+			if b == runeESC || b >= utf8.RuneSelf {
+				want = n
+			}
+			if got := plain(p); got != want {
+				t.Fatalf("%q is plain for %d bytes, want %d", p, got, want)
+			}
+		}
+	}
+}
+
+// BenchmarkPlain looks for the end of 32 KiB of lines without sequences.
+func BenchmarkPlain(b *testing.B) {
+	p := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\r\n"), 442)
+	b.SetBytes(int64(len(p)))
+	for b.Loop() {
+		plain(p)
 	}
 }
