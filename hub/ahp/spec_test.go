@@ -50,7 +50,7 @@ func TestReducerFixtures(t *testing.T) { // AHP requirements 148 and 149, among 
 	}
 }
 
-func TestOwnReducerFixtures(t *testing.T) {
+func TestOwnReducerFixtures(t *testing.T) { // AHP requirements 88 and 141, among all reducers
 	files, _ := filepath.Glob("testdata/reducers/*.json")
 	if len(files) == 0 {
 		t.Fatal("no fixtures in testdata/reducers")
