@@ -201,12 +201,12 @@ func (d *Drawer) introduce(kind string, a, state object) {
 	}
 }
 
-// inProgress has calls run for clients in sessions where something runs.
+// inProgress has calls run for clients, or wait for a sign-in, in sessions where something runs.
 func (d *Drawer) inProgress(a, state object) {
 	status, _ := state["status"].(json.Number)
 	n, _ := status.Int64()
 	request, _ := a["request"].(object)
-	for n&inProgress == 0 && request["kind"] == "toolClientExecution" {
+	for n&inProgress == 0 && (request["kind"] == "toolClientExecution" || request["kind"] == "toolAuthentication") {
 		a["request"] = d.value(d.schema.Type("SessionInputRequest"), "", 1)
 		request = a["request"].(object)
 	}
