@@ -115,7 +115,7 @@ func TestOwnerGrantsFilesToClient(t *testing.T) {
 		t.Errorf("read %q after it was revoked", out.Data)
 	}
 	plain.Open(prog.URL + "/audit")
-	for _, part := range []string{"asked for files", "answered a request for files: allowed Ben to read " + notes, "denied Ben to write " + shared, "revoked files"} {
+	for _, part := range []string{"asked for files", "answered a request for files: allowed Ben to read " + notes, "denied Ben to write " + shared, "revoked file access"} {
 		plain.Says("main", part)
 	}
 }

@@ -69,7 +69,7 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 			t.Errorf("POST %s as a guest: %s", path, res.Status)
 		}
 	}
-	if _, page := get(t, guest, prog.URL+settingsPath); strings.Contains(page, "Webhook") || strings.Contains(page, "E-mail") {
+	if _, page := get(t, guest, prog.URL+settingsPath); strings.Contains(page, "Webhook") || strings.Contains(page, "Email") {
 		t.Error("a guest is shown what they cannot have")
 	}
 }
@@ -135,7 +135,7 @@ func TestToldByTheBrowser(t *testing.T) {
 	one.Open(prog.URL + settingsPath)
 	Eval[bool](one, `(localStorage.setItem('answer', 'denied'), true)`)
 	one.Click("#notify-here form .btn")
-	one.Says("#notify-state", "refused notifications")
+	one.Says("#notify-state", "are blocked")
 	Eval[bool](one, `(localStorage.removeItem('permission'), localStorage.removeItem('answer'), true)`)
 	one.Open(prog.URL + settingsPath)
 	one.Says("#notify-state", "Off in this browser.")

@@ -255,7 +255,7 @@ func TestToldByWebhookAndMail(t *testing.T) {
 		t.Errorf("%d mails after unsubscribing", n)
 	}
 	_, audit := get(t, c, prog.URL+"/audit.jsonl")
-	for _, want := range []string{"made a webhook: " + hook.URL + "/…", "asked for mail of notifications", "ended the mail of notifications: owner"} {
+	for _, want := range []string{"created a webhook: " + hook.URL + "/…", "changed email notifications", "unsubscribed from email: owner"} {
 		if !strings.Contains(audit, want) {
 			t.Errorf("the audit lacks %q", want)
 		}

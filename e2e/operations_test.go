@@ -111,7 +111,7 @@ func TestOperations(t *testing.T) {
 	}
 	ana.Open(prog.URL + "/audit")
 	for _, op := range []string{"stage", "commit", "discard", "undo"} {
-		ana.Says("main", "changed files by an operation: "+op)
+		ana.Says("main", "changed files with an operation: "+op)
 	}
 	git("fsck", "--full", "--strict")
 }

@@ -56,7 +56,7 @@ func TestWaysToSignIn(t *testing.T) {
 	page.Shot("signin")
 	page.Do(chromedp.SetValue("#password", "wrong horse battery"))
 	page.Click(`form[action="/signin/password"] .btn`)
-	page.WaitText("[role=alert]", "password is not right")
+	page.WaitText("[role=alert]", "Incorrect password")
 	page.Do(chromedp.SetValue("#password", "correct horse battery"))
 	page.Click(`form[action="/signin/password"] .btn`)
 	page.Wait(`document.querySelector('input[name=current]')`)

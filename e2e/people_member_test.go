@@ -30,7 +30,7 @@ func accept(page *Page, invitation, name, password string) {
 	page.t.Helper()
 	page.Open(invitation)
 	page.Wait(`document.querySelector('input[name=token]').value !== ''`)
-	page.WaitText("[data-look]", "gives you an account")
+	page.WaitText("[data-look]", "invited you to ahphub")
 	page.Do(chromedp.SetValue("#name", name))
 	page.Do(chromedp.SetValue("#password", password))
 	page.Shot("accept")
@@ -138,7 +138,7 @@ func TestLinkForSignedInPeople(t *testing.T) {
 	link := Eval[string](owner, `document.querySelector('#made').value`)
 
 	ben.Open(link)
-	ben.WaitText("[data-look]", "for people with an account")
+	ben.WaitText("[data-look]", "requires an account")
 	ben.WaitText("main form .btn.main", "Sign in and join")
 	ben.Shot("join-signin")
 	ben.Click("main form .btn.main")
@@ -152,7 +152,7 @@ func TestLinkForSignedInPeople(t *testing.T) {
 	ben.Click("main form .btn.main")
 	ben.WaitText("#turns", "hello to everybody")
 	owner.Open(prog.URL + session + "/share")
-	owner.WaitText("main .links", "signed-in people only")
+	owner.WaitText("main .links", "sign-in required")
 	owner.WaitText("main .came", "Ben")
 
 	cleo.Open(link)

@@ -262,7 +262,7 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	if n := strings.Count(log, `"revoked a link`); n != 1 {
 		t.Errorf("one revoked link is written down %d times", n)
 	}
-	for _, never := range []string{`"revoked a token`, `"removed`, `"signed a browser out`, `"signed out everywhere else`, `"revoked files`, `"changed the password`, `"asked for mail`} {
+	for _, never := range []string{`"revoked a token`, `"removed`, `"signed out a browser`, `"signed out everywhere else`, `"revoked file access`, `"changed the password`, `"changed email notifications`} {
 		if strings.Contains(log, never) {
 			t.Errorf("the audit says %s:\n%s", never, log)
 		}

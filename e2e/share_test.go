@@ -46,7 +46,7 @@ func join(page *Page, link, name string) {
 	page.t.Helper()
 	page.Open(link)
 	page.Wait(`document.querySelector('input[name=token]').value !== ''`)
-	page.WaitText("[data-look]", "You come as a")
+	page.WaitText("[data-look]", "invited you to")
 	page.Shot("join")
 	page.Do(chromedp.SetValue("#name", name))
 	page.Click("main form .btn.main")

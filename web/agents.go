@@ -16,17 +16,17 @@ import (
 func (s *Server) byAgent(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLocal(r) {
-			http.Error(w, "This address is for agents on the machine of the host.", http.StatusForbidden)
+			http.Error(w, "Only agents on the server's own machine can use this address.", http.StatusForbidden)
 			return
 		}
 		kind, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		if kind == "" {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="ahphub agents"`)
-			http.Error(w, "Show the token the agent was given: Authorization: Bearer …", http.StatusUnauthorized)
+			http.Error(w, "Send the agent's token: Authorization: Bearer …", http.StatusUnauthorized)
 			return
 		}
 		if !strings.EqualFold(kind, "Bearer") || !s.cfg.Tools.Knows(token) {
-			s.refuseToken(w, r, "This token opens nothing: it ends with the agent's session.")
+			s.refuseToken(w, r, "This token is invalid. An agent's token expires with its session.")
 			return
 		}
 		r.Header.Del("Cookie")
@@ -67,7 +67,7 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 	}
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		http.Error(w, "The request is too long, or did not arrive in time.", http.StatusRequestEntityTooLarge)
+		http.Error(w, "The request is too large or didn't arrive in time.", http.StatusRequestEntityTooLarge)
 		return false
 	}
 	if !utf8.Valid(body) { // agents' text reaches the timeline

@@ -34,7 +34,7 @@ func (s *Server) fail(w http.ResponseWriter, r *http.Request, status int, text s
 func (s *Server) unavailable(w http.ResponseWriter, r *http.Request, err error) {
 	s.cfg.Log.ErrorContext(r.Context(), "cannot authenticate a request", "err", err, "request",
 		middleware.GetReqID(r.Context()))
-	s.fail(w, r, http.StatusServiceUnavailable, "The host cannot read its data now. Try again in a moment.")
+	s.fail(w, r, http.StatusServiceUnavailable, "ahphub can't read its data right now. Try again in a moment.")
 }
 
 // send renders to memory first, so that a failing template sends nothing partial.

@@ -71,7 +71,7 @@ func (s *Server) checkToken(r *http.Request, token string) (access.Principal, er
 	return who, err
 }
 
-var errTooMany = errors.New("too many wrong tokens came from your address. Try again in a minute")
+var errTooMany = errors.New("too many incorrect tokens from your address. Try again in a minute")
 
 func (s *Server) isUsedUp(key string) bool {
 	_, rate, err := s.guesses.each.Status(key)
@@ -104,7 +104,7 @@ func passwordKey(who access.Principal, name string) string {
 func (s *Server) tellTooMany(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "60")
 	s.fail(w, r, http.StatusTooManyRequests,
-		"Too many wrong tokens or passwords came from your address. Try again in a minute.")
+		"Too many incorrect tokens or passwords from your address. Try again in a minute.")
 }
 
 // isForeign reports whether the browser marks the request as made by a page of another site.

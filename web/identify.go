@@ -92,9 +92,9 @@ func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next
 		s.unavailable(w, r, err)
 	case !who.IsKnown():
 		w.Header().Set("WWW-Authenticate", `Bearer realm="ahphub"`)
-		http.Error(w, "Show a token: Authorization: Bearer …, or tkn=… in the query.", http.StatusUnauthorized)
+		http.Error(w, "Send a token: Authorization: Bearer …, or tkn=… in the query.", http.StatusUnauthorized)
 	case r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
-		http.Error(w, "A signed-in browser may open this only from a page of this server.", http.StatusForbidden)
+		http.Error(w, "A signed-in browser can only open this from a page on this server.", http.StatusForbidden)
 	default:
 		s.serveAs(who, w, r, next)
 	}
@@ -110,13 +110,13 @@ func (s *Server) byCookie(next http.Handler) http.Handler {
 		case err != nil:
 			s.unavailable(w, r, err)
 		case who.IsKnown() && r.Header.Get("Upgrade") != "" && !s.hosts.sameOrigin(r):
-			http.Error(w, "This stream opens only from a page of this server.", http.StatusForbidden)
+			http.Error(w, "This stream can only be opened from a page on this server.", http.StatusForbidden)
 		case who.IsKnown():
 			s.serveAs(who, w, r, next)
 		case r.Method == http.MethodGet && strings.Contains(r.Header.Get("Accept"), "text/html"):
 			http.Redirect(w, r, "/signin?"+url.Values{"next": {withoutTokens(r.URL)}}.Encode(), http.StatusSeeOther)
 		default:
-			s.fail(w, r, http.StatusUnauthorized, "Sign in first: ahphub link prints an address that does.")
+			s.fail(w, r, http.StatusUnauthorized, "Sign in first. Run ahphub link to get a sign-in link.")
 		}
 	})
 }
@@ -204,7 +204,7 @@ func (s *Server) mayVisit(next http.Handler) http.Handler {
 			return
 		}
 		if !s.mayOpen(who, chi.URLParam(r, "session"), chi.URLParam(r, "chat")) {
-			s.fail(w, r, http.StatusNotFound, "There is no such session, or it is not shared with you.")
+			s.fail(w, r, http.StatusNotFound, "Session not found, or you don't have access.")
 			return
 		}
 		if !who.Scope.IsWhole() && route == "GET /s/{session}" {

@@ -27,7 +27,7 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		s.note(r, audit.Entry{What: "invitation refused"})
-		const wrong = "This invitation was used already, or is not valid any more. Ask for a new one."
+		const wrong = "This invitation has already been used or has expired. Ask for a new one."
 		if r.PostFormValue("look") != "" {
 			http.Error(w, wrong, http.StatusForbidden)
 			return
@@ -42,7 +42,7 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var who access.Principal
-	err = s.audited(r, audit.Entry{Name: name, What: "took an invitation"}, func(call *audit.Call) (err error) {
+	err = s.audited(r, audit.Entry{Name: name, What: "accepted an invite"}, func(call *audit.Call) (err error) {
 		if who, err = s.welcomeMember(r, token, name, password); err != nil {
 			return audit.Refusal(err)
 		}
@@ -70,13 +70,13 @@ func (s *Server) welcomeMember(r *http.Request, token, name, password string) (a
 	if password != "" {
 		if s.cfg.Passwords == nil {
 			return access.Principal{}, errors.New(
-				"this server does not accept passwords. Leave the password empty and make a passkey")
+				"this server does not accept passwords. Leave the password empty and add a passkey")
 		}
 		if err := people.CheckPassword(password); err != nil {
 			return access.Principal{}, err
 		}
 	} else if s.cfg.Passkeys == nil || !people.PasskeysAt(s.origin(r)) {
-		return access.Principal{}, errors.New("choose a password. Passkeys cannot be made at this address")
+		return access.Principal{}, errors.New("choose a password. Passkeys can't be added at this address")
 	}
 	who, err := s.cfg.Members.Accept(r.Context(), token, name)
 	if err != nil || password == "" {
@@ -87,7 +87,7 @@ func (s *Server) welcomeMember(r *http.Request, token, name, password string) (a
 
 // invitesTo describes the account of an invitation.
 func (s *Server) invitesTo(m access.Member) string {
-	return s.cfg.Owner.Name + " gives you an account here. With it you " + m.Describe() + "."
+	return s.cfg.Owner.Name + " invited you to ahphub. You can " + m.Describe() + "."
 }
 
 func (s *Server) inviteAgain(w http.ResponseWriter, r *http.Request, status int, m page.Invite) {

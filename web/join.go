@@ -33,8 +33,8 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 		if s.refuseWrong(w, r) {
 			return
 		}
-		s.note(r, audit.Entry{What: "joining refused"})
-		const wrong = "This link is not valid, or not any more. Ask for a new one."
+		s.note(r, audit.Entry{What: "join refused"})
+		const wrong = "This link is invalid or has expired. Ask for a new one."
 		if r.PostFormValue("look") != "" {
 			http.Error(w, wrong, http.StatusForbidden)
 			return
@@ -108,24 +108,29 @@ func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Princ
 
 // leadsTo describes what guests of a link see, and their role.
 func (s *Server) leadsTo(l access.Link) string {
-	title, into, of := s.cfg.Title(l.Session, l.Scope), "a session", "of this host"
-	switch {
-	case l.Scope.IsChat():
-		into, of = "one chat", "of its session or of this host"
-	case l.Scope.IsChangeset():
-		into, of = "some changes in a session", "of it or of this host"
-	case title != "":
-		into = "the session"
-	}
-	if title != "" {
-		into += " “" + title + "”"
-	}
-	text := fmt.Sprintf("You come as a %s into %s of %s, and see nothing else %s: you %s.", l.Role, into,
-		s.cfg.Owner.Name, of, l.Describe())
+	text := fmt.Sprintf("%s invited you to %s as a %s. You can %s. You won't see anything else on this server.",
+		s.cfg.Owner.Name, describeTarget(l.Scope, s.cfg.Title(l.Session, l.Scope)), l.Role, l.Describe())
 	if l.SignIn {
-		text += " This link is for people with an account here: sign in, and you come under your own name."
+		text += " This link requires an account. Sign in to continue."
 	}
 	return text
+}
+
+// describeTarget names what a link shares.
+func describeTarget(scope access.Scope, title string) string {
+	switch {
+	case scope.IsChat() && title == "":
+		return "a chat"
+	case scope.IsChat():
+		return "the chat “" + title + "”"
+	case scope.IsChangeset() && title == "":
+		return "the changes in a session"
+	case scope.IsChangeset():
+		return "the changes in “" + title + "”"
+	case title == "":
+		return "a session"
+	}
+	return "“" + title + "”"
 }
 
 // nameOf returns the name of a signed-in visitor with an account; "" for others.

@@ -38,10 +38,10 @@ func TestInvitation(t *testing.T) {
 		return x.ask("POST /invite", append(more,
 			url.Values{"token": {token}, "name": {name}, "password": {password}}.Encode())...)
 	}
-	if got := text(t, x.ask("GET /invite")); !strings.Contains(got, "Your account") || strings.Contains(got, token) {
+	if got := text(t, x.ask("GET /invite")); !strings.Contains(got, "Create your account") || strings.Contains(got, token) {
 		t.Error("the page of an invitation is not there, or knows its token already")
 	}
-	if got := text(t, x.ask("POST /invite", "look=1&token="+token)); !strings.Contains(got, "Olu gives you an account") ||
+	if got := text(t, x.ask("POST /invite", "look=1&token="+token)); !strings.Contains(got, "Olu invited you to ahphub") ||
 		!strings.Contains(got, "comment") {
 		t.Errorf("it leads to %q", got)
 	}
@@ -144,7 +144,7 @@ func TestLinkThatRequiresSignIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	look := x.ask("POST /j", "look=1&token="+token)
-	if got := text(t, look); look.Header.Get("Sign-In") == "" || !strings.Contains(got, "sign in") {
+	if got := text(t, look); look.Header.Get("Sign-In") == "" || !strings.Contains(got, "Sign in") {
 		t.Errorf("whoever looks is told %q", got)
 	}
 	res := x.ask("POST /j", "name=Eve&token="+token)

@@ -121,7 +121,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 				panic(http.ErrAbortHandler) // part of the answer was sent: abort the connection
 			}
 			s.fail(w, r, http.StatusInternalServerError,
-				"Something went wrong here. The operator finds it in the log by the number below.")
+				"Give your admin this error ID:")
 		}()
 		next.ServeHTTP(w, r)
 	})
@@ -131,7 +131,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 func (s *Server) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.hosts.allows(r) {
-			http.Error(w, "This host name is not served here. Start ahphub with --public-url or --allow-host to allow it.",
+			http.Error(w, "This host name isn't allowed. Start ahphub with --public-url or --allow-host to allow it.",
 				http.StatusForbidden)
 			return
 		}
@@ -157,7 +157,7 @@ func (s *Server) sameOrigin(next http.Handler) http.Handler {
 		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // checked with the flag
 	}
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, http.StatusForbidden, "This form was sent from another site. Open the page here and send it again.")
+		s.fail(w, r, http.StatusForbidden, "This form was sent from another site. Open the page on this server and send it again.")
 	}))
 	return p.Handler(next)
 }

@@ -85,7 +85,7 @@ func personName(c people.Claims) string {
 			return clean
 		}
 	}
-	return "Somebody"
+	return "New member"
 }
 
 // beginProvider sends a browser to the provider. It is a form, so that no other site can start it.
@@ -97,7 +97,7 @@ func (s *Server) beginProvider(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		s.cfg.Log.WarnContext(r.Context(), "cannot start a sign-in by OpenID Connect", "err", err)
 		s.sendSignIn(w, r, http.StatusServiceUnavailable, next,
-			s.cfg.Provider.Name+" does not answer now. Try again in a moment.")
+			s.cfg.Provider.Name+" isn't responding. Try again in a moment.")
 		return
 	}
 	http.SetCookie(w, s.providerCookie(r, secret, people.BegunLife))
@@ -125,7 +125,7 @@ func (s *Server) finishProvider(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case errors.Is(err, people.ErrProviderDown):
 		s.cfg.Log.WarnContext(r.Context(), "a sign-in by OpenID Connect failed", "err", err)
-		s.sendSignIn(w, r, http.StatusServiceUnavailable, next, p.Name+" does not answer now. Try again in a moment.")
+		s.sendSignIn(w, r, http.StatusServiceUnavailable, next, p.Name+" isn't responding. Try again in a moment.")
 		return
 	case err != nil:
 		s.cfg.Log.WarnContext(r.Context(), "a sign-in by OpenID Connect was refused", "err", err)
@@ -144,7 +144,7 @@ func (s *Server) welcome(w http.ResponseWriter, r *http.Request, c people.Claims
 	p := s.cfg.Provider
 	if people.Role(p.Rules, c) == "" {
 		s.note(r, audit.Entry{Name: personName(c), What: "sign-in refused", On: "no rule of " + p.Name + " is about " + c.Subject})
-		s.sendSignIn(w, r, http.StatusForbidden, next, p.Name+" knows you"+as(c)+", but this host lets in others only. Ask its owner.")
+		s.sendSignIn(w, r, http.StatusForbidden, next, p.Name+" knows you"+as(c)+", but you don't have access to this server. Ask its owner.")
 		return
 	}
 	kept, err := p.Identities.Save(r.Context(), c)
@@ -173,7 +173,7 @@ func as(c people.Claims) string {
 // refusal returns the text for the person; the log has the full cause.
 func refusal(provider string, err error) string {
 	if errors.Is(err, people.ErrNotBegun) {
-		return "This sign-in was not begun in this browser, took too long, or was used already. Begin again."
+		return "This sign-in has expired, was already used, or was started in another browser. Sign in again."
 	}
 	var refused *people.Refused
 	if errors.As(err, &refused) {

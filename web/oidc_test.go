@@ -60,7 +60,7 @@ func TestSignInByProvider(t *testing.T) {
 	for _, c := range []people.Claims{{Subject: "3"}, {Subject: "3", Email: "ben@example.com"},
 		{Subject: "3", Email: "ben@elsewhere.example", Verified: true}} {
 		res := x.comes(c)
-		if len(res.Cookies()) != 0 || res.StatusCode != 403 || !strings.Contains(text(t, res), "lets in others only") {
+		if len(res.Cookies()) != 0 || res.StatusCode != 403 || !strings.Contains(text(t, res), "have access to this server") {
 			t.Errorf("%+v came in: %s", c, res.Status)
 		}
 	}
@@ -94,14 +94,14 @@ func TestProviderIsDown(t *testing.T) {
 		t.Errorf("the page: %s", res.Status)
 	}
 	res := x.ask("POST /signin/oidc", "next=/s/mine")
-	if body := text(t, res); res.StatusCode != 503 || !strings.Contains(body, "does not answer now") ||
-		!strings.Contains(body, "asks it again") || !strings.Contains(body, `value="/s/mine"`) {
+	if body := text(t, res); res.StatusCode != 503 || !strings.Contains(body, "responding. Try again") ||
+		!strings.Contains(body, "You can try again") || !strings.Contains(body, `value="/s/mine"`) {
 		t.Errorf("while it is down: %s\n%s", res.Status, body)
 	}
 	for _, path := range []string{"/signin/oidc/callback", "/signin/oidc/callback?state=x&code=y",
 		"/signin/oidc/callback?error=call+this+number"} {
 		res := x.ask("GET " + path)
-		if body := text(t, res); res.StatusCode != 403 || !strings.Contains(body, "not begun in this browser") ||
+		if body := text(t, res); res.StatusCode != 403 || !strings.Contains(body, "started in another browser") ||
 			strings.Contains(body, "number") {
 			t.Errorf("%s: %s", path, res.Status)
 		}

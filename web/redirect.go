@@ -18,7 +18,7 @@ func Redirect(public *url.URL) http.Handler {
 		}
 		to := url.URL{Scheme: public.Scheme, Host: public.Host, Path: "/" + strings.TrimLeft(r.URL.Path, "/")}
 		if r.URL.Query().Has("tkn") || r.URL.Query().Has("token") {
-			http.Error(w, "A token was sent unencrypted. Make a new one, and use "+public.String()+".", http.StatusBadRequest)
+			http.Error(w, "A token was sent unencrypted. Create a new one and use "+public.String()+".", http.StatusBadRequest)
 			return
 		}
 		to.RawQuery = r.URL.RawQuery

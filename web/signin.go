@@ -62,7 +62,7 @@ func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 		}
 		s.noteRefused(r)
 		s.sendSignIn(w, r, http.StatusForbidden, next,
-			"This token was used already, or is not one of ours. Run ahphub link for a new one.")
+			"This sign-in link has already been used or is invalid. Run ahphub link to get a new one.")
 		return
 	}
 	if err != nil {
@@ -93,9 +93,9 @@ func (s *Server) findSigner(name string) access.Principal {
 
 func (s *Server) wrongPassword() string {
 	if s.cfg.Members != nil && s.cfg.Members.HasJoined() {
-		return "The name or the password is not right."
+		return "Incorrect name or password."
 	}
-	return "The password is not right."
+	return "Incorrect password."
 }
 
 // signInByPassword checks a password of the owner or an account and sets the cookie.
@@ -141,7 +141,7 @@ const maxAnswer = 64 << 10
 func (s *Server) signInByPasskey(w http.ResponseWriter, r *http.Request) {
 	answer, err := io.ReadAll(io.LimitReader(r.Body, maxAnswer))
 	if err != nil {
-		http.Error(w, "The answer did not arrive.", http.StatusBadRequest)
+		http.Error(w, "The passkey response didn't arrive. Try again.", http.StatusBadRequest)
 		return
 	}
 	account, err := s.cfg.Passkeys.SignIn(r.Context(), answer)

@@ -151,12 +151,12 @@ func TestGuests(t *testing.T) {
 		t.Errorf("joining twice makes another guest: %s", twice.Status)
 	}
 	if said := text(t, x.ask("POST /j", "look=1&token="+token)); !strings.Contains(said,
-		"You come as a commenter into the session “Title of mine”") ||
-		!strings.Contains(said, "comment and mark files reviewed") || len(x.links.List("")[0].Uses) != 1 {
+		"invited you to “Title of mine” as a commenter") ||
+		!strings.Contains(said, "comment, and mark files as reviewed") || len(x.links.List("")[0].Uses) != 1 {
 		t.Errorf("before joining one is told %q", said)
 	}
 	nameless := x.ask("POST /j", "name=+&token="+token)
-	if nameless.StatusCode != 422 || !strings.Contains(text(t, nameless), "ype a name") {
+	if nameless.StatusCode != 422 || !strings.Contains(text(t, nameless), "nter a name") {
 		t.Errorf("joining without a name: %s", nameless.Status)
 	}
 

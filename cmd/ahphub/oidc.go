@@ -38,13 +38,13 @@ func (c oidcConfig) check(bad func(name string, value any, allowed string)) (rul
 		bad("oidc-issuer", c.Issuer, err.Error())
 	}
 	if c.ClientID == "" {
-		bad("oidc-client-id", "", "name what the provider knows this host by")
+		bad("oidc-client-id", "", "use the client ID that the provider gave this server")
 	}
 	if _, err := c.secret(); err != nil {
 		bad("oidc-client-secret-file", c.ClientSecretFile, err.Error())
 	}
 	if len(c.Allow) == 0 {
-		bad("oidc-allow", "", "say who comes in, as in domain:example.com=commenter: nobody does by default")
+		bad("oidc-allow", "", "say who can sign in, as in domain:example.com=commenter. By default no one can")
 	}
 	for _, text := range c.Allow {
 		rule, err := people.ParseRule(text)

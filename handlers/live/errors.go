@@ -4,10 +4,10 @@ import "errors"
 
 // What can be wrong with a room or a stream; each text is for the reader of the page.
 var (
-	ErrGone        = errors.New("what this page shows is gone")
-	ErrNoRoom      = errors.New("there is no such live room: reload the page")
-	ErrBadMark     = errors.New("this is not a mark of a live page: reload it")
-	ErrMarks       = errors.New("a live page names one to ten rooms")
-	ErrBusy        = errors.New("too many pages are open: close some and try again")
-	ErrTooManyOpen = errors.New("you have too many pages open here. Close some and reload this one")
+	ErrGone        = errors.New("this page's content has been deleted")
+	ErrNoRoom      = errors.New("this live page is unknown. Reload it")
+	ErrBadMark     = errors.New("this live page's position is invalid. Reload it")
+	ErrMarks       = errors.New("a live page can follow 1 to 10 rooms. Reload it")
+	ErrBusy        = errors.New("too many pages are open. Close some and try again")
+	ErrTooManyOpen = errors.New("you have too many pages open. Close some and reload this one")
 )

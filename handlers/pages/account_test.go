@@ -77,7 +77,7 @@ func TestAccountPage(t *testing.T) {
 		res, err := s.web.PostForm(s.url+path, v)
 		return s.body(path, res, err, status)
 	}
-	if page := s.get("/account"); strings.Contains(page, "Current password") || !strings.Contains(page, "Passkeys belong to a name") {
+	if page := s.get("/account"); strings.Contains(page, "Current password") || !strings.Contains(page, "Passkeys need a hostname") {
 		t.Error("the page of an account without anything is not as it should be")
 	}
 	form("/account/password", http.StatusUnprocessableEntity, "password", "short")
@@ -85,7 +85,7 @@ func TestAccountPage(t *testing.T) {
 	if len(in.list) != 1 || passwords.Check(t.Context(), "owner", "correct horse battery") != nil {
 		t.Errorf("after setting it %d browsers are signed in", len(in.list))
 	}
-	if page := form("/account/password", http.StatusForbidden, "current", "wrong", "password", "another long one"); !strings.Contains(page, "current password is another") {
+	if page := form("/account/password", http.StatusForbidden, "current", "wrong", "password", "another long one"); !strings.Contains(page, "Current password is incorrect") {
 		t.Error("a wrong current password is not said")
 	}
 	form("/account/password", http.StatusSeeOther, "current", "correct horse battery", "remove", "yes")

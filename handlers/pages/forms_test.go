@@ -36,12 +36,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 		code int
 		says string
 	}{
-		{"/nosuch", nil, 404, "There is no such page."},
-		{"/s/nosuch", nil, 404, "not shared with you"},
+		{"/nosuch", nil, 404, "Page not found."},
+		{"/s/nosuch", nil, 404, "Session not found"},
 		{base + "/c/nosuch", nil, 404, "no such chat"},
 		{base + "/t/nosuch", nil, 404, "terminal is gone"},
 		{"/live", nil, 400, "rooms"},
-		{"/live?f=x", nil, 400, "reload"},
+		{"/live?f=x", nil, 400, "Reload"},
 		{chat + "/message", url.Values{"text": {"  "}}, 400, "Write something"},
 		{chat + "/stop", url.Values{}, 409, "Nothing runs"},
 		{base + "/title", url.Values{"title": {""}}, 409, "at least one character"},

@@ -88,7 +88,7 @@ func TestPeoplePage(t *testing.T) {
 	made := s.url + base + "/share"
 	res, err := s.web.PostForm(made, url.Values{"role": {"viewer"}, "expires": {"24h"}, "uses": {"1"}})
 	page := s.body(made, res, err, http.StatusOK)
-	for _, want := range []string{"/j#", "QR code", "0 of 1 came"} {
+	for _, want := range []string{"/j#", "QR code", "0 of 1 joined"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page of a new link misses %q", want)
 		}
@@ -97,7 +97,7 @@ func TestPeoplePage(t *testing.T) {
 	s.body(made, res, err, http.StatusBadRequest)
 
 	page = s.get("/people")
-	for _, want := range []string{"Firefox on Linux", "this browser", "Safari on iPhone", "Ben", "Unknown browser", "Sign out everywhere else", "0 of 1 came"} {
+	for _, want := range []string{"Firefox on Linux", "this browser", "Safari on iPhone", "Ben", "Unknown browser", "Sign out everywhere else", "0 of 1 joined"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("/people misses %q", want)
 		}
@@ -140,7 +140,7 @@ func TestAuditPage(t *testing.T) {
 	s.pages.People.Audit = all
 
 	page := s.get("/audit")
-	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "Older entries") || strings.Count(page, "<time") != 200 {
+	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "Show older entries") || strings.Count(page, "<time") != 200 {
 		t.Errorf("/audit shows %d events", strings.Count(page, "<time"))
 	}
 	if !strings.Contains(page, `href="/audit?before=51&amp;q=&amp;what="`) {
@@ -157,7 +157,7 @@ func TestAuditPage(t *testing.T) {
 	} else {
 		res.Body.Close()
 	}
-	if page = s.get("/audit?q=nobody"); !strings.Contains(page, "Nothing like that") {
+	if page = s.get("/audit?q=nobody"); !strings.Contains(page, "No matching events") {
 		t.Error("an empty result is not said")
 	}
 	lines := strings.Split(strings.TrimSpace(s.get("/audit.jsonl?what=signed+in")), "\n")

@@ -153,7 +153,7 @@ func (p Principal) mayOn(need Right, ch hub.ChannelInfo) error {
 		return p.deny(RightManage)
 	}
 	if need != RightRead && !p.Scope.allowsWrites(ch) {
-		return &Denied{need, "your link covers only a part of this session. Ask the owner for a link to all of it"}
+		return &Denied{need, "your link only covers part of this session. Ask the owner for full access"}
 	}
 	if !p.Has(need) {
 		return p.deny(need)

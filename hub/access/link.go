@@ -61,37 +61,40 @@ func (l Link) checkRole() error {
 	return nil
 }
 
-// Describe returns what the link allows, in words for its guests, as in "read everything live and
+// Describe returns what the link allows, in words for its guests, as in "follow along live and
 // comment".
 func (l Link) Describe() string {
-	can := []string{"read " + l.describeScope() + " live"}
+	can := []string{l.describeScope()}
 	for _, c := range []struct {
 		on   bool
 		word string
-	}{{l.Role != RoleViewer, "comment"}, {l.Role != RoleViewer, "mark files reviewed"}, {l.Prompt, "write to the agent"},
-		{l.Approve && !l.Guests, "approve what the owner asked for"}, {l.Guests, "approve what the agent wants to do"},
+	}{{l.Role != RoleViewer, "comment"}, {l.Role != RoleViewer, "mark files as reviewed"}, {l.Prompt, "message the agent"},
+		{l.Approve && !l.Guests, "approve the owner's requests"}, {l.Guests, "approve anyone's requests"},
 		{l.Type, "type in terminals"}} {
 		if c.on {
 			can = append(can, c.word)
 		}
 	}
 	if len(can) == 1 {
-		return can[0] + " and write nothing"
+		return can[0]
 	}
-	return strings.Join(can[:len(can)-1], ", ") + " and " + can[len(can)-1]
+	if len(can) == 2 {
+		return can[0] + " and " + can[1]
+	}
+	return strings.Join(can[:len(can)-1], ", ") + ", and " + can[len(can)-1]
 }
 
-// describeScope names the part of the session that the link shows.
+// describeScope returns what guests of the link can follow.
 func (l Link) describeScope() string {
 	switch {
 	case l.Scope.IsChat():
-		return "one chat"
+		return "follow the chat live"
 	case l.Scope.IsChangeset():
-		return "its files"
+		return "follow these changes live"
 	case l.AllFiles:
-		return "everything, all files included,"
+		return "follow along live, see all files"
 	}
-	return "everything"
+	return "follow along live"
 }
 
 // checkScope checks that the scope offers what the role allows.

@@ -22,13 +22,13 @@ const (
 )
 
 // ErrRevoked is the cause of a context that Bind ended: the link was revoked or has expired.
-var ErrRevoked = errors.New("the link you came by has been revoked or has expired")
+var ErrRevoked = errors.New("your access has ended: the link was revoked or has expired")
 
 // ErrUsedUp refuses a guest when a link has no uses left.
 var ErrUsedUp = errors.New("this link has no uses left")
 
 // ErrSignIn refuses a visitor without an account when the link requires one.
-var ErrSignIn = errors.New("this link needs an account. Sign in first, or ask the owner for an invitation")
+var ErrSignIn = errors.New("sign in to use this link, or ask the owner to invite you")
 
 // Links holds every link in memory; what it journals is applied to that copy.
 type Links struct {

@@ -31,7 +31,7 @@ func (m Member) IsExpired(now time.Time) bool { return m.IsInvited() && !now.Bef
 // Describe returns what the member may do, in words.
 func (m Member) Describe() string {
 	if m.Role == RoleMember {
-		return "see what links let them into"
+		return "see the sessions shared with you"
 	}
 	return m.rights().Describe()
 }

@@ -25,7 +25,7 @@ func CleanName(s string) (string, error) {
 	s = texts.OneLine(s)
 	s = strings.TrimSpace(texts.CutRunes(s, longestName))
 	if s == "" {
-		return "", errors.New("type a name: the others see it beside what you write")
+		return "", errors.New("enter a name. Others see it next to your comments")
 	}
 	return s, nil
 }

@@ -109,7 +109,7 @@ func accountOf(id string) string {
 // returned secret is not stored.
 func (p *Personal) New(ctx context.Context, who, name string, expires time.Time) (token string, made Token, err error) {
 	if name, err = CleanName(name); err != nil {
-		return "", Token{}, errors.New("name the token after what will use it, as in \"editor on my laptop\"")
+		return "", Token{}, errors.New("name the token after the client that will use it, as in \"editor on my laptop\"")
 	}
 	if !expires.IsZero() && !expires.After(p.now()) {
 		return "", Token{}, errors.New("the expiry time has passed. Choose a later time")

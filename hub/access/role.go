@@ -89,7 +89,7 @@ func (d *Denied) Error() string { return d.Reason }
 var needs = map[Right]string{
 	RightRead:    "see this",
 	RightComment: "comment",
-	RightReview:  "mark files reviewed",
+	RightReview:  "mark files as reviewed",
 	RightPrompt:  "send messages to the agent",
 	RightApprove: "approve what the agent wants to do",
 	RightType:    "type in terminals",
@@ -99,7 +99,7 @@ var needs = map[Right]string{
 
 func (p Principal) deny(need Right) error {
 	if need == RightManage {
-		return &Denied{need, "only the owner may do this"}
+		return &Denied{need, "only the owner can do this"}
 	}
 	if need == RightAccount {
 		return &Denied{need, "this needs an account. Ask the owner for an invitation"}

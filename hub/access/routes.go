@@ -221,7 +221,7 @@ func MayVisit(p Principal, route string) error {
 		return &Denied{need, "sign in first"}
 	}
 	if !p.Scope.isIn(routeScopes[route]) {
-		return &Denied{need, "your link covers only a part of this session. Ask the owner for a link to all of it"}
+		return &Denied{need, "your link only covers part of this session. Ask the owner for full access"}
 	}
 	if !p.Has(need) {
 		return p.deny(need)
@@ -257,7 +257,7 @@ func MayFollow(p Principal, kind string) error {
 		return &Denied{RightRead, "sign in first"}
 	}
 	if !p.Scope.isIn(where) {
-		return &Denied{RightRead, "your link covers only a part of this session. Ask the owner for a link to all of it"}
+		return &Denied{RightRead, "your link only covers part of this session. Ask the owner for full access"}
 	}
 	if !p.Has(RightRead) {
 		return p.deny(RightRead)

@@ -267,7 +267,7 @@ func TestMethodsAreWrittenDown(t *testing.T) {
 		err  error
 		want string
 	}{
-		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, want: "made a session on ahp-session:/1"},
+		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, want: "created a session on ahp-session:/1"},
 		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, err: ahp.Errorf(ahp.CodeInvalidParams, "no")},
 		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, who: guest},
 		{name: "resourceMove", call: &ahp.ResourceMoveParams{Source: "file:///a", Destination: "file:///b"}, want: "moved a file: to file:///b on file:///a"},
@@ -276,7 +276,7 @@ func TestMethodsAreWrittenDown(t *testing.T) {
 		{name: "resourceWrite", call: &ahp.ResourceWriteParams{URI: "file:///c"}, want: "wrote a file on file:///c"},
 		{name: "resourceWrite", call: &ahp.ResourceWriteParams{URI: "file:///c"}}, // within a minute
 		{name: "resourceRequest", call: &ahp.ResourceRequestParams{URI: "file:///etc/hosts"}, err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no"),
-			want: "asked for files, in vain on file:///etc/hosts"},
+			want: "asked for files (failed) on file:///etc/hosts"},
 		{name: "resourceRequest", call: &ahp.ResourceRequestParams{URI: "file:///etc/hosts"}, err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no")},
 	} {
 		who := c.who

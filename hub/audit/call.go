@@ -67,7 +67,7 @@ func (c *Call) inVain() {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.what = c.entry.What + ", in vain"
+	c.what = c.entry.What + " (failed)"
 }
 
 func (c *Call) words() string {

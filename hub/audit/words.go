@@ -4,30 +4,30 @@ package audit
 var actions = map[string]string{
 	"chat/toolCallConfirmed":               "answered an approval",
 	"chat/toolCallResultConfirmed":         "answered an approval",
-	"chat/truncated":                       "took back turns of a chat",
+	"chat/truncated":                       "removed turns of a chat",
 	"chat/workingDirectorySet":             "changed a chat's directories",
 	"chat/workingDirectoryRemoved":         "changed a chat's directories",
 	"terminal/input":                       "typed in a terminal",
-	"terminal/claimed":                     "took or released a terminal",
+	"terminal/claimed":                     "took or released control of a terminal",
 	"session/titleChanged":                 "renamed a session",
-	"session/isArchivedChanged":            "archived or took back a session",
+	"session/isArchivedChanged":            "archived or unarchived a session",
 	"session/configChanged":                "changed a session's settings",
 	"session/workingDirectorySet":          "changed a session's directories",
 	"session/workingDirectoryRemoved":      "changed a session's directories",
 	"session/workingDirectoryReplaced":     "changed a session's directories",
-	"session/customizationToggled":         "switched a customization on or off",
+	"session/customizationToggled":         "turned a customization on or off",
 	"session/mcpServerStartRequested":      "started, stopped or trusted an MCP server",
 	"session/mcpServerStopRequested":       "started, stopped or trusted an MCP server",
 	"session/mcpServerBackgroundRequested": "started, stopped or trusted an MCP server",
-	"root/configChanged":                   "changed the host's settings",
-	"automation/createRequested":           "made an automation",
+	"root/configChanged":                   "changed the server's settings",
+	"automation/createRequested":           "created an automation",
 	"automation/updateRequested":           "changed an automation",
 	"automation/removed":                   "removed an automation",
 	"automationRun/cancelRequested":        "cancelled a run of an automation",
 }
 
 const (
-	inTimeline = "it is in the session's timeline, with who did it"
+	inTimeline = "it is in the session's timeline, with its author"
 	howItLooks = "it changes how something is shown, and nothing else"
 	changesNot = "it changes nothing"
 )
@@ -69,20 +69,20 @@ type method struct {
 
 // methods are the calls that are written down.
 var methods = map[string]method{
-	"createSession":            {"made a session", Inside},
+	"createSession":            {"created a session", Inside},
 	"disposeSession":           {"deleted a session", Inside},
 	"disposeChat":              {"deleted a chat", Inside},
 	"moveChat":                 {"moved a chat", Inside},
 	"createTerminal":           {"opened a terminal", Inside},
 	"disposeTerminal":          {"closed a terminal", Inside},
 	"resourceWrite":            {"wrote a file", Outside},
-	"resourceMkdir":            {"made a directory", Outside},
+	"resourceMkdir":            {"created a directory", Outside},
 	"resourceCopy":             {"copied a file", Outside},
 	"resourceMove":             {"moved a file", Outside},
 	"resourceDelete":           {"deleted a file", Outside},
 	"resourceRequest":          {"asked for files", Outside},
 	"invokeChangesetOperation": {"changed files", Outside},
-	"authenticate":             {"signed an agent in", Outside},
+	"authenticate":             {"signed in an agent", Outside},
 	"runAutomation":            {"ran an automation", Inside},
 }
 

@@ -27,7 +27,7 @@ func TestPostWebhookOnce(t *testing.T) {
 			t.Fatalf("%d were posted", len(got))
 		}
 		p := got[0]
-		want := payload{Version: 1, ID: p.body.ID, Event: Approval, At: "2000-01-01T00:00:00Z", Title: "Needs approval",
+		want := payload{Version: 1, ID: p.body.ID, Event: Approval, At: "2000-01-01T00:00:00Z", Title: "Approval needed",
 			Text: "Run command: npm test --token=…",
 			URL:  publicURL + "/s/short/c/one#tool-call%20a1", Session: inside{"short", "Fix the parser"}}
 		if p.body != want || p.url != h.URL || p.header.Get("Webhook-Id") != p.body.ID {

@@ -18,7 +18,7 @@ type refusedAddress struct {
 
 func (e *refusedAddress) Error() string {
 	if e.plain && isPublic(e.ip) {
-		return "use https: without it only addresses that --notify-allow names are sent to"
+		return "use https: plain http is only allowed for addresses named with --notify-allow"
 	}
 	return fmt.Sprintf("%s is an address of a private network. Start ahphub with --notify-allow %s to allow it", e.ip,
 		netip.PrefixFrom(e.ip, e.ip.BitLen()))

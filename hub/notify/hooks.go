@@ -167,7 +167,7 @@ func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error)
 	}
 	x := Notice{ID: newSecret()[len(secretPrefix):][:16], Kind: Test, At: time.Now().UTC(), Title: said[Test],
 		Session: "No session",
-		Text:    "Sent by the button on the page of notifications", Path: "/settings/notifications",
+		Text:    "Sent from the notification settings", Path: "/settings/notifications",
 		By: review.Person{ID: owner}}
 	return h, n.enqueue(hookJob(h.ID, x))
 }

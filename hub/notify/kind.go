@@ -44,12 +44,12 @@ var needs = map[Kind]access.Right{Approval: access.RightApprove, Question: acces
 
 // said maps each kind to the beginning of its title.
 var said = map[Kind]string{
-	Approval: "Needs approval",
+	Approval: "Approval needed",
 	Question: "Asks you something",
 	Finished: "Finished",
 	Failed:   "Failed",
 	Comment:  "New comment",
-	Mention:  "You are mentioned",
-	Verdict:  "New verdict",
-	Test:     "A test",
+	Mention:  "You were mentioned",
+	Verdict:  "New review",
+	Test:     "Test notification",
 }

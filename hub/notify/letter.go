@@ -33,17 +33,17 @@ func (n *Notifier) deliverMail(ctx context.Context, j *job) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "Mailed to " + m.To, nil
+	return "Sent to " + m.To, nil
 }
 
 func (n *Notifier) letter(j *job, p *Prefs) (Letter, error) {
 	switch {
 	case !n.CanMail():
-		return Letter{}, final{errors.New("this server no longer sends mail")}
+		return Letter{}, final{errors.New("this server no longer sends email")}
 	case j.Code != "" && j.Address == p.Mail.Address && !p.Mail.Verified:
 		return codeLetter(j, n.cfg.Public()), nil
 	case j.Code != "" || !p.Mail.Verified || p.Paused || len(p.On[Mail]) == 0 && p.On[Mail] != nil:
-		return Letter{}, final{errors.New("mail was switched off before this was sent")}
+		return Letter{}, final{errors.New("email was turned off before this was sent")}
 	}
 	base := strings.TrimSuffix(n.cfg.Public(), "/")
 	v := letterView{Base: base, More: j.More, Settings: base + "/settings/notifications",
@@ -77,7 +77,7 @@ func subject(j *job) string {
 
 var many = map[Kind]string{Approval: "to approve", Question: "asked", Finished: "finished", Failed: "failed",
 	Comment: "commented",
-	Mention: "mentioning you", Verdict: "judged"}
+	Mention: "mentioning you", Verdict: "reviewed"}
 
 type letterView struct {
 	Items                []letterItem
@@ -92,7 +92,7 @@ var letterHTML = template.Must(template.New("mail").Parse(
 	`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">
 {{range .Items}}<p><a href="{{.URL}}"><b>{{.Heading}}</b></a>{{if .Text}}<br>{{.Text}}{{end}}</p>
 {{end}}{{if .More}}<p>And {{.More}} earlier ones.</p>
-{{end}}<hr><p style="color:#555;font-size:13px">You get this from <a href="{{.Base}}">{{.Base}}</a> because you asked for it: <a href="{{.Settings}}">what you are told</a>, <a href="{{.Stop}}">no more of these mails</a>.</p></body></html>
+{{end}}<hr><p style="color:#555;font-size:13px">You get this from <a href="{{.Base}}">{{.Base}}</a> because you subscribed: <a href="{{.Settings}}">notification settings</a>, <a href="{{.Stop}}">unsubscribe</a>.</p></body></html>
 `))
 
 func (v *letterView) write(m Letter) (Letter, error) {
@@ -107,16 +107,16 @@ func (v *letterView) write(m Letter) (Letter, error) {
 	if v.More > 0 {
 		fmt.Fprintf(&text, "And %d earlier ones.\n\n", v.More)
 	}
-	fmt.Fprintf(&text, "-- \nWhat you are told: %s\nNo more of these mails: %s\n", v.Settings, v.Stop)
+	fmt.Fprintf(&text, "-- \nNotification settings: %s\nUnsubscribe: %s\n", v.Settings, v.Stop)
 	err := letterHTML.Execute(&html, v)
 	m.Text, m.HTML = text.String(), html.String()
 	return m, err
 }
 
 func codeLetter(j *job, public string) Letter {
-	text := fmt.Sprintf("%s\n\nType this code on the page of notifications at %s to have them mailed here. It counts for half an hour.\n\nIf you did not ask for this, do nothing: no more mail comes.\n", j.Code, public)
-	html := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Type this code on the page of notifications at %s to have them mailed here. It counts for half an hour.</p><p>If you did not ask for this, do nothing: no more mail comes.</p></body></html>`,
+	text := fmt.Sprintf("%s\n\nEnter this code in the notification settings at %s to get notifications by email. It expires in 30 minutes.\n\nIf you didn't request this, ignore it. You won't get another email.\n", j.Code, public)
+	html := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Enter this code in the notification settings at %s to get notifications by email. It expires in 30 minutes.</p><p>If you didn't request this, ignore it. You won't get another email.</p></body></html>`,
 		template.HTMLEscapeString(j.Code), template.HTMLEscapeString(public))
-	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code + " for your notifications",
+	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code + " verifies your email address",
 		Text: text, HTML: html}
 }

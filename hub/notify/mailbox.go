@@ -30,7 +30,7 @@ func Address(s string) (string, error) {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,;[] ") ||
 		!strings.Contains(s, ".") || !isASCII(s) {
-		return "", errors.New("enter an e-mail address such as ana@example.com")
+		return "", errors.New("enter an email address such as ana@example.com")
 	}
 	return s, nil
 }
@@ -48,7 +48,7 @@ func isASCII(s string) bool {
 // before Verify.
 func (n *Notifier) SetAddress(ctx context.Context, who, address string) error {
 	if !n.CanMail() {
-		return errors.New("this server sends no mail. Start it with --smtp to enable mail")
+		return errors.New("email isn't configured on this server. Start ahphub with --smtp to enable it")
 	}
 	address, err := Address(address)
 	if err != nil {
@@ -59,7 +59,7 @@ func (n *Notifier) SetAddress(ctx context.Context, who, address string) error {
 		now := time.Now().UTC()
 		sent := keepRecent(p.Mail.Sent, now)
 		if len(sent) >= maxCodes {
-			return fmt.Errorf("%d codes were sent in the last hour. Look for them in your mail, or wait", maxCodes)
+			return fmt.Errorf("%d codes were sent in the last hour. Check your inbox or wait", maxCodes)
 		}
 		p.Mail.Address, p.Mail.Verified, p.Mail.Tries = address, false, 0
 		p.Mail.Code, p.Mail.Until, p.Mail.Sent = hashOf(code), now.Add(codeLife), append(sent, now.Format(time.RFC3339))
@@ -106,7 +106,7 @@ func (n *Notifier) Verify(ctx context.Context, who, code string) error {
 			return errors.New("too many wrong codes. Request a new one")
 		case subtle.ConstantTimeCompare([]byte(m.Code), []byte(hashOf(strings.Join(strings.Fields(code), "")))) == 0:
 			m.Tries++
-			wrong = errors.New("this code is wrong. Look for the code in the newest mail")
+			wrong = errors.New("incorrect code. Enter the code from the most recent email")
 			return nil
 		}
 		m.Verified, m.Code, m.Tries, m.Until = true, "", 0, time.Time{}

@@ -32,7 +32,7 @@ func TestNotices(t *testing.T) {
 		want   []Notice
 	}{
 		"an approval": {session, func() ahp.Action { return approval("a1") },
-			[]Notice{{Kind: Approval, Title: "Needs approval",
+			[]Notice{{Kind: Approval, Title: "Approval needed",
 				Text: "Run command: npm test --token=…", Path: "/s/short/c/one#tool-call%20a1",
 				To: []string{"owner", "guest:ben"}}}},
 		"a question": {session, func() ahp.Action { return ask("q1") },
@@ -57,7 +57,7 @@ func TestNotices(t *testing.T) {
 			return &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a",
 				Entries: []ahp.AnnotationEntry{entry("e1", "owner", "@Ben look")}}}
 		},
-			[]Notice{{Kind: Mention, Title: "You are mentioned by Name of owner", Text: "@Ben look",
+			[]Notice{{Kind: Mention, Title: "You were mentioned by Name of owner", Text: "@Ben look",
 				Path: "/s/short/threads#thread-th", To: []string{"guest:ben"}},
 				{Kind: Comment, Title: "New comment by Name of owner", Text: "@Ben look", Path: "/s/short/threads#thread-th"}}},
 		"a title": {session, func() ahp.Action { return &ahp.SessionTitleChangedAction{Title: "Other"} }, nil},
@@ -145,7 +145,7 @@ func TestNotifyVerdict(t *testing.T) {
 		})
 		synctest.Wait()
 		got := told(w)
-		if len(got) != 1 || got[0].Title != "New verdict by Ben" || got[0].Text != "Changes requested: No" ||
+		if len(got) != 1 || got[0].Title != "New review by Ben" || got[0].Text != "Changes requested: No" ||
 			!slices.Equal(got[0].To, []string{"owner"}) || got[0].Path != "/s/short/changes" {
 			t.Errorf("told is %+v", got)
 		}

@@ -82,7 +82,7 @@ func (p *Prefs) Mute(session ahp.URI, off bool) {
 // SetRhythm parses a form's choice of when mail is sent: at is HH:MM.
 func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 	if r != AtOnce && r != Hourly && r != Daily {
-		return errors.New("choose when mail is sent: at once, hourly or daily")
+		return errors.New("choose when to send email: immediately, hourly or daily")
 	}
 	if _, err := time.LoadLocation(zone); err != nil || strings.EqualFold(zone, "local") || len(zone) > 60 {
 		return fmt.Errorf("%q is not a time zone. Use a name such as Europe/Berlin or UTC", texts.ElideRunes(clean(zone), 60))
@@ -90,7 +90,7 @@ func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 	if r == Daily {
 		t, err := time.Parse("15:04", at)
 		if err != nil {
-			return errors.New("enter a time of the day such as 08:30")
+			return errors.New("enter a time of day such as 08:30")
 		}
 		m.Minute = t.Hour()*60 + t.Minute()
 	}

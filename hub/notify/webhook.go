@@ -86,7 +86,7 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 	}
 	status, err := n.post.send(ctx, &h, x.ID, body)
 	if status == http.StatusGone {
-		err = final{errors.New("the receiver answered 410 Gone, so nothing more is sent there. “Send a test” starts it again")}
+		err = final{errors.New("the receiver answered 410 Gone, so this webhook is paused. Use “Send test” to resume it")}
 		h.Gone = err.Error()
 		if kept := n.putHook(ctx, h); kept != nil {
 			return "", kept
@@ -128,7 +128,7 @@ func (p *poster) check(address string) error {
 		return errors.New("enter the receiver's address such as https://hooks.example.com/…, without a user name and password")
 	}
 	if u.Scheme == "http" && len(p.allow) == 0 {
-		return errors.New("use https: http can be read on the way")
+		return errors.New("use https: http is not encrypted")
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil {
 		return p.mayReach(ip, u.Scheme == "http")

@@ -48,7 +48,7 @@ func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
 }
 
 // ErrNoBrowser says that a browser is not signed in.
-var ErrNoBrowser = errors.New("this browser is not signed in any more")
+var ErrNoBrowser = errors.New("this browser is no longer signed in")
 
 // SignOutBrowser signs one out and ends what it has open, or returns ErrNoBrowser.
 func (c *Cookies) SignOutBrowser(ctx context.Context, key string) error {

@@ -30,7 +30,7 @@ const (
 var ErrProviderDown = errors.New("the sign-in service does not answer")
 
 // ErrNotBegun refuses an answer to nothing this browser began, or began too long ago, or has used already.
-var ErrNotBegun = errors.New("this sign-in was not begun in this browser, took too long, or was used already")
+var ErrNotBegun = errors.New("this sign-in was not started in this browser, took too long, or was used already")
 
 // Refused reports that a provider does not vouch for a person. Reason is for them, Cause for the log.
 type Refused struct {
@@ -89,7 +89,7 @@ func NewOIDC(cfg OIDCConfig) (*OIDC, error) {
 		return nil, err
 	}
 	if cfg.ClientID == "" {
-		return nil, errors.New("the provider knows this host by a client id: name it")
+		return nil, errors.New("the provider's client ID is missing")
 	}
 	if cfg.GroupsClaim == "" {
 		cfg.GroupsClaim = "groups"
@@ -110,12 +110,12 @@ func NewOIDC(cfg OIDCConfig) (*OIDC, error) {
 func checkIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
-		return fmt.Errorf("%q is no issuer: use its address, as in https://id.example.com", issuer)
+		return fmt.Errorf("%q is not an issuer. Use its address, as in https://id.example.com", issuer)
 	}
 	if u.Scheme == "https" || u.Scheme == "http" && IsLocal(u.Hostname()) {
 		return nil
 	}
-	return fmt.Errorf("the issuer %s is not reached by https: tokens would travel in the clear", issuer)
+	return fmt.Errorf("the issuer %s does not use https. Tokens would be sent unencrypted", issuer)
 }
 
 // Run looks for the provider until it answers, or ctx ends.
@@ -224,7 +224,7 @@ func (o *OIDC) Finish(ctx context.Context, browser string, answer url.Values) (w
 		return Claims{}, "", ErrNotBegun
 	}
 	if iss := answer.Get("iss"); iss != "" && iss != o.cfg.Issuer {
-		return Claims{}, b.next, &Refused{Reason: "its answer is of another service"}
+		return Claims{}, b.next, &Refused{Reason: "its answer is from another service"}
 	}
 	if code := answer.Get("error"); code != "" {
 		return Claims{}, b.next, &Refused{Reason: said(code, answer.Get("error_description"))}
@@ -253,7 +253,7 @@ func (o *OIDC) exchange(ctx context.Context, p *provider, b begun, code string) 
 	}
 	c := Claims{Issuer: o.cfg.Issuer, Subject: id.Subject}
 	if id.Subject == "" {
-		return Claims{}, &Refused{Reason: "its answer names nobody"}
+		return Claims{}, &Refused{Reason: "its answer names no account"}
 	}
 	if err := o.read(&c, id.Claims); err != nil {
 		return Claims{}, err
@@ -268,11 +268,11 @@ func (o *OIDC) exchange(ctx context.Context, p *provider, b begun, code string) 
 func (o *OIDC) ask(ctx context.Context, p *provider, token *oauth2.Token, c *Claims) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		o.cfg.Log.WarnContext(ctx, "the provider's page about a person cannot be read; the ID token counts alone", "issuer", o.cfg.Issuer)
+		o.cfg.Log.WarnContext(ctx, "cannot read the provider's userinfo; using the ID token only", "issuer", o.cfg.Issuer)
 		return nil
 	}
 	if info.Subject != c.Subject {
-		return &Refused{Reason: "it says who somebody else is"}
+		return &Refused{Reason: "its userinfo is about another account"}
 	}
 	return o.read(c, info.Claims)
 }

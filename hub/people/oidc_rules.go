@@ -40,16 +40,16 @@ func ParseRule(text string) (Rule, error) {
 	case "email":
 		r.Value = strings.ToLower(r.Value)
 		if !strings.Contains(r.Value, "@") {
-			return Rule{}, fmt.Errorf("%q is no e-mail address: %s", r.Value, ruleForm)
+			return Rule{}, fmt.Errorf("%q is not an email address: %s", r.Value, ruleForm)
 		}
 	case "domain":
 		r.Value = strings.ToLower(strings.TrimPrefix(r.Value, "@"))
 		if strings.ContainsAny(r.Value, "@* ") {
-			return Rule{}, fmt.Errorf("%q is no domain: %s", r.Value, ruleForm)
+			return Rule{}, fmt.Errorf("%q is not a domain: %s", r.Value, ruleForm)
 		}
 	case "group", "subject", "anyone":
 	default:
-		return Rule{}, fmt.Errorf("%q is no kind of rule: %s", r.Kind, ruleForm)
+		return Rule{}, fmt.Errorf("%q is not a kind of rule: %s", r.Kind, ruleForm)
 	}
 	return r, nil
 }

@@ -32,10 +32,10 @@ const (
 )
 
 // ErrNoPasskey refuses what an authenticator answered.
-var ErrNoPasskey = errors.New("this passkey was not accepted: it is none of this host's, or it took too long")
+var ErrNoPasskey = errors.New("passkey not accepted: it isn't registered on this server, or the request timed out")
 
 // ErrNoName says that an address cannot have passkeys: they belong to names.
-var ErrNoName = errors.New("passkeys belong to a name: open this host by one, as in http://localhost or https://hub.example.com, not by an address of numbers")
+var ErrNoName = errors.New("passkeys need a hostname. Open ahphub at one, as in http://localhost or https://hub.example.com, not at an IP address")
 
 // Passkey is one that signs an account in.
 type Passkey struct {
@@ -122,7 +122,7 @@ func (p *Passkeys) List(ctx context.Context, account string) ([]Passkey, error) 
 }
 
 // ErrPasskeyGone says that there is no such passkey of that account.
-var ErrPasskeyGone = errors.New("there is no such passkey of yours: it was removed already, or is not yours to remove")
+var ErrPasskeyGone = errors.New("passkey not found. It may have been removed already")
 
 // Remove takes a passkey away from an account, or returns ErrPasskeyGone.
 func (p *Passkeys) Remove(ctx context.Context, account, key string) (removed Passkey, err error) {
@@ -178,7 +178,7 @@ func (p *Passkeys) BeginMaking(ctx context.Context, origin, account, name string
 		return nil, err
 	}
 	if len(u.keys) >= mostPasskeys {
-		return nil, fmt.Errorf("there are %d passkeys already: remove one first", mostPasskeys)
+		return nil, fmt.Errorf("there are already %d passkeys. Remove one first", mostPasskeys)
 	}
 	choice := protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired}
 	options, kept, err := lib.BeginRegistration(u, webauthn.WithAuthenticatorSelection(choice),
@@ -293,7 +293,7 @@ func (p *Passkeys) keep(s webauthn.SessionData, origin, account string) error {
 		}
 	}
 	if len(p.pending) >= mostPending {
-		return errors.New("too many people are signing in by passkeys: try again in a few minutes")
+		return errors.New("too many people are signing in with passkeys. Try again in a few minutes")
 	}
 	p.pending[s.Challenge] = pendingPasskey{s, origin, account, now.Add(pendingLife)}
 	return nil

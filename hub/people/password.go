@@ -18,7 +18,7 @@ const (
 )
 
 // ErrWrongPassword refuses a password, also where none was set.
-var ErrWrongPassword = errors.New("this password is not the one that was set")
+var ErrWrongPassword = errors.New("incorrect password")
 
 // Passwords keeps what accounts sign in by, as argon2id hashes.
 type Passwords struct {
@@ -53,9 +53,9 @@ func (p *Passwords) Set(ctx context.Context, account, password string) error {
 func CheckPassword(password string) error {
 	switch {
 	case utf8.RuneCountInString(password) < minPassword:
-		return fmt.Errorf("a password needs at least %d characters: take a few words", minPassword)
+		return fmt.Errorf("a password needs at least %d characters. Try a few words", minPassword)
 	case len(password) > maxPassword:
-		return fmt.Errorf("a password has at most %d bytes", maxPassword)
+		return fmt.Errorf("a password can have at most %d bytes", maxPassword)
 	}
 	return nil
 }

@@ -64,14 +64,14 @@ if (zone && !zone.value) zone.value = Intl.DateTimeFormat().resolvedOptions().ti
 
 const form = box.querySelector('form'), button = form.querySelector('button'), test = document.getElementById('notify-try');
 const state = (text) => { document.getElementById('notify-state').textContent = text; };
-const secure = 'Browsers show notifications only at https addresses and localhost. Open this host by one of these.';
+const secure = 'Browsers show notifications only at https addresses and localhost. Open ahphub at one of these.';
 function draw() {
   if (!window.isSecureContext) { state(secure); return; }
   if (!can) { state('This browser cannot show notifications.'); return; }
-  if (Notification.permission === 'denied') { state('You, or your browser, refused notifications of this address. Allow them in what the browser opens beside the address, and load this page again.'); button.hidden = button.value === 'yes'; return; }
+  if (Notification.permission === 'denied') { state('Notifications from this address are blocked. Allow them in the browser's site settings, then reload this page.'); button.hidden = button.value === 'yes'; return; }
   button.hidden = false;
   if (button.value === 'yes') { state('Off in this browser.'); return; }
-  if (Notification.permission === 'default') { state('On here, but the browser was not asked yet.'); button.value = 'yes'; button.textContent = 'Ask it'; return; }
+  if (Notification.permission === 'default') { state('Enabled, but the browser still needs your permission.'); button.value = 'yes'; button.textContent = 'Allow notifications'; return; }
   state('On in this browser.');
   test.hidden = false;
 }
@@ -86,6 +86,6 @@ form.addEventListener('submit', async (e) => {
   form.submit();
 });
 test.addEventListener('click', () => {
-  if (!notify({ title: 'A test', text: 'This is how you are told.', session: '', kind: 'test' })) state('This browser shows notifications of installed apps alone.');
+  if (!notify({ title: 'Test notification', text: 'Notifications will look like this.', session: '', kind: 'test' })) state('This browser only shows notifications from installed apps.');
 });
 })();

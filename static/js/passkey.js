@@ -7,7 +7,7 @@
     const res = await fetch(path, { method: 'POST', body, headers: { 'Content-Type': 'application/json', 'X-Fragment': '1' } });
     if (res.ok) return res;
     const said = res.headers.get('Content-Type')?.startsWith('text/plain') ? await res.text() : '';
-    throw new Error(said || 'The host refused. Try again in a minute.');
+    throw new Error(said || 'The server refused the passkey. Try again in a minute.');
   };
   const make = async (form, options) => {
     const credential = await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options.publicKey) });
@@ -29,7 +29,7 @@
         const options = await (await post(form.dataset.begin)).json();
         await (form.dataset.passkey === 'make' ? make : signIn)(form, options);
       } catch (err) {
-        problem.textContent = err.name === 'NotAllowedError' ? 'No passkey was used. Try again, or sign in another way.' : err.message;
+        problem.textContent = err.name === 'NotAllowedError' ? 'No passkey was used. Try again or sign in another way.' : err.message;
         problem.hidden = false;
       }
     });

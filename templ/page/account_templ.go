@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/templ/part"
 
-// AccountPage sets the password, makes passkeys and tokens, and takes them away.
+// AccountPage manages a person's password, passkeys and tokens.
 func AccountPage(m Account) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -49,7 +49,7 @@ func AccountPage(m Account) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Bare {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"note warn\" role=\"status\"><b>Make a passkey or set a password now.</b> Without one you cannot come back when this browser is signed out.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"note warn\" role=\"status\"><b>Set a password or add a passkey now</b>, or you'll be locked out when you sign out.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -59,25 +59,25 @@ func AccountPage(m Account) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Owner {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"dim\">Signs you in without <code>ahphub link</code>. Changing it signs out every other browser.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"dim\">Use a password to sign in without <code>ahphub link</code>. Changing it signs out all other browsers.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"dim\">Signs you in as <b>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "<p class=\"dim\">You sign in as <b>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(m.Name)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 18, Col: 48}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 18, Col: 47}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</b>. Changing it signs out every other browser.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "</b>. Changing the password signs out all other browsers.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -124,12 +124,12 @@ func AccountPage(m Account) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<label class=\"grow\"><span>New password, 10 characters or more</span><input class=\"field\" type=\"password\" name=\"password\" autocomplete=\"new-password\" maxlength=\"200\"></label> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<label class=\"grow\"><span>New password (10 characters or more)</span><input class=\"field\" type=\"password\" name=\"password\" autocomplete=\"new-password\" maxlength=\"200\"></label> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if m.Password {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<button class=\"btn\">Change</button> <button class=\"btn bad\" name=\"remove\" value=\"yes\">Remove</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "<button class=\"btn\">Change password</button> <button class=\"btn bad\" name=\"remove\" value=\"yes\">Remove password</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -139,7 +139,7 @@ func AccountPage(m Account) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</form></section><section><h2>Passkeys</h2><p class=\"dim\">Sign in by fingerprint, face, or a security key. A passkey cannot be given away to another site.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "</form></section><section><h2>Passkeys</h2><p class=\"dim\">Sign in with a fingerprint, face or security key. Passkeys can't be phished.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -175,14 +175,14 @@ func AccountPage(m Account) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</span></p><p class=\"dim\">Made ")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 19, "</span></p><p class=\"dim\">Added ")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
 					var templ_7745c5c3_Var8 string
 					templ_7745c5c3_Var8, templ_7745c5c3_Err = templ.JoinStringErrs(when(k.Created))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 46, Col: 47}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 46, Col: 48}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var8))
 					if templ_7745c5c3_Err != nil {
@@ -195,7 +195,7 @@ func AccountPage(m Account) templ.Component {
 					var templ_7745c5c3_Var9 string
 					templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(lastUsed(k.Used))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 46, Col: 75}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 46, Col: 76}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 					if templ_7745c5c3_Err != nil {
@@ -238,22 +238,22 @@ func AccountPage(m Account) templ.Component {
 				}
 			}
 			if m.CanPasskey {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<form data-passkey=\"make\" data-begin=\"/account/passkeys/begin\" action=\"/account/passkeys\" class=\"linkrow\" hidden><label class=\"grow\"><span>Name</span><input class=\"field\" name=\"name\" maxlength=\"60\" placeholder=\"this laptop\" autocomplete=\"off\"></label> <button class=\"btn\">Make a passkey</button><p class=\"note bad\" role=\"alert\" hidden></p></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 25, "<form data-passkey=\"make\" data-begin=\"/account/passkeys/begin\" action=\"/account/passkeys\" class=\"linkrow\" hidden><label class=\"grow\"><span>Name</span><input class=\"field\" name=\"name\" maxlength=\"60\" placeholder=\"this laptop\" autocomplete=\"off\"></label> <button class=\"btn\">Add passkey</button><p class=\"note bad\" role=\"alert\" hidden></p></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"note\">Passkeys belong to a name. Open this host by one to make a passkey, as <code>http://localhost</code> or an <code>https</code> address.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 26, "<p class=\"note\">Passkeys need a hostname. Open ahphub at <code>http://localhost</code> or over <code>https</code> to add one.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</section><section><h2>Tokens for AHP clients</h2><p class=\"dim\">An editor or script that shows one is you. Give each its own, so that you can revoke one alone.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "</section><section><h2>Tokens for AHP clients</h2><p class=\"dim\">A token signs a client in as you. Use a separate token per client so you can revoke them individually.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if m.New != "" {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"note made\" role=\"status\"><label for=\"made\"><b>The token is made.</b> Copy it now: it is not shown again.</label><div class=\"row\"><input class=\"field mono\" id=\"made\" value=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "<div class=\"note made\" role=\"status\"><label for=\"made\"><b>Token created.</b> Copy it now — you won't see it again.</label><div class=\"row\"><input class=\"field mono\" id=\"made\" value=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -306,7 +306,7 @@ func AccountPage(m Account) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<form method=\"post\" action=\"/account/tokens\" class=\"linkrow\"><label class=\"grow\"><span>For</span><input class=\"field\" name=\"name\" maxlength=\"60\" placeholder=\"the editor on my laptop\" autocomplete=\"off\" required></label> <label><span>Expires</span> <select class=\"field\" name=\"expires\"><option value=\"168h\">in a week</option> <option value=\"720h\" selected>in 30 days</option> <option value=\"8760h\">in a year</option> <option value=\"never\">never</option></select></label> <button class=\"btn\">Make a token</button></form></section><section><h2>Notifications</h2><p class=\"dim\">What you are told while you look elsewhere: in this browser, by mail, by webhooks.</p><p class=\"linkrow\"><a class=\"btn\" href=\"/settings/notifications\">Choose</a></p></section><section><h2>This browser</h2><form method=\"post\" action=\"/signout\" class=\"linkrow\"><button class=\"btn\">Sign out</button></form></section></div></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<form method=\"post\" action=\"/account/tokens\" class=\"linkrow\"><label class=\"grow\"><span>Name</span><input class=\"field\" name=\"name\" maxlength=\"60\" placeholder=\"the editor on my laptop\" autocomplete=\"off\" required></label> <label><span>Expires</span> <select class=\"field\" name=\"expires\"><option value=\"168h\">in a week</option> <option value=\"720h\" selected>in 30 days</option> <option value=\"8760h\">in a year</option> <option value=\"never\">never</option></select></label> <button class=\"btn\">Create token</button></form></section><section><h2>Notifications</h2><p class=\"dim\">Get notified by browser, email or webhook.</p><p class=\"linkrow\"><a class=\"btn\" href=\"/settings/notifications\">Notification settings</a></p></section><section><h2>This browser</h2><form method=\"post\" action=\"/signout\" class=\"linkrow\"><button class=\"btn\">Sign out</button></form></section></div></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -354,14 +354,14 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</b></p><p class=\"dim\">Made ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "</b></p><p class=\"dim\">Created ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(when(t.Created))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 40}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 43}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -374,7 +374,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var17 string
 		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(t.until(m.Now))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 66}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 69}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {
@@ -387,7 +387,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var18 string
 		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(lastUsed(t.Used))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 90}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 93}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 		if templ_7745c5c3_Err != nil {

@@ -96,7 +96,7 @@ func TestShareWarnsAndShowsTheLinkOnce(t *testing.T) {
 	f := part.Frame{Asset: func(s string) string { return "/assets/" + s }}
 	html := drawn(t, SharePage(f, &Share{Base: "/s/ab", Local: true, Address: "http://127.0.0.1:8137", New: "http://127.0.0.1:8137/j#tok",
 		Links: []ShareLink{{ID: "l1", Revoke: "/s/ab/share/l1/revoke", Role: "viewer"}, {ID: "l2", Role: "commenter", Ended: "Revoked"}}}))
-	for _, want := range []string{"Only this machine can reach the address", "/j#tok", "reads only", "/s/ab/share/l1/revoke", "Revoked", "Nobody has come by it yet."} {
+	for _, want := range []string{"Links only work on this computer", "/j#tok", "read only", "/s/ab/share/l1/revoke", "Revoked", "Not used yet"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%q is missing", want)
 		}

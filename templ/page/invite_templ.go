@@ -15,7 +15,7 @@ type Invite struct {
 	Frame       part.Frame
 	Token, Name string // as they were typed, when it did not work
 	Error       string
-	To          string // what one is invited to; "" before the token was shown
+	To          string // what the invitation offers; "" before the token is known
 	Passkeys    bool   // they can be made at this address, so a password may be left out
 }
 
@@ -53,7 +53,7 @@ func InvitePage(m Invite) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<main id=\"main\" class=\"door\"><form method=\"post\" action=\"/invite\" class=\"card door-card\"><h1>Your account</h1>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<main id=\"main\" class=\"door\"><form method=\"post\" action=\"/invite\" class=\"card door-card\"><h1>Create your account</h1>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -91,7 +91,7 @@ func InvitePage(m Invite) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "You are invited to this host.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "You've been invited to ahphub.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -109,7 +109,7 @@ func InvitePage(m Invite) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\" autocomplete=\"username\" required maxlength=\"60\" autofocus><p class=\"hint dim\">You sign in by it, and the others see it.</p></div><div><label class=\"label\" for=\"password\">Password, 10 characters or more</label> <input class=\"field\" id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 7, "\" autocomplete=\"username\" required maxlength=\"60\" autofocus><p class=\"hint dim\">You sign in with it, and others see it.</p></div><div><label class=\"label\" for=\"password\">Password, 10 characters or more</label> <input class=\"field\" id=\"password\" name=\"password\" type=\"password\" autocomplete=\"new-password\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -124,7 +124,7 @@ func InvitePage(m Invite) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Passkeys {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"hint dim\">Leave it empty to make a passkey on the next page instead.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "<p class=\"hint dim\">Leave empty to add a passkey on the next page instead.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -139,7 +139,7 @@ func InvitePage(m Invite) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "><label class=\"label\" for=\"token\">The invitation's token, the part behind the #</label> <input class=\"field mono\" id=\"token\" name=\"token\" type=\"password\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "><label class=\"label\" for=\"token\">Invitation token (everything after the #)</label> <input class=\"field mono\" id=\"token\" name=\"token\" type=\"password\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -152,7 +152,7 @@ func InvitePage(m Invite) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\" autocomplete=\"off\" required maxlength=\"200\"></div><button class=\"btn main\">Make my account</button></form></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 14, "\" autocomplete=\"off\" required maxlength=\"200\"></div><button class=\"btn main\">Create account</button></form></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -13,10 +13,10 @@ import "github.com/ahphub/ahphub/templ/part"
 // Join is where a shared link leads. The link's token is behind the #, so the first view knows nothing of it.
 type Join struct {
 	Frame       part.Frame
-	Token, Name string // as they were typed, when it did not work; or the token that waited while its bearer signed in
-	As          string // the name of who is signed in, under which they come; "" asks for one
+	Token, Name string // as typed in a failed attempt; or the token held during sign-in
+	As          string // the name of a signed-in visitor, who joins under it; "" asks for one
 	Error       string
-	To          string // what the link lets one into, and as whom; "" before the token was shown
+	To          string // what the link shares and in which role; "" before the token is known
 }
 
 // JoinPage asks for a name.
@@ -91,7 +91,7 @@ func JoinPage(m Join) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "You see one session of this host, or a part of it, live.")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "You've been invited to follow a session live.")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -119,7 +119,7 @@ func JoinPage(m Join) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div data-anonymous class=\"stack\"><p class=\"dim\">The others see your name while you are here and beside what you write. No account is needed.</p><div><label class=\"label\" for=\"name\">Your name</label> <input class=\"field\" id=\"name\" name=\"name\" value=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div data-anonymous class=\"stack\"><p class=\"dim\">Others will see your name next to your comments and while you're online. No account needed.</p><div><label class=\"label\" for=\"name\">Your name</label> <input class=\"field\" id=\"name\" name=\"name\" value=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -147,7 +147,7 @@ func JoinPage(m Join) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "><label class=\"label\" for=\"token\">The link's token, the part behind the #</label> <input class=\"field mono\" id=\"token\" name=\"token\" type=\"password\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 13, "><label class=\"label\" for=\"token\">Link token (everything after the #)</label> <input class=\"field mono\" id=\"token\" name=\"token\" type=\"password\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -73,16 +73,16 @@ type Unsubscribe struct {
 }
 
 var notifyWords = map[string][2]string{
-	"approval": {"Needs approval", "a tool call waits for your yes"},
-	"question": {"Question", "the agent asks something"},
-	"failed":   {"Failed", "a turn ended in an error"},
-	"finished": {"Finished", "a turn ended, and nothing is queued"},
-	"mention":  {"Mention", "somebody wrote @you in a comment"},
-	"comment":  {"Comment", "in a session of yours, or a thread you wrote in"},
-	"verdict":  {"Verdict", "somebody approved the changes, or asked for others"},
+	"approval": {"Approval needed", "an agent is waiting for your approval"},
+	"question": {"Questions", "an agent is asking you something"},
+	"failed":   {"Failures", "a turn ended with an error"},
+	"finished": {"Finished", "a turn ended and nothing is queued"},
+	"mention":  {"Mentions", "someone mentioned you in a comment"},
+	"comment":  {"Comments", "in your sessions or threads you've joined"},
+	"verdict":  {"Reviews", "someone approved or requested changes"},
 }
 
-var channelWords = map[string]string{"browser": "Browser", "mail": "E-mail", "webhook": "Webhook"}
+var channelWords = map[string]string{"browser": "Browser", "mail": "Email", "webhook": "Webhook"}
 
 func (r *NotifyResult) words(now time.Time) string {
 	text := r.Text
@@ -94,9 +94,9 @@ func (r *NotifyResult) words(now time.Time) string {
 		if wait := r.Again.Sub(now).Round(time.Second); wait > 0 {
 			when = "in " + wait.String()
 		}
-		text += " Tried again " + when + "."
+		text += " Retrying " + when + "."
 	}
 	return text
 }
 
-var rhythms = [][2]string{{"", "at once"}, {"hourly", "every hour"}, {"daily", "every day at"}}
+var rhythms = [][2]string{{"", "immediately"}, {"hourly", "every hour"}, {"daily", "every day at"}}

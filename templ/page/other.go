@@ -31,9 +31,9 @@ type KeptField struct {
 func (m *Error) wayOut() string {
 	switch v := m.Frame.Viewer; {
 	case v.ID == "":
-		return "Go to the start"
+		return "Go home"
 	case v.Guest:
-		return "Go to the session"
+		return "Go to your session"
 	}
 	return "Go to the inbox"
 }
@@ -50,15 +50,15 @@ func (m *Error) Title() string {
 func ErrorTitle(status int) string {
 	switch status {
 	case 400:
-		return "That cannot be done"
+		return "Can't do that"
 	case 403:
 		return "Not allowed"
 	case 404:
 		return "Not found"
 	case 409:
-		return "It changed meanwhile"
+		return "Someone else changed this"
 	case 503:
-		return "Not now"
+		return "Temporarily unavailable"
 	}
 	return "Something went wrong"
 }

@@ -39,27 +39,27 @@ func (m *Member) called() string {
 	case m.For != "":
 		return m.For
 	}
-	return "Somebody invited"
+	return "Invited member"
 }
 
 func (m *Member) since() string {
 	switch {
 	case m.Expired:
-		return "The invitation has expired"
+		return "Invite expired"
 	case m.Name == "":
-		return "Invited, has not come yet · the invitation lasts until " + when(m.Expires) + " UTC"
+		return "Invited · expires " + when(m.Expires) + " UTC"
 	}
-	return "Here since " + when(m.Joined) + " UTC"
+	return "Joined " + when(m.Joined) + " UTC"
 }
 
 func (m *Member) base() string { return "/people/members/" + url.PathEscape(m.ID) }
 
 // memberRoles are the roles of people, with what each is.
 var memberRoles = []struct{ role, name, may string }{
-	{"member", "Member", "sees what links let them into"},
+	{"member", "Member", "only sessions shared with them"},
 	{"viewer", "Viewer", "sees every session"},
 	{"commenter", "Commenter", "sees every session and comments"},
-	{"driver", "Driver", "and what you switch on below"},
+	{"driver", "Driver", "comments, plus the permissions below"},
 }
 
 func roleName(role string) string {

@@ -43,7 +43,7 @@ func (p SharePart) only() string {
 // another is what the choice of one of others is called.
 func (v *Share) another() string {
 	if v.From == "" {
-		return "Only a part"
+		return "Part of the session"
 	}
 	return "Another part"
 }
@@ -103,7 +103,7 @@ func (l *ShareLink) used() string {
 	if l.MaxUses == 0 {
 		return ""
 	}
-	return strconv.Itoa(len(l.People)) + " of " + strconv.Itoa(l.MaxUses) + " came"
+	return strconv.Itoa(len(l.People)) + " of " + strconv.Itoa(l.MaxUses) + " joined"
 }
 
 func (l *ShareLink) role() string {
@@ -121,9 +121,9 @@ func (l *ShareLink) may() string {
 	case "driver":
 		return "comments, " + strings.Join(l.drives(), ", ")
 	case "commenter":
-		return "reads, comments, marks files reviewed"
+		return "comments, marks files as reviewed"
 	}
-	return "reads only"
+	return "read only"
 }
 
 // drives is what the switches of a driver's link allow, in words.
@@ -133,9 +133,9 @@ func (l *ShareLink) drives() (out []string) {
 	}
 	switch {
 	case l.Guests:
-		out = append(out, "approves everything")
+		out = append(out, "approves anyone's requests")
 	case l.Approve:
-		out = append(out, "approves what you asked for")
+		out = append(out, "approves your requests")
 	}
 	if l.Type {
 		out = append(out, "types in terminals")

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// SharePage makes links, lists them, and ends them.
+// SharePage creates, lists and revokes links.
 func SharePage(f part.Frame, v *Share) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -53,20 +53,20 @@ func SharePage(f part.Frame, v *Share) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Local {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"note warn\"><b>Only this machine can reach the address.</b> Links begin with <code>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<p class=\"note warn\"><b>Links only work on this computer</b> because they begin with <code>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var3 string
 				templ_7745c5c3_Var3, templ_7745c5c3_Err = templ.JoinStringErrs(v.Address)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 15, Col: 108}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 15, Col: 107}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var3))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</code>. Start ahphub with <code>--public-url</code> and a listen address teammates can reach, then make a link.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "</code>. To share with teammates, restart ahphub with <code>--listen</code> and <code>--public-url</code>.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -81,7 +81,7 @@ func SharePage(f part.Frame, v *Share) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section><h2>New link</h2><p class=\"dim\">Whoever opens the link gives a name and sees what you choose here, live, and nothing else of this host.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<section><h2>New link</h2><p class=\"dim\">Anyone with the link can join under a name they choose and see only what you select.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -125,7 +125,7 @@ func SharePage(f part.Frame, v *Share) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<fieldset><legend>They may</legend> <label class=\"pickrole\"><input type=\"radio\" name=\"role\" value=\"commenter\" checked> <span><b>Commenter</b><span class=\"dim\">read, comment, reply, resolve their threads, mark files reviewed</span></span></label> <label class=\"pickrole\"><input type=\"radio\" name=\"role\" value=\"viewer\"> <span><b>Viewer</b><span class=\"dim\">read everything live, write nothing</span></span></label> <label class=\"pickrole\"><input type=\"radio\" name=\"role\" value=\"driver\"> <span><b>Driver</b><span class=\"dim\">comment, and what you switch on here</span></span></label><div class=\"switches\"><label class=\"check\"><input type=\"checkbox\" name=\"prompt\" value=\"on\" checked><span><b>Prompt</b> <span class=\"dim\">write to the agent; what it then wants to run waits for your approval</span></span></label> <label class=\"check\"><input type=\"checkbox\" name=\"approve\" value=\"on\"><span><b>Approve</b> <span class=\"dim\">let the agent do what you asked it for</span></span></label> <label class=\"check sub\"><input type=\"checkbox\" name=\"guests\" value=\"on\"><span><b>… also what guests asked for</b> <span class=\"dim\">with Prompt, they run commands on this machine without you</span></span></label> <label class=\"check\"><input type=\"checkbox\" name=\"type\" value=\"on\"><span><b>Type in terminals</b> <span class=\"dim\">run anything on this machine, as you</span></span></label></div></fieldset><label class=\"check signin allfiles\"><input type=\"checkbox\" name=\"allfiles\" value=\"on\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<fieldset><legend>Role</legend> <label class=\"pickrole\"><input type=\"radio\" name=\"role\" value=\"commenter\" checked> <span><b>Commenter</b><span class=\"dim\">follow along, comment, reply, resolve their own threads, mark files as reviewed</span></span></label> <label class=\"pickrole\"><input type=\"radio\" name=\"role\" value=\"viewer\"> <span><b>Viewer</b><span class=\"dim\">follow along live, read only</span></span></label> <label class=\"pickrole\"><input type=\"radio\" name=\"role\" value=\"driver\"> <span><b>Driver</b><span class=\"dim\">comment, plus the permissions below</span></span></label><div class=\"switches\"><label class=\"check\"><input type=\"checkbox\" name=\"prompt\" value=\"on\" checked><span><b>Prompt</b> <span class=\"dim\">message the agent. You still approve what it runs</span></span></label> <label class=\"check\"><input type=\"checkbox\" name=\"approve\" value=\"on\"><span><b>Approve your requests</b></span></label> <label class=\"check sub\"><input type=\"checkbox\" name=\"guests\" value=\"on\"><span><b>Approve anyone's requests</b> <span class=\"dim\">with Prompt, they can run commands on this machine without you</span></span></label> <label class=\"check\"><input type=\"checkbox\" name=\"type\" value=\"on\"><span><b>Type in terminals</b> <span class=\"dim\">run anything on this machine as you</span></span></label></div></fieldset><label class=\"check signin allfiles\"><input type=\"checkbox\" name=\"allfiles\" value=\"on\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -135,12 +135,12 @@ func SharePage(f part.Frame, v *Share) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "><span><b>Show all files</b> <span class=\"dim\">also files that git doesn’t track and this session didn’t change. Ignored files, keys and <code>.env</code> files stay hidden</span></span></label> <label class=\"check signin\"><input type=\"checkbox\" name=\"signin\" value=\"on\"><span><b>People sign in first</b> <span class=\"dim\">with an account here, and come under its name; AHP clients cannot use the link</span></span></label><div class=\"linkrow\"><label><span>Expires</span> <select class=\"field\" name=\"expires\"><option value=\"24h\">in a day</option> <option value=\"168h\" selected>in a week</option> <option value=\"720h\">in 30 days</option> <option value=\"never\">never</option></select></label> <label><span>Lets in</span> <select class=\"field\" name=\"uses\"><option value=\"0\" selected>any number</option> <option value=\"1\">one person or client</option> <option value=\"5\">5 people or clients</option> <option value=\"20\">20 people or clients</option></select></label> <label class=\"grow\"><span>For (optional)</span><input class=\"field\" name=\"label\" maxlength=\"60\" placeholder=\"the platform team\" autocomplete=\"off\"></label> <button class=\"btn main\">Make link</button></div></form></section><section><h2>Links</h2>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "><span><b>Show all files</b> <span class=\"dim\">also files that git doesn’t track and this session didn’t change. Ignored files, keys and <code>.env</code> files stay hidden</span></span></label> <label class=\"check signin\"><input type=\"checkbox\" name=\"signin\" value=\"on\"><span><b>Require sign-in</b> <span class=\"dim\">only people with an account can join. Not usable by AHP clients</span></span></label><div class=\"linkrow\"><label><span>Expires</span> <select class=\"field\" name=\"expires\"><option value=\"24h\">in a day</option> <option value=\"168h\" selected>in a week</option> <option value=\"720h\">in 30 days</option> <option value=\"never\">never</option></select></label> <label><span>Max uses</span> <select class=\"field\" name=\"uses\"><option value=\"0\" selected>Unlimited</option> <option value=\"1\">one person or client</option> <option value=\"5\">5 people or clients</option> <option value=\"20\">20 people or clients</option></select></label> <label class=\"grow\"><span>Label (optional)</span><input class=\"field\" name=\"label\" maxlength=\"60\" placeholder=\"the platform team\" autocomplete=\"off\"></label> <button class=\"btn main\">Create link</button></div></form></section><section><h2>Links</h2>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			if len(v.Links) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"dim\">No links yet: you are alone here.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 12, "<p class=\"dim\">No links yet. Only you can see this session.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -174,7 +174,7 @@ func SharePage(f part.Frame, v *Share) templ.Component {
 	})
 }
 
-// shareWhat chooses how much of the session a link shows: all of it, what its maker came from, or another part.
+// shareWhat chooses a link's scope: the session, the page its creator came from, or another part.
 func shareWhat(v *Share) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -196,7 +196,7 @@ func shareWhat(v *Share) templ.Component {
 			templ_7745c5c3_Var6 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<fieldset class=\"whatpart\"><legend>They see</legend> <label class=\"pickrole\"><input type=\"radio\" name=\"part\" value=\"\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<fieldset class=\"whatpart\"><legend>Scope</legend> <label class=\"pickrole\"><input type=\"radio\" name=\"part\" value=\"\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -248,7 +248,7 @@ func shareWhat(v *Share) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</b><span class=\"dim\">where you came from</span></span></label> ")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "</b><span class=\"dim\">the page you came from</span></span></label> ")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -291,7 +291,7 @@ func shareWhat(v *Share) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</b><span class=\"dim\">one chat, or one set of changes</span></span></label> <select class=\"field\" name=\"other\" aria-label=\"The part they see\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "</b><span class=\"dim\">one chat, or one set of changes</span></span></label> <select class=\"field\" name=\"other\" aria-label=\"Shared part\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -407,7 +407,7 @@ func newLink(v *Share) templ.Component {
 			templ_7745c5c3_Var15 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"note made\" role=\"status\"><label for=\"made\"><b>The link is made.</b> Copy it now: it is not shown again.</label><div class=\"row\"><input class=\"field mono\" id=\"made\" value=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<div class=\"note made\" role=\"status\"><label for=\"made\"><b>Link created.</b> Copy it now — you won't see it again.</label><div class=\"row\"><input class=\"field mono\" id=\"made\" value=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -425,7 +425,7 @@ func newLink(v *Share) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.Code != nil {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<details class=\"code\"><summary class=\"tap\">Show it as a code for a phone</summary> <svg role=\"img\" aria-label=\"QR code of the link\" viewBox=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<details class=\"code\"><summary class=\"tap\">Show QR code</summary> <svg role=\"img\" aria-label=\"QR code of the link\" viewBox=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -464,7 +464,7 @@ func newLink(v *Share) templ.Component {
 	})
 }
 
-// LinkCard is one link: what it allows, until when, who came by it and when, and its end.
+// LinkCard shows one link: its role, expiry and visitors, with a button that revokes it.
 func LinkCard(now time.Time, l *ShareLink) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -558,14 +558,14 @@ func LinkCard(now time.Time, l *ShareLink) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if l.Label != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<span>For ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 53, "<span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var25 string
 			templ_7745c5c3_Var25, templ_7745c5c3_Err = templ.JoinStringErrs(l.Label)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 140, Col: 24}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 140, Col: 20}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var25))
 			if templ_7745c5c3_Err != nil {
@@ -641,7 +641,7 @@ func LinkCard(now time.Time, l *ShareLink) templ.Component {
 			}
 		}
 		if l.SignIn {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<span>· signed-in people only</span> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<span>· sign-in required</span> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -652,14 +652,14 @@ func LinkCard(now time.Time, l *ShareLink) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "· made ")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 63, "· created ")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var30 string
 		templ_7745c5c3_Var30, templ_7745c5c3_Err = templ.JoinStringErrs(l.Created.UTC().Format("2 Jan 15:04"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 155, Col: 51}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 155, Col: 54}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var30))
 		if templ_7745c5c3_Err != nil {
@@ -730,7 +730,7 @@ func LinkCard(now time.Time, l *ShareLink) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<p class=\"dim\">Nobody has come by it yet.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "<p class=\"dim\">Not used yet</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -758,9 +758,9 @@ func LinkCard(now time.Time, l *ShareLink) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var35 string
-			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs("Revoke the link of a " + l.role() + " made " + l.Created.UTC().Format("2 Jan 15:04"))
+			templ_7745c5c3_Var35, templ_7745c5c3_Err = templ.JoinStringErrs("Revoke the link of a " + l.role() + " created " + l.Created.UTC().Format("2 Jan 15:04"))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 177, Col: 126}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/share.templ`, Line: 177, Col: 129}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var35))
 			if templ_7745c5c3_Err != nil {

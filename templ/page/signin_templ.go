@@ -10,17 +10,17 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/templ/part"
 
-// SignIn is the page of somebody who is not signed in.
+// SignIn is the page for visitors who are not signed in.
 type SignIn struct {
 	Frame part.Frame
 	Next  string // path to go to afterwards
 	Error string // why the last try failed
 
-	Password, Passkey bool // there is one to sign in by
-	Names             bool // others than the owner have an account too
+	Password, Passkey bool // a way to sign in that exists
+	Names             bool // people other than the owner have accounts
 
 	Provider     string // the name of an OpenID Connect provider; "" for none
-	ProviderDown bool   // it did not answer when it was last asked
+	ProviderDown bool   // it did not respond to the last request
 }
 
 // SignInPage asks for the one-time token. A printed address carries it behind the #, and the form sends itself.
@@ -125,7 +125,7 @@ func SignInPage(m SignIn) templ.Component {
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " did not answer when it was last asked. The button asks it again.</p>")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 8, " didn't respond last time. You can try again.</p>")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -237,17 +237,17 @@ func SignInPage(m SignIn) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if m.Names {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p class=\"dim\">The owner: open the address that the program printed when it started. It works once; <code>ahphub link</code> prints another.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 22, "<p class=\"dim\">If you own this server, open the sign-in link ahphub printed at startup. It works once; run <code>ahphub link</code> to get a new one.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p class=\"dim\">Open the address that the program printed when it started. It works once; <code>ahphub link</code> prints another.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, "<p class=\"dim\">Open the sign-in link ahphub printed at startup. It works once; run <code>ahphub link</code> to get a new one.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div><label class=\"label\" for=\"token\">Or paste the token, the part behind the #</label> <input class=\"field mono\" id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" required maxlength=\"200\"></div><input type=\"hidden\" name=\"next\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 24, "<div><label class=\"label\" for=\"token\">Or paste the token (everything after the #)</label> <input class=\"field mono\" id=\"token\" name=\"token\" type=\"password\" autocomplete=\"off\" required maxlength=\"200\"></div><input type=\"hidden\" name=\"next\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -282,7 +282,22 @@ func SignInPage(m SignIn) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\">Use the token</button></form></div></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 27, "\">")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+			if m.Password {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "Sign in with a token")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			} else {
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "Sign in")
+				if templ_7745c5c3_Err != nil {
+					return templ_7745c5c3_Err
+				}
+			}
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "</button></form></div></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -38,7 +38,7 @@ const mostAnswer = 64 << 10 // bytes of what an authenticator answers
 func (p *Pages) WithAccounts(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Tokens == nil {
-			return site.NotFound("This host keeps no accounts.")
+			return site.NotFound("This server has no accounts.")
 		}
 		return h(w, r)
 	}
@@ -88,7 +88,7 @@ func (p *Pages) SetPassword(w http.ResponseWriter, r *http.Request) error {
 	if had {
 		err = p.Accounts.Passwords.Check(r.Context(), who.ID, r.PostFormValue("current"))
 		if errors.Is(err, accounts.ErrWrongPassword) {
-			return p.sendAccount(w, r, http.StatusForbidden, page.Account{Error: "The current password is another one."})
+			return p.sendAccount(w, r, http.StatusForbidden, page.Account{Error: "Current password is incorrect."})
 		}
 		if err != nil {
 			return err
@@ -97,10 +97,10 @@ func (p *Pages) SetPassword(w http.ResponseWriter, r *http.Request) error {
 	next := r.PostFormValue("password")
 	if r.PostFormValue("remove") != "" {
 		if next = ""; !had {
-			return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "There is no password to remove."})
+			return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "You don't have a password to remove."})
 		}
 	} else if next == "" {
-		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "Type a new password."})
+		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "Enter a new password."})
 	}
 	if err := p.Accounts.Passwords.Set(r.Context(), who.ID, next); err != nil {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: site.Sentence(err.Error())})
@@ -164,7 +164,7 @@ func (p *Pages) MakePasskey(w http.ResponseWriter, r *http.Request) error {
 		Credential json.RawMessage `json:"credential"`
 	}
 	if err := json.NewDecoder(io.LimitReader(r.Body, mostAnswer)).Decode(&sent); err != nil {
-		return site.BadRequest("This is no answer of an authenticator.")
+		return site.BadRequest("The passkey response is invalid. Try again.")
 	}
 	who := access.FromContext(r.Context())
 	name, err := access.CleanName(sent.Name)

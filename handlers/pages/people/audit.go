@@ -37,7 +37,7 @@ func (p *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	f := p.Frame(r, "Audit", "people")
+	f := p.Frame(r, "Audit log", "people")
 	f.Styles = append(f.Styles, "css/people.css")
 	m := page.Audit{Frame: f, What: what, Query: words, Kinds: auditKinds(found.Entries, what)}
 	links := p.linksCalled()
@@ -74,7 +74,7 @@ func (p *Pages) linksCalled() map[string]string {
 		if s, ok := p.Host.Summary(l.Session); ok {
 			title = site.SessionTitle(s.Title)
 		}
-		out[l.ID] = "by a " + string(l.Role) + "’s link to " + title
+		out[l.ID] = "with a " + string(l.Role) + " link to " + title
 	}
 	return out
 }
@@ -101,7 +101,7 @@ func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-var errNoAudit = site.NotFound("This host keeps no audit.")
+var errNoAudit = site.NotFound("This server keeps no audit log.")
 
 // auditMatch returns a filter for events of a kind in which the words stand somewhere.
 func auditMatch(what, words string) func(audit.Entry) bool {

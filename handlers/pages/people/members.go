@@ -19,7 +19,7 @@ import (
 func (p *Pages) WithMembers(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Members == nil {
-			return site.NotFound("Nobody is invited to this host.")
+			return site.NotFound("Invites are turned off on this server.")
 		}
 		return h(w, r)
 	}

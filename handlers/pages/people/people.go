@@ -31,7 +31,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m page.People) error {
 	if p.Browsers == nil || p.Links == nil {
-		return site.NotFound("This host keeps no list of people.")
+		return site.NotFound("This server has no list of people.")
 	}
 	list, err := p.Browsers.Browsers(r)
 	if err != nil {
@@ -61,7 +61,7 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 // SignOutOthers signs out the person's other browsers.
 func (p *Pages) SignOutOthers(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
-		return site.NotFound("This host keeps no list of people.")
+		return site.NotFound("This server has no list of people.")
 	}
 	n, err := p.Browsers.SignOutOthers(r)
 	if err != nil && !errors.Is(err, accounts.ErrSignedOut) {
@@ -76,7 +76,7 @@ func (p *Pages) SignOutOthers(w http.ResponseWriter, r *http.Request) error {
 // SignOutBrowser signs out one browser.
 func (p *Pages) SignOutBrowser(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
-		return site.NotFound("This host keeps no list of people.")
+		return site.NotFound("This server has no list of people.")
 	}
 	err := p.Browsers.SignOutBrowser(r.Context(), chi.URLParam(r, "browser"))
 	if errors.Is(err, accounts.ErrNoBrowser) {
@@ -91,7 +91,7 @@ func (p *Pages) SignOutBrowser(w http.ResponseWriter, r *http.Request) error {
 // RevokeAnyLink ends a link of any session, also of one that is gone.
 func (p *Pages) RevokeAnyLink(w http.ResponseWriter, r *http.Request) error {
 	if p.Links == nil {
-		return site.NotFound("This host shares no sessions.")
+		return site.NotFound("Sharing is turned off on this server.")
 	}
 	id := chi.URLParam(r, "link")
 	if err := p.revoke(r, p.Links.List(""), id); err != nil {
@@ -104,10 +104,10 @@ func (p *Pages) RevokeAnyLink(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
 	i := slices.IndexFunc(among, func(l access.Link) bool { return l.ID == id })
 	if i < 0 {
-		return site.NotFound("There is no such link, or it leads elsewhere.")
+		return site.NotFound("Link not found in this session.")
 	}
 	if !among[i].Revoked.IsZero() {
-		return site.NotFound("This link was revoked already.")
+		return site.NotFound("This link has already been revoked.")
 	}
 	return p.Links.Revoke(r.Context(), id)
 }

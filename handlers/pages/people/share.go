@@ -39,7 +39,7 @@ func (p *Pages) shared(r *http.Request) (site.Visit, error) {
 		return v, err
 	}
 	if p.Links == nil {
-		return v, site.NotFound("This host shares no sessions.")
+		return v, site.NotFound("Sharing is turned off on this server.")
 	}
 	return v, p.Prepare(r.Context(), v.Who, v.Session)
 }
@@ -114,13 +114,13 @@ func (p *Pages) part(ctx context.Context, v site.Visit, value string) (access.Sc
 	if id, ok := strings.CutPrefix(value, site.ChatPart); ok && id != "" {
 		uri, ok := site.ChatByID(p.SessionState(v.Session), id)
 		if !ok {
-			return access.Scope{}, site.BadRequest("This chat is gone: choose another one.")
+			return access.Scope{}, site.BadRequest("This chat has been deleted. Choose another one.")
 		}
 		return access.Scope{Kind: ahp.ChannelChat, URI: uri}, nil
 	}
 	scope, ok := strings.CutPrefix(value, site.ChangesPart)
 	if !ok || scope == "" || scope == "turn" {
-		return access.Scope{}, site.BadRequest("Choose what the link is for.")
+		return access.Scope{}, site.BadRequest("Choose the link's scope.")
 	}
 	uri, err := p.Changes.FindChangeset(ctx, v, scope)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 	case "1", "5", "20":
 		want.MaxUses, _ = strconv.Atoi(n)
 	default:
-		return refuse("Choose how many people the link lets in.")
+		return refuse("Choose how many people can use the link.")
 	}
 	if err := p.Host.Keep(v.Session); err != nil {
 		return err

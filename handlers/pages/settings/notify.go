@@ -25,7 +25,7 @@ const notifyPath = "/settings/notifications"
 func (p *Pages) WithNotify(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Notify == nil {
-			return site.NotFound("This host sends no notifications.")
+			return site.NotFound("Notifications are turned off on this server.")
 		}
 		return h(w, r)
 	}
@@ -110,7 +110,7 @@ func resultOf(r *notify.Result) *page.NotifyResult {
 func (p *Pages) ChooseNotifications(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	if err := r.ParseForm(); err != nil {
-		return site.BadRequest("This form cannot be read.")
+		return site.BadRequest("This form can't be read. Reload the page and try again.")
 	}
 	err := p.Notify.Change(r.Context(), who.ID, func(prefs *notify.Prefs) error {
 		for _, c := range channelsOf(who) {
@@ -170,7 +170,7 @@ func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 		audit.Detail(ctx, "removed")
 		err = p.Notify.RemoveAddress(ctx, who.ID)
 	case "rhythm":
-		audit.Detail(ctx, "when it is sent")
+		audit.Detail(ctx, "schedule")
 		if err = p.Notify.Change(ctx, who.ID, func(prefs *notify.Prefs) error {
 			return prefs.Mail.SetRhythm(notify.Rhythm(r.PostFormValue("rhythm")), r.PostFormValue("at"), r.PostFormValue("zone"))
 		}); err == nil {
@@ -198,7 +198,7 @@ func (p *Pages) MakeHook(w http.ResponseWriter, r *http.Request) error {
 	who, address := access.FromContext(r.Context()), r.PostFormValue("url")
 	everything := r.PostFormValue("everything") == "yes"
 	if everything && !who.Has(access.RightManage) {
-		return site.BadRequest("Only the owner has webhooks of the whole host.")
+		return site.BadRequest("Only the owner can create webhooks for the whole server.")
 	}
 	h, secret, err := p.Notify.NewHook(r.Context(), who.ID, address, everything)
 	if err != nil {
@@ -239,7 +239,7 @@ func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) {
 
 func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	token := r.URL.Query().Get("token")
-	f := part.Frame{Title: "No more mail", Asset: p.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door", Styles: []string{"css/door.css"}}
+	f := part.Frame{Title: "Unsubscribe", Asset: p.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door", Styles: []string{"css/door.css"}}
 	m := page.Unsubscribe{Frame: f, Action: "/unsubscribe?" + url.Values{"token": {token}}.Encode()}
 	var err error
 	if r.Method == http.MethodPost {

@@ -50,11 +50,11 @@ func Classify(err error) *Fault {
 	}
 	switch {
 	case errors.Is(err, live.ErrGone):
-		return &Fault{http.StatusNotFound, "What you look for is gone, or it is not shared with you.", err}
+		return &Fault{http.StatusNotFound, "Not found, or you don't have access.", err}
 	case errors.Is(err, hub.ErrUnsaved):
-		return &Fault{http.StatusServiceUnavailable, "This could not be saved yet." + whyUnsaved(err) + " ahphub keeps trying: check whether it is there before you send it again.", err}
+		return &Fault{http.StatusServiceUnavailable, "This hasn't been saved yet." + whyUnsaved(err) + " ahphub keeps trying. Check whether it was saved before you send it again.", err}
 	case errors.Is(err, hub.ErrReadOnly):
-		return &Fault{http.StatusServiceUnavailable, "ahphub cannot save changes now, so nothing was changed." + whyUnsaved(err) + " Try again in a moment.", err}
+		return &Fault{http.StatusServiceUnavailable, "ahphub can't save changes right now, so nothing was changed." + whyUnsaved(err) + " Try again in a moment.", err}
 	case errors.Is(err, live.ErrBusy):
 		return &Fault{http.StatusServiceUnavailable, Sentence(err.Error()), err}
 	case errors.Is(err, live.ErrTooManyOpen):
@@ -64,12 +64,12 @@ func Classify(err error) *Fault {
 	case errors.Is(err, live.ErrMarks), errors.Is(err, live.ErrBadMark):
 		return &Fault{http.StatusBadRequest, Sentence(err.Error()), err}
 	case errors.Is(err, context.Canceled):
-		return &Fault{499, "The request was given up.", err}
+		return &Fault{499, "The request was cancelled.", err}
 	}
 	if why := reasonOf(err); why != "" { // what is wrong with the disk, and what to do
 		return &Fault{http.StatusInternalServerError, Sentence(why), err}
 	}
-	return &Fault{http.StatusInternalServerError, "Something went wrong here. The operator finds it in the log by the number below.", err}
+	return &Fault{http.StatusInternalServerError, "Give your admin this error ID:", err}
 }
 
 func statusOf(code int) int {
@@ -119,7 +119,7 @@ func (st *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 
 // NotFound answers what no route matches.
 func (st *Site) NotFound(w http.ResponseWriter, r *http.Request) {
-	st.fail(w, r, NotFound("There is no such page."))
+	st.fail(w, r, NotFound("Page not found."))
 }
 
 // IsFragment reports whether a script asks: it wants a status and a sentence, not a page.

@@ -28,7 +28,7 @@ func (st *Site) Act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 	case err != nil:
 		return err
 	case o.Unknown:
-		return NotFound("What you wanted to change is gone, or it is not shared with you.")
+		return NotFound("Not found, or you don't have access.")
 	case o.Rejected != "":
 		return Refused(o.Rejected)
 	}

@@ -27,7 +27,7 @@ func (st *Site) FindVisit(r *http.Request) (Visit, error) {
 	v := Visit{Who: access.FromContext(r.Context()), Short: chi.URLParam(r, "session")}
 	uri, ok := st.Host.SessionByShort(v.Short)
 	if !ok || !v.Who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: ahp.ChannelSession, Session: uri}) {
-		return v, NotFound("There is no such session, or it is not shared with you.")
+		return v, NotFound("Session not found, or you don't have access.")
 	}
 	v.Session = uri
 	return v, nil
