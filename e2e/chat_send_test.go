@@ -112,7 +112,7 @@ func givesBack(t *testing.T, f *front, ana *Page) {
 func steersTwice(ana *Page) {
 	ana.Fill("#message", "hold")
 	ana.Press("\r")
-	ana.WaitText("#composer-mode", "Steer now")
+	ana.WaitText("#composer-mode", "Send next")
 	for _, text := range []string{"say one", "say two"} {
 		ana.Fill("#message", text)
 		ana.Press("\r", chromedp.ModifierCtrl)

@@ -151,7 +151,7 @@ func TestToldByTheBrowser(t *testing.T) {
 	two.Wait(`document.querySelector('#inbox')`)
 	c, _ := signIn(t, prog.SignIn())
 	session := sessionThat(t, c, prog, "run echo hello")
-	one.Wait(`shown.length === 1 && shown[0].title.startsWith('Needs approval')`)
+	one.Wait(`shown.length === 1 && shown[0].title.startsWith('Approval needed')`)
 	if n := Eval[int](two, `shown.length`); n != 0 {
 		t.Errorf("the other tab shows %d too", n)
 	}

@@ -219,7 +219,7 @@ func TestToldByWebhookAndMail(t *testing.T) {
 	})
 	back()
 	text := mail.wait(t, 2)[1]
-	for _, want := range []string{"from hub@example.com\nto ana@example.com\n", "From: \"Hub\" <hub@example.com>", "=?UTF-8?q?Needs_approval", "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
+	for _, want := range []string{"from hub@example.com\nto ana@example.com\n", "From: \"Hub\" <hub@example.com>", "=?UTF-8?q?Approval_needed", "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
 		"Auto-Submitted: auto-generated", "text/plain", "text/html", session + "/c/"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, text)
@@ -296,7 +296,7 @@ func TestMailMember(t *testing.T) {
 
 	say("one", "@Ben <b>look</b> here\nBcc: everybody@example.com")
 	text := mail.wait(t, 3)[2]
-	for _, want := range []string{"from hub@example.com\nto ben@example.com\n", "You_are_mentioned_by_Ana", "@Ben &lt;b&gt;look&lt;/b&gt; here", "/s/" + short + "/threads#thread-one"} {
+	for _, want := range []string{"from hub@example.com\nto ben@example.com\n", "You_were_mentioned_by_Ana", "@Ben &lt;b&gt;look&lt;/b&gt; here", "/s/" + short + "/threads#thread-one"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the member's mail lacks %q:\n%s", want, text)
 		}

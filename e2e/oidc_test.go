@@ -228,7 +228,7 @@ func TestProviderIsDownAtFirst(t *testing.T) {
 	page.Allow("favicon|503")
 	page.Open(prog.URL + "/signin")
 	page.Click(`form[action="/signin/oidc"] .btn`)
-	page.WaitText("[role=alert]", "Example does not answer now")
+	page.WaitText("[role=alert]", "Example isn't responding")
 	page.WaitText("main", "You can try again")
 	page.Shot("down")
 	runServer(t, "http://", "./oidc", nil, "-listen", idp, "-users", knownPeople(t), "-redirect", prog.URL+"/signin/oidc/callback")

@@ -92,7 +92,7 @@ func TestMember(t *testing.T) {
 	owner.Click(".change input[name=guests]")
 	owner.Shot("change")
 	owner.Click(".change .btn")
-	owner.WaitText("main .links", "approve what the agent wants to do")
+	owner.WaitText("main .links", "approve anyone's requests")
 	ben.Open(prog.URL + session)
 	ask("echo approved-by-ben")
 	ben.WaitText("#status", "Needs you")

@@ -35,7 +35,7 @@ func TestTerminalOfAToolCall(t *testing.T) {
 	p.Wait(`document.querySelector('.termframe')`)
 	p.Live()
 	p.Click(".termstate button[value=me]")
-	p.Says(".termpane.is-mine", "You have the keyboard")
+	p.Says(".termpane.is-mine", "You're in control")
 	Eval[any](p, termIn(0)+`.focus()`)
 	p.Press("\r")
 	p.Wait(shows(0) + `.includes('00007')`)

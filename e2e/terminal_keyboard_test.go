@@ -136,7 +136,7 @@ func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 		g.Wait(shows(0) + `.includes('0060') && ` + shows(0) + `.endsWith('$')`)
 		g.Wait(termIn(0) + `.cols + 'x' + ` + termIn(0) + `.rows === '` + size + `'`)
 		g.Wait(inFrame(0, `(s => s.getBoundingClientRect().right <= window.innerWidth + 1 && s.getBoundingClientRect().bottom <= document.getElementById('state').getBoundingClientRect().top + 1)(document.querySelector('.xterm-screen'))`))
-		g.Says(".holder", "has the keyboard")
+		g.Says(".holder", "is in control")
 	}
 	prompted(p, 0)
 	if same := Eval[string](ana, shows(0)); same != Eval[string](p, shows(0)) {
@@ -151,14 +151,14 @@ func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 
 	ana.Click(`.holder button[value=ask]`)
 	ana.Wait(`document.querySelector('.asking').checkVisibility()`)
-	p.Says(".asks-keyboard", "Ana asks for the keyboard")
+	p.Says(".asks-keyboard", "Ana requests control")
 	p.Pictures("asked", ".termpane")
 	p.Click(`.asks-keyboard button[value=deny]`)
 	ana.Wait(`document.querySelector('.refused').checkVisibility()`)
 	ana.Click(`.holder button[value=ask]`)
 	p.Click(`.asks-keyboard button[value=grant]`)
-	ana.Says(".termpane.is-mine", "You have the keyboard")
-	p.Says(".termpane.is-held", "Ana has the keyboard")
+	ana.Says(".termpane.is-mine", "You're in control")
+	p.Says(".termpane.is-held", "Ana is in control")
 	run(ana, 0, "echo by$((1+1))ana; stty size")
 	p.Wait(shows(0) + `.includes('by2ana')`)
 	if strings.Contains(Eval[string](p, shows(0)), "not2") {
@@ -167,14 +167,14 @@ func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 	p.Wait(termIn(0) + `.cols === ` + strconv.Itoa(Eval[int](ana, termIn(0)+`.cols`)))
 	p.Pictures("lost", ".termpane")
 	ana.Open(x.url + x.base)
-	ana.Says(".termpane.is-mine", "You have the keyboard") // a reload
+	ana.Says(".termpane.is-mine", "You're in control") // a reload
 
 	p.Click(`.holder button[value=take]`)
-	p.Says(".termpane.is-mine", "You have the keyboard")
+	p.Says(".termpane.is-mine", "You're in control")
 	ana.Click(`.holder button[value=ask]`)
-	p.Says(".asks-keyboard", "Ana asks")
+	p.Says(".asks-keyboard", "Ana requests")
 	p.leave()
-	ana.Says(".termpane.is-mine", "You have the keyboard")
+	ana.Says(".termpane.is-mine", "You're in control")
 	ana.leave()
-	ben.Says(".termpane.is-free", "Nobody has the keyboard")
+	ben.Says(".termpane.is-free", "No one is in control")
 }

@@ -52,7 +52,7 @@ func TestANewSessionTakesFiles(t *testing.T) {
 	s := open(t)
 	dir := t.TempDir()
 	form := url.Values{"dir": {dir}, "agent": {script.Provider}, "message": {"say seen"}}
-	if status, page := s.postFiles("/new", form, map[string][]byte{"program.bin": {0xff, 0x00, 0xfe}}); status != http.StatusBadRequest || !strings.Contains(page, "neither a picture nor text") || !strings.Contains(page, "choose the files again") || !strings.Contains(page, "say seen") {
+	if status, page := s.postFiles("/new", form, map[string][]byte{"program.bin": {0xff, 0x00, 0xfe}}); status != http.StatusBadRequest || !strings.Contains(page, "neither an image nor text") || !strings.Contains(page, "choose the files again") || !strings.Contains(page, "say seen") {
 		t.Errorf("%d\n%.600s", status, page)
 	}
 	if strings.Contains(s.get("/"), filepath.Base(dir)) {
@@ -77,7 +77,7 @@ func TestFilesGoAlongWithAMessage(t *testing.T) {
 		data       []byte
 		status     int
 	}{
-		{"program.bin", "neither a picture nor text", []byte{0xff, 0x00, 0xfe}, 400},
+		{"program.bin", "neither an image nor text", []byte{0xff, 0x00, 0xfe}, 400},
 		{"large.txt", "at most 10 files", bytes.Repeat([]byte("x"), 700*1024+1), 413},
 	} {
 		if status, page := s.sendFiles(chat, "look", map[string][]byte{c.name: c.data}); status != c.status || !strings.Contains(page, c.says) {
@@ -148,7 +148,7 @@ func TestResend(t *testing.T) {
 		t.Errorf("the composer does not hold the message:\n%s", page)
 	}
 	res, err := s.web.PostForm(s.url+chat+"/message", url.Values{"text": {"say 2"}, "edit": {second}, "later": {"0"}})
-	if page := s.body(chat, res, err, http.StatusConflict); !strings.Contains(page, "went on meanwhile") {
+	if page := s.body(chat, res, err, http.StatusConflict); !strings.Contains(page, "has continued since") {
 		t.Errorf("turns nobody saw go:\n%s", page)
 	}
 	s.post(chat+"/message", url.Values{"text": {"say 2"}, "edit": {second}, "later": {"1"}})

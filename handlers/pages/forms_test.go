@@ -18,8 +18,8 @@ func TestEveryPageIsThere(t *testing.T) {
 	s := open(t)
 	base, chat := s.session()
 	for path, want := range map[string]string{
-		"/": "New session", "/new": "Working directory", "/settings": "Agents", "/help": "Next that needs me",
-		base: "Nothing said yet", chat: "Nothing said yet", base + "/t": "No terminals", chat + "?": "Directories",
+		"/": "New session", "/new": "Working directory", "/settings": "Agents", "/help": "Next session needing attention",
+		base: "No messages yet", chat: "No messages yet", base + "/t": "No terminals", chat + "?": "Directories",
 	} {
 		if page := s.get(path); !strings.Contains(page, want) {
 			t.Errorf("%s does not show %q", path, want)
@@ -38,12 +38,12 @@ func TestErrorsSayWhatToDo(t *testing.T) {
 	}{
 		{"/nosuch", nil, 404, "Page not found."},
 		{"/s/nosuch", nil, 404, "Session not found"},
-		{base + "/c/nosuch", nil, 404, "no such chat"},
-		{base + "/t/nosuch", nil, 404, "terminal is gone"},
+		{base + "/c/nosuch", nil, 404, "Chat not found"},
+		{base + "/t/nosuch", nil, 404, "Terminal not found"},
 		{"/live", nil, 400, "rooms"},
 		{"/live?f=x", nil, 400, "Reload"},
-		{chat + "/message", url.Values{"text": {"  "}}, 400, "Write something"},
-		{chat + "/stop", url.Values{}, 409, "Nothing runs"},
+		{chat + "/message", url.Values{"text": {"  "}}, 400, "Write a message"},
+		{chat + "/stop", url.Values{}, 409, "Nothing is running"},
 		{base + "/title", url.Values{"title": {""}}, 409, "at least one character"},
 		{"/new", url.Values{"dir": {"relative"}}, 400, "absolute path"},
 		{"/new", url.Values{"dir": {"/no/such/place"}, "agent": {"script"}}, 400, "/no/such/place"},

@@ -232,7 +232,7 @@ func TestHeadFollowsTheSession(t *testing.T) {
 	b := s.tab(base)
 	s.say(chat, "hold")
 	b.wait("status", "Running")
-	b.wait("composer-mode", "Steer now")
+	b.wait("composer-mode", "Send next")
 	b.wait("rail-list", "Running")
 	s.post(base+"/title", url.Values{"title": {"A <better> title"}})
 	b.wait("title", "A <better> title")

@@ -29,7 +29,7 @@ func TestAWorktreeByForms(t *testing.T) {
 		t.Fatal("the session has no work tree")
 	}
 	p := x.until(x.base, tree.Branch)
-	if !strings.Contains(p, `href="`+at+`">Work tree</a>`) || !strings.Contains(p, "Work tree: merge or remove") {
+	if !strings.Contains(p, `href="`+at+`">Worktree</a>`) || !strings.Contains(p, "Merge or remove worktree") {
 		t.Error("the session's head does not lead to its work tree")
 	}
 	x.shows(at, tree.Branch, "main at "+tree.Base[:10], "0 commits ahead of main", "0 files not committed")

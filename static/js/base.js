@@ -237,8 +237,8 @@ app.post = async (to, body, more) => {
   const busy = setTimeout(() => $('busy').classList.add('on'), 300);
   try {
     const r = await fetch(to, { method: 'POST', body, headers: { 'X-Fragment': 'form' }, redirect: 'manual', ...more });
-    return r.ok ? '' : await r.text() || 'That did not work. Reload the page and try again.';
-  } catch { return "Can't reach the server. Nothing was sent."; } finally { clearTimeout(busy); $('busy').classList.remove('on'); }
+    return r.ok ? '' : await r.text() || 'Something went wrong. Reload the page and try again.';
+  } catch { return "Can't reach the server. Your message hasn't been sent."; } finally { clearTimeout(busy); $('busy').classList.remove('on'); }
 };
 // A one-time token is in the fragment, which is never sent to a server: move it into the form and out of the address.
 const now = document.querySelector('form[data-send=now]');

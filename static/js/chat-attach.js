@@ -23,7 +23,7 @@ async function add(files) {
   for (const f of field.files) all.items.add(f);
   for (const f of files) all.items.add(await smaller(f));
   if ([...all.files].reduce((n, f) => n + f.size, 0) > most || all.files.length > 10) {
-    app.toast('Attach at most 10 files of 700 KB together. Larger ones belong into the working directory.', true);
+    app.toast('Attach at most 10 files of 700 KB together. Put larger files in the working directory.', true);
     return;
   }
   field.files = all.files;
@@ -48,7 +48,7 @@ function show() {
     off.type = 'button';
     off.className = 'btn quiet small';
     off.textContent = '×';
-    off.setAttribute('aria-label', 'Leave out ' + f.name);
+    off.setAttribute('aria-label', 'Remove ' + f.name);
     off.addEventListener('click', () => {
       const left = new DataTransfer();
       [...field.files].forEach((x, n) => { if (n !== i) left.items.add(x); });

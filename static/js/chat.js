@@ -93,7 +93,7 @@ document.addEventListener('change', (e) => {
 
 // Copying: an answer as the Markdown it was written in, and code as it is.
 const copy = async (text, b) => {
-  try { await navigator.clipboard.writeText(await text); } catch { app.toast('The browser did not allow copying.', true); return; }
+  try { await navigator.clipboard.writeText(await text); } catch { app.toast('The browser blocked copying.', true); return; }
   const was = b.textContent;
   b.textContent = 'Copied';
   setTimeout(() => { b.textContent = was; }, 1500);

@@ -68,7 +68,7 @@ const secure = 'Browsers show notifications only at https addresses and localhos
 function draw() {
   if (!window.isSecureContext) { state(secure); return; }
   if (!can) { state('This browser cannot show notifications.'); return; }
-  if (Notification.permission === 'denied') { state('Notifications from this address are blocked. Allow them in the browser's site settings, then reload this page.'); button.hidden = button.value === 'yes'; return; }
+  if (Notification.permission === 'denied') { state("Notifications from this address are blocked. Allow them in the browser's site settings, then reload this page."); button.hidden = button.value === 'yes'; return; }
   button.hidden = false;
   if (button.value === 'yes') { state('Off in this browser.'); return; }
   if (Notification.permission === 'default') { state('Enabled, but the browser still needs your permission.'); button.value = 'yes'; button.textContent = 'Allow notifications'; return; }

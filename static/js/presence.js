@@ -136,7 +136,7 @@ function stop() {
 }
 function go() {
   const li = $('who-' + followed);
-  if (!li) { app.toast('Whom you followed has left.'); stop(); return; }
+  if (!li) { app.toast('The person you were following has left.'); stop(); return; }
   const d = li.dataset;
   $('following').children[1].textContent = li.querySelector('.at').textContent.trim();
   if (!d.href.startsWith('/s/')) return;

@@ -39,7 +39,7 @@ async function copy(a) {
     const r = await fetch(a.href);
     if (!r.ok) throw new Error(await r.text());
     await navigator.clipboard.writeText(await r.text());
-    app.toast('Copied what it printed.');
+    app.toast('Output copied');
   } catch { location.assign(a.href); } // no clipboard here: the text as a page
 }
 document.addEventListener('click', (e) => {
@@ -61,7 +61,7 @@ function draw() {
 }
 function set(change) {
   Object.assign(own, change);
-  try { localStorage.setItem('terminal', JSON.stringify(own)); } catch { app.toast('This browser keeps no settings.', true); }
+  try { localStorage.setItem('terminal', JSON.stringify(own)); } catch { app.toast("This browser can't store settings.", true); }
   draw();
 }
 draw();
@@ -72,7 +72,7 @@ $('term-chord').addEventListener('keydown', (e) => {
   e.preventDefault();
   e.stopPropagation();
   if (e.key === 'Escape') { e.target.blur(); return; }
-  if (!(e.ctrlKey || e.metaKey) || !(e.altKey || e.shiftKey)) { app.toast('Ctrl with Alt or Shift, and a key: a shell takes the others.', true); return; }
+  if (!(e.ctrlKey || e.metaKey) || !(e.altKey || e.shiftKey)) { app.toast('Use Ctrl with Alt or Shift and a key. Other combinations belong to the shell.', true); return; }
   set({ chord: [e.ctrlKey && 'Ctrl', e.altKey && 'Alt', e.shiftKey && 'Shift', e.metaKey && 'Meta', e.key.length === 1 ? e.key.toUpperCase() : e.key].filter(Boolean).join('+') });
 });
 

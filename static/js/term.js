@@ -195,15 +195,15 @@ function apply() {
   show();
 }
 
-// ---- who has the keyboard ------------------------------------------------------------------------------------------
-const words = { free: 'Type to take the keyboard', agent: 'The agent has the keyboard', over: 'Exited' };
+// ---- who is in control ---------------------------------------------------------------------------------------------
+const words = { free: 'Type to take control', agent: 'Agent is typing', over: 'Exited' };
 function who() {
   if (gone) return 'This terminal was closed';
   if (!open()) return tries || socket?.readyState > 1 ? 'Reconnecting…' : '';
-  if (state.mine) return outside && !inline ? '' : 'You have the keyboard'; // the page around says so
+  if (state.mine) return outside && !inline ? '' : "You're in control"; // the page around says so
   if (state.held === 'over') return words.over + (state.exit == null ? '' : ' ' + state.exit);
-  if (state.held === 'held') return state.holder + ' has the keyboard';
-  return (state.held !== 'free' || may) && words[state.held] || 'Nobody has the keyboard';
+  if (state.held === 'held') return state.holder + ' is in control';
+  return (state.held !== 'free' || may) && words[state.held] || 'No one is in control';
 }
 function show() {
   const typing = (state.mine || state.may) && !gone;
@@ -261,7 +261,7 @@ document.addEventListener('paste', (e) => {
   if (term.modes.bracketedPasteMode || lines < 2 || !e.target.closest?.('#term')) return;
   e.preventDefault();
   e.stopImmediatePropagation();
-  if (confirm(`Paste ${lines} lines? Each runs as it is pasted.`)) term.paste(text);
+  if (confirm(`Paste ${lines} lines? Each line runs as it is pasted.`)) term.paste(text);
 }, true);
 const plain = { esc: '\x1b', tab: '\t', int: '\x03', slash: '/', minus: '-', pipe: '|', tilde: '~' };
 const arrows = { up: 'A', down: 'B', right: 'C', left: 'D' };

@@ -13,7 +13,7 @@ import (
 	"strconv"
 )
 
-// TerminalsPage shows a session's terminals: tabs, and one of them or two side by side.
+// TerminalsPage shows a session's terminals: tabs, and one or two terminals.
 func TerminalsPage(m Terminals) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -90,7 +90,7 @@ func TerminalsPage(m Terminals) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\"> <button class=\"btn quiet icon\" title=\"Split: another terminal beside this one\" aria-label=\"Split: another terminal beside this one\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 5, "\"> <button class=\"btn quiet icon\" title=\"Split: open a second terminal\" aria-label=\"Split: open a second terminal\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -116,7 +116,7 @@ func TerminalsPage(m Terminals) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if len(m.Shown) == 0 {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"empty\"><h2>No terminals</h2><p>Commands that the agent runs get one each. Press <b>New terminal</b> to open a shell of your own: everybody here sees it, one of you at a time types.</p><form method=\"post\" action=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "<div class=\"empty\"><h2>No terminals</h2><p>Each agent command gets its own terminal. Open a shared shell: everyone can watch, one person types.</p><form method=\"post\" action=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -348,9 +348,9 @@ func TerminalTabs(m Terminals) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var17 string
-				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(t.Holder + " has the keyboard")
+				templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(t.Holder + " is in control")
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 63, Col: 62}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 63, Col: 59}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 				if templ_7745c5c3_Err != nil {
@@ -363,7 +363,7 @@ func TerminalTabs(m Terminals) templ.Component {
 				var templ_7745c5c3_Var18 string
 				templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(part.Person{Name: t.Holder}.Initials())
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 63, Col: 130}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 63, Col: 127}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 				if templ_7745c5c3_Err != nil {
@@ -376,13 +376,13 @@ func TerminalTabs(m Terminals) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(t.Holder)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 63, Col: 166}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 63, Col: 163}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " has the keyboard</span></span>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, " is in control</span></span>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -406,14 +406,14 @@ func TerminalTabs(m Terminals) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\" class=\"type-only\"><button class=\"btn quiet small\" title=\"Close the terminals that have exited\">Close ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\" class=\"type-only\"><button class=\"btn quiet small\" title=\"Close terminals that have exited\">Close ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var21 string
 			templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(strconv.Itoa(m.exited()))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 69, Col: 113}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 69, Col: 109}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 			if templ_7745c5c3_Err != nil {
@@ -432,7 +432,7 @@ func TerminalTabs(m Terminals) templ.Component {
 	})
 }
 
-// newTerminal opens a shell at once, or as the menu beside it says.
+// newTerminal opens a shell at once, or with the choices of its menu.
 func newTerminal(m Terminals) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -578,7 +578,7 @@ func newTerminal(m Terminals) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "</datalist></div><div><label class=\"label\" for=\"term-name\">Name</label> <input class=\"field\" id=\"term-name\" name=\"name\" maxlength=\"200\" placeholder=\"as the shell says\" autocomplete=\"off\"></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 52, "</datalist></div><div><label class=\"label\" for=\"term-name\">Name</label> <input class=\"field\" id=\"term-name\" name=\"name\" maxlength=\"200\" placeholder=\"named by the shell\" autocomplete=\"off\"></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -596,12 +596,12 @@ func newTerminal(m Terminals) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "\"><span>Beside the one shown</span></label> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 54, "\"><span>Open in split view</span></label> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<button class=\"btn main\">Open</button></form></div></details>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 55, "<button class=\"btn main\">Open terminal</button></form></div></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -639,7 +639,7 @@ func termSettings() templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "</summary><div class=\"menu-body card stack\"><div class=\"row\"><span class=\"grow\" id=\"term-font-label\">Font size</span> <button type=\"button\" class=\"btn small\" data-term-font=\"-1\" aria-label=\"Smaller font\">A−</button> <output class=\"num\" id=\"term-font\" aria-labelledby=\"term-font-label\">13</output> <button type=\"button\" class=\"btn small\" data-term-font=\"1\" aria-label=\"Larger font\">A+</button></div><div><label class=\"label\" for=\"term-chord\">Key that leaves the terminal</label> <input class=\"field mono\" id=\"term-chord\" readonly value=\"Ctrl+Alt+.\" aria-describedby=\"term-chord-hint\"><p class=\"hint\" id=\"term-chord-hint\">Press the keys here. Every other key goes to the shell.</p></div><label class=\"check\"><input type=\"checkbox\" id=\"term-reader\"><span>Screen reader mode: output is read out as it comes</span></label> <label class=\"check\"><input type=\"checkbox\" id=\"term-clip\"><span>Programs may write to my clipboard (OSC 52)</span></label></div></details>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 57, "</summary><div class=\"menu-body card stack\"><div class=\"row\"><span class=\"grow\" id=\"term-font-label\">Font size</span> <button type=\"button\" class=\"btn small\" data-term-font=\"-1\" aria-label=\"Smaller font\">A−</button> <output class=\"num\" id=\"term-font\" aria-labelledby=\"term-font-label\">13</output> <button type=\"button\" class=\"btn small\" data-term-font=\"1\" aria-label=\"Larger font\">A+</button></div><div><label class=\"label\" for=\"term-chord\">Shortcut to exit the terminal</label> <input class=\"field mono\" id=\"term-chord\" readonly value=\"Ctrl+Alt+.\" aria-describedby=\"term-chord-hint\"><p class=\"hint\" id=\"term-chord-hint\">Press a key combination here. All other keys are sent to the shell.</p></div><label class=\"check\"><input type=\"checkbox\" id=\"term-reader\"><span>Screen reader mode: announce output as it arrives</span></label> <label class=\"check\"><input type=\"checkbox\" id=\"term-clip\"><span>Programs may write to my clipboard (OSC 52)</span></label></div></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -821,7 +821,7 @@ func termPane(m Terminals, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "\" title=\"Take this one out of the split; it goes on running\" aria-label=\"Take this terminal out of the split\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "\" title=\"Close split; the terminal keeps running\" aria-label=\"Close split\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -904,7 +904,7 @@ func termPane(m Terminals, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 80, "\">A line for the terminal</label> <input id=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 80, "\">Line to send to the terminal</label> <input id=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -917,7 +917,7 @@ func termPane(m Terminals, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "\" class=\"field mono\" name=\"line\" autocomplete=\"off\" placeholder=\"A line for the terminal\"> <button class=\"btn\">Send</button> <a class=\"btn\" href=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 81, "\" class=\"field mono\" name=\"line\" autocomplete=\"off\" placeholder=\"Line to send to the terminal\"> <button class=\"btn\">Send line</button> <a class=\"btn\" href=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -930,7 +930,7 @@ func termPane(m Terminals, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "\">Look again</a></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "\">Refresh</a></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -951,8 +951,8 @@ func termPane(m Terminals, t Terminal) templ.Component {
 	})
 }
 
-// TerminalHead is #terminal-<id>: what runs where, who has the keyboard, who asks for it. It is drawn for everybody; what
-// only the holder or only the others are shown, the class of the pane decides.
+// TerminalHead is #terminal-<id>: program, directory, who is in control and who requests it. It is the same for
+// everyone; the pane's class shows the holder's and the others' parts.
 func TerminalHead(base string, t Terminal) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1071,7 +1071,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 95, "Nobody has the keyboard</span> <button class=\"btn small type-only\" name=\"to\" value=\"me\">Take it</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 95, "No one is in control</span> <button class=\"btn small type-only\" name=\"to\" value=\"me\">Take control</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1084,7 +1084,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "The agent has the keyboard</span> <button class=\"btn small type-only\" name=\"to\" value=\"me\" title=\"Type in the agent's terminal\">Take over</button> <button class=\"btn small quiet type-only\" name=\"to\" value=\"background\" title=\"The agent goes on, and what runs here stays\">To the background</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 97, "Agent is typing</span> <button class=\"btn small type-only\" name=\"to\" value=\"me\" title=\"Type in the agent's terminal\">Take control</button> <button class=\"btn small quiet type-only\" name=\"to\" value=\"background\" title=\"The agent continues while this command keeps running\">Move to background</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1110,7 +1110,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "</b> has the keyboard</span> <button class=\"btn small type-only ask\" name=\"to\" value=\"ask\">Ask for it</button> <span class=\"dim asking\">You asked for it</span> <button class=\"btn small type-only asking\" name=\"to\" value=\"withdraw\">Never mind</button> <span class=\"bad refused\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 100, "</b> is in control</span> <button class=\"btn small type-only ask\" name=\"to\" value=\"ask\">Request control</button> <span class=\"dim asking\">Control requested</span> <button class=\"btn small type-only asking\" name=\"to\" value=\"withdraw\">Cancel request</button> <span class=\"bad refused\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1123,7 +1123,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, " said no</span> <button class=\"btn small owner-only others\" name=\"to\" value=\"take\" title=\"Without asking\">Take over</button> <span class=\"mine\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 101, " declined</span> <button class=\"btn small owner-only others\" name=\"to\" value=\"take\" title=\"Without asking\">Take control</button> <span class=\"mine\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1131,7 +1131,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "You have the keyboard</span> <button class=\"btn small mine\" name=\"to\" value=\"session\">Release</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 102, "You're in control</span> <button class=\"btn small mine\" name=\"to\" value=\"session\">Release control</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1172,7 +1172,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 107, "</b> asks for the keyboard</span> <input type=\"hidden\" name=\"client\" value=\"")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 107, "</b> requests control</span> <input type=\"hidden\" name=\"client\" value=\"")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1185,7 +1185,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, "\"> <button class=\"btn small main may-answer\" name=\"to\" value=\"grant\">Hand over</button> <button class=\"btn small may-answer\" name=\"to\" value=\"deny\">No</button></form>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 108, "\"> <button class=\"btn small main may-answer\" name=\"to\" value=\"grant\">Give control</button> <button class=\"btn small may-answer\" name=\"to\" value=\"deny\">Decline</button></form>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1196,7 +1196,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 			}
 		}
 		if t.Restarted {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<span class=\"dim restarted\">Ended with an earlier run of the host; what it printed is kept.</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 110, "<span class=\"dim restarted\">Ended when ahphub restarted. Its output is still here.</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1209,7 +1209,7 @@ func TerminalHead(base string, t Terminal) templ.Component {
 	})
 }
 
-// termMenu is what is done to a terminal as a whole.
+// termMenu holds the actions on a whole terminal.
 func termMenu(base string, t Terminal) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1270,7 +1270,7 @@ func termMenu(base string, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 115, "\">Name of the terminal</label> <input id=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 115, "\">Terminal name</label> <input id=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1309,7 +1309,7 @@ func termMenu(base string, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 118, "\"><button class=\"btn quiet\" title=\"Forget what it printed, for everybody\">Clear</button></form><form method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 118, "\"><button class=\"btn quiet\" title=\"Clear output for everyone\">Clear output</button></form><form method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1322,7 +1322,7 @@ func termMenu(base string, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 119, "\"><p class=\"hint when-running\">Something may still run in it: closing ends it, for everybody.</p><button class=\"btn quiet bad\"><span class=\"when-running\">Kill and close</span><span class=\"when-over\">Close</span></button></form><form method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 119, "\"><p class=\"hint when-running\">A program may still be running. Closing stops it for everyone.</p><button class=\"btn quiet bad\"><span class=\"when-running\">Kill and close</span><span class=\"when-over\">Close</span></button></form><form method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1335,7 +1335,7 @@ func termMenu(base string, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 120, "\" class=\"when-over\"><button class=\"btn quiet\">Close all that exited</button></form></div></details>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 120, "\" class=\"when-over\"><button class=\"btn quiet\">Close exited terminals</button></form></div></details>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1343,7 +1343,7 @@ func termMenu(base string, t Terminal) templ.Component {
 	})
 }
 
-// TerminalCommands is #commands-<id>: what was run, the newest first.
+// TerminalCommands is #commands-<id>: the commands run, newest first.
 func TerminalCommands(base string, t Terminal) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1440,7 +1440,7 @@ func TerminalCommands(base string, t Terminal) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 129, "</ol><p class=\"hint none\">What is run here is listed, with its exit status, once the shell tells: bash, zsh, fish and PowerShell do.</p></aside>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 129, "</ol><p class=\"hint none\">Commands and exit codes appear here (bash, zsh, fish, PowerShell).</p></aside>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1496,7 +1496,7 @@ func TerminalCommandItem(base, terminal string, c TerminalCommand) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 132, "\" title=\"Show it in the terminal\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 132, "\" title=\"Show in the terminal\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1624,7 +1624,7 @@ func TerminalCommandItem(base, terminal string, c TerminalCommand) templ.Compone
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 145, "\" title=\"Put the command and its output into your next message\">Attach</a></div></li>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 145, "\" title=\"Add the command and its output to your next message\">Attach</a></div></li>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1937,9 +1937,9 @@ func TerminalFramePage(m TerminalFrame) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var102 string
-		templ_7745c5c3_Var102, templ_7745c5c3_Err = templ.JoinStringErrs(" leaves")
+		templ_7745c5c3_Var102, templ_7745c5c3_Err = templ.JoinStringErrs(" to exit terminal")
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 345, Col: 163}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/terminals.templ`, Line: 345, Col: 173}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var102))
 		if templ_7745c5c3_Err != nil {

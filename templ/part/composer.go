@@ -34,12 +34,12 @@ func (c Composer) stays() templ.Attributes {
 	return templ.Attributes{"data-stay": "clear"}
 }
 
-// steerWord names when the agent gets the message.
-func (c Composer) steerWord() string {
+// sendWord names when a message that is not queued reaches the agent: in the running turn, or first in the next one.
+func (c Composer) sendWord() string {
 	if c.Steers {
-		return "steer"
+		return "now"
 	}
-	return "steer, told next"
+	return "next"
 }
 
 func (c Composer) text() string {

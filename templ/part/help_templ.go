@@ -30,7 +30,7 @@ func HelpDialog() templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<dialog id=\"help\" aria-labelledby=\"help-title\"><div class=\"row\"><h2 id=\"help-title\" class=\"grow\">Keys</h2><label class=\"check\"><input type=\"checkbox\" id=\"keys-on\" checked> Shortcuts on</label><form method=\"dialog\"><button class=\"btn small\">Close</button></form></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<dialog id=\"help\" aria-labelledby=\"help-title\"><div class=\"row\"><h2 id=\"help-title\" class=\"grow\">Keyboard shortcuts</h2><label class=\"check\"><input type=\"checkbox\" id=\"keys-on\" checked> Enabled</label><form method=\"dialog\"><button class=\"btn small\">Close</button></form></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

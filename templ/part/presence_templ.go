@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// PresencePart is #presence: who is here, each with a way to follow them, and a list that says where. It is the same for
-// everybody; a script marks its reader's own line, and without others nothing is shown.
+// PresencePart is #presence: the people online, each with a button to follow them, and a list of their places. It is the
+// same for everyone; a script marks the reader's own line and hides it all without others.
 func PresencePart(people []Person) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -41,7 +41,7 @@ func PresencePart(people []Person) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<details id=\"here\" class=\"menu\"><summary class=\"btn quiet small\" title=\"Who is here\" aria-label=\"Who is here\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 2, "<details id=\"here\" class=\"menu\"><summary class=\"btn quiet small\" title=\"People online\" aria-label=\"People online\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -211,7 +211,7 @@ func Faces(people []Person) templ.Component {
 	})
 }
 
-// PersonPart is somebody's line in the list of who is here.
+// PersonPart is a person's line in the list of people online.
 func PersonPart(p Person) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -32,13 +32,13 @@ func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, erro
 		return chatForm{}, err
 	}
 	if err := site.ParseForm(r); err != nil {
-		return chatForm{}, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "This is too much for one form: at most 2 MB.", Cause: err}
+		return chatForm{}, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "The form is too large. Send at most 2 MB.", Cause: err}
 	}
 	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, v.Session)
 	id := chi.URLParam(r, "chat")
 	chat, ok := site.ChatByID(s, id)
 	if !ok {
-		return chatForm{}, site.NotFound("There is no such chat in this session.")
+		return chatForm{}, site.NotFound("Chat not found in this session.")
 	}
 	return chatForm{Visit: v, chat: chat, back: "/s/" + v.Short + "/c/" + id}, nil
 }
@@ -102,7 +102,7 @@ func message(r *http.Request) (ahp.Message, error) {
 		return ahp.Message{}, err
 	}
 	if text == "" && len(files) == 0 {
-		return ahp.Message{}, site.BadRequest("Write something first.")
+		return ahp.Message{}, site.BadRequest("Write a message first.")
 	}
 	m := userMessage(text)
 	m.Attachments = append(files, mentioned(r.PostForm["file"], text)...)
@@ -113,7 +113,7 @@ func message(r *http.Request) (ahp.Message, error) {
 func (p *Pages) StopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
 	chat, _ := hub.StateOf[*ahp.ChatState](p.Hub, f.chat)
 	if chat == nil || chat.ActiveTurn == nil {
-		return nil, site.Refused("nothing runs any more")
+		return nil, site.Refused("nothing is running anymore")
 	}
 	return &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID}, nil
 }

@@ -19,7 +19,7 @@ func (p *Pages) AnswerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 	}
 	req := p.openRequest(f.chat, a.RequestID)
 	if req == nil {
-		return nil, site.Refused("this question was answered already, or its turn is over")
+		return nil, site.Refused("this question was already answered or its turn has ended")
 	}
 	a.Answers = map[string]ahp.ChatInputAnswer{}
 	for _, q := range req.Questions {
@@ -38,7 +38,7 @@ func (p *Pages) AnswerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 func (p *Pages) DraftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 	req := p.openRequest(f.chat, r.PostForm.Get("request"))
 	if req == nil {
-		return nil, site.Refused("this question was answered already, or its turn is over")
+		return nil, site.Refused("this question was already answered or its turn has ended")
 	}
 	for _, q := range req.Questions {
 		id, answer, err := readAnswer(q, r.PostForm, ahp.ChatInputAnswerStateDraft)
@@ -50,7 +50,7 @@ func (p *Pages) DraftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 		}
 		return &ahp.ChatInputAnswerChangedAction{RequestID: req.ID, QuestionID: id, Answer: &answer}, nil
 	}
-	return nil, site.BadRequest("There is no such question.")
+	return nil, site.BadRequest("Question not found.")
 }
 
 func (p *Pages) openRequest(chat ahp.URI, id string) *ahp.ChatInputRequest {

@@ -27,7 +27,7 @@ func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	total := int64(0)
 	for _, h := range chosenFiles(r) {
 		if total += h.Size; total > mostAttachedBytes || len(out) == mostAttached {
-			return nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Attach at most 10 files of 700 KB together. Larger ones belong into the working directory, where the agent reads them."}
+			return nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Attach at most 10 files of 700 KB in total. Put larger files in the working directory, where the agent can read them."}
 		}
 		a, err := attachment(h)
 		if err != nil {
@@ -64,7 +64,7 @@ func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {
 	case utf8.Valid(data):
 		media = "text/plain"
 	default:
-		return none, site.BadRequest("“" + h.Filename + "” is neither a picture nor text: put it into the working directory and name it in the message.")
+		return none, site.BadRequest("“" + h.Filename + "” is neither an image nor text. Put it in the working directory and mention it in your message.")
 	}
 	return ahp.MessageAttachment{Value: &ahp.MessageEmbeddedResourceAttachment{Label: label(h.Filename), DisplayKind: kind,
 		Data: base64.StdEncoding.EncodeToString(data), ContentType: media}}, nil
@@ -97,7 +97,7 @@ func (p *Pages) ShowAttachment(w http.ResponseWriter, r *http.Request) error {
 	m, ok := messageOf(chat, chi.URLParam(r, "turn"))
 	n, err := strconv.Atoi(chi.URLParam(r, "n"))
 	if !ok || err != nil || n < 0 || n >= len(m.Attachments) {
-		return site.NotFound("There is no such attachment.")
+		return site.NotFound("Attachment not found.")
 	}
 	data, err := p.attachedData(r, m.Attachments[n])
 	if err != nil {
@@ -127,7 +127,7 @@ func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, 
 		encoded = v.Data
 	case *ahp.MessageResourceAttachment:
 		if !ahp.OfClient(v.URI) {
-			return nil, site.NotFound("This attachment has no content of its own.")
+			return nil, site.NotFound("This attachment has no content to show.")
 		}
 		got, err := p.Files.ResourceRead(r.Context(), p.CallerOf(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
 		if err != nil {
@@ -135,11 +135,11 @@ func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, 
 		}
 		encoded = got.Data
 	default:
-		return nil, site.NotFound("This attachment has no content of its own.")
+		return nil, site.NotFound("This attachment has no content to show.")
 	}
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil {
-		return nil, site.NotFound("What was attached cannot be read.")
+		return nil, site.NotFound("The attachment can't be read.")
 	}
 	return data, nil
 }

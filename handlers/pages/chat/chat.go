@@ -46,7 +46,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	}
 	uri, ok := site.ChatByID(sess, id)
 	if !ok {
-		return site.NotFound("There is no such chat in this session.")
+		return site.NotFound("Chat not found in this session.")
 	}
 	id = part.Tail(uri)
 	m := page.Chat{Base: head.Base() + "/c/" + id, PaneClosed: paneClosed(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}

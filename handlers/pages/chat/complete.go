@@ -40,7 +40,7 @@ func (p *Pages) CompleteMessage(w http.ResponseWriter, r *http.Request) error {
 	text := r.FormValue("text")
 	at, err := strconv.ParseInt(r.FormValue("at"), 10, 64)
 	if err != nil || !utf8.ValidString(text) {
-		return site.BadRequest("Say what stands before the caret.")
+		return site.BadRequest("Send the text before the caret.")
 	}
 	res, err := p.Host.Completions(r.Context(), p.CallerOf(r.Context()), ahp.CompletionsParams{Channel: uri, Kind: ahp.CompletionItemKindUserMessage, Text: text, Offset: at})
 	if err != nil {

@@ -27,14 +27,14 @@ func (p *Pages) resend(r *http.Request, f chatForm, chat *ahp.ChatState, m *ahp.
 	turn := r.PostForm.Get("edit")
 	i := turnIndex(chat, turn)
 	if i < 0 {
-		return site.NotFound("The message you edited is gone.")
+		return site.NotFound("The message you edited no longer exists.")
 	}
 	later := len(chat.Turns) - 1 - i
 	if chat.ActiveTurn != nil {
-		return site.Refused("a turn runs: stop it, or wait for its end, before you edit a message")
+		return site.Refused("a turn is running. Stop it or wait until it ends before you edit a message")
 	}
 	if n, err := strconv.Atoi(r.PostForm.Get("later")); err != nil || n != later {
-		return site.Refused("the chat went on meanwhile: open the message again to see what its edit would remove")
+		return site.Refused("the chat has continued since. Open the message again to see what the edit would remove")
 	}
 	m.Attachments = append(m.Attachments, chat.Turns[i].Message.Attachments...)
 	cut := &ahp.ChatTruncatedAction{}
@@ -83,7 +83,7 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 	if turn := r.FormValue("turn"); turn != "" {
 		i := turnIndex(chat, turn)
 		if i < 0 {
-			return site.NotFound("There is no such turn in this chat.")
+			return site.NotFound("Turn not found in this chat.")
 		}
 		_, _ = w.Write([]byte(part.Answer(chat.Turns[i].ResponseParts))) // the reader left
 		return nil

@@ -83,7 +83,7 @@ func (p *Pages) browse(ctx context.Context, dir string) page.Browse {
 	}
 	l, ok := any(p.Host).(lister)
 	if !ok {
-		b.Error = "This host does not list directories: type the path."
+		b.Error = "Directories can't be listed here. Enter the path."
 		return b
 	}
 	res, err := l.ResourceList(ctx, p.CallerOf(ctx), ahp.ResourceListParams{Channel: ahp.RootURI, URI: site.FileURI(b.Dir)})
@@ -110,7 +110,7 @@ type lister interface {
 func (p *Pages) CreateSession(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := site.ParseForm(r); err != nil {
-		return &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "This is too much for one form: at most 2 MB.", Cause: err}
+		return &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "The form is too large. Send at most 2 MB.", Cause: err}
 	}
 	uri, err := p.startSession(r)
 	if err != nil {
@@ -133,7 +133,7 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	ctx, c := r.Context(), p.CallerOf(r.Context())
 	dir := strings.TrimSpace(r.PostForm.Get("dir"))
 	if !strings.HasPrefix(dir, "/") {
-		return "", site.BadRequest("Give the working directory as an absolute path, like /home/ana/project.")
+		return "", site.BadRequest("Enter the working directory as an absolute path, like /home/ana/project.")
 	}
 	attachments, err := attached(r)
 	if err != nil {

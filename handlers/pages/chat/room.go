@@ -52,7 +52,7 @@ type shownBlock struct {
 // NewRoom opens "chat:<session>:<chat id>".
 func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 2 {
-		return nil, site.NotFound("There is no such chat.")
+		return nil, site.NotFound("Chat not found.")
 	}
 	session, ok := p.Host.SessionByShort(rest[0])
 	if !ok {

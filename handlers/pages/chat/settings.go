@@ -23,7 +23,7 @@ func (p *Pages) SetSetting(w http.ResponseWriter, r *http.Request) error {
 	}
 	prop, ok := host.Settings(s).Schema.Properties[key]
 	if !ok {
-		return site.BadRequest("This session has no such setting: reload the page.")
+		return site.BadRequest("Setting not found. Reload the page.")
 	}
 	value, err := settingValue(prop.Type, r.PostForm.Get("value"))
 	if err != nil {
@@ -53,7 +53,7 @@ func settingValue(kind, text string) (json.RawMessage, error) {
 		return json.Marshal(text)
 	}
 	if !json.Valid([]byte(text)) {
-		return nil, site.BadRequest("This is no value that the setting takes.")
+		return nil, site.BadRequest("This value isn't allowed for the setting.")
 	}
 	return json.RawMessage(text), nil
 }

@@ -31,7 +31,7 @@ func (p *Pages) ShowText(w http.ResponseWriter, r *http.Request) error {
 	id := chi.URLParam(r, "chat")
 	t, ok := turnOf(chat, r.FormValue("turn"), head.Base()+"/c/"+id, firstDir(chat, sess))
 	if !ok {
-		return site.NotFound("There is no such turn in this chat.")
+		return site.NotFound("Turn not found in this chat.")
 	}
 	m, err := textOf(t, r.Form)
 	if err != nil {
@@ -62,7 +62,7 @@ func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 	if q.Has("step") {
 		from, err := strconv.Atoi(q.Get("step"))
 		if err != nil || from < 0 || from >= len(t.Parts) {
-			return m, site.NotFound("There is no such step in this turn.")
+			return m, site.NotFound("Step not found in this turn.")
 		}
 		m.Steps, m.From, m.To = t, from, min(from+stepsShown, len(t.Parts))
 		m.Where = fmt.Sprintf("Steps %s to %s of %s", part.Count(from+1), part.Count(m.To), part.Count(len(t.Parts)))
@@ -71,7 +71,7 @@ func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 	}
 	i, err := strconv.Atoi(q.Get("part"))
 	if err != nil || i < -1 || i >= len(t.Parts) {
-		return m, site.NotFound("There is no such text in this turn.")
+		return m, site.NotFound("Text not found in this turn.")
 	}
 	text, markdown := t.WholeText(i)
 	from, _ := strconv.Atoi(q.Get("from")) // from the beginning without it

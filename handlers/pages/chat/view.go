@@ -39,7 +39,7 @@ func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Comp
 	comp.Settings = settingsOf(sess)
 	if sess != nil && sess.Lifecycle == ahp.SessionLifecycleFailed {
 		if comp.Failed = sess.CreationError; comp.Failed == nil {
-			comp.Failed = &ahp.ErrorInfo{Message: "It did not say why."}
+			comp.Failed = &ahp.ErrorInfo{Message: "No reason given."}
 		}
 	}
 	comp.Background = part.BackgroundOf(c.BackgroundWork, base)

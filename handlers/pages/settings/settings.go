@@ -24,7 +24,7 @@ func (p *Pages) SetTheme(w http.ResponseWriter, r *http.Request) error {
 	case "light", "dark", "system":
 		site.SetPreference(w, "theme", t)
 	default:
-		return site.BadRequest("There is no such theme.")
+		return site.BadRequest("Theme not found.")
 	}
 	if r.PostFormValue("form") == "settings" {
 		site.SetPreference(w, "safe", map[bool]string{true: "on", false: "off"}[r.PostFormValue("safe") == "on"])
@@ -37,7 +37,7 @@ func (p *Pages) SetTheme(w http.ResponseWriter, r *http.Request) error {
 
 // ShowHelp serves GET /help.
 func (p *Pages) ShowHelp(w http.ResponseWriter, r *http.Request) error {
-	return site.Send(w, http.StatusOK, page.HelpPage(p.Frame(r, "Keys", "help")))
+	return site.Send(w, http.StatusOK, page.HelpPage(p.Frame(r, "Keyboard shortcuts", "help")))
 }
 
 // backTo returns the page of this host that a form says it was on; "/" for anything else.

@@ -203,7 +203,7 @@ func (st *Site) FindChat(r *http.Request) (Visit, *ahp.ChatState, error) {
 	}
 	uri, ok := ChatByID(st.SessionState(v.Session), chi.URLParam(r, "chat"))
 	if !ok {
-		return v, nil, NotFound("There is no such chat in this session.")
+		return v, nil, NotFound("Chat not found in this session.")
 	}
 	if err := st.Prepare(r.Context(), v.Who, uri); err != nil {
 		return v, nil, err

@@ -32,7 +32,7 @@ func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) 
 			return c, plainOutput(out.Text, out.Cut), nil
 		}
 	}
-	return c, "", site.NotFound("The terminal has forgotten this command: its scrollback is bounded.")
+	return c, "", site.NotFound("This command has scrolled out of the terminal's history.")
 }
 
 // plainOutput returns what a command printed without the empty lines around it; "…" stands for a beginning that is lost.

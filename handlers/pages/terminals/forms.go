@@ -50,7 +50,7 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 	s := p.SessionState(v.Session)
 	chat, ok := site.ChatByID(s, "")
 	if !ok {
-		return site.NotFound("This session has no chat that could own a terminal.")
+		return site.NotFound("This session has no chat that can own a terminal.")
 	}
 	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
 		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}}
@@ -142,7 +142,7 @@ func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
 	case "deny":
 		return p.Host.Deny(c, uri, client)
 	}
-	return site.BadRequest("The form does not say what to do with the keyboard.")
+	return site.BadRequest("Choose what to do with the terminal's control.")
 }
 
 // Rename serves POST …/rename.

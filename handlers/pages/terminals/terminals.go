@@ -60,7 +60,7 @@ func (p *Pages) clientName(session ahp.URI, client string) string {
 			return x.Name
 		}
 	}
-	return "Somebody who left"
+	return "Someone who left"
 }
 
 // Find returns a terminal of a session by the end of its URI.
@@ -70,7 +70,7 @@ func (p *Pages) Find(v site.Visit, id string) (ahp.URI, error) {
 			return t.Resource, nil
 		}
 	}
-	return "", site.NotFound("This terminal is gone, or it is not of this session.")
+	return "", site.NotFound("Terminal not found in this session.")
 }
 
 // Show serves GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two of them.

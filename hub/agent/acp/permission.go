@@ -56,10 +56,10 @@ func (r *player) ask(ctx context.Context, e event) error {
 }
 
 var questions = map[string]string{
-	"read": "Let it read this?", "edit": "Change this file?", "delete": "Delete this?", "move": "Move this?",
-	"search": "Let it search this?", "execute": "Run this command?", "think": "Let it go on?",
-	"fetch":       "Let it fetch this?",
-	"switch_mode": "Let it switch its mode?", "other": "Let it do this?",
+	"read": "Allow reading this?", "edit": "Change this file?", "delete": "Delete this?", "move": "Move this?",
+	"search": "Allow this search?", "execute": "Run this command?", "think": "Allow the agent to continue?",
+	"fetch":       "Allow this request?",
+	"switch_mode": "Allow mode change?", "other": "Allow this action?",
 }
 
 // options returns the program's options in its order; those that bind beyond this call are a

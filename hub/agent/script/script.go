@@ -24,7 +24,7 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{
 		Provider:    Provider,
 		DisplayName: "Script",
-		Description: "Plays a scenario, or does what a line like `say hello` orders: no model is asked",
+		Description: "Test agent that follows scripted commands. No model involved",
 		Models:      []ahp.SessionModelInfo{{ID: "script", Provider: Provider, Name: "Script"}},
 		Capabilities: &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{
 			ImmutablePrimary: ahp.Ptr(true), PrimaryReplacement: ahp.Ptr(true)}},
@@ -58,7 +58,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	case agent.AboutThreads(t):
 		return s.answer(ctx, t)
 	case !agent.Typed(t.Message):
-		return agent.Say(t.Out, "Only what a person types is obeyed here.")
+		return agent.Say(t.Out, "The script agent only follows messages that a person types.")
 	}
 	steps, err := s.steps(t.Message.Text)
 	if err != nil {

@@ -106,7 +106,7 @@ func TestObeyOnlyPeople(t *testing.T) {
 	m.Origin.Kind = ahp.MessageKindTool
 	fake, turn := agenttest.New(m)
 	if got := agenttest.Text(fake.End(session.Prompt(t.Context(), turn))); !strings.Contains(got,
-		"Only what a person types") {
+		"messages that a person types") {
 		t.Errorf("a tool's message was obeyed: %s", got)
 	}
 	m.Text, m.Origin.Kind = "say as asked", ahp.MessageKindAutomation

@@ -115,7 +115,7 @@ func (p *place) take(before, after []string) error {
 		size += len(name) + len(value) + 2
 	}
 	if size > mostEnv {
-		return fmt.Errorf("more than %d KB of variables were exported. They are not kept for the next command", mostEnv>>10)
+		return fmt.Errorf("more than %d KB of variables were exported. The next command won't see them", mostEnv>>10)
 	}
 	p.Set, p.Unset = set, unset
 	return nil
@@ -201,5 +201,5 @@ func (k keeper) settle(ctx context.Context, t agent.Turn) (place, error) {
 	}
 	gone := p.Dir
 	p.Dir = ""
-	return p, agent.Say(t.Out, agent.Code(gone)+" is gone: this runs in the session's directory.")
+	return p, agent.Say(t.Out, agent.Code(gone)+" no longer exists. Running in the session's directory instead.")
 }

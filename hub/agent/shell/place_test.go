@@ -103,7 +103,7 @@ func TestReportMissingPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, said := w.run("ahp-chat:/1", "pwd")
-	if got != w.home+"\n" || !strings.Contains(said, "is gone: this runs in the session's directory") {
+	if got != w.home+"\n" || !strings.Contains(said, "Running in the session's directory instead") {
 		t.Errorf("it ran in %q and said %q", got, said)
 	}
 }
@@ -111,7 +111,7 @@ func TestReportMissingPlace(t *testing.T) {
 func TestReportTooLargeEnvironment(t *testing.T) {
 	w := newWorld(t)
 	_, said := w.run("ahp-chat:/1", "export BIG=$(head -c 70000 /dev/zero | tr '\\0' x); mkdir z; cd z")
-	if !strings.Contains(said, "They are not kept") {
+	if !strings.Contains(said, "won't see them") {
 		t.Errorf("it said %q", said)
 	}
 	if got, _ := w.run("ahp-chat:/1", `basename "$PWD"; echo "${BIG-none}"`); got != "z\nnone\n" {

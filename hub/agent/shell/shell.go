@@ -22,7 +22,7 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{
 		Provider:    Provider,
 		DisplayName: "Shell",
-		Description: "Runs what you type as a command, in a terminal, once it is approved",
+		Description: "Runs your message as a shell command after you approve it",
 		Models:      []ahp.SessionModelInfo{{ID: "shell", Provider: Provider, Name: "Shell"}},
 		Capabilities: &ahp.AgentCapabilities{MultipleWorkingDirectories: &ahp.MultipleWorkingDirectoriesCapability{
 			ImmutablePrimary: ahp.Ptr(true), PrimaryReplacement: ahp.Ptr(true)}},
@@ -51,10 +51,10 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch command := strings.TrimSpace(t.Message.Text); {
 	case agent.AboutThreads(t):
 		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+
-			". The shell agent runs commands only and cannot answer them; nothing was run.\n"+agent.Threads(s.spec.Dirs,
+			". The shell agent only runs commands, so it ignored this and ran nothing.\n"+agent.Threads(s.spec.Dirs,
 			t.Threads))
 	case !agent.Typed(t.Message):
-		return agent.Say(t.Out, "Only what a person types runs here, so this message was not run.")
+		return agent.Say(t.Out, "The shell agent only runs messages that a person types, so it ignored this one.")
 	case command == "":
 		return agent.Say(t.Out, "Type a command to run, `ls` for example.")
 	default:

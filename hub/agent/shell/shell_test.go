@@ -193,11 +193,11 @@ func TestRunOnlyTypedMessages(t *testing.T) {
 	}{
 		"a review": {review, []ahp.Annotation{thread},
 			[]string{"one review thread", "**`a b.go`**, lines 5–7 (resolved)", "```diff\n-a\n+b\n```",
-				"> Ana: Why?\n> \n> Really?", "nothing was run"}},
+				"> Ana: Why?\n> \n> Really?", "ran nothing"}},
 		"a review without thread": {review, nil, []string{"review threads that are gone"}},
 		"threads alone": {agenttest.User("rm -rf /"), []ahp.Annotation{thread, thread},
 			[]string{"2 review threads"}},
-		"not typed by a person": {foreign, nil, []string{"Only what a person types runs here"}},
+		"not typed by a person": {foreign, nil, []string{"only runs messages that a person types"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
