@@ -45,7 +45,7 @@ func TestAutomationsPage(t *testing.T) {
 	p.Wait(`/^\/automations\/[0-9a-f]+$/.test(location.pathname)`)
 	p.Live()
 	p.Says("#automation", "Every Monday and Wednesday at 07:45 (Europe/Berlin)")
-	p.Says("#automation", "It has not run yet")
+	p.Says("#automation", "No runs yet")
 
 	p.Click("#automation form[action$='/run'] button")
 	p.Says("#automation .arun", "Done")

@@ -103,7 +103,7 @@ func (x *drafting) leaveAndDiscard() {
 	x.ana.Fill("#review form.cf textarea", " ")
 	x.ana.Press("\x1b")
 	x.ana.Wait("!document.querySelector('#review form.cf')")
-	x.ana.Says("#draftcount", "No drafts")
+	x.ana.Wait(`document.querySelector('#draftcount').textContent === ''`)
 	x.hasNone("emptied")
 }
 
@@ -121,7 +121,7 @@ func (x *drafting) comment() {
 	x.ana.Wait("document.querySelector('#review form.cf textarea').value === 'the second'")
 	x.ana.Wait("document.querySelector('#review form.cf .saved').textContent === 'Saved'")
 	x.ana.Click("form.cf button[value=discard]")
-	x.ana.Says("#draftcount", "No drafts")
+	x.ana.Wait(`document.querySelector('#draftcount').textContent === ''`)
 
 	x.front.drop("/drafts")
 	x.box("lost on the way")

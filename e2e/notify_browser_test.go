@@ -142,7 +142,7 @@ func TestToldByTheBrowser(t *testing.T) {
 	one.Click("#notify-here form .btn")
 	one.Says("#notify-state", "On in this browser.")
 	one.Click("#notify-try")
-	one.Wait(`shown.length === 1 && shown[0].title === 'A test'`)
+	one.Wait(`shown.length === 1 && shown[0].title === 'Test notification'`)
 	one.Pictures("notifications", "#hooks")
 
 	one.Open(prog.URL + "/")

@@ -91,7 +91,7 @@ func TestOperations(t *testing.T) {
 
 	ana.Click("#op-take > summary")
 	ana.Click("#op-take form .btn")
-	ana.WaitText("#ops .undo", "Bring back what Ana discarded: 1 file")
+	ana.WaitText("#ops .undo", "Undo discard (1 file)")
 	ana.Shot("discarded")
 	ana.Click("#ops .undo button")
 	ana.Wait(fmt.Sprintf(`document.querySelector('%s') && !document.querySelector('#ops .undo')`, file("b.txt")))

@@ -142,7 +142,7 @@ func (p *scriptless) comment() {
 	p.Shot("finish")
 	p.press("#verdict-form button[value=give]")
 	p.Says("#verdicts", "equests changes")
-	p.Says("#draftcount", "No drafts")
+	p.Wait(`document.querySelector('#draftcount').textContent === ''`)
 }
 
 // threads answers one, applies what another proposes, and hands the rest to the agent.

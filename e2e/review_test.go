@@ -177,7 +177,7 @@ func TestHunkButtons(t *testing.T) {
 		t.Error("nothing is staged, and a hunk can be taken out of the index")
 	}
 	r.ana.Click(button)
-	r.ana.WaitText(button, "Sure?")
+	r.ana.WaitText(button, "Click again to")
 	r.ana.Click(button)
 	r.ana.Wait("document.querySelectorAll('" + file("a.txt") + " .r.a').length === 1")
 	if got, _ := os.ReadFile(filepath.Join(r.dir, "a.txt")); string(got) != "alpha\n"+far+"BETA\n" {
@@ -303,7 +303,7 @@ func TestAddressHoldsTheView(t *testing.T) {
 	r.ana.Says(file("a.txt")+" .pm", "+2")
 	r.ana.Press("w")
 	r.ana.Wait("location.search.includes('ws=amount') && document.readyState === 'complete'")
-	r.ana.Says(file("b.txt"), "Only white space changed")
+	r.ana.Says(file("b.txt"), "Only whitespace changed")
 	r.ana.Says(file("a.txt")+" .pm", "+2")
 	r.ana.Press("w")
 	r.ana.Wait("location.search.includes('ws=ignore') && document.readyState === 'complete'")
@@ -315,7 +315,7 @@ func TestAddressHoldsTheView(t *testing.T) {
 	r.ben.Open(Eval[string](r.ana, "location.href"))
 	r.ben.Live()
 	r.ben.Wait("document.querySelector('.fb.split')")
-	r.ben.Says("#ws summary", "White space ignored")
+	r.ben.Says("#ws summary", "Whitespace ignored")
 	r.ben.Says("#scopes [aria-current]", "Uncommitted")
 	r.ben.Says("#scopes [aria-current]", "+3")
 	r.ana.leave()

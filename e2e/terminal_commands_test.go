@@ -16,7 +16,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p := x.owner
 	x.shell()
 	p.Click(`[data-term=commands]`)
-	p.Says(".commands .none", "is listed")
+	p.Says(".commands .none", "appear here")
 	run(p, 0, `echo first; seq 100`)
 	p.Wait(shows(0) + `.endsWith('$')`)
 	run(p, 0, `printf 'a\033[31mb\033[m\n'; ls /nowhere`)

@@ -36,7 +36,7 @@ func TestTerminalComesBack(t *testing.T) {
 	p.Wait(inFrame(0, `document.getElementById('who').textContent === 'Reconnecting…'`))
 	x.prog.Restart()
 	p.Wait(inFrame(0, `document.body.dataset.held === 'over'`))
-	p.Says(".restarted", "earlier run")
+	p.Says(".restarted", "ahphub restarted")
 	if got := Eval[string](p, shows(0)); !strings.Contains(got, "later2") || !strings.Contains(got, "tick3") {
 		t.Errorf("what the command had printed a second before the host was killed is gone:\n%s", got)
 	}

@@ -117,7 +117,7 @@ func TestVerdicts(t *testing.T) {
 	more.Fill("#message", "echo 'package greet' > word.go")
 	more.Press("\r", chromedp.ModifierCtrl)
 	more.Click(".approval button[data-kind=approve]")
-	ana.Says("#verdict-list", "withdrawn: 1 file changed since")
+	ana.Says("#verdict-list", "cleared: 1 file changed")
 	ana.Says("#verdict-list", "word.go")
 	ben.Wait("!document.querySelector('#verdicts .approve')")
 	ana.Pictures("withdrawn", "#verdict-list")
@@ -148,7 +148,7 @@ func command(p *Page, prog *Program, dir, line string) (session string) {
 func exported(t *testing.T, reader *Page, session string) {
 	t.Helper()
 	md := reader.download(session + "/threads.md")
-	for _, want := range []string{"# Review: ", "## Verdicts", "Ben approved", "withdrawn: 1 file changed since", "### `greet.go`", "Where is Word?", "resolved", session + "/changes#thread-"} {
+	for _, want := range []string{"# Review: ", "## Reviews", "Ben approved", "cleared: 1 file changed", "### `greet.go`", "Where is Word?", "resolved", session + "/changes#thread-"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("%q is missing in\n%s", want, md)
 		}

@@ -92,9 +92,9 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	v.Settle()
 	add, del := v.Totals()
 	v.Scopes = []page.Scope{
-		{Key: "turn", Label: "Last turn", Title: "What the last turn changed", URL: "?scope=turn", Add: 3, Del: 1, Known: true},
+		{Key: "turn", Label: "Last turn", Title: "Changes of the last turn", URL: "?scope=turn", Add: 3, Del: 1, Known: true},
 		{Key: "session", Label: "Session", Title: "What the session changed", URL: "?scope=session", Add: add, Del: del, Known: true, Current: true},
-		{Key: "uncommitted", Label: "Uncommitted", Title: "What is not committed", URL: "?scope=uncommitted", Add: add, Del: del, Known: true},
+		{Key: "uncommitted", Label: "Uncommitted", Title: "Uncommitted changes", URL: "?scope=uncommitted", Add: add, Del: del, Known: true},
 	}
 	return v
 }
@@ -103,7 +103,7 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 var (
 	fileOps = []part.FileOp{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage"}, {ID: "discard", Label: "Discard", Confirm: true}}
 	allOps  = []page.Op{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage", Off: true}, {ID: "commit", Label: "Commit"},
-		{ID: "discard", Label: "Discard", Confirm: "Discard these changes?"}, {ID: "create-branch", Label: "New branch"}}
+		{ID: "discard", Label: "Discard", Confirm: "Discard unstaged changes?"}, {ID: "create-branch", Label: "Create branch"}}
 )
 
 func (s *site) diffFile(name, query string, f fixture.File, space diff.Space) part.DiffFile {

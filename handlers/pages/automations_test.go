@@ -23,7 +23,7 @@ func TestAutomationByForms(t *testing.T) {
 		t.Errorf("the empty page says\n%s", list)
 	}
 	at := s.post("/automations", s.automationForm())
-	if page := s.get(at); !strings.Contains(page, "Every day at 06:00 (Europe/Berlin)") || !strings.Contains(page, "It has not run yet") {
+	if page := s.get(at); !strings.Contains(page, "Every day at 06:00 (Europe/Berlin)") || !strings.Contains(page, "No runs yet") {
 		t.Errorf("the new automation is\n%s", page)
 	}
 	for range 2 { // the same form twice is one run
@@ -31,7 +31,7 @@ func TestAutomationByForms(t *testing.T) {
 			t.Errorf("running leads to %s", back)
 		}
 	}
-	if page := s.until(at, "Done"); strings.Count(page, `class="arun"`) != 1 || !strings.Contains(page, "by hand") {
+	if page := s.until(at, "Done"); strings.Count(page, `class="arun"`) != 1 || !strings.Contains(page, "manual") {
 		t.Errorf("a form sent twice made\n%s", page)
 	}
 	form := s.automationForm()
@@ -42,7 +42,7 @@ func TestAutomationByForms(t *testing.T) {
 	form.Del("catchup")
 	s.post(at, form)
 	page := s.get(at)
-	for _, want := range []string{"Every month on the 31st at 06:00", "after 5 runs by the clock, 0 so far", "on 1 May 2031"} {
+	for _, want := range []string{"Every month on the 31st at 06:00", "after 5 scheduled runs (0 so far)", "on 1 May 2031"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("after the change the page does not say %q", want)
 		}
@@ -54,7 +54,7 @@ func TestAutomationByForms(t *testing.T) {
 		}
 	}
 	s.post(at+"/enabled", url.Values{"enabled": {"no"}})
-	if page := s.get(at); !strings.Contains(page, "Switch on") || strings.Contains(page, "Next run") {
+	if page := s.get(at); !strings.Contains(page, ">Enable<") || strings.Contains(page, "Next run") {
 		t.Error("it is not switched off")
 	}
 	if to := s.post(at+"/remove", nil); to != "/automations" {
@@ -138,7 +138,7 @@ func TestAutomationOfAClientKeepsItsParts(t *testing.T) {
 		t.Fatal(err, o.Rejected)
 	}
 	at := "/automations/" + core.ShortID(uri)
-	if edit := s.get(at + "/edit"); !strings.Contains(edit, "made by a client") || !strings.Contains(edit, "Every Friday at 17:00") {
+	if edit := s.get(at + "/edit"); !strings.Contains(edit, "created by a client") || !strings.Contains(edit, "Every Friday at 17:00") {
 		t.Error("the form does not show both schedules")
 	}
 	form := s.automationForm()

@@ -99,7 +99,7 @@ func TestOperationsByForms(t *testing.T) {
 	x.write("b.txt", "b\n")
 	p := x.changes("0 of 2 staged")
 	a := x.key(p, "a.txt")
-	for _, want := range []string{"Stage all", "Commit…", "New branch…", "Discard all…", `formaction="` + x.base + `/changes/op?scope=uncommitted&amp;file=` + a + `" name="op" value="stage"`} {
+	for _, want := range []string{"Stage all", "Commit…", "Create branch…", "Discard all…", `formaction="` + x.base + `/changes/op?scope=uncommitted&amp;file=` + a + `" name="op" value="stage"`} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the page has no %s", want)
 		}
@@ -133,7 +133,7 @@ func TestOperationsByForms(t *testing.T) {
 	x.write("a.txt", strings.Replace(strings.Replace(edited, "two", "2", 1), "eleven", "11", 1))
 	p = x.changes("0 of 2 staged")
 	asked := x.op(http.StatusPreconditionRequired, "discard", "file", a, "at", "R2")
-	if !strings.Contains(asked, "Discard these changes?") || !strings.Contains(asked, `name="at" value="R2"`) || !strings.Contains(asked, "a.txt R2") {
+	if !strings.Contains(asked, "Discard unstaged changes?") || !strings.Contains(asked, `name="at" value="R2"`) || !strings.Contains(asked, "a.txt R2") {
 		t.Errorf("it does not ask: %s", asked)
 	}
 	x.op(http.StatusSeeOther, "discard", "file", a, "at", "R2", "sure", "yes")
@@ -144,7 +144,7 @@ func TestOperationsByForms(t *testing.T) {
 	if x.read("b.txt") != "(none)" {
 		t.Error("discarding everything left what is new")
 	}
-	x.changes("Bring back what Ana discarded: 2 files")
+	x.changes("Undo discard (2 files)")
 	x.op(http.StatusSeeOther, "undo")
 	x.changes("0 of 2 staged")
 	if x.read("b.txt") != "b\n" {

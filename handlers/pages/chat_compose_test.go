@@ -120,7 +120,7 @@ func TestChangesOfACall(t *testing.T) {
 	card := s.until(base, `data-edits="`)
 	at := strings.ReplaceAll(regexp.MustCompile(`data-edits="([^"]+)"`).FindStringSubmatch(card)[1], "&amp;", "&")
 	page := s.get(at)
-	if !strings.Contains(page, "<!doctype html>") && !strings.Contains(page, "<!DOCTYPE html>") || !strings.Contains(page, "three &lt;b&gt;") || !strings.Contains(page, "Back to the chat") {
+	if !strings.Contains(page, "<!doctype html>") && !strings.Contains(page, "<!DOCTYPE html>") || !strings.Contains(page, "three &lt;b&gt;") || !strings.Contains(page, "Back to chat") {
 		t.Errorf("the page of a change:\n%s", page)
 	}
 	res, err := s.web.Get(s.url + strings.Replace(at, "/edits/", "/edits/x", 1))

@@ -47,7 +47,7 @@ func TestThePageSaysWhatThereIsAndWhereItIsFrom(t *testing.T) {
 	s, base, _ := customized(t)
 	page := s.get(base + "/customizations")
 	for _, want := range []string{"AGENTS.md", "House &lt;rules&gt;", ".claude/skills", "its head is no YAML", "files", "Not trusted yet", "run-it &#39;a b&#39;",
-		"sets KEY", "reads the host's SECRET_KEY", "says neither a command nor a url", "uses no MCP servers", "cannot keep an agent from reading"} {
+		"sets KEY", "reads the server's SECRET_KEY", "says neither a command nor a url", "doesn't use MCP servers", "may not stop them"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}

@@ -10,7 +10,7 @@ import (
 // A session that was deleted waits to be restored, and comes back with what was said in it.
 func TestADeletedSessionIsRestored(t *testing.T) {
 	s := open(t)
-	if empty := s.get("/deleted"); !strings.Contains(empty, "Nothing was deleted") {
+	if empty := s.get("/deleted"); !strings.Contains(empty, "No deleted sessions") {
 		t.Errorf("without a deleted session the page shows\n%s", empty)
 	}
 	base, chat := s.session()
@@ -39,7 +39,7 @@ func TestADeletedSessionIsRestored(t *testing.T) {
 		t.Error("the inbox leads to deleted sessions still")
 	}
 	res, err = s.web.PostForm(s.url+again, url.Values{})
-	if body := s.body(again, res, err, http.StatusNotFound); !strings.Contains(body, "it was restored already") {
+	if body := s.body(again, res, err, http.StatusNotFound); !strings.Contains(body, "already restored") {
 		t.Errorf("restoring twice: %s", body)
 	}
 }

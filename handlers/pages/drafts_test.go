@@ -42,7 +42,7 @@ func TestLateSaveDoesNotBringADraftBack(t *testing.T) {
 	if page := s.get(base + "/threads"); strings.Count(page, "worth saying") == 0 {
 		t.Error("the comment was not published")
 	}
-	s.refuses(drafts, url.Values{"q": {"scope=session"}, "do": {"save"}, "draft": {"a/b"}, "file": {file}, "at": {"R2"}, "text": {"x"}}, http.StatusBadRequest, "no draft of yours")
+	s.refuses(drafts, url.Values{"q": {"scope=session"}, "do": {"save"}, "draft": {"a/b"}, "file": {file}, "at": {"R2"}, "text": {"x"}}, http.StatusBadRequest, "Draft not found")
 }
 
 // Saves and the end of a draft at the same moment leave nothing behind.

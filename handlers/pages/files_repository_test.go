@@ -25,9 +25,9 @@ func TestInboxAsksWhereRepositoryMayLead(t *testing.T) {
 	if strings.Contains(page, "secret.txt") {
 		t.Error("the changes show what lies there")
 	}
-	inbox := x.until("/", "leads to a directory")
-	for _, want := range []string{"A repository", "outside of its session", "&lt;b&gt;elsewhere", "/.git/config",
-		"Allow until the host stops"} {
+	inbox := x.until("/", "links to a directory")
+	for _, want := range []string{"A repository", "outside its session", "&lt;b&gt;elsewhere", "/.git/config",
+		"Allow until restart"} {
 		if !strings.Contains(inbox, want) {
 			t.Errorf("the inbox does not say %q", want)
 		}

@@ -43,7 +43,7 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 		t.Errorf("the rail counts %q", got)
 	}
 	page := s.get("/")
-	for _, want := range []string{"editor", "read and write", "&lt;b&gt;", `data-u="U+202E"`, "Allow until the host stops", `href="/#files-`} {
+	for _, want := range []string{"editor", "read and write", "&lt;b&gt;", `data-u="U+202E"`, "Allow until restart", `href="/#files-`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the inbox does not say %q", want)
 		}

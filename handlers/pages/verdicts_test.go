@@ -59,7 +59,7 @@ func (s *testSite) reviewed(text string) (base, dir, file string) {
 	s.pages.Review.Docs = &papers{}
 	dir = s.t.TempDir()
 	base = s.post("/new", url.Values{"dir": {dir}, "agent": {script.Provider}})
-	s.until(base+"/changes?scope=session", "Nothing changed here")
+	s.until(base+"/changes?scope=session", "No changes in this scope")
 	if err := os.WriteFile(filepath.Join(dir, "n.txt"), []byte(text), 0o600); err != nil {
 		s.t.Fatal(err)
 	}
@@ -85,10 +85,10 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s.who = ben
 	s.draft(base, file, "R2", "@Ana so:\n```suggestion\nTWO\n```")
 	s.draft(base, file, "R3", "and this")
-	if page := s.get(base + "/changes?scope=session"); !strings.Contains(page, "Your 2 drafts are published with it.") {
+	if page := s.get(base + "/changes?scope=session"); !strings.Contains(page, "Your 2 drafts will be published too.") {
 		t.Error("the form does not say what happens to the drafts")
 	}
-	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}, "seen": {"0123"}}, http.StatusConflict, "look again")
+	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}, "seen": {"0123"}}, http.StatusConflict, "Look again")
 	s.post(base+"/verdict", url.Values{"q": {"scope=session"}, "do": {"give"}, "kind": {"changes"}, "seen": {seen[1]}})
 	page := s.get(base + "/threads")
 	for _, want := range []string{"Ben requests changes", "See the 2 comments.", `<span class="called">@Ana</span>`, `<div class="sa">`, "Apply to working tree", "1 of 2"} {
@@ -98,7 +98,7 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	}
 	ref := regexp.MustCompile(`name="ref" value="([^"]+)"`).FindStringSubmatch(page)[1]
 	s.refuses(base+"/suggestions", url.Values{"ref": {ref}, "do": {"apply"}}, http.StatusForbidden, "owner")
-	s.refuses(base+"/suggestions", url.Values{"ref": {"x"}, "do": {"apply"}}, http.StatusBadRequest, "no suggestion")
+	s.refuses(base+"/suggestions", url.Values{"ref": {"x"}, "do": {"apply"}}, http.StatusBadRequest, "Suggestion not found")
 
 	s.who = ana
 	if inbox := s.get("/"); !strings.Contains(inbox, "Ben requests changes") || !strings.Contains(inbox, "Ben mentioned you") {
@@ -123,7 +123,7 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	}
 
 	s.who = access.Principal{ID: "guest:vic", Name: "Vic", Role: access.RoleViewer, Session: ben.Session}
-	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}}, http.StatusForbidden, "may not give a verdict")
+	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}}, http.StatusForbidden, "submit a review")
 }
 
 func (s *testSite) session0(base string) string {
@@ -157,7 +157,7 @@ func TestVerdictsAreLive(t *testing.T) {
 	tab.wait("verdict-list", "fine")
 	inbox.wait("inbox", "Ben approved")
 	must(s.host.Threads.DismissVerdict(t.Context(), ben, s.session0(base), ""))
-	tab.wait("verdict-list", "taken back")
+	tab.wait("verdict-list", "dismissed")
 	inbox.wait("inbox", "now")
 	if strings.Contains(tab.text("verdicts"), "Ben") {
 		t.Error("a verdict that was taken back stands in the head")

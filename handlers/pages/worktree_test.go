@@ -12,37 +12,37 @@ import (
 	"github.com/ahphub/ahphub/hub/host/changes"
 )
 
-// A session is given a work tree when it is made; its changes are committed in the review, merged and the tree removed,
+// A session is given a worktree when it is made; its changes are committed in the review, merged and the tree removed,
 // all by forms. What git says no to is said on the page, with nothing done.
 func TestAWorktreeByForms(t *testing.T) {
 	x := openTree(t)
 	if form := x.get("/new?config.isolation=worktree&dir=" + url.QueryEscape(x.dir)); !strings.Contains(form, `value="worktree" checked`) {
 		t.Error("the form of a new session does not hold what its address says")
 	}
-	if none := x.get(x.base + "/worktree"); !strings.Contains(none, "works in its directory itself") || strings.Contains(none, "Merge into") {
-		t.Error("a session without a work tree is offered to merge one")
+	if none := x.get(x.base + "/worktree"); !strings.Contains(none, "uses the repository directly") || strings.Contains(none, "Merge into") {
+		t.Error("a session without a worktree is offered to merge one")
 	}
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
 	at := x.base + "/worktree"
 	tree, ok := changes.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
 	if !ok {
-		t.Fatal("the session has no work tree")
+		t.Fatal("the session has no worktree")
 	}
 	p := x.until(x.base, tree.Branch)
 	if !strings.Contains(p, `href="`+at+`">Worktree</a>`) || !strings.Contains(p, "Merge or remove worktree") {
-		t.Error("the session's head does not lead to its work tree")
+		t.Error("the session's head does not lead to its worktree")
 	}
-	x.shows(at, tree.Branch, "main at "+tree.Base[:10], "0 commits ahead of main", "0 files not committed")
-	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "There is nothing to merge: main has everything")
+	x.shows(at, tree.Branch, "main at "+tree.Base[:10], "0 commits ahead of main", "0 files uncommitted")
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "There is nothing to merge. main already has everything")
 
 	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "commit or discard first")
-	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "Remove it all the same, and lose 1 uncommitted file")
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "Commit or discard first")
+	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "Remove worktree and lose 1 uncommitted file")
 	x.changes("0 of 1 staged")
 	x.op(http.StatusSeeOther, "commit", "message", "b")
-	x.shows(at, "1 commit ahead of main", "0 files not committed")
+	x.shows(at, "1 commit ahead of main", "0 files uncommitted")
 	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "and lose 1 commit")
 	x.refuses(at, url.Values{"do": {"explode"}}, http.StatusBadRequest, "merge, remove or discard")
 
@@ -53,14 +53,14 @@ func TestAWorktreeByForms(t *testing.T) {
 	if x.read("b.txt") != "b\n" {
 		t.Error("nothing was merged")
 	}
-	if to := x.post(at, url.Values{"do": {"remove"}}); !strings.Contains(x.get(to), "The work tree and its branch are gone.") {
+	if to := x.post(at, url.Values{"do": {"remove"}}); !strings.Contains(x.get(to), "The worktree and its branch have been removed.") {
 		t.Error("it is not said that it was removed")
 	}
 	if _, err := os.Stat(tree.Dir); err == nil || x.git("branch", "--list", tree.Branch) != "" {
 		t.Error("something of it is left")
 	}
 	head.wait("branch", "main")
-	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusNotFound, "no work tree")
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusNotFound, "no worktree")
 }
 
 // What would be lost is lost when somebody insists.
@@ -73,7 +73,7 @@ func TestAWorktreeIsDiscarded(t *testing.T) {
 	}
 	x.post(x.base+"/worktree", url.Values{"do": {"discard"}})
 	if _, err := os.Stat(tree.Dir); err == nil {
-		t.Error("the work tree is still there")
+		t.Error("the worktree is still there")
 	}
 }
 
@@ -87,7 +87,7 @@ func TestTheHeadShowsTheBranch(t *testing.T) {
 	x.shows(x.base, `data-u="U+202E"`)
 	x.git("switch", "-q", "--detach")
 	head.wait("branch", x.git("rev-parse", "--short", "HEAD"))
-	x.until(x.base, "No branch is checked out, but this commit")
+	x.until(x.base, "Detached HEAD at this commit")
 }
 
 // shows wants a page to have some words.

@@ -35,7 +35,7 @@ func TestProgress(t *testing.T) {
 	for name, tc := range map[string]struct {
 		fail bool
 		last string
-	}{"ready": {false, "Ready"}, "failed": {true, "The agent did not start"}} {
+	}{"ready": {false, "Ready"}, "failed": {true, "The agent didn't start"}} {
 		t.Run(name, func(t *testing.T) {
 			w := realWorldOf(t, slow{fail: tc.fail}, Limits{})
 			a, other, deaf := w.dial("owner"), w.dial("owner"), w.dial("owner")

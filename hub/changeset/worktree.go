@@ -19,7 +19,7 @@ func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace, n machi
 		return machine.Worktree{}, "", err
 	}
 	if src.gitDir == "" {
-		return machine.Worktree{}, "", fmt.Errorf("%w: %s is in no git repository, so it has no work trees", machine.ErrConflict, n.Dir)
+		return machine.Worktree{}, "", fmt.Errorf("%w: %s is not in a git repository, so it has no worktrees", machine.ErrConflict, n.Dir)
 	}
 	if s.cfg.Worktrees == "" || n.Name != filepath.Base(n.Name) || !filepath.IsLocal(n.Name) {
 		return machine.Worktree{}, "", fmt.Errorf("%q is no name for a worktree", n.Name)
@@ -70,7 +70,7 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w mac
 	case err != nil:
 		return 0, err
 	case w.Into == "" || now != w.Into:
-		return 0, fmt.Errorf("%w: %s has %s checked out and not %s, where the work tree came from: check that out, or merge %s by hand",
+		return 0, fmt.Errorf("%w: %s has %s checked out, not %s, which the worktree came from. Check that out, or merge %s in a terminal",
 			machine.ErrConflict, w.Repo, or(now, "no branch"), or(w.Into, "a branch"), w.Branch)
 	}
 	ahead, err := s.ask(ctx, home, "rev-list", "--count", "HEAD.."+refOf(w))
@@ -78,7 +78,7 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w mac
 		return 0, err
 	}
 	if _, err := fmt.Sscan(ahead, &commits); err != nil || commits == 0 {
-		return 0, fmt.Errorf("%w: there is nothing to merge: %s has everything of %s already", machine.ErrConflict, w.Into, w.Branch)
+		return 0, fmt.Errorf("%w: there is nothing to merge. %s already has everything in %s", machine.ErrConflict, w.Into, w.Branch)
 	}
 	args := []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, refOf(w)}
 	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: args}); err != nil {
@@ -89,7 +89,7 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w mac
 		if !hasExited(err) {
 			return 0, err
 		}
-		return 0, fmt.Errorf("%w: nothing was merged: %w. Merge %s into the work tree, settle it there and commit, then try again", machine.ErrConflict, err, w.Into)
+		return 0, fmt.Errorf("%w: nothing was merged: %w. Merge %s into the worktree, resolve the conflicts there and commit, then try again", machine.ErrConflict, err, w.Into)
 	}
 	return commits, nil
 }
@@ -125,7 +125,7 @@ func (s *Service) uncommitted(ctx context.Context, ws machine.Workspace, w machi
 		return 0, err
 	}
 	if src.gitDir == "" {
-		return 0, fmt.Errorf("%w: %s is no work tree of git any more", machine.ErrConflict, w.Dir)
+		return 0, fmt.Errorf("%w: %s is no longer a git worktree", machine.ErrConflict, w.Dir)
 	}
 	out, err := s.theirs(ctx, src, "status", "--porcelain", "-z", "--no-renames")
 	return len(fields(out)), said(err)
@@ -138,7 +138,7 @@ func (s *Service) clean(ctx context.Context, ws machine.Workspace, w machine.Wor
 		return err
 	}
 	if n > 0 {
-		return fmt.Errorf("%w: in the work tree %s not committed: commit or discard first", machine.ErrConflict, fileCount(n))
+		return fmt.Errorf("%w: the worktree has changes: %s not committed. Commit or discard first", machine.ErrConflict, fileCount(n))
 	}
 	return nil
 }
@@ -190,7 +190,7 @@ func (s *Service) removable(ctx context.Context, ws machine.Workspace, home sour
 		return said(err)
 	}
 	if n := strings.TrimSpace(string(out)); n != "0" {
-		return fmt.Errorf("%w: %s commits of %s are on no other branch: merge them first", machine.ErrConflict, n, w.Branch)
+		return fmt.Errorf("%w: %s commits of %s are on no other branch. Merge them first", machine.ErrConflict, n, w.Branch)
 	}
 	return nil
 }

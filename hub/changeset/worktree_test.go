@@ -53,7 +53,7 @@ func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 
 	p.in(w, "new.txt", "new\n")
 	_, err := p.svc.MergeWorktree(t.Context(), session, w)
-	conflict(t, err, "in the work tree one file is not committed")
+	conflict(t, err, "the worktree has changes: one file is not committed")
 	conflict(t, p.svc.RemoveWorktree(t.Context(), session, w, false), "not committed")
 	p.commitIn(w)
 	conflict(t, p.svc.RemoveWorktree(t.Context(), session, w, false), "1 commits of ahphub/one are on no other branch")
@@ -69,7 +69,7 @@ func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 		t.Errorf("what was merged holds %q (%v)", b, err)
 	}
 	_, err = p.svc.MergeWorktree(t.Context(), session, w)
-	conflict(t, err, "has everything of ahphub/one already")
+	conflict(t, err, "already has everything in ahphub/one")
 
 	for range 2 { // removing what is gone is no error
 		if err := p.svc.RemoveWorktree(t.Context(), session, w, false); err != nil {
@@ -99,7 +99,7 @@ func TestFailedMergeIsUndone(t *testing.T) {
 	}
 	p.git("switch", "-q", "-c", "other")
 	_, err = p.svc.MergeWorktree(t.Context(), session, w)
-	conflict(t, err, "has other checked out and not main")
+	conflict(t, err, "has other checked out, not main")
 	if err := p.svc.RemoveWorktree(t.Context(), session, w, true); err != nil {
 		t.Error(err)
 	}
@@ -108,7 +108,7 @@ func TestFailedMergeIsUndone(t *testing.T) {
 func TestWorktreeNeedsRepository(t *testing.T) {
 	p := newPlace(t)
 	_, _, err := p.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: p.dir, Name: "one", Branch: "x"})
-	conflict(t, err, "is in no git repository")
+	conflict(t, err, "is not in a git repository")
 	p.git("init", "-q")
 	_, _, err = p.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: p.dir, Name: "one", Branch: "x"})
 	conflict(t, err, "has no commit yet")

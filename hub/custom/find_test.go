@@ -306,10 +306,10 @@ func TestIDsStayTheSame(t *testing.T) {
 	standIn := Find(Root{Dir: b, As: a, Place: Workspace}, Limits{})
 	id := func(f Found) string { return f.Groups[0].Entries[0].ID + f.Servers[0].ID }
 	if id(one) != id(again) || id(one) == id(other) || id(one) != id(standIn) {
-		t.Error("an id is not the file's own, or not a work tree's original's")
+		t.Error("an id is not the file's own, or not a worktree's original's")
 	}
 	if one.Servers[0].Command.Digest() != standIn.Servers[0].Command.Digest() || one.Servers[0].Command.Digest() == other.Servers[0].Command.Digest() {
-		t.Error("a command is trusted elsewhere, or not in a work tree of the same directory")
+		t.Error("a command is trusted elsewhere, or not in a worktree of the same directory")
 	}
 	seen := map[string]bool{}
 	for _, g := range one.Groups {

@@ -55,7 +55,7 @@ func (g *Guard) Close() error {
 	return g.root.Close()
 }
 
-// CheckFile refuses an open file or directory. own are the sessions whose work trees in the data directory are open.
+// CheckFile refuses an open file or directory. own are the sessions whose worktrees in the data directory are open.
 func (g *Guard) CheckFile(f *os.File, own ...string) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -228,7 +228,7 @@ func (g *Guard) place(tops []fs.FileInfo, dir fs.FileInfo, at, real string) (rel
 	return filepath.Join(prefix, rel), true
 }
 
-// isOwn reports whether a path below the data directory lies in the work tree of one of these sessions.
+// isOwn reports whether a path below the data directory lies in the worktree of one of these sessions.
 func isOwn(rel string, own []string) bool {
 	parts := strings.SplitN(filepath.ToSlash(rel), "/", 3)
 	return len(parts) > 1 && parts[0] == worktrees && slices.Contains(own, parts[1])
@@ -256,7 +256,7 @@ func (g *Guard) checkNames(info fs.FileInfo, tops []fs.FileInfo) error {
 	return g.search(info)
 }
 
-// search looks for a file everywhere in the data directory but in work trees and checkpoints, which hold the files of
+// search looks for a file everywhere in the data directory but in worktrees and checkpoints, which hold the files of
 // repositories.
 func (g *Guard) search(info fs.FileInfo) error {
 	left := mostNames

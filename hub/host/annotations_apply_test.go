@@ -127,14 +127,14 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 		refs []threads.SuggestionRef
 		says string
 	}{
-		"its lines changed":  {[]threads.SuggestionRef{gone}, "apply it by hand"},
-		"one of two":         {[]threads.SuggestionRef{fine, gone}, "apply it by hand"},
+		"its lines changed":  {[]threads.SuggestionRef{gone}, "Apply it manually"},
+		"one of two":         {[]threads.SuggestionRef{fine, gone}, "Apply it manually"},
 		"the same lines":     {[]threads.SuggestionRef{fine, over}, "the same lines"},
 		"reads so already":   {[]threads.SuggestionRef{same}, "already"},
 		"no such comment":    {[]threads.SuggestionRef{{Thread: "fine", Entry: "9", N: 0}}, "deleted"},
 		"no such thread":     {[]threads.SuggestionRef{{Thread: "nobody", Entry: "1", N: 0}}, "deleted"},
 		"no such suggestion": {[]threads.SuggestionRef{{Thread: "fine", Entry: "1", N: 3}}, "edited"},
-		"none":               {nil, "name 1 to"},
+		"none":               {nil, "give 1 to"},
 	} {
 		err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, tc.refs)
 		if err == nil || !strings.Contains(err.Error(), tc.says) {

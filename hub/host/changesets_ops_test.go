@@ -126,7 +126,7 @@ func TestStageAndCommit(t *testing.T) { // AHP requirements 155 and 156
 		t.Errorf("without an identity: %v", err)
 	}
 	c.identity()
-	c.does("Staged lines of a.txt", uri, "stage", c.rows("a.txt", "", 3, 3))
+	c.does("Staged hunk in a.txt", uri, "stage", c.rows("a.txt", "", 3, 3))
 	c.stagedIs(uri, "a.txt", "part")
 	if got := c.gitSays("show", ":a.txt"); got != "one\ntwo\nthree" {
 		t.Errorf("the index has %q", got)
@@ -162,17 +162,17 @@ func TestDiscardAndUndo(t *testing.T) {
 	c.does("Discarded 2 files", uri, "discard", nil)
 	c.shows(uri, "")
 	c.offers(uri, "stage:disabled unstage:disabled commit:disabled discard:disabled create-branch revert:disabled undo")
-	c.does("Brought back 2 files", uri, "undo", nil)
+	c.does("Restored 2 files", uri, "undo", nil)
 	c.shows(uri, "M a.txt +1 −1; A new.txt +1 −0")
 	c.offers(uri, "stage unstage:disabled commit discard create-branch revert")
 
-	c.does("Discarded lines of a.txt", uri, "discard", c.rows("a.txt", ahp.ChangesetSideAfter, 2, 2))
+	c.does("Discarded hunk in a.txt", uri, "discard", c.rows("a.txt", ahp.ChangesetSideAfter, 2, 2))
 	c.shows(uri, "A new.txt +1 −0")
 	c.does("Discarded new.txt", uri, "discard", c.file("new.txt"))
 	c.offers(uri, "stage:disabled unstage:disabled commit:disabled discard:disabled create-branch revert:disabled undo")
 	c.write("new.txt", "another one\n")
 	c.shows(uri, "A new.txt +1 −0")
-	c.does("Brought back 1 file", uri, "undo", nil) // of a.txt, which nobody wrote to
+	c.does("Restored 1 file", uri, "undo", nil) // of a.txt, which nobody wrote to
 	c.shows(uri, "A new.txt +1 −0; M a.txt +1 −1")
 	c.offers(uri, "stage unstage:disabled commit discard create-branch revert")
 	if _, err := c.invoke(uri, "undo", nil); code(err) != ahp.CodeInvalidParams || c.read("new.txt") != "another one\n" {
@@ -186,7 +186,7 @@ func TestRevertLinesAndUndo(t *testing.T) {
 	turn := c.turn(func() { c.write("a.txt", "one\n2\nthree\n") })
 	uri := c.follow("turn", turn)
 	c.write("a.txt", "zero\none\n2\nthree\n")
-	c.does("Reverted lines of a.txt", uri, "revert", c.rows("a.txt", "", 2, 2))
+	c.does("Reverted hunk in a.txt", uri, "revert", c.rows("a.txt", "", 2, 2))
 	if got := c.read("a.txt"); got != "zero\none\ntwo\nthree\n" {
 		t.Errorf("the file is %q", got)
 	}
@@ -204,7 +204,7 @@ func TestRevertLinesAndUndo(t *testing.T) {
 		t.Errorf("lines without a change: %v", err)
 	}
 	c.until("an undo is offered", func() bool { return strings.HasSuffix(c.offered(uri), " undo") })
-	c.does("Brought back 1 file", uri, "undo", nil)
+	c.does("Restored 1 file", uri, "undo", nil)
 	if got := c.read("a.txt"); got != "zero\none\n2\nthree\n" {
 		t.Errorf("the file is %q", got)
 	}
@@ -215,10 +215,10 @@ func TestNewBranchOperation(t *testing.T) {
 	c.git("branch", "-M", "main")
 	c.write("a.txt", "edited\n")
 	uri := c.follow("branch", "")
-	if _, err := c.invoke(uri, "create-branch", nil, "name", "main"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "no branch was made: there is a branch main already") {
+	if _, err := c.invoke(uri, "create-branch", nil, "name", "main"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "no branch was created: there is a branch main already") {
 		t.Errorf("a branch that is there: %v", err)
 	}
-	c.does("On the new branch fix/it", uri, "create-branch", nil, "name", "fix/it")
+	c.does("Created branch fix/it", uri, "create-branch", nil, "name", "fix/it")
 	if got := c.gitSays("symbolic-ref", "--short", "HEAD"); got != "fix/it" || c.read("a.txt") != "edited\n" {
 		t.Errorf("HEAD is %s, the file %q", got, c.read("a.txt"))
 	}

@@ -45,7 +45,7 @@ func TestChangesetsSurviveARestart(t *testing.T) {
 	c.shows(turn, "M a.txt +1 −0 reviewed by Ana")
 	c.must(c.host.Prepare(t.Context(), caller, all))
 	c.until("an undo is offered", func() bool { return c.offered(all) == "revert:disabled undo" })
-	c.does("Brought back 1 file", all, "undo", nil)
+	c.does("Restored 1 file", all, "undo", nil)
 	c.shows(all, "M a.txt +1 −0")
 	write("one\ntwo\nthree\n")
 	c.shows(all, "M a.txt +2 −0")

@@ -187,7 +187,7 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller, p ah
 	return none, nil
 }
 
-// refsLike offers what a work tree of a directory can begin at, the newest first. What cannot be had soon is left out
+// refsLike offers what a worktree of a directory can begin at, the newest first. What cannot be had soon is left out
 // (AHP requirement 119).
 func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items []ahp.SessionConfigValueItem) {
 	path, ok := core.FilePath(cmp.Or(dir, core.FileURI(h.cfg.DefaultDir)))

@@ -39,7 +39,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	}
 	unmake, err := h.Changes.Isolate(ctx, p.Channel, state, told.step)
 	if err != nil {
-		told.end("No work tree could be made")
+		told.end("Couldn't create the worktree")
 		return err
 	}
 	var taken error
@@ -53,7 +53,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 		}
 	})
 	if err = errors.Join(err, taken); err != nil {
-		told.end("The session was not made")
+		told.end("Couldn't create the session")
 		unmake()
 	}
 	return err
@@ -202,7 +202,7 @@ func (h *Host) openNow(uri ahp.URI) {
 
 func openedOrNot(err error) string {
 	if err != nil {
-		return "The agent did not start"
+		return "The agent didn't start"
 	}
 	return "Ready"
 }

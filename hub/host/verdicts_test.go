@@ -71,13 +71,13 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 		given threads.GivenVerdict
 		says  string
 	}{
-		"a viewer":               {viewer, threads.GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
-		"an agent":               {access.Agent("fake", "Fake", session), threads.GivenVerdict{Kind: review.Approve}, "may not give a verdict"},
+		"a viewer":               {viewer, threads.GivenVerdict{Kind: review.Approve}, "can't submit a review"},
+		"an agent":               {access.Agent("fake", "Fake", session), threads.GivenVerdict{Kind: review.Approve}, "can't submit a review"},
 		"somebody from outside":  {access.Principal{ID: "guest:x", Name: "X", Role: access.RoleCommenter, Session: "ahp-session:/two"}, threads.GivenVerdict{Kind: review.Approve}, "there is no session"},
-		"of no kind":             {commenter, threads.GivenVerdict{Kind: "maybe", Summary: "x"}, "choose a verdict"},
-		"changes without a word": {commenter, threads.GivenVerdict{Kind: review.RequestChanges}, "needs a summary"},
+		"of no kind":             {commenter, threads.GivenVerdict{Kind: "maybe", Summary: "x"}, "choose approve"},
+		"changes without a word": {commenter, threads.GivenVerdict{Kind: review.RequestChanges}, "write a summary"},
 		"too long":               {commenter, threads.GivenVerdict{Kind: review.Comment, Summary: strings.Repeat("x", 9<<10)}, "too long"},
-		"approves what is gone":  {commenter, threads.GivenVerdict{Kind: review.Approve, Seen: "other"}, "look again"},
+		"approves what is gone":  {commenter, threads.GivenVerdict{Kind: review.Approve, Seen: "other"}, "Look again"},
 	} {
 		if err := c.host.Threads.GiveVerdict(t.Context(), as(tc.who), session, tc.given); err == nil || !strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, wanted %q", name, err, tc.says)

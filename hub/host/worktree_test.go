@@ -90,13 +90,13 @@ func TestASessionInAWorktree(t *testing.T) {
 		t.Errorf("afterwards it works in %s", got)
 	}
 	if _, ok := changes.WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
-		t.Error("something of the work tree is left")
+		t.Error("something of the worktree is left")
 	}
 	_, err = w.host.Changes.MergeWorktree(t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeNotFound)
 }
 
-// A work tree is removed while the agent is still starting in it: that is no turn, and the agent finds its directory there.
+// A worktree is removed while the agent is still starting in it: that is no turn, and the agent finds its directory there.
 func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	repo, _ := repository(t)
 	w, c := shellWorld(t, Config{}, hub.Config{})
@@ -125,7 +125,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	}
 	w.must(<-found)
 	if _, err := os.Stat(dir); err == nil {
-		t.Error("the work tree is still there")
+		t.Error("the worktree is still there")
 	}
 }
 
@@ -134,7 +134,7 @@ func TestNoWorktree(t *testing.T) {
 	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
 		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())}, Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}})
 	wantCode(t, err, ahp.CodeInvalidParams)
-	if !strings.Contains(err.Error(), "is in no git repository") {
+	if !strings.Contains(err.Error(), "is not in a git repository") {
 		t.Errorf("it says %v", err)
 	}
 }
@@ -146,7 +146,7 @@ func wantCode(t *testing.T, err error, want int) {
 	}
 }
 
-// What a work tree begins at is offered by the repository, and chosen by a setting.
+// What a worktree begins at is offered by the repository, and chosen by a setting.
 func TestTheBaseOfAWorktree(t *testing.T) {
 	repo, git := repository(t)
 	git(repo, "branch", "release/1.0")

@@ -29,7 +29,7 @@ type ServerCommand struct {
 
 // Digest identifies the command for trust decisions: a changed command has another digest.
 func (c ServerCommand) Digest() string {
-	c.Dir = strings.Replace(c.Dir, c.Workspace, c.As, 1) // a work tree's is the same
+	c.Dir = strings.Replace(c.Dir, c.Workspace, c.As, 1) // a worktree's is the same
 	raw, _ := json.Marshal(c)                            // strings only
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])

@@ -296,7 +296,7 @@ document.addEventListener('click', (e) => {
   if (t.closest?.('[data-help]') && $('help')) { e.preventDefault(); $('help').showModal(); }
   const img = t.closest?.('a[data-image]');
   const from = $(t.closest?.('[data-copy]')?.dataset.copy);
-  if (from) { from.select(); navigator.clipboard?.writeText(from.value).then(() => toast('Copied.'), () => {}); } // refused: it is selected
+  if (from) { from.select(); navigator.clipboard?.writeText(from.value).then(() => toast('Copied'), () => {}); } // refused: it is selected
   if (img) { e.preventDefault(); const i = new Image(); i.src = img.href; i.alt = img.textContent; i.className = 'remote'; i.referrerPolicy = 'no-referrer'; img.replaceWith(i); }
   for (const m of document.querySelectorAll('details.menu[open]')) if (!m.contains(t)) m.open = false;
   if (t.id === 'new-pill') app.toEnd();

@@ -1,5 +1,5 @@
 // Hunks and places of a review: marks by hunk, the buttons of the hunk one is at, moved blocks, permalinks that find
-// their lines again, the menu of white space. It stands on what review.js shares.
+// their lines again, the menu of whitespace. It builds on what review.js shares.
 'use strict';
 (() => {
   const rv = window.ahphub.review;
@@ -142,7 +142,7 @@
     e.stopImmediatePropagation();
     const label = b.textContent;
     form.dataset.sure = '1';
-    b.textContent = 'Sure? ' + label;
+    b.textContent = 'Click again to ' + label.charAt(0).toLowerCase() + label.slice(1);
     setTimeout(() => { delete form.dataset.sure; b.textContent = label; }, 4000);
   }, true);
 
@@ -180,7 +180,7 @@
       where = note ? note.dataset.at : where;
       if (note?.textContent) { $('.fb > .was', f)?.remove(); $('.fb', f).prepend(note); }
     } catch (err) { fail(err); }
-    if (f) land(f, where); else if (!m[3]) toast('The file of this link is not among these changes.');
+    if (f) land(f, where); else if (!m[3]) toast("This link's file isn't among these changes.");
   };
   const link = () => { // the line, the thread or the file one is at, with the version that is read
     const cur = rv.cur(), thread = document.activeElement?.closest('.thread'), f = cur ? fileOf(cur) : rv.nowFile();
@@ -209,7 +209,7 @@
   });
   Object.assign(keys, {
     f: finish, V: markAndNext,
-    y: () => { rv.link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied.'), () => toast('The link is in the address bar.')); },
+    y: () => { rv.link(); navigator.clipboard?.writeText(location.href).then(() => toast('Link copied'), () => toast('Copy the link from the address bar')); },
     w: () => { const list = $$('#ws a'); list[(list.findIndex(a => a.hasAttribute('aria-current')) + 1) % list.length]?.click(); },
   });
   root.addEventListener('click', e => {

@@ -76,7 +76,7 @@ function show() {
   if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
   count(0);
 }
-const pill = app.parse('<div id="inbox-new" role="status"><button class="pill" type="button" title="Show what is new" hidden></button></div>').firstChild.firstChild;
+const pill = app.parse('<div id="inbox-new" role="status"><button class="pill" type="button" title="Show new items" hidden></button></div>').firstChild.firstChild;
 $('inbox').before(pill.parentNode);
 pill.addEventListener('click', (e) => {
   show();
@@ -90,6 +90,6 @@ document.addEventListener('click', (e) => {
   const there = ([, r]) => e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom;
   if (before.find(there)?.[0] === keyOf(form)) return;
   e.preventDefault();
-  app.toast('The list changed under the pointer. Check the request and try again.');
+  app.toast('The list changed as you clicked. Check the request and try again.');
 }, true);
 })();

@@ -22,7 +22,7 @@
     form.elements.file.value = key;
     form.elements.at.value = at;
     $('textarea', form).id = 'cf-' + key + at;
-    $('.where', form).textContent = at ? words(at) : 'on the whole file';
+    $('.where', form).textContent = at ? words(at) : 'Whole file';
     $('.suggest', form).hidden = !at.startsWith('R');
     fold(file, false);
     place(form, rowFor(file, at), file);
@@ -39,7 +39,7 @@
       field?.form.scrollIntoView({ block: 'nearest' });
     });
   });
-  const words = at => 'on ' + at.replace('-', ' to ').replaceAll('L', 'old line ').replaceAll('R', 'line ');
+  const words = at => (at.includes('-') ? 'Lines ' : 'Line ') + at.replace('-', '–').replaceAll(/[LR]/g, '') + (at.startsWith('L') ? ' (before)' : '');
   const comment = rv.comment = () => {
     if (!rv.cur()) go(rv.first());
     const row = rv.cur();
@@ -50,7 +50,7 @@
     const [a, b] = form.dataset.at.slice(1).split('-R').map(Number), text = form.elements.text, lines = [];
     for (let n = a; n <= (b || a); n++) {
       const row = rowAt(fileOf(form), 'R', n);
-      if (!row) return toast('Show all of these lines first.', true);
+      if (!row) return toast('Expand all of these lines first.', true);
       lines.push(code(row));
     }
     let marks = '```';
@@ -113,15 +113,15 @@
   const relabel = () => { // the bar: my drafts, and what all share
     const d = $('#draftcount'), b = $('#send'), shared = $('#review-counts')?.dataset;
     if (!d || !shared) return;
-    const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 comment' : n + ' comments';
-    $('#finish-note').textContent = !mine ? '' : mine === 1 ? 'Your draft is published with it.' : `Your ${mine} drafts are published with it.`;
-    d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : 'No drafts';
+    const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 open comment' : n + ' open comments';
+    $('#finish-note').textContent = !mine ? '' : mine === 1 ? 'Your draft will be published too.' : `Your ${mine} drafts will be published too.`;
+    d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : '';
     d.classList.toggle('some', mine > 0);
     if (!b) return;
     const runs = shared.running === 'true', steer = $('#steer');
     b.disabled = steer.disabled = !n;
     steer.hidden = !runs || !n;
-    b.textContent = !n ? 'Send comments to the agent' : runs ? `Queue next: ${what}` : `Send ${what} to the agent`;
+    b.textContent = !n ? 'Send comments to agent' : runs ? `Queue ${what} for agent` : `Send ${what} to agent`;
   };
   window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });
   const closeForm = form => {
@@ -195,7 +195,7 @@
   const firstLine = area => { // how long the first line of a commit's message is
     const n = [...area.value.split('\n', 1)[0]].length, hint = $('#op-hint');
     hint.dataset.text ||= hint.textContent;
-    hint.textContent = n > 72 ? `The first line has ${n} characters: at most 72 are shown whole.` : hint.dataset.text;
+    hint.textContent = n > 72 ? `The summary has ${n} characters. Keep it under 72.` : hint.dataset.text;
     hint.classList.toggle('bad', n > 72);
   };
   window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message')); });
@@ -206,7 +206,7 @@
       const b = e.submitter, label = b.textContent;
       if (!('confirm' in b.dataset) || b.dataset.sure) return post(form, b);
       b.dataset.sure = '1';
-      b.textContent = 'Sure? ' + label;
+      b.textContent = 'Click again to ' + label.charAt(0).toLowerCase() + label.slice(1);
       setTimeout(() => { delete b.dataset.sure; b.textContent = label; }, 4000);
       return;
     }

@@ -138,7 +138,7 @@
     if (busy) slow = setTimeout(() => root.setAttribute('aria-busy', 'true'), 300);
     else root.removeAttribute('aria-busy');
   };
-  const fail = err => toast(err.message || 'The host did not answer. Try again.', true);
+  const fail = err => toast(err.message || "The server didn't respond. Try again.", true);
 
   // ---- folding, reviewed ----
   const fold = (f, shut) => {
@@ -236,7 +236,7 @@
   let thread = null;
   const nextThread = dir => {
     const list = openThreads();
-    if (!list.length) return toast('No open threads.');
+    if (!list.length) return toast('No open threads');
     let i = list.indexOf(thread);
     if (i < 0 && cur) i = list.findIndex(t => cur.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING) - (dir > 0 ? 1 : 0);
     i = (i + dir + list.length) % list.length;
@@ -423,7 +423,7 @@
 
   for (const b of $$('[data-copy-from]', root)) {
     b.hidden = !navigator.clipboard;
-    b.addEventListener('click', () => send(b.dataset.copyFrom).then(res => res.text()).then(text => navigator.clipboard.writeText(text)).then(() => toast('Copied.'), fail));
+    b.addEventListener('click', () => send(b.dataset.copyFrom).then(res => res.text()).then(text => navigator.clipboard.writeText(text)).then(() => toast('Copied'), fail));
   }
 
   // ---- another look at the same place ----

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// AutomationFormPage makes or changes an automation. Without JavaScript the settings of another agent and what a
+// AutomationFormPage creates or edits an automation. Without JavaScript the settings of another agent and what a
 // schedule means are shown by buttons.
 func AutomationFormPage(m AutomationForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -69,7 +69,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				} else {
-					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "This was not saved yet: see below what to change.")
+					templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, "Not saved. Fix the errors below.")
 					if templ_7745c5c3_Err != nil {
 						return templ_7745c5c3_Err
 					}
@@ -142,7 +142,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</textarea><p class=\"hint\">Sent as the first message of a new session, each time.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "</textarea><p class=\"hint\">Sent as the first message of a new session on each run.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -298,7 +298,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "\" formmethod=\"get\" formnovalidate>Show this agent's settings</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "\" formmethod=\"get\" formnovalidate>Show agent settings</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -310,7 +310,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"hint\">A run that needs an approval waits for it in the inbox, under “Needs you”; the runs after it wait too.</p><fieldset><legend class=\"label\">Stop by itself <span class=\"hint\">optional</span></legend><div class=\"row wrap auto-stop\"><label for=\"stop-runs\">after</label> <input id=\"stop-runs\" class=\"field short\" type=\"number\" min=\"1\" max=\"1000000\" name=\"stopruns\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<p class=\"hint\">A run that needs approval waits in the inbox, under “Needs you”, and so do the runs after it.</p><fieldset><legend class=\"label\">End <span class=\"hint\">optional</span></legend><div class=\"row wrap auto-stop\"><label for=\"stop-runs\">after</label> <input id=\"stop-runs\" class=\"field short\" type=\"number\" min=\"1\" max=\"1000000\" name=\"stopruns\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -331,7 +331,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "> <label for=\"stop-runs\">runs by the clock, or after</label> <input id=\"stop-date\" class=\"field short\" type=\"date\" name=\"stopdate\" value=\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 32, "> <label for=\"stop-runs\">scheduled runs, or after</label> <input id=\"stop-date\" class=\"field short\" type=\"date\" name=\"stopdate\" value=\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -344,7 +344,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\" aria-label=\"Stop after this date\"")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "\" aria-label=\"End after this date\"")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -370,7 +370,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "><span>Switched on <span class=\"hint\">Off, it runs only when somebody presses “Run now”.</span></span></label><div class=\"row\"><button class=\"btn main\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "><span>Enabled <span class=\"hint\">When off, run it with “Run now”.</span></span></label><div class=\"row\"><button class=\"btn main\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -380,7 +380,7 @@ func AutomationFormPage(m AutomationForm) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "Save")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "Save automation")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -508,7 +508,7 @@ func scheduleFields(s ScheduleFields) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, ". These schedules were made by a client; saving leaves them as they are.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 47, ". These schedules were created by a client; saving keeps them unchanged.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -716,7 +716,7 @@ func scheduleFields(s ScheduleFields) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "><span>Make up for what was missed <span class=\"hint\">Once, when the host was down or a run took too long.</span></span></label> <button class=\"btn small noscript-only\" formmethod=\"get\" formaction=\"\" name=\"look\" value=\"yes\" formnovalidate>Show the next runs</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 71, "><span>Catch up missed runs <span class=\"hint\">Runs once if the server was down.</span></span></label> <button class=\"btn small noscript-only\" formmethod=\"get\" formaction=\"\" name=\"look\" value=\"yes\" formnovalidate>Show next runs</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

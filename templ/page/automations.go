@@ -86,7 +86,7 @@ func (a AutomationItem) state() part.Status {
 	case !a.Enabled:
 		return part.Status{Icon: "stop", Word: "Off"}
 	case len(a.Schedules) == 0:
-		return part.Status{Icon: "user", Word: "By hand"}
+		return part.Status{Icon: "user", Word: "Manual"}
 	}
 	return part.Status{Icon: "clock", Word: "On", Class: "ok"}
 }
@@ -134,7 +134,7 @@ type SchedulePreview struct {
 }
 
 var presets = []struct{ value, label string }{
-	{"manual", "By hand"}, {"hourly", "Hourly"}, {"daily", "Daily"}, {"weekdays", "Weekdays"},
+	{"manual", "Manual"}, {"hourly", "Hourly"}, {"daily", "Daily"}, {"weekdays", "Weekdays"},
 	{"weekly", "Weekly"}, {"monthly", "Monthly"}, {"cron", "Cron"},
 }
 

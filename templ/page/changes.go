@@ -15,11 +15,11 @@ type Changes struct {
 	Chats   []ChatChoice // whose changes can be looked at; none when no chat has directories of its own
 	Turns   []TurnChoice // for comparing what two of them left behind
 	View    part.DiffView
-	Space   diff.Space // which white space counts
+	Space   diff.Space // which whitespace changes show
 	Status  string     // "computing", "recomputing", "error" or "ready"
 	Problem string     // why, when Status is "error"
 	Late    string     // why what changes shows late, "" when it does not
-	Beside  string     // address of a new session with a work tree, where turns overlapped
+	Beside  string     // address of a new session with a worktree, when turns overlapped
 	Files   []part.DiffFile
 	Drafts  []Draft
 	Threads []part.Thread // all of the session, for the bar
@@ -55,7 +55,7 @@ func (v *Changes) whose() string {
 			return c.Title
 		}
 	}
-	return "Whose"
+	return "Chat"
 }
 
 // chatTurns are the turns of one chat after another.

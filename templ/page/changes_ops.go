@@ -83,12 +83,12 @@ func (v *Changes) stagedWords() string {
 
 func (o *Op) words() string {
 	if o.Running {
-		return o.Label + ": at it…"
+		return o.Label + "…"
 	}
 	return o.Label
 }
 
-// problem splits how an operation failed: a sentence, and what a program printed.
+// problem splits how an operation failed: a sentence and a program's output.
 func (o *Op) problem() (text, output string) {
 	text, output, _ = strings.Cut(o.Problem, "\n")
 	return text, strings.TrimSpace(output)

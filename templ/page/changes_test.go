@@ -25,10 +25,10 @@ func TestBarShowsRest(t *testing.T) {
 		v    Changes
 		want []string
 	}{
-		"nothing":  {Changes{}, []string{"No drafts", "Send comments to the agent", "0/0 reviewed", "no open threads", "disabled"}},
-		"one":      {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 comment to the agent"}},
-		"several":  {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}}, []string{"3 drafts", "Send 5 comments to the agent", "2 open threads"}},
-		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue next: 2 comments"}},
+		"nothing":  {Changes{}, []string{"Send comments to agent", "0/0 reviewed", "No open threads", "disabled"}},
+		"one":      {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 open comment to agent"}},
+		"several":  {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}}, []string{"3 drafts", "Send 5 open comments to agent", "2 open threads"}},
+		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue 2 open comments for agent"}},
 		"reviewed": {Changes{Files: []part.DiffFile{{ID: "a", Reviewed: true}, {ID: "b"}}}, []string{"1/2 reviewed"}},
 	} {
 		html := drawn(t, ReviewBar(&c.v))
@@ -60,7 +60,7 @@ func TestTreeSharesDirectories(t *testing.T) {
 }
 
 func TestEmptyReviewHint(t *testing.T) {
-	for status, want := range map[string]string{"ready": "Nothing changed here.", "computing": "Reading the changes", "error": "The changes could not be read."} {
+	for status, want := range map[string]string{"ready": "No changes in this scope", "computing": "Reading changes", "error": "Couldn't read the changes."} {
 		if html := drawn(t, StatePart(&Changes{Status: status})); !strings.Contains(html, want) {
 			t.Errorf("%s: %q is missing in %s", status, want, html)
 		}

@@ -2,13 +2,13 @@ package page
 
 import "strconv"
 
-// spaceParams is what the address says of white space, by diff.Space.
+// spaceParams are the values of ws in an address, by diff.Space.
 var spaceParams = [...]string{"", "amount", "ignore", "blank"}
 
 var spaceWords = [...]struct{ short, long, what string }{
-	{"White space", "Show all", "Every change of white space"},
-	{"Amount ignored", "Ignore changes in amount", "How many spaces, and those at the end of a line"},
-	{"White space ignored", "Ignore all", "Indentation too"},
+	{"Whitespace", "Show all", "All whitespace changes"},
+	{"Amount ignored", "Ignore amount", "Differences in number of spaces and trailing spaces"},
+	{"Whitespace ignored", "Ignore all", "Including indentation"},
 	{"Blank lines ignored", "Ignore blank lines", "Added and removed empty lines"},
 }
 
@@ -25,7 +25,7 @@ func depth(n int) string { return "l" + strconv.Itoa(min(n, 8)) }
 func drafts(n int) string {
 	switch n {
 	case 0:
-		return "No drafts"
+		return ""
 	case 1:
 		return "1 draft"
 	}
@@ -35,7 +35,7 @@ func drafts(n int) string {
 func openThreads(n int) string {
 	switch n {
 	case 0:
-		return "no open threads"
+		return "No open threads"
 	case 1:
 		return "1 open thread"
 	}

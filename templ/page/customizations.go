@@ -104,7 +104,7 @@ func (s CustomSwitch) to() string {
 	return "on"
 }
 
-func (s CustomSwitch) label() string { return "Switch " + s.to() }
+func (s CustomSwitch) label() string { return "Turn " + s.to() }
 
 // FileText is the text of one entry.
 type FileText struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// CustomizationsPage lists what a session's agent is customized with, where that comes from, and switches it.
+// CustomizationsPage lists a session's customizations and their sources, and turns them on or off.
 func CustomizationsPage(f part.Frame, v *Customizations) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -48,7 +48,7 @@ func CustomizationsPage(f part.Frame, v *Customizations) templ.Component {
 				}()
 			}
 			ctx = templ.InitializeContext(ctx)
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<main id=\"main\" tabindex=\"0\"><div class=\"page customs\"><h2>Customizations</h2><p class=\"dim\">What was found in this session's directories, in your home directory and in the host's own settings. Agents read most of these files by themselves.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<main id=\"main\" tabindex=\"0\"><div class=\"page customs\"><h2>Customizations</h2><p class=\"dim\">Found in this session's directories, your home directory and ahphub's settings. Agents read most of these files directly.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -66,13 +66,13 @@ func CustomizationsPage(f part.Frame, v *Customizations) templ.Component {
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " uses no MCP servers and none of these files. An agent that does finds them here when it works in the same directory.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 3, " doesn't use MCP servers or any of these files. Agents that do will find them when they work in the same directory.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			}
 			if v.Over {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"note warn\">There is more than is listed: only the first entries of each directory are read.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "<p class=\"note warn\">Not everything is listed. Only the first entries of each directory are read.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -616,7 +616,7 @@ func customRow(r CustomRow) templ.Component {
 	})
 }
 
-// customSwitch reports whether an entry is used, and opens to what can be decided, and for how far.
+// customSwitch shows whether an entry is on, and opens a menu that changes it for a scope.
 func customSwitch(s CustomSwitch) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -757,7 +757,7 @@ func customSwitch(s CustomSwitch) templ.Component {
 			}
 		}
 		if s.Scope != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<hr><button class=\"btn quiet\" name=\"to\" value=\"forget\">Forget what was decided</button>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, "<hr><button class=\"btn quiet\" name=\"to\" value=\"forget\">Reset to default</button>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -820,12 +820,12 @@ func customServer(s CustomServer) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if s.remote() {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p><b>Not trusted yet.</b> Starting it sends requests there, and gives the agent what comes back:</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p><b>Not trusted yet.</b> Starting it sends requests to this address and passes the responses to the agent:</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 			} else {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p><b>Not trusted yet.</b> Starting it runs this on the host's machine, as you:</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 66, "<p><b>Not trusted yet.</b> Starting it runs this command on the server as you:</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -873,7 +873,7 @@ func customServer(s CustomServer) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "\"> <button class=\"btn\" name=\"do\" value=\"trust-start\">Trust and start</button> <button class=\"btn quiet\" name=\"do\" value=\"trust\">Trust, and start it with the agent</button></form></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, "\"> <button class=\"btn\" name=\"do\" value=\"trust-start\">Trust and start</button> <button class=\"btn quiet\" name=\"do\" value=\"trust\">Trust</button></form></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -946,7 +946,7 @@ func customServer(s CustomServer) templ.Component {
 				}
 			}
 			if s.Trusted && !s.Own {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<button class=\"btn small quiet\" name=\"do\" value=\"distrust\">Trust no more</button>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<button class=\"btn small quiet\" name=\"do\" value=\"distrust\">Revoke trust</button>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -974,7 +974,7 @@ func customServer(s CustomServer) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "</div><details class=\"cmore\"><summary>How it is reached</summary>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 82, "</div><details class=\"cmore\"><summary>Connection details</summary>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -1133,14 +1133,14 @@ func customCommand(s CustomServer) templ.Component {
 			}
 		}
 		if len(s.Reads) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, "<span>reads the host's ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 98, "<span>reads the server's ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var57 string
 			templ_7745c5c3_Var57, templ_7745c5c3_Err = templ.JoinStringErrs(strings.Join(s.Reads, ", "))
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/customizations.templ`, Line: 200, Col: 55}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/customizations.templ`, Line: 200, Col: 57}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var57))
 			if templ_7745c5c3_Err != nil {
@@ -1237,7 +1237,7 @@ func CustomizationFile(f part.Frame, v *FileText) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if v.Cut {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "<p class=\"note\">The file is longer: this is its beginning.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 105, "<p class=\"note\">The file is longer. This is the beginning.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}

@@ -35,17 +35,17 @@ func (a *FileAsk) what() string {
 	return "a file"
 }
 
-// means says what allowing it opens.
+// means describes what allowing the request gives access to.
 func (a *FileAsk) means() string {
 	switch {
 	case a.Repository != "":
-		return "Files and versions there can be read then by everyone who sees the session's changes."
+		return "Everyone who can see the session's changes will be able to read files and versions in it."
 	case a.Dir && a.Write:
-		return "Whatever lies in it can be read, changed and deleted then."
+		return "The client will be able to read, change and delete everything in it."
 	case a.Dir:
-		return "Whatever lies in it can be read then."
+		return "The client will be able to read everything in it."
 	case a.Write:
-		return "It can be read and changed then."
+		return "The client will be able to read and change it."
 	}
 	return ""
 }
@@ -64,9 +64,9 @@ type FileGrant struct {
 
 func (g *FileGrant) may() string {
 	if g.Write {
-		return "reads and writes"
+		return "read and write"
 	}
-	return "reads"
+	return "read"
 }
 
 func (g *FileGrant) base() string { return "/people/files/" + g.ID + "/revoke" }

@@ -6,35 +6,35 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// sendLabel is what the button that hands comments to the agent says; the script says the same after a patch.
+// sendLabel returns the label of the button that sends comments to the agent; the script repeats it after a patch.
 func (v *Changes) sendLabel() string {
 	n := len(v.Drafts) + v.Unsent
-	what := strconv.Itoa(n) + " comments"
+	what := strconv.Itoa(n) + " open comments"
 	if n == 1 {
-		what = "1 comment"
+		what = "1 open comment"
 	}
 	switch {
 	case n == 0:
-		return "Send comments to the agent"
+		return "Send comments to agent"
 	case v.Running:
-		return "Queue next: " + what
+		return "Queue " + what + " for agent"
 	}
-	return "Send " + what + " to the agent"
+	return "Send " + what + " to agent"
 }
 
-// finishNote says what happens to the drafts.
+// finishNote returns a note about the drafts.
 func (v *Changes) finishNote() string {
 	switch n := len(v.Drafts); n {
 	case 0:
 		return ""
 	case 1:
-		return "Your draft is published with it."
+		return "Your draft will be published too."
 	default:
-		return "Your " + strconv.Itoa(n) + " drafts are published with it."
+		return "Your " + strconv.Itoa(n) + " drafts will be published too."
 	}
 }
 
-// mineAsYou is this person's verdict in words for them.
+// mineAsYou returns this person's verdict, worded for them.
 func (v *Changes) mineAsYou() part.Verdict {
 	m := *v.Mine
 	m.By = "You"

@@ -150,20 +150,20 @@ func commentFields(v *Changes, draft, file, where, text string) templ.Component 
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\" aria-label=\"Comment\" placeholder=\"What should change here? Markdown works\" data-mentions>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\" aria-label=\"Comment\" placeholder=\"Leave a comment. Markdown is supported\" data-mentions>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var9 string
 		templ_7745c5c3_Var9, templ_7745c5c3_Err = templ.JoinStringErrs(text)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/finish.templ`, Line: 23, Col: 186}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/finish.templ`, Line: 23, Col: 185}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var9))
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</textarea><div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"save\" title=\"Ctrl Enter\">Save draft</button> <button class=\"btn\" name=\"do\" value=\"comment\">Comment now</button> <button type=\"button\" class=\"btn suggest\" hidden title=\"Propose what these lines should read\">Suggest</button> <button class=\"btn quiet\" name=\"do\" value=\"discard\" formnovalidate>Discard</button> <span class=\"saved\" role=\"status\"></span></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 10, "</textarea><div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"save\" title=\"Ctrl Enter\">Add to review</button> <button class=\"btn\" name=\"do\" value=\"comment\">Comment</button> <button type=\"button\" class=\"btn suggest\" hidden title=\"Suggest a change to these lines\">Suggest change</button> <button class=\"btn quiet\" name=\"do\" value=\"discard\" formnovalidate>Discard</button> <span class=\"saved\" role=\"status\"></span></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -171,7 +171,7 @@ func commentFields(v *Changes, draft, file, where, text string) templ.Component 
 	})
 }
 
-// ReviewBar says how far this person is, hands the comments to the agent, and finishes the review.
+// ReviewBar shows the review's progress, sends comments to the agent, and submits the review.
 func ReviewBar(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -306,7 +306,7 @@ func ReviewBar(v *Changes) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " title=\"Into the turn that runs\">Steer now</button></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 23, " title=\"Send to the running turn\">Send now</button></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -330,7 +330,7 @@ func ReviewBar(v *Changes) templ.Component {
 	})
 }
 
-// FinishForm gives a verdict, publishes what this person drafted, and may hand it all to the agent, in one step.
+// FinishForm submits a verdict with this person's drafts, and can send them to the agent in the same step.
 func FinishForm(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -362,7 +362,7 @@ func FinishForm(v *Changes) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "Finish review")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "Submit review")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -406,28 +406,28 @@ func FinishForm(v *Changes) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<button class=\"btn small\" name=\"do\" value=\"dismiss\" formnovalidate>Take it back</button></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<button class=\"btn small\" name=\"do\" value=\"dismiss\" formnovalidate>Dismiss review</button></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<label for=\"verdict-summary\">Summary</label> <textarea class=\"field\" id=\"verdict-summary\" name=\"summary\" rows=\"4\" maxlength=\"8000\" placeholder=\"What do you think of these changes? Markdown works\" data-mentions></textarea><fieldset><legend class=\"sr\">Verdict</legend>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<label for=\"verdict-summary\">Summary</label> <textarea class=\"field\" id=\"verdict-summary\" name=\"summary\" rows=\"4\" maxlength=\"8000\" placeholder=\"Summarize your review. Markdown is supported\" data-mentions></textarea><fieldset><legend class=\"sr\">Verdict</legend>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = verdictChoice("comment", "Comment", "say something without deciding", true).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChoice("comment", "Comment", "feedback without a decision", true).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = verdictChoice("approve", "Approve", "these changes are good; withdrawn when they change", false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChoice("approve", "Approve", "clears if the files change", false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = verdictChoice("changes", "Request changes", "stands until you say otherwise", false).Render(ctx, templ_7745c5c3_Buffer)
+		templ_7745c5c3_Err = verdictChoice("changes", "Request changes", "stays until you update it", false).Render(ctx, templ_7745c5c3_Buffer)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</fieldset><label class=\"w-prompt check\"><input type=\"checkbox\" name=\"send\" value=\"yes\"> Send the comments to the agent as well</label><div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"give\">Finish review</button> <span class=\"dim\" id=\"finish-note\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "</fieldset><label class=\"w-prompt check\"><input type=\"checkbox\" name=\"send\" value=\"yes\"> Also send comments to the agent</label><div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"give\">Submit review</button> <span class=\"dim\" id=\"finish-note\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -544,7 +544,7 @@ func verdictChoice(kind, word, note string, checked bool) templ.Component {
 	})
 }
 
-// Counts is the part of the bar everybody shares.
+// Counts is the part of the bar that is the same for everyone.
 func Counts(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

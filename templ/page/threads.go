@@ -133,21 +133,21 @@ func (t *Threads) refs() (out []string) {
 	return out
 }
 
-// empty says what to press next.
+// empty returns the text of a page without threads.
 func (t *Threads) empty() string {
 	switch {
 	case t.narrowed():
-		return "No such threads of this file and person."
+		return "No threads match these filters."
 	case t.Pick.State == "open":
 		return "No open threads. Press c on a line of a diff to start one."
 	case t.Pick.State == "unread":
-		return "You have read everything."
+		return "No unread threads."
 	case t.Pick.State == "mentions":
-		return "Nobody has called you. Write @ and a name in a comment to call somebody."
+		return "No mentions yet. Type @ in a comment to mention someone."
 	case t.Pick.State == "all":
-		return "Nobody has said anything yet. Press c on a line of a diff to start a thread."
+		return "No threads yet. Press c on a line of a diff to start one."
 	}
-	return "Nothing here."
+	return "No threads here."
 }
 
 func count(n int, one, many string) string {

@@ -2,7 +2,7 @@ package page
 
 import "strings"
 
-// Worktree is the page of a session's work tree; Branch is "" when it has none.
+// Worktree is the page of a session's worktree; Branch is "" when it has none.
 type Worktree struct {
 	Base, Repo, Dir, Branch string
 	Into, Commit            string // where it was made from; Into is "" when no branch was checked out
@@ -10,7 +10,7 @@ type Worktree struct {
 	Gone                    bool   // the directory was removed by hand
 	Done, Problem           string // how the last try went
 	Force                   bool   // removing was refused, because something would be lost
-	Fresh                   string // address of the form of a new session with a work tree
+	Fresh                   string // address of the form of a new session with a worktree
 }
 
 func (w *Worktree) into() string {
@@ -20,7 +20,7 @@ func (w *Worktree) into() string {
 	return w.Into
 }
 
-// from is the branch and commit the work tree began at.
+// from is the branch and commit that the worktree was created from.
 func (w *Worktree) from() string {
 	commit := w.Commit[:min(len(w.Commit), 10)]
 	if w.Into == "" {
@@ -42,7 +42,7 @@ func (w *Worktree) lost() string {
 		out = append(out, count(w.Commits, "commit", "commits"))
 	}
 	if len(out) == 0 {
-		return "what is nowhere else"
+		return "work that is nowhere else"
 	}
 	return strings.Join(out, " and ")
 }

@@ -157,7 +157,7 @@ func (s DiffStatus) sign() string {
 func Count(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "\u202f" + s[i:]
+		s = s[:i] + "," + s[i:]
 	}
 	return s
 }

@@ -51,9 +51,9 @@ func TestMovedRows(t *testing.T) {
 
 func TestPlaceNote(t *testing.T) {
 	for want, p := range map[string]Place{
-		"Moved from L40":               {File: "k", Side: After, From: 40, To: 41, Now: 50, NowTo: 51},
-		"(lines 4 to 5 then) are gone": {File: "k", Side: After, From: 4, To: 5, Gone: true, Quote: "old <b>"},
-		"of then is not kept":          {File: "k", Side: Before, From: 3, To: 3, Now: 3, NowTo: 3, Unknown: true},
+		"Moved from L40": {File: "k", Side: After, From: 40, To: 41, Now: 50, NowTo: 51},
+		"(previously lines 4 to 5) no longer exist": {File: "k", Side: After, From: 4, To: 5, Gone: true, Quote: "old <b>"},
+		"that version is no longer available":       {File: "k", Side: Before, From: 3, To: 3, Now: 3, NowTo: 3, Unknown: true},
 	} {
 		got := drawn(t, PlaceNote(p))
 		if !strings.Contains(got, want) || !strings.Contains(got, `data-at="`+p.at()+`"`) || strings.Contains(got, "<b>") {

@@ -615,7 +615,7 @@ func ReviewedForm() templ.Component {
 	})
 }
 
-// DiffBody is what stands under the head: threads on the file, then rows or what the file is instead.
+// DiffBody is the part below the head: threads on the file, then rows or what the file is instead.
 func DiffBody(f *DiffFile, v DiffView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -716,7 +716,7 @@ func DiffBody(f *DiffFile, v DiffView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "\">Show the diff</a></p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 56, "\">Show diff</a></p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -757,7 +757,7 @@ func DiffBody(f *DiffFile, v DiffView) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, ". There are no lines to show.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 60, ". No lines to show.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -795,7 +795,7 @@ func DiffBody(f *DiffFile, v DiffView) templ.Component {
 				return templ_7745c5c3_Err
 			}
 			if f.Form == DiffSubmodule {
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"fn\">Submodule; the line is the commit it stands at.</p>")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<p class=\"fn\">Submodule; the line is the commit it points to.</p>")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
@@ -1320,7 +1320,7 @@ func HunkTools(f *DiffFile, ops []HunkOp, hunk, at string, done bool) templ.Comp
 	})
 }
 
-// PlaceNote stands at the head of the file a permalink came to.
+// PlaceNote is shown at the head of the file a permalink opened.
 func PlaceNote(p Place) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -93,7 +93,7 @@ func TestThreadsStandWhereTheyBelong(t *testing.T) {
 		if !(at("thread-gone") < at(">one<") && at("thread-old") > at("two") && at("thread-new") > at("2</b>") && at("thread-new") < at("thread-moved")) {
 			t.Errorf("split %v: threads are in the wrong places", v.Split)
 		}
-		for _, want := range []string{"Outdated", "These lines are gone", "nine", "moved from R40", "1 of 2", "✓ Resolved", `data-by="p1"`} {
+		for _, want := range []string{"Outdated", "These lines no longer exist", "nine", "moved from R40", "1 of 2", "✓ Resolved", `data-by="p1"`} {
 			if at(want) < 0 {
 				t.Errorf("split %v: %q is missing", v.Split, want)
 			}
@@ -114,7 +114,7 @@ func TestEveryStateSaysWhatItIs(t *testing.T) {
 		"mode":    {DiffFile{OldMode: "100644", NewMode: "100755"}, []string{"Mode changed from", "100755", "The content is the same."}},
 		"rename":  {DiffFile{Status: DiffRenamed, OldPath: "b.txt"}, []string{"Renamed without changes.", "b.txt"}},
 		"empty":   {DiffFile{Status: DiffAdded}, []string{"The file is empty."}},
-		"huge":    {DiffFile{Fold: "27 300 changed lines"}, []string{"Folded: 27 300 changed lines", "Show the diff"}},
+		"huge":    {DiffFile{Fold: "27,300 changed lines"}, []string{"Folded: 27,300 changed lines", "Show diff"}},
 		"note":    {DiffFile{Note: "It cannot be read."}, []string{"It cannot be read."}},
 		"marked":  {DiffFile{Reviewed: true, ReviewedBy: "Ben", Shut: true}, []string{`aria-pressed="true"`, "by Ben", `hidden="until-found"`}},
 		"stale":   {DiffFile{Stale: true}, []string{"Changed since reviewed"}},
@@ -134,7 +134,7 @@ func TestEveryStateSaysWhatItIs(t *testing.T) {
 func TestLongLinesAreCutWithAWayToTheRest(t *testing.T) {
 	f := fileOf("a.txt", "", strings.Repeat("ä", 4000)+"\n")
 	html := drawn(t, DiffRows(f, DiffView{}))
-	if strings.Count(html, "ä") != lineLimit/2 || !strings.Contains(html, "show 3\u202f000 more") {
+	if strings.Count(html, "ä") != lineLimit/2 || !strings.Contains(html, "show 3,000 more") {
 		t.Errorf("%d letters are shown", strings.Count(html, "ä"))
 	}
 	if whole := drawn(t, DiffRows(f, DiffView{Whole: true})); strings.Count(whole, "ä") != 4000 {

@@ -33,7 +33,7 @@ func unchanged(f *DiffFile) string {
 	case f.Status == DiffDeleted:
 		return "The file was empty."
 	}
-	return "Only white space changed."
+	return "Only whitespace changed."
 }
 
 // widths are the columns a file's rows may need; the class sizes the scroll bar under them.

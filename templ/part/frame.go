@@ -94,7 +94,7 @@ type SessionHead struct {
 	Activity     string
 	Branch       string // checked out in the first directory, or the short id of a commit
 	Detached     bool   // Branch is a commit
-	Worktree     bool   // the session has a work tree of its own
+	Worktree     bool   // the session has a worktree of its own
 	Wide         bool   // it works in the home directory or above
 	Add, Del     int64
 	Files        int64
@@ -117,9 +117,9 @@ func (s SessionHead) Base() string { return "/s/" + s.Short }
 func (s SessionHead) branchTitle() string {
 	switch {
 	case s.Detached:
-		return "No branch is checked out, but this commit"
+		return "Detached HEAD at this commit"
 	case Hidden(s.Branch) > 0:
-		return "A branch with characters in its name that nobody sees"
+		return "A branch with invisible characters in its name"
 	}
 	return "Branch " + s.Branch
 }

@@ -21,7 +21,7 @@ func (p Place) at() string {
 	return Where(p.Side, p.Now, p.NowTo)
 }
 
-// words say what became of the lines, "" when they stand where they stood.
+// words returns what became of the lines, "" when they are unchanged.
 func (p Place) words() string {
 	lines := "line " + strconv.Itoa(p.From)
 	if p.To > p.From {
@@ -29,11 +29,11 @@ func (p Place) words() string {
 	}
 	switch {
 	case p.Gone:
-		return "The lines this link points to (" + lines + " then) are gone."
+		return "The lines this link points to (previously " + lines + ") no longer exist."
 	case p.Unknown:
-		return "The file changed since this link was made, and the version of then is not kept: these are its " + lines + " now."
+		return "The file has changed since this link was created and that version is no longer available. Showing " + lines + " of the current version."
 	case p.Now != p.From:
-		return "Moved from L" + strconv.Itoa(p.From) + " since this link was made."
+		return "Moved from L" + strconv.Itoa(p.From) + " since this link was created."
 	}
 	return ""
 }

@@ -135,7 +135,7 @@ func ThreadBox(t *Thread) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\" aria-label=\"Reply\" placeholder=\"Reply… Markdown works\"></textarea><div class=\"bar\"><button class=\"btn main\" title=\"Ctrl Enter\">Reply</button> <button class=\"btn\" name=\"resolve\" value=\"true\">Reply and resolve</button></div></form></details></div>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\" aria-label=\"Reply\" placeholder=\"Reply… Markdown is supported\"></textarea><div class=\"bar\"><button class=\"btn main\" title=\"Ctrl Enter\">Reply</button> <button class=\"btn\" name=\"resolve\" value=\"true\">Reply and resolve</button></div></form></details></div>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -358,14 +358,14 @@ func ThreadCard(t *Thread) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if t.Outdated && t.Quote != "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<figure class=\"quote\"><figcaption>These lines are gone. They read:</figcaption><pre>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "<figure class=\"quote\"><figcaption>These lines no longer exist. They were:</figcaption><pre>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 			var templ_7745c5c3_Var22 string
 			templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(t.Quote)
 			if templ_7745c5c3_Err != nil {
-				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/part/thread.templ`, Line: 47, Col: 96}
+				return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/part/thread.templ`, Line: 47, Col: 103}
 			}
 			_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 			if templ_7745c5c3_Err != nil {
@@ -433,7 +433,7 @@ func ThreadCard(t *Thread) templ.Component {
 	})
 }
 
-// ThreadEntry is one comment. What only its author may do is in the page for all and shown to the author (.own).
+// ThreadEntry is one comment. The page holds the author's actions for everyone; .own shows them to the author.
 func ThreadEntry(t *Thread, e *Entry, first bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -746,7 +746,7 @@ func suggestion(t *Thread, s *Suggestion) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		} else if t.Outdated && !t.Resolved {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<span class=\"dim\">its lines changed since: apply it by hand</span>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 61, "<span class=\"dim\">its lines have changed; apply it manually</span>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -843,7 +843,7 @@ func ApplyForm(base string, refs []string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, " to the working tree")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 70, " to working tree")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -853,7 +853,7 @@ func ApplyForm(base string, refs []string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "</button> <button class=\"btn small\" name=\"do\" value=\"commit\" title=\"Apply it and commit these lines\">Commit</button></form>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 72, "</button> <button class=\"btn small\" name=\"do\" value=\"commit\" title=\"Apply and commit these lines\">Commit</button></form>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

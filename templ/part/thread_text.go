@@ -48,7 +48,7 @@ func SuggestionRows(s *Suggestion) templ.Component {
 			b = append(b, "</div>"...)
 		}
 		if len(s.Rows) == 0 {
-			b = append(b, `<div class="sc">The lines read like this already.</div>`...)
+			b = append(b, `<div class="sc">These lines already match the suggestion.</div>`...)
 		}
 		_, err := out.Write(append(b, "</div>"...))
 		return err

@@ -58,25 +58,25 @@ func (v *Verdict) class() string {
 	return v.Kind
 }
 
-// Ended says what became of a verdict.
+// Ended returns how a verdict ended, in words.
 func (v *Verdict) Ended() string {
 	switch v.End {
 	case "withdrawn":
 		n := len(v.Changed) + v.More
 		switch n {
 		case 0:
-			return "withdrawn: what was approved changed since"
+			return "cleared: the approved files changed"
 		case 1:
-			return "withdrawn: 1 file changed since"
+			return "cleared: 1 file changed"
 		}
-		return "withdrawn: " + strconv.Itoa(n) + " files changed since"
+		return "cleared: " + strconv.Itoa(n) + " files changed"
 	case "dismissed":
 		if v.EndBy == v.By {
-			return "taken back"
+			return "dismissed"
 		}
 		return "dismissed by " + v.EndBy
 	case "replaced":
-		return "replaced by a newer one"
+		return "replaced by a newer review"
 	}
 	return ""
 }
@@ -92,7 +92,7 @@ func (v *Verdict) list() string {
 func (v *Verdict) title() string {
 	s := v.Words()
 	if v.Overtaken {
-		s += "; the changes went on since"
+		s += "; changes have been made since"
 	}
 	if v.Summary != "" {
 		s += ": " + v.Summary

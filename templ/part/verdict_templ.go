@@ -15,7 +15,7 @@ import (
 
 const mostVerdictChips = 3
 
-// VerdictsPart is #verdicts in a session's head: who thinks what of its changes now.
+// VerdictsPart is #verdicts in a session's head: the current verdicts on its changes.
 func VerdictsPart(base string, list []Verdict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -267,7 +267,7 @@ func VerdictMarks(list []Verdict) templ.Component {
 	})
 }
 
-// VerdictList is #verdict-list: every verdict of a session, the newest first. It is the same for everybody; Dismiss shows
+// VerdictList is #verdict-list: every verdict of a session, the newest first. It is the same for everyone; Dismiss shows
 // to its author and the owner.
 func VerdictList(base string, list []Verdict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -290,12 +290,12 @@ func VerdictList(base string, list []Verdict) templ.Component {
 			templ_7745c5c3_Var16 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<section id=\"verdict-list\" class=\"vlist\" aria-label=\"Verdicts\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<section id=\"verdict-list\" class=\"vlist\" aria-label=\"Reviews\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		if len(list) > 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<h2>Verdicts</h2><ol>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 17, "<h2>Reviews</h2><ol>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -462,7 +462,7 @@ func verdictItem(base string, v *Verdict) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.Overtaken && v.End == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<span class=\"dim\">the changes went on since</span> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<span class=\"dim\">changes have been made since</span> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -513,7 +513,7 @@ func verdictItem(base string, v *Verdict) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\"> <input type=\"hidden\" name=\"back\" value=\"threads\"> <button class=\"btn small\" name=\"do\" value=\"dismiss\">Dismiss</button></form>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "\"> <input type=\"hidden\" name=\"back\" value=\"threads\"> <button class=\"btn small\" name=\"do\" value=\"dismiss\">Dismiss review</button></form>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

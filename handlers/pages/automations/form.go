@@ -139,7 +139,7 @@ func (p *Pages) Save(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) keepAutomation(w http.ResponseWriter, r *http.Request, e *ahp.AutomationEntry, uri ahp.URI) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := r.ParseForm(); err != nil {
-		return site.BadRequest("This form cannot be read.")
+		return site.BadRequest("This form can't be read. Reload the page and try again.")
 	}
 	c := p.CallerOf(r.Context())
 	var before ahp.AutomationDefinition
@@ -203,7 +203,7 @@ func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSe
 		*t = ahp.AutomationSessionTemplate{Provider: agent, WorkingDirectories: t.WorkingDirectories}
 	}
 	if !strings.HasPrefix(dir, "/") {
-		problems["dir"] = "Give the working directory as an absolute path, like /home/ana/project."
+		problems["dir"] = "Enter the working directory as an absolute path, like /home/ana/project."
 		return
 	}
 	t.WorkingDirectories = append([]ahp.URI{site.FileURI(dir)}, t.WorkingDirectories[min(1, len(t.WorkingDirectories)):]...)
@@ -275,14 +275,14 @@ func conditions(d *ahp.AutomationDefinition, before ahp.AutomationDefinition, fo
 	if runs != "" {
 		most, err := strconv.ParseInt(runs, 10, 64)
 		if err != nil || most < 1 {
-			return "Give a number of runs above 0, or leave it empty."
+			return "Enter a number of runs above 0, or leave it empty."
 		}
 		d.DisableConditions = append(d.DisableConditions, ahp.AutomationDisableCondition{Value: &ahp.AutomationAfterRunsCondition{Max: most}})
 	}
 	if date != "" {
 		day, err := time.ParseInLocation(time.DateOnly, date, zoneOf(*d))
 		if err != nil {
-			return "Give a date like 2027-01-31, or leave it empty."
+			return "Enter a date like 2027-01-31, or leave it empty."
 		}
 		d.DisableConditions = append(d.DisableConditions, ahp.AutomationDisableCondition{
 			Value: &ahp.AutomationAfterDateCondition{Date: day.AddDate(0, 0, 1).UTC().Format(time.RFC3339)}})

@@ -72,7 +72,7 @@ func (p *Pages) automationOf(r *http.Request) (ahp.AutomationEntry, error) {
 	if e, ok := p.automationByShort(p.CallerOf(r.Context()), chi.URLParam(r, "automation")); ok {
 		return e, nil
 	}
-	return ahp.AutomationEntry{}, site.NotFound("There is no such automation: it may have been deleted.")
+	return ahp.AutomationEntry{}, site.NotFound("Automation not found. It may have been deleted.")
 }
 
 func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEntry, bool) {

@@ -101,7 +101,7 @@ func (p *Pages) automationItem(c core.Caller, e ahp.AutomationEntry) page.Automa
 func triggerWords(t ahp.AutomationTrigger) (string, *time.Location) {
 	v, ok := t.Value.(*ahp.AutomationScheduleTrigger)
 	if !ok {
-		return "When something happens", time.UTC
+		return "On an event", time.UTC
 	}
 	s, err := automation.Parse(v.Schedule)
 	zone, zoneErr := automation.Zone(v.Schedule.TimeZone)
@@ -146,7 +146,7 @@ func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) p
 
 func stopWords(e ahp.AutomationEntry) (out []string) {
 	if most := automation.AfterRuns(e.Definition); most > 0 {
-		out = append(out, fmt.Sprintf("after %d runs by the clock, %d so far", most, site.OrZero(e.RunCount)))
+		out = append(out, fmt.Sprintf("after %d scheduled runs (%d so far)", most, site.OrZero(e.RunCount)))
 	}
 	if end := automation.AfterDate(e.Definition); !end.IsZero() {
 		out = append(out, "on "+end.Add(-time.Second).In(zoneOf(e.Definition)).Format("2 January 2006"))
@@ -224,16 +224,16 @@ func runStatus(l ahp.AutomationRunLifecycle) part.Status {
 	return part.Status{Icon: "idle", Word: "Unknown"}
 }
 
-// why says what made a run.
+// why returns the origin of a run, in words.
 func why(o ahp.AutomationRunOrigin, zone *time.Location) string {
 	v, ok := o.Value.(*ahp.AutomationTriggerRunOrigin)
 	switch {
 	case !ok:
-		return "by hand"
+		return "manual"
 	case v.CatchUp != nil && *v.CatchUp:
-		return "for what was missed on " + moment(v.ScheduledFor).In(zone).Format("Mon 2 Jan 15:04 MST")
+		return "catch-up for " + moment(v.ScheduledFor).In(zone).Format("Mon 2 Jan 15:04 MST")
 	}
-	return "by the clock"
+	return "scheduled"
 }
 
 func took(d time.Duration) string {

@@ -107,20 +107,20 @@ func decision(was customs.Decisions, s *ahp.SessionState, to string) (list []ahp
 	word, scope, _ := strings.Cut(to, ":")
 	on := word == "on"
 	if !on && word != "off" {
-		return nil, site.BadRequest("Say what to do: on, off or forget.")
+		return nil, site.BadRequest("Choose an action: on, off or forget.")
 	}
 	switch scope {
 	case "session":
 		was.Session = &on
 	case "workspace":
 		if len(s.WorkingDirectories) == 0 {
-			return nil, site.BadRequest("This session has no directory: decide for the session, or everywhere.")
+			return nil, site.BadRequest("This session has no directory. Choose this session or everywhere.")
 		}
 		was.Session, was.Workspace = nil, &on
 	case "all":
 		was.Session, was.Workspace, was.All = nil, nil, &on
 	default:
-		return nil, site.BadRequest("Say how far it reaches: session, workspace or all.")
+		return nil, site.BadRequest("Choose a scope: session, workspace or all.")
 	}
 	if was.Session != nil {
 		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationSessionEnablement{Enabled: *was.Session}})
@@ -142,7 +142,7 @@ func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (site.Visit, 
 		return v, nil, err
 	}
 	if err := site.ParseForm(r); err != nil {
-		return v, nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "This is too much for one form.", Cause: err}
+		return v, nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "The form is too large.", Cause: err}
 	}
 	if err := p.Prepare(r.Context(), v.Who, v.Session); err != nil {
 		return v, nil, err
@@ -176,7 +176,7 @@ func (p *Pages) SwitchServer(w http.ResponseWriter, r *http.Request) error {
 	case "distrust":
 		err = p.Customs.DistrustServer(ctx, c, v.Session, id)
 	default:
-		return site.BadRequest("Say what to do: start, stop, trust, trust-start or distrust.")
+		return site.BadRequest("Choose an action: start, stop, trust, trust-start or distrust.")
 	}
 	if err != nil {
 		return err

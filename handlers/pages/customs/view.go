@@ -15,16 +15,16 @@ import (
 
 // customSections are those of the page, in their order.
 var customSections = []page.CustomSection{
-	{ID: "custom-servers", Title: "MCP servers", Hint: "Tools from programs and services beside the agent. The host starts them and hands them to the agent; switched off, a server is stopped and the agent has none of its tools.",
-		Empty: "None. Declare some in .mcp.json of a working directory, or in mcp.json of the host's data directory."},
-	{ID: "custom-rules", Title: "Rules", Hint: "What agents are told in every session. Agents read these files themselves: a switch tells clients of the protocol, and cannot keep an agent from reading.",
+	{ID: "custom-servers", Title: "MCP servers", Hint: "Servers that give the agent extra tools. Turning one off stops it.",
+		Empty: "None. Declare servers in .mcp.json in a working directory, or in mcp.json in ahphub's data directory."},
+	{ID: "custom-rules", Title: "Rules", Hint: "Instructions for every session. Agents read these files directly, so turning one off here may not stop them.",
 		Empty: "None. AGENTS.md in a working directory is read by most agents."},
-	{ID: "custom-skills", Title: "Skills", Hint: "What agents can look up when it fits. Agents read these files themselves, as they do rules.",
+	{ID: "custom-skills", Title: "Skills", Hint: "Knowledge that agents look up when relevant. Agents read these files directly.",
 		Empty: "None. Put one in .agents/skills/<name>/SKILL.md."},
-	{ID: "custom-agents", Title: "Agents", Hint: "Roles an agent can take or hand work to. Agents read these files themselves.", Empty: "None."},
-	{ID: "custom-prompts", Title: "Prompts", Hint: "Commands to call by name. Agents read these files themselves.", Empty: "None."},
-	{ID: "custom-hooks", Title: "Hooks", Hint: "What an agent runs by itself at certain moments. The agent runs them, not this host, which neither starts nor stops any.", Empty: "None."},
-	{ID: "custom-plugins", Title: "Plugins", Hint: "Bundles of all of these, in .agents/plugins or published by a connected client. A switch reaches everything inside.", Empty: "None."},
+	{ID: "custom-agents", Title: "Agents", Hint: "Roles that an agent can take or delegate to. Agents read these files directly.", Empty: "None."},
+	{ID: "custom-prompts", Title: "Prompts", Hint: "Commands to call by name. Agents read these files directly.", Empty: "None."},
+	{ID: "custom-hooks", Title: "Hooks", Hint: "Commands that an agent runs on certain events. The agent runs them; ahphub neither starts nor stops them.", Empty: "None."},
+	{ID: "custom-plugins", Title: "Plugins", Hint: "Bundles of all of these, in .agents/plugins or published by a connected client. Turning one off affects everything in it.", Empty: "None."},
 }
 
 var sectionOf = map[ahp.ChildCustomizationType]int{"mcpServer": 0, "rule": 1, "skill": 2, "agent": 3, "prompt": 4, "hook": 5}
@@ -177,7 +177,7 @@ func (d *customDraw) row(c ahp.ChildCustomization, outer bool, within string) pa
 	case *ahp.McpServerCustomization:
 		return d.server(x, outer, within)
 	}
-	return page.CustomRow{Name: "An entry of a kind that is not known here"}
+	return page.CustomRow{Name: "Unknown type of entry"}
 }
 
 func facts(pairs ...string) (out []string) {
@@ -192,7 +192,7 @@ func facts(pairs ...string) (out []string) {
 func notBy(model, user *bool) string {
 	switch {
 	case model != nil && *model:
-		return "only when somebody calls it"
+		return "only when a person calls it"
 	case user != nil && *user:
 		return "only when the agent calls it"
 	}
@@ -268,15 +268,15 @@ func serverState(s *page.CustomServer, state ahp.McpServerState) {
 	case *ahp.McpServerStartingState:
 		s.State, s.Class, s.Icon, s.CanStop = "Starting", "run", "running", true
 		if x.Blocking != nil && *x.Blocking {
-			s.State = "Starting; messages wait for it"
+			s.State = "Starting; messages are waiting"
 		}
 	case *ahp.McpServerReadyState:
 		s.State, s.Class, s.Icon, s.CanStop = "Ready", "ok", "done", true
 	case *ahp.McpServerAuthRequiredState:
-		s.State, s.Class, s.Icon = "Needs a sign-in", "need", "need"
-		s.Why = "It wants a token for " + x.Resource.Resource + ". A client of the protocol, such as an editor, can give one with authenticate."
+		s.State, s.Class, s.Icon = "Sign-in needed", "need", "need"
+		s.Why = "It needs a token for " + x.Resource.Resource + ". A client such as an editor can provide one with authenticate."
 		if x.Description != "" {
-			s.Why += " It says: " + x.Description
+			s.Why += " It reported: " + x.Description
 		}
 	case *ahp.McpServerErrorState:
 		s.State, s.Class, s.Icon, s.Why = "Failed", "bad", "error", site.Sentence(x.Error.Message)

@@ -44,7 +44,7 @@ func (p *Pages) Delete(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.PostFormValue("delete") != "yes" {
-		return site.BadRequest("Use Delete in the menu of the session: it says that it is meant.")
+		return site.BadRequest("Use Delete in the session's menu.")
 	}
 	if err := p.Host.DisposeSession(r.Context(), p.CallerOf(r.Context()), ahp.DisposeSessionParams{Channel: v.Session}); err != nil {
 		return err
@@ -58,7 +58,7 @@ func (p *Pages) Restore(w http.ResponseWriter, r *http.Request) error {
 	list := p.Host.Trash(c)
 	i := slices.IndexFunc(list, func(s host.Disposed) bool { return core.ShortID(s.Resource) == short })
 	if i < 0 {
-		return site.NotFound("This session is not among the deleted ones: it was restored already, or newer ones took its place.")
+		return site.NotFound("Deleted session not found. It was already restored, or more recent ones replaced it.")
 	}
 	if err := p.Host.RestoreSession(r.Context(), c, list[i].Resource); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 func (p *Pages) AnswerFiles(w http.ResponseWriter, r *http.Request) error {
 	do := r.PostFormValue("do")
 	if do != "allow" && do != "deny" {
-		return site.BadRequest("Say what to do: allow or deny.")
+		return site.BadRequest("Choose an action: allow or deny.")
 	}
 	a, err := p.Files.AnswerFileAsk(p.CallerOf(r.Context()), chi.URLParam(r, "ask"), do == "allow")
 	if err != nil {

@@ -112,7 +112,7 @@ func (p *Pages) asks(who access.Principal, session ahp.URI, it page.InboxItem) (
 		case *ahp.SessionChatInputRequest:
 			text := v.Request.Message
 			if text == "" {
-				text = "The agent asks something."
+				text = "The agent is asking something."
 			}
 			out = append(out, page.Ask{Text: text, Href: base + "/c/" + part.Tail(v.Chat) + "#ask-" + v.Request.ID})
 		}

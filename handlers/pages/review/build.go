@@ -129,7 +129,7 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	before, after := f.Edit.Before, f.Edit.After
 	switch {
 	case before == nil && after == nil:
-		d.Path, d.Status, d.Note = f.ID, part.DiffModified, "The host names no version of this file."
+		d.Path, d.Status, d.Note = f.ID, part.DiffModified, "No version of this file is available."
 	case before == nil:
 		d.Path, d.Status = site.RelativePath(after.URI, dirs), part.DiffAdded
 	case after == nil:
@@ -151,9 +151,9 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	}
 	switch {
 	case own.Outside:
-		d.Tag = "changed outside of turns"
+		d.Tag = "Edited manually"
 	case own.Overlap:
-		d.Tag = "another turn ran here too"
+		d.Tag = "Another session ran here"
 	}
 	if d.OldMode == d.NewMode || before == nil || after == nil {
 		d.OldMode, d.NewMode = "", ""
@@ -179,7 +179,7 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	}
 	file, err := compute(ctx, key, load)
 	if err != nil {
-		d.Note = "This file cannot be read: " + site.Classify(err).Text
+		d.Note = "This file can't be read: " + site.Classify(err).Text
 		return
 	}
 	d.OldSize, d.NewSize = sizeOf(f.Edit.Before), sizeOf(f.Edit.After)
@@ -339,7 +339,7 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 		v.Status = string(ahp.ChangesetStatusReady)
 	}
 	if w := changes.ReadWatching(s.Meta); w.Polling {
-		v.Late = fmt.Sprintf("Changes show up to %d seconds late, or later where a look takes long. %s", w.Seconds, site.Sentence(w.Why))
+		v.Late = fmt.Sprintf("Changes can take %d seconds or more to appear. %s", w.Seconds, site.Sentence(w.Why))
 	}
 	if len(cs.Files) > 0 && changes.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
 		v.Beside = freshWorktree(s)

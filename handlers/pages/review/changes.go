@@ -159,7 +159,7 @@ func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 	}
 	i := slices.IndexFunc(m.Files, func(f part.DiffFile) bool { return f.Key() == chi.URLParam(r, "file") })
 	if i < 0 {
-		return site.NotFound("This file is not among the changes any more.")
+		return site.NotFound("This file is no longer among the changes.")
 	}
 	file := m.Files[i]
 	if file.Fold != "" {
@@ -209,7 +209,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 			return &cs.Files[i], nil
 		}
 	}
-	return nil, site.NotFound("This file is not among the changes any more: reload the page.")
+	return nil, site.NotFound("This file is no longer among the changes. Reload the page.")
 }
 
 // ShowContext serves the rows of a gap that a reader opened.
@@ -221,7 +221,7 @@ func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	from, to := atoi(q.Get("from")), atoi(q.Get("to"))
 	if from < 1 || to < from {
-		return site.BadRequest("Name the lines to show: from and to.")
+		return site.BadRequest("Give the lines to show: from and to.")
 	}
 	f, err := p.fileOf(r.Context(), l, q.Get("file"))
 	if err != nil {
@@ -263,7 +263,7 @@ func (p *Pages) ShowImage(w http.ResponseWriter, r *http.Request) error {
 		media = pictureType(part.FilePath(side.URI), data)
 	}
 	if media == "" {
-		return site.NotFound("This is no picture that can be shown.")
+		return site.NotFound("This image can't be shown.")
 	}
 	h := w.Header()
 	h.Set("Content-Type", media)

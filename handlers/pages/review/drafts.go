@@ -64,7 +64,7 @@ func (p *Pages) drafts(ctx context.Context, short string, who access.Principal) 
 
 func (p *Pages) putDraft(ctx context.Context, short string, who access.Principal, d draft) error {
 	if p.Docs == nil {
-		return site.BadRequest("This host keeps no drafts: send the comment at once.")
+		return site.BadRequest("Drafts are turned off on this server. Post the comment instead.")
 	}
 	b, err := json.Marshal(d)
 	if err != nil {

@@ -34,7 +34,7 @@ func (p *Pages) ShowEditsFile(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if len(m.Files) == 0 {
-		return site.NotFound("This tool call does not change that file any more.")
+		return site.NotFound("This tool call no longer changes that file.")
 	}
 	if site.IsFragment(r) {
 		return site.Send(w, http.StatusOK, part.DiffBody(&m.Files[0], part.DiffView{Syntax: part.SyntaxFor(m.Files[0].Rows())}))
@@ -70,7 +70,7 @@ func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
 	call := chi.URLParam(r, "call")
 	tool, ok := toolOf(chat, call)
 	if !ok {
-		return part.Edits{}, site.NotFound("There is no such tool call in this chat.")
+		return part.Edits{}, site.NotFound("Tool call not found in this chat.")
 	}
 	base := "/s/" + v.Short + "/c/" + chi.URLParam(r, "chat")
 	m := part.Edits{Back: base + "#tool-" + call, Title: tool.DisplayName}
@@ -98,10 +98,10 @@ func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
 // edit compares the versions that were kept of a file. On a card a long change folds.
 func (b *builder) edit(r *http.Request, d *built, f *ahp.ChangesetFile, whole bool) error {
 	if !kept(f.Edit.Before) || !kept(f.Edit.After) {
-		d.Note = "What exactly changes was not kept."
+		d.Note = "The exact changes are no longer available."
 	}
 	if d.Note == "" && !b.mayRead(r, f) { // asked first: comparisons that others saw are remembered
-		d.Note = "This file is not shown to you."
+		d.Note = "You don't have access to this file."
 	}
 	b.compare(r.Context(), d, f, true)
 	d.OldURL, d.NewURL = "", "" // pictures are shown by the review

@@ -65,7 +65,7 @@ func (x *export) writeVerdicts(b *bytes.Buffer) {
 	if len(x.verdicts) == 0 {
 		return
 	}
-	b.WriteString("\n## Verdicts\n")
+	b.WriteString("\n## Reviews\n")
 	for _, v := range slices.Backward(x.verdicts) {
 		fmt.Fprintf(b, "\n- **%s** on %s", site.EscapeInline(v.Words()), v.At.UTC().Format("2006-01-02 15:04 UTC"))
 		if why := v.Ended(); why != "" {
@@ -134,7 +134,7 @@ func stateWord(t *part.Thread) string {
 	case t.Resolved:
 		return "resolved"
 	case t.Outdated:
-		return "open, its lines are gone"
+		return "open, its lines no longer exist"
 	case t.MovedFrom > 0:
 		return fmt.Sprintf("open, written on line %d", t.MovedFrom)
 	}

@@ -26,9 +26,9 @@ func TestReviewAsMarkdown(t *testing.T) {
 	got := string(x.markdown())
 	at := 0
 	for _, want := range []string{
-		`# Review: Fix \*it\*`, "<https://hub.example.com/s/ab/changes>", "## Verdicts", `- **Ben\_2 requests changes** on`, "  No.\n\n  # Really", "- **Ana approved** on", "(withdrawn: 1 file changed since)", "  - `` b`.go ``",
+		`# Review: Fix \*it\*`, "<https://hub.example.com/s/ab/changes>", "## Reviews", `- **Ben\_2 requests changes** on`, "  No.\n\n  # Really", "- **Ana approved** on", "(cleared: 1 file changed)", "  - `` b`.go ``",
 		"## Threads\n\n2 open, 1 resolved.", "### `a.go`", "[Line 7 (before)](https://hub.example.com/s/ab/changes#thread-t3) · open, written on line 5",
-		"### `b.go`", "[Whole file]", "its lines are gone", "[Lines 2–3](https://hub.example.com/s/ab/changes#thread-t%202) · resolved", "````\na\n```\nb\n````", "> **Ben** on 2026-05-04 10:00 UTC\n>\n> Why?\n> > quoted",
+		"### `b.go`", "[Whole file]", "its lines no longer exist", "[Lines 2–3](https://hub.example.com/s/ab/changes#thread-t%202) · resolved", "````\na\n```\nb\n````", "> **Ben** on 2026-05-04 10:00 UTC\n>\n> Why?\n> > quoted",
 	} {
 		i := strings.Index(got[at:], want)
 		if i < 0 {

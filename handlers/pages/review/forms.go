@@ -34,7 +34,7 @@ func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
 	d := draft{ID: r.PostFormValue("draft"), Scope: l.scope, File: r.PostFormValue("file"), At: r.PostFormValue("at"), Text: strings.TrimSpace(r.PostFormValue("text"))}
 	do := r.PostFormValue("do")
 	if !isDraftID(d.ID) {
-		return site.BadRequest("This is no draft of yours. Reload the page and try again.")
+		return site.BadRequest("Draft not found. Reload the page and try again.")
 	}
 	if do == "discard" {
 		if err := p.dropDraft(r.Context(), v.Short, v.Who, d.ID); err != nil {
@@ -82,7 +82,7 @@ func (p *Pages) storeDraft(ctx context.Context, v site.Visit, d draft, page stri
 	}
 	known := slices.ContainsFunc(list, func(x draft) bool { return x.ID == d.ID })
 	if !known && len(list) >= mostDrafts {
-		return "", false, site.BadRequest("You have 500 drafts here already: send or discard some first.")
+		return "", false, site.BadRequest("You already have 500 drafts here. Submit or discard some first.")
 	}
 	if turn.gone && page == "" { // a plain form, which was opened before: its author wants to keep this
 		d.ID = ids.New()
@@ -97,11 +97,11 @@ func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 	side, from, to, ok := part.ParseWhere(d.At)
 	switch {
 	case !ok:
-		return site.BadRequest("This is no place in a file: reload the page and try again.")
+		return site.BadRequest("Line not found. Reload the page and try again.")
 	case d.Text == "":
-		return site.BadRequest("The comment is empty: write something first.")
+		return site.BadRequest("The comment is empty. Write something first.")
 	case len(d.Text) > mostText:
-		return site.BadRequest("The comment is too long: at most 64 KB.")
+		return site.BadRequest("The comment is too long. Use at most 64 KB.")
 	}
 	f, err := p.fileOf(ctx, l, d.File)
 	if err != nil {
@@ -273,7 +273,7 @@ func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string
 	case len(ids) == 0 && words != "":
 		return nil
 	case len(ids) == 0:
-		return site.BadRequest("There is nothing to send: write a comment first.")
+		return site.BadRequest("Nothing to send. Write a comment first.")
 	}
 	since := p.Hub.Position()
 	if err := p.Host.SendAnnotations(ctx, p.CallerOf(ctx), l.session, ids, sendText(words, len(ids)), steer); err != nil {

@@ -122,7 +122,7 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 		}
 	}
 	if len(m.Keys) == 0 {
-		return site.NotFound("This hunk is not among the changes any more: it was edited meanwhile.")
+		return site.NotFound("This hunk is no longer among the changes. It was edited in the meantime.")
 	}
 	return p.Changes.ReviewHunks(r.Context(), p.CallerOf(r.Context()), l.changeset(), m)
 }
@@ -137,7 +137,7 @@ func (p *Pages) whole(r *http.Request, l look, f *ahp.ChangesetFile) (*part.Diff
 		}
 	}
 	if d.Diff == nil {
-		return nil, site.BadRequest("This file has no hunks: mark it as a whole.")
+		return nil, site.BadRequest("This file has no hunks. Mark the whole file.")
 	}
 	return &d.DiffFile, nil
 }

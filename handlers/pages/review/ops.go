@@ -71,7 +71,7 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	ops := opsOf(cs)
 	i := slices.IndexFunc(ops, func(o page.Op) bool { return o.ID == r.FormValue("op") })
 	if i < 0 {
-		return site.BadRequest("This cannot be done with these changes: reload the page.")
+		return site.BadRequest("This isn't possible with these changes. Reload the page.")
 	}
 	audit.Detail(r.Context(), ops[i].ID)
 	params, what, err := p.opParams(r, l)
@@ -158,7 +158,7 @@ func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOpe
 	at := r.FormValue("at")
 	side, from, to, ok := part.ParseWhere(at)
 	if !ok {
-		return params, "", site.BadRequest("This is no place in a file: reload the page and try again.")
+		return params, "", site.BadRequest("Line not found. Reload the page and try again.")
 	}
 	what = site.RelativePath(resourceOf(f, part.After), p.SessionState(l.session).WorkingDirectories)
 	params.Target = &ahp.ChangesetOperationTarget{Value: &ahp.ChangesetOperationResourceTarget{Resource: f.ID}}

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// Where turns overlapped the review offers a work tree for the next session.
+// Where turns overlapped the review offers a worktree for the next session.
 func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 	note := ahp.Meta{"ahphub": json.RawMessage(`{"status":"M","overlap":true}`)}
 	s := &ahp.SessionState{WorkingDirectories: []ahp.URI{"file:///home/ana/project"}}
@@ -26,7 +26,7 @@ func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 			t.Errorf("%s: it offers %q", name, m.Beside)
 		}
 		var html strings.Builder
-		if err := page.StatePart(m).Render(t.Context(), &html); err != nil || strings.Contains(html.String(), "work tree of its own") != (c.want != "") {
+		if err := page.StatePart(m).Render(t.Context(), &html); err != nil || strings.Contains(html.String(), "separate worktree") != (c.want != "") {
 			t.Errorf("%s: the page reads %s %v", name, html.String(), err)
 		}
 	}

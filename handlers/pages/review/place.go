@@ -26,7 +26,7 @@ func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	side, from, to, ok := part.ParseWhere(q.Get("at"))
 	if !ok || from == 0 || !machine.IsOID(q.Get("v")) {
-		return site.BadRequest("This link is broken: it names no lines of a version.")
+		return site.BadRequest("This link is broken. It doesn't name lines of a version.")
 	}
 	if err := p.Prepare(r.Context(), v.Who, l.changeset()); err != nil {
 		return err

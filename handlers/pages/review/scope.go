@@ -29,7 +29,7 @@ type look struct {
 	space   diff.Space
 }
 
-// spaces is what the address and a room's name say of white space.
+// spaces are the names of whitespace modes in addresses and room names.
 var spaces = []struct{ param, flag string }{diff.SpaceAll: {"", ""}, diff.SpaceAmount: {"amount", "b"}, diff.SpaceNone: {"ignore", "w"}, diff.SpaceBlank: {"blank", "l"}}
 
 func spaceOf(is func(param, flag string) bool) diff.Space {
@@ -137,16 +137,16 @@ func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look,
 	case l.scope == "turn":
 		turn := p.lastTurn(s.DefaultChat)
 		if turn == "" {
-			return l, site.NotFound("No turn of this session has changed anything yet.")
+			return l, site.NotFound("No turn has changed anything yet.")
 		}
 		l.scope = "turn." + turn
 	case chat != "":
 		if _, ok := reviewedChat(s, chat); !ok || !isKind(kind) {
-			return l, site.NotFound("This chat is gone, or has no directories of its own: choose another scope.")
+			return l, site.NotFound("This chat was deleted or has no directories of its own. Choose another scope.")
 		}
 	case isKind(l.scope), strings.HasPrefix(l.scope, "turn."), comparing && from != "" && to != "":
 	default:
-		return l, site.BadRequest("There is no such scope: choose session, uncommitted, branch or a turn.")
+		return l, site.BadRequest("Scope not found. Choose session, uncommitted, branch or a turn.")
 	}
 	return l, ctx.Err()
 }
@@ -170,9 +170,9 @@ func (p *Pages) lastTurn(uri ahp.URI) string {
 
 // kinds are the changesets of a session, or of a chat with directories of its own.
 var kinds = []struct{ key, label, title string }{
-	{"session", "Session", "What changed since the session began"},
-	{"uncommitted", "Uncommitted", "What is not committed"},
-	{"branch", "Branch", "What the branch changed"},
+	{"session", "Session", "Changes since the session began"},
+	{"uncommitted", "Uncommitted", "Uncommitted changes"},
+	{"branch", "Branch", "Changes on this branch"},
 }
 
 func isKind(key string) bool {
@@ -186,7 +186,7 @@ func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page
 	chat, own := p.whose(l, s)
 	turn, title := strings.CutPrefix(l.scope, "turn.")
 	if last := p.lastTurn(cmp.Or(chat.Resource, s.DefaultChat)); last != "" && (!title || turn == last) {
-		out = append(out, p.scope(who, l, "turn."+last, "turn", "Last turn", "What the last turn changed"))
+		out = append(out, p.scope(who, l, "turn."+last, "turn", "Last turn", "Changes of the last turn"))
 	}
 	for _, k := range kinds {
 		switch scope := k.key; {
@@ -200,10 +200,10 @@ func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page
 		}
 	}
 	if title && !current(out) {
-		out = append(out, p.scope(who, l, l.scope, "turn", "This turn", "What this turn changed"))
+		out = append(out, p.scope(who, l, l.scope, "turn", "This turn", "Changes of this turn"))
 	}
 	if from, to, ok := l.turns(); ok {
-		out = append(out, p.scope(who, l, l.scope, "compare", comparison(p.turns(l, s), from, to), "What is different after the second turn"))
+		out = append(out, p.scope(who, l, l.scope, "compare", comparison(p.turns(l, s), from, to), "Changes between the two turns"))
 	}
 	return out
 }

@@ -23,7 +23,7 @@ func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
 	for _, s := range r.PostForm["ref"] {
 		ref, ok := parseSuggestionRef(s)
 		if !ok {
-			return site.BadRequest("This is no suggestion: reload the page and try again.")
+			return site.BadRequest("Suggestion not found. Reload the page and try again.")
 		}
 		refs, threads = append(refs, ref), append(threads, ref.Thread)
 	}

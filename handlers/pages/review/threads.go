@@ -84,11 +84,11 @@ func (p *Pages) ChangeThread(w http.ResponseWriter, r *http.Request) error {
 	}
 	id, err := url.PathUnescape(chi.URLParam(r, "thread"))
 	if err != nil {
-		return site.BadRequest("This address is not one of a thread.")
+		return site.BadRequest("Thread not found.")
 	}
 	t := threadIn(p.annotations(v.Who, l), id)
 	if t == nil {
-		return site.NotFound("This thread was deleted meanwhile.")
+		return site.NotFound("This thread has been deleted.")
 	}
 	actions, err := threadActions(t, chi.URLParam(r, "verb"), r.PostFormValue("entry"), strings.TrimSpace(r.PostFormValue("text")), r.PostFormValue("resolve") == "true")
 	if err != nil {
@@ -118,16 +118,16 @@ func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([
 		return deleted(t, entry), nil
 	case "reply", "edit":
 		if text == "" {
-			return nil, site.BadRequest("The comment is empty: write something first.")
+			return nil, site.BadRequest("The comment is empty. Write something first.")
 		}
 	default:
-		return nil, site.NotFound("There is no such thing to do with a thread.")
+		return nil, site.NotFound("Unknown action. Reload the page and try again.")
 	}
 	e := ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}
 	if verb == "edit" {
 		old := entryIn(t, entry)
 		if old == nil {
-			return nil, site.NotFound("This comment was deleted meanwhile.")
+			return nil, site.NotFound("This comment has been deleted.")
 		}
 		e.ID, e.Meta = old.ID, old.Meta
 	}

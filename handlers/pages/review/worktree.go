@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ShowWorktree serves the page of a session's work tree.
+// ShowWorktree serves the page of a session's worktree.
 func (p *Pages) ShowWorktree(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -25,7 +25,7 @@ func (p *Pages) ShowWorktree(w http.ResponseWriter, r *http.Request) error {
 	case "merge":
 		m.Done = page.Merged(n)
 	case "remove":
-		m.Done = "The work tree and its branch are gone."
+		m.Done = "The worktree and its branch have been removed."
 	}
 	return p.sendWorktree(w, r, v, http.StatusOK, m)
 }
@@ -42,7 +42,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 			return err
 		}
 	}
-	f := p.ReviewFrame(r, v, "Work tree", "worktree")
+	f := p.ReviewFrame(r, v, "Worktree", "worktree")
 	mark, err := p.Live.Draw(r.Context(), v.Who, "session:"+v.Short, func(live.Room, live.States) {})
 	if err != nil {
 		return err
@@ -54,7 +54,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 	return site.Send(w, status, page.WorktreePage(f, &m))
 }
 
-// stands fills in how far a work tree is from where it came from.
+// stands fills in how far a worktree is from where it came from.
 func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
 	st, err := p.Changes.WorktreeStanding(r.Context(), p.CallerOf(r.Context()), v.Session)
 	if err != nil {
@@ -69,7 +69,7 @@ func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
 	return nil
 }
 
-// freshWorktree returns the form of a new session that works beside this one, in a work tree of its own.
+// freshWorktree returns the form of a new session that works beside this one, in a worktree of its own.
 func freshWorktree(s *ahp.SessionState) string {
 	q := url.Values{"config.isolation": {"worktree"}}
 	if t, ok := changes.WorktreeOf(s); ok {
@@ -97,7 +97,7 @@ func (p *Pages) ChangeWorktree(w http.ResponseWriter, r *http.Request) error {
 		err = p.Changes.RemoveWorktree(r.Context(), p.CallerOf(r.Context()), v.Session, do == "discard")
 		to, m.Force = to+"remove", do == "remove"
 	default:
-		return site.BadRequest("Say what to do: merge, remove or discard.")
+		return site.BadRequest("Choose an action: merge, remove or discard.")
 	}
 	if err == nil {
 		return site.FinishForm(w, r, to)

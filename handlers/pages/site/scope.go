@@ -129,11 +129,11 @@ func ChangesTitle(sum ahp.SessionSummary, scope string) string {
 	case "session":
 		return "Since the session began"
 	case "uncommitted":
-		return "Not committed"
+		return "Uncommitted"
 	case "branch":
 		return "On the branch"
 	case "turn":
-		return "Of one turn"
+		return "One turn"
 	case "compare":
 		return "Between two turns"
 	case "chat":

@@ -139,7 +139,7 @@ func (p *Part) Recover(ctx context.Context) error {
 			for _, r := range p.registry.listRuns(e.Resource) {
 				if automation.Running(r.Lifecycle) {
 					p.finishRun(tx, r.Resource, p.newFailure(tx, r.Resource, ahp.ErrorInfo{ErrorType: "interrupted",
-						Message: "The host stopped while this run went on. Open its session to resume it, or run the automation again."}))
+						Message: "ahphub stopped during this run. Open its session to resume it, or run the automation again."}))
 				}
 			}
 		}

@@ -30,7 +30,7 @@ func (p *Part) ChatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Change
 		list[i].URITemplate = ChatURI(session, chat, kind)
 	}
 	list[0].Label, list[0].Description = "Chat",
-		"Everything that changed in this chat's directories since the session began"
+		"All changes in this chat's directories since the session began"
 	list[1].Description += ", in this chat's directories"
 	list[2].Description += ", in this chat's directories"
 	return list
@@ -113,7 +113,7 @@ func (p *Part) scopeOfChat(ctx context.Context, session ahp.URI, scope changeSco
 	}
 	uri, ok := p.chatByShort(session, scope.chat)
 	if !ok {
-		return c, errors.New("this chat is gone")
+		return c, errors.New("this chat was deleted")
 	}
 	if err := p.core.Ensure(ctx, uri); err != nil {
 		return c, err

@@ -29,16 +29,16 @@ func (p *Part) Catalogue(session ahp.URI) []ahp.Changeset {
 	review := func() *ahp.ChangesetCapabilities { return &ahp.ChangesetCapabilities{Review: ahp.Meta{}} }
 	return []ahp.Changeset{
 		{Label: "Session", URITemplate: base + kindSession, ChangeKind: kindSession, Capabilities: review(),
-			Description: "Everything that changed since the session began"},
+			Description: "All changes since the session began"},
 		{Label: "Uncommitted", URITemplate: base + kindUncommitted, ChangeKind: kindUncommitted, Capabilities: review(),
-			Description: "What differs from the last commit"},
+			Description: "Differences from the last commit"},
 		{Label: "Branch", URITemplate: base + kindBranch, ChangeKind: kindBranch, Capabilities: review(),
-			Description: "What the branch changed since it left the default branch"},
+			Description: "Changes on this branch since it left the default branch"},
 		{Label: "Turn", URITemplate: base + kindTurn + "/{turnId}", ChangeKind: kindTurn, Capabilities: review(),
-			Description: "What changed while one turn ran"},
+			Description: "Changes during one turn"},
 		{Label: "Compare turns", URITemplate: base + kindCompare + "/{originalTurnId}/{modifiedTurnId}",
 			ChangeKind: "compare-turns", Capabilities: review(),
-			Description: "What is different after one turn from what was after another"},
+			Description: "Differences between the ends of two turns"},
 	}
 }
 

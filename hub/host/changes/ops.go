@@ -87,7 +87,7 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	case !slices.Contains(op.Scopes, scope):
 		return core.BadParams("target: %s cannot be pointed at a %s", op.ID, scope)
 	case running != "":
-		return ahp.Errorf(ahp.CodeConflict, "somebody else is at it: wait until %s is done", running)
+		return ahp.Errorf(ahp.CodeConflict, "%s is already running. Wait until it has finished", running)
 	case op.Status == ahp.ChangesetOperationStatusDisabled:
 		return ahp.Errorf(ahp.CodeConflict, "there is nothing to %s", op.ID)
 	}
@@ -111,7 +111,7 @@ func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, err
 		scope, o.resource = ahp.ChangesetOperationScopeRange, t.Resource
 		lines, ok := linesOf(t)
 		if !ok {
-			return scope, core.BadParams("target.range: it begins before the first line, or ends before it begins")
+			return scope, core.BadParams("target.range: it starts before the first line or ends before it starts")
 		}
 		o.lines = &lines
 	default:

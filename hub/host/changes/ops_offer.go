@@ -83,13 +83,13 @@ func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
 		o.uncommitted(add)
 	}
 	if o.staging.Repositories > 0 {
-		add(true, ahp.ChangesetOperation{ID: opBranch, Label: "New branch",
-			Description: "Make a branch where you stand, and check it out; files stay as they are",
+		add(true, ahp.ChangesetOperation{ID: opBranch, Label: "Create branch",
+			Description: "Create and check out a new branch",
 			Scopes:      asAWhole, Icon: "git-branch", Group: "git"})
 	}
 	add(o.files > 0, ahp.ChangesetOperation{ID: opRevert, Label: "Revert",
-		Description: "Put the files back to what they were before these changes",
-		Scopes:      everywhere, Confirmation: confirm("Revert these changes? Files are put back to what they were before. It can be undone until they are written to."), Icon: "discard"})
+		Description: "Restore the files to their state before these changes",
+		Scopes:      everywhere, Confirmation: confirm("Revert these changes? You can undo until the files change again."), Icon: "discard"})
 	if o.undo != nil {
 		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.words(), Scopes: asAWhole,
 			Icon: "redo"})
@@ -99,22 +99,22 @@ func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
 
 func (o offer) uncommitted(add func(bool, ahp.ChangesetOperation)) {
 	add(o.files > 0, ahp.ChangesetOperation{ID: opStage, Label: "Stage",
-		Description: "Add to the index, as git add does", Scopes: everywhere, Icon: "add", Group: "git"})
+		Description: "Add to the index", Scopes: everywhere, Icon: "add", Group: "git"})
 	add(o.staging.Files > 0, ahp.ChangesetOperation{ID: opUnstage, Label: "Unstage",
-		Description: "Take out of the index again; files stay as they are",
+		Description: "Remove from the index; files stay unchanged",
 		Scopes:      everywhere, Icon: "remove", Group: "git"})
-	what := "Commit all changes, as none is staged"
+	what := "Nothing staged — commits all changes"
 	if n := o.staging.Files; n > 0 {
-		what = "Commit what is staged: " + countFiles(n)
+		what = "Commits staged changes: " + countFiles(n)
 	}
 	if busy := o.staging.Busy; busy != "" {
-		what = busy + " is in progress: finish or abort it in a terminal first"
+		what = busy + " is in progress. Finish or abort it in a terminal first"
 	}
 	add(o.files+o.staging.Files > 0, ahp.ChangesetOperation{ID: opCommit, Label: "Commit", Description: what,
 		Scopes: asAWhole, Icon: "git-commit", Group: "git"})
 	add(o.files > 0, ahp.ChangesetOperation{ID: opDiscard, Label: "Discard",
-		Description: "Put the files back to what is staged or committed; untracked ones go",
-		Scopes:      everywhere, Confirmation: confirm("Discard these changes? What is not staged goes. It can be undone until the files are written to."), Icon: "discard"})
+		Description: "Discard unstaged changes and untracked files",
+		Scopes:      everywhere, Confirmation: confirm("Discard unstaged changes? You can undo until the files change again."), Icon: "discard"})
 }
 
 func confirm(text string) *ahp.StringOrMarkdown { return &ahp.StringOrMarkdown{Text: text} }

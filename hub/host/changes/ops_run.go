@@ -46,7 +46,7 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		n, said = 1, "Committed "+done.ID+onBranch(done.Branch)+": "+done.Subject
 	case opBranch:
 		err = svc.CreateBranch(ctx, session, tops, o.asked.Name)
-		n, said = 1, "On the new branch "+o.asked.Name
+		n, said = 1, "Created branch "+o.asked.Name
 	}
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%w: %s", machine.ErrConflict, idle[o.OperationID])
@@ -75,10 +75,10 @@ func (p *Part) rewrite(ctx context.Context, o operation, tops []machine.Tree, fi
 
 // idle says why an operation had nothing to do.
 var idle = map[string]string{
-	opRevert:  "the files are what they were before already",
-	opDiscard: "all of it is staged: unstage it first",
-	opStage:   "there is no change",
-	opUnstage: "none of it is staged",
+	opRevert:  "the files are already in that state",
+	opDiscard: "everything is staged. Unstage it first",
+	opStage:   "there are no changes",
+	opUnstage: "nothing is staged",
 }
 
 func onBranch(name string) string {
@@ -90,7 +90,7 @@ func onBranch(name string) string {
 
 func (o operation) what(files []machine.ChangedFile) string {
 	if o.lines != nil && len(files) == 1 {
-		return "lines of " + files[0].Path
+		return "hunk in " + files[0].Path
 	}
 	if len(files) == 1 {
 		return files[0].Path
@@ -119,7 +119,7 @@ func (o operation) failure(err error) error {
 var nothing = map[string]string{
 	opRevert: "nothing was reverted", opDiscard: "nothing was discarded", opStage: "nothing was staged",
 	opUnstage: "nothing was unstaged",
-	opCommit:  "nothing was committed", opBranch: "no branch was made", opUndo: "nothing was brought back",
+	opCommit:  "nothing was committed", opBranch: "no branch was created", opUndo: "nothing was restored",
 }
 
 // commitOf returns a commit by the caller. The owner's address is the one git is configured with on
@@ -144,7 +144,7 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []mac
 		_, err = now()
 	}
 	if err != nil {
-		return nil, nil, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
+		return nil, nil, ahp.Errorf(ahp.CodeInternalError, "can't compute the changes: %v", err)
 	}
 	if last := l.schedule.lastShown(o.Channel); o.lines != nil && last != nil && last.files != nil {
 		files = slices.Clone(last.files)
@@ -155,7 +155,7 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []mac
 			return !meant(drawn, o.resource)
 		})
 		if len(files) == 0 {
-			return nil, nil, ahp.Errorf(ahp.CodeConflict, "%s: the file is not changed any more", nothing[o.OperationID])
+			return nil, nil, ahp.Errorf(ahp.CodeConflict, "%s: the file no longer has changes", nothing[o.OperationID])
 		}
 	}
 	return seen.Trees, files, nil

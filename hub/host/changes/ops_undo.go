@@ -33,11 +33,11 @@ type undoRecord struct {
 }
 
 func (r *undoRecord) words() string {
-	verb := "reverted"
+	verb := "revert"
 	if r.Op == opDiscard {
-		verb = "discarded"
+		verb = "discard"
 	}
-	return "Bring back what " + r.By.Name + " " + verb + ": " + countFiles(len(r.Undo.Files))
+	return "Undo " + verb + " (" + countFiles(len(r.Undo.Files)) + ")"
 }
 
 // undoLog holds how to take a session's operations back, read once. The slice never changes.
@@ -149,10 +149,10 @@ func (p *Part) takeBack(ctx context.Context, o operation) (string, error) {
 		return "", err
 	}
 	if r == nil {
-		return "", fmt.Errorf("%w: the files were written to since", machine.ErrConflict)
+		return "", fmt.Errorf("%w: the files have changed since", machine.ErrConflict)
 	}
 	if err := p.svc.TakeBack(ctx, o.ledger.session, r.Undo); err != nil {
 		return "", err
 	}
-	return "Brought back " + countFiles(len(r.Undo.Files)), p.forgetUndo(ctx, o.ledger, r.ID)
+	return "Restored " + countFiles(len(r.Undo.Files)), p.forgetUndo(ctx, o.ledger, r.ID)
 }

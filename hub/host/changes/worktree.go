@@ -41,14 +41,14 @@ func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSche
 		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
 	}
 	schema.Properties[IsolationKey] = ahp.SessionConfigPropertySchema{
-		Type: "string", Title: "Where it works", Description: "In the directory itself, or in a git work tree of its own",
+		Type: "string", Title: "Workspace", Description: "The current directory or a new git worktree",
 		Default: isolationEnum[0], Enum: isolationEnum[:],
-		EnumLabels: []string{"In the directory", "In a work tree"},
-		EnumDescriptions: []string{"Sessions in one directory see each other's changes",
-			"On a branch of its own, from the last commit; merged back when you say so"},
+		EnumLabels: []string{"Current directory", "New worktree"},
+		EnumDescriptions: []string{"Shares changes with other sessions here",
+			"Isolated branch from the latest commit; merge when you're ready"},
 	}
 	schema.Properties[WorktreeBaseKey] = ahp.SessionConfigPropertySchema{
-		Type: "string", Title: "Work tree from", Description: "A branch, tag or commit; empty for what is checked out",
+		Type: "string", Title: "Worktree base", Description: "A branch, tag or commit. Leave empty to use the current checkout",
 		EnumDynamic: ahp.Ptr(true),
 	}
 	return schema
@@ -68,25 +68,25 @@ func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 		return undo, nil
 	}
 	if len(s.WorkingDirectories) == 0 {
-		return undo, core.BadParams("config: a session without a directory has no work tree")
+		return undo, core.BadParams("config: a session without a directory cannot have a worktree")
 	}
-	step("Making a work tree")
+	step("Creating worktree")
 	dir, _ := core.FilePath(s.WorkingDirectories[0])
 	svc, short := p.svc, core.ShortID(session)
 	w, dir, err := svc.AddWorktree(ctx, session, machine.NewWorktree{Dir: dir, Name: short, Branch: "ahphub/" + short,
 		Base: core.ConfigValue(s, WorktreeBaseKey)})
 	if err != nil {
 		if errors.Is(err, machine.ErrConflict) {
-			return undo, core.BadParams("config: no work tree can be made: %s", plainConflict(err))
+			return undo, core.BadParams("config: the worktree cannot be created: %s", plainConflict(err))
 		}
 		if message, refused := machine.Refusal(err); refused {
-			return undo, core.BadParams("config: no work tree can be made: %s", message)
+			return undo, core.BadParams("config: the worktree cannot be created: %s", message)
 		}
 		return undo, err
 	}
 	undo = func() {
 		if err := svc.RemoveWorktree(context.WithoutCancel(ctx), session, w, true); err != nil {
-			p.core.Log.Warn("a work tree without a session is left behind", "dir", w.Dir, "err", err)
+			p.core.Log.Warn("a worktree without a session is left behind", "dir", w.Dir, "err", err)
 		}
 	}
 	raw, err := json.Marshal(w)
@@ -134,7 +134,7 @@ func (p *Part) RemoveWorktree(ctx context.Context, c core.Caller, session ahp.UR
 		return err
 	}
 	if p.cfg.IsBusy(ctx, session) { // an agent that is starting is not to find its directory gone
-		return ahp.Errorf(ahp.CodeConflict, "a turn runs in it: stop that first")
+		return ahp.Errorf(ahp.CodeConflict, "a turn is running in it. Stop the turn first")
 	}
 	if err := ConflictError(p.svc.RemoveWorktree(ctx, session, w, force)); err != nil {
 		return err
@@ -170,7 +170,7 @@ func (p *Part) worktree(ctx context.Context, c core.Caller, session ahp.URI) (ma
 		return machine.Worktree{}, core.NoSession(session)
 	}
 	if !c.IsOwner() {
-		return machine.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner merges or removes a work tree")
+		return machine.Worktree{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner can merge or remove a worktree")
 	}
 	if err := p.core.Ensure(ctx, session); err != nil {
 		return machine.Worktree{}, err
@@ -181,7 +181,7 @@ func (p *Part) worktree(ctx context.Context, c core.Caller, session ahp.URI) (ma
 	}
 	w, ok := WorktreeOf(s)
 	if !ok {
-		return machine.Worktree{}, ahp.Errorf(ahp.CodeNotFound, "this session has no work tree")
+		return machine.Worktree{}, ahp.Errorf(ahp.CodeNotFound, "this session has no worktree")
 	}
 	return w, nil
 }
@@ -204,7 +204,7 @@ func (p *Part) ForgetWorktree(ctx context.Context, session ahp.URI) {
 		return
 	}
 	if err := p.svc.RemoveWorktree(ctx, session, *w, false); err != nil {
-		p.core.Log.Warn("a work tree is left, as something in it is nowhere else", "dir", w.Dir, "branch", w.Branch, "err",
+		p.core.Log.Warn("kept a worktree, because it has changes that are nowhere else", "dir", w.Dir, "branch", w.Branch, "err",
 			err)
 		return
 	}

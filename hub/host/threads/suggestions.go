@@ -66,7 +66,7 @@ func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.U
 		return nil, ahp.Errorf(ahp.CodeConflict, "this host keeps no checkpoints, so nothing can be applied")
 	}
 	if len(refs) == 0 || len(refs) > mostApplied {
-		return nil, core.BadParams("name 1 to %d suggestions", mostApplied)
+		return nil, core.BadParams("give 1 to %d suggestions", mostApplied)
 	}
 	if err := p.core.Ensure(ctx, session); err != nil {
 		return nil, err
@@ -92,20 +92,20 @@ func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.U
 func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error) {
 	i := FindThread(s, ref.Thread)
 	if i < 0 {
-		return applied{}, core.BadParams("this thread was deleted meanwhile")
+		return applied{}, core.BadParams("this thread has been deleted")
 	}
 	t := s.Annotations[i]
 	j := FindEntry(t.Entries, ref.Entry)
 	if j < 0 {
-		return applied{}, core.BadParams("this comment was deleted meanwhile")
+		return applied{}, core.BadParams("this comment has been deleted")
 	}
 	all := review.Suggestions(t.Entries[j].Text.Text)
 	u, err := url.Parse(t.Resource)
 	switch {
 	case ref.N < 0 || ref.N >= len(all):
-		return applied{}, core.BadParams("this suggestion is gone: the comment was edited meanwhile")
+		return applied{}, core.BadParams("this suggestion is gone. The comment was edited in the meantime")
 	case t.Range == nil || originOf(t).Side == "before" || err != nil || u.Scheme != "file":
-		return applied{}, core.BadParams("a suggestion needs lines of the file as it is now")
+		return applied{}, core.BadParams("a suggestion needs lines of the current file")
 	}
 	return applied{ref, t, t.Entries[j], filepath.FromSlash(u.Path), all[ref.N]}, nil
 }
@@ -159,7 +159,7 @@ func (p *Part) editFiles(ctx context.Context, session ahp.URI, list []applied) (
 // applyTo returns a file's content with every suggestion about it.
 func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
 	if diff.IsBinary(now) {
-		return nil, fmt.Errorf("%w: %s is no text", machine.ErrConflict, filepath.Base(path))
+		return nil, fmt.Errorf("%w: %s is not text", machine.ErrConflict, filepath.Base(path))
 	}
 	lines := review.Lines(string(now))
 	var edits []review.Edit
@@ -169,10 +169,10 @@ func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path st
 		}
 		at, ok := p.locateThread(ctx, session, a.thread, lines)
 		if !ok {
-			return nil, fmt.Errorf("%w: the lines of %s that the suggestion is about are not what they were: apply it by hand", machine.ErrConflict, filepath.Base(path))
+			return nil, fmt.Errorf("%w: the suggestion's lines in %s have changed. Apply it manually", machine.ErrConflict, filepath.Base(path))
 		}
 		if slices.Equal(lines[at.From-1:at.To], a.lines) {
-			return nil, fmt.Errorf("%w: %s reads like the suggestion already", machine.ErrConflict, filepath.Base(path))
+			return nil, fmt.Errorf("%w: %s already matches the suggestion", machine.ErrConflict, filepath.Base(path))
 		}
 		edits = append(edits, review.Edit{Range: at, Lines: a.lines})
 	}

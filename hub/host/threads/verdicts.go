@@ -39,19 +39,19 @@ func (p *Part) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, 
 	v.Summary = strings.TrimSpace(v.Summary)
 	switch {
 	case v.Kind != review.Approve && v.Kind != review.RequestChanges && v.Kind != review.Comment:
-		return core.BadParams("choose a verdict: approve, request changes or comment")
+		return core.BadParams("choose approve, request changes or comment")
 	case len(v.Summary) > review.MaxSummary:
-		return core.BadParams("this summary is too long: at most %d bytes", review.MaxSummary)
+		return core.BadParams("this summary is too long. Use at most %d bytes", review.MaxSummary)
 	case v.Summary == "" && v.Kind != review.Approve:
-		return core.BadParams("say in a sentence what you think: a verdict other than an approval needs a summary")
+		return core.BadParams("write a summary. Only an approval can go without one")
 	}
 	files, err := p.cfg.Versions(ctx, session)
 	if err != nil {
-		return ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
+		return ahp.Errorf(ahp.CodeInternalError, "can't compute the changes: %v", err)
 	}
 	digest := review.Digest(files)
 	if v.Seen != "" && v.Seen != digest && v.Kind == review.Approve {
-		return ahp.Errorf(ahp.CodeConflict, "the changes are not what you looked at any more: look again, then approve")
+		return ahp.Errorf(ahp.CodeConflict, "the changes have been updated since you looked. Look again, then approve")
 	}
 	raw, err := json.Marshal(files)
 	if err != nil {
@@ -76,10 +76,10 @@ func (p *Part) DismissVerdict(ctx context.Context, c core.Caller, session ahp.UR
 		who = c.ID
 	}
 	if who != c.ID && !c.IsOwner() {
-		return core.Denied(&access.Denied{Need: access.RightReview, Reason: "only the owner may dismiss another's verdict"})
+		return core.Denied(&access.Denied{Need: access.RightReview, Reason: "only the owner can dismiss someone else's review"})
 	}
 	if _, stands := p.Review(session).Of(who); !stands {
-		return core.BadParams("there is no verdict to dismiss: it may have been withdrawn meanwhile")
+		return core.BadParams("there is no review to dismiss. It may have been cleared in the meantime")
 	}
 	by := review.Person{ID: c.ID, Name: c.Name}
 	return p.core.Do(ctx, func(tx *hub.Tx) {
@@ -95,7 +95,7 @@ func (p *Part) mayJudge(c core.Caller, session ahp.URI) error {
 	}
 	if !c.Has(access.RightReview) {
 		return core.Denied(&access.Denied{Need: access.RightReview,
-			Reason: fmt.Sprintf("as a %s you may not give a verdict: ask the owner for a link that allows it", c.Role)})
+			Reason: fmt.Sprintf("as a %s you can't submit a review. Ask the owner for a link that allows it", c.Role)})
 	}
 	return nil
 }
