@@ -32,7 +32,7 @@ func TestAutomationsPage(t *testing.T) {
 	p.Fill("#when-cron", "*/2 9 * * *")
 	p.Says("#preview", "at least 5 minutes")
 	p.Click("#auto-form .btn.main")
-	p.Says("[role=alert]", "not saved yet")
+	p.Says("[role=alert]", "Not saved")
 	p.Says("#problem-schedule", "at least 5 minutes")
 	p.Shot("problem")
 	p.Click("#schedule input[value=weekly]")

@@ -70,10 +70,10 @@ func TestOperations(t *testing.T) {
 	ana.Allow("409")
 	ana.Click("#op-commit > summary")
 	ana.Do(chromedp.SendKeys("#op-message", strings.Repeat("long ", 15)))
-	ana.WaitText("#op-hint", "The first line has 75 characters")
+	ana.WaitText("#op-hint", "The summary has 75 characters")
 	ana.Click("#op-commit form .btn.main")
 	ana.WaitText("#ops .note pre", "a.txt: not like that")
-	ana.WaitText("#op-hint", "The first line has 75 characters")
+	ana.WaitText("#op-hint", "The summary has 75 characters")
 	if kept := Eval[string](ana, `document.querySelector('#op-message').value`); !strings.HasPrefix(kept, "long long") {
 		t.Errorf("the message became %q", kept)
 	}

@@ -109,7 +109,7 @@ func TestMember(t *testing.T) {
 	owner.Click(`main .links form[action$="/remove"] .btn`)
 	cutOff(ben, start, "the removal")
 	ben.Open(invitation)
-	ben.WaitText("[role=alert]", "used already")
+	ben.WaitText("[role=alert]", "already been used")
 	if Eval[bool](ben, `[...document.querySelectorAll('main input, main button')].some(e => e.checkVisibility())`) {
 		t.Error("an invitation that counts no more still asks for a name")
 	}

@@ -232,7 +232,7 @@ func TestPermalinks(t *testing.T) {
 	r.write("renamed.txt", "new at the top\n"+many+"first of two\n"+many)
 	r.ana.Wait("!document.querySelector('" + file("renamed.txt") + "')?.innerText.includes('is meant')")
 	r.cold(r.ben, "/changes?scope=uncommitted"+link)
-	r.ben.Says(".fb .was", "are gone")
+	r.ben.Says(".fb .was", "no longer exist")
 	r.ben.Says(".fb .was pre", "the line that is meant")
 
 	r.ana.Press("J") // a file, a range, a line between the hunks

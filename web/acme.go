@@ -90,7 +90,7 @@ func (a *ACME) get(name string) bool {
 		SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedVersions: []uint16{tls.VersionTLS13}}
 	got, err := a.manager.GetCertificate(hello)
 	if err != nil {
-		a.log.Error("the ACME authority gave no certificate: it must reach this host by that name at port 443 (or 80, with --http-redirect)", "name", name, "err", err)
+		a.log.Error("the ACME authority issued no certificate. It must reach this server by that name at port 443 (or 80, with --http-redirect)", "name", name, "err", err)
 		return false
 	}
 	a.log.Info("got a TLS certificate", "name", name, "until", got.Leaf.NotAfter)

@@ -131,7 +131,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 func (s *Server) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !s.hosts.allows(r) {
-			http.Error(w, "This host name isn't allowed. Start ahphub with --public-url or --allow-host to allow it.",
+			http.Error(w, "Unknown host name. Start ahphub with --public-url or --allow-host to allow it.",
 				http.StatusForbidden)
 			return
 		}

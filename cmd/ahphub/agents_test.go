@@ -156,7 +156,7 @@ func TestDoctorStartsAgents(t *testing.T) {
 	data := isolate(t)
 	out, _, _ := do(t, "doctor", "--listen", "127.0.0.1:0", "--data", data)
 	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp (goose 9.8)",
-		"note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie login on the host"} {
+		"note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie login on the server"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report misses %q:\n%s", want, out)
 		}

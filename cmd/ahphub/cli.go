@@ -13,10 +13,10 @@ import (
 type cli struct {
 	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve (the default)."`
 	Demo    demoCommand    `cmd:"" help:"Serve a sample repository with a session in every state, in a temporary data directory."`
-	Link    linkCommand    `cmd:"" help:"Print another sign-in address; it works once."`
-	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and say what to do."`
-	Backup  backupCommand  `cmd:"" help:"Write a copy of the database, also while ahphub serves."`
-	Mcp     mcpCommand     `cmd:"" help:"Carry the host's tools to an agent over standard input and output; agents start it."`
+	Link    linkCommand    `cmd:"" help:"Print a new sign-in link. It works once."`
+	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and suggest fixes."`
+	Backup  backupCommand  `cmd:"" help:"Back up the database, even while ahphub is running."`
+	Mcp     mcpCommand     `cmd:"" help:"Serve ahphub's tools to an agent over standard input and output. Agents start it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -215,7 +215,7 @@ func TestVersionAndHelp(t *testing.T) {
 func TestDoctor(t *testing.T) {
 	data := isolate(t)
 	out, _, err := do(t, "doctor", "--listen", "127.0.0.1:0", "--data", data)
-	if err != nil || !strings.Contains(out, "git version") || !strings.Contains(out, "will be made") {
+	if err != nil || !strings.Contains(out, "git version") || !strings.Contains(out, "will be created") {
 		t.Errorf("%v\n%s", err, out)
 	}
 	if _, err := os.Stat(data); err == nil {

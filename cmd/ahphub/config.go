@@ -21,18 +21,18 @@ import (
 // Config configures serving. The zero value of a field is its default, except for Listen and Data.
 type Config struct {
 	Listen       string   `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
-	Data         string   `default:"${data}" placeholder:"DIR" help:"Data directory; made when absent. Default: ${default}."`
-	Dir          string   `placeholder:"DIR" help:"Directory that new sessions start in, when they name none. Default: where ahphub was started."`
+	Data         string   `default:"${data}" placeholder:"DIR" help:"Data directory, created if missing. Default: ${default}."`
+	Dir          string   `placeholder:"DIR" help:"Default directory of new sessions. Default: where ahphub was started."`
 	Agent        string   `default:"shell" placeholder:"NAME" help:"Agent of new sessions: shell (the default), script (for tests and demos), or one that doctor lists."`
-	Scenario     string   `placeholder:"FILE" help:"Scenario that the script agent plays; without one it answers one-line commands."`
+	Scenario     string   `placeholder:"FILE" help:"Scenario for the script agent. Without one it follows one-line commands."`
 	PublicURL    string   `name:"public-url" placeholder:"URL" help:"Address teammates use, as https://hub.example.com: for links, allowed host names and Secure cookies."`
-	AllowHost    []string `placeholder:"NAME" help:"More host names that requests may be for."`
-	TrustProxy   []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For, -Proto and -Host are believed, as 127.0.0.1/32."`
-	TrustFilters []string `placeholder:"DIR" help:"Directories whose repositories' filters (Git LFS, clean and smudge) may run when changes are looked at."`
-	TokenFile    string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or one made in the data directory."`
-	OwnerName    string   `placeholder:"NAME" help:"Name others see you by. Default: your user name."`
+	AllowHost    []string `placeholder:"NAME" help:"Additional host names to accept."`
+	TrustProxy   []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For, -Proto and -Host headers are trusted, as in 127.0.0.1/32."`
+	TrustFilters []string `placeholder:"DIR" help:"Directories whose repositories' filters (Git LFS, clean and smudge) may run to show changes."`
+	TokenFile    string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or the generated one in the data directory."`
+	OwnerName    string   `placeholder:"NAME" help:"Name that others see. Default: your user name."`
 	LogFormat    string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
-	LogLevel     string   `default:"info" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
+	LogLevel     string   `default:"info" placeholder:"debug|info|warn|error" help:"Lowest level to log. Default: ${default}."`
 	ConfigFile   string   `name:"config" placeholder:"FILE" help:"Configuration file in TOML, keys named like these flags. Default: ahphub/config.toml in your configuration directory."`
 
 	TLS  tlsConfig  `embed:""`
@@ -116,7 +116,7 @@ func (c Config) check() (settings, error) {
 	}
 	c.TLS.check(bad)
 	if c.TLS.on() && s.public != nil && s.public.Scheme != "https" {
-		bad("public-url", c.PublicURL, "use https://: this host speaks TLS")
+		bad("public-url", c.PublicURL, "use https://. This server only speaks TLS")
 	}
 	s.rules = c.OIDC.check(bad)
 	s.allow, s.mailer = c.Notify.check(bad)

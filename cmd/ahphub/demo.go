@@ -21,7 +21,7 @@ import (
 type demoCommand struct {
 	Listen    string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
 	LogFormat string `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
-	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Least level that is logged. Default: ${default}."`
+	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Lowest level to log. Default: ${default}."`
 }
 
 // Run serves from a temporary directory and deletes it afterwards.
@@ -47,7 +47,7 @@ var sampleFiles = map[string]string{
 
 import "fmt"
 
-// Greet says hello to somebody.
+// Greet says hello to someone.
 func Greet(name string) string {
 	return fmt.Sprintf("Hello, %s!", name)
 }

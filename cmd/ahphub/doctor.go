@@ -160,9 +160,9 @@ func checkData(dir string) finding {
 		}
 		if !writable(parent) {
 			return finding{hard: true, text: fmt.Sprintf(
-				"the data directory %s cannot be made: %s is not writable; choose another with --data", dir, parent)}
+				"the data directory %s cannot be created: %s is not writable. Choose another with --data", dir, parent)}
 		}
-		return finding{good: true, text: fmt.Sprintf("data directory %s (will be made)", dir)}
+		return finding{good: true, text: fmt.Sprintf("data directory %s (will be created)", dir)}
 	}
 	if err != nil || !info.IsDir() || !writable(dir) {
 		return finding{hard: true, text: fmt.Sprintf(

@@ -32,7 +32,7 @@ func (c linkCommand) Run(e *environment) error {
 	}
 	token, err := access.SignIn{Dir: signInDir(c.Data)}.New()
 	if err != nil {
-		return fmt.Errorf("cannot make a token: %w", err)
+		return fmt.Errorf("cannot create a token: %w", err)
 	}
 	printLine(e.stdout, "sign_in", at.signIn(token))
 	return nil

@@ -25,12 +25,12 @@ const smtpVariable = "AHPHUB_SMTP_PASSWORD"
 
 // notifyConfig configures how notifications leave this host.
 type notifyConfig struct {
-	SMTP             string   `name:"smtp" placeholder:"HOST:PORT" help:"Mail server that notifications go by, as mail.example.com:587. Default: no mail is sent."`
-	SMTPTLS          string   `name:"smtp-tls" default:"starttls" placeholder:"starttls|tls|none" help:"How it is spoken to; none for a server on this machine alone. Default: ${default}."`
-	SMTPUser         string   `name:"smtp-user" placeholder:"NAME" help:"Who signs in there. The password is in AHPHUB_SMTP_PASSWORD or a file."`
+	SMTP             string   `name:"smtp" placeholder:"HOST:PORT" help:"Mail server for notifications, as in mail.example.com:587. Default: no email."`
+	SMTPTLS          string   `name:"smtp-tls" default:"starttls" placeholder:"starttls|tls|none" help:"Encryption of the connection. Use none only for a server on this machine. Default: ${default}."`
+	SMTPUser         string   `name:"smtp-user" placeholder:"NAME" help:"User name for the mail server. The password is in AHPHUB_SMTP_PASSWORD or a file."`
 	SMTPPasswordFile string   `name:"smtp-password-file" placeholder:"FILE" help:"File with the password."`
-	SMTPFrom         string   `name:"smtp-from" placeholder:"ADDRESS" help:"Whom the mail comes from, as ahphub@example.com or \"Hub <ahphub@example.com>\"."`
-	NotifyAllow      []string `name:"notify-allow" placeholder:"CIDR" help:"Addresses of this machine or a private network that webhooks may be sent to, as 10.1.2.0/24. Default: none."`
+	SMTPFrom         string   `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the email, as in ahphub@example.com or \"Hub <ahphub@example.com>\"."`
+	NotifyAllow      []string `name:"notify-allow" placeholder:"CIDR" help:"Private addresses that webhooks may be sent to, as in 10.1.2.0/24. Default: none."`
 }
 
 // check parses the settings; mailer is nil without a server.

@@ -17,13 +17,13 @@ const secretVariable = "AHPHUB_OIDC_CLIENT_SECRET"
 
 // oidcConfig configures a provider of OpenID Connect and who may sign in by it.
 type oidcConfig struct {
-	Issuer           string   `placeholder:"URL" help:"Provider of OpenID Connect that people sign in by, as it spells its address."`
-	ClientID         string   `name:"client-id" placeholder:"ID" help:"What the provider knows this host by. Its secret is in AHPHUB_OIDC_CLIENT_SECRET or a file."`
-	ClientSecretFile string   `name:"client-secret-file" placeholder:"FILE" help:"File with the client's secret; without any, PKCE counts alone."`
-	Allow            []string `placeholder:"RULE" help:"Who comes in, as what: email:ana@example.com=owner, domain:example.com=commenter, group:devs=driver+prompt+approve, anyone=member. The first that fits counts."`
-	Name             string   `placeholder:"NAME" help:"What the button says. Default: the provider's host name."`
-	Scope            []string `placeholder:"SCOPE" help:"More to ask the provider for, as groups."`
-	GroupsClaim      string   `name:"groups-claim" default:"groups" placeholder:"NAME" help:"Where the provider says somebody's groups. Default: ${default}."`
+	Issuer           string   `placeholder:"URL" help:"Issuer URL of the OpenID Connect provider, exactly as it spells it."`
+	ClientID         string   `name:"client-id" placeholder:"ID" help:"Client ID at the provider. Its secret is in AHPHUB_OIDC_CLIENT_SECRET or a file."`
+	ClientSecretFile string   `name:"client-secret-file" placeholder:"FILE" help:"File with the client secret. Without a secret, only PKCE is used."`
+	Allow            []string `placeholder:"RULE" help:"Who can sign in, with which role: email:ana@example.com=owner, domain:example.com=commenter, group:devs=driver+prompt+approve, anyone=member. The first match applies."`
+	Name             string   `placeholder:"NAME" help:"Provider name on the sign-in button. Default: the provider's host name."`
+	Scope            []string `placeholder:"SCOPE" help:"Additional scopes to request, as in groups."`
+	GroupsClaim      string   `name:"groups-claim" default:"groups" placeholder:"NAME" help:"Claim that holds a person's groups. Default: ${default}."`
 }
 
 // check parses the rules; bad receives every wrong value.

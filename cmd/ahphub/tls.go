@@ -20,13 +20,13 @@ import (
 
 // tlsConfig configures whether ahphub serves TLS itself, and with which certificate.
 type tlsConfig struct {
-	TLSCert       string   `name:"tls-cert" placeholder:"FILE" help:"Certificate with its chain (PEM), to serve https; read again when it changes."`
-	TLSKey        string   `name:"tls-key" placeholder:"FILE" help:"Its key (PEM)."`
-	ACME          []string `name:"acme" placeholder:"NAME" help:"Names to get certificates for from an ACME authority, to serve https. By this you agree to its terms."`
-	ACMEEmail     string   `name:"acme-email" placeholder:"EMAIL" help:"Address that the authority may write to."`
-	ACMEDirectory string   `name:"acme-directory" placeholder:"URL" help:"The authority. Default: Let's Encrypt."`
-	ACMERoots     string   `name:"acme-roots" placeholder:"FILE" help:"Certificates (PEM) that vouch for the authority, when this machine does not know it."`
-	HTTPRedirect  string   `name:"http-redirect" placeholder:"HOST:PORT" help:"Address where http leads to https, and where an authority may ask, as in :80."`
+	TLSCert       string   `name:"tls-cert" placeholder:"FILE" help:"Certificate chain (PEM) for https, reloaded when it changes."`
+	TLSKey        string   `name:"tls-key" placeholder:"FILE" help:"Key of the certificate (PEM)."`
+	ACME          []string `name:"acme" placeholder:"NAME" help:"Host names to get certificates for from an ACME authority. Using it accepts the authority's terms."`
+	ACMEEmail     string   `name:"acme-email" placeholder:"EMAIL" help:"Contact address for the authority."`
+	ACMEDirectory string   `name:"acme-directory" placeholder:"URL" help:"Directory URL of the authority. Default: Let's Encrypt."`
+	ACMERoots     string   `name:"acme-roots" placeholder:"FILE" help:"CA certificates (PEM) for an authority that this machine does not trust."`
+	HTTPRedirect  string   `name:"http-redirect" placeholder:"HOST:PORT" help:"Address that redirects http to https and answers ACME challenges, as in :80."`
 }
 
 func (c tlsConfig) on() bool { return c.TLSCert != "" || c.TLSKey != "" || len(c.ACME) > 0 }

@@ -51,7 +51,7 @@ func (s *socket) mayFollow(uri ahp.URI) error {
 	case s.cfg.Telemetry == nil:
 		return ahp.Errorf(ahp.CodeNotFound, "this server sends no telemetry")
 	case !s.principal.Has(access.RightManage):
-		return ahp.Errorf(ahp.CodePermissionDenied, "only the owner may follow the host's telemetry")
+		return ahp.Errorf(ahp.CodePermissionDenied, "only the owner can follow this server's telemetry")
 	}
 	return s.cfg.Telemetry.Check(uri)
 }

@@ -150,7 +150,7 @@ func (c *call) leave(ctx context.Context, term Terminal, content *ahp.ToolResult
 	return Ended{Ran: true, Goes: true},
 		c.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: c.id, Result: ahp.ToolCallResult{
 			Success:          true,
-			PastTenseMessage: ahp.Markdown(Code(c.command) + " goes on in the background"),
+			PastTenseMessage: ahp.Markdown(Code(c.command) + " continues in the background"),
 			Content:          Results(content),
 		}})
 }

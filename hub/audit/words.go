@@ -105,5 +105,5 @@ var notMethods = map[string]string{
 	"listAutomationTriggerDefinitions": changesNot,
 	"fetchAutomationRuns":              changesNot,
 	"createChat":                       inTimeline,
-	"dispatchAction":                   "each action has a row of its own",
+	"dispatchAction":                   "each action has its own row",
 }

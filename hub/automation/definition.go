@@ -56,7 +56,7 @@ func Check(d *ahp.AutomationDefinition, l Limits) error {
 		return err
 	}
 	if len(d.Session.Customizations) > 0 {
-		return problem("session", "session.customizations: this host takes none for automations")
+		return problem("session", "session.customizations: automations cannot have any")
 	}
 	if d.Triggers == nil {
 		d.Triggers = []ahp.AutomationTrigger{}
@@ -92,10 +92,10 @@ func checkTriggers(list []ahp.AutomationTrigger, l Limits) error {
 	for _, t := range list {
 		s, ok := t.Value.(*ahp.AutomationScheduleTrigger)
 		if !ok {
-			return problem("schedule", "this host knows schedule triggers alone; it has no events to wait for")
+			return problem("schedule", "only schedule triggers are supported, because this server has no events to wait for")
 		}
 		if s.ID == "" || len(s.ID) > mostTrigger || seen[s.ID] {
-			return problem("schedule", "trigger %.80q: each trigger needs an id of its own, of 1 to %d bytes", s.ID, mostTrigger)
+			return problem("schedule", "trigger %.80q: each trigger needs its own id of 1 to %d bytes", s.ID, mostTrigger)
 		}
 		seen[s.ID] = true
 		if err := checkTrigger(s, l); err != nil {
@@ -124,7 +124,7 @@ func checkTrigger(t *ahp.AutomationScheduleTrigger, l Limits) error {
 // Often reports whether a schedule comes more often than a host allows.
 func Often(s Schedule, least time.Duration) error {
 	if got := s.Shortest(); got < least {
-		return fmt.Errorf("this schedule comes every %s; on this host an automation waits at least %s between two runs",
+		return fmt.Errorf("this schedule runs every %s. Leave at least %s between two runs",
 			minutes(got), minutes(least))
 	}
 	return nil
@@ -165,7 +165,7 @@ func checkCondition(c ahp.AutomationDisableCondition) (kind string, err error) {
 		}
 		return "afterDate", nil
 	}
-	return "", problem("conditions", "this host knows the conditions afterRuns and afterDate alone")
+	return "", problem("conditions", "only the conditions afterRuns and afterDate are supported")
 }
 
 // Apply is a definition with some of its fields replaced, as whole values.

@@ -21,14 +21,14 @@ func TestCheck(t *testing.T) {
 		{"another session's chat", "message", "belong to a session", func(d *ahp.AutomationDefinition) {
 			d.Message.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{}}}
 		}},
-		{"customizations", "session", "takes none", func(d *ahp.AutomationDefinition) {
+		{"customizations", "session", "cannot have any", func(d *ahp.AutomationDefinition) {
 			d.Session.Customizations = make([]ahp.ClientPluginCustomization, 1)
 		}},
-		{"event", "schedule", "schedule triggers alone", func(d *ahp.AutomationDefinition) {
+		{"event", "schedule", "only schedule triggers", func(d *ahp.AutomationDefinition) {
 			d.Triggers = []ahp.AutomationTrigger{{Value: &ahp.AutomationEventTrigger{ID: "e"}}}
 		}},
-		{"no id", "schedule", "id of its own", func(d *ahp.AutomationDefinition) { d.Triggers = append(d.Triggers, every("", "0 9 * * *", "")) }},
-		{"id twice", "schedule", "id of its own", func(d *ahp.AutomationDefinition) { d.Triggers = append(d.Triggers, every("h", "0 9 * * *", "")) }},
+		{"no id", "schedule", "its own id", func(d *ahp.AutomationDefinition) { d.Triggers = append(d.Triggers, every("", "0 9 * * *", "")) }},
+		{"id twice", "schedule", "its own id", func(d *ahp.AutomationDefinition) { d.Triggers = append(d.Triggers, every("h", "0 9 * * *", "")) }},
 		{"unknown policy", "schedule", "skip or runOnce", func(d *ahp.AutomationDefinition) {
 			d.Triggers = []ahp.AutomationTrigger{every("h", "0 9 * * *", "all")}
 		}},

@@ -91,7 +91,7 @@ func (f field) span(item, of string, stepped bool) (low, high int, err error) {
 		return 0, 0, err
 	}
 	if low > high {
-		return 0, 0, fmt.Errorf("%s: the range %q goes backwards: write the smaller one first, or a list", f.word, of)
+		return 0, 0, fmt.Errorf("%s: the range %q is reversed. Write the smaller number first, or a list", f.word, of)
 	}
 	return low, high, nil
 }

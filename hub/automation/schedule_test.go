@@ -61,7 +61,7 @@ func TestRefusedSchedules(t *testing.T) {
 	for expression, says := range map[string]string{
 		"@daily": "macro", "0 9 * *": "five fields", "0 0 9 * * *": "five fields", "60 * * * *": "between 0 and 59",
 		"0 24 * * *": "between 0 and 23", "0 9 0 * *": "between 1 and 31", "0 9 * 13 *": "between 1 and 12", "0 9 * * 8": "between 0 and 7",
-		"5/15 * * * *": "single value", "*/0 * * * *": "above 0", "*/-5 * * * *": "above 0", "*/ * * * *": "above 0", "0 22-2 * * *": "backwards",
+		"5/15 * * * *": "single value", "*/0 * * * *": "above 0", "*/-5 * * * *": "above 0", "*/ * * * *": "above 0", "0 22-2 * * *": "reversed",
 		"0 9 L * *": "between", "0 9 ? * *": "between", "0 9 * * MON#2": "between", "0 9 15W * *": "between", "H 9 * * *": "between",
 		"0 9 31 2 *": "never comes", "0 9 1,,2 * *": "between", "1-2-3 * * * *": "between", "+1 * * * *": "between",
 		"0 9 " + strings.Repeat("1,", 200) + "1 * *": "too long", "": "five fields", "0 9 * * MONDAY": "between",

@@ -182,7 +182,7 @@ func (a *admission) alternates(objects string, left int) error {
 	return nil
 }
 
-const elsewhere = "its repository lies elsewhere" // why the commit of a repository inside of another one is not told
+const elsewhere = "its repository is elsewhere" // why the commit of a repository inside of another one is not told
 
 // nestedElsewhere reports whether the repository of a directory inside of another one leads out. The owner is not
 // asked.

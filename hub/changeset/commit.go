@@ -196,7 +196,7 @@ func (w *rewriting) author(ctx context.Context, c machine.Commit) ([]string, err
 		if !hasExited(err) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: git does not know who commits here: run git config --global user.name and user.email on the host", machine.ErrConflict)
+		return nil, fmt.Errorf("%w: git has no author name and email. Run git config --global user.name and user.email on the server", machine.ErrConflict)
 	}
 	email := c.Email
 	if c.Guest && email == "" {

@@ -21,7 +21,7 @@ func (p *place) hook(name, script string) {
 func TestCommit(t *testing.T) {
 	p := newRepo(t)
 	p.write("a.txt", "x\n")
-	p.refused("no identity", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "git does not know who commits here")
+	p.refused("no identity", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "no author name")
 	p.git("checkout", "-q", "--", "a.txt")
 	p.identity()
 	p.refused("nothing changed", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "there is nothing to commit")
@@ -284,7 +284,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p := newRepo(t)
 		p.write("clone/x", "x")
 		p.gitIn(p.path("clone"), "init", "-q")
-		p.refused("staging it", func() error { return p.stage("clone", nil) }, "a git repository of its own")
+		p.refused("staging it", func() error { return p.stage("clone", nil) }, "a separate git repository")
 	})
 	t.Run("index locked", func(t *testing.T) {
 		p := newRepo(t)

@@ -172,7 +172,7 @@ func writeEntry(root *os.Root, path string, e *entry) error {
 		return err
 	}
 	if isBehindLink(root, path) {
-		return fmt.Errorf("%w: a symbolic link stands in the way of %s", machine.ErrConflict, path)
+		return fmt.Errorf("%w: a symbolic link is in the way of %s", machine.ErrConflict, path)
 	}
 	if err := root.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return err

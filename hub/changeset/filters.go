@@ -55,7 +55,7 @@ func (w *rewriting) checkUnfiltered(ctx context.Context, path string) (err error
 		return err
 	}
 	if f := fields(out); len(f) == 3 && w.filters[f[2]] {
-		return fmt.Errorf("%w: %s goes through the filter %q, which runs only in directories named by --trust-filters: use git in a terminal", machine.ErrConflict, path, f[2])
+		return fmt.Errorf("%w: %s uses the filter %q, which only runs in directories named by --trust-filters. Use git in a terminal", machine.ErrConflict, path, f[2])
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-const ownRepository = "a git repository of its own" // why such a directory is not stored
+const ownRepository = "a separate git repository" // why such a directory is not stored
 
 // Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git
 // add would: filters run.
@@ -70,7 +70,7 @@ func (w *rewriting) stage(ctx context.Context, files []machine.ChangedFile) (int
 	var paths []string
 	for _, f := range files {
 		if f.Skipped == ownRepository {
-			return 0, fmt.Errorf("%w: %s is a git repository of its own: add it as a submodule in a terminal, or ignore it",
+			return 0, fmt.Errorf("%w: %s is a separate git repository. Add it as a submodule in a terminal, or ignore it",
 				machine.ErrConflict, f.Path)
 		}
 		paths = append(paths, f.Paths()...)

@@ -30,7 +30,7 @@ func keepRewrite(ctx context.Context, all []*rewriting) (r machine.Rewrite, err 
 		}
 		kept, err := w.keepEntries(ctx, sides)
 		if err != nil {
-			return machine.Rewrite{}, fmt.Errorf("keeping what stands in %s: %w", w.dir, err)
+			return machine.Rewrite{}, fmt.Errorf("saving the current content of %s: %w", w.dir, err)
 		}
 		for i, s := range w.steps {
 			r.Files = append(r.Files, machine.RewrittenFile{Dir: w.dir, Top: w.src.top, Path: s.path, Was: kept[2*i], Left: kept[2*i+1]})

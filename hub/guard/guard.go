@@ -16,7 +16,7 @@ var (
 	// ErrData refuses what lies in the data directory, or is one of the program's secrets.
 	ErrData = errors.New("ahphub keeps its own data there, which it never opens for anyone")
 	// ErrKernel refuses what is no place for files: among it are other programs' memory and environment.
-	ErrKernel = errors.New("it lies in /proc, /sys, /dev or another file system of the kernel, which hold no files")
+	ErrKernel = errors.New("it is in /proc, /sys, /dev or another kernel file system, which holds no files")
 )
 
 // IsRefusal reports whether an error is a guard's refusal.

@@ -79,7 +79,7 @@ func TestAllowingAKind(t *testing.T) {
 			t.Fatalf("offered %q, want %q", got, want)
 		}
 		yes := &ahp.ChatToolCallConfirmedAction{TurnID: "1", ToolCallID: "c", Approved: true, SelectedOptionID: optionKind}
-		w.connect(driver, "dan-1").refused(w.chat(), yes, "only the owner may allow all of a kind")
+		w.connect(driver, "dan-1").refused(w.chat(), yes, "only the owner can always allow")
 		c.do(w.chat(), yes)
 		if got := string(w.session().Config.Values[agent.AllowedKey]); got != `["edit"]` {
 			t.Errorf("allowed is %s", got)

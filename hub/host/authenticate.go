@@ -28,5 +28,5 @@ func (h *Host) Authenticate(ctx context.Context, c core.Caller, p ahp.Authentica
 	if h.Customs.TakeToken(p.Resource, p.Token) {
 		return ahp.AuthenticateResult{}, nil
 	}
-	return ahp.AuthenticateResult{}, core.BadParams("resource: this host asks for no token for %.200q: sign in with the agent's own program", p.Resource)
+	return ahp.AuthenticateResult{}, core.BadParams("resource: no agent asks for a token for %.200q. Sign in with the agent's own program", p.Resource)
 }

@@ -33,7 +33,7 @@ func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
 	if l := h.turns.liveIf(info.Session); l != nil && l.moveToBackground(chat) {
 		return nil
 	}
-	return ahp.Errorf(ahp.CodeConflict, "nothing runs here that could go on in the background")
+	return ahp.Errorf(ahp.CodeConflict, "nothing is running here that can continue in the background")
 }
 
 func (l *live) moveToBackground(chat ahp.URI) bool {

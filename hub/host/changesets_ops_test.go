@@ -122,7 +122,7 @@ func TestStageAndCommit(t *testing.T) { // AHP requirements 155 and 156
 	c.write("a.txt", "one\n2\nthree\n")
 	c.write("b.txt", "b\n")
 	uri := c.follow("uncommitted", "")
-	if _, err := c.invoke(uri, "commit", nil, "message", "Count"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "git does not know who commits here") {
+	if _, err := c.invoke(uri, "commit", nil, "message", "Count"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "no author name") {
 		t.Errorf("without an identity: %v", err)
 	}
 	c.identity()

@@ -51,7 +51,7 @@ func (h *Host) ensureSource(ctx context.Context, session ahp.URI, src *ahp.ChatS
 	}
 	chat, ok := sourceChat(src)
 	if !ok { // AHP requirements 91 and 93
-		return core.BadParams("source: this host can fork a chat or open one beside it, and nothing else")
+		return core.BadParams("source: only a fork or a side chat is supported")
 	}
 	info, known := h.core.Hub.Info(chat)
 	if !known || info.Kind != ahp.ChannelChat || info.Session != session { // AHP requirement 92

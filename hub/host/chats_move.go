@@ -70,7 +70,7 @@ func (mv *mover) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx,
 	err = mv.h.core.Hub.Do(func(tx *hub.Tx) {
 		refused = step(tx, func(now move) error {
 			if !slices.Equal(now.turns(), m.turns()) {
-				return ahp.Errorf(ahp.CodeConflict, "something was said in the chat just now: try again")
+				return ahp.Errorf(ahp.CodeConflict, "the chat has a new message. Try again")
 			}
 			return nil
 		})
@@ -136,13 +136,13 @@ func (mv *mover) prepare(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
 		return m, core.NoChannel(info.URI)
 	}
 	if chat.Movable == nil || !*chat.Movable || s.DefaultChat == info.URI {
-		return m, core.BadParams("channel: this chat cannot be moved: it is its session's default chat, or one that a tool made")
+		return m, core.BadParams("channel: a session's default chat and chats created by a tool cannot be moved")
 	}
 	m = move{from: info.Session, state: s, family: family(s, info.URI)}
 	for _, c := range m.family {
 		state, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource)
 		if !ok {
-			return m, ahp.Errorf(ahp.CodeConflict, "%s came to be just now: try again", c.Resource)
+			return m, ahp.Errorf(ahp.CodeConflict, "%s was just created. Try again", c.Resource)
 		}
 		m.chats = append(m.chats, state)
 	}
@@ -194,7 +194,7 @@ func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 func (m move) idle() error {
 	for _, c := range m.chats {
 		if c.ActiveTurn != nil || len(c.QueuedMessages) > 0 || len(c.BackgroundWork) > 0 {
-			return ahp.Errorf(ahp.CodeTurnInProgress, "something runs or waits in %q: wait for its end, or cancel it", c.Title)
+			return ahp.Errorf(ahp.CodeTurnInProgress, "something is running or waiting in %q. Wait until it ends or cancel it", c.Title)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *a
 	}
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginSideChat{Chat: src.Chat, TurnID: src.TurnID, Selection: src.Selection}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
-		to.Title = texts.CutBytes("Beside "+from.Title, core.MaxTitle)
+		to.Title = texts.CutBytes("Side chat of "+from.Title, core.MaxTitle)
 	}
 	return nil
 }

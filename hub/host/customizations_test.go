@@ -386,8 +386,8 @@ func TestServersStartAndStopOnRequest(t *testing.T) {
 		if _, ok := w.host.Relay("guessed"); ok {
 			t.Error("any token opens a server")
 		}
-		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:repo"}, "nobody has trusted")
-		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"}, "runs already")
+		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:repo"}, "not trusted yet")
+		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"}, "already running")
 		c.news()
 		c.do(session, &ahp.SessionMcpServerStopRequestedAction{ID: "mcp:own"})
 		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"stopped"}` || !strings.HasPrefix(got, "session/mcpServerStopRequested") || len(w.session().ServerTools) != 0 {

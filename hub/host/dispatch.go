@@ -38,7 +38,7 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 	return h.core.Hub.Dispatch(c.Conn, channel, clientSeq, a, check), nil
 }
 
-const outOfSight = "this concerns what is not shared with you: ask the owner"
+const outOfSight = "you don't have access to this. Ask the owner"
 
 // checker asks the rights table, then the validation table. Actions on channels the caller does not
 // see (unseen) are ignored.
@@ -52,7 +52,7 @@ func (h *Host) checker(c core.Caller, info hub.ChannelInfo, unseen bool) hub.Che
 		}
 		check := h.rules[a.ActionType()]
 		if check == nil {
-			return nil, "this host does not take " + a.ActionType() + " from clients" // AHP requirement 37
+			return nil, "this server does not accept " + a.ActionType() + " from clients" // AHP requirement 37
 		}
 		return check(&core.Request{Tx: tx, Caller: c, Info: info, State: s, Now: h.core.Now()}, a)
 	}

@@ -40,7 +40,7 @@ func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 	}
 }
 
-const notAsked = "this question is not open: somebody else answered it, or its turn is over" // AHP requirement 132
+const notAsked = "this question was already answered or its turn has ended" // AHP requirement 132
 
 func checkAnswerChanged(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputAnswerChangedAction) string {
 	req := openRequest(s, a.RequestID)
@@ -200,7 +200,7 @@ func between(what string, n int64, least, most *int64) string {
 func checkSelected(options []ahp.ChatInputOption, freeform *bool, chosen, own []string) string {
 	free := freeform != nil && *freeform
 	if len(own) > 0 && !free {
-		return "this question takes its options only, no words of your own"
+		return "choose one of the question's options. It takes no other text"
 	}
 	for _, c := range chosen {
 		known := slices.ContainsFunc(options, func(o ahp.ChatInputOption) bool { return o.ID == c })

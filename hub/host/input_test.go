@@ -83,7 +83,7 @@ func TestAnswersThatAreRefused(t *testing.T) { // AHP requirements 132 to 134
 			{"yes", submitted(text), "yes or no"},
 			{"one", submitted(text), "one of its options"},
 			{"one", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "z"}), "no option"},
-			{"one", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "a", FreeformValues: []string{"mine"}}), "words of your own"},
+			{"one", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "a", FreeformValues: []string{"mine"}}), "no other text"},
 			{"some", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "a"}), "some of its options"},
 			{"some", submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a", "b"}, FreeformValues: []string{"c"}}), "at most 2"},
 			{"text", ahp.ChatInputAnswer{Value: &ahp.UnknownVariant{}}, "draft, submitted or skipped"},
@@ -103,9 +103,9 @@ func TestAnswersThatAreRefused(t *testing.T) { // AHP requirements 132 to 134
 		accept := &ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindAccept}
 		c.refused(w.chat(), accept, `"Name?" needs an answer`)
 		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: "perhaps"}, "accept, decline or cancel")
-		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "x", Response: ahp.ChatInputResponseKindCancel}, "not open")
+		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "x", Response: ahp.ChatInputResponseKindCancel}, "already answered")
 		c.do(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindDecline})
-		c.refused(w.chat(), accept, "not open")
+		c.refused(w.chat(), accept, "already answered")
 		c.converged()
 	})
 }

@@ -66,7 +66,7 @@ func parseCursor(s string) (p position, err error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.Resource == "" {
-		return p, core.BadParams("cursor: not one of this host; leave it out to start from the newest session")
+		return p, core.BadParams("cursor: unknown. Leave it out to start from the newest session")
 	}
 	return p, nil
 }

@@ -113,7 +113,7 @@ func (l *live) connect(told *progress) (agent.Session, error) {
 	}
 	backend := l.h.cfg.Agents[s.Provider]
 	if backend == nil {
-		return nil, errors.New("the agent " + s.Provider + " is not configured any more: start the host with it to go on here")
+		return nil, errors.New("the agent " + s.Provider + " is no longer configured. Start ahphub with it to continue here")
 	}
 	spec, err := l.spec(s, told)
 	if err != nil {

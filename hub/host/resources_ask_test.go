@@ -198,7 +198,7 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 		wantCode(t, err, ahp.CodePermissionDenied) // it is not theirs to answer
 		id := w.open().ID
 		w.answer(false)
-		w.refuses(answer, "said no")
+		w.refuses(answer, "declined")
 		wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
 		_, err = w.host.Files.AnswerFileAsk(core.Caller{Principal: owner}, id, true)
 		wantCode(t, err, ahp.CodeNotFound)
@@ -223,7 +223,7 @@ func TestNobodyAnswersForFiles(t *testing.T) {
 		time.Sleep(files.FileAskFor - time.Second)
 		w.open()
 		time.Sleep(2 * time.Second)
-		w.refuses(answer, "nobody answered")
+		w.refuses(answer, "didn't answer in time")
 
 		ctx, gone := context.WithCancel(w.t.Context())
 		answer = w.ask(ctx, c, file, false)
@@ -274,8 +274,8 @@ func TestFilesAreAskedForWithinLimits(t *testing.T) {
 		if got := len(w.host.Files.FileAsks()); got != files.MostFileAsks {
 			t.Fatalf("%d questions wait", got)
 		}
-		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "0"}), "wait until the owner has answered")
-		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "new"}), "wait until the owner has answered")
+		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "0"}), "Wait until the owner has answered")
+		w.refuses(ask(core.Caller{Principal: person(0), ClientID: "new"}), "Wait until the owner has answered")
 		w.refuses(ask(core.Caller{Principal: person(9), ClientID: "new"}), "too many requests")
 		time.Sleep(files.FileAskFor)
 		synctest.Wait()
@@ -323,7 +323,7 @@ func TestTheOwnerIsNotAskedFor(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat("/proc/self/environ"); err == nil {
-			w.refuses(w.ask(w.t.Context(), mine, "file:///proc/self/environ", false), "hold no files")
+			w.refuses(w.ask(w.t.Context(), mine, "file:///proc/self/environ", false), "holds no files")
 		}
 	})
 }

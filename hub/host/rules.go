@@ -35,7 +35,7 @@ func mergeTables[V any](host, part map[string]V) {
 // ownRules returns the checks of sessions, chats, turns and tools.
 func (h *Host) ownRules() map[string]core.Check {
 	return map[string]core.Check{
-		"root/configChanged": core.Refuse("this host has no settings that clients may change"),
+		"root/configChanged": core.Refuse("this server has no settings that clients can change"),
 
 		"session/titleChanged":             core.Rule(checkTitle),
 		"session/isReadChanged":            core.Accept,

@@ -69,9 +69,9 @@ func (ts *turns) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.Pen
 	if s.ActiveTurn == nil || s.ActiveTurn.ID != turn {
 		return
 	}
-	text := "Said into this turn: " + m.Message.Text
+	text := "Sent to this turn: " + m.Message.Text
 	if by, ok := core.ReadStamp(m.Message.Meta); ok && by.By.Name != "" {
-		text = by.By.Name + " said into this turn: " + m.Message.Text
+		text = by.By.Name + " sent to this turn: " + m.Message.Text
 	}
 	tx.Apply(ch.URI, &ahp.ChatResponsePartAction{TurnID: turn, Part: ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
 }

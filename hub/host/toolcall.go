@@ -31,7 +31,7 @@ func toolName(s *ahp.ChatState, id string) string {
 	return base.ToolName
 }
 
-const notWaiting = "this tool call does not wait for an answer: somebody else was faster, or it is over"
+const notWaiting = "this tool call was already answered or has ended"
 
 // checkConfirmed lets the first answer win (AHP requirement 122), and stamps whose it is.
 func (ts *turns) checkConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
@@ -82,16 +82,16 @@ func stampCall(r *core.Request, had, sent ahp.Meta) ahp.Meta {
 
 func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState, a *ahp.ChatToolCallConfirmedAction) string {
 	if a.EditedToolInput != "" && (call.Editable == nil || !*call.Editable) {
-		return "the input of this tool call cannot be edited: approve it as it stands, or deny it"
+		return "the input of this tool call can't be edited. Approve it unchanged or deny it"
 	}
 	switch {
 	case r.Caller.IsOwner():
 	case FromGuest(s.ActiveTurn.Message) && !r.Caller.Guests:
-		return "only the owner may approve what a guest asked for, unless the link you came by allows that too"
+		return "only the owner can approve a guest's requests, unless your link allows it"
 	case a.EditedToolInput != "" && !r.Caller.Guests: // it would be what they asked for
-		return "only the owner may change what runs: approve it as it stands, or deny it"
+		return "only the owner can edit the input. Approve it unchanged or deny it"
 	case a.SelectedOptionID == optionKind:
-		return "only the owner may allow all of a kind: approve this one alone"
+		return "only the owner can always allow a kind of tool call. Approve only this one"
 	}
 	a.Confirmed = ahp.ToolCallConfirmationReasonUserAction // a person's answer, whatever the client calls it
 	a.Reason, a.ReasonMessage, a.UserSuggestion = "", nil, nil

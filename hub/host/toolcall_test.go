@@ -67,7 +67,7 @@ func TestApproval(t *testing.T) { // AHP requirements 76, 77, 122, 131
 			t.Errorf("status %d, request %+v", sum.Status, r)
 		}
 		second.do(r.Chat, w.approval(r.TurnID, true))
-		c.refused(w.chat(), w.approval("t", false), "somebody else was faster")
+		c.refused(w.chat(), w.approval("t", false), "already answered")
 
 		if len(*answers) != 1 || !(*answers)[0].Approved {
 			t.Fatalf("the agent heard %+v", *answers)
@@ -111,9 +111,9 @@ func TestConfirmationsThatAreRefused(t *testing.T) { // AHP requirement 122
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
 		for says, a := range map[string]*ahp.ChatToolCallConfirmedAction{
-			"does not wait":    {TurnID: "t", ToolCallID: "other", Approved: true},
-			"somebody else":    {TurnID: "old", ToolCallID: "c", Approved: true},
-			"cannot be edited": {TurnID: "t", ToolCallID: "c", Approved: true, EditedToolInput: "rm"},
+			"already answered": {TurnID: "t", ToolCallID: "other", Approved: true},
+			"has ended":        {TurnID: "old", ToolCallID: "c", Approved: true},
+			"can't be edited":  {TurnID: "t", ToolCallID: "c", Approved: true, EditedToolInput: "rm"},
 			"the opposite":     {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "never"},
 			"no option twice":  {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "twice"},
 		} {
@@ -142,7 +142,7 @@ func TestAutoApprovalIsTheOwnersAlone(t *testing.T) {
 		if len(*answers) != 1 {
 			t.Fatal("a guest's command ran unasked")
 		}
-		guest.refused(w.chat(), w.approval("g", true), "only the owner may approve what a guest asked for")
+		guest.refused(w.chat(), w.approval("g", true), "only the owner can approve a guest's requests")
 		c.do(w.chat(), w.approval("g", true))
 		if len(*answers) != 2 {
 			t.Fatal("the owner's approval did not arrive")
@@ -167,7 +167,7 @@ func TestGuestsApproveWhatStandsThere(t *testing.T) {
 		guest := w.connect(driver, "dan-1")
 		edited := w.approval("o", true)
 		edited.EditedToolInput = "rm -rf /"
-		guest.refused(w.chat(), edited, "only the owner may change what runs")
+		guest.refused(w.chat(), edited, "only the owner can edit the input")
 		guest.do(w.chat(), w.approval("o", true))
 		if len(*answers) != 1 {
 			t.Fatal("the approval did not arrive")
@@ -240,7 +240,7 @@ func TestResultConfirmation(t *testing.T) { // AHP requirement 126
 		}
 		done := &ahp.ChatToolCallResultConfirmedAction{TurnID: "t", ToolCallID: "c", Approved: true}
 		c.do(w.chat(), done)
-		c.refused(w.chat(), done, "does not wait")
+		c.refused(w.chat(), done, "already answered")
 		if len(w.session().InputNeeded) != 0 {
 			t.Error("inputNeeded stays after the answer")
 		}
@@ -402,7 +402,7 @@ func TestSpawn(t *testing.T) { // AHP requirements 96, 97
 		if by, _ := core.ReadStamp(s.Turns[0].Message.Meta); by.By.Name != "Dan" {
 			t.Errorf("what a guest asked for was passed on as %+v", by)
 		}
-		c.refused(sub.Resource, started("hello"), "can only be read")
+		c.refused(sub.Resource, started("hello"), "read-only")
 		if len(w.agent.prompts()) != 1 {
 			t.Errorf("the agent was prompted for %v", w.agent.prompts())
 		}

@@ -59,7 +59,7 @@ func (h *Host) clientsChanged(session ahp.URI) {
 func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
 	r := b.turnOf(tool)
 	if r == nil {
-		return ahp.ToolCallResult{}, refusef("no turn is running, so there is nobody to run %s for: call it while you answer a message", tool)
+		return ahp.ToolCallResult{}, refusef("no turn is running. Call %s while you answer a message", tool)
 	}
 	return (&out{b.l, r}).ClientTool(ctx, clientID, tool, input)
 }

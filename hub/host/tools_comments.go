@@ -121,7 +121,7 @@ func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (mach
 	}
 	files, err := h.Changes.SessionFiles(ctx, b.l.uri)
 	if err != nil {
-		h.core.Log.Warn("a comment is made without knowing the changes", "session", b.l.uri, "err", err)
+		h.core.Log.Warn("created a comment without the changes", "session", b.l.uri, "err", err)
 	}
 	for _, f := range files {
 		if f.NewMode != "" && f.Name() == path || f.OldMode != "" && f.OldName() == path && (before || f.NewMode == "") {

@@ -51,7 +51,7 @@ func (ts *turns) checkPromptable(r *core.Request, s *ahp.ChatState) string {
 	case session == nil || ts.h.disposing.held(r.Info.Session):
 		return "the session of this chat is not available"
 	case s.Interactivity != "" && s.Interactivity != ahp.ChatInteractivityFull:
-		return "this chat can only be read"
+		return "this chat is read-only"
 	}
 	return ""
 }
@@ -70,7 +70,7 @@ func checkTurnCancelled(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnCancel
 	case s.ActiveTurn == nil: // AHP requirement 103
 		return "no turn is running here, so there is nothing to cancel"
 	case s.ActiveTurn.ID != a.TurnID:
-		return "another turn is running by now"
+		return "a different turn is running now"
 	}
 	a.Duration = core.Elapsed(s.ActiveTurn, r.Now)
 	a.Meta = r.Stamp().Write(a.Meta)
@@ -161,7 +161,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.h.core.Log.Error("an agent panicked", "session", l.uri, "panic", p, "stack", string(debug.Stack()))
-			err = &agent.Failure{Message: "the agent failed badly; the host's log says more", Resumable: true}
+			err = &agent.Failure{Message: "the agent crashed. See the server's log", Resumable: true}
 		}
 	}()
 	s, err := l.open(r.ctx)

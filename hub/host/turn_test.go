@@ -177,7 +177,7 @@ func TestCancel(t *testing.T) { // AHP requirement 103
 		c := w.create()
 		c.refused(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t"}, "nothing to cancel")
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("go")})
-		c.refused(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "other"}, "another turn")
+		c.refused(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "other"}, "different turn")
 		time.Sleep(2 * time.Second)
 		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t", Duration: 7})
 		last := core.LastTurn(w.chatState())

@@ -112,7 +112,7 @@ func (c ServerCommand) value(part []string, lookup func(string) (string, bool)) 
 	if strings.Contains(part[0], ":-") {
 		return otherwise, nil
 	}
-	return "", fmt.Errorf("it needs the variable %s, which is not set for this host", name)
+	return "", fmt.Errorf("it needs the variable %s, which is not set on this server", name)
 }
 
 func (c ServerCommand) directory(name string) (string, bool) {

@@ -26,7 +26,7 @@ type Bridge struct {
 // alive is the interval at which the bridge checks that the host is up.
 const alive = 10 * time.Second
 
-var errEnded = errors.New("the host no longer accepts the token: the agent's session has ended")
+var errEnded = errors.New("ahphub no longer accepts the token: the agent's session has ended")
 
 // Run connects and serves until its parent process disconnects, which is no error, or the host
 // ends.
@@ -62,11 +62,11 @@ func (b Bridge) check() error {
 func (b Bridge) explain(err error) error {
 	switch {
 	case err == nil:
-		return fmt.Errorf("the host at %s ended the connection", b.URL)
+		return fmt.Errorf("the server at %s ended the connection", b.URL)
 	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, mcp.ErrConnectionClosed), errors.Is(err, io.EOF):
-		return fmt.Errorf("the host at %s does not answer: %w", b.URL, err)
+		return fmt.Errorf("the server at %s does not answer: %w", b.URL, err)
 	}
-	return fmt.Errorf("the host at %s cannot be used: %w", b.URL, err)
+	return fmt.Errorf("the server at %s cannot be used: %w", b.URL, err)
 }
 
 // relay offers the tools of the host's server on a server of its own.

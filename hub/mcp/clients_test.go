@@ -117,7 +117,7 @@ func TestClientTools(t *testing.T) { // AHP requirements 136, 140, 141, 144
 	got = w.calling(c, "open_file", nil)
 	w.clientsCall(one)
 	w.host.Unsubscribed(client("vs-1"), one)
-	if a := <-got; !a.failed || !strings.Contains(a.text, "gone") {
+	if a := <-got; !a.failed || !strings.Contains(a.text, "disconnected") {
 		t.Errorf("of a client that left the agent got %+v", a)
 	}
 	<-changed

@@ -176,7 +176,7 @@ func TestBridgeEndsWithHost(t *testing.T) {
 	w.server.Listener.Close()
 	select {
 	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "the host at "+s.URL) {
+		if err == nil || !strings.Contains(err.Error(), "the server at "+s.URL) {
 			t.Errorf("the bridge ends with %v", err)
 		}
 	case <-time.After(patience):

@@ -24,7 +24,7 @@ func TestRepositoryServerNeedsTrust(t *testing.T) {
 	if w.state("files") != "stopped" || string(w.listed("files").Meta["ahphub/untrusted"]) != "true" {
 		t.Errorf("it is %s, %s", w.state("files"), w.listed("files").Meta)
 	}
-	if reason := w.start("files"); !strings.Contains(reason, "nobody has trusted") {
+	if reason := w.start("files"); !strings.Contains(reason, "not trusted yet") {
 		t.Errorf("a client started it: %q", reason)
 	}
 	if _, ok := w.given("files"); ok {
@@ -74,7 +74,7 @@ func TestTrustIsForUnchangedCommand(t *testing.T) {
 	w.act(&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana",
 		Tools: []ahp.ToolDefinition{}}})
 	w.untilState("files", "stopped")
-	if reason := w.start("files"); !strings.Contains(reason, "nobody has trusted") {
+	if reason := w.start("files"); !strings.Contains(reason, "not trusted yet") {
 		t.Errorf("another command was started: %q", reason)
 	}
 	w.declare(map[string]any{"files": started()})
@@ -154,7 +154,7 @@ func TestDisabledServerStops(t *testing.T) {
 		t.Fatal(reason)
 	}
 	w.untilState("files", "stopped")
-	if reason := w.start("files"); !strings.Contains(reason, "switched off") {
+	if reason := w.start("files"); !strings.Contains(reason, "turned off") {
 		t.Errorf("it was started: %q", reason)
 	}
 	w.prompted()

@@ -145,7 +145,7 @@ func (n *session) explain(ctx context.Context, err error) string {
 		return "The turn this call belonged to is over."
 	}
 	n.log.Warn("an agent's tool call failed", "err", err)
-	return "The host could not do this now: try again in a moment, and go on without it if it fails again."
+	return "ahphub could not do this now. Try again in a moment, and continue without it if it fails again."
 }
 
 func failure(text string) *mcp.CallToolResult {

@@ -134,7 +134,7 @@ func problem(uri ahp.URI, err error) error {
 	case errors.Is(err, fs.ErrExist):
 		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", uri)
 	case errors.Is(err, fs.ErrPermission):
-		return ahp.Errorf(ahp.CodePermissionDenied, "the host may not open %.200s", uri)
+		return ahp.Errorf(ahp.CodePermissionDenied, "ahphub has no permission to open %.200s", uri)
 	}
 	return denied(uri)
 }

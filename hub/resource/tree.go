@@ -122,7 +122,7 @@ func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExist
 // free reports whether something may take the place of what is at the spot, if anything.
 func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
 	if rel, err := filepath.Rel(from.path(), s.path()); info.IsDir() && err == nil && rel != "." && filepath.IsLocal(rel) {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s lies inside of %.200s", s.uri, from.uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is inside %.200s", s.uri, from.uri)
 	}
 	there, err := s.root.Lstat(s.rel)
 	switch {

@@ -97,7 +97,7 @@ func (t *turns) encode(flights []flight, b hub.Batch) ([]flight, error) {
 // giveUp ends the journal for good; the program stops with it.
 func (s *Store) giveUp(h *hub.Hub, err error) error {
 	h.JournalFailed(err)
-	s.log.Error("the journal cannot go on", "err", err)
+	s.log.Error("the journal cannot continue", "err", err)
 	return fmt.Errorf("journal: %w", err)
 }
 
@@ -153,7 +153,7 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 	if err == nil {
 		return nil
 	}
-	s.log.Error("the journal cannot be written: the host is read-only until it can", "err", err)
+	s.log.Error("the journal cannot be written; ahphub is read-only until it can", "err", err)
 	var giveUp time.Time
 	for pause := s.cfg.RetryAfter; err != nil; pause = min(2*pause, maxPause) {
 		h.JournalFailed(err)

@@ -118,7 +118,7 @@ func (s *Store) makeRoom() {
 	}
 	s.full.Store(true)
 	if had {
-		s.log.Error("the disk is full: the host is read-only until there is room", "bytes", 2*s.reserve.size)
+		s.log.Error("the disk is full; ahphub is read-only until there is space", "bytes", 2*s.reserve.size)
 	}
 }
 

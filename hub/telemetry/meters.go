@@ -20,7 +20,7 @@ func newMeters() *Meters {
 	m := &Meters{
 		registry: prometheus.NewRegistry(),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_telemetry_dropped_total",
-			Help: "Log records, spans and batches that nobody got, because too many waited."}, []string{"what"}),
+			Help: "Log records, spans and batches dropped because too many were queued."}, []string{"what"}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_ahp_requests_total",
 			Help: "Requests and notifications of AHP clients."}, []string{"method", "outcome"}),
 		turns: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_turn_seconds",

@@ -92,7 +92,7 @@ func (v *Verdict) list() string {
 func (v *Verdict) title() string {
 	s := v.Words()
 	if v.Overtaken {
-		s += "; changes have been made since"
+		s += "; the files have changed since"
 	}
 	if v.Summary != "" {
 		s += ": " + v.Summary

@@ -462,7 +462,7 @@ func verdictItem(base string, v *Verdict) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if v.Overtaken && v.End == "" {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<span class=\"dim\">changes have been made since</span> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 30, "<span class=\"dim\">the files have changed since</span> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

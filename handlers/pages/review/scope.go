@@ -142,7 +142,7 @@ func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look,
 		l.scope = "turn." + turn
 	case chat != "":
 		if _, ok := reviewedChat(s, chat); !ok || !isKind(kind) {
-			return l, site.NotFound("This chat was deleted or has no directories of its own. Choose another scope.")
+			return l, site.NotFound("This chat was deleted or shares the session's directories. Choose another scope.")
 		}
 	case isKind(l.scope), strings.HasPrefix(l.scope, "turn."), comparing && from != "" && to != "":
 	default:

@@ -39,7 +39,7 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 		return "", p.explain(err)
 	}
 	if made.SessionID == "" {
-		return "", errors.New(p.prog.title() + " made a session without an id. Install another release of it")
+		return "", errors.New(p.prog.title() + " created a session without an id. Install another release of it")
 	}
 	dials := dialsOf(made.settings)
 	for i := range dials {

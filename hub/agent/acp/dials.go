@@ -163,7 +163,7 @@ func (d dial) takes(value json.RawMessage) error {
 	for _, c := range d.choices[:min(len(d.choices), 10)] {
 		have = append(have, c.value)
 	}
-	return fmt.Errorf("%s cannot be %q; there are: %s", d.title, texts.ElideBytes(want, 80), strings.Join(have, ", "))
+	return fmt.Errorf("%s cannot be %q. Use one of: %s", d.title, texts.ElideBytes(want, 80), strings.Join(have, ", "))
 }
 
 // plain returns a string without quotes, and any other value as JSON.

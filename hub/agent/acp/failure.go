@@ -32,7 +32,7 @@ func notStarted(prog Program, err error) error {
 // notIntroduced explains why initialize failed.
 func (p *peer) notIntroduced(ctx context.Context, err error) error {
 	noise := p.firstNoise()
-	try := fmt.Sprintf("Run %s on the host to see more.", agent.Code(commandLine(p.prog)))
+	try := fmt.Sprintf("Run %s on the server to see more.", agent.Code(commandLine(p.prog)))
 	switch {
 	case ctx.Err() != nil && context.Cause(ctx) != errSlow:
 		return context.Cause(ctx)
@@ -97,7 +97,7 @@ func (p *peer) needsLogin(e *jsonrpc.Error) string {
 	}
 	how := p.prog.Login
 	if how == "" {
-		how = "Log in with it on the host, as the user that runs ahphub"
+		how = "Log in with it on the server, as the user that runs ahphub"
 	}
 	text += ". " + strings.TrimRight(how, ".") + ", then try again."
 	var ways []string

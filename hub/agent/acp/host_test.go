@@ -195,7 +195,7 @@ func TestTurns(t *testing.T) {
 		{"a plan, and how far it is", "plan",
 			"markdown **Plan**\n\n- [ ] look\n- [ ] write\n\nnotice Plan: 1 of 2 done, now: write\ncomplete\n"},
 		{"a file of the session", "read " + filepath.Join(w.dir, "in.txt"), "markdown read: two\n\ncomplete\n"},
-		{"a refusal", "refuse", "error Fake refuses to go on with this. It forgets this message: say it in another way.\nerror\n"},
+		{"a refusal", "refuse", "error Fake refused to continue and dropped this message. Rephrase it and try again.\nerror\n"},
 		{"a login that is needed only now", "locked",
 			"error Fake needs a login (Authentication required). Set FAKE_KEY, then try again. It offers: API key: set FAKE_KEY.\nerror\n"},
 		{"a variable of the host", "env A_SECRET_OF_THE_HOST", "markdown A_SECRET_OF_THE_HOST=\ncomplete\n"},
@@ -366,14 +366,14 @@ func zombie(pid int) bool {
 func TestResumeTruncatedAnswer(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	id := w.begin(agenttest.User("long"))
-	wants(t, w.ended(), "as much as fits", "Resume to have it go on")
+	wants(t, w.ended(), "as much as fits", "Resume to continue")
 	w.do(&ahp.ChatTurnResumeAction{TurnID: id})
 	w.until("it went on", func() bool {
 		c := w.chat()
 		return c.ActiveTurn == nil &&
 			c.Turns[0].State == ahp.TurnStateComplete
 	})
-	wants(t, w.text(), "as much as fits", "got: Go on where you stopped.")
+	wants(t, w.text(), "as much as fits", "got: Continue where you stopped.")
 }
 
 // A session that cannot start reports what happened, what the program printed, and what to do.
@@ -385,7 +385,7 @@ func TestCannotStart(t *testing.T) {
 		prog acp.Program
 		want []string
 	}{
-		{"exits", program("exit"), []string{"Fake exited with status 3", "no licence was found", "on the host"}},
+		{"exits", program("exit"), []string{"Fake exited with status 3", "no licence was found", "on the server"}},
 		{"prints garbage", program("garbage"),
 			[]string{"does not speak the Agent Client Protocol", "usage: fake", "arguments"}},
 		{"other version", program("future"), []string{"speaks version 9", "install"}},

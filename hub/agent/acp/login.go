@@ -152,13 +152,13 @@ func (m authMethod) way(prog Program) string {
 	}
 	switch {
 	case m.Type == "terminal":
-		text += ", by running " + strings.Join(append([]string{prog.Command}, m.Args...), " ") + " on the host"
+		text += ", by running " + strings.Join(append([]string{prog.Command}, m.Args...), " ") + " on the server"
 	case m.Type == "env_var" && len(m.Vars) > 0:
 		var names []string
 		for _, v := range m.Vars {
 			names = append(names, v.Name)
 		}
-		text += ", by setting " + strings.Join(names, ", ") + " for the host"
+		text += ", by setting " + strings.Join(names, ", ") + " for ahphub"
 	}
 	return text
 }

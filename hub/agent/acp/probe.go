@@ -60,7 +60,7 @@ func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
 		return nil
 	}
 	if ctx.Err() != nil && context.Cause(ctx) == errSlow {
-		return fmt.Errorf("%s made no session in time%s", s.prog.title(), p.quoteOutput())
+		return fmt.Errorf("%s created no session in time%s", s.prog.title(), p.quoteOutput())
 	}
 	if err != nil {
 		return p.explain(err)

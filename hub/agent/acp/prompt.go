@@ -23,7 +23,7 @@ const mostTranscript = 200 << 10 // bytes of a chat's transcript in a prompt
 // attachments were converted.
 func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes []string) {
 	if s.isCutOff(t.ID) && !fresh {
-		return []block{text("Go on where you stopped.")}, nil
+		return []block{text("Continue where you stopped.")}, nil
 	}
 	said, command := transcript(t.History), strings.HasPrefix(t.Message.Text, "/")
 	if fresh && said != "" && !command {
@@ -80,7 +80,7 @@ func (s *session) attachment(p *peer, turn string, a ahp.MessageAttachment) ([]b
 	case *ahp.MessageAnnotationsAttachment:
 		return nil, "" // its threads are included
 	}
-	return nil, s.prog.title() + " was not given an attachment of a kind that this host does not know."
+	return nil, s.prog.title() + " did not get an attachment of a type that ahphub does not know."
 }
 
 // linesOf formats lines as people count them.

@@ -242,7 +242,7 @@ func TestRetryAfterLogin(t *testing.T) {
 			func() bool { return w.session().Lifecycle == ahp.SessionLifecycleFailed })
 		wants(t, w.session().CreationError.Message, "needs a login", "It offers: API key")
 		if mode == "key" {
-			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for the host")
+			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for ahphub")
 		}
 		wants(t, w.say("text"), "error the agent could not be opened: Fake needs a login")
 		root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
@@ -273,7 +273,7 @@ func TestRetryAfterLogin(t *testing.T) {
 // A guest's prompt is not given to a program that does not ask for permissions.
 func TestGuestsNeedAskingMode(t *testing.T) {
 	for mode, want := range map[string]string{
-		"yolo": "error Fake is in the mode yolo, in which it does not ask for everything.",
+		"yolo": "error Fake is in the mode yolo, in which it does not ask about everything.",
 		"rich": "markdown Hello you\ncomplete\n"} {
 		w := newWorld(t, acp.Backend{Program: program(mode)})
 		wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
@@ -292,7 +292,7 @@ func TestGuestsNeedAskingMode(t *testing.T) {
 // requirement 112).
 func TestSteering(t *testing.T) {
 	for mode, want := range map[string][]string{
-		"steers": {"steered: the other way\n", "notice Ana said into this turn: the other way\n"},
+		"steers": {"steered: the other way\n", "notice Ana sent to this turn: the other way\n"},
 		"plain":  {"markdown got: the other way\ncomplete\n"},
 	} {
 		w := newWorld(t, acp.Backend{Program: program(mode)})

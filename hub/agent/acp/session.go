@@ -105,7 +105,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	notes := append(s.takeComplaints(), s.settle(ctx, p, id, t.Message, fresh)...)
 	if mode := s.unaskedMode(p, id); t.Guest && mode != "" {
 		return &agent.Failure{Resumable: true, Message: s.prog.title() + " is in the mode " + mode +
-			", in which it does not ask for everything. What a guest asks for has to be asked about: the owner can choose another mode, and the message can be tried again."}
+			", in which it does not ask about everything. A guest's requests must be asked about. The owner can choose another mode; then send the message again."}
 	}
 	prompt, more := s.prompt(p, t, fresh)
 	r := newPlayer(s, p, id, t)

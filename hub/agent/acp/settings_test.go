@@ -130,7 +130,7 @@ func TestChosenSettings(t *testing.T) {
 	}
 	m.Model = &ahp.ModelSelection{ID: "huge"}
 	w.begin(m)
-	wants(t, w.ended(), `notice Model stays as it was: Model cannot be "huge"; there are: small, large`, "model:small")
+	wants(t, w.ended(), `notice Model stays as it was: Model cannot be "huge". Use one of: small, large`, "model:small")
 	root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
 	if models := root.Agents[0].Models; len(models) != 2 || models[0].ID != "small" {
 		t.Errorf("pickers show %+v", models)

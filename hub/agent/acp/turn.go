@@ -156,16 +156,16 @@ func (r *player) outcome(reason string) error {
 	switch reason {
 	case "max_tokens":
 		r.s.markCutOff(r.turn.ID)
-		return &agent.Failure{Message: "The answer is as long as the model may write at once. Resume to have it go on.",
+		return &agent.Failure{Message: "The answer reached the model's length limit. Resume to continue.",
 			Resumable: true}
 	case "max_turn_requests":
 		r.s.markCutOff(r.turn.ID)
-		return &agent.Failure{Message: name + " asked its model as often as it may in one turn. Resume to have it go on.",
+		return &agent.Failure{Message: name + " reached its limit of model requests for one turn. Resume to continue.",
 			Resumable: true}
 	case "refusal":
-		return &agent.Failure{Message: name + " refuses to go on with this. It forgets this message: say it in another way."}
+		return &agent.Failure{Message: name + " refused to continue and dropped this message. Rephrase it and try again."}
 	case "cancelled":
-		return &agent.Failure{Message: name + " cancelled this turn by itself. Resume to try it again.", Resumable: true}
+		return &agent.Failure{Message: name + " cancelled this turn. Resume to try again.", Resumable: true}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func request(text string) (ahp.ChatInputRequest, error) {
 func everyKind() ahp.ChatInputRequest {
 	options := []ahp.ChatInputOption{
 		{ID: "sqlite", Label: "SQLite", Description: "One file, nothing to run", Recommended: ahp.Ptr(true)},
-		{ID: "postgres", Label: "PostgreSQL", Description: "A server of its own"},
+		{ID: "postgres", Label: "PostgreSQL", Description: "A separate server"},
 		{ID: "memory", Label: "Memory"},
 	}
 	q := func(v ahp.ChatInputQuestionValue) ahp.ChatInputQuestion { return ahp.ChatInputQuestion{Value: v} }

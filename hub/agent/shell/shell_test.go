@@ -156,7 +156,7 @@ func TestBackgroundCommand(t *testing.T) {
 				return agenttest.Forever, ""
 			}
 			err := s.Prompt(t.Context(), turn)
-			want := "shell completed true: `" + tc.ran + "` goes on in the background [user-action]\ncomplete\n"
+			want := "shell completed true: `" + tc.ran + "` continues in the background [user-action]\ncomplete\n"
 			if got := agenttest.Text(fake.End(err)); got != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}

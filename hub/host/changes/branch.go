@@ -115,7 +115,7 @@ func (p *Part) readBranches(l *ledger) {
 			return
 		}
 		if err != nil {
-			p.core.Log.Debug("what is checked out cannot be told", "dir", dir, "err", err)
+			p.core.Log.Debug("cannot read what is checked out", "dir", dir, "err", err)
 		}
 		l.head.set(dir, out)
 		p.publishBranch(l.session, branchOf(out))

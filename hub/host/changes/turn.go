@@ -90,7 +90,7 @@ func (p *Part) keepCheckpoint(session ahp.URI, c machine.Checkpoint) {
 
 // logLostTurn says that a turn's changes will not be known; the turn itself goes on.
 func (p *Part) logLostTurn(ref TurnRef, err error) {
-	p.core.Log.Warn("what a turn changes cannot be told", "session", ref.Session, "turn", ref.Turn, "err", err)
+	p.core.Log.Warn("cannot compute a turn's changes", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
 // EndTurn takes the checkpoint a turn's changes end at and tells what they are.
@@ -134,7 +134,7 @@ func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turn
 	if first != nil {
 		var err error
 		if all, err = p.svc.Compare(ctx, ref.Session, *first, now); err != nil {
-			p.core.Log.Warn("what a session changed cannot be told", "session", ref.Session, "err", err)
+			p.core.Log.Warn("cannot compute a session's changes", "session", ref.Session, "err", err)
 			return
 		}
 		p.publishChatTotals(ctx, ref, *first, now)
@@ -287,11 +287,11 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 		}
 	}
 	if err != nil {
-		return nil, ahp.Errorf(ahp.CodeInternalError, "what changed cannot be told: %v", err)
+		return nil, ahp.Errorf(ahp.CodeInternalError, "can't compute the changes: %v", err)
 	}
 	patch, err := svc.Patch(ctx, session, from, to, only...)
 	if err != nil {
-		return nil, ahp.Errorf(ahp.CodeInternalError, "the patch cannot be made: %v", err)
+		return nil, ahp.Errorf(ahp.CodeInternalError, "can't create the patch: %v", err)
 	}
 	return patch, nil
 }

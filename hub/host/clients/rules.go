@@ -39,7 +39,7 @@ func (p *Part) checkSet(r *core.Request, s *ahp.SessionState, a *ahp.SessionActi
 	}
 	taken := map[string]string{}
 	for _, t := range s.ServerTools {
-		taken[t.Name] = "the host"
+		taken[t.Name] = "ahphub"
 	}
 	for _, t := range a.ActiveClient.Tools {
 		if t.Name == "" {
@@ -86,4 +86,4 @@ func failCalls(tx *hub.Tx, s *ahp.SessionState, client string) {
 }
 
 var clientGone = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The client left before it answered"),
-	Error: &ahp.ToolCallError{Message: "the client that offered this tool is gone", Code: "client-gone"}}
+	Error: &ahp.ToolCallError{Message: "the client that offered this tool has disconnected", Code: "client-gone"}}

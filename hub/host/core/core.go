@@ -66,7 +66,7 @@ func (c *Core) Stop() { c.cancel(ErrStopping) }
 func (c *Core) Wait() { c.wg.Wait() }
 
 // ErrStopping is the cause with which contexts end when the host stops.
-var ErrStopping = errors.New("the host is stopping")
+var ErrStopping = errors.New("the server is stopping")
 
 // Do runs f as one step of the timeline. While the journal cannot be written it waits, so that agents pause instead of
 // losing output.

@@ -10,12 +10,12 @@ import (
 
 // NoSession returns the error -32001 for an unknown session.
 func NoSession(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodeSessionNotFound, "there is no session %s: list the sessions to see what there is", uri)
+	return ahp.Errorf(ahp.CodeSessionNotFound, "there is no session %s. List the sessions to see the current ones", uri)
 }
 
 // NoChannel returns the error -32008 for an unknown or hidden channel.
 func NoChannel(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodeNotFound, "there is nothing at %s, or it is not shared with you", uri)
+	return ahp.Errorf(ahp.CodeNotFound, "%s does not exist or is not shared with you", uri)
 }
 
 // BadParams returns the error -32602.

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-const noServers = "this host runs no MCP servers"
+const noServers = "ahphub runs no MCP servers here"
 
 // A request for an MCP server that is not there is accepted and changes nothing.
 
@@ -24,18 +24,18 @@ func (p *Part) checkServerStart(r *core.Request, s *ahp.SessionState,
 	v := p.findServer(r.Info.Session, a.ID)
 	switch {
 	case v == nil:
-		return "this server is not the host's: start it where it comes from"
+		return "ahphub doesn't run this server. Start it in the client that provides it"
 	case !on:
-		return "this server is switched off: switch it on first"
+		return "this server is turned off. Turn it on first"
 	case v.entry.Command == nil:
 		return m.Name + " " + v.entry.Problem
 	case !p.registry.mayRun(v):
-		return "nobody has trusted this server yet, and starting it runs a program: " +
-			"the owner looks at it on the session's page of customizations"
+		return "this server is not trusted yet, and starting it runs a program. " +
+			"The owner can trust it on the session's Customizations page"
 	case v.running():
-		return "this server runs already"
+		return "this server is already running"
 	case p.countRunning(r.Info.Session) >= maxServers:
-		return "as many servers of this session run as may: stop one first"
+		return "this session already runs the maximum number of servers. Stop one first"
 	}
 	return ""
 }
@@ -46,7 +46,7 @@ func (p *Part) checkServerStop(r *core.Request, s *ahp.SessionState,
 		return noServers
 	}
 	if m, _ := findListed(s, a.ID); m != nil && p.findServer(r.Info.Session, a.ID) == nil {
-		return "this server is not the host's: stop it where it comes from"
+		return "ahphub doesn't run this server. Stop it in the client that provides it"
 	}
 	return ""
 }

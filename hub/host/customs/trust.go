@@ -120,7 +120,7 @@ func (p *Part) findTrustee(c core.Caller, session ahp.URI, id string) (*mcpServe
 	case v == nil:
 		return nil, core.BadParams("there is no such server in this session: it may be gone by now")
 	case v.place == machine.OwnPlace:
-		return nil, core.BadParams("this server is the host's own: take it out of %s to have it not run", machine.OwnServers)
+		return nil, core.BadParams("this server comes from ahphub's own settings. Remove it from %s to stop it from running", machine.OwnServers)
 	case v.entry.Command == nil:
 		return nil, core.BadParams("%s %s", v.entry.Name, v.entry.Problem)
 	}

@@ -89,7 +89,7 @@ func (p *Part) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, err
 	}
 	a := p.grants.answer(id, grant, c.Name, p.core.Now())
 	if a == nil {
-		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "nobody waits for this answer any more: it was given, or they gave up")
+		return FileAsk{}, ahp.Errorf(ahp.CodeNotFound, "this request was already answered or has expired")
 	}
 	if grant {
 		p.lookAgain(a.question.who)
@@ -139,7 +139,7 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 	defer p.grants.leave(a, c.ClientID)
 	if !joined && p.cfg.Asked != nil {
 		if err := p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Asked(tx, a.FileAsk) }); err != nil {
-			p.core.Log.Warn("nobody is told that a client asks for files", "err", err) // the inbox shows it all the same
+			p.core.Log.Warn("cannot notify about a client's request for files", "err", err) // the inbox shows it all the same
 		}
 	}
 	timer := time.NewTimer(FileAskFor)
@@ -147,11 +147,11 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 	select {
 	case <-a.answered:
 		if !a.granted {
-			return notGranted(params, "the owner said no")
+			return notGranted(params, "the owner declined")
 		}
 		return nil
 	case <-timer.C:
-		return notGranted(params, "nobody answered in time: the owner finds the question in the inbox when it is asked again")
+		return notGranted(params, "the owner didn't answer in time. Ask again; the request shows in the owner's inbox")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-p.core.Ctx.Done():
@@ -174,7 +174,7 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 		}
 	}
 	if len(g.asks) >= MostFileAsks {
-		return nil, false, errors.New("too many requests wait for the owner: try again later")
+		return nil, false, errors.New("too many requests are waiting for the owner. Try again later")
 	}
 	a = &fileAsk{FileAsk: f, question: q, waiting: []string{c.ClientID}, answered: make(chan struct{})}
 	g.asks = append(g.asks, a)
@@ -185,7 +185,7 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 // room returns why a question is not asked; nil when it is.
 func (g *grants) room(q fileQuestion, client string, now time.Time) error {
 	if now.Before(g.denied[q]) {
-		return errors.New("the owner said no a moment ago")
+		return errors.New("the owner declined a moment ago")
 	}
 	person, mine := 0, 0
 	for _, a := range g.asks {
@@ -200,7 +200,7 @@ func (g *grants) room(q fileQuestion, client string, now time.Time) error {
 		}
 	}
 	if mine >= MostFileAsksClient || person >= MostFileAsksPerson {
-		return errors.New("you have asked for many files already: wait until the owner has answered")
+		return errors.New("you have too many requests waiting. Wait until the owner has answered")
 	}
 	return nil
 }

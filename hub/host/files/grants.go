@@ -122,7 +122,7 @@ func mayAskFor(c core.Caller) bool {
 
 func mayGrant(c core.Caller) error {
 	if !c.Has(access.RightManage) {
-		return core.Denied(&access.Denied{Need: access.RightManage, Reason: "only the owner may open files to somebody"})
+		return core.Denied(&access.Denied{Need: access.RightManage, Reason: "only the owner can give access to files"})
 	}
 	return nil
 }

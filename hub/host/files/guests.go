@@ -47,7 +47,7 @@ func (p *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) e
 	e := p.core.Catalogue.Alive(c.Session)
 	switch {
 	case e == nil || !c.Scope.IsWhole():
-		return notForGuests(path, "it is outside of what is shared with you")
+		return notForGuests(path, "it is not shared with you")
 	case p.IsWide(e.Summary.WorkingDirectories):
 		return notForGuests(path, "guests see no files of a session that works in a home directory or above")
 	case guard.IsPrivateName(path):

@@ -108,7 +108,7 @@ func (p *Part) ResourceRequest(ctx context.Context, c core.Caller, params ahp.Re
 		params.Read = ahp.Ptr(true)
 	}
 	if !mayAskFor(c) {
-		return none, notGranted(params, "guests have what is shared with them, and are given nothing else")
+		return none, notGranted(params, "guests only have access to what is shared with them")
 	}
 	if strings.HasPrefix(params.URI, version.Scheme) && !write {
 		if _, _, err := p.cfg.ReadVersion(ctx, c, params.URI); err != nil {

@@ -127,7 +127,7 @@ func (p *Part) WithdrawOvertaken(ctx context.Context, session ahp.URI, versions 
 		p.addEvents(tx, session,
 			events...)
 	}); err != nil && p.core.Ctx.Err() == nil {
-		p.core.Log.Warn("an approval of other changes stands still", "session", session, "err", err)
+		p.core.Log.Warn("cannot clear an approval of earlier changes", "session", session, "err", err)
 	}
 }
 
