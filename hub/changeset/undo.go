@@ -144,7 +144,7 @@ func (w *rewriting) stepsOf(ctx context.Context, files []machine.RewrittenFile) 
 		}
 		data, ok := contents[f.Left.OID]
 		if !ok {
-			return nil, fmt.Errorf("%w: what is to stand in %s is not kept any more", machine.ErrConflict, f.Path)
+			return nil, fmt.Errorf("%w: the earlier content of %s is no longer available", machine.ErrConflict, f.Path)
 		}
 		steps[i].want = &entry{link: f.Left.Mode == machine.ModeSymlink, exec: f.Left.Mode == "100755", data: data}
 	}
