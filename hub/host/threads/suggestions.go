@@ -63,7 +63,7 @@ func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.U
 		return nil, err
 	}
 	if p.cfg.Repositories == nil {
-		return nil, ahp.Errorf(ahp.CodeConflict, "this host keeps no checkpoints, so nothing can be applied")
+		return nil, ahp.Errorf(ahp.CodeConflict, "this server keeps no checkpoints, so suggestions can't be applied")
 	}
 	if len(refs) == 0 || len(refs) > mostApplied {
 		return nil, core.BadParams("give 1 to %d suggestions", mostApplied)
