@@ -120,6 +120,22 @@ func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
 	})
 }
 
+// A turn that runs has no transcript yet to attach (AHP requirement 99).
+func TestActiveTurnCannotBeAttached(t *testing.T) {
+	inWorld(t, func(w *world) {
+		release := hold(w)
+		c := w.create()
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "active", Message: user("go")})
+		m := user("look")
+		m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(), EndTurn: "active"}}}
+		ask := &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q", Message: m}
+		c.refused(w.chat(), ask, "not a completed turn")
+		release(nil)
+		c.do(w.chat(), ask)
+		release(nil)
+	})
+}
+
 func TestHowATurnEnds(t *testing.T) { // AHP requirement 107
 	for name, tc := range map[string]struct {
 		err       error
