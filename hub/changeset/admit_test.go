@@ -268,7 +268,7 @@ func TestNestedRepositoryLeadingElsewhere(t *testing.T) {
 	p.put("inner/.git", "gitdir: "+other.path(".git")+"\n")
 	t.Cleanup(func() { p.fine(os.RemoveAll(p.dir)) })
 	after := p.checkpoint()
-	p.want(summary(p.compare(before, after)), "A inner (its repository lies elsewhere)")
+	p.want(summary(p.compare(before, after)), "A inner (its repository is elsewhere)")
 	for _, name := range p.folders() {
 		if strings.HasPrefix(name, other.dir) {
 			t.Errorf("%s is watched", name)

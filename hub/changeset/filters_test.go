@@ -35,7 +35,7 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute))) // not while it is staged
 	p.now()
 	p.want(p.staged())
-	p.refused("lines", func() error { return p.stage("f.up", &machine.Lines{From: 2, To: 2}) }, `goes through the filter "up"`)
+	p.refused("lines", func() error { return p.stage("f.up", &machine.Lines{From: 2, To: 2}) }, `uses the filter "up"`)
 	p.refused("discarding", func() error { _, err := p.discard("f.up", nil); return err }, "--trust-filters")
 	if ran() {
 		t.Fatal("a filter ran on a look")

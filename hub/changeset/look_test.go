@@ -52,7 +52,7 @@ func TestLookFindsWhatACheckpointFinds(t *testing.T) {
 		"no newline":    {func(p *place) { p.write("a.txt", "one\ntwo\nthree") }, []string{"a.txt"}, []string{"M a.txt +1 −1"}},
 		"odd names":     {func(p *place) { p.write("*[?]\"\n.txt", "x\n"); p.write("-x", "x\n") }, []string{"*[?]\"\n.txt", "-x"}, []string{"A *[?]\"\n.txt +1 −0", "A -x +1 −0"}},
 		"too large":     {func(p *place) { p.write("big", strings.Repeat("x", 2<<20)) }, []string{"big"}, []string{"A big (larger than 1 MB)"}},
-		"a repository":  {func(p *place) { p.gitIn(p.dir, "init", "-q", "clone") }, []string{"clone"}, []string{"A clone (a git repository of its own)"}},
+		"a repository":  {func(p *place) { p.gitIn(p.dir, "init", "-q", "clone") }, []string{"clone"}, []string{"A clone (a separate git repository)"}},
 		"more ignored":  {func(p *place) { p.write(".gitignore", "*.log\nout/\nseen\n") }, []string{".gitignore"}, []string{"M .gitignore +1 −0", "D seen +0 −1"}},
 		"less ignored":  {func(p *place) { p.write("x.log", "x\n"); p.write(".gitignore", "out/\n") }, []string{"x.log", ".gitignore"}, []string{"M .gitignore +0 −1", "A x.log +1 −0"}},
 		"told too much": {func(p *place) { p.write("sub/b.txt", "2\n") }, []string{"", "sub", "sub/b.txt", "../elsewhere"}, []string{"M sub/b.txt +1 −1"}},

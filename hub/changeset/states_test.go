@@ -123,7 +123,7 @@ func TestStates(t *testing.T) {
 			inner.dir = p.path("clone")
 			inner.write("x", "x")
 			inner.git("init", "-q")
-		}), "A clone (a git repository of its own)")
+		}), "A clone (a separate git repository)")
 	})
 	t.Run("file becomes a directory and back", func(t *testing.T) {
 		p := newRepo(t)
