@@ -49,7 +49,7 @@ func TestAutomationsPage(t *testing.T) {
 
 	p.Click("#automation form[action$='/run'] button")
 	p.Says("#automation .arun", "Done")
-	p.Says("#automation .arun", "by hand")
+	p.Says("#automation .arun", "manual")
 	p.Shot("ran")
 	p.Click("#automation .arun a")
 	p.Says("#turns", "good morning")

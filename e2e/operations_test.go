@@ -103,7 +103,7 @@ func TestOperations(t *testing.T) {
 	Eval[bool](ana, hunk+`.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}))`)
 	discard := hunk + `.querySelector('form:has([value=discard]) button')`
 	Eval[bool](ana, discard+`.click() ?? true`)
-	ana.Wait(discard + `.textContent.startsWith('Sure?')`)
+	ana.Wait(discard + `.textContent.startsWith('Click again to')`)
 	Eval[bool](ana, discard+`.click() ?? true`)
 	ana.Wait(fmt.Sprintf(`!document.querySelector('%s').textContent.includes('zwölf')`, file("a.txt")))
 	if data, err := os.ReadFile(filepath.Join(dir, "a.txt")); err != nil || string(data) != lines("zwei", "twelve") {
