@@ -140,6 +140,6 @@ func (s *Schema) inPlace(node object, path string, origin Origin) *Type {
 	}
 	t := &Type{Origin: origin}
 	s.fill(t, node, path)
-	t.Open = t.Enum != nil && len(t.Enum) > 1 || t.Kind == Union
+	t.Open = len(t.Enum) > 1 || t.Kind == Union
 	return t
 }
