@@ -33,11 +33,12 @@ func (p *Page) accessible(name string, phone bool, only ...string) {
 	}
 }
 
-// A review with changes, threads and drafts is accessible in every state one meets, for its owner and for guests: light,
-// dark and on a phone.
+// A review with changes, threads and drafts is accessible in every state one meets, for its owner and for guests:
+// light, dark and on a phone.
 func TestReviewAccessibility(t *testing.T) {
 	t.Parallel()
-	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n", "b.go": "package b\n", "go.sum": "a v1 h1:a=\n"})
+	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n", "b.go": "package b\n",
+		"go.sum": "a v1 h1:a=\n"})
 	r.write("a.txt", "ALPHA\n"+far+"BETA\n")
 	r.write("b.go", "package b\n\n// One is one.\nfunc One() int { return 1 }\n")
 	r.write("go.sum", "a v2 h1:b=\n")
@@ -51,7 +52,8 @@ func TestReviewAccessibility(t *testing.T) {
 		r.ana.Wait("document.activeElement?.matches('form.cf textarea')")
 		r.ana.Type(text)
 		r.ana.Click("form.cf button[value=comment]")
-		r.ana.Wait(fmt.Sprintf("document.querySelectorAll('.thr').length === %d && !document.querySelector('#files form.cf')", i+1))
+		r.ana.Wait(fmt.Sprintf("document.querySelectorAll('.thr').length === %d && !document.querySelector('#files "+
+			"form.cf')", i+1))
 	}
 	r.ana.Press("C")
 	r.ana.Type("A draft.")
@@ -71,9 +73,11 @@ func TestReviewAccessibility(t *testing.T) {
 		everywhere       bool // in the dark as well
 	}{
 		{"changes", "/changes?scope=uncommitted", "", r.ana, true},
-		{"split", "/changes?scope=uncommitted&view=split", "document.querySelector('#export').open = true", r.ana, false},
+		{"split", "/changes?scope=uncommitted&view=split", "document.querySelector('#export').open = true", r.ana,
+			false},
 		{"finish", "/changes?scope=uncommitted", "document.querySelector('#finish').open = true", r.ana, true},
-		{"commit", "/changes?scope=uncommitted", "document.querySelector('#op-commit').open = document.querySelector('#ws').open = true", r.ana, true},
+		{"commit", "/changes?scope=uncommitted",
+			"document.querySelector('#op-commit').open = document.querySelector('#ws').open = true", r.ana, true},
 		{"file", "/changes/file/" + key + "?scope=uncommitted&comment=R1", "", r.ana, false},
 		{"threads", "/threads?state=all", "document.querySelector('.reply').open = true", r.ana, true},
 		{"guest changes", "/changes?scope=uncommitted", "", guest, false},

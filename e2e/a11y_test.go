@@ -25,7 +25,8 @@ func axeFindings(p *Page, only ...string) []finding {
 		Eval[bool](p, axe+";true")
 	}
 	rules, _ := json.Marshal(only)
-	Eval[bool](p, `window.axeSays = '', axe.run(document, {resultTypes: ['violations'], iframes: false, ...(`+string(rules)+` ? {runOnly: `+string(rules)+`} : {})}).then(
+	Eval[bool](p, `window.axeSays = '', axe.run(document, {resultTypes: ['violations'], iframes: false, ...(`+
+		string(rules)+` ? {runOnly: `+string(rules)+`} : {})}).then(
 		r => { axeSays = JSON.stringify(r.violations.map(v => ({rule: v.id, nodes: v.nodes.slice(0, 4).map(n => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? ''))}))) },
 		e => { axeSays = JSON.stringify([{rule: 'axe failed', nodes: [String(e)]}]) }), true`)
 	p.Wait(`window.axeSays`)
@@ -36,7 +37,8 @@ func axeFindings(p *Page, only ...string) []finding {
 	return out
 }
 
-// tooSmall are the targets under 44 px of a phone's page: links within text, and numbers of lines, may be as high as their line.
+// tooSmall are the targets under 44 px of a phone's page: links within text, and numbers of lines, may be as high
+// as their line.
 const tooSmall = `[...document.querySelectorAll('a, button, summary, select, input:not([type=hidden]):not([type=radio]):not([type=checkbox]), textarea')]
 	.filter(e => e.checkVisibility() && !e.closest('p, .sr, .skip, td, li > span, pre, .md, .r') && getComputedStyle(e).display !== 'inline')
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width > 0 && r.height > 1 && r.height < 43.5)
@@ -51,12 +53,19 @@ const notInHelp = `(() => {
 
 // notPages are the routes a person does not open as a page, with the reason.
 var notPages = map[string]string{
-	"GET /live": "a stream", "GET /notifications/stream": "a stream", "GET /audit.jsonl": "a download", "GET /automations/preview": "a part of a form",
-	"GET /s/{session}/c/{chat}/complete": "an answer to a script", "GET /s/{session}/c/{chat}/attachments/{turn}/{n}": "a file",
-	"GET /s/{session}/c/{chat}/edits/{call}/file/{file}": "a part of a page", "GET /s/{session}/changes/context": "a part of a page", "GET /s/{session}/changes/image": "a picture",
-	"GET /s/{session}/changes/place": "a part of a page", "GET /s/{session}/threads.md": "a download", "GET /s/{session}/t/{terminal}/frame": "framed by its page",
-	"GET /s/{session}/t/{terminal}/stream": "a stream", "GET /s/{session}/t/{terminal}/commands/{command}": "text alone",
-	"GET /s/{session}/customizations/file": "text of an agent's file, within the page of customizations",
+	"GET /live": "a stream", "GET /notifications/stream": "a stream", "GET /audit.jsonl": "a download",
+	"GET /automations/preview":                           "a part of a form",
+	"GET /s/{session}/c/{chat}/complete":                 "an answer to a script",
+	"GET /s/{session}/c/{chat}/attachments/{turn}/{n}":   "a file",
+	"GET /s/{session}/c/{chat}/edits/{call}/file/{file}": "a part of a page",
+	"GET /s/{session}/changes/context":                   "a part of a page",
+	"GET /s/{session}/changes/image":                     "a picture",
+	"GET /s/{session}/changes/place":                     "a part of a page",
+	"GET /s/{session}/threads.md":                        "a download",
+	"GET /s/{session}/t/{terminal}/frame":                "framed by its page",
+	"GET /s/{session}/t/{terminal}/stream":               "a stream",
+	"GET /s/{session}/t/{terminal}/commands/{command}":   "text alone",
+	"GET /s/{session}/customizations/file":               "text of an agent's file, within the page of customizations",
 }
 
 // openDoors are the pages for people who are not known yet, and where one gets when something is wrong.
@@ -64,8 +73,11 @@ var openDoors = []string{"/signin", "/j", "/invite", "/nowhere", "/s/nowhere"}
 
 // lookedAtElsewhere are the pages that need more than a first message; their own tests look at them the same way.
 var lookedAtElsewhere = map[string]string{
-	"GET /s/{session}/c/{chat}/edits/{call}": "TestReviewAccessibility has the same diffs", "GET /s/{session}/changes/file/{file}": "TestReviewAccessibility",
-	"GET /s/{session}/t/{terminal}": "TestTerminalFrame", "GET /automations/{automation}": "TestAutomationsPage", "GET /automations/{automation}/edit": "TestAutomationsPage",
+	"GET /s/{session}/c/{chat}/edits/{call}": "TestReviewAccessibility has the same diffs",
+	"GET /s/{session}/changes/file/{file}":   "TestReviewAccessibility",
+	"GET /s/{session}/t/{terminal}":          "TestTerminalFrame",
+	"GET /automations/{automation}":          "TestAutomationsPage",
+	"GET /automations/{automation}/edit":     "TestAutomationsPage",
 }
 
 // allPages are the addresses of every page there is: a route that is new must be among them, among those looked at
@@ -81,7 +93,8 @@ func allPages(t *testing.T, words map[string]string) (paths []string) {
 			path = strings.ReplaceAll(path, "{"+word+"}", is)
 		}
 		if strings.Contains(path, "{") {
-			t.Errorf("nobody has said who looks at %q: open it here, name its test among lookedAtElsewhere, or say among notPages why it is none", route)
+			t.Errorf("nobody has said who looks at %q: open it here, name its test among lookedAtElsewhere, or say "+
+				"among notPages why it is none", route)
 			continue
 		}
 		paths = append(paths, path)

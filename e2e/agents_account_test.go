@@ -16,17 +16,19 @@ type accountAgent struct {
 	name, program string
 	args          []string
 	env           func(m *model) map[string]string // with a model of ours
-	login         string                           // what is said where a login is missing, at the latest after a message
-	version       string                           // as doctor says it
+	// what is said where a login is missing, at the latest after a message
+	login   string
+	version string // as doctor says it
 }
 
 var accountAgents = []accountAgent{
-	{name: "gemini", program: "gemini", args: []string{"--experimental-acp"}, login: "or set GEMINI_API_KEY, then try again", version: "Gemini CLI 0.",
+	{name: "gemini", program: "gemini", args: []string{"--experimental-acp"},
+		login: "or set GEMINI_API_KEY, then try again", version: "Gemini CLI 0.",
 		env: func(m *model) map[string]string {
 			return map[string]string{"GEMINI_API_KEY": "none", "GOOGLE_GEMINI_BASE_URL": m.URL}
 		}},
-	{name: "claude", program: "claude-agent-acp", login: "or set ANTHROPIC_API_KEY, then try again", version: "Claude Agent 0.",
-		env: func(m *model) map[string]string {
+	{name: "claude", program: "claude-agent-acp", login: "or set ANTHROPIC_API_KEY, then try again",
+		version: "Claude Agent 0.", env: func(m *model) map[string]string {
 			return map[string]string{"ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": m.URL}
 		}},
 }
@@ -35,8 +37,8 @@ var accountAgents = []accountAgent{
 func (a accountAgent) configFile(t *testing.T, dir string, more map[string]string) string {
 	t.Helper()
 	bin, home := dir+"/node_modules/.bin", t.TempDir()
-	env := map[string]string{"HOME": home, "PATH": bin + ":" + os.Getenv("PATH"), "CLAUDE_CONFIG_DIR": home + "/claude", "IS_SANDBOX": "1",
-		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+	env := map[string]string{"HOME": home, "PATH": bin + ":" + os.Getenv("PATH"), "CLAUDE_CONFIG_DIR": home + "/claude",
+		"IS_SANDBOX": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
 	for key, value := range more {
 		env[key] = value
 	}
@@ -71,7 +73,8 @@ func TestAgentsWithAnAccount(t *testing.T) {
 			h := hosting(t, a.configFile(t, dir, a.env(m)))
 			h.begin("Say something about pelicans")
 			if turn := h.turn(1); turn.State != ahp.TurnStateComplete {
-				t.Fatalf("the turn is %s: %s", turn.State, Eval[string](h.ana, "document.querySelector('main').innerText"))
+				t.Fatalf("the turn is %s: %s", turn.State,
+					Eval[string](h.ana, "document.querySelector('main').innerText"))
 			}
 			h.ana.WaitText("#turns", "First half, second half.")
 			h.ana.Wait("document.querySelector('#setting-model') && document.querySelector('#setting-mode')")

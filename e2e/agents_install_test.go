@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestAgentsInstallRunsNamedScriptsOnly checks .ci/npm-install with two packages whose scripts leave a mark, of which one
-// is named. It runs where npm is certain to be: in make test-agents.
+// TestAgentsInstallRunsNamedScriptsOnly checks .ci/npm-install with two packages whose scripts leave a mark, of
+// which one is named. It runs where npm is certain to be: in make test-agents.
 func TestAgentsInstallRunsNamedScriptsOnly(t *testing.T) {
 	if os.Getenv("AHPHUB_AGENTS") == "" && os.Getenv("AHPHUB_AGENTS_SOAK") == "" {
 		t.Skip("this needs npm: make test-agents installs it and runs this")
@@ -27,9 +27,10 @@ func TestAgentsInstallRunsNamedScriptsOnly(t *testing.T) {
 	}
 	dependencies := `"dependencies": {` + strings.Join(depends, ", ") + `}`
 	for name, content := range map[string]string{
-		"package.json":      `{"name": "marks", ` + dependencies + `}`,
-		"package-lock.json": `{"name": "marks", "lockfileVersion": 3, "requires": true, "packages": {"": {` + dependencies + `}, ` + strings.Join(packages, ", ") + `}}`,
-		"scripts":           "named # for its mark\n",
+		"package.json": `{"name": "marks", ` + dependencies + `}`,
+		"package-lock.json": `{"name": "marks", "lockfileVersion": 3, "requires": true, "packages": {"": {` +
+			dependencies + `}, ` + strings.Join(packages, ", ") + `}}`,
+		"scripts": "named # for its mark\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)

@@ -112,10 +112,12 @@ func (m *model) answer(q question, out speech) {
 	case verb == "write":
 		out.say("I will write it.")
 		name := q.tool("write", "Write", "write_file")
-		out.call(name, map[string]any{map[bool]string{true: "filePath", false: "file_path"}[name == "write"]: rest, "content": "one\ntwo\n"})
+		out.call(name, map[string]any{map[bool]string{true: "filePath", false: "file_path"}[name == "write"]: rest,
+			"content": "one\ntwo\n"})
 		return
 	case verb == "run":
-		out.call(q.tool("bash", "Bash", "run_shell_command"), map[string]any{"command": rest, "description": "Run the command"})
+		out.call(q.tool("bash", "Bash", "run_shell_command"), map[string]any{"command": rest,
+			"description": "Run the command"})
 		return
 	case verb == "call":
 		name, input, _ := strings.Cut(rest, " ")

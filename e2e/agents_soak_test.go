@@ -63,8 +63,10 @@ func TestAgentsSoakClientTool(t *testing.T) {
 	h, m := soaking(t)
 	h.begin("Say something")
 	h.turn(1)
-	if _, err := h.watcher.Dispatch(t.Context(), h.session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "watcher", DisplayName: "Ana's editor",
-		Tools: []ahp.ToolDefinition{{Name: "open_file", Description: "Opens a file.", InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}}}); err != nil {
+	if _, err := h.watcher.Dispatch(t.Context(), h.session,
+		&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "watcher",
+			DisplayName: "Ana's editor", Tools: []ahp.ToolDefinition{{Name: "open_file", Description: "Opens a file.",
+				InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`)}}}}); err != nil {
 		t.Fatal(err)
 	}
 	turns := 1
@@ -86,8 +88,10 @@ func TestAgentsSoakClientTool(t *testing.T) {
 		}
 		return call != nil
 	})
-	if _, err := h.watcher.Dispatch(t.Context(), call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID, ToolCallID: call.ToolCall.ToolCallID, Result: ahp.ToolCallResult{Success: true,
-		PastTenseMessage: ahp.Plain("Opened a.txt"), Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: "a.txt is open"}}}}}); err != nil {
+	if _, err := h.watcher.Dispatch(t.Context(), call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID,
+		ToolCallID: call.ToolCall.ToolCallID, Result: ahp.ToolCallResult{Success: true,
+			PastTenseMessage: ahp.Plain("Opened a.txt"),
+			Content:          []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: "a.txt is open"}}}}}); err != nil {
 		t.Fatal(err)
 	}
 	h.turn(turns + 1)
@@ -132,7 +136,8 @@ func TestAgentsSoakChat(t *testing.T) {
 
 	h.say("write: " + h.repo + "/made.txt")
 	h.ana.WaitText(".approval", "made.txt")
-	Eval[bool](h.ana, "[...document.querySelectorAll('.approval button[data-kind=approve]')].find(b => /always/i.test(b.innerText)).click(), true")
+	Eval[bool](h.ana, "[...document.querySelectorAll('.approval button[data-kind=approve]')].find(b => "+
+		"/always/i.test(b.innerText)).click(), true")
 	h.turn(5)
 	h.ana.pick("#setting-approval", "auto")
 	h.ana.Wait("document.querySelector('#setting-approval').classList.contains('bad')")
@@ -157,7 +162,8 @@ func TestAgentsSoakChat(t *testing.T) {
 	}
 
 	before := m.last().count
-	h.ana.Wait(`document.querySelectorAll('#turns .turn')[8]?.querySelector('form[action$="/fork"] button')`) // the page is told after the watcher
+	// the page is told after the watcher
+	h.ana.Wait(`document.querySelectorAll('#turns .turn')[8]?.querySelector('form[action$="/fork"] button')`)
 	Eval[bool](h.ana, `document.querySelectorAll('#turns .turn')[8].querySelector('form[action$="/fork"] button').click(), true`)
 	h.ana.Wait("document.querySelectorAll('#chats a').length === 2")
 	h.ana.Live()

@@ -159,8 +159,9 @@ func readAnthropic(body []byte, w http.ResponseWriter) (question, speech) {
 	if !q.Stream {
 		return question{}, &whole{w}
 	}
-	a.send("message_start", object{"type": "message_start", "message": object{"id": "msg_1", "type": "message", "role": "assistant", "model": q.Model,
-		"content": []any{}, "stop_reason": nil, "stop_sequence": nil, "usage": object{"input_tokens": 1200, "output_tokens": 1}}})
+	a.send("message_start", object{"type": "message_start", "message": object{"id": "msg_1", "type": "message",
+		"role": "assistant", "model": q.Model, "content": []any{}, "stop_reason": nil, "stop_sequence": nil,
+		"usage": object{"input_tokens": 1200, "output_tokens": 1}}})
 	return out, a
 }
 
@@ -178,14 +179,16 @@ func (a *anthropic) say(text string) {
 
 func (a *anthropic) call(tool string, input any) {
 	raw, _ := json.Marshal(input)
-	a.block(object{"type": "tool_use", "id": callID(tool), "name": tool, "input": object{}}, object{"type": "input_json_delta", "partial_json": string(raw)})
+	a.block(object{"type": "tool_use", "id": callID(tool), "name": tool, "input": object{}},
+		object{"type": "input_json_delta", "partial_json": string(raw)})
 	a.finish("tool_use")
 }
 
 func (a *anthropic) end() { a.finish("end_turn") }
 
 func (a *anthropic) finish(reason string) {
-	a.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": object{"output_tokens": 34}})
+	a.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": reason,
+		"stop_sequence": nil}, "usage": object{"output_tokens": 34}})
 	a.send("message_stop", object{"type": "message_stop"})
 }
 
@@ -194,8 +197,9 @@ type whole struct{ w http.ResponseWriter }
 
 func (a *whole) say(text string) {
 	a.w.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(a.w).Encode(object{"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
-		"content": []any{object{"type": "text", "text": text}}, "usage": object{"input_tokens": 1, "output_tokens": 1}})
+	_ = json.NewEncoder(a.w).Encode(object{"id": "msg_1", "type": "message", "role": "assistant", "model": "m",
+		"stop_reason": "end_turn", "content": []any{object{"type": "text", "text": text}},
+		"usage": object{"input_tokens": 1, "output_tokens": 1}})
 }
 
 func (a *whole) call(string, any) {}

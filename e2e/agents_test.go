@@ -41,7 +41,8 @@ type hosted struct {
 func agentConfig(t *testing.T, name string, command []string, env map[string]string) string {
 	t.Helper()
 	var b strings.Builder
-	fmt.Fprintf(&b, "[[agent]]\nname = %q\ntitle = %q\ndefault = true\ncommand = %q\nargs = [", name, strings.ToUpper(name[:1])+name[1:], command[0])
+	fmt.Fprintf(&b, "[[agent]]\nname = %q\ntitle = %q\ndefault = true\ncommand = %q\nargs = [", name,
+		strings.ToUpper(name[:1])+name[1:], command[0])
 	for _, arg := range command[1:] {
 		fmt.Fprintf(&b, "%q, ", arg)
 	}
@@ -58,7 +59,8 @@ func agentConfig(t *testing.T, name string, command []string, env map[string]str
 
 func hosting(t *testing.T, config string) *hosted {
 	t.Helper()
-	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t), program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--config", config}})}
+	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t),
+		program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--config", config}})}
 	h.ana = h.browser.Page()
 	h.ana.look(1440, 900, "light")
 	h.ana.SignIn(h.program)
@@ -93,7 +95,8 @@ func (h *hosted) approve(shows string) {
 	h.Helper()
 	h.ana.WaitText(".approval", shows)
 	h.ana.Shot("approval")
-	const once = "[...document.querySelectorAll('.approval button[data-kind=approve]')].find(b => !/session|always|all edits/i.test(b.innerText))"
+	const once = "[...document.querySelectorAll('.approval button[data-kind=approve]')].find(b => " +
+		"!/session|always|all edits/i.test(b.innerText))"
 	Eval[bool](h.ana, once+".click(), true") // some list what allows more first
 	h.ana.Wait("!document.querySelector('.approval')")
 }
@@ -148,7 +151,8 @@ func (h *hosted) agentProcess(part string) int {
 // The example of the Agent Client Protocol's own SDK: text, a tool call, a permission, a cancelled turn.
 func TestAgentsExample(t *testing.T) {
 	dir := installed(t, "AHPHUB_AGENTS")
-	h := hosting(t, agentConfig(t, "example", []string{"node", dir + "/node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"}, nil))
+	h := hosting(t, agentConfig(t, "example",
+		[]string{"node", dir + "/node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"}, nil))
 
 	h.begin("Improve the project")
 	h.ana.WaitText("#turns", "Let me start by reading some files")
@@ -173,12 +177,15 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 	t.Helper()
 	home := t.TempDir()
 	sees := map[string]any{"input": []string{"text", "image"}, "output": []string{"text"}}
-	a, another := map[string]any{"name": "A model", "attachment": true, "modalities": sees}, map[string]any{"name": "Another model"}
+	a, another := map[string]any{"name": "A model", "attachment": true, "modalities": sees},
+		map[string]any{"name": "Another model"}
 	settings, err := json.Marshal(map[string]any{
 		"provider": map[string]any{"fake": map[string]any{"npm": "@ai-sdk/openai-compatible",
-			"options": map[string]any{"baseURL": m.URL + "/v1", "apiKey": "none"}, "models": map[string]any{"m": a, "n": another}}},
-		"command": map[string]any{"hello": map[string]any{"template": "Greet $ARGUMENTS warmly", "description": "Say hello"}},
-		"model":   "fake/m", "small_model": "fake/m", "autoupdate": false, "share": "disabled",
+			"options": map[string]any{"baseURL": m.URL + "/v1", "apiKey": "none"}, "models": map[string]any{"m": a,
+				"n": another}}},
+		"command": map[string]any{"hello": map[string]any{"template": "Greet $ARGUMENTS warmly",
+			"description": "Say hello"}},
+		"model": "fake/m", "small_model": "fake/m", "autoupdate": false, "share": "disabled",
 		"permission": map[string]any{"edit": "ask", "bash": "ask"},
 	})
 	if err == nil {
@@ -189,7 +196,8 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 	}
 	return agentConfig(t, "opencode", []string{dir + "/node_modules/.bin/opencode", "acp"}, map[string]string{
 		"HOME": home, "OPENCODE_CONFIG": home + "/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH": "1",
-		"XDG_CONFIG_HOME": home + "/config", "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache", "XDG_STATE_HOME": home + "/state",
+		"XDG_CONFIG_HOME": home + "/config", "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache",
+		"XDG_STATE_HOME": home + "/state",
 	})
 }
 

@@ -37,7 +37,8 @@ func TestKillLeavesNoActionWithoutItsEntry(t *testing.T) {
 	for round := range *auditKills {
 		loadAndKill(t, prog, c, session, round)
 		checkAudit(t, filepath.Join(prog.Data, "ahphub.db"), session)
-		if out, err := prog.Command("doctor", "--deep", "--data", prog.Data); !strings.Contains(out, "audit: the hashes of") {
+		if out, err := prog.Command("doctor", "--deep", "--data", prog.Data); !strings.Contains(out,
+			"audit: the hashes of") {
 			t.Errorf("doctor: %v\n%s", err, out)
 		}
 		prog.Restart()
@@ -57,28 +58,30 @@ func makeAuditedSession(t *testing.T, prog *Program) ahp.URI {
 		t.Fatal(err)
 	}
 	session := "ahp-session:/" + uuid.NewString()
-	if err := p.Call(ctx, "createSession", &ahp.CreateSessionParams{Channel: session, Provider: "script"}, nil); err != nil {
+	if err := p.Call(ctx, "createSession", &ahp.CreateSessionParams{Channel: session, Provider: "script"},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	return session
 }
 
-// loadAndKill has a client rename the session as fast as it is answered, 64 at a time, another one make terminals, and a
-// page rename it by its form, and kills the program at a random moment.
+// loadAndKill has a client rename the session as fast as it is answered, 64 at a time, another one make terminals,
+// and a page rename it by its form, and kills the program at a random moment.
 func loadAndKill(t *testing.T, prog *Program, c *http.Client, session ahp.URI, round int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	slots, echoes, killed := make(chan struct{}, 64), 0, 1+rand.IntN(killAfter)
 	var once sync.Once
-	writer, err := peer.Dial(ctx, prog.AHP, peer.Options{Trust: true, Token: prog.Token(), ClientID: fmt.Sprint("writer-", round), OnFrame: func(f []byte) {
-		if strings.Contains(string(f), `"session/titleChanged"`) && strings.Contains(string(f), `"clientSeq"`) {
-			<-slots
-			if echoes++; echoes == killed {
-				go once.Do(prog.Kill9)
+	writer, err := peer.Dial(ctx, prog.AHP, peer.Options{Trust: true, Token: prog.Token(),
+		ClientID: fmt.Sprint("writer-", round), OnFrame: func(f []byte) {
+			if strings.Contains(string(f), `"session/titleChanged"`) && strings.Contains(string(f), `"clientSeq"`) {
+				<-slots
+				if echoes++; echoes == killed {
+					go once.Do(prog.Kill9)
+				}
 			}
-		}
-	}})
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,14 +102,15 @@ func loadAndKill(t *testing.T, prog *Program, c *http.Client, session ahp.URI, r
 			case <-ended:
 				return
 			}
-			if _, err := writer.Dispatch(ctx, session, &ahp.SessionTitleChangedAction{Title: fmt.Sprintf("title %d.%d", round, i)}); err != nil {
+			if _, err := writer.Dispatch(ctx, session, &ahp.SessionTitleChangedAction{Title: fmt.Sprintf("title %d.%d",
+				round, i)}); err != nil {
 				return
 			}
 		}
 	})
 	wg.Go(func() {
-		for maker.Call(ctx, "createTerminal", &ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + uuid.NewString(), Name: "made",
-			Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session}}}, nil) == nil {
+		for maker.Call(ctx, "createTerminal", &ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + uuid.NewString(),
+			Name: "made", Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session}}}, nil) == nil {
 		}
 	})
 	wg.Go(func() {
@@ -148,7 +152,8 @@ func checkAudit(t *testing.T, database string, session ahp.URI) {
 		return err
 	})
 	actions, floor := 0, int64(0)
-	eachRow(t, db, "SELECT floor FROM channels WHERE uri='"+session+"'", func(scan func(...any) error) error { return scan(&floor) })
+	eachRow(t, db, "SELECT floor FROM channels WHERE uri='"+session+"'",
+		func(scan func(...any) error) error { return scan(&floor) })
 	journal := map[int64]bool{}
 	eachRow(t, db, "SELECT seq, client IS NOT NULL, action FROM envelopes", func(scan func(...any) error) error {
 		var seq int64

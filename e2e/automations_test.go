@@ -22,7 +22,8 @@ func TestAutomationsPage(t *testing.T) {
 	p.Shot("empty")
 	p.Click("#automations a[href='/automations/new']")
 	p.Wait(`document.querySelector('#preview time:not([data-when])')`) // its next runs, in the zone of this browser
-	if zone := Eval[string](p, `document.querySelector('#when-zone').value`); zone != Eval[string](p, `Intl.DateTimeFormat().resolvedOptions().timeZone`) {
+	if zone := Eval[string](p, `document.querySelector('#when-zone').value`); zone != Eval[string](p,
+		`Intl.DateTimeFormat().resolvedOptions().timeZone`) {
 		t.Errorf("the time zone offered is %q", zone)
 	}
 
@@ -114,11 +115,14 @@ func TestAutomationOverAKill(t *testing.T) {
 	w := watch(t, prog, "watcher")
 	w.mirror(ahp.AutomationsURI)
 	const uri ahp.URI = "ahp-automation:/kill"
-	definition := ahp.AutomationDefinition{Title: "Kill", Enabled: true, Message: ahp.Message{Text: "run true", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
-		Triggers: []ahp.AutomationTrigger{{Value: &ahp.AutomationScheduleTrigger{ID: "t", Schedule: ahp.AutomationSchedule{Expression: "0 4 1 * *", TimeZone: "Asia/Tokyo"}}}}}
+	definition := ahp.AutomationDefinition{Title: "Kill", Enabled: true, Message: ahp.Message{Text: "run true",
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
+		Triggers: []ahp.AutomationTrigger{{Value: &ahp.AutomationScheduleTrigger{ID: "t",
+			Schedule: ahp.AutomationSchedule{Expression: "0 4 1 * *", TimeZone: "Asia/Tokyo"}}}}}
 	ctx, cancel := w.patient()
 	defer cancel()
-	if _, err := w.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: uri, Definition: definition}); err != nil {
+	if _, err := w.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: uri,
+		Definition: definition}); err != nil {
 		t.Fatal(err)
 	}
 	entry := func() ahp.AutomationEntry {
@@ -130,7 +134,8 @@ func TestAutomationOverAKill(t *testing.T) {
 	}
 	run := func(id string) (res ahp.RunAutomationResult) {
 		t.Helper()
-		if err := w.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: uri, RequestID: id}, &res); err != nil {
+		if err := w.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: uri,
+			RequestID: id}, &res); err != nil {
 			t.Fatal(err)
 		}
 		return res

@@ -44,7 +44,8 @@ func TestCommandsGoOnInTheBackground(t *testing.T) {
 	ana.Pictures("list", "#background")
 
 	ana.look(320, 640, "light")
-	if wide := Eval[string](ana, `[...document.querySelectorAll('#main *')].filter(e => e.getBoundingClientRect().right > 321 && !e.closest('.cut, pre')).map(e => e.outerHTML.slice(0, 120)).join('\n')`); wide != "" {
+	if wide := Eval[string](ana,
+		`[...document.querySelectorAll('#main *')].filter(e => e.getBoundingClientRect().right > 321 && !e.closest('.cut, pre')).map(e => e.outerHTML.slice(0, 120)).join('\n')`); wide != "" {
 		t.Errorf("on a phone these stand out of the page:\n%s", wide)
 	}
 	ana.look(1440, 900, "light")

@@ -283,7 +283,8 @@ func (p *Page) Wait(expression string) {
 		}
 		select {
 		case <-ctx.Done():
-			p.t.Fatalf("not true in %v: %s (%v)\nat %s\n%s", patience, expression, err, p.where(), strings.Join(p.Problems(), "\n"))
+			p.t.Fatalf("not true in %v: %s (%v)\nat %s\n%s", patience, expression, err, p.where(),
+				strings.Join(p.Problems(), "\n"))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -28,10 +28,13 @@ func (p *Page) composes(typed, taken string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		n := int64(len([]rune(typed)))
-		_, err := cdp.Call(ctx, t, input.ImeSetComposition, input.ImeSetCompositionParams{Text: typed, SelectionStart: n, SelectionEnd: n})
-		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown, input.DispatchKeyEventTypeKeyUp} {
+		_, err := cdp.Call(ctx, t, input.ImeSetComposition, input.ImeSetCompositionParams{Text: typed,
+			SelectionStart: n, SelectionEnd: n})
+		for _, kind := range []input.DispatchKeyEventType{input.DispatchKeyEventTypeRawKeyDown,
+			input.DispatchKeyEventTypeKeyUp} {
 			if err == nil {
-				_, err = cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "Enter", Code: "Enter", WindowsVirtualKeyCode: 229})
+				_, err = cdp.Call(ctx, t, input.DispatchKeyEvent, input.DispatchKeyEventParams{Type: kind, Key: "Enter",
+					Code: "Enter", WindowsVirtualKeyCode: 229})
 			}
 		}
 		return chromedp.Void{}, err
@@ -60,7 +63,8 @@ func TestComposing(t *testing.T) {
 	ana.Wait("document.querySelector('#message').value === '/review ' && !document.querySelector('#offers')")
 	ana.Press("@gree")
 	ana.WaitText("#offers", "greeting.txt")
-	if got := Eval[string](ana, "document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).getAttribute('aria-selected')"); got != "true" {
+	if got := Eval[string](ana,
+		"document.getElementById(document.activeElement.getAttribute('aria-activedescendant')).getAttribute('aria-selected')"); got != "true" {
 		t.Errorf("the field does not point to what is chosen: %q", got)
 	}
 	ana.Press(kb.ArrowDown + kb.ArrowUp + "\r")
@@ -92,7 +96,8 @@ func TestComposing(t *testing.T) {
 	ana.Pictures("attached", "#compose")
 	ana.Press("\r")
 	ana.WaitText("#turns", "image image/png | file remember the milk")
-	ana.Wait("document.querySelector('#attached').hidden && document.querySelector('.thumb')?.complete && document.querySelector('.thumb').naturalWidth === 40")
+	ana.Wait("document.querySelector('#attached').hidden && document.querySelector('.thumb')?.complete && " +
+		"document.querySelector('.thumb').naturalWidth === 40")
 	ana.Pictures("sent", ".thumb")
 
 	ana.Do(focus("#message"))
@@ -117,18 +122,22 @@ func TestEditForkAndExport(t *testing.T) {
 		ana.WaitText("#turns", "| "+word)
 		ana.WaitText("#status", "Idle")
 	}
-	md := Eval[string](ana, "fetch(location.pathname + '?as=md').then(r => r.text()).then(t => window.saved = t), ''") + ""
+	md := Eval[string](ana, "fetch(location.pathname + '?as=md').then(r => r.text()).then(t => window.saved = t), ''") +
+		""
 	ana.Wait("window.saved?.includes('> two') && window.saved.includes('given: code small')" + md)
 
-	Eval[bool](ana, "document.querySelectorAll('#turns .turn')[1].querySelector('form[action$=\"/fork\"] button').click(), true")
-	ana.Wait("document.querySelectorAll('#turns .turn').length === 2 && document.querySelectorAll('#chats a').length === 2")
+	Eval[bool](ana, "document.querySelectorAll('#turns .turn')[1].querySelector('form[action$=\"/fork\"] "+
+		"button').click(), true")
+	ana.Wait("document.querySelectorAll('#turns .turn').length === 2 && document.querySelectorAll('#chats a').length " +
+		"=== 2")
 	ana.Live()
 	ana.Pictures("fork", "#turns")
 	Eval[bool](ana, "history.back(), true")
 	ana.Wait("document.querySelectorAll('#turns .turn').length === 3")
 	ana.Live()
 
-	Eval[bool](ana, "document.querySelectorAll('#turns .turn')[0].querySelector('.acts a[href*=\"edit=\"]').click(), true")
+	Eval[bool](ana, "document.querySelectorAll('#turns .turn')[0].querySelector('.acts a[href*=\"edit=\"]').click(), "+
+		"true")
 	ana.Wait("document.querySelector('#compose .editing') && document.querySelector('#message').value === 'one'")
 	ana.Live()
 	ana.Fill("#message", "one, but better")

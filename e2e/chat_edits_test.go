@@ -20,19 +20,22 @@ func beginScript(t *testing.T, p *Program, ana *Page, dir, message string) {
 	ana.Live()
 }
 
-// A card shows all of what would change, as the review does; two people answer once; afterwards the line holds the same.
+// A card shows all of what would change, as the review does; two people answer once; afterwards the line holds the
+// same.
 func TestApprovalCardShowsWholeChange(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "greet.go"), []byte("package greet\n\n// Hello greets.\nfunc Hello() string { return \"hello\" }\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "greet.go"),
+		[]byte("package greet\n\n// Hello greets.\nfunc Hello() string { return \"hello\" }\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b := OpenBrowser(t)
 	ana, other := b.Page(), b.Page()
 	ana.look(1440, 900, "light")
 	ana.SignIn(p)
-	beginScript(t, p, ana, dir, "edit greet.go func Bye() string { return \"bye\" } // "+strings.Repeat("a long line that wraps in its place ", 6))
+	beginScript(t, p, ana, dir, "edit greet.go func Bye() string { return \"bye\" } // "+
+		strings.Repeat("a long line that wraps in its place ", 6))
 	ana.WaitText(".asks .edit-file", "func Bye()")
 	if rows := Eval[int](ana, "document.querySelectorAll('.asks .edit-file .r.a').length"); rows != 1 {
 		t.Errorf("the card shows %d added lines of 1", rows)
@@ -41,9 +44,12 @@ func TestApprovalCardShowsWholeChange(t *testing.T) {
 	ana.Pictures("card", ".asks")
 
 	// Without a script the link leads to the same.
-	page := Eval[string](ana, "fetch(document.querySelector('.asks [data-edits]').dataset.edits).then(r => r.text()).then(t => window.plainEdits = t), ''")
+	page := Eval[string](ana,
+		"fetch(document.querySelector('.asks [data-edits]').dataset.edits).then(r => r.text()).then(t => "+
+			"window.plainEdits = t), ''")
 	_ = page
-	ana.Wait("window.plainEdits?.includes('edit-file') && window.plainEdits.includes('<!doctype html>'.toUpperCase().slice(0, 2))")
+	ana.Wait("window.plainEdits?.includes('edit-file') && window.plainEdits.includes('<!doctype " +
+		"html>'.toUpperCase().slice(0, 2))")
 
 	other.SignIn(p)
 	other.Open(Eval[string](ana, "location.href"))

@@ -38,7 +38,8 @@ func runChatAgent() {
 		}
 		if m.Method == "session/new" {
 			a.update(map[string]any{"sessionUpdate": "available_commands_update", "availableCommands": []any{
-				map[string]any{"name": "review", "description": "Look at a change", "input": map[string]any{"hint": "what"}},
+				map[string]any{"name": "review", "description": "Look at a change",
+					"input": map[string]any{"hint": "what"}},
 				map[string]any{"name": "compact", "description": "Forget most"}}})
 		}
 	}
@@ -63,17 +64,23 @@ func (a *chatAgent) answer(method string, params map[string]any) any {
 			fmt.Fprintln(os.Stderr, "no licence was found")
 			os.Exit(3)
 		}
-		return map[string]any{"protocolVersion": 1, "agentCapabilities": map[string]any{"promptCapabilities": map[string]any{"image": true, "embeddedContext": true}}}
+		return map[string]any{"protocolVersion": 1,
+			"agentCapabilities": map[string]any{"promptCapabilities": map[string]any{"image": true,
+				"embeddedContext": true}}}
 	case "session/new":
 		return map[string]any{"sessionId": "s",
-			"modes":  map[string]any{"currentModeId": a.mode, "availableModes": []any{map[string]any{"id": "code", "name": "Code"}, map[string]any{"id": "plan", "name": "Plan"}}},
-			"models": map[string]any{"currentModelId": a.model, "availableModels": []any{map[string]any{"modelId": "small", "name": "Small"}, map[string]any{"modelId": "large", "name": "Large"}}}}
+			"modes": map[string]any{"currentModeId": a.mode, "availableModes": []any{map[string]any{"id": "code",
+				"name": "Code"}, map[string]any{"id": "plan", "name": "Plan"}}},
+			"models": map[string]any{"currentModelId": a.model,
+				"availableModels": []any{map[string]any{"modelId": "small", "name": "Small"},
+					map[string]any{"modelId": "large", "name": "Large"}}}}
 	case "session/set_mode":
 		a.mode, _ = params["modeId"].(string)
 	case "session/set_model":
 		a.model, _ = params["modelId"].(string)
 	case "session/prompt":
-		a.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": a.told(params)}})
+		a.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text",
+			"text": a.told(params)}})
 		return map[string]any{"stopReason": "end_turn"}
 	}
 	return map[string]any{}

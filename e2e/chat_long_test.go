@@ -16,8 +16,11 @@ func TestOlderTurnsComeInAbove(t *testing.T) {
 	beginScript(t, p, ana, t.TempDir(), "say "+strings.Repeat("first answer ", 30))
 	ana.WaitText("#status", "Idle")
 	for i := range 44 {
-		Eval[bool](ana, fmt.Sprintf("fetch(document.querySelector('#compose').action, {method: 'POST', headers: {'X-Fragment': 'form'}, body: new URLSearchParams({text: 'say answer %d %s'})}), true", i, strings.Repeat("with words ", 40)))
-		ana.Wait(fmt.Sprintf("document.querySelectorAll('#turns .turn').length === %d && !document.querySelector('#composer-mode').dataset.running", i+2))
+		Eval[bool](ana, fmt.Sprintf(
+			"fetch(document.querySelector('#compose').action, {method: 'POST', headers: {'X-Fragment': 'form'}, "+
+				"body: new URLSearchParams({text: 'say answer %d %s'})}), true", i, strings.Repeat("with words ", 40)))
+		ana.Wait(fmt.Sprintf("document.querySelectorAll('#turns .turn').length === %d && "+
+			"!document.querySelector('#composer-mode').dataset.running", i+2))
 	}
 	ana.Open(Eval[string](ana, "location.origin + location.pathname"))
 	ana.Live()
@@ -40,7 +43,8 @@ func TestOlderTurnsComeInAbove(t *testing.T) {
 	for range 3 {
 		Eval[bool](ana, "(document.querySelector('#scroll').scrollTop = 0, true)")
 	}
-	ana.Wait("(document.querySelector('#scroll').scrollTop = 0, document.querySelectorAll('#turns .turn').length === 45 && !document.querySelector('#earlier'))")
+	ana.Wait("(document.querySelector('#scroll').scrollTop = 0, document.querySelectorAll('#turns .turn').length === " +
+		"45 && !document.querySelector('#earlier'))")
 	if ids := Eval[int](ana, "new Set([...document.querySelectorAll('#turns .turn')].map(t => t.id)).size"); ids != 45 {
 		t.Errorf("%d different turns of 45", ids)
 	}

@@ -105,7 +105,8 @@ func givesBack(t *testing.T, f *front, ana *Page) {
 	ana.Says("#unsent", "say second")
 	ana.Click("#unsent [data-do=again]")
 	ana.Press("\r")
-	ana.Wait(saidTexts + " === 'say hello|say one|say two|say never lost|say second|say third' && !document.querySelector('#unsent')")
+	ana.Wait(saidTexts + " === 'say hello|say one|say two|say never lost|say second|say third' && " +
+		"!document.querySelector('#unsent')")
 }
 
 // A second message that steers does not take the place of one that was not taken yet.

@@ -8,7 +8,9 @@ import (
 // pick chooses in a select as a person does.
 func (p *Page) pick(selector, value string) {
 	p.t.Helper()
-	Eval[bool](p, fmt.Sprintf("(s => { s.value = %q; return s.dispatchEvent(new Event('change', { bubbles: true })) })(document.querySelector(%q))", value, selector))
+	Eval[bool](p, fmt.Sprintf(
+		"(s => { s.value = %q; return s.dispatchEvent(new Event('change', { bubbles: true })) "+
+			"})(document.querySelector(%q))", value, selector))
 }
 
 // Model, mode and approval settings are beside the composer, for all viewers; the agent gets changes.
@@ -24,13 +26,15 @@ func TestSettingsBesideTheComposer(t *testing.T) {
 	other.SignIn(p)
 	other.Open(Eval[string](ana, "location.href"))
 	other.Live()
-	other.Wait("document.querySelector('#setting-model').value === 'large' && document.querySelector('#setting-mode').value === 'plan'")
+	other.Wait("document.querySelector('#setting-model').value === 'large' && " +
+		"document.querySelector('#setting-mode').value === 'plan'")
 	ana.Fill("#message", "and now")
 	ana.Press("\r")
 	ana.WaitText("#turns", "given: plan large | and now")
 
 	other.pick("#setting-approval", "auto")
-	ana.Wait("document.querySelector('#setting-approval').value === 'auto' && document.querySelector('#setting-approval').classList.contains('bad')")
+	ana.Wait("document.querySelector('#setting-approval').value === 'auto' && " +
+		"document.querySelector('#setting-approval').classList.contains('bad')")
 	ana.Pictures("settings", "#settings")
 
 	// The form of a new session knows them too, now that the agent ran, and changes with the agent that is chosen.

@@ -14,8 +14,11 @@ func TestTerminalInChatIsReadable(t *testing.T) {
 	const term = "document.querySelector('.term-live')?.contentWindow?.ahphubTerm"
 	ana.Wait(term + "?.buffer.active.getLine(11)?.translateToString(true) === '12'")
 	ana.Wait(term + ".options.fontSize >= 11")
-	ana.Wait("(f => f.contentDocument.querySelector('#term .xterm-screen').offsetHeight * 13 / f.contentWindow.ahphubTerm.rows <= f.contentDocument.getElementById('term').clientHeight + 1)(document.querySelector('.term-live'))")
-	ana.Wait("(s => s.scrollTop + s.clientHeight > s.scrollHeight - 2)(document.querySelector('#scroll'))") // it grew, and the end stays in sight
+	ana.Wait("(f => f.contentDocument.querySelector('#term .xterm-screen').offsetHeight * 13 / " +
+		"f.contentWindow.ahphubTerm.rows <= f.contentDocument.getElementById('term').clientHeight + " +
+		"1)(document.querySelector('.term-live'))")
+	// it grew, and the end stays in sight
+	ana.Wait("(s => s.scrollTop + s.clientHeight > s.scrollHeight - 2)(document.querySelector('#scroll'))")
 	ana.Pictures("terminal", ".term-live")
 	ana.look(390, 844, "light")
 	ana.Wait(term + ".options.fontSize >= 11")

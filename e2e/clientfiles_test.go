@@ -38,12 +38,15 @@ func TestPageShowsFileOfClient(t *testing.T) {
 	if err := editor.Subscribe(ctx, chat); err != nil {
 		t.Fatal(err)
 	}
-	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say read", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser},
-		Attachments: []ahp.MessageAttachment{{Value: &ahp.MessageResourceAttachment{Label: "notes.md", URI: "virtual://editor/notes.md"}}}}}
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say read",
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser},
+		Attachments: []ahp.MessageAttachment{{Value: &ahp.MessageResourceAttachment{Label: "notes.md",
+			URI: "virtual://editor/notes.md"}}}}}
 	if _, err := editor.Dispatch(ctx, chat, turn); err != nil {
 		t.Fatal(err)
 	}
-	if err := editor.Wait(ctx, func() bool { s := editor.State(chat).(*ahp.ChatState); return len(s.Turns) == 1 }); err != nil {
+	if err := editor.Wait(ctx,
+		func() bool { s := editor.State(chat).(*ahp.ChatState); return len(s.Turns) == 1 }); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := signIn(t, prog.SignIn())
@@ -59,7 +62,8 @@ func TestPageShowsFileOfClient(t *testing.T) {
 	if err := editor.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if status, text := get(t, c, prog.URL+link); status != 404 || !strings.Contains(text, "Client editor has this file and is not connected") {
+	if status, text := get(t, c, prog.URL+link); status != 404 ||
+		!strings.Contains(text, "Client editor has this file and is not connected") {
 		t.Errorf("without its client it is %d %q", status, text)
 	}
 }

@@ -22,25 +22,28 @@ func runEchoServer() {
 	type in struct {
 		Text string `json:"text"`
 	}
-	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again"}, func(_ context.Context, _ *mcp.CallToolRequest, a in) (*mcp.CallToolResult, any, error) {
-		return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "echo of " + a.Text}}}, nil, nil
-	})
+	mcp.AddTool(s, &mcp.Tool{Name: "echo", Description: "Says it again"},
+		func(_ context.Context, _ *mcp.CallToolRequest, a in) (*mcp.CallToolResult, any, error) {
+			return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "echo of " + a.Text}}}, nil, nil
+		})
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// A repository brings a server and rules: nothing runs until the owner trusts it on the page; then the agent calls its tool
-// through the host, until it is stopped. What was decided holds after a crash.
+// A repository brings a server and rules: nothing runs until the owner trusts it on the page; then the agent calls
+// its tool through the host, until it is stopped. What was decided holds after a crash.
 func TestTrustUseAndStopRepositoryServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	servers, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"echo": map[string]any{"command": os.Args[0], "env": map[string]string{"ECHO_SERVER": "yes"}}}})
+	servers, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"echo": map[string]any{"command": os.Args[0],
+		"env": map[string]string{"ECHO_SERVER": "yes"}}}})
 	for name, text := range map[string]string{".mcp.json": string(servers), "AGENTS.md": "# House rules\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	config := filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("[[agent]]\nname = \"tools\"\ntitle = \"Tools\"\ncommand = %q\ndefault = true\nenv = { TOOL_AGENT = \"http\", TOOL_AGENT_NOTE = %q, TOOL_AGENT_SERVER = \"echo\" }\n",
+	text := fmt.Sprintf("[[agent]]\nname = \"tools\"\ntitle = \"Tools\"\ncommand = %q\ndefault = true\nenv = { "+
+		"TOOL_AGENT = \"http\", TOOL_AGENT_NOTE = %q, TOOL_AGENT_SERVER = \"echo\" }\n",
 		os.Args[0], filepath.Join(t.TempDir(), "note"))
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -60,7 +63,8 @@ func TestTrustUseAndStopRepositoryServer(t *testing.T) {
 	page.WaitText("#custom-servers", "Says it again")
 	page.Shot("customizations")
 	said := j.say(`call echo {"text":"hello"}`)
-	for try := 0; try < 20 && !strings.Contains(said, "echo of"); try++ { // the agent is opened anew once it has nothing to do
+	// the agent is opened anew once it has nothing to do
+	for try := 0; try < 20 && !strings.Contains(said, "echo of"); try++ {
 		said = j.say(`call echo {"text":"hello"}`)
 	}
 	if !strings.Contains(said, "echo of hello") {

@@ -16,13 +16,15 @@ func TestDemo(t *testing.T) {
 	page.WaitText("#inbox", "Ask me something")
 	page.WaitText("#inbox", "Run the tests")
 	page.Pictures("inbox", "#inbox")
-	for _, href := range Eval[[]string](page, `[...document.querySelectorAll('#rail a.rail-item')].map(a => a.getAttribute('href'))`) {
+	for _, href := range Eval[[]string](page,
+		`[...document.querySelectorAll('#rail a.rail-item')].map(a => a.getAttribute('href'))`) {
 		page.Open(p.URL + href)
 		page.WaitText("#turns", "")
 		page.Shot("session-" + href[len("/s/"):])
 	}
 	page.Open(p.URL + "/")
-	page.Open(p.URL + Eval[string](page, `[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('Greet in the language')).getAttribute('href')`) + "/changes")
+	page.Open(p.URL + Eval[string](page,
+		`[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('Greet in the language')).getAttribute('href')`) + "/changes")
 	page.WaitText("#review", "An unknown language is greeted in English")
 	page.Shot("review")
 	page.Open("about:blank") // or its stream would complain

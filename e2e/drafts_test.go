@@ -95,7 +95,8 @@ func (x *drafting) leaveAndDiscard() {
 	x.box("keep this")
 	waitUntil(x.T, "the draft of the page that was left", func() error { // it travels beside the next page
 		x.reload()
-		if text := Eval[string](x.ana, "document.querySelector('#review form.cf.draft textarea')?.value ?? ''"); text != "keep this" {
+		if text := Eval[string](x.ana,
+			"document.querySelector('#review form.cf.draft textarea')?.value ?? ''"); text != "keep this" {
 			return fmt.Errorf("it reads %q", text)
 		}
 		return nil
@@ -144,10 +145,12 @@ func (x *drafting) reply() {
 	x.ana.Type("answer two")
 	x.front.let("/reply")
 	x.ana.Says(".thr .entries", "answer one")
-	x.ana.Wait("document.querySelector('.thr .reply').open && document.querySelector('.thr .reply textarea').value === 'answer two'")
+	x.ana.Wait("document.querySelector('.thr .reply').open && document.querySelector('.thr .reply textarea').value " +
+		"=== 'answer two'")
 	x.front.drop("/reply")
 	x.ana.Press("\r", chromedp.ModifierCtrl)
-	x.ana.Wait("document.querySelector('.thr .reply textarea').value === 'answer two' && document.querySelector('#toast').textContent !== ''")
+	x.ana.Wait("document.querySelector('.thr .reply textarea').value === 'answer two' && " +
+		"document.querySelector('#toast').textContent !== ''")
 	x.front.let("/reply")
 	x.ana.Press("\r", chromedp.ModifierCtrl)
 	x.ana.Says(".thr .entries", "answer two")

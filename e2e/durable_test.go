@@ -37,8 +37,10 @@ func TestFormsSurviveKill(t *testing.T) {
 	}
 	_, file, _ := strings.Cut(mark[1], "file=")
 	// Other programs that have a look leave the log alone, in which all that follows is written.
-	for _, args := range [][]string{{"backup", "--data", prog.Data, filepath.Join(t.TempDir(), "copy.db")}, {"doctor", "--deep", "--data", prog.Data}} {
-		if out, err := prog.Command(args...); err != nil && args[0] == "backup" || args[0] == "doctor" && !strings.Contains(out, "are whole") {
+	for _, args := range [][]string{{"backup", "--data", prog.Data, filepath.Join(t.TempDir(), "copy.db")},
+		{"doctor", "--deep", "--data", prog.Data}} {
+		if out, err := prog.Command(args...); err != nil && args[0] == "backup" || args[0] == "doctor" &&
+			!strings.Contains(out, "are whole") {
 			t.Errorf("ahphub %s: %v\n%s", args[0], err, out)
 		}
 	}
@@ -51,8 +53,10 @@ func TestFormsSurviveKill(t *testing.T) {
 		}{
 			{"a title", base + "/title", url.Values{"title": {word("title")}}, base, word("title")},
 			{"a message", chat + "/message", url.Values{"text": {"say " + word("message")}}, base, word("message")},
-			{"a comment", base + "/changes/drafts", url.Values{"file": {file}, "at": {"R1"}, "text": {word("comment")}, "do": {"comment"}}, base + "/threads?state=all", word("comment")},
-			{"a review mark", prog.URL + html.UnescapeString(mark[1]), url.Values{"reviewed": {fmt.Sprint(round%2 == 0)}}, base + "/changes", reviewedNote(round%2 == 0)},
+			{"a comment", base + "/changes/drafts", url.Values{"file": {file}, "at": {"R1"}, "text": {word("comment")},
+				"do": {"comment"}}, base + "/threads?state=all", word("comment")},
+			{"a review mark", prog.URL + html.UnescapeString(mark[1]),
+				url.Values{"reviewed": {fmt.Sprint(round%2 == 0)}}, base + "/changes", reviewedNote(round%2 == 0)},
 		} {
 			res, err := noRedirect(c).PostForm(f.post, f.form)
 			if err != nil {
@@ -140,13 +144,15 @@ func TestFullDiskLosesNothingAndAnswersReads(t *testing.T) {
 		t.Errorf("the first message on a full disk: %s\n%s", res.Status, page)
 	}
 	waitUntil(t, "read-only", func() error {
-		if status, text := prog.Get("/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(text, "the disk is full") {
+		if status, text := prog.Get("/readyz"); status != http.StatusServiceUnavailable ||
+			!strings.Contains(text, "the disk is full") {
 			return fmt.Errorf("/readyz: %d %s", status, text)
 		}
 		return nil
 	})
 	const typed = "second words <b>"
-	if res, page = postForm(t, c, chat+"/message", url.Values{"text": {typed}}); res.StatusCode != http.StatusServiceUnavailable ||
+	if res, page = postForm(t, c, chat+"/message",
+		url.Values{"text": {typed}}); res.StatusCode != http.StatusServiceUnavailable ||
 		!strings.Contains(page, "The disk is full: free some space.") {
 		t.Errorf("a message on a full disk: %s\n%s", res.Status, page)
 	}
@@ -182,15 +188,18 @@ func (w *watcher) readsAreAnswered(session ahp.URI, file string) {
 	ctx, cancel := w.patient()
 	defer cancel()
 	var list ahp.ListSessionsResult
-	if err := w.Call(ctx, "listSessions", map[string]any{"channel": ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+	if err := w.Call(ctx, "listSessions", map[string]any{"channel": ahp.RootURI}, &list); err != nil ||
+		len(list.Items) != 1 {
 		w.t.Errorf("listSessions answers %d sessions, %v", len(list.Items), err)
 	}
 	uri := core.FileURI(file)
 	var read ahp.ResourceReadResult
-	if err := w.Call(ctx, "resourceRead", ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}, &read); err != nil || read.Data != "a note" {
+	if err := w.Call(ctx, "resourceRead", ahp.ResourceReadParams{Channel: ahp.RootURI, URI: uri}, &read); err != nil ||
+		read.Data != "a note" {
 		w.t.Errorf("resourceRead answers %+v, %v", read, err)
 	}
-	err := w.Call(ctx, "resourceWrite", ahp.ResourceWriteParams{Channel: ahp.RootURI, URI: uri, Data: "another note", Encoding: "utf-8"}, nil)
+	err := w.Call(ctx, "resourceWrite", ahp.ResourceWriteParams{Channel: ahp.RootURI, URI: uri, Data: "another note",
+		Encoding: "utf-8"}, nil)
 	if err == nil || !strings.Contains(err.Error(), "read-only") {
 		w.t.Errorf("resourceWrite answers %v", err)
 	}

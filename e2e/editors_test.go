@@ -47,7 +47,8 @@ func openEditor(t *testing.T, h *hosted, install string) *editor {
 		"--vscode-option", "agent-host-bridge-port="+address.Port(),
 		"--vscode-option", "agent-host-bridge-host="+address.Hostname(),
 		"--vscode-option", "agent-host-bridge-connection-token="+h.program.Token())
-	cmd.Env = append(clean(os.Environ()), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "XDG_CACHE_HOME="+home)
+	cmd.Env = append(clean(os.Environ()), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home,
+		"XDG_CACHE_HOME="+home)
 	cmd.Stdout, cmd.Stderr = served, served
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it starts processes of its own
 	if err := cmd.Start(); err != nil {
@@ -143,8 +144,12 @@ func (e *editor) command(name string) {
 	e.t.Helper()
 	e.Press("P", chromedp.ModifierCtrl, chromedp.ModifierShift)
 	e.Wait(`document.querySelector('.quick-input-widget input')?.offsetParent`)
-	e.Do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error { return chromedp.Do(ctx, chromedp.KeyEvent(name)) }))
-	e.Wait(fmt.Sprintf(`document.querySelector('.quick-input-list .monaco-list-row.focused')?.innerText.includes(%q)`, name))
+	e.Do(chromedp.Func(func(ctx context.Context, _ *chromedp.Target) error {
+		return chromedp.Do(ctx,
+			chromedp.KeyEvent(name))
+	}))
+	e.Wait(fmt.Sprintf(`document.querySelector('.quick-input-list .monaco-list-row.focused')?.innerText.includes(%q)`,
+		name))
 	e.Press("\r")
 }
 
@@ -175,7 +180,8 @@ func (e *editor) focusInput() {
 // shows waits until an element of the code editor has a text; its spaces are not plain ones.
 func (e *editor) shows(selector, text string) {
 	e.t.Helper()
-	e.Wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(v => v.innerText.replace(/\s/g, ' ').includes(%q))`, selector, text))
+	e.Wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(v => v.innerText.replace(/\s/g, ' ').includes(%q))`,
+		selector, text))
 }
 
 // answers waits until the newest answer has a text.
@@ -212,7 +218,8 @@ func TestEditorsVSCodeTools(t *testing.T) {
 	e.say("call: testFailure {}")
 	e.answers("That is done.")
 	e.Shot("tools")
-	if q := m.last(); !strings.HasSuffix(q.result, "testFailure") || !strings.Contains(strings.ToLower(q.text), "test") {
+	if q := m.last(); !strings.HasSuffix(q.result, "testFailure") || !strings.Contains(strings.ToLower(q.text),
+		"test") {
 		t.Errorf("the model was told %q by the tool %q", q.text, q.result)
 	}
 }
@@ -256,7 +263,8 @@ func TestEditorsVSCode(t *testing.T) {
 	e.clickText("Allow")
 	e.sees("1 file changed")
 	e.Shot("edited")
-	if b, err := os.ReadFile(h.repo + "/README.md"); err != nil || !strings.Contains(string(b), "A line of the editor's.") {
+	if b, err := os.ReadFile(h.repo + "/README.md"); err != nil ||
+		!strings.Contains(string(b), "A line of the editor's.") {
 		t.Errorf("the file holds %q (%v)", b, err)
 	}
 

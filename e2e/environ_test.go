@@ -55,23 +55,27 @@ func readEnvironments(t *testing.T, o Options) {
 		t.Fatal(err)
 	}
 	o.Args = []string{"--config", config}
-	for _, name := range []string{"AHPHUB_TOKEN", "AHPHUB_OIDC_CLIENT_SECRET", "AHPHUB_SMTP_PASSWORD", "ANTHROPIC_API_KEY"} {
+	for _, name := range []string{"AHPHUB_TOKEN", "AHPHUB_OIDC_CLIENT_SECRET", "AHPHUB_SMTP_PASSWORD",
+		"ANTHROPIC_API_KEY"} {
 		o.Env = append(o.Env, name+"="+secret+"-"+name)
 	}
-	o.Env = append(o.Env, "MINE_ONE=allowed", "LARGE="+strings.Repeat(secret, 4<<10)) // more than a pipe holds of itself
+	// more than a pipe holds of itself
+	o.Env = append(o.Env, "MINE_ONE=allowed", "LARGE="+strings.Repeat(secret, 4<<10))
 	p := Start(t, o)
 	w := watch(t, p, "ana") // by the token of the environment
 	chat := w.newSession(o.Dir)
 
 	script := func(name string) string {
-		return fmt.Sprintf("cd %[1]s; echo $PPID >%[2]s.ppid; { cat /proc/$PPID/environ /proc/%[3]d/environ; env -0; } >%[2]s.part; mv %[2]s.part %[2]s",
+		return fmt.Sprintf("cd %[1]s; echo $PPID >%[2]s.ppid; { cat /proc/$PPID/environ /proc/%[3]d/environ; env -0; "+
+			"} >%[2]s.part; mv %[2]s.part %[2]s",
 			o.Dir, name, p.Pid())
 	}
 	w.say(chat, "reads", script("agent"))
 	ctx, cancel := w.patient()
 	defer cancel()
 	terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
-	err := w.Call(ctx, "createTerminal", map[string]any{"channel": terminal, "claim": map[string]any{"kind": "client", "clientId": "ana"}}, nil)
+	err := w.Call(ctx, "createTerminal", map[string]any{"channel": terminal, "claim": map[string]any{"kind": "client",
+		"clientId": "ana"}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,15 +18,16 @@ func asking(t *testing.T, ctx context.Context, p *peer.Peer, path string, write 
 	t.Helper()
 	told := make(chan error, 1)
 	go func() {
-		told <- p.Call(ctx, "resourceRequest", ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: fileURI(path), Read: ahp.Ptr(true), Write: &write}, nil)
+		told <- p.Call(ctx, "resourceRequest", ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: fileURI(path),
+			Read: ahp.Ptr(true), Write: &write}, nil)
 	}()
 	return told
 }
 
 func fileURI(path string) ahp.URI { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// A client asks for files that no session has; the owner sees it in the inbox and beside every other page, allows one and
-// denies another, and takes back what they allowed. Nothing of it needs JavaScript.
+// A client asks for files that no session has; the owner sees it in the inbox and beside every other page, allows
+// one and denies another, and takes back what they allowed. Nothing of it needs JavaScript.
 func TestOwnerGrantsFilesToClient(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
@@ -51,7 +52,8 @@ func TestOwnerGrantsFilesToClient(t *testing.T) {
 	ben.Do(chromedp.SetValue(`form[action="/account/tokens"] input[name=name]`, "the editor"))
 	ben.Click(`form[action="/account/tokens"] .btn`)
 	ben.Wait(`document.querySelector('#made')?.value`)
-	editor, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: Eval[string](ben, `document.querySelector('#made').value`), ClientID: "editor-of-ben"})
+	editor, err := peer.Dial(ctx, prog.AHP,
+		peer.Options{Token: Eval[string](ben, `document.querySelector('#made').value`), ClientID: "editor-of-ben"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,12 +112,14 @@ func TestOwnerGrantsFilesToClient(t *testing.T) {
 	owner.accessible("files granted", false)
 	plain.Open(prog.URL + "/people")
 	plain.Click(`form[action$="/revoke"] .btn.bad`)
-	plain.Wait("document.getElementById('main') && document.readyState === 'complete' && !document.querySelector('.path')")
+	plain.Wait("document.getElementById('main') && document.readyState === 'complete' && " +
+		"!document.querySelector('.path')")
 	if out, err := read(); err == nil {
 		t.Errorf("read %q after it was revoked", out.Data)
 	}
 	plain.Open(prog.URL + "/audit")
-	for _, part := range []string{"asked for files", "answered a request for files: allowed Ben to read " + notes, "denied Ben to write " + shared, "revoked file access"} {
+	for _, part := range []string{"asked for files", "answered a request for files: allowed Ben to read " + notes,
+		"denied Ben to write " + shared, "revoked file access"} {
 		plain.Says("main", part)
 	}
 }

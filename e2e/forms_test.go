@@ -48,7 +48,8 @@ func partLink(t *testing.T, c *http.Client, prog *Program, short, role, part str
 	t.Helper()
 	form := url.Values{"role": {role}, "expires": {"24h"}, "part": {part}}
 	if role == "driver" {
-		form["prompt"], form["approve"], form["guests"], form["type"] = []string{"on"}, []string{"on"}, []string{"on"}, []string{"on"}
+		form["prompt"], form["approve"], form["guests"], form["type"] = []string{"on"}, []string{"on"}, []string{"on"},
+			[]string{"on"}
 	}
 	return shareBy(t, c, prog, short, form)
 }

@@ -35,20 +35,23 @@ func TestHostileFrames(t *testing.T) {
 	before := peakOf(t, prog)
 	const room = 15 << 20 // below the limit of a frame
 	wide := func(member string) string {
-		return `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{` + strings.TrimSuffix(strings.Repeat(member, room/len(member)), ",") + `}}}`
+		return `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":{` +
+			strings.TrimSuffix(strings.Repeat(member, room/len(member)), ",") + `}}}`
 	}
 	for name, tc := range map[string]struct {
 		frame string
 		want  string // in the answer
 	}{
-		"deep":        {strings.Repeat("[", room), `"code":-32600`},
-		"deep params": {`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"a":`, 200) + "1" + strings.Repeat("}", 200) + "}", `"code":-32600`},
-		"wide":        {wide(`"aaaa":0,`), `"code":-32600`},
-		"many":        {`[` + strings.Repeat("1,", room/2) + `1]`, `"code":-32600`},
-		"a number":    {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://","n":` + strings.Repeat("9", 1<<20) + `e999999999}}`, `"id":1`},
-		"an id":       {`{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1<<20) + `,"method":"ping"}`, `"code":-32600`},
-		"a method":    {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", room) + `"}`, `"code":-3260`},
-		"no JSON":     {strings.Repeat("{", 100) + strings.Repeat(" ", room), `"code":-32700`},
+		"deep": {strings.Repeat("[", room), `"code":-32600`},
+		"deep params": {`{"jsonrpc":"2.0","id":1,"method":"ping","params":` + strings.Repeat(`{"a":`, 200) + "1" +
+			strings.Repeat("}", 200) + "}", `"code":-32600`},
+		"wide": {wide(`"aaaa":0,`), `"code":-32600`},
+		"many": {`[` + strings.Repeat("1,", room/2) + `1]`, `"code":-32600`},
+		"a number": {`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://","n":` +
+			strings.Repeat("9", 1<<20) + `e999999999}}`, `"id":1`},
+		"an id":    {`{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1<<20) + `,"method":"ping"}`, `"code":-32600`},
+		"a method": {`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", room) + `"}`, `"code":-3260`},
+		"no JSON":  {strings.Repeat("{", 100) + strings.Repeat(" ", room), `"code":-32700`},
 	} {
 		ws := rawOf(t, ctx, prog)
 		if err := ws.Write(ctx, websocket.MessageText, []byte(tc.frame)); err != nil {
@@ -85,11 +88,13 @@ func TestHostileFrames(t *testing.T) {
 // rawOf is a connection of the owner's that has said who it is, and no more.
 func rawOf(t *testing.T, ctx context.Context, prog *Program) *websocket.Conn {
 	t.Helper()
-	ws, _, err := websocket.Dial(ctx, prog.AHP, &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + prog.Token()}}})
+	ws, _, err := websocket.Dial(ctx, prog.AHP,
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + prog.Token()}}})
 	if err == nil {
 		ws.SetReadLimit(-1)
 		t.Cleanup(func() { _ = ws.CloseNow() })
-		err = ws.Write(ctx, websocket.MessageText, []byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":"hostile"}}`))
+		err = ws.Write(ctx, websocket.MessageText,
+			[]byte(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":"hostile"}}`))
 	}
 	if err == nil {
 		_, _, err = ws.Read(ctx)

@@ -25,79 +25,116 @@ type imports struct {
 
 // packages is the graph in docs/architecture.md: a package imports only packages below it.
 var packages = map[string]imports{
-	"hub/ahp":            {nil, "the protocol is types and pure functions: the standard library only"},
-	"hub/ahp/dialect":    {[]string{"hub/ahp", "hub/ahp/release"}, "adapters know the protocol alone"},
-	"hub/ahp/release":    {nil, "which release has what is a table, and no code of the program's"},
-	"hub/jsonrpc":        {[]string{"hub/ahp"}, "a codec knows no host"},
-	"hub":                {[]string{"hub/ahp"}, "the timeline does no I/O and knows no host"},
-	"hub/environ":        {nil, "which variables programs see is asked by all that start some"},
-	"hub/machine":        {[]string{"hub/ahp", "hub/agent"}, "the seam to a computer is interfaces and plain values"},
-	"hub/machine/local":  {[]string{"hub/ahp", "hub/agent", "hub/machine", "hub/changeset", "hub/custom", "hub/guard", "hub/mcp/dial", "hub/resource", "hub/terminal"}, "this computer knows the packages that do its work, and no session"},
-	"hub/terminal":       {[]string{"hub/ahp", "hub/environ", "hub/machine", "hub/texts"}, "a process and its bytes know no session"},
-	"hub/changeset":      {[]string{"hub/ahp", "hub/changeset/…", "hub/environ", "hub/machine", "hub/texts"}, "git and diffs know no session's state"},
+	"hub/ahp":         {nil, "the protocol is types and pure functions: the standard library only"},
+	"hub/ahp/dialect": {[]string{"hub/ahp", "hub/ahp/release"}, "adapters know the protocol alone"},
+	"hub/ahp/release": {nil, "which release has what is a table, and no code of the program's"},
+	"hub/jsonrpc":     {[]string{"hub/ahp"}, "a codec knows no host"},
+	"hub":             {[]string{"hub/ahp"}, "the timeline does no I/O and knows no host"},
+	"hub/environ":     {nil, "which variables programs see is asked by all that start some"},
+	"hub/machine":     {[]string{"hub/ahp", "hub/agent"}, "the seam to a computer is interfaces and plain values"},
+	"hub/machine/local": {[]string{"hub/ahp", "hub/agent", "hub/machine", "hub/changeset", "hub/custom", "hub/guard",
+		"hub/mcp/dial", "hub/resource", "hub/terminal"},
+		"this computer knows the packages that do its work, and no session"},
+	"hub/terminal": {[]string{"hub/ahp", "hub/environ", "hub/machine", "hub/texts"},
+		"a process and its bytes know no session"},
+	"hub/changeset": {[]string{"hub/ahp", "hub/changeset/…", "hub/environ", "hub/machine", "hub/texts"},
+		"git and diffs know no session's state"},
 	"hub/changeset/diff": {[]string{"hub/texts"}, "diffs are pure, so that templates may draw them"},
 	"hub/filecache":      {nil, "what can be made again is kept without knowing what it is"},
-	"hub/custom":         {[]string{"hub/machine", "hub/texts"}, "what lies on disk is found without a word of sessions or the protocol"},
-	"hub/guard":          {nil, "what is closed to everyone is asked of the system alone"},
-	"hub/resource":       {[]string{"hub/ahp", "hub/guard", "hub/machine"}, "files know no session's state"},
-	"hub/access":         {[]string{"hub", "hub/ahp", "hub/texts"}, "rights are asked about channels, and ask nobody"},
-	"hub/audit":          {[]string{"hub", "hub/ahp", "hub/access", "hub/ids"}, "entries are derived in the step of their action, and the log knows no host and no handler"},
-	"hub/people":         {[]string{"hub/ids", "hub/texts"}, "who is signed in is no matter of the protocol"},
-	"hub/texts":          {nil, "cutting a text is pure, so that every package may do it the same way"},
-	"hub/ids":            {nil, "an identifier is made without knowing what it names"},
-	"hub/version":        {[]string{"hub/ahp"}, "a version of a file is named without knowing where its content lies"},
-	"hub/quota":          {nil, "counting what callers hold needs to know nothing of them"},
-	"hub/presence":       {[]string{"hub/access", "hub/ahp", "hub/texts"}, "presence is host state beside the timeline"},
-	"hub/agent":          {[]string{"hub/ahp", "hub/agent", "hub/agent/…", "hub/ids", "hub/texts"}, "an agent sees the protocol and what the host gives it, never the host"},
-	"hub/agent/acp":      {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/guard", "hub/jsonrpc", "hub/machine", "hub/resource", "hub/ids", "hub/texts"}, "an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the session's directories"},
-	"hub/review":         {[]string{"hub/ahp"}, "following lines through edits is pure"},
-	"hub/telemetry":      {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},
-	"hub/automation":     {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
-	"hub/notify":         {[]string{"hub", "hub/ahp", "hub/access", "hub/review", "hub/texts"}, "who is told what is derived from the timeline and from desks, and asks the host by an interface"},
-	"hub/store":          {[]string{"hub", "hub/ahp"}, "the store writes what the hub hands it; another one can stand in its place"},
-	"hub/host/core":      {[]string{"hub", "hub/ahp", "hub/access", "hub/ids", "hub/texts"}, "what every part of the host stands on knows no part"},
-	"hub/host/terminals": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/agent", "hub/machine", "hub/ids", "hub/texts"}, "a part of the host stands on the core and the seam, and knows no other part"},
-	"hub/host":           {[]string{"hub", "hub/ahp", "hub/host/core", "hub/host/changes", "hub/host/threads", "hub/host/automations", "hub/host/clients", "hub/host/customs", "hub/host/files", "hub/host/terminals", "hub/access", "hub/audit", "hub/agent", "hub/machine", "hub/changeset/diff", "hub/guard", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
-	"hub/mcp":            {[]string{"hub/ahp", "hub/agent", "hub/host", "hub/host/core", "hub/host/changes", "hub/host/threads", "hub/review", "hub/ids", "hub/texts"}, "the host's tools for agents: what a model is told and reads, over what the host lets it do"},
-	"hub/mcp/dial":       {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/machine"}, "reaching MCP servers belongs to a computer, and knows no session"},
-	"static":             {nil, "assets are files"},
-	"templ":              {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"}, "a page is tested from literals: it draws states and knows no hub"},
-	"handlers/upgrade":   {nil, "a socket is made and kept without knowing what it is for"},
-	"handlers/rpc":       {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc", "hub/access", "hub/audit", "hub/host", "hub/host/core", "hub/host/changes", "hub/quota", "hub/ids", "hub/texts"}, "the endpoint speaks the protocol for the host"},
-	"handlers/live":      {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"}, "the engine of live pages knows rooms, and none of them by name"},
-	"web":                {[]string{"handlers/pages", "handlers/upgrade", "hub/access", "hub/audit", "hub/people", "hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers, and lists every route of theirs"},
-	"cmd":                {[]string{"…"}, "the one place that names implementations"},
-	"e2e":                {[]string{"…"}, "tests see everything"},
-	"e2e/oracle":         {nil, "a second reducer can argue with the program's only while the two share nothing"},
+	"hub/custom": {[]string{"hub/machine", "hub/texts"},
+		"what lies on disk is found without a word of sessions or the protocol"},
+	"hub/guard":    {nil, "what is closed to everyone is asked of the system alone"},
+	"hub/resource": {[]string{"hub/ahp", "hub/guard", "hub/machine"}, "files know no session's state"},
+	"hub/access":   {[]string{"hub", "hub/ahp", "hub/texts"}, "rights are asked about channels, and ask nobody"},
+	"hub/audit": {[]string{"hub", "hub/ahp", "hub/access", "hub/ids"},
+		"entries are derived in the step of their action, and the log knows no host and no handler"},
+	"hub/people":  {[]string{"hub/ids", "hub/texts"}, "who is signed in is no matter of the protocol"},
+	"hub/texts":   {nil, "cutting a text is pure, so that every package may do it the same way"},
+	"hub/ids":     {nil, "an identifier is made without knowing what it names"},
+	"hub/version": {[]string{"hub/ahp"}, "a version of a file is named without knowing where its content lies"},
+	"hub/quota":   {nil, "counting what callers hold needs to know nothing of them"},
+	"hub/presence": {[]string{"hub/access", "hub/ahp", "hub/texts"},
+		"presence is host state beside the timeline"},
+	"hub/agent": {[]string{"hub/ahp", "hub/agent", "hub/agent/…", "hub/ids", "hub/texts"},
+		"an agent sees the protocol and what the host gives it, never the host"},
+	"hub/agent/acp": {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/guard", "hub/jsonrpc", "hub/machine",
+		"hub/resource", "hub/ids", "hub/texts"},
+		"an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the " +
+			"session's directories"},
+	"hub/review":     {[]string{"hub/ahp"}, "following lines through edits is pure"},
+	"hub/telemetry":  {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},
+	"hub/automation": {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
+	"hub/notify": {[]string{"hub", "hub/ahp", "hub/access", "hub/review", "hub/texts"},
+		"who is told what is derived from the timeline and from desks, and asks the host by an interface"},
+	"hub/store": {[]string{"hub", "hub/ahp"},
+		"the store writes what the hub hands it; another one can stand in its place"},
+	"hub/host/core": {[]string{"hub", "hub/ahp", "hub/access", "hub/ids", "hub/texts"},
+		"what every part of the host stands on knows no part"},
+	"hub/host/terminals": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/agent", "hub/machine",
+		"hub/ids", "hub/texts"}, "a part of the host stands on the core and the seam, and knows no other part"},
+	"hub/host": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/host/changes", "hub/host/threads",
+		"hub/host/automations", "hub/host/clients", "hub/host/customs", "hub/host/files", "hub/host/terminals",
+		"hub/access", "hub/audit", "hub/agent", "hub/machine", "hub/changeset/diff", "hub/guard", "hub/review",
+		"hub/version", "hub/ids", "hub/texts"}, "the host knows no store, no HTTP and no implementation of an agent"},
+	"hub/mcp": {[]string{"hub/ahp", "hub/agent", "hub/host", "hub/host/core", "hub/host/changes",
+		"hub/host/threads", "hub/review", "hub/ids", "hub/texts"},
+		"the host's tools for agents: what a model is told and reads, over what the host lets it do"},
+	"hub/mcp/dial": {[]string{"hub/ahp", "hub/agent", "hub/environ", "hub/machine"},
+		"reaching MCP servers belongs to a computer, and knows no session"},
+	"static": {nil, "assets are files"},
+	"templ": {[]string{"hub/ahp", "hub/changeset/diff", "templ/part", "hub/texts"},
+		"a page is tested from literals: it draws states and knows no hub"},
+	"handlers/upgrade": {nil, "a socket is made and kept without knowing what it is for"},
+	"handlers/rpc": {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/ahp/dialect", "hub/jsonrpc",
+		"hub/access", "hub/audit", "hub/host", "hub/host/core", "hub/host/changes", "hub/quota", "hub/ids",
+		"hub/texts"}, "the endpoint speaks the protocol for the host"},
+	"handlers/live": {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"},
+		"the engine of live pages knows rooms, and none of them by name"},
+	"web": {[]string{"handlers/pages", "handlers/upgrade", "hub/access", "hub/audit", "hub/people",
+		"hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers, and lists every route of theirs"},
+	"cmd":        {[]string{"…"}, "the one place that names implementations"},
+	"e2e":        {[]string{"…"}, "tests see everything"},
+	"e2e/oracle": {nil, "a second reducer can argue with the program's only while the two share nothing"},
 
 	// Tests are given the computer they run on.
 	"hub/machine/localtest": {[]string{"hub/guard", "hub/machine/local"}, "a test says no more than where the data is"},
 
 	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
-	"hub/host/changes":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff", "hub/guard", "hub/machine", "hub/review", "hub/version", "hub/ids", "hub/texts"}, "changesets know the core and the seam alone, and sessions by the functions they are given"},
-	"hub/host/threads":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff", "hub/ids", "hub/machine", "hub/review", "hub/texts", "hub/version"}, "threads and verdicts know the core and the seam alone, and changes by the functions they are given"},
-	"hub/host/clients":     {[]string{"hub", "hub/ahp", "hub/host/core"}, "active clients know the core alone"},
-	"hub/host/files":       {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/guard", "hub/machine", "hub/version", "hub/ids", "hub/texts"}, "files know the core alone, and sessions, changes and clients by the functions they are given"},
-	"hub/host/customs":     {[]string{"hub", "hub/ahp", "hub/host/core", "hub/machine", "hub/texts"}, "customizations and MCP servers know the core and the seam alone, and agents by the functions they are given"},
-	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids", "hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
+	"hub/host/changes": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff",
+		"hub/guard", "hub/machine", "hub/review", "hub/version", "hub/ids", "hub/texts"},
+		"changesets know the core and the seam alone, and sessions by the functions they are given"},
+	"hub/host/threads": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff", "hub/ids",
+		"hub/machine", "hub/review", "hub/texts", "hub/version"},
+		"threads and verdicts know the core and the seam alone, and changes by the functions they are given"},
+	"hub/host/clients": {[]string{"hub", "hub/ahp", "hub/host/core"}, "active clients know the core alone"},
+	"hub/host/files": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/guard", "hub/machine",
+		"hub/version", "hub/ids", "hub/texts"},
+		"files know the core alone, and sessions, changes and clients by the functions they are given"},
+	"hub/host/customs": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/machine", "hub/texts"},
+		"customizations and MCP servers know the core and the seam alone, and agents by the functions they are given"},
+	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids",
+		"hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
-	"handlers/pages":             area("hub/changeset/diff", "hub/notify", "hub/presence", "hub/quota", "static", "handlers/pages/…"),
+	"handlers/pages": area("hub/changeset/diff", "hub/notify", "hub/presence", "hub/quota", "static",
+		"handlers/pages/…"),
 	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/review", "hub/texts", "static"),
 	"handlers/pages/automations": area("hub/automation", "hub/ids"),
 	"handlers/pages/chat":        area("hub/ids", "hub/texts"),
 	"handlers/pages/customs":     area("hub/audit"),
 	"handlers/pages/inbox":       area("hub/audit"),
 	"handlers/pages/people":      area("hub/audit", "hub/people", "hub/texts"),
-	"handlers/pages/review":      area("hub/audit", "hub/changeset/diff", "hub/ids", "hub/machine", "hub/review", "hub/version", "hub/texts"),
-	"handlers/pages/settings":    area("hub/audit", "hub/notify"),
-	"handlers/pages/terminals":   area("hub/ids", "hub/machine"),
-	"handlers/pages/visitors":    area("hub/presence"),
+	"handlers/pages/review": area("hub/audit", "hub/changeset/diff", "hub/ids", "hub/machine", "hub/review",
+		"hub/version", "hub/texts"),
+	"handlers/pages/settings":  area("hub/audit", "hub/notify"),
+	"handlers/pages/terminals": area("hub/ids", "hub/machine"),
+	"handlers/pages/visitors":  area("hub/presence"),
 }
 
 // area is a package of pages: what all of them may import, and more.
 func area(more ...string) imports {
-	may := []string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/…", "templ/…"}
+	may := []string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/…",
+		"templ/…"}
 	return imports{append(may, more...), "pages are clients of the hub, and an area knows no other"}
 }
 
@@ -129,11 +166,13 @@ var below = map[string][]string{
 
 // only names the packages that may use a package from elsewhere, so that what it does stays in one place.
 var only = map[string][]string{
-	// What reaches a computer's programs and files lies behind the seam of hub/machine; cmd has the demo and the doctor.
+	// What reaches a computer's programs and files lies behind the seam of hub/machine; cmd has the demo and the
+	// doctor.
 	"os/exec": {"hub/machine/local", "hub/terminal", "hub/changeset", "hub/mcp/dial", "hub/agent", "cmd", "e2e"},
 
-	"modernc.org/sqlite":                       {"hub/store"},
-	"github.com/coder/websocket":               {"handlers/upgrade", "handlers/rpc", "handlers/live", "handlers/pages", "e2e"},
+	"modernc.org/sqlite": {"hub/store"},
+	"github.com/coder/websocket": {"handlers/upgrade", "handlers/rpc", "handlers/live", "handlers/pages",
+		"e2e"},
 	"github.com/santhosh-tekuri/jsonschema/v6": {"e2e"},
 	"github.com/modelcontextprotocol/go-sdk":   {"hub/mcp", "e2e"},
 	"github.com/creack/pty":                    {"hub/terminal"},
@@ -171,11 +210,14 @@ func TestImportGraph(t *testing.T) {
 				if !allowed(r.may, ours) && !within(ours, dir) {
 					t.Errorf("%s imports %s: %s", dir, ours, r.reason)
 				}
-				if users, sealed := below[ours]; sealed && !slices.ContainsFunc(users, func(u string) bool { return within(dir, u) }) {
-					t.Errorf("%s imports %s, which only %s may: use the interfaces of hub/machine, or hub/ahp", dir, ours, strings.Join(users, ", "))
+				if users, sealed := below[ours]; sealed &&
+					!slices.ContainsFunc(users, func(u string) bool { return within(dir, u) }) {
+					t.Errorf("%s imports %s, which only %s may: use the interfaces of hub/machine, or hub/ahp", dir,
+						ours, strings.Join(users, ", "))
 				}
 				if isPart(dir) && isPart(ours) && dir != ours {
-					t.Errorf("%s imports %s: parts of the host talk through the hub, or through functions given to New", dir, ours)
+					t.Errorf("%s imports %s: parts of the host talk through the hub, or through functions given to New",
+						dir, ours)
 				}
 				continue
 			}
@@ -186,7 +228,8 @@ func TestImportGraph(t *testing.T) {
 			}
 			for lib, users := range only {
 				if within(path, lib) && !slices.ContainsFunc(users, func(u string) bool { return within(dir, u) }) {
-					t.Errorf("%s imports %s, which only %s may: it must stay in one place", dir, path, strings.Join(users, ", "))
+					t.Errorf("%s imports %s, which only %s may: it must stay in one place", dir, path,
+						strings.Join(users, ", "))
 				}
 			}
 		}
@@ -207,7 +250,8 @@ func importsOf(t *testing.T, root string) map[string][]string {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || d.Name() == "vendor") {
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" ||
+			d.Name() == "vendor") {
 			return filepath.SkipDir
 		}
 		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

@@ -21,8 +21,8 @@ import (
 var guestFiles = map[string]string{
 	"tracked.txt": "committed", "sub/tracked.txt": "committed", ".env.example": "committed",
 	".gitignore":    "committed",
-	"untracked.txt": "lies there", "build/ignored.txt": "ignored", ".env": "private", "keys/id_ed25519": "private", "tls.pem": "private",
-	".aws/credentials": "private",
+	"untracked.txt": "lies there", "build/ignored.txt": "ignored", ".env": "private", "keys/id_ed25519": "private",
+	"tls.pem": "private", ".aws/credentials": "private",
 }
 
 // guestRepository makes a repository with these files, and links that lead to some of them.
@@ -76,8 +76,8 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 	dir := guestRepository(t)
 	session := newSessionIn(t, ctx, owner, dir)
 	short := core.ShortID(session)
-	orders := []string{"write changed.txt the agent wrote this", "write .env.local SECRET=1", "write .env.example SECRET=2",
-		"write build/out.txt built"}
+	orders := []string{"write changed.txt the agent wrote this", "write .env.local SECRET=1",
+		"write .env.example SECRET=2", "write build/out.txt built"}
 	sayIn(t, ctx, owner, session, strings.Join(orders, "\n"))
 
 	shown := map[string]bool{"tracked.txt": true, "sub/tracked.txt": true, "changed.txt": true}
@@ -99,7 +99,8 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 			}
 		}
 		offers := offered(t, ctx, guest, session)
-		for _, name := range []string{"untracked.txt", "changed.txt", "tracked.txt", ".env", "id_ed25519", "ignored", "tls.pem"} {
+		for _, name := range []string{"untracked.txt", "changed.txt", "tracked.txt", ".env", "id_ed25519", "ignored",
+			"tls.pem"} {
 			want := shown[name] || more[name]
 			if got := strings.Contains(offers, "@"+name); got != want {
 				t.Errorf("a guest is offered %s: %v, want %v in %q", name, got, want, offers)
@@ -138,7 +139,8 @@ func editsOf(t *testing.T, prog *Program, owner *peer.Peer, web *http.Client, se
 		if !ok {
 			continue
 		}
-		at := prog.URL + "/s/" + core.ShortID(session) + "/c/" + strings.TrimPrefix(s.DefaultChat, "ahp-chat:/") + "/edits/" + done.ToolCallID
+		at := prog.URL + "/s/" + core.ShortID(session) + "/c/" + strings.TrimPrefix(s.DefaultChat, "ahp-chat:/") +
+			"/edits/" + done.ToolCallID
 		if theirs := body(t, web, at); strings.Contains(theirs, "SECRET") {
 			found++
 		}

@@ -59,7 +59,8 @@ func spellingsOf(t *testing.T, prog *Program, dir, name string) (paths []string)
 	must(t, os.Symlink(secret, at("link")), os.Link(secret, at("hard")), os.Symlink(prog.Data, at("dir")),
 		os.Symlink("/proc/self/root", at("root")))
 	return []string{secret, dir + "/.local/share/../share/ahphub/" + name, at("link"), at("hard"),
-		filepath.Join(at("dir"), name), filepath.Join(at("root"), secret), "/proc/self/root" + secret, "/proc/self/cwd/.local/share/ahphub/" + name}
+		filepath.Join(at("dir"), name), filepath.Join(at("root"), secret), "/proc/self/root" + secret,
+		"/proc/self/cwd/.local/share/ahphub/" + name}
 }
 
 // The data directory lies below the directory that sessions begin in. The guest of a link reads nothing of it, and
@@ -112,13 +113,15 @@ func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
 	remove := func(uri string) map[string]any { return map[string]any{"uri": uri, "recursive": true} }
 	claim := map[string]any{"kind": "session", "session": session}
 	calls := map[string][]map[string]any{
-		"resourceList":        {one(data), one(in("dir-token")), one("file:///proc/self"), one(data + "/worktrees")},
-		"resourceResolve":     {one(data + "/token"), one(hard), one("file:///proc/self/environ")},
-		"resourceWrite":       {write(data + "/token"), write(data + "/new"), write(hard)},
-		"resourceMkdir":       {one(data + "/new"), one(data + "/worktrees/other/new")},
-		"resourceDelete":      {one(data + "/token"), remove(data), remove(local)},
-		"resourceMove":        {two(data, taken), two(data+"/token", taken), two(local, taken), two(notes, data+"/token")},
-		"resourceCopy":        {two(data+"/token", taken), two(hard, taken), two(local, taken), two(notes, data+"/new")},
+		"resourceList":    {one(data), one(in("dir-token")), one("file:///proc/self"), one(data + "/worktrees")},
+		"resourceResolve": {one(data + "/token"), one(hard), one("file:///proc/self/environ")},
+		"resourceWrite":   {write(data + "/token"), write(data + "/new"), write(hard)},
+		"resourceMkdir":   {one(data + "/new"), one(data + "/worktrees/other/new")},
+		"resourceDelete":  {one(data + "/token"), remove(data), remove(local)},
+		"resourceMove": {two(data, taken), two(data+"/token", taken), two(local, taken),
+			two(notes, data+"/token")},
+		"resourceCopy": {two(data+"/token", taken), two(hard, taken), two(local, taken),
+			two(notes, data+"/new")},
 		"createResourceWatch": {one(data), one(data + "/token"), one(in("dir-token"))},
 		"resourceRequest":     {one(data + "/token"), one(hard), one("file:///proc/self/environ")},
 		"createTerminal":      {{"channel": "ahp-terminal:/" + uuid.NewString(), "claim": claim, "cwd": data}},

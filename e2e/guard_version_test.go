@@ -37,14 +37,18 @@ func TestCommentOpensNoOtherVersion(t *testing.T) {
 		must(t, err)
 		return ahp.AnnotationEntry{ID: uuid.NewString(), Text: ahp.Plain("look"), Meta: ahp.Meta{"ahphub": raw}}
 	}
-	thread := ahp.Annotation{ID: uuid.NewString(), Resource: h.ourFileURI, Entries: []ahp.AnnotationEntry{naming(h.theirBlob)},
-		Origin: ahp.AnnotationOrigin{Session: h.session, Chat: h.ours, TurnID: h.ourTurn}}
+	thread := ahp.Annotation{ID: uuid.NewString(), Resource: h.ourFileURI,
+		Entries: []ahp.AnnotationEntry{naming(h.theirBlob)},
+		Origin:  ahp.AnnotationOrigin{Session: h.session, Chat: h.ours, TurnID: h.ourTurn}}
 	for _, a := range []ahp.Action{&ahp.AnnotationsSetAction{Annotation: thread},
 		&ahp.AnnotationsEntrySetAction{AnnotationID: thread.ID, Entry: naming(h.theirBlob)}} {
 		_, err := guest.Dispatch(ctx, threads, a)
 		must(t, err)
 	}
-	must(t, guest.Wait(ctx, func() bool { return guest.Unanswered() == 0 && hasThread(guest, threads, thread.ID, "look") }))
+	must(t, guest.Wait(ctx, func() bool {
+		return guest.Unanswered() == 0 && hasThread(guest, threads, thread.ID,
+			"look")
+	}))
 	if read(h.theirBlob) == nil {
 		t.Error("a guest reads a version of another chat's file, because a comment of theirs names it")
 	}

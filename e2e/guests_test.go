@@ -55,9 +55,11 @@ func (p *Program) gauge(name string) float64 {
 	return n
 }
 
-// guestVisit is one guest's: they come by a link, open the page and its stream, say where they are, close it and sign out.
+// guestVisit is one guest's: they come by a link, open the page and its stream, say where they are, close it and
+// sign out.
 // hold keeps the page open meanwhile.
-func guestVisit(ctx context.Context, prog *Program, token, name, session string, hold func(*websocket.Conn)) (joined time.Duration, err error) {
+func guestVisit(ctx context.Context, prog *Program, token, name, session string,
+	hold func(*websocket.Conn)) (joined time.Duration, err error) {
 	jar, _ := cookiejar.New(nil)
 	transport := &http.Transport{}
 	defer transport.CloseIdleConnections()
@@ -166,7 +168,8 @@ func TestGuestsComeAndGo(t *testing.T) {
 	for i := range *guestsMany {
 		<-every.C
 		wg.Go(func() {
-			d, err := guestVisit(ctx, prog, tokens[i%len(tokens)], fmt.Sprintf("Guest %d", i), "/s/"+short, func(*websocket.Conn) {})
+			d, err := guestVisit(ctx, prog, tokens[i%len(tokens)], fmt.Sprintf("Guest %d", i), "/s/"+short,
+				func(*websocket.Conn) {})
 			if err != nil {
 				t.Error(err)
 				return
@@ -181,9 +184,11 @@ func TestGuestsComeAndGo(t *testing.T) {
 		return
 	}
 	settled("ahphub_people_present", 1)
-	t.Logf("goroutines: %v before, %v after; files: %v before, %v after", goroutines, settled("go_goroutines", goroutines+8), files, settled("process_open_fds", files+4))
+	t.Logf("goroutines: %v before, %v after; files: %v before, %v after", goroutines,
+		settled("go_goroutines", goroutines+8), files, settled("process_open_fds", files+4))
 	slices.Sort(took)
-	t.Logf("%d guests in %v: from the link to a live page %v at p50, %v at p95", len(took), *guestsFor, took[len(took)/2], took[len(took)*95/100])
+	t.Logf("%d guests in %v: from the link to a live page %v at p50, %v at p95", len(took), *guestsFor,
+		took[len(took)/2], took[len(took)*95/100])
 
 	close(stay)
 	if err := <-stayed; err != nil {
@@ -216,7 +221,8 @@ func rowsOf(t *testing.T, ctx context.Context, data string) map[string]int {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	list, err := db.QueryContext(ctx, `SELECT bucket, count(*) FROM docs GROUP BY bucket UNION SELECT 'envelopes', count(*) FROM envelopes UNION SELECT 'clients answered', count(*) FROM answers`)
+	list, err := db.QueryContext(ctx,
+		`SELECT bucket, count(*) FROM docs GROUP BY bucket UNION SELECT 'envelopes', count(*) FROM envelopes UNION SELECT 'clients answered', count(*) FROM answers`)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,8 @@ func (p *Page) moveMouse(x, y float64) {
 func (p *Page) touch(kind input.DispatchTouchEventType, at ...*input.TouchPoint) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind, TouchPoints: at})
+		_, err := cdp.Call(ctx, t, input.DispatchTouchEvent, input.DispatchTouchEventParams{Type: kind,
+			TouchPoints: at})
 		return chromedp.Void{}, err
 	})
 }
@@ -43,7 +44,8 @@ func (x *inbox) asks(name string) {
 	x.Helper()
 	x.dirs[name] = x.TempDir()
 	form := url.Values{"agent": {"script"}, "dir": {x.dirs[name]}, "message": {"run touch " + name}}
-	x.chats[name] = awaited[string](x.other, fmt.Sprintf("fetch('/new', {method: 'POST', body: new URLSearchParams(%q)}).then(r => r.url)", form.Encode()))
+	x.chats[name] = awaited[string](x.other,
+		fmt.Sprintf("fetch('/new', {method: 'POST', body: new URLSearchParams(%q)}).then(r => r.url)", form.Encode()))
 }
 
 // awaited runs JavaScript and returns what its promise gives.
@@ -81,15 +83,18 @@ func (x *inbox) ran(name string, not ...string) {
 
 // row is the row of the session that asks for a name.
 func row(name string) string {
-	return fmt.Sprintf("[...document.querySelectorAll('#inbox .inrow')].find(r => r.querySelector('.cmd')?.textContent.includes('touch %s'))", name)
+	return fmt.Sprintf("[...document.querySelectorAll('#inbox .inrow')].find(r => "+
+		"r.querySelector('.cmd')?.textContent.includes('touch %s'))", name)
 }
 
 // approve is where the button of a row is, once nothing moves it.
 func (x *inbox) approve(name string) (float64, float64) {
 	x.Helper()
 	x.ana.Wait(row(name))
-	Eval[bool](x.ana, row(name)+".querySelector('[data-kind=approve]').scrollIntoView({block: 'center', behavior: 'instant'}), true")
-	at := Eval[[]float64](x.ana, "(b => [b.x + b.width / 2, b.y + b.height / 2])("+row(name)+".querySelector('[data-kind=approve]').getBoundingClientRect())")
+	Eval[bool](x.ana, row(name)+
+		".querySelector('[data-kind=approve]').scrollIntoView({block: 'center', behavior: 'instant'}), true")
+	at := Eval[[]float64](x.ana, "(b => [b.x + b.width / 2, b.y + b.height / 2])("+row(name)+
+		".querySelector('[data-kind=approve]').getBoundingClientRect())")
 	return at[0], at[1]
 }
 
@@ -97,7 +102,8 @@ func (x *inbox) approve(name string) (float64, float64) {
 func (x *inbox) shows(names ...string) {
 	x.Helper()
 	x.ana.moveMouse(5, 5)
-	x.ana.Wait(fmt.Sprintf("[...document.querySelectorAll('#inbox .approval:not(.answered) .cmd')].map(e => e.textContent.trim()).sort().join() === %q", "touch "+strings.Join(names, ",touch ")))
+	x.ana.Wait(fmt.Sprintf("[...document.querySelectorAll('#inbox .approval:not(.answered) .cmd')].map(e => "+
+		"e.textContent.trim()).sort().join() === %q", "touch "+strings.Join(names, ",touch ")))
 	x.ana.Wait("document.querySelector('#inbox-new button').hidden && !document.querySelector('#inbox[data-moved]')")
 }
 
@@ -153,7 +159,8 @@ func (x *inbox) answeredElsewhere() {
 	x.ana.Wait("!document.querySelector('#inbox .approval')")
 }
 
-const placesOfRows = "[...document.querySelectorAll('#inbox .inrow')].flatMap(r => { const b = r.getBoundingClientRect(); return [b.top, b.height]; })"
+const placesOfRows = "[...document.querySelectorAll('#inbox .inrow')].flatMap(r => { const b = " +
+	"r.getBoundingClientRect(); return [b.top, b.height]; })"
 
 // The focus holds the list as well; the pill shows what is new.
 func (x *inbox) keyboard() {

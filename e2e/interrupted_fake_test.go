@@ -74,7 +74,8 @@ func (a *askingAgent) answer(m askingMessage) any {
 	case "session/prompt":
 		said := a.ask(params.SessionID, params.Prompt[0].Text)
 		a.write(map[string]any{"method": "session/update", "params": map[string]any{"sessionId": params.SessionID,
-			"update": map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": said}}}})
+			"update": map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text",
+				"text": said}}}})
 		return map[string]any{"stopReason": "end_turn"}
 	}
 	return map[string]any{}
@@ -87,12 +88,16 @@ func (a *askingAgent) ask(session, prompt string) string {
 	id, answer := fmt.Sprintf(`"ask-%d"`, a.asked), make(chan json.RawMessage, 1)
 	a.waiting[id] = answer
 	a.mu.Unlock()
-	request := map[string]any{"id": json.RawMessage(id), "method": "session/request_permission", "params": map[string]any{"sessionId": session,
-		"toolCall": map[string]any{"toolCallId": "same", "title": "rm -r build", "kind": "execute", "rawInput": map[string]any{"command": "rm -r build"}},
-		"options":  []any{map[string]any{"optionId": "yes", "name": "Allow", "kind": "allow_once"}, map[string]any{"optionId": "no", "name": "Reject", "kind": "reject_once"}}}}
+	request := map[string]any{"id": json.RawMessage(id), "method": "session/request_permission",
+		"params": map[string]any{"sessionId": session,
+			"toolCall": map[string]any{"toolCallId": "same", "title": "rm -r build", "kind": "execute",
+				"rawInput": map[string]any{"command": "rm -r build"}},
+			"options": []any{map[string]any{"optionId": "yes", "name": "Allow", "kind": "allow_once"},
+				map[string]any{"optionId": "no", "name": "Reject", "kind": "reject_once"}}}}
 	if strings.Contains(prompt, "question") {
-		request["method"], request["params"] = "elicitation/create", map[string]any{"sessionId": session, "mode": "form", "message": "Which colour?",
-			"requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"colour": map[string]any{"type": "string", "title": "Colour"}}}}
+		request["method"], request["params"] = "elicitation/create", map[string]any{"sessionId": session,
+			"mode": "form", "message": "Which colour?", "requestedSchema": map[string]any{"type": "object",
+				"properties": map[string]any{"colour": map[string]any{"type": "string", "title": "Colour"}}}}
 	}
 	a.write(request)
 	return "answered: " + string(<-answer)

@@ -24,8 +24,8 @@ type waitingTurn struct {
 	old           map[string]bool // ids of what was asked before
 }
 
-// TestRestartInterruptsWaitingTurns stops and kills the program while turns of every kind of agent wait for approvals and
-// answers: they end as interrupted, stay readable, and resumed they ask anew.
+// TestRestartInterruptsWaitingTurns stops and kills the program while turns of every kind of agent wait for
+// approvals and answers: they end as interrupted, stay readable, and resumed they ask anew.
 func TestRestartInterruptsWaitingTurns(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -80,7 +80,8 @@ func TestRestartInterruptsWaitingTurns(t *testing.T) {
 		page.Pictures("interrupted-"+end.how, "#turns .turn:last-child")
 		page.Open(p.URL + "/")
 		page.Live()
-		if got := page.Text("#inbox"); strings.Contains(got, "Failed") || strings.Count(got, "Interrupted by a restart") != len(turns) {
+		if got := page.Text("#inbox"); strings.Contains(got, "Failed") ||
+			strings.Count(got, "Interrupted by a restart") != len(turns) {
 			t.Errorf("%s: the inbox says %q", end.how, got)
 		}
 		for _, x := range turns {
@@ -106,7 +107,8 @@ func (x *waitingTurn) open(w *watcher, dir string) {
 	ctx, cancel := w.patient()
 	defer cancel()
 	x.session, x.turn, x.old = ahp.URI("ahp-session:/"+uuid.NewString()), uuid.NewString(), map[string]bool{}
-	err := w.Call(ctx, "createSession", ahp.CreateSessionParams{Channel: x.session, Provider: x.agent, WorkingDirectories: []ahp.URI{"file://" + dir}}, nil)
+	err := w.Call(ctx, "createSession", ahp.CreateSessionParams{Channel: x.session, Provider: x.agent,
+		WorkingDirectories: []ahp.URI{"file://" + dir}}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -153,7 +155,8 @@ func (x *waitingTurn) wasInterrupted(w *watcher, how string, ended time.Time) {
 	last := turns[len(turns)-1]
 	part, ok := last.ResponseParts[len(last.ResponseParts)-1].Value.(*ahp.ErrorResponsePart)
 	if !ok || part.Error.ErrorType != "interrupted" || part.Resumable == nil || !*part.Resumable {
-		w.t.Fatalf("%s: the turn of %s ended with %+v", how, x.agent, last.ResponseParts[len(last.ResponseParts)-1].Value)
+		w.t.Fatalf("%s: the turn of %s ended with %+v", how, x.agent,
+			last.ResponseParts[len(last.ResponseParts)-1].Value)
 	}
 	lasted, most := time.Duration(*last.Duration)*time.Millisecond, ended.Sub(x.began)
 	if lasted <= 0 || lasted > most+time.Second || lasted < most-3*time.Second && how == "SIGTERM" {
@@ -162,7 +165,8 @@ func (x *waitingTurn) wasInterrupted(w *watcher, how string, ended time.Time) {
 	for _, p := range last.ResponseParts {
 		if call, ok := p.Value.(*ahp.ToolCallResponsePart); ok {
 			c, ok := call.ToolCall.Value.(*ahp.ToolCallCancelledState)
-			if !ok || c.Reason != ahp.ToolCallCancellationReasonSkipped || c.ToolInput == nil && c.InvocationMessage.Text == "" {
+			if !ok || c.Reason != ahp.ToolCallCancellationReasonSkipped || c.ToolInput == nil &&
+				c.InvocationMessage.Text == "" {
 				w.t.Errorf("%s: the call of %s is %+v", how, x.agent, call.ToolCall.Value)
 			}
 		}
@@ -184,7 +188,8 @@ func (x *waitingTurn) reply(w *watcher, id string, question bool) {
 	w.t.Helper()
 	ctx, cancel := w.patient()
 	defer cancel()
-	var a ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: x.turn, ToolCallID: id, Approved: true, Confirmed: ahp.ToolCallConfirmationReasonUserAction}
+	var a ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: x.turn, ToolCallID: id, Approved: true,
+		Confirmed: ahp.ToolCallConfirmationReasonUserAction}
 	if question {
 		a = &ahp.ChatInputCompletedAction{RequestID: id, Response: ahp.ChatInputResponseKindCancel}
 	}
@@ -204,7 +209,8 @@ func (x *waitingTurn) answerOld(w *watcher) {
 	}
 	ctx, cancel := w.patient()
 	defer cancel()
-	if err := w.Call(ctx, "ping", map[string]any{"channel": ahp.RootURI}, nil); err != nil { // after it the answers were taken, or refused
+	// after it the answers were taken, or refused
+	if err := w.Call(ctx, "ping", map[string]any{"channel": ahp.RootURI}, nil); err != nil {
 		w.t.Fatal(err)
 	}
 	if id, _ := x.asked(w); id != now {
@@ -223,7 +229,8 @@ func (x *waitingTurn) answer(w *watcher) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if said := strings.ReplaceAll(string(raw), `\"`, `"`); last.State != ahp.TurnStateComplete || !strings.Contains(said, x.answered) {
+	if said := strings.ReplaceAll(string(raw), `\"`, `"`); last.State != ahp.TurnStateComplete ||
+		!strings.Contains(said, x.answered) {
 		w.t.Errorf("answered, %s ended its turn %s and said %s", x.agent, last.State, said)
 	}
 }

@@ -63,7 +63,8 @@ func (w *watcher) onlySession() ahp.URI {
 	ctx, cancel := w.patient()
 	defer cancel()
 	var list ahp.ListSessionsResult
-	if err := w.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+	if err := w.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil ||
+		len(list.Items) != 1 {
 		w.t.Fatalf("sessions: %+v, %v", list.Items, err)
 	}
 	return list.Items[0].Resource
@@ -113,7 +114,8 @@ func (w *watcher) check() {
 			return failed == nil && screen(w.State(uri)) == screen(fresh)
 		}
 		if err := w.Wait(ctx, same); err != nil {
-			w.t.Errorf("the terminal %s shows\n%s\nand anew (%v)\n%s\n%v", uri, screen(w.State(uri)), failed, screen(fresh), err)
+			w.t.Errorf("the terminal %s shows\n%s\nand anew (%v)\n%s\n%v", uri, screen(w.State(uri)), failed,
+				screen(fresh), err)
 		}
 	}
 	for _, v := range w.Violations() {

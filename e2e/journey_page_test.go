@@ -45,14 +45,16 @@ func (p *Page) Click(selector string) {
 		frames = "null"
 	}
 	for {
-		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, frames, selector), chromedp.EvalAwaitPromise))
+		now, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](fmt.Sprintf(at, frames, selector),
+			chromedp.EvalAwaitPromise))
 		if err == nil && len(now) == 2 {
 			p.Do(chromedp.MouseClickXY(now[0], now[1]))
 			return
 		}
 		select {
 		case <-ctx.Done():
-			p.t.Fatalf("nothing to click in %v: %s (%v)\nat %s\n%s", patience, selector, err, p.where(), strings.Join(p.Problems(), "\n"))
+			p.t.Fatalf("nothing to click in %v: %s (%v)\nat %s\n%s", patience, selector, err, p.where(),
+				strings.Join(p.Problems(), "\n"))
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
@@ -175,7 +177,8 @@ func (p *Page) look(width, height int64, scheme string) {
 		size = chromedp.EmulateViewport(width, height, chromedp.EmulateMobile)
 	}
 	p.Do(size, func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+		media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme",
+			Value: scheme}}}
 		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, media)
 		return chromedp.Void{}, err
 	})

@@ -19,7 +19,8 @@ func (j *journey) comment() {
 	if bold := j.ana.Text(file("greet.go") + " .thr strong"); bold != "language" {
 		j.Errorf("the comment's Markdown is shown as %q", bold)
 	}
-	if under := Eval[string](j.ana, "document.querySelector('"+file("greet.go")+" .thr').previousElementSibling.innerText"); !strings.Contains(under, "func Hello") {
+	if under := Eval[string](j.ana, "document.querySelector('"+file("greet.go")+
+		" .thr').previousElementSibling.innerText"); !strings.Contains(under, "func Hello") {
 		j.Errorf("the thread stands under %q", under)
 	}
 	j.watcher.wait("the thread", func() bool { return len(j.threads()) == 1 })
@@ -113,7 +114,10 @@ func (j *journey) talk() {
 		p.Wait("document.querySelector('" + thread + " .thread')?.dataset.state === 'resolved'")
 	}
 	j.watcher.wait("the thread's end", func() bool {
-		return slices.ContainsFunc(j.threads(), func(a ahp.Annotation) bool { return a.Resolved && len(a.Entries) == 2 })
+		return slices.ContainsFunc(j.threads(), func(a ahp.Annotation) bool {
+			return a.Resolved &&
+				len(a.Entries) == 2
+		})
 	})
 	for _, p := range []*Page{j.ana, j.ben} {
 		if Eval[bool](p, "window.unloaded !== false") {
@@ -155,7 +159,8 @@ func (j *journey) sendToAgent() {
 }
 
 // settled is true of a chat whose last turn has ended.
-const settled = "document.querySelector('#turns .turn:last-child .foot .num') && !document.querySelector('#composer-mode[data-running]')"
+const settled = "document.querySelector('#turns .turn:last-child .foot .num') && " +
+	"!document.querySelector('#composer-mode[data-running]')"
 
 // crash kills the host and starts it again: both pages come back by themselves and read as before.
 func (j *journey) crash() {

@@ -57,7 +57,8 @@ func TestJourney(t *testing.T) {
 	j.goOn()
 
 	j.watcher.check()
-	want := []ahp.ChannelKind{ahp.ChannelAnnotations, ahp.ChannelChangeset, ahp.ChannelChat, ahp.ChannelRoot, ahp.ChannelSession, ahp.ChannelTerminal}
+	want := []ahp.ChannelKind{ahp.ChannelAnnotations, ahp.ChannelChangeset, ahp.ChannelChat, ahp.ChannelRoot,
+		ahp.ChannelSession, ahp.ChannelTerminal}
 	slices.Sort(want)
 	if got := j.watcher.kinds(); !slices.Equal(got, want) {
 		t.Errorf("mirrored %v, want %v", got, want)
@@ -131,7 +132,10 @@ func (j *journey) answerInTerminal() {
 	j.watcher.wait("the terminal", func() bool { return len(j.watcher.root().Terminals) == 1 })
 	terminal := j.watcher.root().Terminals[0].Resource
 	j.watcher.mirror(terminal)
-	j.watcher.wait("the command's question", func() bool { return strings.Contains(screen(j.watcher.State(terminal)), "Run the tests?") })
+	j.watcher.wait("the command's question", func() bool {
+		return strings.Contains(screen(j.watcher.State(terminal)),
+			"Run the tests?")
+	})
 
 	j.ana.Unfold(".tool details.fold")
 	j.ana.Click(".term-ref a")
@@ -142,7 +146,10 @@ func (j *journey) answerInTerminal() {
 	j.ana.Wait("document.querySelector('.termframe').contentWindow.ahphubTerm.options.disableStdin === false")
 	j.ana.Click(".termframe")
 	j.ana.Press("yes\r")
-	j.watcher.wait("the tests", func() bool { return strings.Contains(screen(j.watcher.State(terminal)), "PASS: TestHello") })
+	j.watcher.wait("the tests", func() bool {
+		return strings.Contains(screen(j.watcher.State(terminal)),
+			"PASS: TestHello")
+	})
 	j.ana.Wait(glyphs + ".includes('PASS: TestHello')")
 	j.ana.Pictures("terminal", ".termstate")
 }
@@ -177,7 +184,8 @@ func (j *journey) readChanges() {
 			j.ana.Wait("location.search.includes('scope=" + scope + "')")
 			j.ana.Live()
 		}
-		j.ana.Wait("document.querySelectorAll('#files .file').length === 4 && document.querySelectorAll('#tree li[data-path]').length === 4")
+		j.ana.Wait("document.querySelectorAll('#files .file').length === 4 && document.querySelectorAll('#tree " +
+			"li[data-path]').length === 4")
 		j.ana.WaitText("#scopes a[aria-current]", strings.ReplaceAll(j.sizes, " ", " "))
 	}
 	j.ana.Click("#scopes a[data-scope=session]")
@@ -218,11 +226,13 @@ func file(path string) string { return fmt.Sprintf(`#files .file[data-path="%s"]
 // seeRows looks for what makes a diff readable.
 func (j *journey) seeRows(view string) {
 	for what, expression := range map[string]string{
-		"an added row":    "f.querySelector('.r.a')",
-		"a removed row":   "f.querySelector('.r.d')",
-		"line numbers":    "[...f.querySelectorAll('.r')].some(r => getComputedStyle(r, '::before').content.match(/[0-9]|attr/))",
-		"syntax colours":  "new Set([...f.querySelectorAll('.r *')].map(e => getComputedStyle(e).color)).size > 2",
-		"a changed word":  "[...f.querySelectorAll('.r.a *')].some(e => getComputedStyle(e).backgroundColor !== 'rgba(0, 0, 0, 0)')",
+		"an added row":  "f.querySelector('.r.a')",
+		"a removed row": "f.querySelector('.r.d')",
+		"line numbers": "[...f.querySelectorAll('.r')].some(r => getComputedStyle(r, " +
+			"'::before').content.match(/[0-9]|attr/))",
+		"syntax colours": "new Set([...f.querySelectorAll('.r *')].map(e => getComputedStyle(e).color)).size > 2",
+		"a changed word": "[...f.querySelectorAll('.r.a *')].some(e => getComputedStyle(e).backgroundColor !== " +
+			"'rgba(0, 0, 0, 0)')",
 		"the code itself": "f.innerText.includes('Word(lang)')",
 	} {
 		if !Eval[bool](j.ana, "((f) => !!("+expression+"))(document.querySelector('"+file("greet.go")+"'))") {

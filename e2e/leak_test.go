@@ -77,7 +77,8 @@ func TestNoLeakToAGuest(t *testing.T) {
 	chat := fillWithCanary(t, ctx, owner, theirs)
 	askAboutOthers(ctx, guest, theirs, chat)
 	guest.Drop()
-	if _, err := owner.Dispatch(ctx, theirs, &ahp.SessionTitleChangedAction{Title: canary + " while away"}); err != nil {
+	if _, err := owner.Dispatch(ctx, theirs, &ahp.SessionTitleChangedAction{Title: canary +
+		" while away"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := guest.Reconnect(ctx); err != nil {
@@ -132,7 +133,8 @@ func secretSession(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
 		t.Fatal(err)
 	}
 	uri := ahp.URI("ahp-session:/" + uuid.NewString())
-	err := p.Call(ctx, "createSession", map[string]any{"channel": uri, "workingDirectories": []string{"file://" + dir}}, nil)
+	err := p.Call(ctx, "createSession", map[string]any{"channel": uri, "workingDirectories": []string{"file://" + dir}},
+		nil)
 	if err == nil {
 		err = p.Subscribe(ctx, uri)
 	}
@@ -164,7 +166,8 @@ func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp
 	}
 	automate(t, ctx, p)
 	orders := strings.Join([]string{"say " + canary, "think " + canary, "notice " + canary, "run echo " + canary}, "\n")
-	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: orders, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: orders,
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 	if _, err := p.Dispatch(ctx, chat, turn); err != nil {
 		t.Fatal(err)
 	}
@@ -181,19 +184,23 @@ func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp
 // automate makes an automation that is full of the word, with a run whose session is, too.
 func automate(t *testing.T, ctx context.Context, p *peer.Peer) {
 	t.Helper()
-	definition := ahp.AutomationDefinition{Title: canary, Message: ahp.Message{Text: "say " + canary, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
+	definition := ahp.AutomationDefinition{Title: canary, Message: ahp.Message{Text: "say " + canary,
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
 		Triggers: []ahp.AutomationTrigger{}}
 	err := p.Subscribe(ctx, ahp.AutomationsURI)
 	if err == nil {
-		_, err = p.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: secretAutomation, Definition: definition})
+		_, err = p.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: secretAutomation,
+			Definition: definition})
 	}
 	if err == nil {
-		err = p.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: secretAutomation, RequestID: canary}, nil)
+		err = p.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+			Automation: secretAutomation, RequestID: canary}, nil)
 	}
 	if err == nil {
 		err = p.Wait(ctx, func() bool {
 			s, _ := p.State(ahp.AutomationsURI).(*ahp.AutomationState)
-			return s != nil && len(s.Entries) == 1 && len(s.Entries[0].Runs) == 1 && s.Entries[0].Runs[0].PrimarySession != ""
+			return s != nil && len(s.Entries) == 1 && len(s.Entries[0].Runs) == 1 &&
+				s.Entries[0].Runs[0].PrimarySession != ""
 		})
 	}
 	if err != nil {
@@ -205,7 +212,8 @@ const secretAutomation ahp.URI = "ahp-automation:/" + canary
 
 // askAboutOthers tries what a client can ask about a session that is not its own; errors are what it is about.
 func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
-	for _, uri := range []ahp.URI{session, chat, "ahp-otlp:/logs/trace", "ahp-otlp:/traces", "ahp-otlp:/metrics", session + "/changes", session + "/annotations"} {
+	for _, uri := range []ahp.URI{session, chat, "ahp-otlp:/logs/trace", "ahp-otlp:/traces", "ahp-otlp:/metrics",
+		session + "/changes", session + "/annotations"} {
 		_ = p.Subscribe(ctx, uri)
 		_ = p.Call(ctx, "fetchTurns", map[string]any{"channel": uri}, nil)
 		_ = p.Call(ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": "file:///" + string(uri)}, nil)
@@ -213,8 +221,10 @@ func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
 		_, _ = p.Dispatch(ctx, uri, &ahp.SessionTitleChangedAction{Title: "x"})
 	}
 	_ = p.Subscribe(ctx, ahp.AutomationsURI)
-	_ = p.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: secretAutomation, RequestID: "theirs"}, nil)
-	_ = p.Call(ctx, "fetchAutomationRuns", ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: secretAutomation}, nil)
+	_ = p.Call(ctx, "runAutomation", ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: secretAutomation,
+		RequestID: "theirs"}, nil)
+	_ = p.Call(ctx, "fetchAutomationRuns", ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI,
+		Automation: secretAutomation}, nil)
 	_, _ = p.Dispatch(ctx, ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: secretAutomation})
 	_ = p.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, nil)
 	_ = p.Call(ctx, "createSession", map[string]any{"channel": session}, nil)
@@ -232,7 +242,8 @@ func visitAll(t *testing.T, c *http.Client, prog *Program, mine, theirs string, 
 			return nil
 		}
 		for _, short := range []string{mine, theirs} {
-			path := strings.NewReplacer("{session}", short, "{chat}", "default", "{terminal}", "1", "{file}", "1", "{thread}", "1", "{verb}", "reply", "{link}", "1").Replace(route)
+			path := strings.NewReplacer("{session}", short, "{chat}", "default", "{terminal}", "1", "{file}", "1",
+				"{thread}", "1", "{verb}", "reply", "{link}", "1").Replace(route)
 			res, err := askFor(c, method, prog.URL+path)
 			if err != nil {
 				t.Error(err)
@@ -250,7 +261,8 @@ func askFor(c *http.Client, method, address string) (*http.Response, error) {
 	if method == http.MethodGet {
 		return c.Get(address)
 	}
-	if strings.HasSuffix(address, "/new") || strings.HasSuffix(address, "/title") || strings.HasSuffix(address, "/archive") {
+	if strings.HasSuffix(address, "/new") || strings.HasSuffix(address, "/title") ||
+		strings.HasSuffix(address, "/archive") {
 		address += "?" // the owner's own forms, sent empty, change nothing
 	}
 	return c.PostForm(address, nil)
@@ -276,7 +288,8 @@ func liveOver(t *testing.T, ctx context.Context, prog *Program, c *http.Client, 
 	for _, k := range c.Jar.Cookies(u) {
 		head.Add("Cookie", k.String())
 	}
-	ws, _, err := websocket.Dial(ctx, strings.Replace(prog.URL, "http", "ws", 1)+"/live?"+strings.ReplaceAll(query, "&amp;", "&"),
+	ws, _, err := websocket.Dial(ctx, strings.Replace(prog.URL, "http", "ws", 1)+"/live?"+strings.ReplaceAll(query,
+		"&amp;", "&"),
 		&websocket.DialOptions{HTTPHeader: head})
 	if err != nil {
 		t.Fatal(err)

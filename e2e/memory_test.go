@@ -24,9 +24,11 @@ import (
 )
 
 var (
-	memoryBurst   = flag.Int("memory-burst", 48, "megabytes of text an agent sends in TestStalledReadersDoNotExhaustMemory")
+	memoryBurst = flag.Int("memory-burst", 48,
+		"megabytes of text an agent sends in TestStalledReadersDoNotExhaustMemory")
 	memoryReaders = flag.Int("memory-readers", 40, "connections that read none of it")
-	memorySockets = flag.Int("memory-sockets", 600, "connections that TestConnectionsOfALinkAreBounded opens by one link")
+	memorySockets = flag.Int("memory-sockets", 600,
+		"connections that TestConnectionsOfALinkAreBounded opens by one link")
 )
 
 // memoryGroup makes a control group of so many bytes below the current one and returns its directory; "" where that is
@@ -118,7 +120,8 @@ func (b *burst) state() *ahp.SessionState {
 func (b *burst) say(ctx context.Context, megabytes int) {
 	b.t.Helper()
 	orders := fmt.Sprintf("burst %d 65536", megabytes*16)
-	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: orders, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: orders,
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 	if _, err := b.owner.Dispatch(ctx, b.chat, turn); err != nil {
 		b.t.Fatal(err)
 	}
@@ -143,14 +146,16 @@ func (b *burst) stall(ctx context.Context, token string) (*websocket.Conn, error
 
 // ask opens a connection that asks for the chat and reads nothing.
 func (b *burst) ask(ctx context.Context, token string) (*websocket.Conn, error) {
-	narrow := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	narrow := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network,
+		address string) (net.Conn, error) {
 		c, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if tcp, ok := c.(*net.TCPConn); ok {
 			_ = tcp.SetReadBuffer(4 << 10)
 		}
 		return c, err
 	}}}
-	ws, res, err := websocket.Dial(ctx, b.prog.AHP, &websocket.DialOptions{HTTPClient: narrow, HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
+	ws, res, err := websocket.Dial(ctx, b.prog.AHP, &websocket.DialOptions{HTTPClient: narrow,
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + token}}})
 	if err != nil {
 		if res != nil {
 			err = fmt.Errorf("%s: %w", res.Status, err)
@@ -158,8 +163,10 @@ func (b *burst) ask(ctx context.Context, token string) (*websocket.Conn, error) 
 		return nil, err
 	}
 	ws.SetReadLimit(-1)
-	hello, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": map[string]any{"channel": ahp.RootURI,
-		"protocolVersions": []string{ahp.Version}, "clientId": uuid.NewString(), "initialSubscriptions": []ahp.URI{b.chat}}})
+	hello, _ := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 0, "method": "initialize",
+		"params": map[string]any{"channel": ahp.RootURI,
+			"protocolVersions": []string{ahp.Version}, "clientId": uuid.NewString(),
+			"initialSubscriptions": []ahp.URI{b.chat}}})
 	return ws, ws.Write(ctx, websocket.MessageText, hello)
 }
 
@@ -248,7 +255,8 @@ func (b *burst) askMany(ctx context.Context) {
 // whole is the chat as the owner is given it, and fails the test when it is not.
 func (b *burst) whole(ctx context.Context) *ahp.ChatState {
 	b.t.Helper()
-	fresh, err := peer.Dial(ctx, b.prog.AHP, peer.Options{Token: b.prog.Token(), ClientID: uuid.NewString(), Trust: true})
+	fresh, err := peer.Dial(ctx, b.prog.AHP, peer.Options{Token: b.prog.Token(), ClientID: uuid.NewString(),
+		Trust: true})
 	if err == nil {
 		b.t.Cleanup(func() { _ = fresh.Close() })
 		_, err = fresh.Initialize(ctx, b.chat)
@@ -268,8 +276,10 @@ func (b *burst) readOn(text string) {
 	pieces := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == 'x' || r == '\n' })
 	last, seen := pieces[len(pieces)-1], 0
 	code, page := get(b.t, b.web, b.prog.URL+"/s/"+b.short)
-	if code != http.StatusOK || len(page) > 1<<20 || strings.Count(page, "not shown") < 2 || !strings.Contains(page, last+" x") {
-		b.t.Fatalf("the page of two turns of %d KB is %d, %d KB, with the end: %v", len(text)>>10, code, len(page)>>10, strings.Contains(page, last+" x"))
+	if code != http.StatusOK || len(page) > 1<<20 || strings.Count(page, "not shown") < 2 ||
+		!strings.Contains(page, last+" x") {
+		b.t.Fatalf("the page of two turns of %d KB is %d, %d KB, with the end: %v", len(text)>>10, code, len(page)>>10,
+			strings.Contains(page, last+" x"))
 	}
 	links := moreLink.FindAllStringSubmatch(page, -1)
 	next, _, _ := strings.Cut(links[len(links)-1][1], "&amp;from=") // from the beginning

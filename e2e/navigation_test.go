@@ -30,10 +30,12 @@ func TestPalette(t *testing.T) {
 	ana.Press("\x1b")
 	ana.Wait("!document.querySelector('#palette').open")
 	open()
-	for query, want := range map[string]string{"write not": "Sessions", "threads": "This session", "notes.t": "Sessions,Files", "archive s": "Commands"} {
+	for query, want := range map[string]string{"write not": "Sessions", "threads": "This session",
+		"notes.t": "Sessions,Files", "archive s": "Commands"} {
 		Eval[bool](ana, "(document.querySelector('#palette-q').value = '', true)")
 		ana.Type(query)
-		ana.Wait("[...document.querySelectorAll('#palette-list h3')].map((h) => h.textContent).join() === '" + want + "'")
+		ana.Wait("[...document.querySelectorAll('#palette-list h3')].map((h) => h.textContent).join() === '" + want +
+			"'")
 	}
 	Eval[bool](ana, "(document.querySelector('#palette-q').value = '', true)")
 	ana.Type("keyboard")
@@ -60,7 +62,8 @@ func TestEscapeClosesMenu(t *testing.T) {
 		ana.Wait("document.querySelector('" + button + "').parentElement.open")
 		Eval[bool](ana, "(document.querySelector('"+inside+"').focus(), true)")
 		ana.Press("\x1b")
-		ana.Wait("!document.querySelector('" + button + "').parentElement.open && document.activeElement.matches('" + button + "')")
+		ana.Wait("!document.querySelector('" + button + "').parentElement.open && document.activeElement.matches('" +
+			button + "')")
 	}
 }
 
@@ -73,7 +76,8 @@ func TestNewChatAppearsInTabs(t *testing.T) {
 	ana.SignIn(p)
 	beginScript(t, p, ana, t.TempDir(), "spawn say from the helper\nsay done")
 	ana.WaitText("#turns", "done")
-	ana.Wait("document.querySelectorAll('#chats a').length === 2 && document.querySelectorAll('#chats a[aria-current]').length === 1")
+	ana.Wait("document.querySelectorAll('#chats a').length === 2 && document.querySelectorAll('#chats " +
+		"a[aria-current]').length === 1")
 }
 
 // Who reads further up is shown that the turn below goes on, also while nothing but its text grows.
@@ -83,7 +87,8 @@ func TestPillWhileTurnStreams(t *testing.T) {
 	ana := OpenBrowser(t).Page()
 	ana.look(1440, 900, "light")
 	ana.SignIn(p)
-	beginScript(t, p, ana, t.TempDir(), "say "+strings.Repeat("a long answer that fills the page ", 300)+"\ncount 4000 5")
+	beginScript(t, p, ana, t.TempDir(), "say "+strings.Repeat("a long answer that fills the page ", 300)+
+		"\ncount 4000 5")
 	ana.WaitText("#turns", "fills the page")
 	Eval[bool](ana, "(document.querySelector('#scroll').scrollTop = 0, true)")
 	ana.Wait("(document.querySelector('#scroll').scrollTop = 0, !document.querySelector('#new-pill').hidden)")
@@ -94,7 +99,8 @@ func TestPillWhileTurnStreams(t *testing.T) {
 	ana.Wait("document.querySelector('#new-pill').hidden")
 }
 
-// The changed files stand beside the chat once there are some; on a narrow screen they lie over it when they are opened.
+// The changed files stand beside the chat once there are some; on a narrow screen they lie over it when they are
+// opened.
 func TestChangedFilesBesideChat(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -118,8 +124,10 @@ func TestChangedFilesBesideChat(t *testing.T) {
 		ana.look(width, 900, "light")
 		ana.Open(Eval[string](ana, "location.href"))
 		ana.Live()
-		if w := Eval[float64](ana, "document.querySelector('#compose').getBoundingClientRect().width"); w < 400 || Eval[bool](ana, shown) {
-			t.Errorf("at %d px the composer is %.0f px wide, and the files lie over it: %v", width, w, Eval[bool](ana, shown))
+		if w := Eval[float64](ana, "document.querySelector('#compose').getBoundingClientRect().width"); w < 400 ||
+			Eval[bool](ana, shown) {
+			t.Errorf("at %d px the composer is %.0f px wide, and the files lie over it: %v", width, w,
+				Eval[bool](ana, shown))
 		}
 	}
 	ana.Click(".pane-open")
@@ -148,7 +156,9 @@ func TestPhoneReachesEverything(t *testing.T) {
 	ana.Open(base + "/changes?view=split")
 	ana.Wait("!location.search.includes('split') && !document.querySelector('.fb.split')")
 	ana.WaitText(".fp", "a-file-with-one.txt")
-	if cut := Eval[int](ana, "[...document.querySelectorAll('.fp, .fp *')].filter(e => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline').length"); cut != 0 {
+	if cut := Eval[int](ana,
+		"[...document.querySelectorAll('.fp, .fp *')].filter(e => e.scrollWidth > e.clientWidth + 1 && "+
+			"getComputedStyle(e).display !== 'inline').length"); cut != 0 {
 		t.Errorf("%d parts of the file's path are cut", cut)
 	}
 	ana.Click(".tabbar a[href$='/threads']")
@@ -177,7 +187,8 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	Eval[bool](ana, "("+row+".scrollIntoView({block: 'center'}), true)")
 	ana.Press("jc")
 	ana.Wait("!!document.querySelector('form.cf')")
-	if left, half := Eval[float64](ana, "document.querySelector('form.cf').getBoundingClientRect().left"), Eval[float64](ana, "(b => b.left + b.width / 2)(document.querySelector('.fb').getBoundingClientRect())"); left < half {
+	if left, half := Eval[float64](ana, "document.querySelector('form.cf').getBoundingClientRect().left"),
+		Eval[float64](ana, "(b => b.left + b.width / 2)(document.querySelector('.fb').getBoundingClientRect())"); left < half {
 		t.Errorf("a comment on a new line begins at %.0f, left of the middle at %.0f", left, half)
 	}
 	ana.Press("\x1b")
@@ -185,7 +196,8 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	ana.Press("m")
 	ana.Wait("!location.search.includes('split')")
 	ana.Live()
-	ana.Wait("(r => r && r.top > 60 && r.bottom < innerHeight)(document.querySelector('.r.sel')?.getBoundingClientRect())")
+	ana.Wait("(r => r && r.top > 60 && r.bottom < " +
+		"innerHeight)(document.querySelector('.r.sel')?.getBoundingClientRect())")
 	if now := Eval[string](ana, "document.querySelector('.r.sel').textContent"); now != at {
 		t.Errorf("the other view opens at %q, not at %q", now, at)
 	}

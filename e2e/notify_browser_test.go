@@ -41,7 +41,8 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 	if err := owner.Subscribe(ctx, mine+"/annotations"); err != nil {
 		t.Fatal(err)
 	}
-	thread := ahp.Annotation{ID: "t1", Origin: ahp.AnnotationOrigin{Session: mine}, Resource: "file:///a.go", Entries: []ahp.AnnotationEntry{{ID: "e1", Text: ahp.Plain("@Ana see")}}}
+	thread := ahp.Annotation{ID: "t1", Origin: ahp.AnnotationOrigin{Session: mine}, Resource: "file:///a.go",
+		Entries: []ahp.AnnotationEntry{{ID: "e1", Text: ahp.Plain("@Ana see")}}}
 	if _, err := owner.Dispatch(ctx, mine+"/annotations", &ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 	}
 	// They have no mail and no webhooks, whatever they post.
 	for _, path := range []string{"/mail", "/mail/verify", "/hooks", "/hooks/x/test", "/hooks/x/remove"} {
-		res, err := guest.PostForm(prog.URL+settingsPath+path, url.Values{"url": {"https://hooks.example.com/"}, "address": {"ana@example.com"}, "do": {"set"}})
+		res, err := guest.PostForm(prog.URL+settingsPath+path, url.Values{"url": {"https://hooks.example.com/"},
+			"address": {"ana@example.com"}, "do": {"set"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,7 +71,8 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 			t.Errorf("POST %s as a guest: %s", path, res.Status)
 		}
 	}
-	if _, page := get(t, guest, prog.URL+settingsPath); strings.Contains(page, "Webhook") || strings.Contains(page, "Email") {
+	if _, page := get(t, guest, prog.URL+settingsPath); strings.Contains(page, "Webhook") ||
+		strings.Contains(page, "Email") {
 		t.Error("a guest is shown what they cannot have")
 	}
 }
@@ -156,7 +159,8 @@ func TestToldByTheBrowser(t *testing.T) {
 		t.Errorf("the other tab shows %d too", n)
 	}
 	Eval[bool](one, `(shown[0].onclick(), true)`)
-	one.Wait(`location.pathname.startsWith('` + session + `/c/') && location.hash.startsWith('#tool-') && document.readyState === 'complete'`)
+	one.Wait(`location.pathname.startsWith('` + session +
+		`/c/') && location.hash.startsWith('#tool-') && document.readyState === 'complete'`)
 
 	// The tab of that session shows it, whichever follows; and not while it is visible.
 	two.Wait(`document.documentElement.dataset.notify === 'on'`)
@@ -210,7 +214,8 @@ func (p *Page) tab() *Page {
 func (p *Page) inject(script string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument,
+			cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 		return chromedp.Void{}, err
 	})
 }

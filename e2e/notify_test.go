@@ -112,8 +112,9 @@ func newMailServer(t *testing.T) mailServer {
 
 func (m mailServer) options(more ...string) Options {
 	return Options{
-		Args: append([]string{"--agent", "script", "--owner-name", "Ana", "--smtp", m.at, "--smtp-user", "hub", "--smtp-from", "Hub <hub@example.com>", "--notify-allow", "127.0.0.0/8"}, more...),
-		Env:  []string{"AHPHUB_SMTP_PASSWORD=s3cret-of-the-hub", "SSL_CERT_FILE=" + filepath.Join(m.dir, "cert.pem")},
+		Args: append([]string{"--agent", "script", "--owner-name", "Ana", "--smtp", m.at, "--smtp-user", "hub",
+			"--smtp-from", "Hub <hub@example.com>", "--notify-allow", "127.0.0.0/8"}, more...),
+		Env: []string{"AHPHUB_SMTP_PASSWORD=s3cret-of-the-hub", "SSL_CERT_FILE=" + filepath.Join(m.dir, "cert.pem")},
 	}
 }
 
@@ -160,7 +161,8 @@ const settingsPath = "/settings/notifications"
 // hookTo makes a webhook by the form.
 func hookTo(t *testing.T, c *http.Client, prog *Program, r *receiver, everything string) {
 	t.Helper()
-	page, _ := sendForm(t, c, prog.URL+settingsPath+"/hooks", url.Values{"url": {r.URL + "/in"}, "everything": {everything}})
+	page, _ := sendForm(t, c, prog.URL+settingsPath+"/hooks", url.Values{"url": {r.URL + "/in"},
+		"everything": {everything}})
 	m := regexp.MustCompile(`value="(whsec_[^"]+)"`).FindStringSubmatch(page)
 	if m == nil {
 		t.Fatalf("no secret is shown:\n%s", page)
@@ -188,8 +190,8 @@ func sessionThat(t *testing.T, c *http.Client, prog *Program, what string) strin
 	return strings.Join(strings.Split(res.Request.URL.Path, "/")[:3], "/")
 }
 
-// The owner is told by webhook and mail of what waits: signed, once each, by a server that is away at first, and no more
-// after one click in the mail.
+// The owner is told by webhook and mail of what waits: signed, once each, by a server that is away at first, and
+// no more after one click in the mail.
 func TestToldByWebhookAndMail(t *testing.T) {
 	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
@@ -208,7 +210,8 @@ func TestToldByWebhookAndMail(t *testing.T) {
 		return nil
 	})
 	got := hook.of("approval")[0]
-	if !strings.HasPrefix(got.URL, prog.URL+session+"/c/") || !strings.Contains(got.URL, "#tool-") || got.Session.ID != strings.TrimPrefix(session, "/s/") || strings.Contains(fmt.Sprint(got), "hunter22") {
+	if !strings.HasPrefix(got.URL, prog.URL+session+"/c/") || !strings.Contains(got.URL, "#tool-") ||
+		got.Session.ID != strings.TrimPrefix(session, "/s/") || strings.Contains(fmt.Sprint(got), "hunter22") {
 		t.Errorf("posted is %+v", got)
 	}
 	waitUntil(t, "the page says that the mail server is away", func() error {
@@ -219,7 +222,8 @@ func TestToldByWebhookAndMail(t *testing.T) {
 	})
 	back()
 	text := mail.wait(t, 2)[1]
-	for _, want := range []string{"from hub@example.com\nto ana@example.com\n", "From: \"Hub\" <hub@example.com>", "=?UTF-8?q?Approval_needed", "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
+	for _, want := range []string{"from hub@example.com\nto ana@example.com\n", "From: \"Hub\" <hub@example.com>",
+		"=?UTF-8?q?Approval_needed", "List-Unsubscribe-Post: List-Unsubscribe=One-Click",
 		"Auto-Submitted: auto-generated", "text/plain", "text/html", session + "/c/"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the mail lacks %q:\n%s", want, text)
@@ -248,14 +252,16 @@ func TestToldByWebhookAndMail(t *testing.T) {
 		return nil
 	})
 	_, page := get(t, c, prog.URL+settingsPath)
-	if !strings.Contains(page, "Delivered: the receiver answered 200") || strings.Contains(page, hook.secret) || strings.Contains(page, "/in\"") {
+	if !strings.Contains(page, "Delivered: the receiver answered 200") || strings.Contains(page, hook.secret) ||
+		strings.Contains(page, "/in\"") {
 		t.Errorf("the page says of the webhook:\n%s", page)
 	}
 	if n := len(mail.mails(t)); n != 2 {
 		t.Errorf("%d mails after unsubscribing", n)
 	}
 	_, audit := get(t, c, prog.URL+"/audit.jsonl")
-	for _, want := range []string{"created a webhook: " + hook.URL + "/…", "changed email notifications", "unsubscribed from email: owner"} {
+	for _, want := range []string{"created a webhook: " + hook.URL + "/…", "changed email notifications",
+		"unsubscribed from email: owner"} {
 		if !strings.Contains(audit, want) {
 			t.Errorf("the audit lacks %q", want)
 		}
@@ -276,8 +282,10 @@ func TestMailMember(t *testing.T) {
 	}
 	say := func(id, text string) {
 		t.Helper()
-		thread := ahp.Annotation{ID: id, Origin: ahp.AnnotationOrigin{Session: session}, Resource: "file:///a.go", Entries: []ahp.AnnotationEntry{{ID: id, Text: ahp.Plain(text)}}}
-		if _, err := owner.Dispatch(ctx, session+"/annotations", &ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
+		thread := ahp.Annotation{ID: id, Origin: ahp.AnnotationOrigin{Session: session}, Resource: "file:///a.go",
+			Entries: []ahp.AnnotationEntry{{ID: id, Text: ahp.Plain(text)}}}
+		if _, err := owner.Dispatch(ctx, session+"/annotations",
+			&ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -296,7 +304,8 @@ func TestMailMember(t *testing.T) {
 
 	say("one", "@Ben <b>look</b> here\nBcc: everybody@example.com")
 	text := mail.wait(t, 3)[2]
-	for _, want := range []string{"from hub@example.com\nto ben@example.com\n", "You_were_mentioned_by_Ana", "@Ben &lt;b&gt;look&lt;/b&gt; here", "/s/" + short + "/threads#thread-one"} {
+	for _, want := range []string{"from hub@example.com\nto ben@example.com\n", "You_were_mentioned_by_Ana",
+		"@Ben &lt;b&gt;look&lt;/b&gt; here", "/s/" + short + "/threads#thread-one"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the member's mail lacks %q:\n%s", want, text)
 		}

@@ -9,8 +9,8 @@ import (
 
 const banner = "document.querySelector('#conn').checkVisibility()"
 
-// A page that loses its stream says so, whether the server ends or the network is gone without a word, and nothing on it
-// looks alive until the stream is back.
+// A page that loses its stream says so, whether the server ends or the network is gone without a word, and nothing
+// on it looks alive until the stream is back.
 func TestPageSaysWhenItIsOffline(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

@@ -40,8 +40,10 @@ func knownPeople(t *testing.T) string {
 	all := map[string]user{}
 	for _, u := range []user{
 		{ID: "1", Username: "ana", FirstName: "Ana", LastName: "Lima", Email: "ana@example.com", EmailVerified: true},
-		{ID: "2", Username: "ben", FirstName: "Ben", LastName: "Okoro", Email: "ben@elsewhere.example", EmailVerified: true, Groups: []string{"reviewers"}},
-		{ID: "3", Username: "eve", FirstName: "Eve", LastName: "Moss", Email: "eve@elsewhere.example", EmailVerified: true},
+		{ID: "2", Username: "ben", FirstName: "Ben", LastName: "Okoro", Email: "ben@elsewhere.example",
+			EmailVerified: true, Groups: []string{"reviewers"}},
+		{ID: "3", Username: "eve", FirstName: "Eve", LastName: "Moss", Email: "eve@elsewhere.example",
+			EmailVerified: true},
 		{ID: "4", Username: "mal", FirstName: "Ana", LastName: "Lima", Email: "ana@example.com"}, // says to be Ana
 	} {
 		u.Password = "verysecure"
@@ -62,13 +64,15 @@ func knownPeople(t *testing.T) string {
 func startWithProvider(t *testing.T, more ...string) (prog *Program, issuer string, provider *log) {
 	t.Helper()
 	at := freeAddress(t)
-	issuer, provider = runServer(t, "http://", "./oidc", nil, "-users", knownPeople(t), "-redirect", "http://"+at+"/signin/oidc/callback")
+	issuer, provider = runServer(t, "http://", "./oidc", nil, "-users", knownPeople(t), "-redirect", "http://"+at+
+		"/signin/oidc/callback")
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(oidcSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	args := append([]string{"--listen", at, "--agent", "script", "--oidc-issuer", issuer, "--oidc-client-id", "ahphub", "--oidc-client-secret-file", secret,
-		"--oidc-name", "Example", "--oidc-allow", "email:ana@example.com=owner", "--oidc-allow", "group:reviewers=commenter"}, more...)
+	args := append([]string{"--listen", at, "--agent", "script", "--oidc-issuer", issuer, "--oidc-client-id", "ahphub",
+		"--oidc-client-secret-file", secret, "--oidc-name", "Example", "--oidc-allow", "email:ana@example.com=owner",
+		"--oidc-allow", "group:reviewers=commenter"}, more...)
 	return Start(t, Options{Args: args}), issuer, provider
 }
 
@@ -118,7 +122,8 @@ func TestSignInByAProvider(t *testing.T) {
 	ben.Open(prog.URL + "/audit")
 	ben.WaitText("main", "nly the owner")
 
-	for name, text := range map[string]string{"eve": "knows you as eve@elsewhere.example", "mal": "which it has not verified"} {
+	for name, text := range map[string]string{"eve": "knows you as eve@elsewhere.example",
+		"mal": "which it has not verified"} {
 		page := browser.Page()
 		page.Allow("favicon|403")
 		page.signInAt(prog, name)
@@ -156,7 +161,8 @@ func TestSignInByAProvider(t *testing.T) {
 func whoAmI(t *testing.T, p *Page, prog *Program) (who string) {
 	t.Helper()
 	p.Open(prog.URL + "/audit")
-	for line := range strings.Lines(Eval[string](p, `(() => { const r = new XMLHttpRequest(); r.open('GET', '/audit.jsonl', false); r.send(); return r.responseText })()`)) {
+	for line := range strings.Lines(Eval[string](p,
+		`(() => { const r = new XMLHttpRequest(); r.open('GET', '/audit.jsonl', false); r.send(); return r.responseText })()`)) {
 		var e struct{ Who, What string }
 		if json.Unmarshal([]byte(line), &e) == nil && e.What == "signed in by Example" {
 			who = e.Who
@@ -165,7 +171,8 @@ func whoAmI(t *testing.T, p *Page, prog *Program) (who string) {
 	return who
 }
 
-// An answer of the provider counts once, and in the browser that began alone; an attacker's own answer signs no other person in.
+// An answer of the provider counts once, and in the browser that began alone; an attacker's own answer signs no
+// other person in.
 func TestProviderAnswersCountOnce(t *testing.T) {
 	t.Parallel()
 	prog, _, _ := startWithProvider(t)
@@ -223,7 +230,8 @@ func TestProviderIsDownAtFirst(t *testing.T) {
 	t.Parallel()
 	at, idp := freeAddress(t), freeAddress(t)
 	prog := Start(t, Options{Env: []string{"AHPHUB_OIDC_CLIENT_SECRET=" + oidcSecret}, Args: []string{"--listen", at,
-		"--oidc-issuer", "http://" + idp, "--oidc-client-id", "ahphub", "--oidc-name", "Example", "--oidc-allow", "anyone=viewer"}})
+		"--oidc-issuer", "http://" + idp, "--oidc-client-id", "ahphub", "--oidc-name", "Example", "--oidc-allow",
+		"anyone=viewer"}})
 	page := OpenBrowser(t).Page()
 	page.Allow("favicon|503")
 	page.Open(prog.URL + "/signin")
@@ -231,7 +239,8 @@ func TestProviderIsDownAtFirst(t *testing.T) {
 	page.WaitText("[role=alert]", "Example isn't responding")
 	page.WaitText("main", "You can try again")
 	page.Shot("down")
-	runServer(t, "http://", "./oidc", nil, "-listen", idp, "-users", knownPeople(t), "-redirect", prog.URL+"/signin/oidc/callback")
+	runServer(t, "http://", "./oidc", nil, "-listen", idp, "-users", knownPeople(t), "-redirect", prog.URL+
+		"/signin/oidc/callback")
 	page.signInAt(prog, "eve")
 	page.Wait(`location.pathname === '/'`)
 }
@@ -245,7 +254,10 @@ func visitor(t *testing.T) browserless {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return browserless{&http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	return browserless{&http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}}
 }
 
 func (b browserless) visit(t *testing.T, address string) (code int, to string) {
@@ -270,7 +282,8 @@ func (b browserless) cookie(prog *Program) string {
 
 var loginID = regexp.MustCompile(`name="id" value="([^"]+)"`)
 
-// throughProvider begins a sign-in and returns the address that the provider sends the browser back to, not visited yet.
+// throughProvider begins a sign-in and returns the address that the provider sends the browser back to, not
+// visited yet.
 func (b browserless) throughProvider(t *testing.T, prog *Program, name string) string {
 	t.Helper()
 	res, err := b.PostForm(prog.URL+"/signin/oidc", nil)
@@ -298,7 +311,8 @@ func (b browserless) throughProvider(t *testing.T, prog *Program, name string) s
 	if err != nil || id == nil {
 		t.Fatalf("the provider's page: %v\n%s", err, body)
 	}
-	res, err = b.PostForm(at.Scheme+"://"+at.Host+"/login/username", url.Values{"id": {string(id[1])}, "username": {name}, "password": {"verysecure"}})
+	res, err = b.PostForm(at.Scheme+"://"+at.Host+"/login/username", url.Values{"id": {string(id[1])},
+		"username": {name}, "password": {"verysecure"}})
 	if err != nil {
 		t.Fatal(err)
 	}

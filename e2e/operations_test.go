@@ -43,7 +43,8 @@ func TestOperations(t *testing.T) {
 	write("a.txt", lines("two", "twelve"))
 	write("b.txt", "b\n")
 
-	prog := Start(t, Options{Dir: dir, Args: []string{"--agent", "script", "--owner-name", "Ana"}, Env: []string{"GIT_CONFIG_GLOBAL=" + os.DevNull}})
+	prog := Start(t, Options{Dir: dir, Args: []string{"--agent", "script", "--owner-name", "Ana"},
+		Env: []string{"GIT_CONFIG_GLOBAL=" + os.DevNull}})
 	b := OpenBrowser(t)
 	ana, ben := b.Page(), b.Page()
 	ana.SignIn(prog)
@@ -53,7 +54,8 @@ func TestOperations(t *testing.T) {
 	ben.Open(review)
 	ana.Open(review)
 	ana.WaitText("#ops", "0 of 2 staged")
-	if shown := Eval[int](ben, `[...document.querySelectorAll('#ops, .fo, .fm')].filter(e => e.checkVisibility()).length`); shown > 0 {
+	if shown := Eval[int](ben,
+		`[...document.querySelectorAll('#ops, .fo, .fm')].filter(e => e.checkVisibility()).length`); shown > 0 {
 		t.Errorf("a guest sees %d operations", shown)
 	}
 

@@ -22,8 +22,9 @@ func authenticator(page *Page) {
 			return chromedp.Void{}, err
 		}
 		_, err := cdp.Call(ctx, target, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{
-			Options: &webauthn.VirtualAuthenticatorOptions{Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
-				HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}})
+			Options: &webauthn.VirtualAuthenticatorOptions{Protocol: webauthn.AuthenticatorProtocolCtap2,
+				Transport: webauthn.AuthenticatorTransportInternal, HasResidentKey: true, HasUserVerification: true,
+				IsUserVerified: true, AutomaticPresenceSimulation: true}})
 		return chromedp.Void{}, err
 	})
 }
@@ -85,13 +86,15 @@ func TestPersonalToken(t *testing.T) {
 	page.Click(`form[action="/account/tokens"] .btn`)
 	page.Wait(`document.querySelector('#made')?.value`)
 	page.Click(`[data-copy="made"]`)
-	page.Wait(`(m => m.selectionEnd - m.selectionStart === m.value.length)(document.querySelector('#made'))`) // for who has to copy by hand
+	// for who has to copy by hand
+	page.Wait(`(m => m.selectionEnd - m.selectionStart === m.value.length)(document.querySelector('#made'))`)
 	page.Shot("token")
 	token := Eval[string](page, `document.querySelector('#made').value`)
 	client := dial(t, ctx, prog, token)
 	newOverProtocol(t, ctx, client)
 	page.Open(prog.URL + "/account")
-	if page.WaitText("main .links", "last used"); strings.Contains(Eval[string](page, `document.documentElement.outerHTML`), token) {
+	if page.WaitText("main .links", "last used"); strings.Contains(Eval[string](page,
+		`document.documentElement.outerHTML`), token) {
 		t.Error("the token is shown again")
 	}
 	start := time.Now()

@@ -115,7 +115,8 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// A link that wants people to sign in shows that, takes them to signing in and back, and they come under their own name.
+// A link that wants people to sign in shows that, takes them to signing in and back, and they come under their own
+// name.
 func TestLinkForSignedInPeople(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
@@ -157,13 +158,14 @@ func TestLinkForSignedInPeople(t *testing.T) {
 
 	cleo.Open(link)
 	cleo.WaitText("main form .btn.main", "Sign in and join")
-	if there := Eval[string](cleo, `location.href + ' ' + document.referrer`); strings.Contains(there, link[strings.Index(link, "#")+1:]) {
+	if there := Eval[string](cleo, `location.href + ' ' + document.referrer`); strings.Contains(there,
+		link[strings.Index(link, "#")+1:]) {
 		t.Errorf("the link's token is in an address: %s", there)
 	}
 }
 
-// Sharing a chat or a set of changes: the Share button of the page that is open chooses it, and whoever comes finds that
-// and no way to anything else. Revoking ends each within two seconds.
+// Sharing a chat or a set of changes: the Share button of the page that is open chooses it, and whoever comes
+// finds that and no way to anything else. Revoking ends each within two seconds.
 func TestSharingAPart(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})

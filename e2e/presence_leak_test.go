@@ -44,7 +44,8 @@ func dialLive(ctx context.Context, prog *Program, c *http.Client, query string) 
 	for _, k := range c.Jar.Cookies(u) {
 		head.Add("Cookie", k.String())
 	}
-	ws, _, err := websocket.Dial(ctx, strings.Replace(prog.URL, "http", "ws", 1)+"/live?"+query, &websocket.DialOptions{HTTPHeader: head})
+	ws, _, err := websocket.Dial(ctx, strings.Replace(prog.URL, "http", "ws", 1)+"/live?"+query,
+		&websocket.DialOptions{HTTPHeader: head})
 	if ws != nil {
 		ws.SetReadLimit(-1)
 	}
@@ -66,8 +67,8 @@ func untilFrame(t *testing.T, ctx context.Context, ws *websocket.Conn, want stri
 	}
 }
 
-// Where people are goes to pages of their own session alone: a guest of another session and clients of the protocol, the
-// owner's too, are told nothing of it.
+// Where people are goes to pages of their own session alone: a guest of another session and clients of the
+// protocol, the owner's too, are told nothing of it.
 func TestPresenceStaysInItsSession(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -107,7 +108,8 @@ func TestPresenceStaysInItsSession(t *testing.T) {
 	if n := len(ownerHeard.canaries()); n == 0 {
 		t.Error("the owner's page is not told where its people are: this test looks in the wrong places")
 	}
-	for who, h := range map[string]*heard{"a guest of another session": guestHeard, "a client of the protocol": protocol} {
+	for who, h := range map[string]*heard{"a guest of another session": guestHeard,
+		"a client of the protocol": protocol} {
 		if h.bytes() == 0 {
 			t.Errorf("%s was sent nothing: this test looks in the wrong places", who)
 		}

@@ -60,7 +60,8 @@ func TestGuessesDoNotLockOwnerOut(t *testing.T) {
 }
 
 // clientOf connects a client under an id; err is what the program says to its initialize.
-func clientOf(t *testing.T, ctx context.Context, prog *Program, token, id string, serve func(string, json.RawMessage) (any, *ahp.Error)) (*peer.Peer, error) {
+func clientOf(t *testing.T, ctx context.Context, prog *Program, token, id string,
+	serve func(string, json.RawMessage) (any, *ahp.Error)) (*peer.Peer, error) {
 	t.Helper()
 	p, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: token, ClientID: id, Serve: serve})
 	if err != nil {
@@ -72,10 +73,13 @@ func clientOf(t *testing.T, ctx context.Context, prog *Program, token, id string
 }
 
 // sharedSession makes a session and links into it, by role.
-func sharedSession(t *testing.T, ctx context.Context, prog *Program, p *peer.Peer, roles ...string) (session, chat ahp.URI, tokens map[string]string) {
+func sharedSession(t *testing.T, ctx context.Context, prog *Program, p *peer.Peer,
+	roles ...string) (session, chat ahp.URI, tokens map[string]string) {
 	t.Helper()
 	session, tokens = newOverProtocol(t, ctx, p), map[string]string{}
-	if err := p.Wait(ctx, func() bool { return p.State(session).(*ahp.SessionState).Lifecycle == ahp.SessionLifecycleReady }); err != nil {
+	if err := p.Wait(ctx, func() bool {
+		return p.State(session).(*ahp.SessionState).Lifecycle == ahp.SessionLifecycleReady
+	}); err != nil {
 		t.Fatal(err)
 	}
 	c, _ := signIn(t, prog.SignIn())
@@ -107,7 +111,8 @@ func TestClientIdBelongsToItsPrincipal(t *testing.T) {
 	}
 	takes := func(when string) {
 		t.Helper()
-		if _, err := clientOf(t, ctx, prog, tokens["viewer"], "editor", nil); !isRefused(err, ahp.CodePermissionDenied) {
+		if _, err := clientOf(t, ctx, prog, tokens["viewer"], "editor", nil); !isRefused(err,
+			ahp.CodePermissionDenied) {
 			t.Errorf("%s a viewer takes the owner's clientId: %v", when, err)
 		}
 	}
@@ -167,9 +172,11 @@ func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
 		}
 	}
 	say(session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "laptop",
-		Tools: []ahp.ToolDefinition{{Name: "peek", Description: "Peeks.", InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
+		Tools: []ahp.ToolDefinition{{Name: "peek", Description: "Peeks.",
+			InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
 	turn := uuid.NewString()
-	say(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: "call peek {}", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
+	say(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: "call peek {}",
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	var call *ahp.SessionToolClientExecutionRequest
 	if err := driver.Wait(ctx, func() bool {
 		for _, need := range driver.State(session).(*ahp.SessionState).InputNeeded {
@@ -180,8 +187,10 @@ func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	const secret ahp.URI = "vscode-local:/etc/passwd"
-	say(chat, &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call.ToolCall.ToolCallID, Meta: ahp.Meta{"ahphub.contributor": json.RawMessage(`"owner"`)},
-		Result: ahp.ToolCallResult{PastTenseMessage: ahp.Plain("Peeked"), Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultResourceContent{URI: secret}}}}})
+	say(chat, &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call.ToolCall.ToolCallID,
+		Meta: ahp.Meta{"ahphub.contributor": json.RawMessage(`"owner"`)},
+		Result: ahp.ToolCallResult{PastTenseMessage: ahp.Plain("Peeked"),
+			Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultResourceContent{URI: secret}}}}})
 	if err := driver.Wait(ctx, func() bool { return len(driver.State(chat).(*ahp.ChatState).Turns) == 1 }); err != nil {
 		t.Fatal(err)
 	}
@@ -227,8 +236,12 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	_, rest, _ = strings.Cut(page, "/invite#")
 	invitation := rest[:strings.IndexAny(rest, `"<& `)]
 	jar, _ := cookiejar.New(nil)
-	ben := &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	if _, status := post(t, ben, prog.URL+"/invite", url.Values{"token": {invitation}, "name": {"Ben"}, "password": {"correct horse battery"}}); status != http.StatusSeeOther {
+	ben := &http.Client{Jar: jar, Timeout: patience, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
+	if _, status := post(t, ben, prog.URL+"/invite", url.Values{"token": {invitation}, "name": {"Ben"},
+		"password": {"correct horse battery"}}); status != http.StatusSeeOther {
 		t.Fatalf("Ben takes the invitation: %d", status)
 	}
 	owner.CheckRedirect = ben.CheckRedirect
@@ -238,13 +251,16 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 
 	refused := func(c *http.Client, path string, form url.Values) {
 		t.Helper()
-		if page, status := post(t, c, prog.URL+path, form); status < 400 || status >= 500 || !strings.Contains(page, "<h1") {
+		if page, status := post(t, c, prog.URL+path, form); status < 400 || status >= 500 ||
+			!strings.Contains(page, "<h1") {
 			t.Errorf("%s: %d\n%.200s", path, status, page)
 		}
 	}
 	refused(ben, "/account/tokens/"+token+"/revoke", nil)
-	for _, path := range []string{"/account/tokens/nothing/revoke", "/account/passkeys/nothing/remove", "/people/browsers/nothing", "/people/links/nothing/revoke",
-		"/s/" + short + "/share/nothing/revoke", "/people/files/nothing/revoke", "/people/members/person:nobody/remove", "/settings/notifications/hooks/nothing/remove"} {
+	for _, path := range []string{"/account/tokens/nothing/revoke", "/account/passkeys/nothing/remove",
+		"/people/browsers/nothing", "/people/links/nothing/revoke", "/s/" + short + "/share/nothing/revoke",
+		"/people/files/nothing/revoke", "/people/members/person:nobody/remove",
+		"/settings/notifications/hooks/nothing/remove"} {
 		refused(owner, path, nil)
 	}
 	refused(owner, "/settings/notifications/mail", url.Values{"do": {"remove"}})
@@ -262,7 +278,9 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	if n := strings.Count(log, `"revoked a link`); n != 1 {
 		t.Errorf("one revoked link is written down %d times", n)
 	}
-	for _, never := range []string{`"revoked a token`, `"removed`, `"signed out a browser`, `"signed out everywhere else`, `"revoked file access`, `"changed the password`, `"changed email notifications`} {
+	for _, never := range []string{`"revoked a token`, `"removed`, `"signed out a browser`,
+		`"signed out everywhere else`, `"revoked file access`, `"changed the password`,
+		`"changed email notifications`} {
 		if strings.Contains(log, never) {
 			t.Errorf("the audit says %s:\n%s", never, log)
 		}
@@ -295,11 +313,14 @@ func TestUnusedSessionIsNotInInbox(t *testing.T) {
 	defer cancel()
 	p := dial(t, ctx, prog, prog.Token())
 	session := newOverProtocol(t, ctx, p)
-	if err := p.Wait(ctx, func() bool { return p.State(session).(*ahp.SessionState).Lifecycle == ahp.SessionLifecycleReady }); err != nil {
+	if err := p.Wait(ctx, func() bool {
+		return p.State(session).(*ahp.SessionState).Lifecycle == ahp.SessionLifecycleReady
+	}); err != nil {
 		t.Fatal(err)
 	}
 	var list ahp.ListSessionsResult
-	if err := p.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+	if err := p.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil ||
+		len(list.Items) != 1 {
 		t.Errorf("clients are told of %d sessions, %v", len(list.Items), err)
 	}
 	c, _ := signIn(t, prog.SignIn())
@@ -311,7 +332,8 @@ func TestUnusedSessionIsNotInInbox(t *testing.T) {
 	if err := p.Subscribe(ctx, chat); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Dispatch(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say hi", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}); err != nil {
+	if _, err := p.Dispatch(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(),
+		Message: ahp.Message{Text: "say hi", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Wait(ctx, func() bool { return len(p.State(chat).(*ahp.ChatState).Turns) == 1 }); err != nil {

@@ -47,8 +47,8 @@ type Program struct {
 	log    *log
 }
 
-// patience is how long a test waits for what happens at once, or soon where a third-party agent has to start: on two busy
-// cores that took 18 s. Only a test that fails waits for it.
+// patience is how long a test waits for what happens at once, or soon where a third-party agent has to start: on
+// two busy cores that took 18 s. Only a test that fails waits for it.
 const patience = 45 * time.Second
 
 // builtIn is the directory of binary, "" while no test asked for it.
@@ -98,8 +98,8 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// Main runs a package's tests, ends their browsers and removes what Binary built: call it in TestMain. It fails when the
-// program sent a client of package peer what its version of the protocol does not allow.
+// Main runs a package's tests, ends their browsers and removes what Binary built: call it in TestMain. It fails
+// when the program sent a client of package peer what its version of the protocol does not allow.
 func Main(m *testing.M) int {
 	code := wire.Main(m)
 	stopBrowsers()
@@ -162,7 +162,8 @@ func (p *Program) start(listen string) {
 	args = append(args, p.opts.Args...)
 	cmd := exec.Command(Binary(p.t), args...)
 	if p.opts.Group != "" {
-		cmd = exec.Command("sh", append([]string{"-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, p.opts.Group, Binary(p.t)}, args...)...)
+		cmd = exec.Command("sh", append([]string{"-c", `echo $$ >"$0"/cgroup.procs && exec "$@"`, p.opts.Group,
+			Binary(p.t)}, args...)...)
 	}
 	cmd.Dir = p.opts.Dir
 	cmd.Env = append(clean(os.Environ()), p.opts.Env...)

@@ -181,7 +181,8 @@ func TestBackupWhileServing(t *testing.T) {
 func TestPublicAddressAndJSONLog(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--log-format", "json", "--public-url", "http://hub.example.com:8137"}})
-	if p.URL != "http://hub.example.com:8137" || p.AHP != "ws://hub.example.com:8137/ahp" || !strings.HasPrefix(p.Lines["sign_in"], p.URL+"/signin#") {
+	if p.URL != "http://hub.example.com:8137" || p.AHP != "ws://hub.example.com:8137/ahp" ||
+		!strings.HasPrefix(p.Lines["sign_in"], p.URL+"/signin#") {
 		t.Errorf("printed %v", p.Lines)
 	}
 	for line := range strings.Lines(p.Log()) {

@@ -28,18 +28,22 @@ type proxy struct {
 }
 
 var proxies = []proxy{
-	{"nginx", "    map $http_upgrade", "user root; daemon off; pid %[1]s/pid; error_log stderr; events {}\nhttp { access_log off;" +
-		" client_body_temp_path %[1]s/1; proxy_temp_path %[1]s/2; fastcgi_temp_path %[1]s/3; uwsgi_temp_path %[1]s/4; scgi_temp_path %[1]s/5;\n%[2]s}\n",
-		"nginx.conf", func(file string) []string { return []string{"-e", "stderr", "-c", file} }, []string{"listen 443 ssl;", "listen 127.0.0.1:PORT;"}},
+	{"nginx", "    map $http_upgrade",
+		"user root; daemon off; pid %[1]s/pid; error_log stderr; events {}\nhttp { access_log off;" +
+			" client_body_temp_path %[1]s/1; proxy_temp_path %[1]s/2; fastcgi_temp_path %[1]s/3; uwsgi_temp_path " +
+			"%[1]s/4; scgi_temp_path %[1]s/5;\n%[2]s}\n",
+		"nginx.conf", func(file string) []string { return []string{"-e", "stderr", "-c", file} },
+		[]string{"listen 443 ssl;", "listen 127.0.0.1:PORT;"}},
 	{"caddy", "    hub.example.com {", "{\nadmin off\nstorage file_system %[1]s\n}\n%[2]s", "Caddyfile",
 		func(file string) []string { return []string{"run", "--adapter", "caddyfile", "--config", file} },
 		[]string{"hub.example.com {", "http://hub.example.com:PORT {"}},
-	{"haproxy", "    frontend hub", "# %[1]s\n%[2]s", "haproxy.cfg", func(file string) []string { return []string{"-db", "-f", file} },
+	{"haproxy", "    frontend hub", "# %[1]s\n%[2]s", "haproxy.cfg",
+		func(file string) []string { return []string{"-db", "-f", file} },
 		[]string{"bind :443 ssl crt /etc/haproxy/hub.pem", "bind 127.0.0.1:PORT"}},
 }
 
-// TestDocumentedProxiesOnAnotherPort runs each proxy with the lines of docs/install.md at a port that is not 443: a form,
-// a page's live stream and AHP sockets work through it. So they do when nginx drops the port from the Host.
+// TestDocumentedProxiesOnAnotherPort runs each proxy with the lines of docs/install.md at a port that is not 443:
+// a form, a page's live stream and AHP sockets work through it. So they do when nginx drops the port from the Host.
 func TestDocumentedProxiesOnAnotherPort(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../docs/install.md")
@@ -82,7 +86,8 @@ func (x proxy) check(t *testing.T, lines string) {
 	x.start(t, strings.ReplaceAll(lines, "127.0.0.1:8137", behind), port)
 	c := clientThrough(t, port)
 	form := func(path string, values url.Values) *http.Response {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, public+path, strings.NewReader(values.Encode()))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, public+path,
+			strings.NewReader(values.Encode()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,12 +105,14 @@ func (x proxy) check(t *testing.T, lines string) {
 	if err != nil {
 		t.Fatalf("the form to sign in: %s: %v", res.Status, err)
 	}
-	for what, target := range map[string]string{"live stream": "/live?" + query, "AHP socket of a page": "/ahp", "AHP socket by token": "/ahp"} {
+	for what, target := range map[string]string{"live stream": "/live?" + query, "AHP socket of a page": "/ahp",
+		"AHP socket by token": "/ahp"} {
 		client, head := c, http.Header{"Origin": {public}}
 		if what == "AHP socket by token" {
 			client, head = clientThrough(t, port), http.Header{"Authorization": {"Bearer " + p.Token()}}
 		}
-		ws, res, err := websocket.Dial(t.Context(), public+target, &websocket.DialOptions{HTTPClient: client, HTTPHeader: head})
+		ws, res, err := websocket.Dial(t.Context(), public+target, &websocket.DialOptions{HTTPClient: client,
+			HTTPHeader: head})
 		if err != nil {
 			t.Errorf("the %s: %v %v", what, res, err)
 			continue

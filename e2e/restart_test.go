@@ -42,7 +42,10 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 		if now := another.LastSeq(); now < sent {
 			t.Fatalf("serverSeq went back from %d to %d", sent, now)
 		}
-		w.wait("the end of the turn", func() bool { return w.chat(chat).ActiveTurn == nil && len(w.chat(chat).Turns) == round+1 })
+		w.wait("the end of the turn", func() bool {
+			return w.chat(chat).ActiveTurn == nil &&
+				len(w.chat(chat).Turns) == round+1
+		})
 		if turn := w.chat(chat).Turns[round]; turn.State != ahp.TurnStateError {
 			t.Errorf("round %d: the turn ended %q", round, turn.State)
 		}

@@ -43,15 +43,16 @@ func TestColoursOfLargeReviewFollow(t *testing.T) {
 	r.ben.leave()
 }
 
-// TestColoursOfTurnOutliveProgram has a turn change more code than is coloured while a reader waits. Its colours are read
-// when it ends and kept: a program started after that shows the review in colour at first sight.
+// TestColoursOfTurnOutliveProgram has a turn change more code than is coloured while a reader waits. Its colours
+// are read when it ends and kept: a program started after that shows the review in colour at first sight.
 func TestColoursOfTurnOutliveProgram(t *testing.T) {
 	t.Parallel()
 	const n = 12
 	code := strings.Repeat("func name(a int) string { return \"text\" } // why\n", 200)
 	dir := t.TempDir()
 	for i := range n {
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.go", i)), fmt.Appendf(nil, "package p%d\n\n%s", i, code), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.go", i)), fmt.Appendf(nil, "package p%d\n\n%s", i,
+			code), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +63,8 @@ func TestColoursOfTurnOutliveProgram(t *testing.T) {
 	kept := filepath.Join(prog.Data, "syntax")
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		list, err := os.ReadDir(kept)
-		if err == nil && len(list) == 2*n && !slices.ContainsFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "new-") }) {
+		if err == nil && len(list) == 2*n &&
+			!slices.ContainsFunc(list, func(e os.DirEntry) bool { return strings.HasPrefix(e.Name(), "new-") }) {
 			break
 		}
 		if time.Now().After(end) {

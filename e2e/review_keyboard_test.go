@@ -86,7 +86,9 @@ func (k *keyboard) write(text string) {
 func (k *keyboard) walk() {
 	k.t.Helper()
 	seen := func() string {
-		return Eval[string](k.Page, "(r => r ? r.closest('.file').dataset.path + r.dataset.l + r.className : '')(document.querySelector('.r.cur'))")
+		return Eval[string](k.Page,
+			"(r => r ? r.closest('.file').dataset.path + r.dataset.l + r.className : "+
+				"'')(document.querySelector('.r.cur'))")
 	}
 	for _, keys := range []string{"j", "j", "k", "n", "n", "p", "J", "J", "K", "u", "n"} {
 		was := seen()
@@ -153,7 +155,8 @@ func (k *keyboard) views() {
 // uncommitted goes to the change by its number.
 func (k *keyboard) uncommitted() {
 	k.t.Helper()
-	n := Eval[int](k.Page, "[...document.querySelectorAll('.scopes a')].findIndex(a => a.dataset.scope === 'uncommitted')")
+	n := Eval[int](k.Page, "[...document.querySelectorAll('.scopes a')].findIndex(a => a.dataset.scope === "+
+		"'uncommitted')")
 	k.Press(fmt.Sprint(n + 1))
 	k.arrives("scope=uncommitted")
 	k.Says("#review-counts", "/100 reviewed")
@@ -292,7 +295,8 @@ func TestReviewByKeyboardAlone(t *testing.T) {
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	made, _ := signIn(t, prog.SignIn())
 	made.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	res, err := made.PostForm(prog.URL+"/new", url.Values{"dir": {dir}, "agent": {"script"}, "message": {"say it is done"}})
+	res, err := made.PostForm(prog.URL+"/new", url.Values{"dir": {dir}, "agent": {"script"},
+		"message": {"say it is done"}})
 	if err != nil || res.StatusCode != http.StatusSeeOther {
 		t.Fatal(err, res)
 	}
@@ -301,8 +305,11 @@ func TestReviewByKeyboardAlone(t *testing.T) {
 	k := &keyboard{Page: OpenBrowser(t).Page(), t: t, prog: prog}
 	k.look(1440, 900, "light")
 	k.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
-			Source: "for (const e of ['mousedown', 'mousemove', 'pointerdown', 'touchstart']) addEventListener(e, () => sessionStorage.setItem('mouse', e), true)"})
+		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument,
+			cdppage.AddScriptToEvaluateOnNewDocumentParams{
+				Source: "for (const e of ['mousedown', 'mousemove', 'pointerdown', 'touchstart']) " +
+					"addEventListener(e, () " +
+					"=> sessionStorage.setItem('mouse', e), true)"})
 		return chromedp.Void{}, err
 	})
 	k.SignIn(prog)

@@ -28,7 +28,8 @@ func (p *Page) noScript() {
 	p.t.Helper()
 	p.plain = true
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: true})
+		_, err := cdp.Call(ctx, t, emulation.SetScriptExecutionDisabled,
+			emulation.SetScriptExecutionDisabledParams{Value: true})
 		return chromedp.Void{}, err
 	})
 }
@@ -50,7 +51,8 @@ func (p *scriptless) press(selector string) {
 	p.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
 	Eval[bool](p.Page, "document.documentElement.setAttribute('data-old', ''), true")
 	p.Click(selector)
-	p.Wait("!document.documentElement.hasAttribute('data-old') && document.readyState === 'complete' && document.getElementById('main')")
+	p.Wait("!document.documentElement.hasAttribute('data-old') && document.readyState === 'complete' && " +
+		"document.getElementById('main')")
 }
 
 // reload looks again until a page says something.
@@ -127,7 +129,9 @@ func (p *scriptless) comment() {
 	p.t.Helper()
 	p.file("greet.go")
 	p.press(".r.a .ln")
-	p.Fill("#comment textarea", "Which language?\n\n```suggestion\n// Hello greets in a language.\nfunc Hello(lang string, name string) string {\n```")
+	p.Fill("#comment textarea",
+		"Which language?\n\n```suggestion\n// Hello greets in a language.\nfunc Hello(lang string, name string) "+
+			"string {\n```")
 	p.Shot("comment")
 	p.press("#comment button[value=save]")
 	p.Says("#draftcount", "1 draft")
@@ -157,7 +161,8 @@ func (p *scriptless) threads() {
 	p.to("/threads?state=open")
 	p.Says("#thread-list", "I wonder, too.")
 	p.press(".apply button[value=apply]")
-	if got, err := os.ReadFile(filepath.Join(p.dir, "greet.go")); err != nil || !strings.Contains(string(got), "func Hello(lang string, name string) string {") {
+	if got, err := os.ReadFile(filepath.Join(p.dir, "greet.go")); err != nil || !strings.Contains(string(got),
+		"func Hello(lang string, name string) string {") {
 		p.t.Errorf("the file reads\n%s", got)
 	}
 	p.to("/changes?scope=uncommitted")
@@ -166,7 +171,8 @@ func (p *scriptless) threads() {
 	if md := p.body("/threads.md"); !strings.Contains(md, "I wonder, too.") || !strings.Contains(md, "Nearly.") {
 		p.t.Errorf("exported is\n%s", md)
 	}
-	if patch := p.body("/changes?scope=uncommitted&as=patch&comments=1"); !strings.Contains(patch, "diff --git") || !strings.Contains(patch, "Well done.") {
+	if patch := p.body("/changes?scope=uncommitted&as=patch&comments=1"); !strings.Contains(patch, "diff --git") ||
+		!strings.Contains(patch, "Well done.") {
 		p.t.Errorf("the patch is\n%s", patch)
 	}
 }
@@ -193,7 +199,8 @@ func (p *scriptless) operate() {
 	p.Shot("confirm")
 	p.press("main form .btn.bad")
 	p.reload("/changes?scope=uncommitted", "document.querySelectorAll('"+file("notes.txt")+" .h[data-k]').length < 2")
-	if got, err := os.ReadFile(filepath.Join(p.dir, "notes.txt")); err != nil || string(got) != "first\n"+far+"a line\na second line\n" {
+	if got, err := os.ReadFile(filepath.Join(p.dir, "notes.txt")); err != nil || string(got) != "first\n"+far+
+		"a line\na second line\n" {
 		p.t.Errorf("after discarding its first hunk, notes.txt is %q", got)
 	}
 	p.Click(file("greet.go") + " .fm > summary")
@@ -206,7 +213,8 @@ func (p *scriptless) operate() {
 	if got := p.git("log", "-1", "--format=%an: %s"); got != "Ana: Greet in a language" {
 		p.t.Errorf("the commit is %s", got)
 	}
-	p.reload("/changes?scope=uncommitted", "!document.querySelector('"+file("greet.go")+"') && document.querySelector('"+file("notes.txt")+"')")
+	p.reload("/changes?scope=uncommitted", "!document.querySelector('"+file("greet.go")+
+		"') && document.querySelector('"+file("notes.txt")+"')")
 }
 
 // A whole review in a browser that runs no script.
@@ -214,7 +222,8 @@ func TestReviewWithoutScripts(t *testing.T) {
 	t.Parallel()
 	dir := greetRepository(t)
 	p := &scriptless{t: t, dir: dir, prog: Start(t, Options{Args: []string{"--owner-name", "Ana"}})}
-	for name, text := range map[string]string{"notes.txt": "first\n" + far + "a line\n", "go.sum": "example.com/a v1.0.0 h1:a=\n"} {
+	for name, text := range map[string]string{"notes.txt": "first\n" + far + "a line\n",
+		"go.sum": "example.com/a v1.0.0 h1:a=\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +232,8 @@ func TestReviewWithoutScripts(t *testing.T) {
 	p.git("-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm", "Notes")
 	p.git("config", "user.name", "Ana")
 	p.git("config", "user.email", "ana@example.com")
-	for name, text := range map[string]string{"notes.txt": "FIRST\n" + far + "a line\n", "go.sum": "example.com/a v1.1.0 h1:b=\n"} {
+	for name, text := range map[string]string{"notes.txt": "FIRST\n" + far + "a line\n",
+		"go.sum": "example.com/a v1.1.0 h1:b=\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -35,7 +35,8 @@ func review(t *testing.T, files map[string]string) *reviewing {
 	for name, text := range files {
 		r.write(name, text)
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "-qm", "Before"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c",
+		"user.email=ana@example.com", "commit", "-qm", "Before"}} {
 		r.git(args...)
 	}
 	r.ana.look(1440, 900, "light")
@@ -134,7 +135,8 @@ func TestReviewMarks(t *testing.T) {
 		p.Says("#review-counts", "0/3 reviewed")
 		p.Says(file("a.txt")+" .fh", "2/3 hunks")
 		p.Wait("document.querySelectorAll('" + file("a.txt") + " .hs:not([open])').length === 2")
-		p.Wait("[...document.querySelectorAll('" + file("a.txt") + " .r.a')].filter(r => r.checkVisibility()).length === 1")
+		p.Wait("[...document.querySelectorAll('" + file("a.txt") +
+			" .r.a')].filter(r => r.checkVisibility()).length === 1")
 	}
 
 	r.ana.Press("K")
@@ -164,7 +166,8 @@ func TestHunkButtons(t *testing.T) {
 	_, plain := r.get("/changes/file/" + key + "?scope=uncommitted")
 	marks := regexp.MustCompile(`formaction="([^"]*hunk=[0-9a-f][^"]*)"`).FindAllStringSubmatch(plain, -1)
 	if len(marks) != 2 || !strings.Contains(plain, ">Discard hunk<") {
-		t.Fatalf("the file's own page has %d buttons for its hunks, and offers to discard one: %v", len(marks), strings.Contains(plain, ">Discard hunk<"))
+		t.Fatalf("the file's own page has %d buttons for its hunks, and offers to discard one: %v", len(marks),
+			strings.Contains(plain, ">Discard hunk<"))
 	}
 	if code := r.post(html.UnescapeString(marks[1][1])); code != http.StatusSeeOther {
 		t.Errorf("marking without a script: %d", code)
@@ -215,7 +218,9 @@ func TestPermalinks(t *testing.T) {
 		if note != "" {
 			r.ben.Says(".fb .was", note)
 		}
-		r.ben.Wait("Math.abs(" + landed + ") <= 4 || document.getElementById('main').scrollTop === 0 || document.getElementById('main').scrollTop + document.getElementById('main').clientHeight > document.getElementById('main').scrollHeight - 2")
+		r.ben.Wait("Math.abs(" + landed +
+			") <= 4 || document.getElementById('main').scrollTop === 0 || document.getElementById('main').scrollTop " +
+			"+ document.getElementById('main').clientHeight > document.getElementById('main').scrollHeight - 2")
 	}
 	arrives(link, "the line that is meant", "")
 
@@ -236,7 +241,8 @@ func TestPermalinks(t *testing.T) {
 	r.ben.Says(".fb .was pre", "the line that is meant")
 
 	r.ana.Press("J") // a file, a range, a line between the hunks
-	r.cold(r.ben, "/changes?scope=uncommitted#f-"+Eval[string](r.ana, "document.querySelector('"+file("other.txt")+"').dataset.file"))
+	r.cold(r.ben, "/changes?scope=uncommitted#f-"+Eval[string](r.ana, "document.querySelector('"+file("other.txt")+
+		"').dataset.file"))
 	r.ben.WaitText("#tree li.at", "other.txt")
 	key := Eval[string](r.ana, "document.querySelector('"+file("renamed.txt")+"').dataset.file")
 	r.cold(r.ben, "/changes?scope=uncommitted#f-"+key+"R61-R62")
@@ -262,7 +268,9 @@ func TestCommentsAnywhere(t *testing.T) {
 	}
 	under := func(text, line, place string) {
 		t.Helper()
-		r.ben.Wait(fmt.Sprintf("(() => { const t = [...document.querySelectorAll('.thr')].find(t => t.innerText.includes(%q)); return t?.dataset.at === %q && t.previousElementSibling?.innerText.includes(%q) })()", text, place, line))
+		r.ben.Wait(fmt.Sprintf("(() => { const t = [...document.querySelectorAll('.thr')].find(t => "+
+			"t.innerText.includes(%q)); return t?.dataset.at === %q && "+
+			"t.previousElementSibling?.innerText.includes(%q) })()", text, place, line))
 	}
 	r.at(r.ana, "gone")
 	r.ana.Press("c")
@@ -288,7 +296,8 @@ func TestCommentsAnywhere(t *testing.T) {
 	r.ana.Click(".thr .thread > summary")
 	id := Eval[string](r.ana, "document.querySelector('.thread').id")
 	r.cold(r.ben, "/changes?scope=uncommitted#"+id)
-	r.ben.Wait("(() => { const b = document.getElementById('" + id + "').getBoundingClientRect(); return b.bottom > 0 && b.top < innerHeight })()")
+	r.ben.Wait("(() => { const b = document.getElementById('" + id +
+		"').getBoundingClientRect(); return b.bottom > 0 && b.top < innerHeight })()")
 	r.ana.leave()
 	r.ben.leave()
 }
@@ -325,8 +334,10 @@ func TestAddressHoldsTheView(t *testing.T) {
 // What moved says where from and leads there; folded files open by a click.
 func TestMovedAndFolded(t *testing.T) {
 	t.Parallel()
-	moved := "func Helper(name string) string {\n\tif name == \"\" {\n\t\treturn \"nobody\"\n\t}\n\treturn strings.ToUpper(name)\n}\n"
-	r := review(t, map[string]string{"a.go": "package a\n\n" + moved + "\nvar kept = 1\n", "go.sum": "example.com/a v1.0.0 h1:a=\n"})
+	moved := "func Helper(name string) string {\n\tif name == \"\" {\n\t\treturn \"nobody\"\n\t}\n\treturn " +
+		"strings.ToUpper(name)\n}\n"
+	r := review(t, map[string]string{"a.go": "package a\n\n" + moved + "\nvar kept = 1\n",
+		"go.sum": "example.com/a v1.0.0 h1:a=\n"})
 	r.write("a.go", "package a\n\nvar kept = 1\n")
 	r.write("b/b.go", "package b\n\n"+moved)
 	r.write("go.sum", "example.com/a v1.1.0 h1:b=\n")
@@ -334,11 +345,13 @@ func TestMovedAndFolded(t *testing.T) {
 	r.ana.Wait("document.querySelectorAll('.r.a.m').length === 6 && document.querySelectorAll('.r.d.m').length === 6")
 	r.ana.Wait("document.querySelector('.mv')?.getAttribute('aria-label') === 'Moved from a.go:L3'")
 	r.ana.Click(".mv[aria-label^='Moved to']")
-	r.ana.Wait("document.querySelector('.r.cur')?.closest('.file').dataset.path === 'b/b.go' && document.querySelector('.r.cur').innerText.startsWith('func Helper')")
+	r.ana.Wait("document.querySelector('.r.cur')?.closest('.file').dataset.path === 'b/b.go' && " +
+		"document.querySelector('.r.cur').innerText.startsWith('func Helper')")
 	r.ana.Says(file("go.sum")+" .fn", "a lock file")
 	r.ana.Click(file("go.sum") + " .load")
 	r.ana.Wait("document.querySelectorAll('" + file("go.sum") + " .r.a').length === 1")
-	_, plain := r.get("/changes/file/" + Eval[string](r.ana, "document.querySelector('"+file("go.sum")+"').dataset.file") + "?scope=uncommitted")
+	_, plain := r.get("/changes/file/" + Eval[string](r.ana, "document.querySelector('"+file("go.sum")+
+		"').dataset.file") + "?scope=uncommitted")
 	if !strings.Contains(plain, `class="r a"`) {
 		t.Error("without a script the folded file does not open")
 	}
@@ -367,7 +380,8 @@ func (r *reviewing) post(path string) int {
 // hover moves the mouse over an element.
 func (r *reviewing) hover(p *Page, selector string) {
 	r.Helper()
-	at := Eval[[]float64](p, "(() => { const b = document.querySelector('"+selector+"').getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()")
+	at := Eval[[]float64](p, "(() => { const b = document.querySelector('"+selector+
+		"').getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2] })()")
 	p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tooTall says by how much a document is higher than its window, and which elements reach out of it. Classic scroll bars
-// take room, so nothing is hidden from it.
+// tooTall says by how much a document is higher than its window, and which elements reach out of it. Classic
+// scroll bars take room, so nothing is hidden from it.
 const tooTall = `(() => {
 	const d = document.scrollingElement, over = d.scrollHeight - d.clientHeight;
 	if (over <= 0) return '';
@@ -21,8 +21,8 @@ const tooTall = `(() => {
 	return over + ' px: ' + outside.slice(0, 4).map(e => e.outerHTML.slice(0, 90)).join(' | ');
 })()`
 
-// A page of the app scrolls within itself: the document around it is as high as the window, also where the page is long,
-// on a phone, and where scroll bars are always shown.
+// A page of the app scrolls within itself: the document around it is as high as the window, also where the page is
+// long, on a phone, and where scroll bars are always shown.
 func TestDocumentDoesNotScroll(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -30,8 +30,10 @@ func TestDocumentDoesNotScroll(t *testing.T) {
 	p, stranger := b.Page(), b.Page()
 	p.SignIn(prog)
 	for range 6 {
-		form := url.Values{"agent": {"script"}, "dir": {t.TempDir()}, "message": {"say " + strings.Repeat(`line\n\n`, 60) + "\nrun touch file"}}
-		awaited[string](p, fmt.Sprintf("fetch('/new', {method: 'POST', body: new URLSearchParams(%q)}).then(r => r.url)", form.Encode()))
+		form := url.Values{"agent": {"script"}, "dir": {t.TempDir()},
+			"message": {"say " + strings.Repeat(`line\n\n`, 60) + "\nrun touch file"}}
+		awaited[string](p, fmt.Sprintf(
+			"fetch('/new', {method: 'POST', body: new URLSearchParams(%q)}).then(r => r.url)", form.Encode()))
 	}
 	session := newSession(p, prog, "say "+strings.Repeat(`line\n\n`, 60)+"\nrun echo hello")
 	p.Wait(`document.querySelector('form.approval')`)

@@ -40,7 +40,8 @@ type halves struct {
 func newHalves(t *testing.T, ctx context.Context, owner *peer.Peer) *halves {
 	t.Helper()
 	h := &halves{t: t, ctx: ctx, owner: owner, session: "ahp-session:/" + uuid.NewString()}
-	h.call("createSession", map[string]any{"channel": h.session, "workingDirectories": []string{"file://" + t.TempDir()}})
+	h.call("createSession", map[string]any{"channel": h.session, "workingDirectories": []string{"file://" +
+		t.TempDir()}})
 	h.short = core.ShortID(h.session)
 	h.follow(h.session, h.session+"/annotations")
 	state := func() *ahp.SessionState { s, _ := owner.State(h.session).(*ahp.SessionState); return s }
@@ -51,7 +52,8 @@ func newHalves(t *testing.T, ctx context.Context, owner *peer.Peer) *halves {
 	h.do(h.session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{"approval": []byte(`"auto"`)}})
 	h.ourTurn = h.say(h.ours, "say hello from ours\nwrite ours.txt a line of ours\nrun echo ours")
 	h.fill()
-	h.ourThread = h.comment("ours.txt", "about ours", ahp.AnnotationOrigin{Session: h.session, Chat: h.ours, TurnID: h.ourTurn})
+	h.ourThread = h.comment("ours.txt", "about ours", ahp.AnnotationOrigin{Session: h.session, Chat: h.ours,
+		TurnID: h.ourTurn})
 	h.ourFileURI, h.ourBlob, h.ourFile = h.changed(h.ourTurn)
 	_, h.theirBlob, h.theirFile = h.changed(h.theirTurn)
 	return h
@@ -65,7 +67,8 @@ func (h *halves) fill() {
 		"claim": map[string]any{"kind": "session", "session": h.session, "chat": h.theirs}})
 	h.call("createTerminal", map[string]any{"channel": "ahp-terminal:/" + uuid.NewString(), "name": canary,
 		"claim": map[string]any{"kind": "session", "session": h.session}})
-	h.theirTurn = h.say(h.theirs, strings.ReplaceAll("say WORD\nthink WORD\nnotice WORD\nwrite WORD.txt WORD\nrun echo WORD", "WORD", canary))
+	h.theirTurn = h.say(h.theirs,
+		strings.ReplaceAll("say WORD\nthink WORD\nnotice WORD\nwrite WORD.txt WORD\nrun echo WORD", "WORD", canary))
 	h.comment(canary+".txt", canary, ahp.AnnotationOrigin{Session: h.session, Chat: h.theirs, TurnID: h.theirTurn})
 	h.comment(canary+".txt", canary, ahp.AnnotationOrigin{Session: h.session})
 }
@@ -104,7 +107,8 @@ func (h *halves) until(what string, is func() bool) {
 func (h *halves) say(chat ahp.URI, orders string) (turn string) {
 	h.t.Helper()
 	turn = uuid.NewString()
-	h.do(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: orders, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
+	h.do(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: orders,
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 	h.until("a turn's end", func() bool {
 		s, _ := h.owner.State(chat).(*ahp.ChatState)
 		return s != nil && s.ActiveTurn == nil && len(s.Turns) > 0 && s.Turns[len(s.Turns)-1].ID == turn
@@ -118,8 +122,9 @@ func (h *halves) comment(file, text string, origin ahp.AnnotationOrigin) string 
 	uri := h.session + "/annotations"
 	s, _ := h.owner.State(h.session).(*ahp.SessionState)
 	id := uuid.NewString()
-	h.do(uri, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id, Origin: origin, Resource: s.WorkingDirectories[0] + "/" + file,
-		Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(), Text: ahp.Plain(text)}}}})
+	h.do(uri, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: id, Origin: origin,
+		Resource: s.WorkingDirectories[0] + "/" + file, Entries: []ahp.AnnotationEntry{{ID: uuid.NewString(),
+			Text: ahp.Plain(text)}}}})
 	h.until("a comment", func() bool { return hasThread(h.owner, uri, id, text) })
 	return id
 }
@@ -156,8 +161,9 @@ func (h *halves) changed(turn string) (file, blob ahp.URI, key string) {
 	return f.ID, f.Edit.After.Content.URI, part.DiffKey(f.ID)
 }
 
-// A guest of one chat, and one of one set of changes, are sent nothing of what lies beside it in the same session: not by
-// the endpoint in root, lists, snapshots, replay, notifications and errors, and not by pages and their live patches.
+// A guest of one chat, and one of one set of changes, are sent nothing of what lies beside it in the same session:
+// not by the endpoint in root, lists, snapshots, replay, notifications and errors, and not by pages and their live
+// patches.
 func TestNoLeakToAGuestOfAPart(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -168,8 +174,10 @@ func TestNoLeakToAGuestOfAPart(t *testing.T) {
 		shared func(h *halves) ahp.URI // the channel
 		role   string
 	}{
-		{"chat", func(h *halves) string { return "chat:" + part.Tail(h.ours) }, func(h *halves) ahp.URI { return h.ours }, "driver"},
-		{"changes", func(h *halves) string { return "changes:turn." + h.ourTurn }, func(h *halves) ahp.URI { return h.changeset(h.ourTurn) }, "commenter"},
+		{"chat", func(h *halves) string { return "chat:" + part.Tail(h.ours) },
+			func(h *halves) ahp.URI { return h.ours }, "driver"},
+		{"changes", func(h *halves) string { return "changes:turn." + h.ourTurn },
+			func(h *halves) ahp.URI { return h.changeset(h.ourTurn) }, "commenter"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
@@ -241,7 +249,8 @@ func (h *halves) theEnd(part string, guest *peer.Peer) {
 // refused tries everything beside the guest's part, and the files themselves.
 func (h *halves) refused(guest *peer.Peer) {
 	h.t.Helper()
-	hidden := []ahp.URI{h.theirs, h.theirTerminal, h.changeset(h.theirTurn), changes.CompareURI(h.session, h.ourTurn, h.theirTurn),
+	hidden := []ahp.URI{h.theirs, h.theirTerminal, h.changeset(h.theirTurn), changes.CompareURI(h.session, h.ourTurn,
+		h.theirTurn),
 		"ahp-changeset:/" + h.short + "/session", "ahp-changeset:/" + h.short + "/uncommitted", "ahp-otlp:/logs"}
 	askAboutOthers(h.ctx, guest, h.session, h.theirs)
 	for _, uri := range hidden {
@@ -249,26 +258,31 @@ func (h *halves) refused(guest *peer.Peer) {
 			h.t.Errorf("a guest follows %s", uri)
 		}
 		_ = guest.Call(h.ctx, "fetchTurns", map[string]any{"channel": uri}, nil)
-		_ = guest.Call(h.ctx, "completions", map[string]any{"channel": uri, "kind": "userMessage", "text": "@", "offset": 1}, nil)
+		_ = guest.Call(h.ctx, "completions", map[string]any{"channel": uri, "kind": "userMessage", "text": "@",
+			"offset": 1}, nil)
 	}
 	_, query, _ := strings.Cut(h.theirBlob, "?") // an error repeats what was asked for
 	for _, uri := range []ahp.URI{"ahp-blob:/x?" + query, "ahp-blob:/?" + query, h.ourFileURI} {
-		if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": uri}, nil); err == nil {
+		if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": uri},
+			nil); err == nil {
 			h.t.Errorf("a guest reads %s", uri)
 		}
 	}
-	if err := guest.Call(h.ctx, "createChat", map[string]any{"channel": h.session, "chat": "ahp-chat:/" + uuid.NewString()}, nil); err == nil {
+	if err := guest.Call(h.ctx, "createChat", map[string]any{"channel": h.session, "chat": "ahp-chat:/" +
+		uuid.NewString()}, nil); err == nil {
 		h.t.Error("a guest makes a chat they would not see")
 	}
 	for _, a := range []ahp.Action{
 		&ahp.SessionTitleChangedAction{Title: "taken"},
-		&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "x", Tools: []ahp.ToolDefinition{}}},
+		&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "x",
+			Tools: []ahp.ToolDefinition{}}},
 	} {
 		_, _ = guest.Dispatch(h.ctx, h.session, a)
 	}
 	annotations := h.session + "/annotations"
-	_, _ = guest.Dispatch(h.ctx, annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: uuid.NewString(), Resource: h.ourFileURI + "x",
-		Origin: ahp.AnnotationOrigin{Session: h.session, Chat: h.theirs, TurnID: h.theirTurn}, Entries: []ahp.AnnotationEntry{{ID: "e", Text: ahp.Plain("guest was here")}}}})
+	_, _ = guest.Dispatch(h.ctx, annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: uuid.NewString(),
+		Resource: h.ourFileURI + "x", Origin: ahp.AnnotationOrigin{Session: h.session, Chat: h.theirs,
+			TurnID: h.theirTurn}, Entries: []ahp.AnnotationEntry{{ID: "e", Text: ahp.Plain("guest was here")}}}})
 	h.read(guest) // comes after what was sent before
 	if s, _ := h.owner.Fresh(h.ctx, annotations); strings.Contains(string(marshal(h.t, s)), "guest was here") {
 		h.t.Error("a guest started a thread on what they do not see")
@@ -292,11 +306,13 @@ func marshal(t *testing.T, s ahp.State) []byte {
 func (h *halves) read(guest *peer.Peer) {
 	h.t.Helper()
 	var got ahp.ResourceReadResult
-	if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": h.ourBlob}, &got); err != nil {
+	if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": h.ourBlob},
+		&got); err != nil {
 		h.t.Errorf("a version the guest is shown cannot be read: %v", err)
 	}
 	var list ahp.ListSessionsResult
-	if err := guest.Call(h.ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+	if err := guest.Call(h.ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil ||
+		len(list.Items) != 1 {
 		h.t.Errorf("the guest lists %v, %v", list.Items, err)
 	}
 }
@@ -308,7 +324,8 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 	p := pages.New(pages.Deps{})
 	defer p.Close()
 	web.PageRoutes{Pages: p}.Routes(r)
-	scopes := []string{"", "session", "uncommitted", "branch", "turn", "turn." + h.ourTurn, "turn." + h.theirTurn, "compare." + h.ourTurn + ".." + h.theirTurn, "chat." + core.ShortID(h.theirs) + ".session"}
+	scopes := []string{"", "session", "uncommitted", "branch", "turn", "turn." + h.ourTurn, "turn." + h.theirTurn,
+		"compare." + h.ourTurn + ".." + h.theirTurn, "chat." + core.ShortID(h.theirs) + ".session"}
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		switch route { // the owner's archive the session, or have its agent repeat what was said
 		case "/s/{session}/archive", "/s/{session}/changes/send", "/s/{session}/verdict":
@@ -340,8 +357,10 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 // paths are the addresses of a route.
 func (h *halves) paths(route string, scopes []string) (out []string) {
 	fill := func(chat ahp.URI, file, turn string) string {
-		return strings.NewReplacer("{session}", h.short, "{chat}", part.Tail(chat), "{terminal}", part.Tail(h.theirTerminal), "{file}", file,
-			"{thread}", h.ourThread, "{verb}", "nothing", "{link}", "1", "{call}", "1", "{command}", "1", "{turn}", turn, "{n}", "0").Replace(route)
+		return strings.NewReplacer("{session}", h.short, "{chat}", part.Tail(chat), "{terminal}",
+			part.Tail(h.theirTerminal), "{file}", file,
+			"{thread}", h.ourThread, "{verb}", "nothing", "{link}", "1", "{call}", "1", "{command}", "1", "{turn}",
+			turn, "{n}", "0").Replace(route)
 	}
 	for _, path := range []string{fill(h.ours, h.ourFile, h.ourTurn), fill(h.theirs, h.theirFile, h.theirTurn)} {
 		out = append(out, path, path+"?as=md", path+"?pane=changes")

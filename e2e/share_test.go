@@ -78,7 +78,8 @@ func TestSharing(t *testing.T) {
 	guest.Allow(`40[13]|WebSocket`)
 	start := time.Now()
 	owner.Click("main .links .btn.bad")
-	guest.Wait(`location.pathname !== '` + Eval[string](guest, "location.pathname") + `' || !document.querySelector('#conn')?.hidden || /revoked|sign in/i.test(document.body.innerText)`)
+	guest.Wait(`location.pathname !== '` + Eval[string](guest, "location.pathname") +
+		`' || !document.querySelector('#conn')?.hidden || /revoked|sign in/i.test(document.body.innerText)`)
 	checkPrompt(t, "the end of the revoked guest's page", start)
 	guest.Shot("revoked")
 	owner.WaitText("main .links", "Revoked")
@@ -100,10 +101,12 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 	viewer := cookieFor(t, prog, token)
 	for _, route := range postRoutes(t) {
 		switch route { // what they see themselves by, and are told
-		case "/settings/theme", "/s/{session}/threads/seen", "/settings/notifications", "/settings/notifications/browser", "/s/{session}/mute":
+		case "/settings/theme", "/s/{session}/threads/seen", "/settings/notifications",
+			"/settings/notifications/browser", "/s/{session}/mute":
 			continue
 		}
-		path := strings.NewReplacer("{session}", short, "{chat}", "x", "{terminal}", "x", "{thread}", "x", "{verb}", "reply", "{link}", "x").Replace(route)
+		path := strings.NewReplacer("{session}", short, "{chat}", "x", "{terminal}", "x", "{thread}", "x", "{verb}",
+			"reply", "{link}", "x").Replace(route)
 		res, err := viewer.PostForm(prog.URL+path, url.Values{"text": {"x"}, "title": {"x"}})
 		if err != nil {
 			t.Fatal(err)
@@ -120,10 +123,11 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 		"createSession":  ahp.CreateSessionParams{Channel: "ahp-session:/" + uuid.NewString()},
 		"disposeSession": ahp.DisposeSessionParams{Channel: mine},
 		"createChat":     map[string]any{"channel": mine, "chat": "ahp-chat:/" + uuid.NewString()},
-		"createTerminal": map[string]any{"channel": "ahp-terminal:/" + uuid.NewString(), "claim": map[string]any{"kind": "client", "clientId": "guest"}},
-		"resourceList":   map[string]any{"channel": ahp.RootURI, "uri": "file:///"},
-		"resourceRead":   map[string]any{"channel": ahp.RootURI, "uri": "file:///etc/passwd"},
-		"subscribe":      ahp.SubscribeParams{Channel: other},
+		"createTerminal": map[string]any{"channel": "ahp-terminal:/" + uuid.NewString(),
+			"claim": map[string]any{"kind": "client", "clientId": "guest"}},
+		"resourceList": map[string]any{"channel": ahp.RootURI, "uri": "file:///"},
+		"resourceRead": map[string]any{"channel": ahp.RootURI, "uri": "file:///etc/passwd"},
+		"subscribe":    ahp.SubscribeParams{Channel: other},
 	} {
 		err := guest.Call(ctx, method, params, nil)
 		var refused *ahp.Error
@@ -142,7 +146,8 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 		t.Errorf("a viewer renamed the session (%v)", err)
 	}
 	var list ahp.ListSessionsResult
-	if err := guest.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 || list.Items[0].Resource != mine {
+	if err := guest.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil ||
+		len(list.Items) != 1 || list.Items[0].Resource != mine {
 		t.Errorf("a viewer lists %v, %v", list.Items, err)
 	}
 

@@ -28,7 +28,8 @@ func TestTypesAndPackagesStaySmall(t *testing.T) {
 			}
 			return err
 		}
-		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || strings.HasSuffix(path, "_templ.go") {
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			strings.HasSuffix(path, "_templ.go") {
 			return nil
 		}
 		dir, err := filepath.Rel("..", filepath.Dir(path))
@@ -60,7 +61,8 @@ func TestTypesAndPackagesStaySmall(t *testing.T) {
 	}
 	for name, n := range methods {
 		if n > mostMethods {
-			t.Errorf("%s has %d methods, and at most %d are allowed: give some of them a type of their own", name, n, mostMethods)
+			t.Errorf("%s has %d methods, and at most %d are allowed: give some of them a type of their own", name, n,
+				mostMethods)
 		}
 	}
 }

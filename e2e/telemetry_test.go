@@ -21,13 +21,14 @@ func TestTelemetryOfTheProgram(t *testing.T) {
 	defer cancel()
 	var mu sync.Mutex
 	var told strings.Builder
-	p, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: prog.Token(), ClientID: uuid.NewString(), OnFrame: func(b []byte) {
-		mu.Lock()
-		defer mu.Unlock()
-		if strings.Contains(string(b), `"otlp/export`) {
-			told.Write(b)
-		}
-	}})
+	p, err := peer.Dial(ctx, prog.AHP, peer.Options{Token: prog.Token(), ClientID: uuid.NewString(),
+		OnFrame: func(b []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.Contains(string(b), `"otlp/export`) {
+				told.Write(b)
+			}
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +37,8 @@ func TestTelemetryOfTheProgram(t *testing.T) {
 	if err != nil || hello.Telemetry == nil {
 		t.Fatal(err, hello)
 	}
-	for _, uri := range []ahp.URI{strings.Replace(hello.Telemetry.Logs, "{level}", "debug", 1), hello.Telemetry.Traces} {
+	for _, uri := range []ahp.URI{strings.Replace(hello.Telemetry.Logs, "{level}", "debug", 1),
+		hello.Telemetry.Traces} {
 		if err := p.Subscribe(ctx, uri); err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +48,8 @@ func TestTelemetryOfTheProgram(t *testing.T) {
 	if err := p.Subscribe(ctx, chat); err != nil {
 		t.Fatal(err)
 	}
-	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say a secret thing", Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
+	turn := &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: "say a secret thing",
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 	if _, err := p.Dispatch(ctx, chat, turn); err != nil {
 		t.Fatal(err)
 	}
@@ -71,9 +74,11 @@ func TestTelemetryOfTheProgram(t *testing.T) {
 			return true
 		}
 	}
-	if err := p.Wait(ctx, has(`"otlp/exportLogs"`, `"name":"createSession"`, `"name":"dispatchAction"`, `"name":"agent start"`, `"name":"turn"`,
-		`{"key":"ahp.session.id","value":{"stringValue":"`+session+`"}}`, `{"key":"ahp.turn.id","value":{"stringValue":"`+turn.TurnID+`"}}`,
-		`"name":"ahphub_turn_seconds"`, `"name":"ahphub_http_requests_total"`, `"name":"ahphub_server_seq"`)); err != nil {
+	if err := p.Wait(ctx, has(`"otlp/exportLogs"`, `"name":"createSession"`, `"name":"dispatchAction"`,
+		`"name":"agent start"`, `"name":"turn"`, `{"key":"ahp.session.id","value":{"stringValue":"`+session+`"}}`,
+		`{"key":"ahp.turn.id","value":{"stringValue":"`+turn.TurnID+`"}}`,
+		`"name":"ahphub_turn_seconds"`, `"name":"ahphub_http_requests_total"`,
+		`"name":"ahphub_server_seq"`)); err != nil {
 		t.Fatalf("%v\n%.20000s", err, told.String())
 	}
 	mu.Lock()

@@ -9,7 +9,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The commands of a shell: a list with what became of each, the way from one to another, their output in the next message.
+// The commands of a shell: a list with what became of each, the way from one to another, their output in the next
+// message.
 func TestCommandsOfATerminal(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)
@@ -23,13 +24,15 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p.Says(".commands", "Exit 2")
 	run(p, 0, `echo last; seq 100`)
 	p.Wait(`document.querySelectorAll('.command').length === 3 && ![...document.querySelectorAll('.command .sr')].some(e => e.textContent === 'Running')`)
-	if got := Eval[string](p, `[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
+	if got := Eval[string](p,
+		`[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
 		t.Errorf("the list says %s", got)
 	}
 	p.Wait(shows(0) + `.endsWith('$')`)
 
 	top := func(line string) string {
-		return `(() => { const b = ` + termIn(0) + `.buffer.active; let s = ''; for (let i = 0; i < 3; i++) s += b.getLine(b.viewportY + i).translateToString(true) + '\n'; return s.includes('` + line + `'); })()`
+		return `(() => { const b = ` + termIn(0) +
+			`.buffer.active; let s = ''; for (let i = 0; i < 3; i++) s += b.getLine(b.viewportY + i).translateToString(true) + '\n'; return s.includes('` + line + `'); })()`
 	}
 	Eval[any](p, termIn(0)+`.focus()`)
 	p.Press(kb.ArrowUp, chromedp.ModifierCtrl, chromedp.ModifierShift)
@@ -49,7 +52,9 @@ func TestCommandsOfATerminal(t *testing.T) {
 	at := func(n int, below string) {
 		t.Helper()
 		p.Click(fmt.Sprintf(`.command:nth-of-type(%d) .command-line`, n))
-		p.Wait(`(() => { const b = ` + termIn(0) + `.buffer.active; return b.getLine(b.viewportY + (b.viewportY && 1) + 1).translateToString(true) === '` + below + `' })()`)
+		p.Wait(`(() => { const b = ` + termIn(0) +
+			`.buffer.active; return b.getLine(b.viewportY + (b.viewportY && 1) + 1).translateToString(true) === '` +
+			below + `' })()`)
 	}
 	for range 2 { // as it was watched, and as it is sent whole
 		at(1, "first")
@@ -71,7 +76,8 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p.Open(x.prog.URL + x.base)
 	p.Click(`.command:nth-of-type(2) [href*=quote]`)
 	p.Wait(`document.activeElement?.id === 'message' && !location.search`)
-	want := "look at this:\n\n```console\n$ printf 'a\\033[31mb\\033[m\\n'; ls /nowhere\nab\nls: cannot access '/nowhere': No such file or directory\n[exit 2]\n```\n"
+	want := "look at this:\n\n```console\n$ printf 'a\\033[31mb\\033[m\\n'; ls /nowhere\nab\nls: cannot access " +
+		"'/nowhere': No such file or directory\n[exit 2]\n```\n"
 	if got := Eval[string](p, `document.getElementById('message').value`); got != want {
 		t.Errorf("the message is\n%q, not\n%q", got, want)
 	}

@@ -49,7 +49,8 @@ func (x *terminals) links() {
 	p.Open(x.prog.URL + x.base)
 	x.shell()
 	run(p, 0, `clear; printf 'see https://example.com/a?b=1 \e]8;;https://evil.example/x\e\\http://good.example\e]8;;\e\\ \e]8;;javascript:alert(1)\e\\script\e]8;;\e\\ \e]8;;file:///etc/passwd\e\\local\e]8;;\e\\\n'`)
-	p.Wait(shows(0) + `.includes('good.example script local') && ` + inFrame(0, `window.ahphubFrame.links !== undefined`))
+	p.Wait(shows(0) + `.includes('good.example script local') && ` +
+		inFrame(0, `window.ahphubFrame.links !== undefined`))
 	tip := func(want string) string {
 		return inFrame(0, `(t => t && !t.hidden && t.textContent.includes('`+want+`'))(document.getElementById('tip'))`)
 	}
@@ -89,7 +90,8 @@ func (p *Page) paste() {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		for _, kind := range []input.DispatchKeyEventType{"rawKeyDown", "keyUp"} {
-			e := input.DispatchKeyEventParams{Type: kind, Key: "V", Code: "KeyV", WindowsVirtualKeyCode: 'V', Modifiers: int64(chromedp.ModifierCtrl | chromedp.ModifierShift)}
+			e := input.DispatchKeyEventParams{Type: kind, Key: "V", Code: "KeyV", WindowsVirtualKeyCode: 'V',
+				Modifiers: int64(chromedp.ModifierCtrl | chromedp.ModifierShift)}
 			if kind == "rawKeyDown" {
 				e.Commands = []string{"paste"}
 			}
@@ -101,8 +103,8 @@ func (p *Page) paste() {
 	})
 }
 
-// Programs do not write to the clipboard unless the reader permits it; the key that leaves and the size of the type are a
-// person's own, and every frame follows them at once.
+// Programs do not write to the clipboard unless the reader permits it; the key that leaves and the size of the
+// type are a person's own, and every frame follows them at once.
 func (x *terminals) settings() {
 	p, t := x.owner, x.t
 	p.Open(x.prog.URL + x.base)
@@ -132,7 +134,8 @@ func (x *terminals) settings() {
 	p.Wait(`document.activeElement.matches('.termtab')`)
 	p.Open(x.prog.URL + x.base)
 	prompted(p, 0)
-	if Eval[string](p, inFrame(0, `document.getElementById('chord').textContent`)) != "Ctrl+Shift+Q" || Eval[int](p, termIn(0)+`.options.fontSize`) != 15 {
+	if Eval[string](p, inFrame(0, `document.getElementById('chord').textContent`)) != "Ctrl+Shift+Q" ||
+		Eval[int](p, termIn(0)+`.options.fontSize`) != 15 {
 		t.Error("the settings are forgotten when the page is loaded anew")
 	}
 }
@@ -183,11 +186,13 @@ func (x *terminals) onAPhone() {
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=left]').click()`))
 	p.Press("o")
 	p.Wait(shows(0) + `.endsWith('; caot')`)
-	small := Eval[[]string](p, inFrame(0, strings.NewReplacer("getComputedStyle", "window.getComputedStyle", "textarea')", "label')").Replace(tooSmall)))
+	small := Eval[[]string](p, inFrame(0, strings.NewReplacer("getComputedStyle", "window.getComputedStyle",
+		"textarea')", "label')").Replace(tooSmall)))
 	if small = append(small, Eval[[]string](p, tooSmall)...); len(small) > 0 {
 		t.Errorf("too small for a finger: %s", strings.Join(small, "\n"))
 	}
-	if Eval[bool](p, `document.documentElement.scrollWidth > innerWidth`) || Eval[bool](p, inFrame(0, `document.documentElement.scrollWidth > window.innerWidth`)) {
+	if Eval[bool](p, `document.documentElement.scrollWidth > innerWidth`) ||
+		Eval[bool](p, inFrame(0, `document.documentElement.scrollWidth > window.innerWidth`)) {
 		t.Error("the page scrolls sideways")
 	}
 	p.Shot("keys")
@@ -219,7 +224,8 @@ func (x *terminals) accessible() {
 	p.Press("colour")
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
-		p.Wait(`ahphubTerm.options.theme.background === '` + map[string]string{"light": "#ffffff", "dark": "#16181b"}[l.scheme] + `'`)
+		p.Wait(`ahphubTerm.options.theme.background === '` + map[string]string{"light": "#ffffff",
+			"dark": "#16181b"}[l.scheme] + `'`)
 		for _, f := range axeFindings(p) {
 			t.Errorf("the frame, %s: %s\n\t%s", l.name, f.Rule, strings.Join(f.Nodes, "\n\t"))
 		}

@@ -23,7 +23,8 @@ func TestTerminalOfAToolCall(t *testing.T) {
 	p.Wait(`document.querySelector('.term-live')`)
 	p.Unfold(".tool details.fold")
 	frame := func(expression string) string {
-		return `((f, window, document, term) => term && (` + expression + `))(...(f => [f, f.contentWindow, f.contentDocument, f.contentWindow.ahphubTerm])(document.querySelector('.term-live')))`
+		return `((f, window, document, term) => term && (` + expression +
+			`))(...(f => [f, f.contentWindow, f.contentDocument, f.contentWindow.ahphubTerm])(document.querySelector('.term-live')))`
 	}
 	const shown = `Array.from({length: term.buffer.active.length}, (_, i) => term.buffer.active.getLine(i).translateToString(true)).join('\n')`
 	p.Wait(frame(shown + `.includes('what')`))
@@ -43,7 +44,8 @@ func TestTerminalOfAToolCall(t *testing.T) {
 	p.Unfold(".tool details.fold")
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
-		p.Wait(frame(shown + `.includes('00007') && term.options.fontSize >= 11 && ` + fits + `Math.min(term.rows, 30)})`))
+		p.Wait(frame(shown + `.includes('00007') && term.options.fontSize >= 11 && ` + fits +
+			`Math.min(term.rows, 30)})`))
 		if Eval[bool](p, `document.documentElement.scrollWidth > innerWidth`) {
 			t.Errorf("%s: the page scrolls sideways", l.name)
 		}

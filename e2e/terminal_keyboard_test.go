@@ -46,7 +46,9 @@ func gather(t *testing.T) *gathering {
 	var h *host.Host
 	timeline := hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})
 	data := t.TempDir()
-	h, err := host.New(host.Config{Hub: timeline, Machine: localtest.New(t, data), Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: data, DefaultDir: t.TempDir(), Log: slog.New(slog.DiscardHandler)})
+	h, err := host.New(host.Config{Hub: timeline, Machine: localtest.New(t, data),
+		Agents: map[string]agent.Backend{script.Provider: script.Backend{}}, DataDir: data, DefaultDir: t.TempDir(),
+		Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +62,12 @@ func gather(t *testing.T) *gathering {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := pages.New(pages.Deps{Host: h, Automations: h.Automations, Customs: h.Customs, Reviews: h.Threads, Changes: h.Changes, Terminals: h.Terminals, Files: h.Files, Hub: timeline, Assets: assets})
+	all := pages.New(pages.Deps{Host: h, Automations: h.Automations, Customs: h.Customs, Reviews: h.Threads,
+		Changes: h.Changes, Terminals: h.Terminals, Files: h.Files, Hub: timeline, Assets: assets})
 	session := "ahp-session:/" + uuid.NewString()
 	owner := access.Owner("root")
-	if err := h.CreateSession(ctx, core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session, Provider: script.Provider}); err != nil {
+	if err := h.CreateSession(ctx, core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session,
+		Provider: script.Provider}); err != nil {
 		t.Fatal(err)
 	}
 	people := map[string]access.Principal{

@@ -48,7 +48,8 @@ func termIn(n int) string {
 
 // shows is the text of a terminal with its scrollback.
 func shows(n int) string {
-	return `(() => { const t = document.querySelectorAll('.termframe')[` + strconv.Itoa(n) + `]?.contentWindow?.ahphubTerm; if (!t) return ''; const b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
+	return `(() => { const t = document.querySelectorAll('.termframe')[` + strconv.Itoa(n) +
+		`]?.contentWindow?.ahphubTerm; if (!t) return ''; const b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
 }
 
 // opened waits for the page of a terminal that was asked for on the page of all.
@@ -78,7 +79,8 @@ func (p *Page) phone() {
 	p.t.Helper()
 	p.look(390, 844, "light")
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, emulation.SetTouchEmulationEnabled, emulation.SetTouchEmulationEnabledParams{Enabled: true})
+		_, err := cdp.Call(ctx, t, emulation.SetTouchEmulationEnabled,
+			emulation.SetTouchEmulationEnabledParams{Enabled: true})
 		return chromedp.Void{}, err
 	})
 }
@@ -103,7 +105,8 @@ func TestTerminalPage(t *testing.T) {
 	prompted(p, 1)
 	run(p, 1, `echo right$((1+1))`)
 	p.Wait(shows(1) + `.includes('right2')`)
-	if !strings.Contains(Eval[string](p, `location.search`), "with=") || Eval[int](p, `document.querySelectorAll('.termtab[aria-current]').length`) != 2 {
+	if !strings.Contains(Eval[string](p, `location.search`), "with=") ||
+		Eval[int](p, `document.querySelectorAll('.termtab[aria-current]').length`) != 2 {
 		t.Error("the address and the tabs do not say that two are shown")
 	}
 	p.Pictures("split", ".termpane")
@@ -157,7 +160,8 @@ func TestTerminalIsRenamedClearedAndClosed(t *testing.T) {
 	p.Pictures("menu", ".termpane")
 	p.Click(`form[action$="/close"] button`)
 	p.Says(".empty", "No terminals")
-	other.Wait(`!document.querySelector('.termtab') && ` + inFrame(0, `document.getElementById('who').textContent === 'This terminal was closed'`))
+	other.Wait(`!document.querySelector('.termtab') && ` +
+		inFrame(0, `document.getElementById('who').textContent === 'This terminal was closed'`))
 
 	p.Click("#new-terminal > summary")
 	p.Pictures("new", "#new-terminal")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A line that breaks is back within a second with the same screen; what was typed meanwhile is not lost, and a host that
-// was killed shows its terminals ended, with what they had printed.
+// A line that breaks is back within a second with the same screen; what was typed meanwhile is not lost, and a
+// host that was killed shows its terminals ended, with what they had printed.
 func TestTerminalComesBack(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)
@@ -23,7 +23,8 @@ func TestTerminalComesBack(t *testing.T) {
 		was := strings.Split(before, "\n")
 		for i, line := range strings.Split(after, "\n") {
 			if i >= len(was) || was[i] != line {
-				t.Errorf("line %d of the screen is\n%s\nand was\n%s", i, line, strings.Join(was[min(i, len(was)):min(i+1, len(was))], ""))
+				t.Errorf("line %d of the screen is\n%s\nand was\n%s", i, line,
+					strings.Join(was[min(i, len(was)):min(i+1, len(was))], ""))
 			}
 		}
 	}

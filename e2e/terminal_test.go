@@ -15,7 +15,8 @@ func TestTerminalInBrowser(t *testing.T) {
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Env: []string{"SHELL=/bin/sh"}})
 	w := watch(t, prog, "driver")
 	session := "ahp-session:/" + uuid.NewString()
-	if err := w.Call(t.Context(), "createSession", &ahp.CreateSessionParams{Channel: session, Provider: "script"}, nil); err != nil {
+	if err := w.Call(t.Context(), "createSession", &ahp.CreateSessionParams{Channel: session, Provider: "script"},
+		nil); err != nil {
 		t.Fatal(err)
 	}
 	page := OpenBrowser(t).Page()

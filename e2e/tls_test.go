@@ -45,8 +45,9 @@ func newAuthority(t *testing.T) *authority {
 	t.Helper()
 	a := &authority{t: t, pool: x509.NewCertPool(), next: 1}
 	a.key = a.newKey()
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true, BasicConstraintsValid: true,
-		KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, IsCA: true,
+		BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour)}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, a.key.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +71,8 @@ func (a *authority) newKey() *ecdsa.PrivateKey {
 func (a *authority) issue(dir string, names ...string) (cert, key string) {
 	a.t.Helper()
 	a.next++
-	template := &x509.Certificate{SerialNumber: big.NewInt(a.next), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	template := &x509.Certificate{SerialNumber: big.NewInt(a.next), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter: time.Now().Add(time.Hour)}
 	for _, name := range names {
 		if ip := net.ParseIP(name); ip != nil {
 			template.IPAddresses = append(template.IPAddresses, ip)
@@ -111,7 +113,10 @@ func reaching(t *testing.T, pool *x509.CertPool) *http.Client {
 			return new(net.Dialer).DialContext(ctx, network, net.JoinHostPort("127.0.0.1", port))
 		}}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return &http.Client{Transport: transport, Timeout: patience, CheckRedirect: func(*http.Request,
+		[]*http.Request) error {
+		return http.ErrUseLastResponse
+	}}
 }
 
 func fetch(t *testing.T, c *http.Client, address string) *http.Response {
@@ -151,8 +156,10 @@ func TestTLSByFiles(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := ca.issue(dir, hubName, "localhost")
 	redirect := freeAddress(t)
-	prog := Start(t, Options{Args: []string{"--agent", "script", "--tls-cert", cert, "--tls-key", key, "--http-redirect", redirect}})
-	if !strings.HasPrefix(prog.URL, "https://"+hubName+":") || !strings.HasPrefix(prog.AHP, "wss://"+hubName+":") || !strings.HasPrefix(prog.Lines["sign_in"], prog.URL) {
+	prog := Start(t, Options{Args: []string{"--agent", "script", "--tls-cert", cert, "--tls-key", key,
+		"--http-redirect", redirect}})
+	if !strings.HasPrefix(prog.URL, "https://"+hubName+":") || !strings.HasPrefix(prog.AHP, "wss://"+hubName+":") ||
+		!strings.HasPrefix(prog.Lines["sign_in"], prog.URL) {
 		t.Errorf("printed %v", prog.Lines)
 	}
 	c := reaching(t, ca.pool)
@@ -160,7 +167,8 @@ func TestTLSByFiles(t *testing.T) {
 	if res.StatusCode != 200 || res.Header.Get("Strict-Transport-Security") == "" {
 		t.Errorf("%s: %v", res.Status, res.Header)
 	}
-	if res := fetch(t, c, "http://"+redirect+"/signin?next=/s/x"); res.StatusCode != 308 || res.Header.Get("Location") != prog.URL+"/signin?next=/s/x" {
+	if res := fetch(t, c, "http://"+redirect+"/signin?next=/s/x"); res.StatusCode != 308 ||
+		res.Header.Get("Location") != prog.URL+"/signin?next=/s/x" {
 		t.Errorf("http leads to %q: %s", res.Header.Get("Location"), res.Status)
 	}
 	speaksOver(t, prog, c)
@@ -170,7 +178,9 @@ func TestTLSByFiles(t *testing.T) {
 	if after := serialOf(fetch(t, c, prog.URL+"/healthz")); after == before {
 		t.Error("the renewed certificate is not used")
 	}
-	if out, err := prog.Command("doctor", "--listen", strings.Replace(strings.TrimPrefix(prog.URL, "https://"), hubName, "127.0.0.1", 1), "--data", prog.Data, "--tls-cert", cert, "--tls-key", key); err != nil || !strings.Contains(out, "is serving at") {
+	if out, err := prog.Command("doctor", "--listen", strings.Replace(strings.TrimPrefix(prog.URL, "https://"), hubName,
+		"127.0.0.1", 1), "--data", prog.Data, "--tls-cert", cert, "--tls-key", key); err != nil ||
+		!strings.Contains(out, "is serving at") {
 		t.Errorf("doctor: %v\n%s", err, out)
 	}
 }
@@ -238,9 +248,9 @@ func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	root := filepath.Join(dir, "root.pem")
 	ca.write(root, "CERTIFICATE", ca.cert.Raw)
 	at, redirect, acme, manage := freeAddress(t), freeAddress(t), freeAddress(t), freeAddress(t)
-	config, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": acme, "managementListenAddress": manage,
-		"certificate": cert, "privateKey": key, "httpPort": portNumber(t, redirect), "tlsPort": portNumber(t, at), "keyAlgorithm": "ecdsa",
-		"retryAfter": map[string]int{"authz": 1, "order": 1}}})
+	config, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": acme,
+		"managementListenAddress": manage, "certificate": cert, "privateKey": key, "httpPort": portNumber(t, redirect),
+		"tlsPort": portNumber(t, at), "keyAlgorithm": "ecdsa", "retryAfter": map[string]int{"authz": 1, "order": 1}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,10 +258,11 @@ func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	if err := os.WriteFile(file, config, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runServer(t, "ACME directory available", "github.com/letsencrypt/pebble/v2/cmd/pebble", []string{"PEBBLE_VA_NOSLEEP=1"},
+	runServer(t, "ACME directory available", "github.com/letsencrypt/pebble/v2/cmd/pebble",
+		[]string{"PEBBLE_VA_NOSLEEP=1"},
 		"-config", file, "-dnsserver", namesThatLeadHere(t))
-	prog := Start(t, Options{Args: []string{"--listen", at, "--agent", "script", "--acme", hubName, "--acme-directory", "https://" + acme + "/dir",
-		"--acme-roots", root, "--http-redirect", redirect}})
+	prog := Start(t, Options{Args: []string{"--listen", at, "--agent", "script", "--acme", hubName, "--acme-directory",
+		"https://" + acme + "/dir", "--acme-roots", root, "--http-redirect", redirect}})
 	return prog, rootOf(t, reaching(t, ca.pool), "https://"+manage+"/roots/0")
 }
 
@@ -339,7 +350,8 @@ func leadHere(question []byte) []byte {
 	}
 	m.Header.Response, m.Additionals = true, nil
 	if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
-		m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1},
+		m.Answers = []dnsmessage.Resource{{Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class,
+			TTL: 1},
 			Body: &dnsmessage.AResource{A: [4]byte{127, 0, 0, 1}}}}
 	}
 	answer, err := m.Pack()

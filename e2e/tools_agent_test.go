@@ -59,13 +59,15 @@ func (a *toolAgent) write(m map[string]any) {
 func (a *toolAgent) answer(method string, params json.RawMessage) (any, error) {
 	switch method {
 	case "initialize":
-		return map[string]any{"protocolVersion": 1, "agentCapabilities": map[string]any{"mcpCapabilities": map[string]any{"http": a.mode == "http"}}}, nil
+		return map[string]any{"protocolVersion": 1,
+			"agentCapabilities": map[string]any{"mcpCapabilities": map[string]any{"http": a.mode == "http"}}}, nil
 	case "session/new":
 		return map[string]any{"sessionId": "1"}, a.connect(params)
 	case "session/prompt":
 		text := a.play(promptOf(params))
 		a.write(map[string]any{"method": "session/update", "params": map[string]any{"sessionId": "1",
-			"update": map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text}}}})
+			"update": map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text",
+				"text": text}}}})
 		return map[string]any{"stopReason": "end_turn"}, nil
 	}
 	return map[string]any{}, nil
@@ -92,7 +94,8 @@ func (a *toolAgent) connect(params json.RawMessage) error {
 	}
 	var transport mcp.Transport
 	if a.mode == "http" {
-		transport = &mcp.StreamableClientTransport{Endpoint: s.URL, HTTPClient: &http.Client{Transport: headed{s.Headers[0].Name, s.Headers[0].Value}}}
+		transport = &mcp.StreamableClientTransport{Endpoint: s.URL,
+			HTTPClient: &http.Client{Transport: headed{s.Headers[0].Name, s.Headers[0].Value}}}
 	} else {
 		cmd := exec.Command(s.Command, s.Args...)
 		for _, e := range s.Env {
@@ -101,11 +104,13 @@ func (a *toolAgent) connect(params json.RawMessage) error {
 		cmd.Stderr = os.Stderr
 		transport = &mcp.CommandTransport{Command: cmd}
 	}
-	if err := os.WriteFile(os.Getenv("TOOL_AGENT_NOTE"), params, 0o600); err != nil { // so that the test knows the token
+	// so that the test knows the token
+	if err := os.WriteFile(os.Getenv("TOOL_AGENT_NOTE"), params, 0o600); err != nil {
 		return err
 	}
 	var err error
-	a.tools, err = mcp.NewClient(&mcp.Implementation{Name: "tool-agent", Version: "1"}, nil).Connect(context.Background(), transport, nil)
+	a.tools, err = mcp.NewClient(&mcp.Implementation{Name: "tool-agent", Version: "1"},
+		nil).Connect(context.Background(), transport, nil)
 	return err
 }
 

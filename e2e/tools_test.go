@@ -34,7 +34,8 @@ func toolJourney(t *testing.T, mode string) {
 		t.Fatal(err)
 	}
 	config := filepath.Join(t.TempDir(), "config.toml")
-	text := fmt.Sprintf("[[agent]]\nname = \"tools\"\ntitle = \"Tools\"\ncommand = %q\ndefault = true\nenv = { TOOL_AGENT = %q, TOOL_AGENT_NOTE = %q }\n", os.Args[0], mode, note)
+	text := fmt.Sprintf("[[agent]]\nname = \"tools\"\ntitle = \"Tools\"\ncommand = %q\ndefault = true\nenv = { "+
+		"TOOL_AGENT = %q, TOOL_AGENT_NOTE = %q }\n", os.Args[0], mode, note)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -43,18 +44,22 @@ func toolJourney(t *testing.T, mode string) {
 	j := &toolTalk{watcher: w, session: "ahp-session:/" + uuid.NewString()}
 	j.begin()
 
-	j.dispatch(j.session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "editor", DisplayName: "Ana's editor",
-		Tools: []ahp.ToolDefinition{{Name: "open_file", Description: "Opens a file.", InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
+	j.dispatch(j.session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "editor",
+		DisplayName: "Ana's editor", Tools: []ahp.ToolDefinition{{Name: "open_file", Description: "Opens a file.",
+			InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
 	said := j.say("tools")
-	for try := 0; try < 100 && !strings.Contains(said, "open_file"); try++ { // the list follows the editor a moment later
+	// the list follows the editor a moment later
+	for try := 0; try < 100 && !strings.Contains(said, "open_file"); try++ {
 		said = j.say("tools")
 	}
 	if !strings.Contains(said, "list_comments") || !strings.Contains(said, "open_file") {
 		t.Fatalf("the agent has the tools %q", said)
 	}
 
-	j.dispatch(j.session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "why", Resource: core.FileURI(filepath.Join(dir, "a.txt")),
-		Origin: ahp.AnnotationOrigin{Session: j.session}, Entries: []ahp.AnnotationEntry{{ID: "e1", Text: ahp.Markdown("Why?")}}}})
+	j.dispatch(j.session+"/annotations", &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "why",
+		Resource: core.FileURI(filepath.Join(dir, "a.txt")),
+		Origin:   ahp.AnnotationOrigin{Session: j.session},
+		Entries:  []ahp.AnnotationEntry{{ID: "e1", Text: ahp.Markdown("Why?")}}}})
 	if said := j.say("call list_comments {}"); !strings.Contains(said, "id why: a.txt") {
 		t.Errorf("the agent reads %q", said)
 	}
@@ -114,7 +119,8 @@ func (j *toolTalk) begin() {
 	}
 	j.mirror(j.session)
 	j.mirror(j.session + "/annotations")
-	j.wait("the agent to open", func() bool { return j.watcher.session(j.session).Lifecycle == ahp.SessionLifecycleReady })
+	j.wait("the agent to open",
+		func() bool { return j.watcher.session(j.session).Lifecycle == ahp.SessionLifecycleReady })
 	j.chatURI = j.watcher.session(j.session).DefaultChat
 	j.mirror(j.chatURI)
 }
@@ -122,7 +128,8 @@ func (j *toolTalk) begin() {
 func (j *toolTalk) start(text string) {
 	j.t.Helper()
 	j.turns++
-	j.dispatch(j.chatURI, &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
+	j.dispatch(j.chatURI, &ahp.ChatTurnStartedAction{TurnID: uuid.NewString(), Message: ahp.Message{Text: text,
+		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 }
 
 // ended waits for the end of the turn, and returns what the agent said.
@@ -159,8 +166,10 @@ func (j *toolTalk) finishCall(text string) {
 	if call.ClientID != "editor" || call.ToolCall.ToolInput.Text != `{"path":"a.txt"}` {
 		j.t.Errorf("the editor is asked for %+v", call)
 	}
-	j.dispatch(call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID, ToolCallID: call.ToolCall.ToolCallID, Result: ahp.ToolCallResult{Success: true,
-		PastTenseMessage: ahp.Plain("Opened a.txt"), Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: text}}}}})
+	j.dispatch(call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID, ToolCallID: call.ToolCall.ToolCallID,
+		Result: ahp.ToolCallResult{Success: true,
+			PastTenseMessage: ahp.Plain("Opened a.txt"),
+			Content:          []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: text}}}}})
 }
 
 // noToken looks for the agent's token in everything the program wrote.

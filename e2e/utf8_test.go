@@ -50,8 +50,10 @@ func (c frameClient) answerTo(part string) string {
 
 // threadFrame sets a thread whose meta holds a note, and an attachment of an unknown type in a queued message.
 func threadFrame(session ahp.URI, seq, id, note string) string {
-	return `{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + session + `/annotations","clientSeq":` + seq + `,"action":` +
-		`{"type":"annotations/set","annotation":{"id":"` + id + `","resource":"file:///a","origin":{"session":"` + session + `"},"resolved":false,"_meta":{"note":"` + note + `"},` +
+	return `{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + session + `/annotations","clientSeq":` +
+		seq + `,"action":` +
+		`{"type":"annotations/set","annotation":{"id":"` + id + `","resource":"file:///a","origin":{"session":"` +
+		session + `"},"resolved":false,"_meta":{"note":"` + note + `"},` +
 		`"entries":[{"id":"e` + id + `","text":"why"}]}}}}`
 }
 
@@ -64,7 +66,8 @@ func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 	session := ahp.URI("ahp-session:/poisoned")
 	c := frameClient{t, ctx, rawOf(t, ctx, prog)}
 	subscribe := `{"jsonrpc":"2.0","id":3,"method":"subscribe","params":{"channel":"` + session + `/annotations"}}`
-	c.send(`{"jsonrpc":"2.0","id":2,"method":"createSession","params":{"channel":"` + session + `","workingDirectories":["file://` + prog.opts.Dir + `"]}}`)
+	c.send(`{"jsonrpc":"2.0","id":2,"method":"createSession","params":{"channel":"` + session +
+		`","workingDirectories":["file://` + prog.opts.Dir + `"]}}`)
 	c.answerTo(`"id":2`)
 	c.send(subscribe)
 	c.answerTo(`"id":3`)
@@ -95,7 +98,8 @@ func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 	prog.Restart()
 	c.ws = rawOf(t, ctx, prog)
 	c.send(subscribe)
-	if snapshot := c.answerTo(`"id":3`); !strings.Contains(snapshot, "\uFFFD") && !strings.Contains(snapshot, `\ufffd`) {
+	if snapshot := c.answerTo(`"id":3`); !strings.Contains(snapshot, "\uFFFD") &&
+		!strings.Contains(snapshot, `\ufffd`) {
 		t.Errorf("after a restart the channel is %s", snapshot)
 	}
 	c.send(`{"jsonrpc":"2.0","id":4,"method":"subscribe","params":{"channel":"` + session + `"}}`)

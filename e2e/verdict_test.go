@@ -14,8 +14,8 @@ import (
 // agentEdits changes one file of the greeting module.
 const agentEdits = `sed -i.old 's/Hello(name string)/Hello(lang, name string)/; s/"Hello, " + name/Word(lang) + ", " + name/' greet.go && rm greet.go.old`
 
-// Two people decide about what an agent changed: drafts become threads with a verdict, a suggestion is applied by a click,
-// an approval is seen everywhere, and is withdrawn when the agent goes on.
+// Two people decide about what an agent changed: drafts become threads with a verdict, a suggestion is applied by
+// a click, an approval is seen everywhere, and is withdrawn when the agent goes on.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
@@ -86,7 +86,8 @@ func TestVerdicts(t *testing.T) {
 	}
 	ana.Click(".apply button[value=apply]")
 	ana.Wait("document.querySelectorAll('.thread[data-state=resolved]').length === 1")
-	if got, err := os.ReadFile(filepath.Join(repo, "greet.go")); err != nil || !strings.Contains(string(got), "func Hello(lang string, name string) string {") {
+	if got, err := os.ReadFile(filepath.Join(repo, "greet.go")); err != nil || !strings.Contains(string(got),
+		"func Hello(lang string, name string) string {") {
 		t.Errorf("the file reads\n%s", got)
 	}
 	ben.Says(".thread[data-state=resolved]", "Applied the suggestion.")
@@ -148,7 +149,8 @@ func command(p *Page, prog *Program, dir, line string) (session string) {
 func exported(t *testing.T, reader *Page, session string) {
 	t.Helper()
 	md := reader.download(session + "/threads.md")
-	for _, want := range []string{"# Review: ", "## Reviews", "Ben approved", "cleared: 1 file changed", "### `greet.go`", "Where is Word?", "resolved", session + "/changes#thread-"} {
+	for _, want := range []string{"# Review: ", "## Reviews", "Ben approved", "cleared: 1 file changed",
+		"### `greet.go`", "Where is Word?", "resolved", session + "/changes#thread-"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("%q is missing in\n%s", want, md)
 		}
@@ -165,7 +167,8 @@ func exported(t *testing.T, reader *Page, session string) {
 	if out, err := exec.Command("git", "-C", fresh, "apply", name).CombinedOutput(); err != nil {
 		t.Fatalf("git apply: %v\n%s", err, out)
 	}
-	if got, err := os.ReadFile(filepath.Join(fresh, "greet.go")); err != nil || !strings.Contains(string(got), "func Hello(lang string, name string) string {") {
+	if got, err := os.ReadFile(filepath.Join(fresh, "greet.go")); err != nil || !strings.Contains(string(got),
+		"func Hello(lang string, name string) string {") {
 		t.Errorf("git applied the patch to\n%s", got)
 	}
 }
@@ -175,7 +178,8 @@ func (p *Page) download(path string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
 	defer cancel()
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("fetch('"+path+"').then(r => r.ok ? r.text() : Promise.reject(r.status))", chromedp.EvalAwaitPromise))
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string]("fetch('"+path+
+		"').then(r => r.ok ? r.text() : Promise.reject(r.status))", chromedp.EvalAwaitPromise))
 	if err != nil {
 		p.t.Fatalf("%s: %v", path, err)
 	}

@@ -54,7 +54,8 @@ func TestTextsAvoidBannedWords(t *testing.T) {
 	for _, place := range textPlaces {
 		err := filepath.WalkDir(filepath.Join("..", place), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && path == filepath.Join("..", "hub", "ahp") {
-				return filepath.SkipDir // speaks to implementers in the protocol's terms, where the server is "the host"
+				// speaks to implementers in the protocol's terms, where the server is "the host"
+				return filepath.SkipDir
 			}
 			if err != nil || d.IsDir() {
 				return err
@@ -194,7 +195,8 @@ func htmlTexts(markup string) (texts []string) {
 	}
 }
 
-var scriptString = regexp.MustCompile(`//[^\n]*|/\*(?s:.*?)\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|` + "`(?:[^`\\\\]|\\\\.)*`")
+var scriptString = regexp.MustCompile(`//[^\n]*|/\*(?s:.*?)\*/|'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|` +
+	"`(?:[^`\\\\]|\\\\.)*`")
 
 // scriptTexts returns the strings of a script that read as text.
 func scriptTexts(t *testing.T, path string) (texts []string) {

@@ -52,13 +52,18 @@ func hostileScenario(t *testing.T) string {
 		step("notice", m)
 		id := fmt.Sprintf("$call%d", i)
 		act(&ahp.ChatToolCallStartAction{TurnID: "$turn", ToolCallID: id, ToolName: m, DisplayName: m, Intention: m})
-		act(&ahp.ChatToolCallReadyAction{TurnID: "$turn", ToolCallID: id, InvocationMessage: ahp.Markdown(m), ToolInput: &ahp.ToolInput{Text: m}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded})
-		act(&ahp.ChatToolCallCompleteAction{TurnID: "$turn", ToolCallID: id, Result: ahp.ToolCallResult{Success: i%2 == 0, PastTenseMessage: ahp.Markdown(m),
-			Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: m}}}, Error: &ahp.ToolCallError{Message: m}}})
+		act(&ahp.ChatToolCallReadyAction{TurnID: "$turn", ToolCallID: id, InvocationMessage: ahp.Markdown(m),
+			ToolInput: &ahp.ToolInput{Text: m}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded})
+		act(&ahp.ChatToolCallCompleteAction{TurnID: "$turn", ToolCallID: id,
+			Result: ahp.ToolCallResult{Success: i%2 == 0, PastTenseMessage: ahp.Markdown(m),
+				Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: m}}},
+				Error:   &ahp.ToolCallError{Message: m}}})
 	}
 	step("run", "echo \u202e\u200b<script>alert(1)</script>\x1b]52;c;aGk=\x07")
-	ask, _ := json.Marshal(ahp.ChatInputRequest{Message: hostile.Markups[13], URL: "https://evil.example/", Questions: []ahp.ChatInputQuestion{
-		{Value: &ahp.ChatInputTextQuestion{ID: "q", Title: hostile.Markups[14], Message: hostile.Markups[0], DefaultValue: hostile.Markups[8]}}}})
+	ask, _ := json.Marshal(ahp.ChatInputRequest{Message: hostile.Markups[13], URL: "https://evil.example/",
+		Questions: []ahp.ChatInputQuestion{
+			{Value: &ahp.ChatInputTextQuestion{ID: "q", Title: hostile.Markups[14], Message: hostile.Markups[0],
+				DefaultValue: hostile.Markups[8]}}}})
 	b.WriteString("[[turn]]\nprompt = \"ask\"\n")
 	step("ask", string(ask))
 	file := filepath.Join(t.TempDir(), "hostile.toml")
@@ -74,7 +79,8 @@ func hostileRepository(t *testing.T) string {
 	dir := t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=<img src=x onerror=alert(1)>", "-c", "user.email=a@example.com"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-c", "user.name=<img src=x onerror=alert(1)>", "-c",
+			"user.email=a@example.com"}, args...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -131,7 +137,8 @@ func guard(t *testing.T, prog *Program, p *Page) *watched {
 	err := chromedp.Listen(p.Ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *network.EventRequestWillBeSent:
-			if u := ev.Request.URL; !strings.HasPrefix(u, prog.URL+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:"+prog.URL) && u != "about:blank" {
+			if u := ev.Request.URL; !strings.HasPrefix(u, prog.URL+"/") && !strings.HasPrefix(u, "data:") &&
+				!strings.HasPrefix(u, "blob:"+prog.URL) && u != "about:blank" {
 				w.heard(func() { w.asked[ev.RequestID] = u })
 			}
 		case *network.EventLoadingFailed:
@@ -149,8 +156,9 @@ func guard(t *testing.T, prog *Program, p *Page) *watched {
 		if _, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{}); err != nil {
 			return chromedp.Void{}, err
 		}
-		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{
-			Source: `for (const f of ['alert', 'confirm', 'prompt', 'msgbox']) window[f] = (x) => console.error('a script ran: ' + f + ' ' + x);`})
+		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument,
+			cdppage.AddScriptToEvaluateOnNewDocumentParams{
+				Source: `for (const f of ['alert', 'confirm', 'prompt', 'msgbox']) window[f] = (x) => console.error('a script ran: ' + f + ' ' + x);`})
 		return chromedp.Void{}, err
 	})
 	return w
@@ -166,12 +174,14 @@ func (w *watched) elsewhere() []string {
 func (w *watched) harmless(name string) {
 	w.t.Helper()
 	w.Wait(`document.readyState === 'complete'`)
-	for _, bad := range Eval[[]string](w.Page, `[...document.querySelectorAll('a[href], area[href], form, button[formaction], [src]')]
+	for _, bad := range Eval[[]string](w.Page,
+		`[...document.querySelectorAll('a[href], area[href], form, button[formaction], [src]')]
 		.flatMap(e => [e.href, e.getAttribute('formaction') && e.formAction, e.tagName === 'FORM' && e.getAttribute('action') && new URL(e.getAttribute('action'), location).href, e.src])
 		.filter(u => typeof u === 'string' && u && !/^(https?:|mailto:|about:invalid|about:blank|data:image)/i.test(u)).slice(0, 5)`) {
 		w.t.Errorf("%s: an address runs something: %.120s", name, bad)
 	}
-	for _, bad := range Eval[[]string](w.Page, `[...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => /^on/i.test(a.name))).map(e => e.outerHTML.slice(0, 120)).slice(0, 5)`) {
+	for _, bad := range Eval[[]string](w.Page,
+		`[...document.querySelectorAll('*')].filter(e => [...e.attributes].some(a => /^on/i.test(a.name))).map(e => e.outerHTML.slice(0, 120)).slice(0, 5)`) {
 		w.t.Errorf("%s: a handler: %s", name, bad)
 	}
 	for _, u := range w.elsewhere() {
@@ -206,7 +216,8 @@ func TestHostileTextInABrowser(t *testing.T) {
 		}
 		return res.Request.URL.Path
 	}
-	session := strings.Join(strings.Split(post("/new", url.Values{"dir": {hostileRepository(t)}, "agent": {"script"}}), "/")[:3], "/")
+	session := strings.Join(strings.Split(post("/new", url.Values{"dir": {hostileRepository(t)}, "agent": {"script"}}),
+		"/")[:3], "/")
 	page := guard(t, prog, OpenBrowser(t).Page())
 	page.SignIn(prog)
 
@@ -222,16 +233,21 @@ func TestHostileTextInABrowser(t *testing.T) {
 	}
 	page.Shot("chat")
 	fillHostile(t, ctx, prog, session, all)
-	other := strings.Join(strings.Split(post("/new", url.Values{"dir": {t.TempDir()}, "agent": {"script"}, "message": {"ask"}}), "/")[:3], "/")
+	other := strings.Join(strings.Split(post("/new", url.Values{"dir": {t.TempDir()}, "agent": {"script"},
+		"message": {"ask"}}), "/")[:3], "/")
 	post(session+"/title", url.Values{"title": {hostile.Markups[19]}})
-	for i, name := range []string{hostile.Markups[0], hostile.Markups[13], hostile.Markups[10], hostile.Scripts[0], "<img src=x onerror=alert(1)>"} {
-		res, err := c.PostForm(prog.URL+session+"/share", url.Values{"role": {"viewer"}, "expires": {"24h"}, "label": {hostile.Markups[i]}})
+	for i, name := range []string{hostile.Markups[0], hostile.Markups[13], hostile.Markups[10], hostile.Scripts[0],
+		"<img src=x onerror=alert(1)>"} {
+		res, err := c.PostForm(prog.URL+session+"/share", url.Values{"role": {"viewer"}, "expires": {"24h"},
+			"label": {hostile.Markups[i]}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
 		guest, _ := signIn(t, prog.URL+"/signin#nothing")
-		if res, err = guest.PostForm(prog.URL+"/j", url.Values{"token": {linkOver(t, c, prog, strings.TrimPrefix(session, "/s/"), "viewer")}, "name": {name}}); err == nil {
+		if res, err = guest.PostForm(prog.URL+"/j",
+			url.Values{"token": {linkOver(t, c, prog, strings.TrimPrefix(session, "/s/"), "viewer")},
+				"name": {name}}); err == nil {
 			res.Body.Close()
 		}
 		if i == 0 {
@@ -239,7 +255,8 @@ func TestHostileTextInABrowser(t *testing.T) {
 			defer guestWS.CloseNow()
 		}
 	}
-	paths := []string{"", "/changes", "/changes?scope=uncommitted", "/changes?scope=uncommitted&view=split", "/changes?scope=branch", "/threads?state=all", "/share", "/worktree", "/t"}
+	paths := []string{"", "/changes", "/changes?scope=uncommitted", "/changes?scope=uncommitted&view=split",
+		"/changes?scope=branch", "/threads?state=all", "/share", "/worktree", "/t"}
 	for _, path := range paths {
 		page.Open(prog.URL + session + path)
 		page.Wait(`document.readyState === 'complete'`)
@@ -258,7 +275,8 @@ func TestHostileTextInABrowser(t *testing.T) {
 		}
 	}
 	hostileTerminal(t, page, session)
-	for _, path := range []string{"/", other, "/people", "/audit", "/account", "/settings", "/new", "/nowhere/<script>alert(1)</script>"} {
+	for _, path := range []string{"/", other, "/people", "/audit", "/account", "/settings", "/new",
+		"/nowhere/<script>alert(1)</script>"} {
 		page.Allow("404")
 		page.Open(prog.URL + path)
 		page.harmless(path)
@@ -293,7 +311,8 @@ func TestHostileTextInABrowser(t *testing.T) {
 
 // moreText returns the address of more of a turn's text than the page shows, "" when there is none.
 func (w *watched) moreText() string {
-	return Eval[string](w.Page, `[...document.querySelectorAll('.more a')].find(a => a.textContent === 'Show more')?.href ?? ''`)
+	return Eval[string](w.Page,
+		`[...document.querySelectorAll('.more a')].find(a => a.textContent === 'Show more')?.href ?? ''`)
 }
 
 // until waits for something the browser reports by itself.
@@ -330,7 +349,8 @@ func fillHostile(t *testing.T, ctx context.Context, prog *Program, session strin
 	t.Helper()
 	owner := dial(t, ctx, prog, prog.Token())
 	var list ahp.ListSessionsResult
-	if err := owner.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil || len(list.Items) != 1 {
+	if err := owner.Call(ctx, "listSessions", ahp.ListSessionsParams{Channel: ahp.RootURI}, &list); err != nil ||
+		len(list.Items) != 1 {
 		t.Fatal(err, len(list.Items))
 	}
 	uri := list.Items[0].Resource
@@ -342,13 +362,16 @@ func fillHostile(t *testing.T, ctx context.Context, prog *Program, session strin
 	}
 	s, _ := owner.State(uri).(*ahp.SessionState)
 	for begin := 0; begin < len(all); begin += 220 {
-		a := ahp.Annotation{ID: uuid.NewString(), Origin: ahp.AnnotationOrigin{Session: uri}, Resource: s.WorkingDirectories[0] + "/all.md",
-			Range: &ahp.TextRange{Start: ahp.TextPosition{Line: int64(begin)}, End: ahp.TextPosition{Line: int64(begin)}}}
+		a := ahp.Annotation{ID: uuid.NewString(), Origin: ahp.AnnotationOrigin{Session: uri},
+			Resource: s.WorkingDirectories[0] + "/all.md",
+			Range: &ahp.TextRange{Start: ahp.TextPosition{Line: int64(begin)},
+				End: ahp.TextPosition{Line: int64(begin)}}}
 		for i, p := range all[begin:min(begin+220, len(all))] {
 			if i%3 == 0 {
 				p = "```suggestion\n" + p + "\n```"
 			}
-			a.Entries = append(a.Entries, ahp.AnnotationEntry{ID: uuid.NewString(), Text: ahp.Markdown(strings.ToValidUTF8(p, "?"))})
+			a.Entries = append(a.Entries, ahp.AnnotationEntry{ID: uuid.NewString(),
+				Text: ahp.Markdown(strings.ToValidUTF8(p, "?"))})
 		}
 		if _, err := owner.Dispatch(ctx, uri+"/annotations", &ahp.AnnotationsSetAction{Annotation: a}); err != nil {
 			t.Fatal(err)
@@ -365,7 +388,9 @@ func hostileTerminal(t *testing.T, page *watched, session string) {
 	file := filepath.Join(t.TempDir(), "all")
 	text := strings.Join(hostile.Payloads(), "\r\n")
 	for _, s := range append(hostile.Scripts, hostile.Markups...) {
-		text += "\x1b]0;" + s + "\x07\x1b]2;" + s + "\x1b\\\x1b]8;;" + s + "\x07link\x1b]8;;\x07\x1b]52;c;PHNjcmlwdD4=\x07\x1b]1337;File=inline=1:" + s + "\x07\x1b[21t\x1bP$q" + s + "\x1b\\\r\n"
+		text += "\x1b]0;" + s + "\x07\x1b]2;" + s + "\x1b\\\x1b]8;;" + s +
+			"\x07link\x1b]8;;\x07\x1b]52;c;PHNjcmlwdD4=\x07\x1b]1337;File=inline=1:" + s + "\x07\x1b[21t\x1bP$q" + s +
+			"\x1b\\\r\n"
 	}
 	if err := os.WriteFile(file, []byte(text+"\x1b[0m\x1bc\r\nthe end of it\r\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -374,7 +399,9 @@ func hostileTerminal(t *testing.T, page *watched, session string) {
 	page.Click("form[action$='/t'] button")
 	page.Wait(`/\/t\/[^/]+$/.test(location.pathname) && document.readyState === 'complete'`)
 	prompted(page.Page, 0) // a shell that has not begun yet throws away what was typed
-	Eval[bool](page.Page, fmt.Sprintf(`fetch(location.pathname + '/input', {method: 'POST', body: new URLSearchParams({line: %q})}), true`, "cat "+file))
+	Eval[bool](page.Page, fmt.Sprintf(
+		`fetch(location.pathname + '/input', {method: 'POST', body: new URLSearchParams({line: %q})}), true`, "cat "+
+			file))
 	page.Wait(`document.querySelector('iframe')?.contentDocument?.body.innerText.includes('the end of it')`)
 	page.harmless("a terminal")
 	page.Shot("terminal")

@@ -121,8 +121,9 @@ func BenchmarkSnapshot(b *testing.B) {
 	chat := newChat("ahp-chat:/long")
 	for i := range 1000 {
 		chat.Turns = append(chat.Turns, &ahp.Turn{ID: fmt.Sprint(i), Message: ahp.Message{Text: "do"},
-			State:         ahp.TurnStateComplete,
-			ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p", Content: ahp.NewText(string(frame))}}}})
+			State: ahp.TurnStateComplete,
+			ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p",
+				Content: ahp.NewText(string(frame))}}}})
 	}
 	must(b, h.Do(func(tx *hub.Tx) {
 		must(b, tx.Open(hub.ChannelInfo{URI: chat.Resource, Kind: ahp.ChannelChat}, chat))

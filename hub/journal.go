@@ -11,7 +11,8 @@ import (
 
 // ErrReadOnly is returned while the journal is failing or too far behind: what
 // was accepted is kept, nothing new is taken.
-var ErrReadOnly = errors.New("this server is read-only for now, because its journal cannot be written: try again in a moment")
+var ErrReadOnly = errors.New(
+	"this server is read-only for now, because its journal cannot be written: try again in a moment")
 
 // Write is one entry of the journal, in order; exactly one of its fields is set.
 type Write struct {

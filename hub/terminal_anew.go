@@ -35,7 +35,8 @@ func rebuildPart(p ahp.TerminalContentPart) []ahp.Action {
 		return []ahp.Action{&ahp.TerminalDataAction{Data: p.Value.String()}}
 	case *ahp.TerminalCommandPart:
 		out := []ahp.Action{
-			&ahp.TerminalCommandExecutedAction{CommandID: p.CommandID, CommandLine: p.CommandLine, Timestamp: p.Timestamp},
+			&ahp.TerminalCommandExecutedAction{CommandID: p.CommandID, CommandLine: p.CommandLine,
+				Timestamp: p.Timestamp},
 			&ahp.TerminalDataAction{Data: p.Output.String()},
 		}
 		if p.IsComplete {

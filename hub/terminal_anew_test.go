@@ -22,16 +22,18 @@ func TestRebuildTerminal(t *testing.T) {
 		"output": {Title: "new", Cwd: "file:///a", Claim: claim, Content: []ahp.TerminalContentPart{loose("$ ")},
 			Lifecycle: running},
 		"exited": {Title: "new", Cols: ahp.Ptr(int64(80)), Rows: ahp.Ptr(int64(24)),
-			Content:   []ahp.TerminalContentPart{loose("bye")},
-			Claim:     ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/1"}},
-			Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusExited, ExitCode: ahp.Ptr(int64(2))}},
+			Content: []ahp.TerminalContentPart{loose("bye")},
+			Claim:   ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/1"}},
+			Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusExited,
+				ExitCode: ahp.Ptr(int64(2))}},
 		"commands": {Title: "sh", Claim: claim, SupportsCommandDetection: ahp.Ptr(true), Lifecycle: running,
 			Content: []ahp.TerminalContentPart{
 				loose("$ "),
 				{Value: &ahp.TerminalCommandPart{CommandID: "1", CommandLine: "ls", Output: text("a\n"), Timestamp: 5,
 					IsComplete: true, ExitCode: ahp.Ptr(int64(0))}},
 				loose("$ "),
-				{Value: &ahp.TerminalCommandPart{CommandID: "2", CommandLine: "make", Output: text("cc\n"), Timestamp: 6}},
+				{Value: &ahp.TerminalCommandPart{CommandID: "2", CommandLine: "make", Output: text("cc\n"),
+					Timestamp: 6}},
 			}},
 	} {
 		var got ahp.State = old

@@ -318,7 +318,8 @@ func TestLongHoldDelaysNoEndOfTurn(t *testing.T) {
 		do(t, h, chatURI, delta("c"))
 		do(t, h, chatURI, &ahp.ChatTurnCompleteAction{TurnID: "t"})
 		if got := next(t, c); len(got) != 2 || time.Since(start) != 0 {
-			t.Errorf("got %v after %v, want the merged words and the end of the turn at once", describe(got), time.Since(start))
+			t.Errorf("got %v after %v, want the merged words and the end of the turn at once", describe(got),
+				time.Since(start))
 		}
 	})
 }

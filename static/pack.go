@@ -22,8 +22,8 @@ type packings struct {
 	bytes map[string][]byte // no entry where it would not be smaller
 }
 
-// packed returns the asset in the best coding that an Accept-Encoding header allows, "" and the plain bytes when none is
-// allowed or worth it.
+// packed returns the asset in the best coding that an Accept-Encoding header allows, "" and the plain bytes when
+// none is allowed or worth it.
 func (f *asset) packed(accept string) (coding string, body []byte) {
 	f.packings.once.Do(func() {
 		f.packings.bytes = map[string][]byte{}

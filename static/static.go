@@ -46,8 +46,8 @@ func New() (*Assets, error) {
 	return a, err
 }
 
-// dropComments removes what a browser does not need of a script: lines that are a comment, and the indentation. It keeps
-// the line breaks, which end statements; a test checks that no text runs over several lines.
+// dropComments removes what a browser does not need of a script: lines that are a comment, and the indentation. It
+// keeps the line breaks, which end statements; a test checks that no text runs over several lines.
 func dropComments(script []byte) []byte {
 	out := make([]byte, 0, len(script))
 	for line := range bytes.Lines(script) {

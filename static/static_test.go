@@ -28,10 +28,13 @@ func TestBudgets(t *testing.T) {
 		most  int
 		files []string
 	}{
-		{"scripts of the review", 25 << 10, []string{"js/base.js", "js/review.js", "js/review-comments.js", "js/hunks.js", "js/mention.js", "js/presence.js"}},
-		{"style sheets of the review", 20 << 10, []string{"css/base.css", "css/chat.css", "css/review.css", "css/presence.css"}},
+		{"scripts of the review", 25 << 10, []string{"js/base.js", "js/review.js", "js/review-comments.js",
+			"js/hunks.js", "js/mention.js", "js/presence.js"}},
+		{"style sheets of the review", 20 << 10, []string{"css/base.css", "css/chat.css", "css/review.css",
+			"css/presence.css"}},
 		{"scripts of the chat", 15 << 10, []string{"js/base.js", "js/chat.js", "js/chat-send.js"}},
-		{"the terminal's frame", 130 << 10, []string{"vendor/xterm/xterm.js", "vendor/xterm/xterm.css", "vendor/xterm/addon-fit.js", "js/term.js", "css/term.css"}},
+		{"the terminal's frame", 130 << 10, []string{"vendor/xterm/xterm.js", "vendor/xterm/xterm.css",
+			"vendor/xterm/addon-fit.js", "js/term.js", "css/term.css"}},
 	} {
 		sum := 0
 		for _, f := range b.files {
@@ -47,7 +50,8 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// Comments and indentation are not served, so no text of ours may run over several lines, where they would be part of it.
+// Comments and indentation are not served, so no text of ours may run over several lines, where they would be part
+// of it.
 func TestScriptsAreServedWithoutComments(t *testing.T) {
 	entries, err := fs.ReadDir(files, "js")
 	if err != nil {
@@ -73,16 +77,20 @@ func TestScriptsAreServedWithoutComments(t *testing.T) {
 
 func TestAssetsAreServedForEver(t *testing.T) {
 	a := assets(t)
-	for accept, encoding := range map[string]string{"": "", "br": "", "gzip": "gzip", "gzip, zstd": "zstd", "zstd;q=0, GZIP;q=0.5": "gzip"} {
+	for accept, encoding := range map[string]string{"": "", "br": "", "gzip": "gzip", "gzip, zstd": "zstd",
+		"zstd;q=0, GZIP;q=0.5": "gzip"} {
 		r := httptest.NewRequest(http.MethodGet, a.Path("css/base.css"), nil)
 		r.Header.Set("Accept-Encoding", accept)
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, r)
-		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") || w.Header().Get("Content-Encoding") != encoding {
+		if w.Code != 200 || !strings.Contains(w.Header().Get("Cache-Control"), "immutable") ||
+			!strings.HasPrefix(w.Header().Get("Content-Type"), "text/css") ||
+			w.Header().Get("Content-Encoding") != encoding {
 			t.Errorf("with %q: %d %v", accept, w.Code, w.Header())
 		}
 	}
-	for _, path := range []string{"/assets/000000000000/css/base.css", "/assets/x", "/assets/", a.Path("css/base.css") + "x", "/assets/000000000000/../static.go"} {
+	for _, path := range []string{"/assets/000000000000/css/base.css", "/assets/x", "/assets/", a.Path("css/base.css") +
+		"x", "/assets/000000000000/../static.go"} {
 		w := httptest.NewRecorder()
 		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
 		if w.Code != 404 {
@@ -103,7 +111,9 @@ func TestOwnFilesKeepToThePolicy(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if bad := regexp.MustCompile(`\beval\(|new Function|document\.write|https?://|setAttribute\('style'|\bon[a-z]+="`).FindString(strings.ReplaceAll(string(b), "/^https?:/", "")); bad != "" {
+			if bad := regexp.MustCompile(
+				`\beval\(|new Function|document\.write|https?://|setAttribute\('style'|\bon[a-z]+="`).FindString(
+				strings.ReplaceAll(string(b), "/^https?:/", "")); bad != "" {
 				t.Errorf("%s/%s has %q", dir, e.Name(), bad)
 			}
 		}

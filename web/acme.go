@@ -87,10 +87,12 @@ func (a *ACME) obtain(ctx context.Context, name string) bool {
 
 func (a *ACME) get(name string) bool {
 	hello := &tls.ClientHelloInfo{ServerName: name, CipherSuites: []uint16{tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256},
-		SignatureSchemes: []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256}, SupportedVersions: []uint16{tls.VersionTLS13}}
+		SignatureSchemes:  []tls.SignatureScheme{tls.ECDSAWithP256AndSHA256},
+		SupportedVersions: []uint16{tls.VersionTLS13}}
 	got, err := a.manager.GetCertificate(hello)
 	if err != nil {
-		a.log.Error("the ACME authority issued no certificate. It must reach this server by that name at port 443 (or 80, with --http-redirect)", "name", name, "err", err)
+		a.log.Error("the ACME authority issued no certificate. It must reach this server by that name at port 443 "+
+			"(or 80, with --http-redirect)", "name", name, "err", err)
 		return false
 	}
 	a.log.Info("got a TLS certificate", "name", name, "until", got.Leaf.NotAfter)

@@ -73,7 +73,8 @@ func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 	if !utf8.Valid(body) { // agents' text reaches the timeline
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusBadRequest)
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not valid UTF-8"}}`)
+		_, _ = io.WriteString(w,
+			`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"the message is not valid UTF-8"}}`)
 		return false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))

@@ -22,7 +22,8 @@ func TestEveryFormIsAuditedOrExempt(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Unsubscribe = func(http.ResponseWriter, *http.Request) {} })
 	_ = chi.Walk(x.s.routes().(chi.Routes),
 		func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-			if method == http.MethodPost && route != "/ahp" && route != "/mcp" && route != "/assets/*" && route != "/undecided" {
+			if method == http.MethodPost && route != "/ahp" && route != "/mcp" && route != "/assets/*" &&
+				route != "/undecided" {
 				forms[method+" "+route] = true
 			}
 			return nil

@@ -42,7 +42,8 @@ func typed(contentType, body string) http.HandlerFunc {
 func TestPagesAreCompressed(t *testing.T) {
 	text := strings.Repeat("<p>one line of a page</p>\n", 1000)
 	page := typed("text/html; charset=utf-8", text)
-	for accept, want := range map[string]string{"gzip, deflate, br, zstd": "zstd", "gzip": "gzip", "zstd;q=0, gzip": "gzip", "br": "", "": ""} {
+	for accept, want := range map[string]string{"gzip, deflate, br, zstd": "zstd", "gzip": "gzip",
+		"zstd;q=0, gzip": "gzip", "br": "", "": ""} {
 		res := answerOf(t, page, http.MethodGet, "Accept-Encoding: "+accept)
 		body, err := io.ReadAll(res.Body)
 		if err != nil {

@@ -56,8 +56,9 @@ type Config struct {
 	Unsubscribe http.HandlerFunc
 	Assets      Assets
 	Sessions    Sessions
-	Short       func(ahp.URI) string                            // short id of a session
-	Title       func(session ahp.URI, part access.Scope) string // for the page of a joining guest; nil: no title is shown
+	Short       func(ahp.URI) string // short id of a session
+	// for the page of a joining guest; nil: no title is shown
+	Title func(session ahp.URI, part access.Scope) string
 
 	Home func(session ahp.URI, part access.Scope) string // the first page of a session or of a part of it
 

@@ -51,8 +51,8 @@ func TestGuessesDoNotLockOutRightTokens(t *testing.T) {
 	for name, res := range map[string]*http.Response{
 		"the owner's token": x.ask("GET /ahp", "Authorization: Bearer "+ownerToken),
 		"in the query":      x.ask("GET /ahp?tkn=" + url.QueryEscape(ownerToken)),
-		"from a page of a web client": x.ask("GET /ahp?tkn="+url.QueryEscape(ownerToken), "Origin: vscode-file://vscode-app",
-			"Upgrade: websocket"),
+		"from a page of a web client": x.ask("GET /ahp?tkn="+url.QueryEscape(ownerToken),
+			"Origin: vscode-file://vscode-app", "Upgrade: websocket"),
 		"a personal token":         x.ask("GET /ahp", "Authorization: Bearer "+personal),
 		"a link's token":           x.ask("GET /ahp", "Authorization: Bearer "+link),
 		"a cookie at the endpoint": x.ask("GET /ahp", cookie, "Upgrade: websocket", "Origin: "+x.URL),

@@ -11,7 +11,8 @@ import (
 // a document of its own, framed by ours, with its own policy. Pictures of other sites are allowed
 // because a person may load one by a click; pages never load them by themselves.
 const (
-	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src 'self'; " +
+	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src " +
+		"'self'; " +
 		"font-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types ahphub"
 	framePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +

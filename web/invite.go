@@ -54,7 +54,8 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	case err != nil:
-		s.inviteAgain(w, r, http.StatusUnprocessableEntity, page.Invite{Token: token, Name: name, To: s.invitesTo(invited), Error: sentence(err.Error())})
+		s.inviteAgain(w, r, http.StatusUnprocessableEntity, page.Invite{Token: token, Name: name,
+			To: s.invitesTo(invited), Error: sentence(err.Error())})
 		return
 	}
 	if password == "" {

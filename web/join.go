@@ -64,23 +64,26 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 }
 
 // enter lets a visitor in by a link.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, link access.Link, token, name string, here access.Principal) {
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, link access.Link, token, name string,
+	here access.Principal) {
 	entered := false
-	err := s.audited(r, audit.Entry{Who: here.ID, Name: name, What: "joined", On: link.ID}, func(call *audit.Call) error {
-		who, err := s.redeem(r, token, name, here)
-		if err != nil {
-			return audit.Refusal(err)
-		}
-		call.IsFor(who)
-		entered = true
-		return s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name, Link: who.Link})
-	})
+	err := s.audited(r, audit.Entry{Who: here.ID, Name: name, What: "joined", On: link.ID},
+		func(call *audit.Call) error {
+			who, err := s.redeem(r, token, name, here)
+			if err != nil {
+				return audit.Refusal(err)
+			}
+			call.IsFor(who)
+			entered = true
+			return s.cfg.Cookies.SignIn(w, r, people.Account{ID: who.ID, Name: who.Name, Link: who.Link})
+		})
 	switch {
 	case err != nil && entered:
 		s.unavailable(w, r, err)
 		return
 	case err != nil:
-		s.joinAgain(w, r, http.StatusUnprocessableEntity, page.Join{Token: token, Name: name, As: s.nameOf(r), To: s.leadsTo(link), Error: sentence(err.Error())})
+		s.joinAgain(w, r, http.StatusUnprocessableEntity, page.Join{Token: token, Name: name, As: s.nameOf(r),
+			To: s.leadsTo(link), Error: sentence(err.Error())})
 		return
 	}
 	if heldToken(r) != "" {

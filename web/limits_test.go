@@ -60,16 +60,20 @@ func said(t *testing.T, address, bytes string) string {
 func TestSlowSendersAreCutOff(t *testing.T) {
 	address := listening(t, nil)
 	for name, test := range map[string]struct{ sent, never string }{
-		"nothing":          {"", "200 OK"},
-		"half a header":    {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ", "200 OK"},
-		"half a form":      {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntoken=", "303"},
+		"nothing":       {"", "200 OK"},
+		"half a header": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-A: ", "200 OK"},
+		"half a form": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Type: " +
+			"application/x-www-form-urlencoded\r\nContent-Length: 100\r\n\r\ntoken=", "303"},
 		"one more request": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "303"},
-		"an endless chunk": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\ntoken=",
+		"an endless chunk": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\nfff\r\ntoken=",
 			"303"},
-		"two lengths":       {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\ntoken", "303"},
-		"another's request": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", "ok\n"},
-		"two names":         {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "200 OK"},
-		"no name":           {"GET /healthz HTTP/1.1\r\n\r\n", "200 OK"},
+		"two lengths": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nContent-Length: " +
+			"6\r\n\r\ntoken", "303"},
+		"another's request": {"POST /signin HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\nTransfer-Encoding: " +
+			"chunked\r\n\r\n0\r\n\r\nGET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n", "ok\n"},
+		"two names": {"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n", "200 OK"},
+		"no name":   {"GET /healthz HTTP/1.1\r\n\r\n", "200 OK"},
 	} {
 		if answer := said(t, address, test.sent); strings.Contains(answer, test.never) {
 			t.Errorf("%s was answered %q", name, answer)

@@ -38,10 +38,12 @@ func TestInvitation(t *testing.T) {
 		return x.ask("POST /invite", append(more,
 			url.Values{"token": {token}, "name": {name}, "password": {password}}.Encode())...)
 	}
-	if got := text(t, x.ask("GET /invite")); !strings.Contains(got, "Create your account") || strings.Contains(got, token) {
+	if got := text(t, x.ask("GET /invite")); !strings.Contains(got, "Create your account") ||
+		strings.Contains(got, token) {
 		t.Error("the page of an invitation is not there, or knows its token already")
 	}
-	if got := text(t, x.ask("POST /invite", "look=1&token="+token)); !strings.Contains(got, "Olu invited you to ahphub") ||
+	if got := text(t, x.ask("POST /invite", "look=1&token="+token)); !strings.Contains(got,
+		"Olu invited you to ahphub") ||
 		!strings.Contains(got, "comment") {
 		t.Errorf("it leads to %q", got)
 	}
@@ -153,7 +155,8 @@ func TestLinkThatRequiresSignIn(t *testing.T) {
 	}
 	held := cookieOf(t, res)
 	for _, c := range res.Cookies() {
-		if c.Name != waitCookie || !c.HttpOnly || c.Path != "/j" || c.SameSite != http.SameSiteLaxMode || c.MaxAge > 3600 {
+		if c.Name != waitCookie || !c.HttpOnly || c.Path != "/j" || c.SameSite != http.SameSiteLaxMode ||
+			c.MaxAge > 3600 {
 			t.Errorf("what waits is kept as %+v", c)
 		}
 	}

@@ -22,7 +22,8 @@ func newCounters(reg *prometheus.Registry, gauges map[string]func() any) *counte
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_http_requests_total",
 			Help: "Requests answered."},
 			[]string{"method", "route", "status"}),
-		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "ahphub_wrong_tokens_total", Help: "Tokens refused."}),
+		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "ahphub_wrong_tokens_total",
+			Help: "Tokens refused."}),
 	}
 	if reg == nil {
 		reg = prometheus.NewRegistry()

@@ -65,7 +65,8 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 			level = slog.LevelDebug
 		}
 		s.cfg.Log.LogAttrs(r.Context(), level, "request",
-			slog.String("method", r.Method), slog.String("path", access.LoggedAddress(r.URL)), slog.Int("status", status),
+			slog.String("method", r.Method), slog.String("path", access.LoggedAddress(r.URL)),
+			slog.Int("status", status),
 			slog.Int("bytes", wrapped.BytesWritten()), slog.Duration("took", time.Since(start)),
 			slog.String("from", middleware.GetClientIP(r.Context())), slog.Any("who", note.who),
 			slog.String("request", middleware.GetReqID(r.Context())))
@@ -76,7 +77,8 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 func (s *Server) audit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()
-		ctx, call, err := s.cfg.Audit.BeginForm(r.Context(), access.FromContext(r.Context()), route, access.LoggedPath(r.URL.Path))
+		ctx, call, err := s.cfg.Audit.BeginForm(r.Context(), access.FromContext(r.Context()), route,
+			access.LoggedPath(r.URL.Path))
 		if err != nil {
 			s.unavailable(w, r, err)
 			return
@@ -144,7 +146,8 @@ func (s *Server) bound(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			r.Body = http.MaxBytesReader(w, r.Body, s.cfg.Limits.Body)
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.Read)) // not every writer supports it
+			// not every writer supports it
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.cfg.Limits.Read))
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -157,7 +160,8 @@ func (s *Server) sameOrigin(next http.Handler) http.Handler {
 		_ = p.AddTrustedOrigin(u.Scheme + "://" + u.Host) // checked with the flag
 	}
 	p.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.fail(w, r, http.StatusForbidden, "This form was sent from another site. Open the page on this server and send it again.")
+		s.fail(w, r, http.StatusForbidden,
+			"This form was sent from another site. Open the page on this server and send it again.")
 	}))
 	return p.Handler(next)
 }

@@ -52,7 +52,8 @@ func ParseGrant(text string) (access.Principal, error) {
 	words := strings.Split(text, "+")
 	p := access.Principal{Role: access.Role(words[0]), Host: true}
 	for _, word := range words[1:] {
-		on, ok := map[string]*bool{"prompt": &p.Prompt, "approve": &p.Approve, "type": &p.Type, "guests": &p.Guests}[word]
+		on, ok := map[string]*bool{"prompt": &p.Prompt, "approve": &p.Approve, "type": &p.Type,
+			"guests": &p.Guests}[word]
 		if !ok {
 			return p, fmt.Errorf("%q is not a driver's permission. Use prompt, approve, guests or type", word)
 		}
@@ -143,8 +144,10 @@ func (s *Server) finishProvider(w http.ResponseWriter, r *http.Request) {
 func (s *Server) welcome(w http.ResponseWriter, r *http.Request, c people.Claims, next string) {
 	p := s.cfg.Provider
 	if people.Role(p.Rules, c) == "" {
-		s.note(r, audit.Entry{Name: personName(c), What: "sign-in refused", On: "no rule of " + p.Name + " is about " + c.Subject})
-		s.sendSignIn(w, r, http.StatusForbidden, next, p.Name+" knows you"+as(c)+", but you don't have access to this server. Ask its owner.")
+		s.note(r, audit.Entry{Name: personName(c), What: "sign-in refused", On: "no rule of " + p.Name + " is about " +
+			c.Subject})
+		s.sendSignIn(w, r, http.StatusForbidden, next, p.Name+" knows you"+as(c)+
+			", but you don't have access to this server. Ask its owner.")
 		return
 	}
 	kept, err := p.Identities.Save(r.Context(), c)

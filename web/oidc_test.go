@@ -18,7 +18,8 @@ func withProvider(t *testing.T, rules ...string) func(*Config) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Provider{Name: "Example", OIDC: client, Identities: people.Identities{Store: &memory{docs: map[string][]byte{}}}}
+	p := &Provider{Name: "Example", OIDC: client,
+		Identities: people.Identities{Store: &memory{docs: map[string][]byte{}}}}
 	for _, text := range rules {
 		r, err := people.ParseRule(text)
 		if err != nil {
@@ -60,7 +61,8 @@ func TestSignInByProvider(t *testing.T) {
 	for _, c := range []people.Claims{{Subject: "3"}, {Subject: "3", Email: "ben@example.com"},
 		{Subject: "3", Email: "ben@elsewhere.example", Verified: true}} {
 		res := x.comes(c)
-		if len(res.Cookies()) != 0 || res.StatusCode != 403 || !strings.Contains(text(t, res), "have access to this server") {
+		if len(res.Cookies()) != 0 || res.StatusCode != 403 || !strings.Contains(text(t, res),
+			"have access to this server") {
 			t.Errorf("%+v came in: %s", c, res.Status)
 		}
 	}

@@ -29,8 +29,8 @@ func TestForwardedHeaders(t *testing.T) {
 		"nobody is trusted": {"", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https",
 			"X-Forwarded-Host: evil.example"}, "127.0.0.1", false, 200},
 		"somebody else is": {"10.0.0.0/8",
-			[]string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"}, "127.0.0.1",
-			false, 200},
+			[]string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https", "X-Forwarded-Host: evil.example"},
+			"127.0.0.1", false, 200},
 		"a proxy": {"127.0.0.0/8", []string{"X-Forwarded-For: 203.0.113.9"}, "203.0.113.9", false, 200},
 		"a lie before the proxy": {"127.0.0.0/8", []string{"X-Forwarded-For: 198.51.100.1, 203.0.113.9"}, "203.0.113.9",
 			false, 200},
@@ -45,11 +45,11 @@ func TestForwardedHeaders(t *testing.T) {
 		"http before the proxy": {"127.0.0.0/8",
 			[]string{"X-Forwarded-Proto: http", "X-Forwarded-Host: hub.example.com"}, "", false, 200},
 		"a name that is not allowed": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example"}, "", false, 403},
-		"the name of the last proxy": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example, hub.example.com"}, "", false,
-			200},
-		"other headers of the kind": {"127.0.0.0/8",
-			[]string{"Forwarded: for=203.0.113.9;proto=https", "X-Real-Ip: 203.0.113.9", "X-Original-Host: evil.example"}, "",
+		"the name of the last proxy": {"127.0.0.0/8", []string{"X-Forwarded-Host: evil.example, hub.example.com"}, "",
 			false, 200},
+		"other headers of the kind": {"127.0.0.0/8",
+			[]string{"Forwarded: for=203.0.113.9;proto=https", "X-Real-Ip: 203.0.113.9",
+				"X-Original-Host: evil.example"}, "", false, 200},
 	} {
 		x := newSite(t, func(c *Config) {
 			c.AllowHosts = []string{"hub.example.com"}

@@ -13,12 +13,14 @@ func Redirect(public *url.URL) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		w.Header().Set("Content-Security-Policy", "default-src 'none'")
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			http.Error(w, "Send this request to "+public.String()+": unencrypted requests are refused.", http.StatusBadRequest)
+			http.Error(w, "Send this request to "+public.String()+": unencrypted requests are refused.",
+				http.StatusBadRequest)
 			return
 		}
 		to := url.URL{Scheme: public.Scheme, Host: public.Host, Path: "/" + strings.TrimLeft(r.URL.Path, "/")}
 		if r.URL.Query().Has("tkn") || r.URL.Query().Has("token") {
-			http.Error(w, "A token was sent unencrypted. Create a new one and use "+public.String()+".", http.StatusBadRequest)
+			http.Error(w, "A token was sent unencrypted. Create a new one and use "+public.String()+".",
+				http.StatusBadRequest)
 			return
 		}
 		to.RawQuery = r.URL.RawQuery

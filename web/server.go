@@ -43,7 +43,8 @@ func New(cfg Config) (*Server, error) {
 // Routes returns the routes, for walking.
 func (s *Server) Routes() chi.Routes { return s.handler }
 
-// ServeHTTP answers one request. A socket outlives its request, whose goroutine and buffers would be most of what it costs.
+// ServeHTTP answers one request. A socket outlives its request, whose goroutine and buffers would be most of what
+// it costs.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.open.Add(1)
 	if !isSocket(r) {
@@ -58,7 +59,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	upgrade.Serve(base, s.handler, w, r, func(panicked any) {
 		if panicked != nil {
-			s.cfg.Log.Error("a socket panicked", "path", access.LoggedPath(path), "cause", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+			s.cfg.Log.Error("a socket panicked", "path", access.LoggedPath(path), "cause", fmt.Sprint(panicked),
+				"stack", string(debug.Stack()))
 		}
 		s.open.Done()
 	})

@@ -173,7 +173,8 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Princi
 	if who.ID != s.cfg.Owner.ID {
 		account.Name = who.Name
 	}
-	err := s.audited(r, audit.Entry{Who: who.ID, Name: who.Name, What: how}, func(*audit.Call) error { return s.cfg.Cookies.SignIn(w, r, account) })
+	err := s.audited(r, audit.Entry{Who: who.ID, Name: who.Name, What: how},
+		func(*audit.Call) error { return s.cfg.Cookies.SignIn(w, r, account) })
 	if err != nil {
 		s.unavailable(w, r, err)
 	}

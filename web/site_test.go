@@ -159,8 +159,9 @@ func newSite(t *testing.T, change func(*Config)) *site {
 	}
 	x := &site{t: t, personal: personal, members: members,
 		passwords: &people.Passwords{Store: store,
-			Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}}, links: links,
-		log: &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
+			Params: &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}},
+		links: links,
+		log:   &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
 		signIn: access.SignIn{Dir: filepath.Join(t.TempDir(), "signin")}}
 	cookies, err := people.New(people.Config{Store: store, Key: bytes.Repeat([]byte("k"), 32)})
 	if err != nil {

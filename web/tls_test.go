@@ -178,7 +178,8 @@ func TestServeTLS(t *testing.T) {
 	}
 	for _, new := range []uint16{tls.VersionTLS12, tls.VersionTLS13} {
 		res, err := ask(new)
-		if err != nil || res.StatusCode != 200 || res.ProtoMajor != 2 || res.Header.Get("Strict-Transport-Security") == "" {
+		if err != nil || res.StatusCode != 200 || res.ProtoMajor != 2 ||
+			res.Header.Get("Strict-Transport-Security") == "" {
 			t.Errorf("%s: %v %v", tls.VersionName(new), res, err)
 		}
 	}

@@ -68,7 +68,8 @@ func TestProtocolEndpointAuthentication(t *testing.T) {
 		{"nothing", "/ahp", nil, 401, ""},
 		{"bearer", "/ahp", []string{"Authorization: Bearer " + ownerToken}, 200, "owner "},
 		{"bearer from a page elsewhere", "/ahp",
-			[]string{"Authorization: Bearer " + ownerToken, "Origin: https://elsewhere.example", upgrade}, 200, "owner "},
+			[]string{"Authorization: Bearer " + ownerToken, "Origin: https://elsewhere.example", upgrade}, 200,
+			"owner "},
 		{"tkn", "/ahp?tkn=" + url.QueryEscape(ownerToken), nil, 200, "owner "},
 		{"token", "/ahp?token=" + url.QueryEscape(ownerToken), nil, 200, "owner "},
 		{"wrong", "/ahp?tkn=wrong", nil, 403, ""},
@@ -101,7 +102,8 @@ func TestForeignSitesAreRefused(t *testing.T) {
 	})
 	cookie := x.owner()
 	for host, want := range map[string]int{"evil.example": 403, "evil.example:8137": 403, "10.1.2.3": 403,
-		"hub.example.com": 200, "HUB.example.com:443": 200, "box.local:8137": 200, "localhost:1": 200, "[::1]:80": 200} {
+		"hub.example.com": 200, "HUB.example.com:443": 200, "box.local:8137": 200, "localhost:1": 200,
+		"[::1]:80": 200} {
 		if res := x.ask("GET /healthz", "Host: "+host); res.StatusCode != want {
 			t.Errorf("Host %s: %s, want %d", host, res.Status, want)
 		}
@@ -229,7 +231,8 @@ func TestSecurityHeaders(t *testing.T) {
 	}
 	frame := x.ask("GET /s/mine/t/1/frame", cookie).Header.Get("Content-Security-Policy")
 	if !strings.Contains(frame, "style-src 'self' 'unsafe-inline'") || !strings.Contains(frame, "script-src 'self';") ||
-		!strings.Contains(frame, "frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal") {
+		!strings.Contains(frame,
+			"frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal") {
 		t.Errorf("the terminal's frame: %q", frame)
 	}
 }

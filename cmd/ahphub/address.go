@@ -20,7 +20,8 @@ import (
 func listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("the address %s is in use. Stop the program that uses it, or choose another with --listen (ahphub doctor reports whether it is an ahphub)", address)
+		return nil, fmt.Errorf("the address %s is in use. Stop the program that uses it, or choose another with "+
+			"--listen (ahphub doctor reports whether it is an ahphub)", address)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s: %w. Choose another address with --listen", address, err)

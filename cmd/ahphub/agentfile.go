@@ -53,7 +53,9 @@ func readAgents(path string) (list []acp.Program, def string, err error) {
 	}
 	for _, key := range meta.Undecoded() {
 		if len(key) > 1 && key[0] == "agent" && (len(key) == 2 || key[1] != "env") {
-			return nil, "", fmt.Errorf("an [[agent]] has the key %q: use name, command, args, env, pass, title, description, icon, model, dirs, login, auth and default", key[1])
+			return nil, "", fmt.Errorf(
+				"an [[agent]] has the key %q: use name, command, args, env, pass, title, description, icon, model, "+
+					"dirs, login, auth and default", key[1])
 		}
 	}
 	for _, e := range file.Agent {
@@ -100,7 +102,8 @@ func readPass(path string) ([]string, error) {
 func (e agentEntry) program() (acp.Program, error) {
 	switch {
 	case !agentName.MatchString(e.Name) || e.Name == shell.Provider || e.Name == script.Provider:
-		return acp.Program{}, fmt.Errorf("an [[agent]] has the name %q: use small letters, digits, dots and dashes, and not shell or script", e.Name)
+		return acp.Program{}, fmt.Errorf(
+			"an [[agent]] has the name %q: use small letters, digits, dots and dashes, and not shell or script", e.Name)
 	case strings.ContainsFunc(strings.Join(e.Pass, ""), func(r rune) bool { return r == '=' || r == ' ' }):
 		return acp.Program{}, fmt.Errorf("the agent %s: pass takes names of variables, as in MY_KEY or MY_*", e.Name)
 	case utf8.RuneCountInString(e.Icon) > mostIcon || strings.ContainsFunc(e.Icon, unicode.IsSpace):

@@ -115,7 +115,8 @@ func TestWrongAgentsAreNamed(t *testing.T) {
 
 func TestAgentsAreBounded(t *testing.T) {
 	dir := t.TempDir()
-	c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\nicon = \"M\"\nmodel = \"large\"\nauth = \"key\"\ndirs = [\""+dir+"\"]\n"+
+	c, err := settle(t, "[[agent]]\nname = \"mine\"\ncommand = \"mine\"\nicon = \"M\"\nmodel = \"large\"\nauth = "+
+		"\"key\"\ndirs = [\""+dir+"\"]\n"+
 		"[limits]\nmemory = \"2GB\"\ncpus = 1.5\nprocesses = 200\nidle = \"5m\"\n[agents]\nenv = [\"MINE_*\"]")
 	if err != nil {
 		t.Fatal(err)
@@ -145,7 +146,9 @@ func TestDoctorStartsAgents(t *testing.T) {
 	dir := os.Getenv("PATH")
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	script := func(name, second string) {
-		body := "#!/bin/sh\nread a\necho '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":1,\"agentInfo\":{\"name\":\"" + name + "\",\"version\":\"9.8\"}}}'\n" +
+		body := "#!/bin/sh\nread a\necho " +
+			"'{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":1,\"agentInfo\":{\"name\":\"" + name +
+			"\",\"version\":\"9.8\"}}}'\n" +
 			"read b\necho '{\"jsonrpc\":\"2.0\",\"id\":2," + second + "}'\nread c\n"
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(body), 0o700); err != nil {
 			t.Fatal(err)
@@ -156,7 +159,8 @@ func TestDoctorStartsAgents(t *testing.T) {
 	data := isolate(t)
 	out, _, _ := do(t, "doctor", "--listen", "127.0.0.1:0", "--data", data)
 	for _, want := range []string{"ok    agent goose: " + filepath.Join(dir, "goose") + " acp (goose 9.8)",
-		"note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie login on the server"} {
+		"note  agent auggie: ", "(auggie 9.8)\n      Auggie needs a login (Authentication required). Run auggie " +
+			"login on the server"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report misses %q:\n%s", want, out)
 		}
@@ -167,7 +171,8 @@ func TestDoctorListsAgents(t *testing.T) {
 	dir := onPath(t, "goose")
 	data := isolate(t)
 	file := filepath.Join(t.TempDir(), "config.toml")
-	if err := os.WriteFile(file, []byte("[[agent]]\nname = \"mine\"\ncommand = \"no-such-program\""), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("[[agent]]\nname = \"mine\"\ncommand = \"no-such-program\""),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, _, _ := do(t, "doctor", "--config", file, "--listen", "127.0.0.1:0", "--data", data)

@@ -68,19 +68,21 @@ func TestWrongValuesAreNamed(t *testing.T) {
 			[]string{"--acme", "leave out one"}},
 		{"certificate for an address", []string{"--acme", "203.0.113.9"}, "", "",
 			[]string{"--acme", "203.0.113.9", "hub.example.com"}},
-		{"authority in the clear", []string{"--acme", "hub.example.com", "--acme-directory", "http://ca.example.com"}, "",
-			"", []string{"--acme-directory", "https"}},
+		{"authority in the clear", []string{"--acme", "hub.example.com", "--acme-directory", "http://ca.example.com"},
+			"", "", []string{"--acme-directory", "https"}},
 		{"redirect without TLS", []string{"--http-redirect", ":80"}, "", "",
 			[]string{"--http-redirect", "--acme or --tls-cert"}},
-		{"http address with TLS", []string{"--acme", "hub.example.com", "--public-url", "http://hub.example.com"}, "", "",
-			[]string{"--public-url", "https://"}},
-		{"provider in the clear", []string{"--oidc-issuer", "http://id.example.com", "--oidc-client-id", "x", "--oidc-allow",
-			"anyone=viewer"}, "", "", []string{"--oidc-issuer", "unencrypted"}},
+		{"http address with TLS", []string{"--acme", "hub.example.com", "--public-url", "http://hub.example.com"}, "",
+			"", []string{"--public-url", "https://"}},
+		{"provider in the clear", []string{"--oidc-issuer", "http://id.example.com", "--oidc-client-id", "x",
+			"--oidc-allow", "anyone=viewer"}, "", "", []string{"--oidc-issuer", "unencrypted"}},
 		{"provider for nobody", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x"}, "", "",
 			[]string{"--oidc-allow", "By default no one can"}},
-		{"rule without a role", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x", "--oidc-allow",
-			"domain:example.com"}, "", "", []string{"--oidc-allow", "names no role"}},
-		{"rule with a wrong role", nil, "", "oidc-issuer = \"https://id.example.com\"\noidc-client-id = \"x\"\noidc-allow = [\"anyone=viewer\", \"group:devs=admin\"]", []string{"--oidc-allow", `"admin" is not a role`}},
+		{"rule without a role", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x",
+			"--oidc-allow", "domain:example.com"}, "", "", []string{"--oidc-allow", "names no role"}},
+		{"rule with a wrong role", nil, "",
+			"oidc-issuer = \"https://id.example.com\"\noidc-client-id = \"x\"\noidc-allow = [\"anyone=viewer\", " +
+				"\"group:devs=admin\"]", []string{"--oidc-allow", `"admin" is not a role`}},
 		{"secret that everybody reads", []string{"--oidc-issuer", "https://id.example.com", "--oidc-client-id", "x",
 			"--oidc-allow", "anyone=viewer", "--oidc-client-secret-file", readable}, "", "",
 			[]string{"--oidc-client-secret-file", "chmod o="}},
@@ -125,7 +127,8 @@ func TestWrongValuesAreNamed(t *testing.T) {
 func TestOrderOfSettings(t *testing.T) {
 	isolate(t)
 	file := filepath.Join(t.TempDir(), "config.toml")
-	os.WriteFile(file, []byte("log-format = \"json\"\nallow-host = [\"a.example\", \"b.example\"]\nowner-name = \"File\"\n"), 0o600)
+	os.WriteFile(file, []byte(
+		"log-format = \"json\"\nallow-host = [\"a.example\", \"b.example\"]\nowner-name = \"File\"\n"), 0o600)
 	t.Setenv("AHPHUB_CONFIG", file)
 	parse := func(args ...string) Config {
 		t.Helper()

@@ -112,7 +112,8 @@ func (f configFile) Validate(app *kong.Application) error {
 	})
 	for key := range f.values {
 		if !slices.Contains(known, key) || key == "config" {
-			return fmt.Errorf("the configuration file %s has the key %q: use the names of the flags, as in listen", f.path, key)
+			return fmt.Errorf("the configuration file %s has the key %q: use the names of the flags, as in listen",
+				f.path, key)
 		}
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 
 // computer returns the computer that the hub runs on, and the user's directory, where agents keep settings. It watches
 // agents' customizations until the program ends.
-func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m *local.Machine, home string, err error) {
+func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m *local.Machine, home string,
+	err error) {
 	data, err := filepath.Abs(a.cfg.Data)
 	if err != nil {
 		return nil, "", err
@@ -24,6 +25,7 @@ func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m 
 	if err != nil {
 		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
-	return local.New(local.WithAgents(agents), local.WithData(local.Data{Dir: data, Guard: a.guard, Pass: a.cfg.pass, TrustFilters: a.cfg.TrustFilters}),
+	return local.New(local.WithAgents(agents), local.WithData(local.Data{Dir: data, Guard: a.guard, Pass: a.cfg.pass,
+		TrustFilters: a.cfg.TrustFilters}),
 		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home, nil
 }

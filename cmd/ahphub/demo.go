@@ -35,8 +35,8 @@ func (c demoCommand) Run(e *environment) error {
 	if err := sampleRepository(e.ctx, repo); err != nil {
 		return fmt.Errorf("cannot make the sample repository: %w", err)
 	}
-	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider, OwnerName: "Ana",
-		LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true}
+	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
+		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true}
 	return run(e.ctx, cfg, e.stdout, e.stderr)
 }
 

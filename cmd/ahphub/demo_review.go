@@ -55,7 +55,8 @@ func (a *app) reviewDemo(ctx context.Context, owner core.Caller, session ahp.URI
 			who := []core.Caller{guest, owner}[i%2]
 			thread.Entries = append(thread.Entries, ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)})
 			thread.Resolved = t.resolved && i == len(t.says)-1
-			if err := a.dispatch(ctx, who, s.Annotations.Resource, &ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
+			if err := a.dispatch(ctx, who, s.Annotations.Resource,
+				&ahp.AnnotationsSetAction{Annotation: thread}); err != nil {
 				return err
 			}
 		}

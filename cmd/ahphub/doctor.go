@@ -92,7 +92,8 @@ func checkShell() finding {
 	}
 	path, err := exec.LookPath(shell)
 	if err != nil {
-		return finding{hard: true, text: fmt.Sprintf("the shell %s was not found. Set SHELL to an installed shell", shell)}
+		return finding{hard: true, text: fmt.Sprintf("the shell %s was not found. Set SHELL to an installed shell",
+			shell)}
 	}
 	return finding{good: true, text: "shell " + path}
 }
@@ -130,8 +131,8 @@ func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.L
 func checkAgent(ctx context.Context, p acp.Program, limits acp.Limits) finding {
 	path, err := p.Path()
 	if err != nil {
-		return finding{text: fmt.Sprintf("agent %s: %v. Install it, or change its command in the configuration file", p.Name,
-			err)}
+		return finding{text: fmt.Sprintf("agent %s: %v. Install it, or change its command in the configuration file",
+			p.Name, err)}
 	}
 	command := strings.TrimSpace(fmt.Sprintf("agent %s: %s %s", p.Name, path, strings.Join(p.Args, " ")))
 	limits.Start = probeTime

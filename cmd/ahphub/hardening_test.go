@@ -50,8 +50,9 @@ func TestRoutesRefuseUnknownHosts(t *testing.T) {
 	h := harden(t)
 	for _, r := range h.routes() {
 		for _, name := range []string{"evil.example", "localhost.evil.example", "10.11.12.13"} {
-			if res := h.do(r.method, r.path, h.owner, "Host: "+name); res.StatusCode != 403 || r.method != http.MethodHead &&
-				!strings.Contains(read(res), "Unknown host name") {
+			if res := h.do(r.method, r.path, h.owner, "Host: "+name); res.StatusCode != 403 ||
+				r.method != http.MethodHead &&
+					!strings.Contains(read(res), "Unknown host name") {
 				t.Errorf("%s %s as %s: %s", r.method, r.pattern, name, res.Status)
 			}
 		}
@@ -76,7 +77,8 @@ func TestRoutesRefuseForeignUpgrades(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/ahp", "/live"} {
-		if res := h.do("GET", path, append([]string{h.owner, "Origin: " + h.url}, upgrade...)...); res.StatusCode == 403 {
+		if res := h.do("GET", path, append([]string{h.owner, "Origin: " + h.url},
+			upgrade...)...); res.StatusCode == 403 {
 			t.Errorf("a page of this server cannot open %s: this test proves nothing", path)
 		}
 	}
@@ -84,11 +86,14 @@ func TestRoutesRefuseForeignUpgrades(t *testing.T) {
 
 var (
 	policyOf = map[bool]*regexp.Regexp{
-		false: regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types [a-z ]+$`),
-		true:  regexp.MustCompile(`^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; .*frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal$`),
+		false: regexp.MustCompile(
+			`^default-src 'none'; script-src 'self'; style-src 'self'; .*frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types [a-z ]+$`),
+		true: regexp.MustCompile(
+			`^default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; .*frame-ancestors 'self'; require-trusted-types-for 'script'; trusted-types ahphub-terminal$`),
 	}
-	sandboxed  = regexp.MustCompile(`^default-src 'none'; style-src 'unsafe-inline'; sandbox$`)
-	inline     = regexp.MustCompile(`(?is)<script(?:[^>]*\ssrc=)?[^>]*>|\sstyle\s*=\s*["']|\son[a-z]+\s*=\s*["']|javascript:|<style|<base|<object|<embed|http-equiv`)
+	sandboxed = regexp.MustCompile(`^default-src 'none'; style-src 'unsafe-inline'; sandbox$`)
+	inline    = regexp.MustCompile(
+		`(?is)<script(?:[^>]*\ssrc=)?[^>]*>|\sstyle\s*=\s*["']|\son[a-z]+\s*=\s*["']|javascript:|<style|<base|<object|<embed|http-equiv`)
 	localLinks = regexp.MustCompile(`(?:href|src|action|data-live|data-src)="(/[^"#]*)"`)
 )
 
@@ -111,7 +116,8 @@ func (h *hardened) looksSafe(who string, r route, res *http.Response) {
 		}
 	}
 	kind := got.Get("Content-Type")
-	if strings.HasPrefix(kind, "image/svg") && !sandboxed.MatchString(policy) && !strings.HasPrefix(r.path, "/assets/") {
+	if strings.HasPrefix(kind, "image/svg") && !sandboxed.MatchString(policy) &&
+		!strings.HasPrefix(r.path, "/assets/") {
 		h.t.Errorf("%s serves a drawing that may run scripts", r.path)
 	}
 	if !strings.HasPrefix(kind, "text/html") {
@@ -269,7 +275,8 @@ func TestTokenOpensSocketsAtTwoAddresses(t *testing.T) {
 		page := h.do(r.method, r.path+"?tkn="+canaryToken, "Accept: text/html")
 		for _, res := range []*http.Response{res, page} {
 			signsIn := slices.ContainsFunc(res.Cookies(), func(c *http.Cookie) bool { return c.Value != "" })
-			if signsIn || strings.Contains(res.Header.Get("Location"), canaryToken) || strings.Contains(read(res), canaryToken) {
+			if signsIn || strings.Contains(res.Header.Get("Location"), canaryToken) ||
+				strings.Contains(read(res), canaryToken) {
 				t.Errorf("%s signed in by an address, or passed the token on: %s %v", r.pattern, res.Status, res.Header)
 			}
 		}

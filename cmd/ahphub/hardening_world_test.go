@@ -65,7 +65,8 @@ func harden(t *testing.T) *hardened {
 	}
 	cfg := Config{Listen: "127.0.0.1:0", Data: data, Dir: repo, Agent: script.Provider, OwnerName: "Ana",
 		LogFormat: "text", LogLevel: "debug", demo: true,
-		OIDC: oidcConfig{Issuer: "http://127.0.0.1:1", ClientID: "ahphub", Allow: []string{"anyone=viewer"}, Name: "Example"}}
+		OIDC: oidcConfig{Issuer: "http://127.0.0.1:1", ClientID: "ahphub", Allow: []string{"anyone=viewer"},
+			Name: "Example"}}
 	h := &hardened{t: t, log: &lockedLog{}}
 	h.serve(cfg)
 	h.owner = h.cookie(h.do("POST", "/signin", "token="+h.oneTime()))
@@ -85,7 +86,8 @@ func (h *hardened) serve(cfg Config) {
 		t.Fatal(err)
 	}
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: "test"})
-	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler()),
+	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Hidden,
+		tel.Handler()),
 		tel); err != nil {
 		t.Fatal(err)
 	}

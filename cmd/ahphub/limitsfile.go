@@ -32,7 +32,8 @@ func readLimits(path string) (acp.Limits, error) {
 	}
 	for _, key := range meta.Undecoded() {
 		if len(key) == 2 && key[0] == "limits" {
-			return acp.Limits{}, fmt.Errorf("[limits] has the key %q: use memory, cpus, processes, idle and start", key[1])
+			return acp.Limits{}, fmt.Errorf("[limits] has the key %q: use memory, cpus, processes, idle and start",
+				key[1])
 		}
 	}
 	return file.Limits.limits()

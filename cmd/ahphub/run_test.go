@@ -23,8 +23,8 @@ func TestRunStopsEverything(t *testing.T) {
 	r, w := io.Pipe()
 	ended := make(chan error, 1)
 	go func() {
-		err := run(ctx, Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"}, w,
-			os.Stderr)
+		err := run(ctx, Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"},
+			w, os.Stderr)
 		w.Close()
 		ended <- err
 	}()

@@ -12,7 +12,8 @@ var version = ""
 type versionCommand struct{}
 
 func (versionCommand) Run(e *environment) error {
-	_, err := fmt.Fprintf(e.stdout, "ahphub %s %s %s/%s\n", versionName(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(e.stdout, "ahphub %s %s %s/%s\n", versionName(), runtime.Version(), runtime.GOOS,
+		runtime.GOARCH)
 	return err
 }
 

@@ -78,8 +78,8 @@ type app struct {
 // everything.
 func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger,
 	tel *telemetry.Telemetry) (*app, error) {
-	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured, public: set.public,
-		owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
+	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured,
+		public: set.public, owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
 	a.memory.heed(log)
 	var err error
 	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
@@ -103,7 +103,12 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.hub = hub.New(hub.Config{Journal: true, Boot: boot, Limits: a.memory.hub(),
-		Derive: func(tx *hub.Tx, e *hub.Envelope) { a.audit.Derive(tx, e); a.host.Derive(tx, e); a.notify.Derive(tx, e) }})
+		Derive: func(tx *hub.Tx, e *hub.Envelope) {
+			a.audit.Derive(tx, e)
+			a.host.Derive(tx, e)
+			a.notify.Derive(tx,
+				e)
+		}})
 	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
 	a.docs = a.store.Documents(a.hub)
 	agents, err := makeAgents(a.cfg, a.guard)
@@ -205,14 +210,17 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
-	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs, Reviews: a.host.Threads, Changes: a.host.Changes,
-		Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub, Links: in.links, Presence: presence.New(presence.Config{}),
+	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs,
+		Reviews: a.host.Threads, Changes: a.host.Changes, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
+		Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
-		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal, Members: in.members},
-		Notify:   a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets, Frames: frames})
-	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals, Files: a.host.Files,
-		Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
+		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
+			Members: in.members},
+		Notify: a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
+		Frames: frames})
+	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
+		Files: a.host.Files, Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
 		Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets,
 		Frames: frames, Answers: a.memory.answers(),
@@ -221,8 +229,9 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	a.web, err = web.New(web.Config{
-		Pages: web.PageRoutes{Pages: a.pages}, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools, Unsubscribe: a.pages.Unsubscribe,
-		Assets: assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
+		Pages: web.PageRoutes{Pages: a.pages}, RPC: a.rpc, RootRPC: a.rpc.ByProvider(), Tools: a.tools,
+		Unsubscribe: a.pages.Unsubscribe,
+		Assets:      assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members,
 		SignIn:    a.signIn,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: a.audit, Owner: a.owner,
@@ -332,7 +341,8 @@ func cookieKey(dir string) (key []byte, path string, err error) {
 	}
 	key, err = hex.DecodeString(strings.TrimSpace(string(b)))
 	if err != nil || len(key) < 32 {
-		return nil, path, fmt.Errorf("%s is not a key. Delete it to make a new one (all users must sign in again)", path)
+		return nil, path, fmt.Errorf("%s is not a key. Delete it to make a new one (all users must sign in again)",
+			path)
 	}
 	return key, path, nil
 }

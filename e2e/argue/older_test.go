@@ -30,16 +30,20 @@ var losses = []loss{
 	{"0.10.0", "chat/isArchivedChanged", `/status`, "`chat/isArchivedChanged`"},
 	{"0.10.0", "session/chatsReordered", `/chats/.*`, "`session/chatsReordered`"},
 	{"0.10.0", "session/mcpServerBackgroundRequested", `.*/state/blocking`, "`session/mcpServerBackgroundRequested`"},
-	{"0.10.0", "chat/(movable|changesets|canvases)Changed", `/(movable|changesets|canvases).*`, "From 0.9 on the wire is the same"},
+	{"0.10.0", "chat/(movable|changesets|canvases)Changed", `/(movable|changesets|canvases).*`,
+		"From 0.9 on the wire is the same"},
 	{"0.10.0", "chat/backgroundWork.*", `/backgroundWork.*`, "From 0.9 on the wire is the same"},
-	{"0.9.0", "chat/turnResume", `/(activeTurn|status|turns|inputRequests).*`, "not sent: the turn stays failed until the next snapshot"},
+	{"0.9.0", "chat/turnResume", `/(activeTurn|status|turns|inputRequests).*`,
+		"not sent: the turn stays failed until the next snapshot"},
 	{"0.9.0", "changeset/contentChanged", `/error`, "cleared when its content changes, as old reducers do"},
 	{"0.8.0", "session/workingDirectoryReplaced", `/workingDirectories.*`, "`session/workingDirectoryReplaced`"},
 	{"0.7.0", "(session|chat)/workingDirectory.*", `(/summary)?/workingDirectory`, "working directories but the first"},
 	{"0.7.0", "session/chatUpdated", `/chats/\d+/workingDirectory`, "working directories but the first"},
-	{"0.7.0", "chat/toolCallReady", `.*/toolCall/(contributor|intention).*`, "`contributor`, `intention` of `chat/toolCallReady`"},
+	{"0.7.0", "chat/toolCallReady", `.*/toolCall/(contributor|intention).*`,
+		"`contributor`, `intention` of `chat/toolCallReady`"},
 	{"0.7.0", "chat/toolCall(Ready|Confirmed)", `.*/toolCall/toolInput.*`, "tool input by reference"},
-	{"0.6.0", "chat/toolCallReady", `/status|.*/toolCall/.*`, "a call that waits for an approval and is asked about anew"},
+	{"0.6.0", "chat/toolCallReady", `/status|.*/toolCall/.*`,
+		"a call that waits for an approval and is asked about anew"},
 	{"0.6.0", "chat/inputCompleted", `/activeTurn/responseParts/.*`, "at the end of the turn until the next snapshot"},
 	{"0.6.0", "chat/toolCallAuth.*", `.*/toolCall/_meta.*`, "tool call that waits for a sign-in"},
 	{"0.6.0", "chat/toolCallComplete", `/status|.*/toolCall/(status|content).*`, "tool call that waits for a sign-in"},
@@ -49,8 +53,8 @@ var losses = []loss{
 	{"0.5.0", "session/chat.*", `/summary/(createdAt|modifiedAt)`, "its times are those of its chats"},
 }
 
-// TestOlderMirrorsAgree has a client of each older version reduce, by the rules of its version, what it is sent. It must
-// come to what a new snapshot would say, and all of it must be valid by its schema.
+// TestOlderMirrorsAgree has a client of each older version reduce, by the rules of its version, what it is sent.
+// It must come to what a new snapshot would say, and all of it must be valid by its schema.
 func TestOlderMirrorsAgree(t *testing.T) { // AHP requirements 22 and 40
 	for _, version := range older {
 		t.Run(version, func(t *testing.T) {
@@ -82,10 +86,12 @@ func newOlder(t *testing.T, version string) *olderMirror {
 		t.Fatal(err)
 	}
 	d, _ := dialect.Of(v)
-	return &olderMirror{d, version, spec.Need(t, version), draw.New(spec.Need(t, ahp.Version), 0), 1 + uint64(argueFor.Minutes())*20}
+	return &olderMirror{d, version, spec.Need(t, version), draw.New(spec.Need(t, ahp.Version), 0),
+		1 + uint64(argueFor.Minutes())*20}
 }
 
-var channel = dialect.Context{Resource: "ahp-session:/a", Session: "ahp-session:/a", ClientID: "c", Now: time.UnixMilli(0)}
+var channel = dialect.Context{Resource: "ahp-session:/a", Session: "ahp-session:/a", ClientID: "c",
+	Now: time.UnixMilli(0)}
 
 func (m *olderMirror) run(kind string, seed uint64) string {
 	m.drawer.Seed(seed)

@@ -54,7 +54,8 @@ var planted = []fault{
 			after["turns"], after["activeTurn"] = turns[:len(turns)-1], last
 		}
 	}},
-	{"truncating all keeps the cursor", "chat", "chat/truncated", func(before, _, after object) { move(after, before, "turnsNextCursor") }},
+	{"truncating all keeps the cursor", "chat", "chat/truncated",
+		func(before, _, after object) { move(after, before, "turnsNextCursor") }},
 	{"reordering drops what is not named", "chat", "chat/queuedMessagesReordered", func(_, a, after object) {
 		after["queuedMessages"] = slices.DeleteFunc(entries(after, "queuedMessages"), func(m any) bool {
 			return !slices.Contains(entries(a, "order"), m.(object)["id"])
@@ -69,7 +70,8 @@ var planted = []fault{
 			}
 		}
 	}},
-	{"an input request keeps the chat read", "chat", "chat/inputRequested", func(before, _, after object) { move(after, before, "status") }},
+	{"an input request keeps the chat read", "chat", "chat/inputRequested",
+		func(before, _, after object) { move(after, before, "status") }},
 	{"the last removed request leaves the session waiting", "session", "session/inputNeededRemoved",
 		func(before, _, after object) { move(after, before, "status") }},
 	{"a call for a client raises InputNeeded", "session", "session/inputNeededSet", func(_, a, after object) {
@@ -110,11 +112,12 @@ var planted = []fault{
 			after["chats"] = entries(before, "chats")[:n]
 		}
 	}},
-	{"a replaced directory is there twice", "session", "session/workingDirectoryReplaced", func(before, a, after object) {
-		if slices.Contains(entries(before, "workingDirectories"), a["replacement"]) {
-			move(after, before, "workingDirectories")
-		}
-	}},
+	{"a replaced directory is there twice", "session", "session/workingDirectoryReplaced",
+		func(before, a, after object) {
+			if slices.Contains(entries(before, "workingDirectories"), a["replacement"]) {
+				move(after, before, "workingDirectories")
+			}
+		}},
 	{"output after a command is still the command's", "terminal", "terminal/data", func(before, a, after object) {
 		n := len(entries(before, "content"))
 		if n == 0 || a["data"] == "" {
@@ -133,7 +136,8 @@ var planted = []fault{
 	{"a status keeps the error before", "changeset", "changeset/statusChanged", func(before, _, after object) {
 		move(after, before, "error")
 	}},
-	{"new content clears the error", "changeset", "changeset/contentChanged", func(_, _, after object) { delete(after, "error") }},
+	{"new content clears the error", "changeset", "changeset/contentChanged",
+		func(_, _, after object) { delete(after, "error") }},
 	{"moving a thread clears its range", "annotations", "annotations/updated", func(_, a, after object) {
 		for _, e := range entries(after, "annotations") {
 			if thread := e.(object); thread["id"] == a["annotationId"] {

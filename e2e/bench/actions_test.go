@@ -86,8 +86,10 @@ func hostActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
 	uri, _ := session(b, driver)
 	c := dialActions(b, h.AHP, h.Token())
 	defer c.CloseNow()
-	check(b, c.Write(b.Context(), websocket.MessageText, []byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
-		`{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":"actions","initialSubscriptions":[%q]}}`, uri))))
+	check(b, c.Write(b.Context(), websocket.MessageText,
+		[]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+
+			`{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":"actions","initialSubscriptions":[%q]}}`,
+			uri))))
 	_, _, err = c.Read(b.Context())
 	check(b, err)
 	sendActions(b, c, uri, kind, 200, flight, 0) // warm up

@@ -21,8 +21,9 @@ import (
 // benchAgentEnv makes the test binary an agent of the Agent Client Protocol that costs next to nothing itself.
 const benchAgentEnv = "AHPHUB_BENCH_AGENT"
 
-// benchAgent answers "clock N MS" with N readings of the clock, one every so many milliseconds, "answer BYTES" with a text
-// of that size in pieces of 20 bytes, and "hold" with a text of 1 KB and a turn that goes on until it is cancelled.
+// benchAgent answers "clock N MS" with N readings of the clock, one every so many milliseconds, "answer BYTES"
+// with a text of that size in pieces of 20 bytes, and "hold" with a text of 1 KB and a turn that goes on until it
+// is cancelled.
 func benchAgent() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
@@ -97,7 +98,8 @@ func number(s string) int {
 func startAgents(b testing.TB, limits string) *host {
 	b.Helper()
 	config := filepath.Join(b.TempDir(), "ahphub.toml")
-	text := fmt.Sprintf("[limits]\n%s\n[[agent]]\nname = \"bench\"\ndefault = true\ncommand = %q\nargs = [\"-test.run=^$\"]\nenv = { %s = \"1\" }\n", limits, os.Args[0], benchAgentEnv)
+	text := fmt.Sprintf("[limits]\n%s\n[[agent]]\nname = \"bench\"\ndefault = true\ncommand = %q\nargs = "+
+		"[\"-test.run=^$\"]\nenv = { %s = \"1\" }\n", limits, os.Args[0], benchAgentEnv)
 	check(b, os.WriteFile(config, []byte(text), 0o600))
 	return &host{e2e.Start(b, e2e.Options{Args: []string{"--config", config, "--log-level", "warn"}})}
 }
@@ -136,9 +138,9 @@ type reading struct {
 	age time.Duration
 }
 
-// BenchmarkAgentLatency has 20 programs say the time a hundred times a second each for ten seconds, and measures how old
-// each reading is when its frame is at a client that follows all of them: while all stream, and over all, with the two
-// seconds at both ends in which git looks at 20 directories at once.
+// BenchmarkAgentLatency has 20 programs say the time a hundred times a second each for ten seconds, and measures
+// how old each reading is when its frame is at a client that follows all of them: while all stream, and over all,
+// with the two seconds at both ends in which git looks at 20 directories at once.
 func BenchmarkAgentLatency(b *testing.B) {
 	const sessions, readings, ends = 20, 1000, 2 * time.Second
 	h := startAgents(b, "")
@@ -148,12 +150,13 @@ func BenchmarkAgentLatency(b *testing.B) {
 	chats := agentSessions(b, driver, sessions)
 	var mu sync.Mutex
 	var seen []reading
-	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: "reader", OnFrame: func(f []byte) {
-		now := time.Now()
-		mu.Lock()
-		defer mu.Unlock()
-		seen = append(seen, clocksIn(f, now)...)
-	}})
+	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: "reader",
+		OnFrame: func(f []byte) {
+			now := time.Now()
+			mu.Lock()
+			defer mu.Unlock()
+			seen = append(seen, clocksIn(f, now)...)
+		}})
 	check(b, err)
 	defer reader.Close()
 	_, err = reader.Initialize(b.Context(), chats...)

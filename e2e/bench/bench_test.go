@@ -46,8 +46,8 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkFanOutDifferent sends 400 actions that do not merge to n WebSockets: titles of a session, as fast as one client
-// can, and the same number of frames of the bare server.
+// BenchmarkFanOutDifferent sends 400 actions that do not merge to n WebSockets: titles of a session, as fast as
+// one client can, and the same number of frames of the bare server.
 func BenchmarkFanOutDifferent(b *testing.B) {
 	const messages = 400
 	for _, n := range []int{100, 200, 500, 1000} {
@@ -73,7 +73,8 @@ func fanOutTitles(b *testing.B, n, messages int) swarmResult {
 	_, err := p.Initialize(b.Context())
 	check(b, err)
 	uri, _ := session(b, p)
-	s := startSwarm(b, swarmSpec{URL: h.AHP, Token: h.Token(), Clients: n, Channel: uri, Unit: unit, Match: "session/titleChanged", End: "title 399"})
+	s := startSwarm(b, swarmSpec{URL: h.AHP, Token: h.Token(), Clients: n, Channel: uri, Unit: unit,
+		Match: "session/titleChanged", End: "title 399"})
 	for i := range messages {
 		_, err := p.Dispatch(b.Context(), uri, &ahp.SessionTitleChangedAction{Title: fmt.Sprint("title ", i)})
 		check(b, err)
@@ -90,7 +91,8 @@ func fanOut(b *testing.B, n, messages int) swarmResult {
 	_, err := p.Initialize(b.Context())
 	check(b, err)
 	_, chat := session(b, p)
-	s := startSwarm(b, swarmSpec{URL: h.AHP, Token: h.Token(), Clients: n, Channel: chat, Unit: unit + len(`\n`) - 1, End: endMarker})
+	s := startSwarm(b, swarmSpec{URL: h.AHP, Token: h.Token(), Clients: n, Channel: chat, Unit: unit + len(`\n`) - 1,
+		End: endMarker})
 	prompt(b, p, chat, fmt.Sprintf("burst %d %d", messages, unit))
 	return s.result(b, int64(n*messages))
 }
@@ -115,11 +117,12 @@ func BenchmarkDeltaLatency(b *testing.B) {
 	check(b, err)
 	_, chat := session(b, driver)
 	var took []time.Duration
-	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: "reader", OnFrame: func(f []byte) {
-		if at, ok := clockIn(f); ok {
-			took = append(took, time.Since(at))
-		}
-	}})
+	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: "reader",
+		OnFrame: func(f []byte) {
+			if at, ok := clockIn(f); ok {
+				took = append(took, time.Since(at))
+			}
+		}})
 	check(b, err)
 	defer reader.Close()
 	_, err = reader.Initialize(b.Context(), chat)

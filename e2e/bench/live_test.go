@@ -124,7 +124,8 @@ func BenchmarkStreaming(b *testing.B) {
 
 func stream(b *testing.B, rate float64) {
 	scenario := filepath.Join(b.TempDir(), "scenario.toml")
-	text := fmt.Sprintf("[[turn]]\nprompt = \"m1\"\n[[turn.step]]\nsay = %s\nchunk = 4\nevery = \"16ms\"\n[[turn]]\nprompt = \"m1l\"\n[[turn.step]]\nsay = %s\nchunk = 40\n",
+	text := fmt.Sprintf("[[turn]]\nprompt = \"m1\"\n[[turn.step]]\nsay = %s\nchunk = 4\nevery = "+
+		"\"16ms\"\n[[turn]]\nprompt = \"m1l\"\n[[turn.step]]\nsay = %s\nchunk = 40\n",
 		strconv.Quote(fixture.M1()), strconv.Quote(fixture.M1L()))
 	check(b, os.WriteFile(scenario, []byte(text), 0o600))
 	h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--scenario", scenario}})}
@@ -149,7 +150,8 @@ func stream(b *testing.B, rate float64) {
 	prompt(b, p, chat, "m1l")
 	typing(page)
 	idle(b, p, chat, 2)
-	page.Wait("document.querySelectorAll('#turns .turn').length === 2 && !document.querySelector('#composer-mode[data-running]')")
+	page.Wait("document.querySelectorAll('#turns .turn').length === 2 && " +
+		"!document.querySelector('#composer-mode[data-running]')")
 	page.Wait("(window.settled ||= performance.now()) + 500 < performance.now()") // the last long task is told after it
 	report(b, page)
 }
@@ -157,7 +159,8 @@ func stream(b *testing.B, rate float64) {
 // beforeEachDocument runs a script before those of every page opened later.
 func beforeEachDocument(js string) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: js})
+		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument,
+			cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: js})
 		return chromedp.Void{}, err
 	}
 }
@@ -192,7 +195,8 @@ func report(b *testing.B, page *e2e.Page) {
 	if len(patches) < 50 {
 		b.Fatalf("only %d patches came", len(patches))
 	}
-	html := e2e.Eval[float64](page, "[...document.querySelectorAll('#turns > *')].reduce((n, e) => n + e.outerHTML.length, 0)")
+	html := e2e.Eval[float64](page,
+		"[...document.querySelectorAll('#turns > *')].reduce((n, e) => n + e.outerHTML.length, 0)")
 	b.ReportMetric(patches[len(patches)*95/100], "patch-p95-ms")
 	b.ReportMetric(e2e.Eval[float64](page, "Math.max(0, ...tasks)"), "longest-task-ms")
 	b.ReportMetric(e2e.Eval[float64](page, "Math.max(0, ...slow)"), "slowest-key-ms")

@@ -16,13 +16,14 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// BenchmarkLongChat opens a session of 2 000 turns and 5 MB: the time until its last turn is on the screen, and what the
-// first page weighs, compressed.
+// BenchmarkLongChat opens a session of 2 000 turns and 5 MB: the time until its last turn is on the screen, and
+// what the first page weighs, compressed.
 func BenchmarkLongChat(b *testing.B) {
 	var text strings.Builder
 	turns := fixture.S1()
 	for i, t := range turns[:len(turns)/2] { // a scenario is at most 4 MiB: its answers are given twice
-		fmt.Fprintf(&text, "[[turn]]\nprompt = \"t%d\"\n[[turn.step]]\nsay = %s\nchunk = 100000\n", i, strconv.Quote(t.Answer))
+		fmt.Fprintf(&text, "[[turn]]\nprompt = \"t%d\"\n[[turn.step]]\nsay = %s\nchunk = 100000\n", i,
+			strconv.Quote(t.Answer))
 	}
 	scenario := filepath.Join(b.TempDir(), "scenario.toml")
 	check(b, os.WriteFile(scenario, []byte(text.String()), 0o600))
@@ -45,7 +46,8 @@ func BenchmarkLongChat(b *testing.B) {
 		page.Open(at)
 		page.Wait("document.readyState === 'complete' && performance.getEntriesByName('first-contentful-paint').length")
 		page.Wait("(s => s.scrollTop + s.clientHeight > s.scrollHeight - 2)(document.querySelector('#scroll'))")
-		shown = append(shown, e2e.Eval[float64](page, "performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+		shown = append(shown, e2e.Eval[float64](page,
+			"performance.getEntriesByName('first-contentful-paint')[0].startTime"))
 	}
 	b.ReportMetric(median(shown), "last-turn-ms")
 	html := e2e.Eval[string](page, "document.documentElement.outerHTML")

@@ -47,14 +47,15 @@ func megabytes() (old, new []byte) {
 	return []byte(a.String()), []byte(b.String())
 }
 
-// BenchmarkMegabyteReview compares two versions of 1 MB, line by line and word by word, and draws them as the review page
-// does, without syntax.
+// BenchmarkMegabyteReview compares two versions of 1 MB, line by line and word by word, and draws them as the
+// review page does, without syntax.
 func BenchmarkMegabyteReview(b *testing.B) {
 	old, new := megabytes()
 	b.SetBytes(int64(len(old) + len(new)))
 	for b.Loop() {
 		f := diff.Compute(old, new, diff.Options{})
-		box := part.DiffFile{ID: "file:///big.go", Path: "big.go", Status: part.DiffModified, Add: f.Additions, Del: f.Deletions, Diff: f}
+		box := part.DiffFile{ID: "file:///big.go", Path: "big.go", Status: part.DiffModified, Add: f.Additions,
+			Del: f.Deletions, Diff: f}
 		check(b, part.DiffBox(&box, part.DiffView{}).Render(b.Context(), io.Discard))
 	}
 }
@@ -67,7 +68,8 @@ func BenchmarkIdleReview(b *testing.B) {
 	old, new := megabytes()
 	repository(b, dir, old)
 	check(b, os.WriteFile(filepath.Join(dir, "big.go"), new, 0o600))
-	h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: b.TempDir(), Dir: dir})}
+	h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: b.TempDir(),
+		Dir: dir})}
 	p := h.peer(b, "driver")
 	_, err := p.Initialize(b.Context())
 	check(b, err)
@@ -89,14 +91,15 @@ func BenchmarkIdleReview(b *testing.B) {
 }
 
 // BenchmarkFirstReview opens a review of D1 that no one has opened: the time to its first row and to its end without a
-// browser, and until the program has come to rest, with the processor time meanwhile. "kept" is the same after a restart,
-// with the colours that are kept on disk.
+// browser, and until the program has come to rest, with the processor time meanwhile. "kept" is the same after a
+// restart, with the colours that are kept on disk.
 func BenchmarkFirstReview(b *testing.B) {
 	figures := map[string][]float64{}
 	for b.Loop() {
 		dir := b.TempDir()
 		check(b, fixture.Repository(b.Context(), dir, fixture.D1.Make()))
-		h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: b.TempDir(), Dir: dir})}
+		h := &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"},
+			Data: b.TempDir(), Dir: dir})}
 		p := h.peer(b, "driver")
 		_, err := p.Initialize(b.Context())
 		check(b, err)
@@ -178,7 +181,8 @@ func BenchmarkIdlePages(b *testing.B) {
 			uri, chat := session(b, p)
 			prompt(b, p, chat, "say hello")
 			browser := h.signedIn(b)
-			path := "/s/" + core.ShortID(uri) + map[string]string{"chat": "", "review": "/changes?scope=uncommitted"}[name]
+			path := "/s/" + core.ShortID(uri) + map[string]string{"chat": "",
+				"review": "/changes?scope=uncommitted"}[name]
 			for b.Loop() {
 				stream := h.streamOf(b, browser, path)
 				h.follow(b, browser, stream)
@@ -201,7 +205,8 @@ func BenchmarkIdlePages(b *testing.B) {
 func repository(b *testing.B, dir string, big []byte) {
 	b.Helper()
 	check(b, os.WriteFile(filepath.Join(dir, "big.go"), big, 0o600))
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "all"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c",
+		"user.email=ana@example.org", "commit", "-qm", "all"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -252,7 +257,8 @@ func (h *host) streamOf(b *testing.B, browser *http.Client, path string) string 
 // follow opens the stream of a page and takes what comes.
 func (h *host) follow(b *testing.B, browser *http.Client, query string) {
 	b.Helper()
-	c, _, err := websocket.Dial(b.Context(), h.URL+"/live?"+query, &websocket.DialOptions{HTTPClient: browser, HTTPHeader: http.Header{"Origin": {h.URL}}})
+	c, _, err := websocket.Dial(b.Context(), h.URL+"/live?"+query, &websocket.DialOptions{HTTPClient: browser,
+		HTTPHeader: http.Header{"Origin": {h.URL}}})
 	check(b, err)
 	c.SetReadLimit(-1)
 	go func() {

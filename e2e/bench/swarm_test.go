@@ -143,7 +143,8 @@ func readSwarm(ctx context.Context, spec swarmSpec, conns []*websocket.Conn) err
 var contentKey = []byte(`"content":"`)
 
 // readOne counts the stream's text without decoding frames: 'x' is its only letter.
-func readOne(ctx context.Context, spec swarmSpec, c *websocket.Conn) (frames, size, units int64, first time.Time, err error) {
+func readOne(ctx context.Context, spec swarmSpec, c *websocket.Conn) (frames, size, units int64, first time.Time,
+	err error) {
 	text := 0
 	for {
 		_, b, err := c.Read(ctx)

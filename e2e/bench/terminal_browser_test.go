@@ -18,8 +18,8 @@ import (
 // keepSockets lets a page cut its own line, as a network does.
 const keepSockets = `{ const W = WebSocket; window.WebSocket = class extends W { constructor(...a) { super(...a); window.benchSocket = this; } }; }`
 
-// watchKeys notes when a key goes down and when what came of it was painted: a task that waits for the frame that renders
-// it runs right after that frame.
+// watchKeys notes when a key goes down and when what came of it was painted: a task that waits for the frame that
+// renders it runs right after that frame.
 const watchKeys = `(() => {
   const t = window.ahphubTerm, took = window.benchTook = [];
   let begun = 0, at = 0;
@@ -47,7 +47,8 @@ func BenchmarkTerminalBrowser(b *testing.B) {
 		p := e2e.StartBrowser(b).Page()
 		p.SignIn(h.Program)
 		p.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-			_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: keepSockets})
+			_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument,
+				cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: keepSockets})
 			return err
 		}))
 		p.Open(h.URL + h.shell(b, c) + "/frame")

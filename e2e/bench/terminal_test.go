@@ -77,7 +77,8 @@ func (w *watcher) read(ctx context.Context) error {
 func (w *watcher) until(ctx context.Context, text string) error {
 	for !bytes.Contains(w.tail, []byte(text)) {
 		if err := w.read(ctx); err != nil {
-			return fmt.Errorf("waiting for %q after %d bytes, %q: %w", text, w.bytes, w.tail[max(0, len(w.tail)-200):], err)
+			return fmt.Errorf("waiting for %q after %d bytes, %q: %w", text, w.bytes, w.tail[max(0, len(w.tail)-200):],
+				err)
 		}
 	}
 	w.tail = nil
@@ -106,7 +107,8 @@ func (h *host) shell(b testing.TB, c *http.Client) string {
 	uri, chat := session(b, p)
 	id := uuid.NewString()
 	check(b, p.Call(b.Context(), "createTerminal", &ahp.CreateTerminalParams{
-		Channel: "ahp-terminal:/" + id, Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: uri, Chat: chat}},
+		Channel: "ahp-terminal:/" + id, Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: uri,
+			Chat: chat}},
 	}, nil))
 	all := regexp.MustCompile(`href="(/s/[^/"]+)`).FindAllStringSubmatch(page(b, c, h.URL+"/"), -1)
 	i := slices.IndexFunc(all, func(href []string) bool { return strings.Contains(page(b, c, h.URL+href[1]+"/t"), id) })
@@ -171,7 +173,8 @@ func bareShells(b testing.TB) func() *watcher {
 // shellHost is the program whose terminals run a plain shell that is there at once.
 func shellHost(b testing.TB) *host {
 	b.Helper()
-	return &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Env: []string{"SHELL=/bin/sh"}})}
+	return &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"},
+		Env: []string{"SHELL=/bin/sh"}})}
 }
 
 // flood prints 100 MB and returns how long it took the first of the watchers to have it all.

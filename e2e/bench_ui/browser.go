@@ -18,7 +18,8 @@ func browser(ctx context.Context) (context.Context, context.CancelFunc) {
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1440, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		chromedp.Flag("js-flags", "--expose-gc"), chromedp.Flag("disable-features", "BackForwardCache"), // memory is that of one page
+		// memory is that of one page
+		chromedp.Flag("js-flags", "--expose-gc"), chromedp.Flag("disable-features", "BackForwardCache"),
 		chromedp.Flag("enable-precise-memory-info", true),
 	}
 	alloc, stop := chromedp.NewExecAllocator(ctx, opts...)

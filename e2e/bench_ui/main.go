@@ -45,8 +45,8 @@ func run(ctx context.Context, shots, only string, runs int) error {
 	return nil
 }
 
-// fresh measures in browsers of their own: what one fixture, or the loads before, left in a process is not counted for the
-// next.
+// fresh measures in browsers of their own: what one fixture, or the loads before, left in a process is not counted
+// for the next.
 func fresh(ctx context.Context, s *site, name string, runs int) error {
 	r := report{os.Stdout, name}
 	tab, stop := browser(ctx)

@@ -96,7 +96,8 @@ func measure(ctx context.Context, s *site, r report, runs int) error {
 
 func preload(ctx context.Context) (func(), error) {
 	id, err := chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (cdppage.ScriptIdentifier, error) {
-		res, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: probe})
+		res, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument,
+			cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: probe})
 		if err != nil {
 			return "", err
 		}
@@ -104,7 +105,8 @@ func preload(ctx context.Context) (func(), error) {
 	})
 	return func() {
 		_, _ = chromedp.Run(ctx, func(ctx context.Context, t *chromedp.Target) (cdp.Empty, error) {
-			res, err := cdp.Call(ctx, t, cdppage.RemoveScriptToEvaluateOnNewDocument, cdppage.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: id})
+			res, err := cdp.Call(ctx, t, cdppage.RemoveScriptToEvaluateOnNewDocument,
+				cdppage.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: id})
 			_ = res
 			return cdp.Empty{}, err
 		})
@@ -112,10 +114,12 @@ func preload(ctx context.Context) (func(), error) {
 }
 
 func open(ctx context.Context, url string) (figures, error) {
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(url), chromedp.WaitReady("#review")); err != nil {
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(url),
+		chromedp.WaitReady("#review")); err != nil {
 		return figures{}, err
 	}
-	return chromedp.Run(ctx, chromedp.Evaluate[figures](`new Promise(r=>(function w(){__b.all&&__b.first?r(__b):setTimeout(w,20)})())`, chromedp.EvalAwaitPromise))
+	return chromedp.Run(ctx, chromedp.Evaluate[figures](
+		`new Promise(r=>(function w(){__b.all&&__b.first?r(__b):setTimeout(w,20)})())`, chromedp.EvalAwaitPromise))
 }
 
 func loads(ctx context.Context, s *site, r report, runs int, rate float64) error {
@@ -146,7 +150,8 @@ func loads(ctx context.Context, s *site, r report, runs int, rate float64) error
 	}
 	r.ms(at("P1 first row painted", rate), median(first), target)
 	if rate == 1 {
-		r.ms("P2 all lines in the page", median(all), map[string]string{"d1": "800", "d2": "800", "d3": "1 500", "d4": "3 000"}[r.name])
+		r.ms("P2 all lines in the page", median(all), map[string]string{"d1": "800", "d2": "800", "d3": "1 500",
+			"d4": "3 000"}[r.name])
 	}
 	r.interactions(times, rate)
 	return nil
@@ -157,7 +162,9 @@ func (r report) interactions(times map[string][]float64, rate float64) {
 	if rate > 1 {
 		target = "120"
 	}
-	for _, k := range []struct{ key, word string }{{"open", "comment box opens"}, {"type", "a keystroke in it (slowest of 20)"}, {"j", "j (slowest of 20)"}, {"review", "mark reviewed and next"}, {"expand", "expand context"}} {
+	for _, k := range []struct{ key, word string }{{"open", "comment box opens"},
+		{"type", "a keystroke in it (slowest of 20)"}, {"j", "j (slowest of 20)"}, {"review", "mark reviewed and next"},
+		{"expand", "expand context"}} {
 		if list := times[k.key]; len(list) > 0 {
 			r.ms(at("P3 "+k.word, rate), median(list), target)
 		}
@@ -215,12 +222,16 @@ func rest(ctx context.Context, s *site, r report) error {
 
 // findAndLink looks for a line of the last file with the browser's own search, then opens a permalink to it.
 func findAndLink(ctx context.Context, s *site, r report) error {
-	where, err := chromedp.Run(ctx, chromedp.Evaluate[[]string](`(()=>{const f=[...document.querySelectorAll('.file')].pop(),rows=[...f.querySelectorAll('.r.a')].filter(x=>x.textContent.trim().length>12),x=rows[rows.length>>1];
+	where, err := chromedp.Run(ctx,
+		chromedp.Evaluate[[]string](
+			`(()=>{const f=[...document.querySelectorAll('.file')].pop(),rows=[...f.querySelectorAll('.r.a')].filter(x=>x.textContent.trim().length>12),x=rows[rows.length>>1];
 	return [f.dataset.file+'R'+x.dataset.l.trim(),x.textContent.trim()]})()`))
 	if err != nil {
 		return err
 	}
-	found, err := chromedp.Run(ctx, chromedp.Evaluate[bool](fmt.Sprintf(`document.getElementById('main').scrollTop=0,getSelection().removeAllRanges(),window.find(%q)`, where[1])))
+	found, err := chromedp.Run(ctx,
+		chromedp.Evaluate[bool](fmt.Sprintf(
+			`document.getElementById('main').scrollTop=0,getSelection().removeAllRanges(),window.find(%q)`, where[1])))
 	if err != nil {
 		return err
 	}
@@ -228,7 +239,9 @@ func findAndLink(ctx context.Context, s *site, r report) error {
 	if _, err := open(ctx, s.URL+"/s/"+r.name+"/changes#f-"+where[0]); err != nil {
 		return err
 	}
-	off, err := chromedp.Run(ctx, chromedp.Evaluate[[]float64](`new Promise(done=>setTimeout(()=>{const r=document.querySelector('.r.sel'),m=document.getElementById('main').getBoundingClientRect(),
+	off, err := chromedp.Run(ctx,
+		chromedp.Evaluate[[]float64](
+			`new Promise(done=>setTimeout(()=>{const r=document.querySelector('.r.sel'),m=document.getElementById('main').getBoundingClientRect(),
 	y=()=>{const b=r.getBoundingClientRect();return b.top+b.height/2};const a=y();setTimeout(()=>done([a,y(),m.top+m.height/2]),3000)},100))`, chromedp.EvalAwaitPromise))
 	if err != nil {
 		return err

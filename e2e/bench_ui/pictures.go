@@ -25,10 +25,14 @@ func allShots() []shot {
 		{name: "forms", path: "/s/states/changes" + greet + "R13-R15", script: press("c")},
 		{name: "lower", path: "/s/states/changes", script: "document.querySelectorAll('.file')[5].scrollIntoView()"},
 		{name: "lower2", path: "/s/states/changes", script: "document.querySelectorAll('.file')[9].scrollIntoView()"},
-		{name: "moved", path: "/s/states/changes", script: "document.querySelector('[data-path=\"greet/farewell.go\"].file').scrollIntoView()"},
-		{name: "movedsplit", path: "/s/states/changes?view=split", script: "document.querySelector('[data-path=\"greet/order.go\"].file').scrollIntoView()"},
-		{name: "images", path: "/s/states/changes", script: "document.querySelector('[data-path=\"web/logo.svg\"].file').scrollIntoView()"},
-		{name: "hunk", path: "/s/d1/changes", script: press("n") + ";" + press("V") + ";" + press("V") + ";document.querySelector('#ws').open=true"},
+		{name: "moved", path: "/s/states/changes",
+			script: "document.querySelector('[data-path=\"greet/farewell.go\"].file').scrollIntoView()"},
+		{name: "movedsplit", path: "/s/states/changes?view=split",
+			script: "document.querySelector('[data-path=\"greet/order.go\"].file').scrollIntoView()"},
+		{name: "images", path: "/s/states/changes",
+			script: "document.querySelector('[data-path=\"web/logo.svg\"].file').scrollIntoView()"},
+		{name: "hunk", path: "/s/d1/changes", script: press("n") + ";" + press("V") + ";" + press("V") +
+			";document.querySelector('#ws').open=true"},
 		{name: "hunksplit", path: "/s/d1/changes?view=split", script: press("n") + ";" + press("V") + ";" + press("V")},
 		{name: "d1", path: "/s/d1/changes"},
 		{name: "d1split", path: "/s/d1/changes?view=split"},
@@ -36,11 +40,15 @@ func allShots() []shot {
 		{name: "computing", path: "/s/none/changes?state=computing"},
 		{name: "error", path: "/s/none/changes?state=error"},
 		{name: "file", path: "/s/states/changes/file/" + part.DiffKey("cmd/greet/main.go") + "?comment=R13"},
-		{name: "phonemoved", path: "/s/states/changes", phone: true, script: "document.querySelector('[data-path=\"greet/farewell.go\"].file').scrollIntoView()"},
-		{name: "phonehunk", path: "/s/d1/changes", phone: true, script: press("n") + ";" + press("V") + ";" + press("V")},
-		{name: "phoneimages", path: "/s/states/changes", phone: true, script: "document.querySelector('[data-path=\"web/logo.svg\"].file').scrollIntoView()"},
+		{name: "phonemoved", path: "/s/states/changes", phone: true,
+			script: "document.querySelector('[data-path=\"greet/farewell.go\"].file').scrollIntoView()"},
+		{name: "phonehunk", path: "/s/d1/changes", phone: true, script: press("n") + ";" + press("V") + ";" +
+			press("V")},
+		{name: "phoneimages", path: "/s/states/changes", phone: true,
+			script: "document.querySelector('[data-path=\"web/logo.svg\"].file').scrollIntoView()"},
 		{name: "phone", path: "/s/states/changes", phone: true},
-		{name: "phonelow", path: "/s/states/changes", phone: true, script: "document.querySelectorAll('.thr')[1].scrollIntoView()"},
+		{name: "phonelow", path: "/s/states/changes", phone: true,
+			script: "document.querySelectorAll('.thr')[1].scrollIntoView()"},
 	}
 }
 
@@ -78,11 +86,14 @@ func picture(ctx context.Context, s *site, sh shot, theme, file string) error {
 	if script == "" {
 		script = "0"
 	}
-	if err := chromedp.Do(ctx, size(w, h, sh.phone), chromedp.Navigate("about:blank"), chromedp.Navigate(s.URL+themed(sh.path, theme)),
+	if err := chromedp.Do(ctx, size(w, h, sh.phone), chromedp.Navigate("about:blank"),
+		chromedp.Navigate(s.URL+themed(sh.path, theme)),
 		chromedp.WaitReady("#review")); err != nil {
 		return err
 	}
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[int]("{"+script+"};new Promise(r=>requestAnimationFrame(()=>requestAnimationFrame(()=>r(1))))", chromedp.EvalAwaitPromise)); err != nil {
+	if _, err := chromedp.Run(ctx, chromedp.Evaluate[int]("{"+script+
+		"};new Promise(r=>requestAnimationFrame(()=>requestAnimationFrame(()=>r(1))))",
+		chromedp.EvalAwaitPromise)); err != nil {
 		return err
 	}
 	png, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())

@@ -58,7 +58,8 @@ func pageOf(t *testing.T, path string) (context.Context, *site) {
 			t.Errorf("the browser complains: %s", text)
 		}
 	})
-	if err := chromedp.Do(ctx, size(1440, 900, false), chromedp.Navigate(s.URL+path), chromedp.WaitReady("#review")); err != nil {
+	if err := chromedp.Do(ctx, size(1440, 900, false), chromedp.Navigate(s.URL+path),
+		chromedp.WaitReady("#review")); err != nil {
 		t.Fatal(err)
 	}
 	return ctx, s
@@ -78,7 +79,8 @@ const keyScript = `window.key=(k,o={})=>(document.activeElement||document.body).
 func TestCopiedTextIsCodeAlone(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	key := part.DiffKey("lib/new_name.py")
-	got := eval[string](t, ctx, `(()=>{const r=document.querySelectorAll('#file-`+key+` .r'),s=getSelection(),g=document.createRange();
+	got := eval[string](t, ctx, `(()=>{const r=document.querySelectorAll('#file-`+key+
+		` .r'),s=getSelection(),g=document.createRange();
 		g.setStartBefore(r[0]);g.setEndAfter(r[r.length-1]);s.removeAllRanges();s.addRange(g);return s.toString()})()`)
 	want := "def zone():\n    return 1\n\nNAME = \"old\"\nNAME = \"new\""
 	if strings.TrimRight(got, "\n") != want {
@@ -90,9 +92,11 @@ func TestCopiedTextIsCodeAlone(t *testing.T) {
 func TestCopiedMovedBlockIsCodeAlone(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	key := part.DiffKey("greet/farewell.go")
-	got := eval[string](t, ctx, `(()=>{const r=document.querySelectorAll('#file-`+key+` .r'),s=getSelection(),g=document.createRange();
+	got := eval[string](t, ctx, `(()=>{const r=document.querySelectorAll('#file-`+key+
+		` .r'),s=getSelection(),g=document.createRange();
 		g.setStartBefore(r[5]);g.setEndAfter(r[r.length-1]);s.removeAllRanges();s.addRange(g);return s.toString()})()`)
-	want := "func Farewell(name string) string {\n\tif name == \"\" {\n\t\treturn \"Goodbye, whoever you are.\"\n\t}\n\treturn \"Goodbye, \" + strings.TrimSpace(name) + \".\"\n}"
+	want := "func Farewell(name string) string {\n\tif name == \"\" {\n\t\treturn \"Goodbye, whoever you " +
+		"are.\"\n\t}\n\treturn \"Goodbye, \" + strings.TrimSpace(name) + \".\"\n}"
 	if strings.TrimRight(got, "\n") != want {
 		t.Errorf("copied %q, want %q", got, want)
 	}
@@ -117,17 +121,24 @@ func TestEveryStateIsShown(t *testing.T) {
 		"analysis/plot.ipynb": "Folded: a notebook.",
 		"gen/huge.sql":        "Folded: 27,300 changed lines.",
 	} {
-		got := eval[string](t, ctx, `document.getElementById('file-`+part.DiffKey(path)+`').textContent.replace(/[ \n]+/g,' ')`)
+		got := eval[string](t, ctx, `document.getElementById('file-`+part.DiffKey(path)+
+			`').textContent.replace(/[ \n]+/g,' ')`)
 		if !strings.Contains(got, want) {
 			t.Errorf("%s does not say %q: %.300s", path, want, got)
 		}
 	}
 	for what, script := range map[string]string{
-		"a missing newline is said":                   `getComputedStyle(document.querySelector('#file-` + part.DiffKey("no_newline.txt") + ` .r u'),'::after').content.includes('no newline')`,
-		"pictures stand side by side":                 `(()=>{const [a,b]=document.querySelectorAll('#file-` + part.DiffKey("logo.png") + ` figure');return a.offsetTop===b.offsetTop&&a.offsetLeft<b.offsetLeft})()`,
-		"an SVG is a picture, not a part of the page": `!!document.querySelector('#file-` + part.DiffKey("web/logo.svg") + ` img')&&!document.querySelector('#files svg')`,
-		"a folded file opens by a click":              `(async()=>{const f=document.getElementById('file-` + part.DiffKey("go.sum") + `');f.querySelector('.load').click();for(let i=0;i<300&&!f.querySelector('.r.a');i++)await new Promise(r=>setTimeout(r,10));return f.querySelectorAll('.r.a').length===2})()`,
-		"words are marked in a line":                  `[...document.querySelectorAll('#file-` + part.DiffKey("cmd/greet/main.go") + ` .r.a b')].some(b=>b.textContent==='everyone')`,
+		"a missing newline is said": `getComputedStyle(document.querySelector('#file-` +
+			part.DiffKey("no_newline.txt") + ` .r u'),'::after').content.includes('no newline')`,
+		"pictures stand side by side": `(()=>{const [a,b]=document.querySelectorAll('#file-` +
+			part.DiffKey("logo.png") + ` figure');return a.offsetTop===b.offsetTop&&a.offsetLeft<b.offsetLeft})()`,
+		"an SVG is a picture, not a part of the page": `!!document.querySelector('#file-` +
+			part.DiffKey("web/logo.svg") + ` img')&&!document.querySelector('#files svg')`,
+		"a folded file opens by a click": `(async()=>{const f=document.getElementById('file-` +
+			part.DiffKey("go.sum") +
+			`');f.querySelector('.load').click();for(let i=0;i<300&&!f.querySelector('.r.a');i++)await new Promise(r=>setTimeout(r,10));return f.querySelectorAll('.r.a').length===2})()`,
+		"words are marked in a line": `[...document.querySelectorAll('#file-` +
+			part.DiffKey("cmd/greet/main.go") + ` .r.a b')].some(b=>b.textContent==='everyone')`,
 	} {
 		if !eval[bool](t, ctx, script) {
 			t.Error("not so: " + what)
@@ -140,22 +151,27 @@ func TestReviewByKeyboard(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)
 	eval[int](t, ctx, `key('j'),key('j'),key('s'),key('j'),key('c'),1`)
-	if got := eval[string](t, ctx, `document.activeElement.tagName+' '+document.activeElement.closest('.cf').dataset.at`); got != "TEXTAREA L3-L3" && !strings.HasPrefix(got, "TEXTAREA ") {
+	if got := eval[string](t, ctx,
+		`document.activeElement.tagName+' '+document.activeElement.closest('.cf').dataset.at`); got != "TEXTAREA L3-L3" && !strings.HasPrefix(got, "TEXTAREA ") {
 		t.Fatalf("c opened %q", got)
 	}
 	at := eval[string](t, ctx, `document.activeElement.closest('.cf').dataset.at`)
 	eval[int](t, ctx, `document.activeElement.value='why?',key('Enter',{ctrlKey:true}),1`)
-	if got := eval[string](t, ctx, `new Promise(r=>(function w(){const f=document.querySelector('.cf[data-at="`+at+`"].draft');f?r(f.querySelector('textarea').value):setTimeout(w,10)})())`); got != "why?" {
+	if got := eval[string](t, ctx, `new Promise(r=>(function w(){const f=document.querySelector('.cf[data-at="`+at+
+		`"].draft');f?r(f.querySelector('textarea').value):setTimeout(w,10)})())`); got != "why?" {
 		t.Errorf("the draft holds %q", got)
 	}
-	first := eval[string](t, ctx, `key('v'),document.querySelector('.file').className+document.querySelector('.rv').getAttribute('aria-pressed')`)
+	first := eval[string](t, ctx,
+		`key('v'),document.querySelector('.file').className+document.querySelector('.rv').getAttribute('aria-pressed')`)
 	if !strings.Contains(first, "shut") || !strings.Contains(first, "true") {
 		t.Errorf("v left the file as %q", first)
 	}
-	if got := eval[string](t, ctx, `document.querySelector('.tree li.at').dataset.path`); got == "cmd/greet/main.go" || got == "docs/added.md" {
+	if got := eval[string](t, ctx, `document.querySelector('.tree li.at').dataset.path`); got == "cmd/greet/main.go" ||
+		got == "docs/added.md" {
 		t.Errorf("v went to %q, which is reviewed", got)
 	}
-	if got := eval[string](t, ctx, `key("]"),key("]"),document.querySelector("#threadpos").textContent`); got != "thread 1 of 3" {
+	if got := eval[string](t, ctx,
+		`key("]"),key("]"),document.querySelector("#threadpos").textContent`); got != "thread 1 of 3" {
 		t.Errorf("] says %q", got)
 	}
 	eval[int](t, ctx, `key('r'),1`)
@@ -168,7 +184,8 @@ func TestReviewByKeyboard(t *testing.T) {
 func TestCaretSurvivesPatches(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)
-	got := eval[string](t, ctx, `(async()=>{key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="cf.*?<\/form>/gs,'');
+	got := eval[string](t, ctx,
+		`(async()=>{key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="cf.*?<\/form>/gs,'');
 		ta.value='half a thought';ta.setSelectionRange(4,6);
 		for(let i=0;i<100;i++){ahphub.patch([['r',f.id,html]]);await 0;await 0}
 		const now=document.activeElement;
@@ -181,7 +198,9 @@ func TestCaretSurvivesPatches(t *testing.T) {
 func TestNewThreadsFindTheirLine(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	key := part.DiffKey("cmd/greet/main.go")
-	got := eval[string](t, ctx, `(async()=>{ahphub.patch([['a','pool','<div class="thr" id="thr-x" data-thread="x" data-file="`+key+`" data-at="R8"><details class="thread" id="thread-x" open data-state="open"><summary>new</summary></details></div>']]);
+	got := eval[string](t, ctx,
+		`(async()=>{ahphub.patch([['a','pool','<div class="thr" id="thr-x" data-thread="x" data-file="`+key+
+			`" data-at="R8"><details class="thread" id="thread-x" open data-state="open"><summary>new</summary></details></div>']]);
 		await 0;await 0;const p=document.getElementById('thr-x').previousElementSibling;return p.className+p.dataset.l})()`)
 	if !strings.HasPrefix(got, "r a") || !strings.HasSuffix(got, " 8") {
 		t.Errorf("the thread stands under %q", got)
@@ -190,11 +209,14 @@ func TestNewThreadsFindTheirLine(t *testing.T) {
 
 func TestPermalinkLands(t *testing.T) {
 	ctx, s := pageOf(t, "/s/d1/changes")
-	where := eval[[]string](t, ctx, `(()=>{const f=[...document.querySelectorAll('.file')].pop(),r=[...f.querySelectorAll('.r.a')].pop();return ['#f-'+f.dataset.file+'R'+r.dataset.l.trim(),r.textContent]})()`)
-	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(s.URL+"/s/d1/changes"+where[0]), chromedp.WaitReady("#review")); err != nil {
+	where := eval[[]string](t, ctx,
+		`(()=>{const f=[...document.querySelectorAll('.file')].pop(),r=[...f.querySelectorAll('.r.a')].pop();return ['#f-'+f.dataset.file+'R'+r.dataset.l.trim(),r.textContent]})()`)
+	if err := chromedp.Do(ctx, chromedp.Navigate("about:blank"), chromedp.Navigate(s.URL+"/s/d1/changes"+where[0]),
+		chromedp.WaitReady("#review")); err != nil {
 		t.Fatal(err)
 	}
-	got := eval[[]float64](t, ctx, `new Promise(r=>requestAnimationFrame(()=>requestAnimationFrame(()=>requestAnimationFrame(()=>{const b=document.querySelector('.r.sel').getBoundingClientRect();r([b.top,b.bottom])}))))`)
+	got := eval[[]float64](t, ctx,
+		`new Promise(r=>requestAnimationFrame(()=>requestAnimationFrame(()=>requestAnimationFrame(()=>{const b=document.querySelector('.r.sel').getBoundingClientRect();r([b.top,b.bottom])}))))`)
 	if got[0] < 100 || got[1] > 860 {
 		t.Errorf("the line of %s is at %v, out of sight", where[0], got)
 	}
@@ -218,7 +240,8 @@ func TestBudgets(t *testing.T) {
 			t.Errorf("%s of HTML on the wire as %s, at most 300 KB", kb(n), coding)
 		}
 	}
-	for name, most := range map[string]int{"js/review.js": 8 << 10, "js/review-comments.js": 4 << 10, "js/hunks.js": 6 << 10, "css/review.css": 9 << 10} {
+	for name, most := range map[string]int{"js/review.js": 8 << 10, "js/review-comments.js": 4 << 10,
+		"js/hunks.js": 6 << 10, "css/review.css": 9 << 10} {
 		if n := s.assets.Compressed(name); n > most {
 			t.Errorf("%s is %s compressed, at most %s", name, kb(n), strconv.Itoa(most>>10)+" KB")
 		}

@@ -25,7 +25,8 @@ import (
 )
 
 // policy is the content security policy of the program's pages, enforced here too: what it blocks must show.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // site serves review pages made from literal data: what is measured is the page, not the host behind it.
@@ -92,23 +93,29 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	v.Settle()
 	add, del := v.Totals()
 	v.Scopes = []page.Scope{
-		{Key: "turn", Label: "Last turn", Title: "Changes of the last turn", URL: "?scope=turn", Add: 3, Del: 1, Known: true},
-		{Key: "session", Label: "Session", Title: "What the session changed", URL: "?scope=session", Add: add, Del: del, Known: true, Current: true},
-		{Key: "uncommitted", Label: "Uncommitted", Title: "Uncommitted changes", URL: "?scope=uncommitted", Add: add, Del: del, Known: true},
+		{Key: "turn", Label: "Last turn", Title: "Changes of the last turn", URL: "?scope=turn", Add: 3, Del: 1,
+			Known: true},
+		{Key: "session", Label: "Session", Title: "What the session changed", URL: "?scope=session", Add: add, Del: del,
+			Known: true, Current: true},
+		{Key: "uncommitted", Label: "Uncommitted", Title: "Uncommitted changes", URL: "?scope=uncommitted", Add: add,
+			Del: del, Known: true},
 	}
 	return v
 }
 
 // What uncommitted changes offer, which is the most there is.
 var (
-	fileOps = []part.FileOp{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage"}, {ID: "discard", Label: "Discard", Confirm: true}}
-	allOps  = []page.Op{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage", Off: true}, {ID: "commit", Label: "Commit"},
-		{ID: "discard", Label: "Discard", Confirm: "Discard unstaged changes?"}, {ID: "create-branch", Label: "Create branch"}}
+	fileOps = []part.FileOp{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage"},
+		{ID: "discard", Label: "Discard", Confirm: true}}
+	allOps = []page.Op{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage", Off: true},
+		{ID: "commit", Label: "Commit"},
+		{ID: "discard", Label: "Discard", Confirm: "Discard unstaged changes?"},
+		{ID: "create-branch", Label: "Create branch"}}
 )
 
 func (s *site) diffFile(name, query string, f fixture.File, space diff.Space) part.DiffFile {
-	d := part.DiffFile{ID: f.Path, Base: "/s/" + name + "/changes", Query: query, Path: f.Path, OldPath: f.OldPath, Status: part.DiffModified, Ops: fileOps,
-		OldSize: int64(len(f.Before)), NewSize: int64(len(f.After))}
+	d := part.DiffFile{ID: f.Path, Base: "/s/" + name + "/changes", Query: query, Path: f.Path, OldPath: f.OldPath,
+		Status: part.DiffModified, Ops: fileOps, OldSize: int64(len(f.Before)), NewSize: int64(len(f.After))}
 	switch {
 	case f.Before == nil:
 		d.Status = part.DiffAdded
@@ -168,7 +175,8 @@ func moves(files []part.DiffFile) {
 	}
 	for i, blocks := range diff.Moves(list) {
 		for _, b := range blocks {
-			files[i].Moved = append(files[i].Moved, part.Moved{Block: b, Path: files[b.File].Path, Href: files[b.File].Href()})
+			files[i].Moved = append(files[i].Moved, part.Moved{Block: b, Path: files[b.File].Path,
+				Href: files[b.File].Href()})
 		}
 	}
 }
@@ -180,16 +188,21 @@ func conversation(v *page.Changes) {
 		return part.Entry{ID: id, By: by, ByID: who, At: at, Text: text}
 	}
 	threads := []part.Thread{
-		{ID: "t1", Base: v.Base, File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.After, From: 11, To: 11, Unread: true, Place: 1, Of: 3, Entries: []part.Entry{
-			say("e1", "Ana", "ana", "Why **everyone**? The test in `greet_test.go` expects `world`."),
-			{ID: "e2", By: "Shell", Agent: true, At: at, Text: "I can change it back, or change the test. Which do you prefer?"},
-			{ID: "e3", By: "Ben", ByID: "link:2", At: at, Edited: true, Text: "Back, please."}}},
-		{ID: "t2", Base: v.Base, File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.After, From: 16, To: 18, MovedFrom: 12, Place: 2, Of: 3, Sent: true, Entries: []part.Entry{
-			say("e1", "Ana", "ana", "`strings` is not imported.")}},
-		{ID: "t3", Base: v.Base, File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.Before, From: 7, To: 7, Resolved: true, Entries: []part.Entry{
-			say("e1", "Ben", "link:2", "This comment could say how.")}},
-		{ID: "t4", Base: v.Base, File: part.DiffKey("no_newline.txt"), Path: "no_newline.txt", Side: part.After, From: 4, To: 5, Outdated: true, Place: 3, Of: 3,
-			Quote: "four\nfive", Entries: []part.Entry{say("e1", "Ben", "link:2", "Do we need these two?")}},
+		{ID: "t1", Base: v.Base, File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.After,
+			From: 11, To: 11, Unread: true, Place: 1, Of: 3, Entries: []part.Entry{
+				say("e1", "Ana", "ana", "Why **everyone**? The test in `greet_test.go` expects `world`."),
+				{ID: "e2", By: "Shell", Agent: true, At: at,
+					Text: "I can change it back, or change the test. Which do you prefer?"},
+				{ID: "e3", By: "Ben", ByID: "link:2", At: at, Edited: true, Text: "Back, please."}}},
+		{ID: "t2", Base: v.Base, File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.After,
+			From: 16, To: 18, MovedFrom: 12, Place: 2, Of: 3, Sent: true, Entries: []part.Entry{
+				say("e1", "Ana", "ana", "`strings` is not imported.")}},
+		{ID: "t3", Base: v.Base, File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.Before,
+			From: 7, To: 7, Resolved: true, Entries: []part.Entry{
+				say("e1", "Ben", "link:2", "This comment could say how.")}},
+		{ID: "t4", Base: v.Base, File: part.DiffKey("no_newline.txt"), Path: "no_newline.txt", Side: part.After,
+			From: 4, To: 5, Outdated: true, Place: 3, Of: 3, Quote: "four\nfive",
+			Entries: []part.Entry{say("e1", "Ben", "link:2", "Do we need these two?")}},
 	}
 	v.Threads = threads
 	for i := range v.Files {
@@ -201,19 +214,25 @@ func conversation(v *page.Changes) {
 	}
 	v.Files[1].Reviewed, v.Files[1].ReviewedBy, v.Files[1].Shut = true, "Ben", true
 	v.Files[3].Stale = true
-	v.Files = append(v.Files, part.DiffFile{ID: "gen/huge.sql", Base: v.Base + "/changes", Query: v.Query, Path: "gen/huge.sql", Status: part.DiffModified, Add: 18_200, Del: 9_100, Fold: "27 300 changed lines"})
-	v.Drafts = []page.Draft{{ID: "d1", File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go", Side: part.After, From: 13, To: 13, Text: "A full stop reads cold here."}}
+	v.Files = append(v.Files, part.DiffFile{ID: "gen/huge.sql", Base: v.Base + "/changes", Query: v.Query,
+		Path: "gen/huge.sql", Status: part.DiffModified, Add: 18_200, Del: 9_100, Fold: "27 300 changed lines"})
+	v.Drafts = []page.Draft{{ID: "d1", File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go",
+		Side: part.After, From: 13, To: 13, Text: "A full stop reads cold here."}}
 	v.Unsent = 2
 }
 
 func (s *site) frame(v *page.Changes, title string) part.Frame {
 	add, del := v.Totals()
 	return part.Frame{
-		Title: title, Asset: s.assets.Path, Tab: "changes", Styles: []string{"css/review.css"}, Scripts: part.ReviewScripts(),
-		Viewer: part.Viewer{Name: "Ana", Owner: true, Comment: true, Prompt: true, Approve: true},
-		Rail:   []part.RailItem{{Short: path.Base(v.Base), Title: "Greet everyone", Status: part.Status{Icon: "idle", Word: "Idle"}, Age: "3 m", Add: int64(add), Del: int64(del)}},
-		Session: &part.SessionHead{Short: path.Base(v.Base), Title: "Greet everyone", Branch: "main", Status: part.Status{Icon: "idle", Word: "Idle"},
-			Add: int64(add), Del: int64(del), Files: int64(len(v.Files)), People: []part.Person{{Name: "Ana"}, {Name: "Ben"}}},
+		Title: title, Asset: s.assets.Path, Tab: "changes", Styles: []string{"css/review.css"},
+		Scripts: part.ReviewScripts(),
+		Viewer:  part.Viewer{Name: "Ana", Owner: true, Comment: true, Prompt: true, Approve: true},
+		Rail: []part.RailItem{{Short: path.Base(v.Base), Title: "Greet everyone", Status: part.Status{Icon: "idle",
+			Word: "Idle"}, Age: "3 m", Add: int64(add), Del: int64(del)}},
+		Session: &part.SessionHead{Short: path.Base(v.Base), Title: "Greet everyone", Branch: "main",
+			Status: part.Status{Icon: "idle", Word: "Idle"},
+			Add:    int64(add), Del: int64(del), Files: int64(len(v.Files)), People: []part.Person{{Name: "Ana"},
+				{Name: "Ben"}}},
 	}
 }
 
@@ -273,7 +292,8 @@ func (s *site) blob(w http.ResponseWriter, r *http.Request) {
 	side, name, _ := strings.Cut(r.PathValue("path"), "/")
 	for _, f := range s.files(r.PathValue("session")) {
 		if f.Path == name {
-			w.Header().Set("Content-Type", map[bool]string{true: "image/svg+xml", false: "image/png"}[path.Ext(name) == ".svg"])
+			w.Header().Set("Content-Type", map[bool]string{true: "image/svg+xml",
+				false: "image/png"}[path.Ext(name) == ".svg"])
 			_, _ = w.Write(map[string][]byte{"before": f.Before, "after": f.After}[side])
 		}
 	}

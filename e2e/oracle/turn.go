@@ -80,7 +80,8 @@ func (r *reduction) endTurn(state string, activity int64) {
 		take(turn, active, "startedAt")
 		turn["duration"] = number(duration)
 		if at, err := time.Parse(time.RFC3339Nano, text(active, "startedAt")); err == nil {
-			r.s["modifiedAt"] = at.Add(time.Duration(duration) * time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z")
+			r.s["modifiedAt"] = at.Add(time.Duration(duration) * time.Millisecond).UTC().Format(
+				"2006-01-02T15:04:05.000Z")
 		}
 	}
 	if state == "error" && r.version < v090 {

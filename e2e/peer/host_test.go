@@ -36,7 +36,8 @@ type fakeConn struct {
 }
 
 func startHost(t *testing.T) (*fakeHost, string) {
-	h := &fakeHost{state: &ahp.SessionState{Title: "Start", Lifecycle: ahp.SessionLifecycleReady}, conns: map[*fakeConn]bool{}}
+	h := &fakeHost{state: &ahp.SessionState{Title: "Start", Lifecycle: ahp.SessionLifecycleReady},
+		conns: map[*fakeConn]bool{}}
 	var open sync.WaitGroup
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Get("refuse") != "" {
@@ -125,7 +126,8 @@ func (h *fakeHost) reconnect(c *fakeConn, raw json.RawMessage) (any, error) {
 	_ = json.Unmarshal(raw, &p)
 	c.clientID, c.subscribed = p.ClientID, len(p.Subscriptions) > 0
 	if h.snapshot {
-		return ahp.ReconnectSnapshotResult{Snapshots: []ahp.Snapshot{{Resource: session, State: h.state, FromSeq: h.seq}}}, nil
+		return ahp.ReconnectSnapshotResult{Snapshots: []ahp.Snapshot{{Resource: session, State: h.state,
+			FromSeq: h.seq}}}, nil
 	}
 	replay := ahp.ReconnectReplayResult{}
 	for _, e := range h.log {

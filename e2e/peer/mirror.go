@@ -126,7 +126,8 @@ func (p *Peer) Dispatch(ctx context.Context, channel ahp.URI, action ahp.Action)
 }
 
 func (p *Peer) send(ctx context.Context, sent pending) error {
-	return p.Notify(ctx, "dispatchAction", ahp.DispatchActionParams{Channel: sent.channel, ClientSeq: sent.seq, Action: sent.action})
+	return p.Notify(ctx, "dispatchAction", ahp.DispatchActionParams{Channel: sent.channel, ClientSeq: sent.seq,
+		Action: sent.action})
 }
 
 // applyFrame applies an action frame. The lock is held.
@@ -156,7 +157,8 @@ func (p *Peer) apply(e *ahp.ActionEnvelope, raw json.RawMessage) {
 		p.violateLocked("%s of %s, which is not subscribed (AHP requirement 30)", e.Action.ActionType(), e.Channel)
 	case m == nil || e.RejectionReason != "":
 	case e.ServerSeq <= m.seq:
-		p.violateLocked("serverSeq %d of %s is not newer than its snapshot at %d (AHP requirement 26)", e.ServerSeq, e.Channel, m.seq)
+		p.violateLocked("serverSeq %d of %s is not newer than its snapshot at %d (AHP requirement 26)", e.ServerSeq,
+			e.Channel, m.seq)
 	default:
 		m.seq = e.ServerSeq
 		if err := m.reduce(e.Action, raw); err != nil {

@@ -1,6 +1,6 @@
-// Package peer is an AHP client that mirrors what it subscribes to, for tests and load. It shares no state code with the
-// server but the protocol's own reducers, applies its own actions optimistically, and writes down every breach of the
-// delivery rules it sees.
+// Package peer is an AHP client that mirrors what it subscribes to, for tests and load. It shares no state code
+// with the server but the protocol's own reducers, applies its own actions optimistically, and writes down every
+// breach of the delivery rules it sees.
 package peer
 
 import (
@@ -117,7 +117,8 @@ func (p *Peer) connect(ctx context.Context) error {
 	if p.opts.Cookie != "" {
 		header.Set("Cookie", p.opts.Cookie)
 	}
-	conn, res, err := websocket.Dial(ctx, wsURL(p.url), &websocket.DialOptions{HTTPHeader: header, HTTPClient: p.opts.HTTP})
+	conn, res, err := websocket.Dial(ctx, wsURL(p.url), &websocket.DialOptions{HTTPHeader: header,
+		HTTPClient: p.opts.HTTP})
 	if err != nil {
 		if res != nil {
 			return fmt.Errorf("peer: the host answered the upgrade with %s: %w", res.Status, err)

@@ -125,7 +125,8 @@ func TestReconnect(t *testing.T) {
 		if err := p.Wait(within(t), func() bool { return false }); !errors.Is(err, ErrClosed) {
 			t.Errorf("waiting without a connection: %v", err)
 		}
-		if _, err := p.Dispatch(within(t), session, &ahp.SessionActivityChangedAction{Activity: "queued"}); !errors.Is(err, ErrClosed) {
+		if _, err := p.Dispatch(within(t), session, &ahp.SessionActivityChangedAction{Activity: "queued"}); !errors.Is(
+			err, ErrClosed) {
 			t.Errorf("dispatching without a connection: %v", err)
 		}
 		if _, err := p.Reconnect(within(t)); err != nil {
@@ -176,7 +177,10 @@ func TestViolationsAreSeen(t *testing.T) {
 			h.do(func() { h.seq = 4 })
 			p := connected(t, url, Options{})
 			h.do(func() { c.emit(h) })
-			err := p.Wait(within(t), func() bool { return strings.Contains(strings.Join(p.Violations(), "\n"), c.want) })
+			err := p.Wait(within(t), func() bool {
+				return strings.Contains(strings.Join(p.Violations(), "\n"),
+					c.want)
+			})
 			if err != nil {
 				t.Errorf("%v; violations %v", err, p.Violations())
 			}
@@ -233,7 +237,8 @@ func TestKindOf(t *testing.T) {
 	for uri, want := range map[ahp.URI]ahp.ChannelKind{
 		"ahp-root://": ahp.ChannelRoot, "ahp-session:/1": ahp.ChannelSession, "copilot:/1": ahp.ChannelSession,
 		"ahp-session:/1/annotations": ahp.ChannelAnnotations, "ahp-changeset:/1/turn/2": ahp.ChannelChangeset,
-		"ahp-automations://": ahp.ChannelAutomations, "ahp-automation-run:/1": ahp.ChannelAutomationRun, "ahp-otlp:/logs": ahp.ChannelOtlp,
+		"ahp-automations://": ahp.ChannelAutomations, "ahp-automation-run:/1": ahp.ChannelAutomationRun,
+		"ahp-otlp:/logs": ahp.ChannelOtlp,
 	} {
 		if got := KindOf(uri); got != want {
 			t.Errorf("%s is a %s channel, want %s", uri, got, want)

@@ -100,7 +100,8 @@ func discriminator(defs object, variants []any) string {
 		seen, whole := []any{}, len(variants) > 0
 		for _, v := range variants {
 			values := constantsOf(defs, v.(object), field)
-			whole = whole && values != nil && !slices.ContainsFunc(values, func(c any) bool { return slices.Contains(seen, c) })
+			whole = whole && values != nil &&
+				!slices.ContainsFunc(values, func(c any) bool { return slices.Contains(seen, c) })
 			seen = append(seen, values...)
 		}
 		if whole {

@@ -9,15 +9,16 @@ import (
 
 // The published schemas carry mistakes that are known: references that lead nowhere, a bitset listed as an enum, fields
 // that may be undefined listed as required, constants that are true or false published as anything, a misspelled name,
-// and objects without a name whose fields all came out as strings. What a schema does not say is taken from the next one
-// that does.
+// and objects without a name whose fields all came out as strings. What a schema does not say is taken from the
+// next one that does.
 
 // later names for each published schema the one that is asked for what it does not say.
 var later = map[string]string{"0.4.0": "0.5.2", "0.5.2": "0.7.0", "0.6.0": "0.7.0"}
 
 // undefined are the fields that may be undefined and were published as required.
 var undefined = map[string][]string{
-	"ActionEnvelope": {"origin"}, "Turn": {"usage"}, "ActiveTurn": {"usage"}, "SessionActivityChangedAction": {"activity"},
+	"ActionEnvelope": {"origin"}, "Turn": {"usage"}, "ActiveTurn": {"usage"},
+	"SessionActivityChangedAction":   {"activity"},
 	"SessionChangesetsChangedAction": {"changesets"}, "SessionMetaChangedAction": {"_meta"},
 	"ChangesetOperationsChangedAction": {"operations"},
 }
@@ -78,7 +79,8 @@ func mend(defs, next, node, than object, depth int) object {
 func counterpart(variant object, later []any, i int) object {
 	fields := slices.Sorted(maps.Keys(child(variant, "properties")))
 	for _, v := range later {
-		if l, _ := v.(object); len(fields) > 0 && slices.Equal(fields, slices.Sorted(maps.Keys(child(l, "properties")))) {
+		if l, _ := v.(object); len(fields) > 0 &&
+			slices.Equal(fields, slices.Sorted(maps.Keys(child(l, "properties")))) {
 			return l
 		}
 	}

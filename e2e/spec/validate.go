@@ -64,7 +64,8 @@ func (s *Schema) choice(variants []any) object {
 	for i, v := range variants {
 		values := constantsOf(s.defs, v.(object), field)
 		all = append(all, values...)
-		rules = append(rules, object{"if": object{"properties": object{field: object{"enum": values}}}, "then": compiled[i]})
+		rules = append(rules, object{"if": object{"properties": object{field: object{"enum": values}}},
+			"then": compiled[i]})
 	}
 	known := object{field: object{"enum": all}}
 	return object{"type": "object", "required": []any{field}, "properties": known, "allOf": rules}

@@ -39,7 +39,8 @@ func cites(root string) (map[int][]string, error) {
 			return err
 		}
 		if d.IsDir() {
-			if path != root && strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "support" { // its tests have samples
+			// its tests have samples
+			if path != root && strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "support" {
 				return filepath.SkipDir
 			}
 			return nil

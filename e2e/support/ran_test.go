@@ -58,13 +58,15 @@ func TestLateEndsAreShownOfPassingTests(t *testing.T) {
 `
 	var out strings.Builder
 	_, ok, err := follow(strings.NewReader(late), &out)
-	if want := "LATE: TestA: the end of a socket took 3s, and 2s are promised\nok  \tp\t0.1s\n"; err != nil || !ok || out.String() != want {
+	if want := "LATE: TestA: the end of a socket took 3s, and 2s are promised\nok  \tp\t0.1s\n"; err != nil || !ok ||
+		out.String() != want {
 		t.Errorf("got %v %v %q, want %q", ok, err, out.String(), want)
 	}
 }
 
 func TestRequirementNeedsATestThatRan(t *testing.T) {
-	list := []requirement{{number: 1, sentence: "one"}, {number: 2, sentence: "two"}, {number: 3, reason: "not offered: x"}}
+	list := []requirement{{number: 1, sentence: "one"}, {number: 2, sentence: "two"},
+		{number: 3, reason: "not offered: x"}}
 	found := map[int][]string{1: {"hub/x TestA", "hub/x TestB"}, 2: {"hub/x TestB"}}
 	ran, _, _ := follow(strings.NewReader(stream), new(strings.Builder))
 	if got := unmet(list, found, ran); !slices.Equal(got, []string{"2: two (hub/x TestB)"}) {

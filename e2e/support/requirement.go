@@ -33,7 +33,8 @@ func parse(text string) (out []requirement, err error) {
 		default:
 			r, err := row(line)
 			if err != nil || r.number != len(out)+1 {
-				return nil, fmt.Errorf("line %d: want number %d, its level, source and sentence: %v", n+1, len(out)+1, err)
+				return nil, fmt.Errorf("line %d: want number %d, its level, source and sentence: %v", n+1, len(out)+1,
+					err)
 			}
 			out = append(out, r)
 		}

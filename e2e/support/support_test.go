@@ -39,7 +39,8 @@ func TestReasonsAreTrue(t *testing.T) {
 
 func TestNumbersOfACitation(t *testing.T) {
 	for text, want := range map[string][]int{
-		"3": {3}, "3, 5 and 7": {3, 5, 7}, "42–44": {42, 43, 44}, "68 to 70": {68, 69, 70}, "90 to 92, 102": {90, 91, 92, 102},
+		"3": {3}, "3, 5 and 7": {3, 5, 7}, "42–44": {42, 43, 44}, "68 to 70": {68, 69, 70},
+		"90 to 92, 102": {90, 91, 92, 102},
 	} {
 		if got := numbers(text); !slices.Equal(got, want) {
 			t.Errorf("%q: got %v, want %v", text, got, want)
@@ -49,7 +50,8 @@ func TestNumbersOfACitation(t *testing.T) {
 
 func TestCitationsBelongToTests(t *testing.T) {
 	found := map[int][]string{}
-	src := "package x\n\n// TestA keeps AHP requirements 1 and\n// 2.\nfunc TestA() {}\n\nfunc help() { _ = \"AHP requirement 3\" }\n"
+	src := "package x\n\n// TestA keeps AHP requirements 1 and\n// 2.\nfunc TestA() {}\n\nfunc help() { _ = \"AHP " +
+		"requirement 3\" }\n"
 	if err := citesOf(found, "x/a_test.go", src); err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,8 @@ const intro = `# What is supported of the protocol
 
 Every requirement of the Agent Host Protocol on a host, in our words, with the document it stands in and the tests that cite it. A star
 marks what the specification states as a fact without its word for it. This page is written by ` + "`go run ./e2e/support`" + ` from the
-citations in the tests and ` + "`e2e/support/requirements.txt`" + `; a test fails when it is not current, and ` + "`make test`" + ` when of the tests
+citations in the tests and ` + "`e2e/support/requirements.txt`" + `; a test fails when it is not current, and ` +
+	"`make test`" + ` when of the tests
 named for a requirement none ran and passed.
 
 `
@@ -53,12 +54,14 @@ func count(list []requirement, found map[int][]string, in func(requirement) bool
 }
 
 func (t tally) line(name string) string {
-	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d %% |\n", name, t.all, t.tested, t.all-t.offered, t.open, 100*t.tested/max(1, t.offered))
+	return fmt.Sprintf("| %s | %d | %d | %d | %d | %d %% |\n", name, t.all, t.tested, t.all-t.offered, t.open,
+		100*t.tested/max(1, t.offered))
 }
 
 func totals(list []requirement, found map[int][]string) string {
 	others := func(r requirement) bool { return !r.must() }
-	return "| | all | tested | not offered or superseded | without a test | tested of what is offered |\n|---|---|---|---|---|---|\n" +
+	return "| | all | tested | not offered or superseded | without a test | tested of what is offered " +
+		"|\n|---|---|---|---|---|---|\n" +
 		count(list, found, requirement.must).line("must") + count(list, found, others).line("should and may") + "\n"
 }
 
@@ -66,7 +69,8 @@ func table(list []requirement, found map[int][]string) string {
 	var b strings.Builder
 	b.WriteString("| No | Level | Requirement | Where it stands | Tested by |\n|---|---|---|---|---|\n")
 	for _, r := range list {
-		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", r.number, strings.ReplaceAll(r.level, "*", `\*`), r.sentence, r.source, status(r, found[r.number]))
+		fmt.Fprintf(&b, "| %d | %s | %s | %s | %s |\n", r.number, strings.ReplaceAll(r.level, "*", `\*`), r.sentence,
+			r.source, status(r, found[r.number]))
 	}
 	return b.String()
 }

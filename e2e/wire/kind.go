@@ -9,11 +9,12 @@ import (
 var kinds = map[string]ahp.ChannelKind{
 	"ahp-root": ahp.ChannelRoot, "ahp-chat": ahp.ChannelChat, "ahp-terminal": ahp.ChannelTerminal,
 	"ahp-changeset": ahp.ChannelChangeset, "ahp-resource-watch": ahp.ChannelResourceWatch, "ahp-otlp": ahp.ChannelOtlp,
-	"ahp-automations": ahp.ChannelAutomations, "ahp-automation-run": ahp.ChannelAutomationRun, "ahp-canvas": ahp.ChannelCanvas,
+	"ahp-automations": ahp.ChannelAutomations, "ahp-automation-run": ahp.ChannelAutomationRun,
+	"ahp-canvas": ahp.ChannelCanvas,
 }
 
-// KindOf returns the kind of a channel by the spelling this program and the specification use. A scheme it does not know
-// is taken for a session's, as some clients name sessions after their provider.
+// KindOf returns the kind of a channel by the spelling this program and the specification use. A scheme it does
+// not know is taken for a session's, as some clients name sessions after their provider.
 func KindOf(uri ahp.URI) ahp.ChannelKind {
 	if strings.Contains(uri, "/changeset/") { // as some clients name them, below their session
 		return ahp.ChannelChangeset

@@ -45,7 +45,8 @@ func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 }
 
 // serveStream writes to a page until it leaves or its reader is shut out.
-func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visitor, c *websocket.Conn, out *upgrade.Conn, readers []reader) {
+func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visitor, c *websocket.Conn, out *upgrade.Conn,
+	readers []reader) {
 	ctx, end := e.BindStream(ctx, who)
 	defer end(nil)
 	l := listen(ctx, c, v)
@@ -112,8 +113,8 @@ type reader struct {
 	frames *quota.Pool
 }
 
-// pump writes frames until the page leaves, and waits for its writer. One goroutine writes for all rooms of a page: each
-// more would keep 8 KiB of stack.
+// pump writes frames until the page leaves, and waits for its writer. One goroutine writes for all rooms of a
+// page: each more would keep 8 KiB of stack.
 func (e *Engine) pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

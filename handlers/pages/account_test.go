@@ -66,7 +66,8 @@ func TestAccountPage(t *testing.T) {
 	fast := &argon2id.Params{Memory: 64, Iterations: 1, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 	passwords := &accounts.Passwords{Store: kept, Params: fast}
 	in := &signedIn{[]accounts.Browser{{Key: "k1", This: true}, {Key: "k2"}}}
-	s.pages.People.Accounts = people.Accounts{Passwords: passwords, Passkeys: &accounts.Passkeys{Store: kept}, Tokens: tokens}
+	s.pages.People.Accounts = people.Accounts{Passwords: passwords, Passkeys: &accounts.Passkeys{Store: kept},
+		Tokens: tokens}
 	s.pages.People.Browsers = in
 	form := func(path string, status int, pairs ...string) string {
 		t.Helper()
@@ -77,7 +78,8 @@ func TestAccountPage(t *testing.T) {
 		res, err := s.web.PostForm(s.url+path, v)
 		return s.body(path, res, err, status)
 	}
-	if page := s.get("/account"); strings.Contains(page, "Current password") || !strings.Contains(page, "Passkeys need a hostname") {
+	if page := s.get("/account"); strings.Contains(page, "Current password") ||
+		!strings.Contains(page, "Passkeys need a hostname") {
 		t.Error("the page of an account without anything is not as it should be")
 	}
 	form("/account/password", http.StatusUnprocessableEntity, "password", "short")
@@ -85,7 +87,8 @@ func TestAccountPage(t *testing.T) {
 	if len(in.list) != 1 || passwords.Check(t.Context(), "owner", "correct horse battery") != nil {
 		t.Errorf("after setting it %d browsers are signed in", len(in.list))
 	}
-	if page := form("/account/password", http.StatusForbidden, "current", "wrong", "password", "another long one"); !strings.Contains(page, "Current password is incorrect") {
+	if page := form("/account/password", http.StatusForbidden, "current", "wrong", "password",
+		"another long one"); !strings.Contains(page, "Current password is incorrect") {
 		t.Error("a wrong current password is not said")
 	}
 	form("/account/password", http.StatusSeeOther, "current", "correct horse battery", "remove", "yes")
@@ -95,7 +98,8 @@ func TestAccountPage(t *testing.T) {
 
 	form("/account/tokens", http.StatusBadRequest, "name", "x", "expires", "soon")
 	form("/account/tokens", http.StatusUnprocessableEntity, "name", " ", "expires", "never")
-	token := regexp.MustCompile(`ahp_[\w-]{43}`).FindString(form("/account/tokens", http.StatusOK, "name", "emacs-7", "expires", "168h"))
+	token := regexp.MustCompile(`ahp_[\w-]{43}`).FindString(form("/account/tokens", http.StatusOK, "name", "emacs-7",
+		"expires", "168h"))
 	if token == "" || strings.Contains(s.get("/account"), token) || !strings.Contains(s.get("/account"), "emacs-7") {
 		t.Errorf("the token %q is not shown once", token)
 	}
@@ -104,6 +108,7 @@ func TestAccountPage(t *testing.T) {
 		t.Error("the token is not revoked")
 	}
 	form("/account/passkeys/begin", http.StatusBadRequest)
-	res, err := s.web.Post(s.url+"/account/passkeys", "application/json", strings.NewReader(`{"name":"x","credential":{}}`))
+	res, err := s.web.Post(s.url+"/account/passkeys", "application/json",
+		strings.NewReader(`{"name":"x","credential":{}}`))
 	s.body("a passkey nobody made", res, err, http.StatusBadRequest)
 }

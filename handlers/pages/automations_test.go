@@ -12,7 +12,8 @@ import (
 )
 
 func (s *testSite) automationForm() url.Values {
-	return url.Values{"title": {"Triage"}, "message": {"say hello"}, "dir": {s.t.TempDir()}, "agent": {"script"}, "when": {"daily"},
+	return url.Values{"title": {"Triage"}, "message": {"say hello"}, "dir": {s.t.TempDir()}, "agent": {"script"},
+		"when": {"daily"},
 		"time": {"06:00"}, "zone": {"Europe/Berlin"}, "enabled": {"yes"}, "catchup": {"yes"}}
 }
 
@@ -23,7 +24,8 @@ func TestAutomationByForms(t *testing.T) {
 		t.Errorf("the empty page says\n%s", list)
 	}
 	at := s.post("/automations", s.automationForm())
-	if page := s.get(at); !strings.Contains(page, "Every day at 06:00 (Europe/Berlin)") || !strings.Contains(page, "No runs yet") {
+	if page := s.get(at); !strings.Contains(page, "Every day at 06:00 (Europe/Berlin)") ||
+		!strings.Contains(page, "No runs yet") {
 		t.Errorf("the new automation is\n%s", page)
 	}
 	for range 2 { // the same form twice is one run
@@ -42,13 +44,15 @@ func TestAutomationByForms(t *testing.T) {
 	form.Del("catchup")
 	s.post(at, form)
 	page := s.get(at)
-	for _, want := range []string{"Every month on the 31st at 06:00", "after 5 scheduled runs (0 so far)", "on 1 May 2031"} {
+	for _, want := range []string{"Every month on the 31st at 06:00", "after 5 scheduled runs (0 so far)",
+		"on 1 May 2031"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("after the change the page does not say %q", want)
 		}
 	}
 	edit := s.get(at + "/edit")
-	for _, want := range []string{`value="monthly" checked`, `value="31"`, `value="5"`, `value="2031-05-01"`, `value="06:00"`} {
+	for _, want := range []string{`value="monthly" checked`, `value="31"`, `value="5"`, `value="2031-05-01"`,
+		`value="06:00"`} {
 		if !strings.Contains(edit, want) {
 			t.Errorf("the form does not show %s", want)
 		}
@@ -128,24 +132,29 @@ func TestAutomationOfAClientKeepsItsParts(t *testing.T) {
 	s := open(t)
 	uri := ahp.URI("ahp-automation:/theirs")
 	trigger := func(id, expression string) ahp.AutomationTrigger {
-		return ahp.AutomationTrigger{Value: &ahp.AutomationScheduleTrigger{ID: id, Schedule: ahp.AutomationSchedule{Expression: expression, TimeZone: "UTC"}}}
+		return ahp.AutomationTrigger{Value: &ahp.AutomationScheduleTrigger{ID: id,
+			Schedule: ahp.AutomationSchedule{Expression: expression, TimeZone: "UTC"}}}
 	}
 	d := ahp.AutomationDefinition{Title: "Theirs", Enabled: true, Meta: ahp.Meta{"their/key": []byte(`1`)},
-		Message:  ahp.Message{Text: "say x", Model: &ahp.ModelSelection{ID: "big"}, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
+		Message: ahp.Message{Text: "say x", Model: &ahp.ModelSelection{ID: "big"},
+			Origin: ahp.MessageOrigin{Kind: ahp.MessageKindAutomation}},
 		Triggers: []ahp.AutomationTrigger{trigger("a", "0 9 * * *"), trigger("b", "0 17 * * FRI")}}
 	c := core.Caller{Principal: ana}
-	if o, err := s.host.Dispatch(t.Context(), c, ahp.AutomationsURI, 0, &ahp.AutomationCreateRequestedAction{Resource: uri, Definition: d}); err != nil || o.Rejected != "" {
+	if o, err := s.host.Dispatch(t.Context(), c, ahp.AutomationsURI, 0,
+		&ahp.AutomationCreateRequestedAction{Resource: uri, Definition: d}); err != nil || o.Rejected != "" {
 		t.Fatal(err, o.Rejected)
 	}
 	at := "/automations/" + core.ShortID(uri)
-	if edit := s.get(at + "/edit"); !strings.Contains(edit, "created by a client") || !strings.Contains(edit, "Every Friday at 17:00") {
+	if edit := s.get(at + "/edit"); !strings.Contains(edit, "created by a client") ||
+		!strings.Contains(edit, "Every Friday at 17:00") {
 		t.Error("the form does not show both schedules")
 	}
 	form := s.automationForm()
 	form.Set("title", "Mine")
 	s.post(at, form)
 	e, _ := s.host.Automations.Get(uri)
-	if got := e.Definition; got.Title != "Mine" || len(got.Triggers) != 2 || got.Meta["their/key"] == nil || got.Message.Model == nil || got.Message.Text != "say hello" {
+	if got := e.Definition; got.Title != "Mine" || len(got.Triggers) != 2 || got.Meta["their/key"] == nil ||
+		got.Message.Model == nil || got.Message.Text != "say hello" {
 		t.Errorf("after the form it is %+v", got)
 	}
 }
@@ -156,7 +165,8 @@ func TestGuestsSeeNoAutomations(t *testing.T) {
 	s.post(at+"/run", url.Values{"request": {"first"}})
 	s.until(at, "Done")
 	made, _ := s.host.Automations.Get(s.host.Automations.List(core.Caller{Principal: ana})[0].Resource)
-	s.who = access.Principal{ID: "guest:1", Name: "Ben", Role: access.RoleDriver, Session: made.Runs[0].PrimarySession, Link: "l", Prompt: true, Approve: true, Type: true}
+	s.who = access.Principal{ID: "guest:1", Name: "Ben", Role: access.RoleDriver, Session: made.Runs[0].PrimarySession,
+		Link: "l", Prompt: true, Approve: true, Type: true}
 	for _, room := range []string{"automations~x~0", "automation:" + strings.TrimPrefix(at, "/automations/") + "~x~0"} {
 		s.body("/live", get(t, s, "/live?f="+room), nil, http.StatusNotFound)
 	}

@@ -21,8 +21,10 @@ import (
 func apart(t *testing.T) (x *tree, two string, chat ahp.URI) {
 	x = openTree(t)
 	two = filepath.Join(t.TempDir(), "two")
-	for _, args := range [][]string{{"init", "-q", "-b", "main", two}, {"-C", two, "commit", "-q", "--allow-empty", "-m", "first"}} {
-		cmd := exec.Command("git", append([]string{"-c", "user.name=Ana", "-c", "user.email=ana@example.org"}, args...)...)
+	for _, args := range [][]string{{"init", "-q", "-b", "main", two}, {"-C", two, "commit", "-q", "--allow-empty",
+		"-m", "first"}} {
+		cmd := exec.Command("git", append([]string{"-c", "user.name=Ana", "-c", "user.email=ana@example.org"},
+			args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %s", args, out)
 		}
@@ -35,7 +37,8 @@ func apart(t *testing.T) (x *tree, two string, chat ahp.URI) {
 		t.Fatal(err)
 	}
 	who := core.Caller{Principal: ana, ClientID: "ana"}
-	if err := x.host.CreateChat(t.Context(), who, ahp.CreateChatParams{Channel: session, Chat: chat, WorkingDirectories: []ahp.URI{core.FileURI(two)}}); err != nil {
+	if err := x.host.CreateChat(t.Context(), who, ahp.CreateChatParams{Channel: session, Chat: chat,
+		WorkingDirectories: []ahp.URI{core.FileURI(two)}}); err != nil {
 		t.Fatal(err)
 	}
 	return x, two, chat
@@ -54,13 +57,15 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := x.until(x.base+"/changes?scope=uncommitted", `data-path="`)
-	for _, want := range []string{"a.txt", "inner.txt", ">Chat 2</b>", `href="` + x.base + scope + `uncommitted"`, "Whole session</summary>"} {
+	for _, want := range []string{"a.txt", "inner.txt", ">Chat 2</b>", `href="` + x.base + scope + `uncommitted"`,
+		"Whole session</summary>"} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the session's changes do not show %q", want)
 		}
 	}
 	p = x.until(x.base+scope+"uncommitted", "inner.txt")
-	if strings.Contains(p, "a.txt") || !strings.Contains(p, "Chat 2</summary>") || !strings.Contains(p, `href="`+x.base+scope+`branch"`) || !strings.Contains(p, `href="`+x.base+`/changes?scope=uncommitted"`) {
+	if strings.Contains(p, "a.txt") || !strings.Contains(p, "Chat 2</summary>") || !strings.Contains(p, `href="`+
+		x.base+scope+`branch"`) || !strings.Contains(p, `href="`+x.base+`/changes?scope=uncommitted"`) {
 		t.Errorf("the chat's changes are not its own:\n%s", p)
 	}
 	live := x.tab(x.base + scope + "uncommitted")

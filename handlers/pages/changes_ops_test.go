@@ -84,7 +84,8 @@ func (x *tree) changes(want string) string {
 // key is what the page calls a file.
 func (x *tree) key(page, name string) string {
 	x.t.Helper()
-	m := regexp.MustCompile(`id="file-([0-9a-f]+)"[^>]* data-path="` + regexp.QuoteMeta(name) + `"`).FindStringSubmatch(page)
+	m := regexp.MustCompile(`id="file-([0-9a-f]+)"[^>]* data-path="` + regexp.QuoteMeta(name) + `"`).FindStringSubmatch(
+		page)
 	if m == nil {
 		x.t.Fatalf("%s is not on the page", name)
 	}
@@ -99,7 +100,8 @@ func TestOperationsByForms(t *testing.T) {
 	x.write("b.txt", "b\n")
 	p := x.changes("0 of 2 staged")
 	a := x.key(p, "a.txt")
-	for _, want := range []string{"Stage all", "Commit…", "Create branch…", "Discard all…", `formaction="` + x.base + `/changes/op?scope=uncommitted&amp;file=` + a + `" name="op" value="stage"`} {
+	for _, want := range []string{"Stage all", "Commit…", "Create branch…", "Discard all…", `formaction="` + x.base +
+		`/changes/op?scope=uncommitted&amp;file=` + a + `" name="op" value="stage"`} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the page has no %s", want)
 		}
@@ -115,7 +117,8 @@ func TestOperationsByForms(t *testing.T) {
 
 	x.write(".git/hooks/pre-commit", "#!/bin/sh\necho \"a.txt:2: no <words>\"\nexit 1\n")
 	refused := x.op(http.StatusConflict, "commit", "message", "Two & eleven")
-	for _, want := range []string{"Git refused the commit", "a.txt:2: no &lt;words&gt;", "Two &amp; eleven</textarea>", "Commit again"} {
+	for _, want := range []string{"Git refused the commit", "a.txt:2: no &lt;words&gt;", "Two &amp; eleven</textarea>",
+		"Commit again"} {
 		if !strings.Contains(refused, want) {
 			t.Errorf("the refusal does not have %s", want)
 		}
@@ -133,7 +136,8 @@ func TestOperationsByForms(t *testing.T) {
 	x.write("a.txt", strings.Replace(strings.Replace(edited, "two", "2", 1), "eleven", "11", 1))
 	p = x.changes("0 of 2 staged")
 	asked := x.op(http.StatusPreconditionRequired, "discard", "file", a, "at", "R2")
-	if !strings.Contains(asked, "Discard unstaged changes?") || !strings.Contains(asked, `name="at" value="R2"`) || !strings.Contains(asked, "a.txt R2") {
+	if !strings.Contains(asked, "Discard unstaged changes?") || !strings.Contains(asked, `name="at" value="R2"`) ||
+		!strings.Contains(asked, "a.txt R2") {
 		t.Errorf("it does not ask: %s", asked)
 	}
 	x.op(http.StatusSeeOther, "discard", "file", a, "at", "R2", "sure", "yes")
@@ -156,8 +160,10 @@ func TestOperationsByForms(t *testing.T) {
 	if got := x.git("symbolic-ref", "--short", "HEAD"); got != "fix/it" {
 		t.Errorf("HEAD is %s", got)
 	}
-	for what, bad := range map[string][]string{"an operation that is none": {"explode"}, "a place that is none": {"stage", "file", x.key(p, "b.txt"), "at", "R9-L1"}} {
-		if got := x.op(http.StatusBadRequest, bad[0], bad[1:]...); !strings.Contains(got, "reload") && !strings.Contains(got, "Reload") {
+	for what, bad := range map[string][]string{"an operation that is none": {"explode"},
+		"a place that is none": {"stage", "file", x.key(p, "b.txt"), "at", "R9-L1"}} {
+		if got := x.op(http.StatusBadRequest, bad[0], bad[1:]...); !strings.Contains(got, "reload") &&
+			!strings.Contains(got, "Reload") {
 			t.Errorf("%s: %s", what, got)
 		}
 	}

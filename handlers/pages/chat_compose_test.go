@@ -52,7 +52,10 @@ func TestANewSessionTakesFiles(t *testing.T) {
 	s := open(t)
 	dir := t.TempDir()
 	form := url.Values{"dir": {dir}, "agent": {script.Provider}, "message": {"say seen"}}
-	if status, page := s.postFiles("/new", form, map[string][]byte{"program.bin": {0xff, 0x00, 0xfe}}); status != http.StatusBadRequest || !strings.Contains(page, "neither an image nor text") || !strings.Contains(page, "choose the files again") || !strings.Contains(page, "say seen") {
+	if status, page := s.postFiles("/new", form,
+		map[string][]byte{"program.bin": {0xff, 0x00, 0xfe}}); status != http.StatusBadRequest ||
+		!strings.Contains(page, "neither an image nor text") || !strings.Contains(page, "choose the files again") ||
+		!strings.Contains(page, "say seen") {
 		t.Errorf("%d\n%.600s", status, page)
 	}
 	if strings.Contains(s.get("/"), filepath.Base(dir)) {
@@ -80,11 +83,13 @@ func TestFilesGoAlongWithAMessage(t *testing.T) {
 		{"program.bin", "neither an image nor text", []byte{0xff, 0x00, 0xfe}, 400},
 		{"large.txt", "at most 10 files", bytes.Repeat([]byte("x"), 700*1024+1), 413},
 	} {
-		if status, page := s.sendFiles(chat, "look", map[string][]byte{c.name: c.data}); status != c.status || !strings.Contains(page, c.says) {
+		if status, page := s.sendFiles(chat, "look", map[string][]byte{c.name: c.data}); status != c.status ||
+			!strings.Contains(page, c.says) {
 			t.Errorf("%s: %d\n%.600s", c.name, status, page)
 		}
 	}
-	if status, page := s.sendFiles(chat, "say seen", map[string][]byte{"../../dot.png": onePixel}); status != http.StatusSeeOther {
+	if status, page := s.sendFiles(chat, "say seen",
+		map[string][]byte{"../../dot.png": onePixel}); status != http.StatusSeeOther {
 		t.Fatalf("%d %s", status, page)
 	}
 	page := s.until(chat, "seen</p>")
@@ -93,18 +98,23 @@ func TestFilesGoAlongWithAMessage(t *testing.T) {
 		t.Fatalf("the picture is not in the transcript:\n%s", page)
 	}
 	res, err := s.web.Get(s.url + at[1])
-	if got := s.body(at[1], res, err, http.StatusOK); got != string(onePixel) || res.Header.Get("Content-Type") != "image/png" || !strings.Contains(res.Header.Get("Content-Security-Policy"), "sandbox") {
+	if got := s.body(at[1], res, err, http.StatusOK); got != string(onePixel) ||
+		res.Header.Get("Content-Type") != "image/png" || !strings.Contains(res.Header.Get("Content-Security-Policy"),
+		"sandbox") {
 		t.Errorf("%q as %v", got, res.Header)
 	}
-	if status, _ := s.sendFiles(chat, "say page", map[string][]byte{"page.html": []byte("<script>alert(1)</script>")}); status != http.StatusSeeOther {
+	if status, _ := s.sendFiles(chat, "say page",
+		map[string][]byte{"page.html": []byte("<script>alert(1)</script>")}); status != http.StatusSeeOther {
 		t.Fatal(status)
 	}
-	at = regexp.MustCompile(`href="([^"]+/attachments/[^"]+)"[^>]*><svg[^\n]*page.html`).FindStringSubmatch(strings.Join(strings.Fields(s.until(chat, "page</p>")), " "))
+	at = regexp.MustCompile(`href="([^"]+/attachments/[^"]+)"[^>]*><svg[^\n]*page.html`).FindStringSubmatch(
+		strings.Join(strings.Fields(s.until(chat, "page</p>")), " "))
 	if at == nil {
 		t.Fatal("the text is not in the transcript")
 	}
 	res, err = s.web.Get(s.url + at[1])
-	if s.body(at[1], res, err, http.StatusOK); !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") || res.Header.Get("X-Content-Type-Options") != "nosniff" {
+	if s.body(at[1], res, err, http.StatusOK); !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") ||
+		res.Header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("HTML is served as %v", res.Header)
 	}
 }
@@ -120,7 +130,8 @@ func TestChangesOfACall(t *testing.T) {
 	card := s.until(base, `data-edits="`)
 	at := strings.ReplaceAll(regexp.MustCompile(`data-edits="([^"]+)"`).FindStringSubmatch(card)[1], "&amp;", "&")
 	page := s.get(at)
-	if !strings.Contains(page, "<!doctype html>") && !strings.Contains(page, "<!DOCTYPE html>") || !strings.Contains(page, "three &lt;b&gt;") || !strings.Contains(page, "Back to chat") {
+	if !strings.Contains(page, "<!doctype html>") && !strings.Contains(page, "<!DOCTYPE html>") ||
+		!strings.Contains(page, "three &lt;b&gt;") || !strings.Contains(page, "Back to chat") {
 		t.Errorf("the page of a change:\n%s", page)
 	}
 	res, err := s.web.Get(s.url + strings.Replace(at, "/edits/", "/edits/x", 1))
@@ -144,7 +155,8 @@ func TestResend(t *testing.T) {
 	}
 	turns := regexp.MustCompile(`\?edit=([^#"]+)#compose`).FindAllStringSubmatch(s.get(chat), -1)
 	second := turns[1][1]
-	if page := s.get(chat + "?edit=" + second); !strings.Contains(page, "Remove the turn after it") || !strings.Contains(page, ">say two</textarea>") {
+	if page := s.get(chat + "?edit=" + second); !strings.Contains(page, "Remove the turn after it") ||
+		!strings.Contains(page, ">say two</textarea>") {
 		t.Errorf("the composer does not hold the message:\n%s", page)
 	}
 	res, err := s.web.PostForm(s.url+chat+"/message", url.Values{"text": {"say 2"}, "edit": {second}, "later": {"0"}})
@@ -153,10 +165,12 @@ func TestResend(t *testing.T) {
 	}
 	s.post(chat+"/message", url.Values{"text": {"say 2"}, "edit": {second}, "later": {"1"}})
 	page := s.until(chat, "<p>2</p>")
-	if !strings.Contains(page, "<p>one</p>") || strings.Contains(page, "<p>two</p>") || strings.Contains(page, "<p>three</p>") {
+	if !strings.Contains(page, "<p>one</p>") || strings.Contains(page, "<p>two</p>") ||
+		strings.Contains(page, "<p>three</p>") {
 		t.Errorf("the chat after an edit:\n%s", page)
 	}
-	if to := s.post(chat+"/fork", url.Values{"turn": {turns[0][1]}}); strings.Contains(s.get(to), "<p>2</p>") || !strings.Contains(s.get(to), "<p>one</p>") {
+	if to := s.post(chat+"/fork", url.Values{"turn": {turns[0][1]}}); strings.Contains(s.get(to), "<p>2</p>") ||
+		!strings.Contains(s.get(to), "<p>one</p>") {
 		t.Errorf("the fork at %s is not the beginning of its source", to)
 	}
 }

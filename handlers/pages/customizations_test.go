@@ -46,8 +46,9 @@ func idOf(t *testing.T, page, name string) string {
 func TestThePageSaysWhatThereIsAndWhereItIsFrom(t *testing.T) {
 	s, base, _ := customized(t)
 	page := s.get(base + "/customizations")
-	for _, want := range []string{"AGENTS.md", "House &lt;rules&gt;", ".claude/skills", "its head is no YAML", "files", "Not trusted yet", "run-it &#39;a b&#39;",
-		"sets KEY", "reads the server's SECRET_KEY", "says neither a command nor a url", "doesn't use MCP servers", "may not stop them"} {
+	for _, want := range []string{"AGENTS.md", "House &lt;rules&gt;", ".claude/skills", "its head is no YAML", "files",
+		"Not trusted yet", "run-it &#39;a b&#39;", "sets KEY", "reads the server's SECRET_KEY",
+		"says neither a command nor a url", "doesn't use MCP servers", "may not stop them"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %q", want)
 		}
@@ -111,7 +112,8 @@ func TestAServerIsTrustedAsItWasSeen(t *testing.T) {
 	if page := s.get(at); strings.Contains(page, "Not trusted yet") || !strings.Contains(page, "Trusted by Ana") {
 		t.Error("a server that is trusted does not look so")
 	}
-	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"files":{"command":"other"}}}`), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, ".mcp.json"), []byte(`{"mcpServers":{"files":{"command":"other"}}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.until(at, "Not trusted yet")
@@ -121,7 +123,8 @@ func TestGuestsSeeNothingOfIt(t *testing.T) {
 	s, base, _ := customized(t)
 	id := idOf(t, s.get(base+"/customizations"), "AGENTS.md")
 	uri, _ := s.host.SessionByShort(strings.TrimPrefix(base, "/s/"))
-	s.who = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleDriver, Session: uri, Prompt: true, Approve: true, Type: true}
+	s.who = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleDriver, Session: uri, Prompt: true,
+		Approve: true, Type: true}
 	denied := func(what string, res *http.Response, err error) {
 		t.Helper()
 		if err != nil {
@@ -136,7 +139,8 @@ func TestGuestsSeeNothingOfIt(t *testing.T) {
 		res, err := s.web.Get(s.url + base + "/customizations" + to)
 		denied(to, res, err)
 	}
-	for to, form := range map[string]url.Values{"": {"id": {id}, "to": {"off:session"}}, "/server": {"id": {id}, "do": {"trust"}}} {
+	for to, form := range map[string]url.Values{"": {"id": {id}, "to": {"off:session"}},
+		"/server": {"id": {id}, "do": {"trust"}}} {
 		res, err := s.web.PostForm(s.url+base+"/customizations"+to, form)
 		denied(to, res, err)
 	}

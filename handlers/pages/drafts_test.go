@@ -15,12 +15,14 @@ func TestLateSaveDoesNotBringADraftBack(t *testing.T) {
 	drafts := base + "/changes/drafts"
 	say := func(id, do, n, text string) {
 		t.Helper()
-		s.post(drafts, url.Values{"q": {"scope=session"}, "do": {do}, "draft": {id}, "page": {"p"}, "n": {n}, "file": {file}, "at": {"R2"}, "text": {text}})
+		s.post(drafts, url.Values{"q": {"scope=session"}, "do": {do}, "draft": {id}, "page": {"p"}, "n": {n},
+			"file": {file}, "at": {"R2"}, "text": {text}})
 	}
 	shows := func(id, text string) {
 		t.Helper()
 		page := s.get(base + "/changes?scope=session")
-		if _, form, found := strings.Cut(page, `id="draft-`+id+`"`); found != (text != "") || found && !strings.Contains(form, ">"+text+"</textarea>") {
+		if _, form, found := strings.Cut(page, `id="draft-`+id+`"`); found != (text != "") || found &&
+			!strings.Contains(form, ">"+text+"</textarea>") {
 			t.Errorf("the draft %s is there: %v, and should read %q", id, found, text)
 		}
 	}
@@ -42,7 +44,8 @@ func TestLateSaveDoesNotBringADraftBack(t *testing.T) {
 	if page := s.get(base + "/threads"); strings.Count(page, "worth saying") == 0 {
 		t.Error("the comment was not published")
 	}
-	s.refuses(drafts, url.Values{"q": {"scope=session"}, "do": {"save"}, "draft": {"a/b"}, "file": {file}, "at": {"R2"}, "text": {"x"}}, http.StatusBadRequest, "Draft not found")
+	s.refuses(drafts, url.Values{"q": {"scope=session"}, "do": {"save"}, "draft": {"a/b"}, "file": {file}, "at": {"R2"},
+		"text": {"x"}}, http.StatusBadRequest, "Draft not found")
 }
 
 // Saves and the end of a draft at the same moment leave nothing behind.
@@ -52,7 +55,8 @@ func TestDraftEndsWhileItIsSaved(t *testing.T) {
 	var all sync.WaitGroup
 	for _, do := range []string{"save", "discard", "save", "save"} {
 		all.Go(func() {
-			form := url.Values{"q": {"scope=session"}, "do": {do}, "draft": {"d"}, "page": {"p"}, "n": {"1"}, "file": {file}, "at": {"R1"}, "text": {"a ghost"}}
+			form := url.Values{"q": {"scope=session"}, "do": {do}, "draft": {"d"}, "page": {"p"}, "n": {"1"},
+				"file": {file}, "at": {"R1"}, "text": {"a ghost"}}
 			if res, err := s.web.PostForm(s.url+base+"/changes/drafts", form); err == nil {
 				_ = res.Body.Close()
 			}

@@ -25,11 +25,13 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := s.tab("/")
-	c := core.Caller{Principal: access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}, ClientID: "editor"}
+	c := core.Caller{Principal: access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember},
+		ClientID: "editor"}
 	told := make(chan error, 1)
 	ask := func(write bool) {
 		go func() {
-			_, err := s.host.Files.ResourceRequest(t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(path), Write: &write})
+			_, err := s.host.Files.ResourceRequest(t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(path),
+				Write: &write})
 			told <- err
 		}()
 	}
@@ -43,7 +45,8 @@ func TestFilesAreGrantedInTheInbox(t *testing.T) {
 		t.Errorf("the rail counts %q", got)
 	}
 	page := s.get("/")
-	for _, want := range []string{"editor", "read and write", "&lt;b&gt;", `data-u="U+202E"`, "Allow until restart", `href="/#files-`} {
+	for _, want := range []string{"editor", "read and write", "&lt;b&gt;", `data-u="U+202E"`, "Allow until restart",
+		`href="/#files-`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the inbox does not say %q", want)
 		}

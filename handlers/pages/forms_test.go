@@ -18,8 +18,9 @@ func TestEveryPageIsThere(t *testing.T) {
 	s := open(t)
 	base, chat := s.session()
 	for path, want := range map[string]string{
-		"/": "New session", "/new": "Working directory", "/settings": "Agents", "/help": "Next session needing attention",
-		base: "No messages yet", chat: "No messages yet", base + "/t": "No terminals", chat + "?": "Directories",
+		"/": "New session", "/new": "Working directory", "/settings": "Agents",
+		"/help": "Next session needing attention",
+		base:    "No messages yet", chat: "No messages yet", base + "/t": "No terminals", chat + "?": "Directories",
 	} {
 		if page := s.get(path); !strings.Contains(page, want) {
 			t.Errorf("%s does not show %q", path, want)
@@ -131,20 +132,24 @@ func questions() []ahp.ChatInputQuestion {
 	opts := []ahp.ChatInputOption{{ID: "a", Label: "Option A"}, {ID: "b", Label: "Option B", Recommended: yes}}
 	return []ahp.ChatInputQuestion{
 		{Value: &ahp.ChatInputTextQuestion{ID: "t", Title: "Name", Message: "What name?", Required: yes}},
-		{Value: &ahp.ChatInputNumberQuestion{Kind: "number", ID: "n", Message: "How much?", Min: ahp.Ptr(0.0), Max: ahp.Ptr(1.0)}},
+		{Value: &ahp.ChatInputNumberQuestion{Kind: "number", ID: "n", Message: "How much?", Min: ahp.Ptr(0.0),
+			Max: ahp.Ptr(1.0)}},
 		{Value: &ahp.ChatInputNumberQuestion{Kind: "integer", ID: "i", Message: "How many?"}},
 		{Value: &ahp.ChatInputBooleanQuestion{ID: "b", Message: "Tests too?"}},
 		{Value: &ahp.ChatInputSingleSelectQuestion{ID: "s", Message: "Which one?", Options: opts}},
-		{Value: &ahp.ChatInputMultiSelectQuestion{ID: "m", Message: "Which ones?", Options: opts, AllowFreeformInput: yes}},
+		{Value: &ahp.ChatInputMultiSelectQuestion{ID: "m", Message: "Which ones?", Options: opts,
+			AllowFreeformInput: yes}},
 	}
 }
 
 func TestQuestionsOfAllKinds(t *testing.T) {
 	s := open(t)
 	base, chat, uri, _ := s.held()
-	s.agent(uri, &ahp.ChatInputRequestedAction{Request: ahp.ChatInputRequest{ID: "r", Message: "Some questions", Questions: questions()}})
+	s.agent(uri, &ahp.ChatInputRequestedAction{Request: ahp.ChatInputRequest{ID: "r", Message: "Some questions",
+		Questions: questions()}})
 	b := s.tab(base)
-	for _, want := range []string{`type="number"`, `step="1"`, `min="0"`, `type="radio"`, `type="checkbox"`, "Option A", "What name?"} {
+	for _, want := range []string{`type="number"`, `step="1"`, `min="0"`, `type="radio"`, `type="checkbox"`, "Option A",
+		"What name?"} {
 		if !strings.Contains(b.html("ask-r"), want) {
 			t.Errorf("the form has no %s:\n%s", want, b.html("ask-r"))
 		}
@@ -152,7 +157,8 @@ func TestQuestionsOfAllKinds(t *testing.T) {
 	res, err := s.web.PostForm(s.url+chat+"/input", url.Values{"request": {"r"}, "response": {"accept"}})
 	s.body("an empty answer", res, err, http.StatusConflict)
 
-	answers := url.Values{"request": {"r"}, "q.t": {"greet"}, "q.n": {"0.5"}, "q.i": {"3"}, "q.b": {"true"}, "q.s": {"a"}, "q.m": {"a", "b"}, "other.m": {"and c"}}
+	answers := url.Values{"request": {"r"}, "q.t": {"greet"}, "q.n": {"0.5"}, "q.i": {"3"}, "q.b": {"true"},
+		"q.s": {"a"}, "q.m": {"a", "b"}, "other.m": {"and c"}}
 	draft := url.Values{"question": {"t"}}
 	for k, v := range answers {
 		draft[k] = v
@@ -245,20 +251,26 @@ func TestHostileTextIsText(t *testing.T) {
 	s := open(t)
 	base, chat, uri, turn := s.held()
 	for i, evil := range []string{
-		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</textarea><script>alert(1)</script>`,
-		`</title><script>alert(1)</script>`, `javascript:alert(1)`, "\x1b]8;;javascript:alert(1)\x07x\x1b]8;;\x07", `<svg onload=alert(1)>`, `{{constructor}}`, "</pre><iframe src=x>",
+		`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`,
+		`</textarea><script>alert(1)</script>`,
+		`</title><script>alert(1)</script>`, `javascript:alert(1)`, "\x1b]8;;javascript:alert(1)\x07x\x1b]8;;\x07",
+		`<svg onload=alert(1)>`, `{{constructor}}`, "</pre><iframe src=x>",
 	} {
 		id := turn + string(rune('a'+i))
 		plain := ahp.Plain(evil)
 		input := ahp.ToolInput{Text: evil}
 		s.agent(uri,
 			text(turn, id), delta(turn, id, evil),
-			&ahp.ChatResponsePartAction{TurnID: turn, Part: ahp.ResponsePart{Value: &ahp.ReasoningResponsePart{ID: id + "r", Content: ahp.NewText(evil)}}},
-			&ahp.ChatToolCallStartAction{TurnID: turn, ToolCallID: evil, ToolName: evil, DisplayName: evil, Intention: evil},
-			&ahp.ChatToolCallReadyAction{TurnID: turn, ToolCallID: evil, InvocationMessage: plain, ToolInput: &input, ConfirmationTitle: &plain, Editable: ahp.Ptr(true),
+			&ahp.ChatResponsePartAction{TurnID: turn, Part: ahp.ResponsePart{Value: &ahp.ReasoningResponsePart{ID: id +
+				"r", Content: ahp.NewText(evil)}}},
+			&ahp.ChatToolCallStartAction{TurnID: turn, ToolCallID: evil, ToolName: evil, DisplayName: evil,
+				Intention: evil},
+			&ahp.ChatToolCallReadyAction{TurnID: turn, ToolCallID: evil, InvocationMessage: plain, ToolInput: &input,
+				ConfirmationTitle: &plain, Editable: ahp.Ptr(true),
 				Options: []ahp.ConfirmationOption{{ID: evil, Label: evil, Kind: "approve"}}},
-			&ahp.ChatInputRequestedAction{Request: ahp.ChatInputRequest{ID: evil, Message: evil, URL: evil, Questions: []ahp.ChatInputQuestion{
-				{Value: &ahp.ChatInputTextQuestion{ID: evil, Title: evil, Message: evil, DefaultValue: evil}}}}},
+			&ahp.ChatInputRequestedAction{Request: ahp.ChatInputRequest{ID: evil, Message: evil, URL: evil,
+				Questions: []ahp.ChatInputQuestion{
+					{Value: &ahp.ChatInputTextQuestion{ID: evil, Title: evil, Message: evil, DefaultValue: evil}}}}},
 			&ahp.ChatActivityChangedAction{Activity: evil})
 		s.post(base+"/title", url.Values{"title": {evil}})
 		s.post(chat+"/message", url.Values{"text": {evil}, "how": {"queue"}})
@@ -285,7 +297,9 @@ func harmless(t *testing.T, path string, n *html.Node) {
 			}
 		}
 		for _, a := range n.Attr {
-			if strings.HasPrefix(a.Key, "on") || a.Key == "style" || strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Val)), "javascript:") && (a.Key == "href" || a.Key == "action" || a.Key == "formaction") {
+			if strings.HasPrefix(a.Key, "on") || a.Key == "style" ||
+				strings.HasPrefix(strings.ToLower(strings.TrimSpace(a.Val)), "javascript:") &&
+					(a.Key == "href" || a.Key == "action" || a.Key == "formaction") {
 				t.Errorf("%s has %s=%q on a <%s>", path, a.Key, a.Val, n.Data)
 			}
 		}

@@ -53,9 +53,11 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	s := &testSite{t: t, who: ana}
 	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
-	library := custom.NewLibrary(custom.Limits{}, slog.New(slog.DiscardHandler)) // without a watch: each look reads the disk
+	// without a watch: each look reads the disk
+	library := custom.NewLibrary(custom.Limits{}, slog.New(slog.DiscardHandler))
 	data := t.TempDir()
-	s.host, err = host.New(host.Config{Hub: s.hub, Machine: localtest.New(t, data, local.WithCustoms(library, dial.Dialer{})),
+	s.host, err = host.New(host.Config{Hub: s.hub, Machine: localtest.New(t, data, local.WithCustoms(library,
+		dial.Dialer{})),
 		Agents:  map[string]agent.Backend{script.Provider: script.Backend{}},
 		DataDir: data, DefaultDir: t.TempDir()})
 	if err != nil {
@@ -71,8 +73,8 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Threads, Changes: s.host.Changes,
-		Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets}
+	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Threads,
+		Changes: s.host.Changes, Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets}
 	for _, f := range set {
 		f(&deps)
 	}
@@ -88,7 +90,8 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	srv := httptest.NewServer(r)
 	s.url = srv.URL
 	jar, _ := cookiejar.New(nil)
-	s.web = &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.web = &http.Client{Jar: jar, Transport: &http.Transport{DisableKeepAlives: true},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	t.Cleanup(func() {
 		s.web.CloseIdleConnections()
 		s.pages.Close()
@@ -192,7 +195,8 @@ func (b *tab) connect(s *testSite) {
 	for _, m := range b.mark {
 		q.Add("f", m)
 	}
-	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+"/live?"+q.Encode(), &websocket.DialOptions{HTTPClient: s.web})
+	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+"/live?"+q.Encode(),
+		&websocket.DialOptions{HTTPClient: s.web})
 	if err != nil {
 		b.t.Fatal(err)
 	}
@@ -211,7 +215,8 @@ func (b *tab) read(ctx context.Context) error {
 	var room, mark string
 	var n int64
 	var patches [][]any
-	if err := json.Unmarshal(raw, &frame); err != nil || json.Unmarshal(frame[0], &room) != nil || json.Unmarshal(frame[1], &n) != nil || json.Unmarshal(frame[2], &patches) != nil {
+	if err := json.Unmarshal(raw, &frame); err != nil || json.Unmarshal(frame[0], &room) != nil ||
+		json.Unmarshal(frame[1], &n) != nil || json.Unmarshal(frame[2], &patches) != nil {
 		b.t.Fatalf("a frame is not [room, number, patches]: %s", raw)
 	}
 	for name, m := range b.mark {

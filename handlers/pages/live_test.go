@@ -55,7 +55,8 @@ func delta(turn, part, s string) ahp.Action {
 }
 
 const answer = "Here is **the plan** for `main.go`, with <b>no</b> HTML:\n\n1. read\n2. write\n\n3. check\n\n" +
-	"```go\nfunc main() {\n\n\tprintln(\"<hi> & bye\")\n}\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n> quoted\n\nThe *end*."
+	"```go\nfunc main() {\n\n\tprintln(\"<hi> & bye\")\n}\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 " +
+	"|\n\n> quoted\n\nThe *end*."
 
 // What a page that watched shows must be what a reload shows, whatever the pieces were.
 func TestWatchedPageEqualsReload(t *testing.T) {
@@ -71,8 +72,10 @@ func TestWatchedPageEqualsReload(t *testing.T) {
 	}
 	s.agent(uri,
 		&ahp.ChatToolCallStartAction{TurnID: turn, ToolCallID: "c1", ToolName: "read", DisplayName: "Read"},
-		&ahp.ChatToolCallReadyAction{TurnID: turn, ToolCallID: "c1", InvocationMessage: ahp.Markdown("Read `x`"), Confirmed: ahp.ToolCallConfirmationReasonNotNeeded},
-		&ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: "c1", Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("Read it")}},
+		&ahp.ChatToolCallReadyAction{TurnID: turn, ToolCallID: "c1", InvocationMessage: ahp.Markdown("Read `x`"),
+			Confirmed: ahp.ToolCallConfirmationReasonNotNeeded},
+		&ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: "c1", Result: ahp.ToolCallResult{Success: true,
+			PastTenseMessage: ahp.Plain("Read it")}},
 		text(turn, "p2"), delta(turn, "p2", "After the tool."))
 	b.wait("turns", "After the tool.")
 	s.post(base+strings.TrimPrefix(s.chatOf(base), base)+"/stop", url.Values{})

@@ -9,13 +9,15 @@ import (
 )
 
 func member(id, name string) access.Principal {
-	return access.Principal{ID: "person:" + id, Name: name, Role: access.RoleDriver, Host: true, Prompt: true, Approve: true}
+	return access.Principal{ID: "person:" + id, Name: name, Role: access.RoleDriver, Host: true, Prompt: true,
+		Approve: true}
 }
 
 // A session needs those who may answer it: for the others it waits, uncounted and without a card they could not use.
 func TestWhomASessionNeeds(t *testing.T) {
 	s := open(t)
-	ben, cleo, viewer := member("ben", "Ben"), member("cleo", "Cleo"), access.Principal{ID: "person:dan", Name: "Dan", Role: access.RoleViewer, Host: true}
+	ben, cleo, viewer := member("ben", "Ben"), member("cleo", "Cleo"), access.Principal{ID: "person:dan", Name: "Dan",
+		Role: access.RoleViewer, Host: true}
 	cleo.Guests = true
 	base, chat := s.session()
 	for _, test := range []struct {
@@ -23,7 +25,8 @@ func TestWhomASessionNeeds(t *testing.T) {
 		needs map[string]bool
 		head  string // is drawn once for all of them
 	}{
-		{ana, map[string]bool{"Ana": true, "Ben": true, "Cleo": true, "Dan": false}, `class="answer-only by-approve by-guests"`},
+		{ana, map[string]bool{"Ana": true, "Ben": true, "Cleo": true, "Dan": false},
+			`class="answer-only by-approve by-guests"`},
 		{ben, map[string]bool{"Ana": true, "Ben": false, "Cleo": true, "Dan": false}, `class="answer-only by-guests"`},
 	} {
 		s.who = test.by
@@ -37,7 +40,8 @@ func TestWhomASessionNeeds(t *testing.T) {
 			if test.needs[who.Name] {
 				want, count = "Needs you", "1"
 			}
-			if !strings.Contains(inbox, want) || !strings.Contains(rail, want) || attr(b.id("inbox"), "data-needs") != count || attr(b.id("rail-list"), "data-needs") != count {
+			if !strings.Contains(inbox, want) || !strings.Contains(rail, want) ||
+				attr(b.id("inbox"), "data-needs") != count || attr(b.id("rail-list"), "data-needs") != count {
 				t.Errorf("asked by %s, %s's inbox says %q, their rail %q", test.by.Name, who.Name, inbox, rail)
 			}
 			if strings.Contains(b.html("inbox"), `class="approval`) != test.needs[who.Name] {
@@ -65,7 +69,9 @@ func TestListsOfMembersAreTheirOwn(t *testing.T) {
 	s.say(chat, "run echo hi")
 	tabs["Cleo"].wait("inbox", "Needs you")
 	tabs["Ben"].wait("inbox", "Waiting")
-	if inbox, dan := site.PersonAndRights, member("dan", "Dan"); inbox(ben) == inbox(dan) || site.AnswerRights(ben) != site.AnswerRights(dan) {
-		t.Error("two members share an inbox, which says who of them is mentioned, or have a rail each though they may answer the same")
+	if inbox, dan := site.PersonAndRights, member("dan", "Dan"); inbox(ben) == inbox(dan) ||
+		site.AnswerRights(ben) != site.AnswerRights(dan) {
+		t.Error("two members share an inbox, which says who of them is mentioned, or have a rail each though they " +
+			"may answer the same")
 	}
 }

@@ -58,8 +58,8 @@ type Deps struct {
 	Heartbeat   live.Heartbeat   // of live streams
 }
 
-// Host is what the areas ask of the host together. Its parts for automations, customizations, reviews and terminals are of
-// their own.
+// Host is what the areas ask of the host together. Its parts for automations, customizations, reviews and
+// terminals are of their own.
 type Host interface {
 	automations.Host
 	chat.Host
@@ -107,17 +107,20 @@ func New(d Deps) *Pages {
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Changes, Files: d.Files, Hub: d.Hub, Links: d.Links, Presence: d.Presence,
-		Assets: d.Assets, Log: d.Log, Notify: d.Notify,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Changes, Files: d.Files, Hub: d.Hub, Links: d.Links,
+		Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
-	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host, d.Customs),
+	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
+		d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
 		Review: review.New(s, d.Host, d.Reviews, d.Changes, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals)
-	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit, Changes: p.Review})
+	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
+		Changes: p.Review})
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)
-	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(), Visit: p.Visitors.ShowVisitor,
-		Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames, Heartbeat: d.Heartbeat})
+	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(),
+		Visit: p.Visitors.ShowVisitor, Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames,
+		Heartbeat: d.Heartbeat})
 	return p
 }
 

@@ -78,7 +78,8 @@ func TestPeoplePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	in := &signedIn{[]accounts.Browser{
-		{Key: "k1", Account: accounts.Account{ID: "owner"}, This: true, Agent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"},
+		{Key: "k1", Account: accounts.Account{ID: "owner"}, This: true,
+			Agent: "Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0"},
 		{Key: "k2", Account: accounts.Account{ID: "owner"}, Agent: "Mozilla/5.0 (iPhone) Safari/604.1"},
 		{Key: "k3", Account: accounts.Account{ID: "guest:1", Name: "Ben", Link: "l"}},
 	}}
@@ -97,14 +98,16 @@ func TestPeoplePage(t *testing.T) {
 	s.body(made, res, err, http.StatusBadRequest)
 
 	page = s.get("/people")
-	for _, want := range []string{"Firefox on Linux", "this browser", "Safari on iPhone", "Ben", "Unknown browser", "Sign out everywhere else", "0 of 1 joined"} {
+	for _, want := range []string{"Firefox on Linux", "this browser", "Safari on iPhone", "Ben", "Unknown browser",
+		"Sign out everywhere else", "0 of 1 joined"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("/people misses %q", want)
 		}
 	}
 	s.post("/people/browsers/k3", nil)
 	s.post("/people/signout", nil)
-	if page = s.get("/people"); strings.Contains(page, "Ben") || strings.Contains(page, "iPhone") || strings.Contains(page, "everywhere else") {
+	if page = s.get("/people"); strings.Contains(page, "Ben") || strings.Contains(page, "iPhone") ||
+		strings.Contains(page, "everywhere else") {
 		t.Error("who was signed out is still listed")
 	}
 	s.post("/people/links/"+links.List("")[0].ID+"/revoke", nil)
@@ -118,14 +121,17 @@ func TestPeoplePage(t *testing.T) {
 // The page says in words how a call ended that is not simply done, and the export names it.
 func TestAuditShowsOutcomes(t *testing.T) {
 	s := open(t)
-	s.pages.People.Audit = events{{What: "wrote a file", Outcome: audit.Unknown}, {What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
+	s.pages.People.Audit = events{{What: "wrote a file", Outcome: audit.Unknown},
+		{What: "moved a file", Outcome: audit.Failed}, {What: "joined"}}
 	shown := s.get("/audit")
-	for _, want := range []string{"Outcome unknown. ahphub stopped before this finished", "Failed. Part of it may have happened"} {
+	for _, want := range []string{"Outcome unknown. ahphub stopped before this finished",
+		"Failed. Part of it may have happened"} {
 		if strings.Count(shown, want) != 1 {
 			t.Errorf("/audit does not show %q once", want)
 		}
 	}
-	if raw := s.get("/audit.jsonl"); strings.Count(raw, `"outcome":"unknown"`) != 1 || strings.Count(raw, `"outcome"`) != 2 {
+	if raw := s.get("/audit.jsonl"); strings.Count(raw, `"outcome":"unknown"`) != 1 ||
+		strings.Count(raw, `"outcome"`) != 2 {
 		t.Errorf("the export is\n%s", raw)
 	}
 }
@@ -134,13 +140,16 @@ func TestAuditPage(t *testing.T) {
 	s := open(t)
 	var all events
 	for i := range 250 {
-		all = append(all, audit.Entry{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in", From: "192.0.2.1"})
+		all = append(all, audit.Entry{At: time.Unix(int64(i), 0), Who: "owner", Name: "Ana", What: "signed in",
+			From: "192.0.2.1"})
 	}
-	all = append(all, audit.Entry{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined", On: "link-1"})
+	all = append(all, audit.Entry{At: time.Unix(1e9, 0), Who: "guest:1", Name: "<b>Ben</b>", What: "joined",
+		On: "link-1"})
 	s.pages.People.Audit = all
 
 	page := s.get("/audit")
-	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "Show older entries") || strings.Count(page, "<time") != 200 {
+	if !strings.Contains(page, "&lt;b&gt;Ben") || !strings.Contains(page, "Show older entries") ||
+		strings.Count(page, "<time") != 200 {
 		t.Errorf("/audit shows %d events", strings.Count(page, "<time"))
 	}
 	if !strings.Contains(page, `href="/audit?before=51&amp;q=&amp;what="`) {

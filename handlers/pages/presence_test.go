@@ -45,7 +45,8 @@ func (s *testSite) visitor(base, at, in string) *websocket.Conn {
 	s.t.Helper()
 	mark := s.tab(base).mark["people:"+strings.TrimPrefix(base, "/s/")]
 	q := url.Values{"f": {mark}, "s": {strings.TrimPrefix(base, "/s/")}, "at": {at}, "in": {in}}
-	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+"/live?"+q.Encode(), &websocket.DialOptions{HTTPClient: s.web})
+	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+"/live?"+q.Encode(),
+		&websocket.DialOptions{HTTPClient: s.web})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func TestPresenceIsShown(t *testing.T) {
 	t.Cleanup(s.pages.Presence.Close)
 	base, _ := s.session()
 	b := s.tab(base)
-	at := presence.Place{Page: "changes", Channel: "ahp-changeset:/x/session", Kind: ahp.ChannelChangeset, Href: base + "/changes"}
+	at := presence.Place{Page: "changes", Channel: "ahp-changeset:/x/session", Kind: ahp.ChannelChangeset, Href: base +
+		"/changes"}
 	v := s.pages.Presence.Join(benHere, s.uri(base), at)
 	b.wait("presence", "Changes")
 	if text := b.text("who-guest:ben"); !strings.Contains(text, "Ben") || !strings.Contains(text, "guest") {
@@ -113,7 +115,11 @@ func TestAPageSaysWhereItsReaderIs(t *testing.T) {
 		}
 	}
 	say(`{"t":"end","w":"message","o":"owner"}`)
-	soon(t, "they write", func() bool { p := s.here(base); return p.Typing == "message" && p.Top == "end" && p.Follows == "owner" })
+	soon(t, "they write", func() bool {
+		p := s.here(base)
+		return p.Typing == "message" && p.Top == "end" &&
+			p.Follows == "owner"
+	})
 	say(`{"t":"<script>alert(1)</script>","w":"reply:x y","l":"R1","f":"javascript:alert(1)//","a":true}`)
 	soon(t, "they are away", func() bool { return s.here(base).Away })
 	if p := s.here(base); p.Top != "" || p.Typing != "" || p.File != "" || p.Line != "R1" {
@@ -132,7 +138,8 @@ func TestAPageSaysWhereItsReaderIs(t *testing.T) {
 
 // What is not in the session, or not to be seen, is no place.
 func TestPlacesThatAreNone(t *testing.T) {
-	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"}, {"nowhere", ""}, {"", ""}} {
+	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"},
+		{"nowhere", ""}, {"", ""}} {
 		s := open(t)
 		base, _ := s.session()
 		s.visitor(base, c.at, c.in)
@@ -150,7 +157,8 @@ func TestADeadNetworkIsNoticed(t *testing.T) {
 	})
 	base, _ := s.session()
 	ws := s.visitor(base, "threads", "")
-	soon(t, "nobody is shown who answers no ping", func() bool { return len(s.pages.Presence.People(s.uri(base))) == 0 && s.pages.Presence.Count() == 1 })
+	soon(t, "nobody is shown who answers no ping",
+		func() bool { return len(s.pages.Presence.People(s.uri(base))) == 0 && s.pages.Presence.Count() == 1 })
 	read := make(chan struct{})
 	go func() {
 		defer close(read)

@@ -23,7 +23,8 @@ func TestWhatALinkIsFor(t *testing.T) {
 		_, field, _ := strings.Cut(page, `name="part" value="`+value+`"`)
 		return strings.HasPrefix(field, " checked")
 	}
-	if page := s.get(base + "/share?part=changes:session"); !checked(page, "") || strings.Contains(page, `value="changes:session" checked`) {
+	if page := s.get(base + "/share?part=changes:session"); !checked(page, "") ||
+		strings.Contains(page, `value="changes:session" checked`) {
 		t.Errorf("who comes from a part does not begin with the whole session:\n%s", page)
 	}
 	for name, test := range map[string]struct {
@@ -40,13 +41,15 @@ func TestWhatALinkIsFor(t *testing.T) {
 		"no part at all":          {"everything", "", 400, ""},
 	} {
 		before := len(links.List(""))
-		res, err := s.web.PostForm(s.url+base+"/share", url.Values{"role": {"viewer"}, "expires": {"24h"}, "part": {test.part}, "other": {test.other}})
+		res, err := s.web.PostForm(s.url+base+"/share", url.Values{"role": {"viewer"}, "expires": {"24h"},
+			"part": {test.part}, "other": {test.other}})
 		page := s.body(name, res, err, test.status)
 		all := links.List("")
 		switch {
 		case test.status != http.StatusOK:
 			if len(all) != before || checked(page, "") {
-				t.Errorf("%s: %d links were made, and the form offers the whole session next: %t", name, len(all)-before, checked(page, ""))
+				t.Errorf("%s: %d links were made, and the form offers the whole session next: %t", name,
+					len(all)-before, checked(page, ""))
 			}
 		case len(all) != before+1 || all[0].Scope.IsWhole() != (test.scope == ""):
 			t.Errorf("%s: the links are %+v", name, all)

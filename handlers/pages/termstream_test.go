@@ -24,7 +24,8 @@ type watcher struct {
 
 func (s *testSite) watcher(base, id string) *watcher {
 	s.t.Helper()
-	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+base+"/t/"+id+"/stream", &websocket.DialOptions{HTTPClient: s.web})
+	ws, _, err := websocket.Dial(context.Background(), strings.Replace(s.url, "http", "ws", 1)+base+"/t/"+id+"/stream",
+		&websocket.DialOptions{HTTPClient: s.web})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -60,7 +61,8 @@ func (v *watcher) read(ctx context.Context) error {
 
 func (v *watcher) wait(want string) {
 	v.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // drawing a screen under the race detector takes seconds
+	// drawing a screen under the race detector takes seconds
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for !strings.Contains(v.text.String(), want) {
 		if err := v.read(ctx); err != nil {
@@ -98,7 +100,8 @@ func TestTypeIntoATerminal(t *testing.T) {
 	if page := s.get(base + "/t/" + id); !strings.Contains(page, "Release") {
 		t.Error("a terminal that was taken cannot be released")
 	}
-	if frame := s.get(base + "/t/" + id + "/frame"); !strings.Contains(frame, "data-stream") || !strings.Contains(frame, "vendor/xterm/xterm.js") {
+	if frame := s.get(base + "/t/" + id + "/frame"); !strings.Contains(frame, "data-stream") ||
+		!strings.Contains(frame, "vendor/xterm/xterm.js") {
 		t.Errorf("the frame has no terminal:\n%s", frame)
 	}
 	if to := s.post(base+"/t/"+id+"/close", url.Values{}); to != base+"/t" {

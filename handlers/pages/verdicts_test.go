@@ -69,7 +69,8 @@ func (s *testSite) reviewed(text string) (base, dir, file string) {
 
 func (s *testSite) draft(base, file, at, text string) {
 	s.t.Helper()
-	s.post(base+"/changes/drafts", url.Values{"q": {"scope=session"}, "do": {"save"}, "file": {file}, "at": {at}, "text": {text}})
+	s.post(base+"/changes/drafts", url.Values{"q": {"scope=session"}, "do": {"save"}, "file": {file}, "at": {at},
+		"text": {text}})
 }
 
 // A review is finished by plain forms: drafts become threads, the verdict is on every page, a suggestion is applied.
@@ -77,7 +78,8 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s := open(t)
 	base, dir, file := s.reviewed("one\ntwo\nthree\n")
 	ben := access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: s.session0(base)}
-	seen := regexp.MustCompile(`name="seen" value="([0-9a-f]+)"`).FindStringSubmatch(s.get(base + "/changes?scope=session"))
+	seen := regexp.MustCompile(`name="seen" value="([0-9a-f]+)"`).FindStringSubmatch(s.get(base +
+		"/changes?scope=session"))
 	if seen == nil {
 		t.Fatal("the page does not say which changes a verdict is about")
 	}
@@ -91,20 +93,24 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}, "seen": {"0123"}}, http.StatusConflict, "Look again")
 	s.post(base+"/verdict", url.Values{"q": {"scope=session"}, "do": {"give"}, "kind": {"changes"}, "seen": {seen[1]}})
 	page := s.get(base + "/threads")
-	for _, want := range []string{"Ben requests changes", "See the 2 comments.", `<span class="called">@Ana</span>`, `<div class="sa">`, "Apply to working tree", "1 of 2"} {
+	for _, want := range []string{"Ben requests changes", "See the 2 comments.", `<span class="called">@Ana</span>`,
+		`<div class="sa">`, "Apply to working tree", "1 of 2"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the threads page lacks %q", want)
 		}
 	}
 	ref := regexp.MustCompile(`name="ref" value="([^"]+)"`).FindStringSubmatch(page)[1]
 	s.refuses(base+"/suggestions", url.Values{"ref": {ref}, "do": {"apply"}}, http.StatusForbidden, "owner")
-	s.refuses(base+"/suggestions", url.Values{"ref": {"x"}, "do": {"apply"}}, http.StatusBadRequest, "Suggestion not found")
+	s.refuses(base+"/suggestions", url.Values{"ref": {"x"}, "do": {"apply"}}, http.StatusBadRequest,
+		"Suggestion not found")
 
 	s.who = ana
-	if inbox := s.get("/"); !strings.Contains(inbox, "Ben requests changes") || !strings.Contains(inbox, "Ben mentioned you") {
+	if inbox := s.get("/"); !strings.Contains(inbox, "Ben requests changes") ||
+		!strings.Contains(inbox, "Ben mentioned you") {
 		t.Error("the inbox does not say what Ben did")
 	}
-	if back := s.post(base+"/suggestions", url.Values{"ref": {ref}, "do": {"apply"}}); !strings.Contains(back, "/threads?state=all#thread-") {
+	if back := s.post(base+"/suggestions", url.Values{"ref": {ref}, "do": {"apply"}}); !strings.Contains(back,
+		"/threads?state=all#thread-") {
 		t.Errorf("afterwards the page is %s", back)
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "n.txt")); err != nil || string(got) != "one\nTWO\nthree\n" {
@@ -115,10 +121,12 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 		t.Error("what Ana has dealt with is announced still")
 	}
 	s.post(base+"/verdict", url.Values{"do": {"dismiss"}, "who": {"guest:ben"}})
-	if page := s.get(base + "/threads?state=resolved"); !strings.Contains(page, "dismissed by Ana") || !strings.Contains(page, "Applied the suggestion.") {
+	if page := s.get(base + "/threads?state=resolved"); !strings.Contains(page, "dismissed by Ana") ||
+		!strings.Contains(page, "Applied the suggestion.") {
 		t.Error("the threads page does not say what Ana did")
 	}
-	if md := s.get(base + "/threads.md"); !strings.Contains(md, "dismissed by Ana") || !strings.Contains(md, "```suggestion") {
+	if md := s.get(base + "/threads.md"); !strings.Contains(md, "dismissed by Ana") ||
+		!strings.Contains(md, "```suggestion") {
 		t.Errorf("the review as Markdown is\n%s", md)
 	}
 
@@ -145,14 +153,16 @@ func TestVerdictsAreLive(t *testing.T) {
 	s := open(t)
 	base, _, _ := s.reviewed("one\n")
 	tab, inbox := s.tab(base+"/threads"), s.tab("/")
-	ben := core.Caller{Principal: access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: s.session0(base)}}
+	ben := core.Caller{Principal: access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter,
+		Session: s.session0(base)}}
 	must := func(err error) {
 		t.Helper()
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	must(s.host.Threads.GiveVerdict(t.Context(), ben, s.session0(base), threads.GivenVerdict{Kind: "approve", Summary: "fine"}))
+	must(s.host.Threads.GiveVerdict(t.Context(), ben, s.session0(base), threads.GivenVerdict{Kind: "approve",
+		Summary: "fine"}))
 	tab.wait("verdicts", "Ben approved")
 	tab.wait("verdict-list", "fine")
 	inbox.wait("inbox", "Ben approved")

@@ -16,10 +16,12 @@ import (
 // all by forms. What git says no to is said on the page, with nothing done.
 func TestAWorktreeByForms(t *testing.T) {
 	x := openTree(t)
-	if form := x.get("/new?config.isolation=worktree&dir=" + url.QueryEscape(x.dir)); !strings.Contains(form, `value="worktree" checked`) {
+	if form := x.get("/new?config.isolation=worktree&dir=" + url.QueryEscape(x.dir)); !strings.Contains(form,
+		`value="worktree" checked`) {
 		t.Error("the form of a new session does not hold what its address says")
 	}
-	if none := x.get(x.base + "/worktree"); !strings.Contains(none, "uses the repository directly") || strings.Contains(none, "Merge into") {
+	if none := x.get(x.base + "/worktree"); !strings.Contains(none, "uses the repository directly") ||
+		strings.Contains(none, "Merge into") {
 		t.Error("a session without a worktree is offered to merge one")
 	}
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
@@ -33,7 +35,8 @@ func TestAWorktreeByForms(t *testing.T) {
 		t.Error("the session's head does not lead to its worktree")
 	}
 	x.shows(at, tree.Branch, "main at "+tree.Base[:10], "0 commits ahead of main", "0 files uncommitted")
-	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "There is nothing to merge. main already has everything")
+	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict,
+		"There is nothing to merge. main already has everything")
 
 	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -53,7 +56,8 @@ func TestAWorktreeByForms(t *testing.T) {
 	if x.read("b.txt") != "b\n" {
 		t.Error("nothing was merged")
 	}
-	if to := x.post(at, url.Values{"do": {"remove"}}); !strings.Contains(x.get(to), "The worktree and its branch have been removed.") {
+	if to := x.post(at, url.Values{"do": {"remove"}}); !strings.Contains(x.get(to),
+		"The worktree and its branch have been removed.") {
 		t.Error("it is not said that it was removed")
 	}
 	if _, err := os.Stat(tree.Dir); err == nil || x.git("branch", "--list", tree.Branch) != "" {

@@ -60,8 +60,8 @@ func (s *socket) reject(channel ahp.URI, clientSeq int64, raw json.RawMessage, r
 	})
 }
 
-// wholeNumber reads a number that counts. Elsewhere fractions are rounded, as clients send measured times; rounded, these
-// would be the number of another action.
+// wholeNumber reads a number that counts. Elsewhere fractions are rounded, as clients send measured times;
+// rounded, these would be the number of another action.
 func wholeNumber(method, field string, raw json.RawMessage) (int64, error) {
 	if len(raw) == 0 {
 		return 0, ahp.Errorf(ahp.CodeInvalidParams, "%s: %s is missing", method, field)

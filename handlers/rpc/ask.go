@@ -57,8 +57,8 @@ func errAway(clientID string) error {
 	if clientID == "" {
 		return ahp.Errorf(ahp.CodeNotFound, "the client that published this file can no longer be asked for it")
 	}
-	return ahp.Errorf(ahp.CodeNotFound, "client %.80s has this file and is not connected. Open that client and try again",
-		clientID)
+	return ahp.Errorf(ahp.CodeNotFound,
+		"client %.80s has this file and is not connected. Open that client and try again", clientID)
 }
 
 // askFailed converts an asked client's refusal or silence to an error for the original caller.

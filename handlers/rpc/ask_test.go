@@ -145,13 +145,16 @@ func TestFilesOfAClient(t *testing.T) {
 	for method, row := range map[string][3]string{
 		"resourceResolve": {notes, `{"uri":"virtual://editor/notes.md","type":"file"}`,
 			`{"uri":"virtual://editor/notes.md","type":"file"}`},
-		"resourceList":    {notes, `{"entries":[{"name":"a","type":"file"}]}`, `{"entries":[{"name":"a","type":"file"}]}`},
+		"resourceList": {notes, `{"entries":[{"name":"a","type":"file"}]}`,
+			`{"entries":[{"name":"a","type":"file"}]}`},
 		"resourceWrite":   {notes + `,"data":"x","encoding":"utf-8"`, `{}`, `{}`},
 		"resourceDelete":  {notes, `{}`, `{}`},
 		"resourceMkdir":   {notes, `{}`, `{}`},
 		"resourceRequest": {notes + `,"write":true`, `{}`, `{}`},
-		"resourceCopy":    {`"source":"virtual://editor/notes.md","destination":"virtual://editor/notes.md"`, `{}`, `{}`},
-		"resourceMove":    {`"source":"virtual://editor/notes.md","destination":"virtual://editor/notes.md"`, `{}`, `{}`},
+		"resourceCopy": {`"source":"virtual://editor/notes.md","destination":"virtual://editor/notes.md"`, `{}`,
+			`{}`},
+		"resourceMove": {`"source":"virtual://editor/notes.md","destination":"virtual://editor/notes.md"`, `{}`,
+			`{}`},
 	} {
 		ask(other, method, row[0])
 		if got := editor.serves(method, `"result":`+row[1]); !strings.Contains(got, "virtual://editor/notes.md") {

@@ -31,7 +31,8 @@ func later(run func(*socket, context.Context, jsonrpc.Message) error) func(*sock
 	jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		if s.tongue.Rewrites() && !s.tongue.KnowsCommand(m.Method) {
-			return ahp.Errorf(ahp.CodeMethodNotFound, "protocol version %s has no method %q", s.tongue.version, m.Method)
+			return ahp.Errorf(ahp.CodeMethodNotFound, "protocol version %s has no method %q", s.tongue.version,
+				m.Method)
 		}
 		return run(s, ctx, m)
 	}

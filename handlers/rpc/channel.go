@@ -30,8 +30,9 @@ func withChannel(m jsonrpc.Message, rule channelRule) (json.RawMessage, error) {
 	case p.Channel == "":
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params.channel is missing", m.Method)
 	case rule != someChannel && p.Channel != ahp.RootURI:
-		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params.channel is %.80q: this method is of the connection, whose channel is %s",
-			m.Method, p.Channel, ahp.RootURI)
+		return nil, ahp.Errorf(ahp.CodeInvalidParams,
+			"%s: params.channel is %.80q: this method is of the connection, whose channel is %s", m.Method, p.Channel,
+			ahp.RootURI)
 	}
 	return m.Params, nil
 }

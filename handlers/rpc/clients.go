@@ -80,6 +80,7 @@ func (c *clients) find(ctx context.Context, k clientKey) (cl client, found bool,
 	}
 	c.put(k, cl)
 	r := c.store.SeenRecord(k.principal, k.id)
-	_ = c.hub.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) }) // while the host is read-only it gets no older
+	// while the host is read-only it gets no older
+	_ = c.hub.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) })
 	return cl, true, nil
 }

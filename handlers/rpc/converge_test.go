@@ -126,11 +126,14 @@ func (g *guest) action() (ahp.URI, string) {
 		[]string{"say hello", "count 20 0", "ask", "run true", "plan", "fail no"}[g.rnd.IntN(6)])
 	switch g.rnd.IntN(16) {
 	case 0, 1, 2:
-		return g.chat, fmt.Sprintf(`{"type":"chat/turnStarted","turnId":"t%d","startedAt":"2026-01-02T03:04:05.000Z","message":%s}`, n, message)
+		return g.chat, fmt.Sprintf(
+			`{"type":"chat/turnStarted","turnId":"t%d","startedAt":"2026-01-02T03:04:05.000Z","message":%s}`, n,
+			message)
 	case 3, 4:
 		return g.chat, fmt.Sprintf(`{"type":"chat/turnCancelled","turnId":%q,"duration":1}`, turn)
 	case 5:
-		return g.chat, fmt.Sprintf(`{"type":"chat/pendingMessageSet","kind":"queued","id":"m%d","message":%s}`, n%5, message)
+		return g.chat, fmt.Sprintf(`{"type":"chat/pendingMessageSet","kind":"queued","id":"m%d","message":%s}`, n%5,
+			message)
 	case 6:
 		return g.chat, fmt.Sprintf(`{"type":"chat/pendingMessageRemoved","kind":"queued","id":"m%d"}`, n%5)
 	case 7:

@@ -42,9 +42,10 @@ func newFake(t testing.TB, h *hub.Hub) *fake {
 			{hub.ChannelInfo{URI: "ahp-session:/2", Kind: ahp.ChannelSession, Session: "ahp-session:/2"},
 				&ahp.SessionState{Title: "Two", Lifecycle: "ready", DefaultChat: "ahp-chat:/2"}},
 			{hub.ChannelInfo{URI: chatURI, Kind: ahp.ChannelChat, Session: sessionURI}, chat()},
-			{hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal, Session: sessionURI}, &ahp.TerminalState{Title: "sh",
-				Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "a"}},
-				Lifecycle: ahp.TerminalLifecycleState{Status: "running"}}},
+			{hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal, Session: sessionURI},
+				&ahp.TerminalState{Title: "sh",
+					Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "a"}},
+					Lifecycle: ahp.TerminalLifecycleState{Status: "running"}}},
 		} {
 			must(t, tx.Open(c.info, c.state))
 		}
@@ -87,7 +88,8 @@ func (f *fake) Dispatch(_ context.Context, c core.Caller, channel ahp.URI, clien
 	} else if ok && t.Title == "fail" {
 		return hub.Outcome{}, errors.New("secret cause")
 	}
-	return f.hub.Dispatch(c.Conn, channel, clientSeq, a, func(_ *hub.Tx, _ ahp.State, a ahp.Action) (ahp.Action, string) {
+	return f.hub.Dispatch(c.Conn, channel, clientSeq, a, func(_ *hub.Tx, _ ahp.State, a ahp.Action) (ahp.Action,
+		string) {
 		if info, ok := ahp.Info(a.ActionType()); !ok || !info.Dispatchable {
 			return nil, "clients may not send " + a.ActionType()
 		}
@@ -133,7 +135,8 @@ func (f *fake) CreateSession(_ context.Context, _ core.Caller, p ahp.CreateSessi
 		tx.Notify(hub.ChannelInfo{URI: p.Channel, Kind: ahp.ChannelSession, Session: p.Channel}, ahp.RootURI,
 			"root/sessionAdded",
 			ahp.SessionAddedParams{Channel: ahp.RootURI,
-				Summary: ahp.SessionSummary{Resource: p.Channel, Title: "New", WorkingDirectories: p.WorkingDirectories}})
+				Summary: ahp.SessionSummary{Resource: p.Channel, Title: "New",
+					WorkingDirectories: p.WorkingDirectories}})
 	}); doErr != nil {
 		return doErr
 	}

@@ -41,10 +41,11 @@ func strange() []string {
 			in+`{"jsonrpc":"2.0","id":2,"method":"fetchTurns","params":{"channel":"ahp-chat:/1","limit":-9e18,"before":5}}`,
 			in+fmt.Sprintf(say, "ahp-session:/2", `{"type":"session/titleChanged","title":"foreign"}`),
 			in+fmt.Sprintf(say, "ahp-session:/1", `{"type":"session/titleChanged","title":`+nested+`}`),
-			in+fmt.Sprintf(say, "ahp-session:/1", nested)+fmt.Sprintf(say, "ahp-session:/1", "null")+fmt.Sprintf(say, "",
-				`{"type":1}`),
+			in+fmt.Sprintf(say, "ahp-session:/1", nested)+fmt.Sprintf(say, "ahp-session:/1", "null")+
+				fmt.Sprintf(say, "", `{"type":1}`),
 			in+fmt.Sprintf(say, "ahp-chat:/1", `{"type":"chat/turnStarted","turnId":"x","message":[]}`),
-			in+fmt.Sprintf(say, "ahp-chat:/1", `{"type":"chat/pendingMessageSet","kind":"queued","id":"x","message":{"text":1e400}}`),
+			in+fmt.Sprintf(say, "ahp-chat:/1",
+				`{"type":"chat/pendingMessageSet","kind":"queued","id":"x","message":{"text":1e400}}`),
 			in+fmt.Sprintf(say, "ahp-terminal:/1", `{"type":"terminal/resized","cols":1e30,"rows":-1}`),
 			in+fmt.Sprintf(say, "ahp-session:/1",
 				`{"type":"session/activeClientSet","activeClient":{"clientId":"stranger","tools":[{"name":null,"inputSchema":`+
@@ -79,7 +80,8 @@ func FuzzConnection(f *testing.F) { // AHP requirements 11, 23 and 209
 		answered(stranger, talk)
 		seq++
 		title := fmt.Sprint("Title ", seq)
-		witness.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":{"type":"session/titleChanged","title":%q}}}`, other, seq, title))
+		witness.send(fmt.Sprintf(
+			`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":%d,"action":{"type":"session/titleChanged","title":%q}}}`, other, seq, title))
 		witness.until(func(f frame) bool { return strings.Contains(string(f.Params), title) })
 		if got := witness.session(other).Title; got != title {
 			t.Errorf("the owner's session is called %q, want %q", got, title)

@@ -42,13 +42,15 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	var h *host.Host
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot,
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
-	h, err = host.New(host.Config{Hub: w.hub, Machine: localtest.New(t, dir, local.WithCustoms(library, dial.Dialer{})), Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
+	h, err = host.New(host.Config{Hub: w.hub, Machine: localtest.New(t, dir, local.WithCustoms(library, dial.Dialer{})),
+		Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
 		DefaultDir: w.dir, Clients: w})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)
 	must(t, h.Start(t.Context()))
 	background(t, h.Run, func() error { return nil })
-	w.end = New(Config{Host: h, Automations: h.Automations, Terminals: h.Terminals, Files: h.Files, Hub: w.hub, Clients: s, Log: quiet, Limits: limits})
+	w.end = New(Config{Host: h, Automations: h.Automations, Terminals: h.Terminals, Files: h.Files, Hub: w.hub,
+		Clients: s, Log: quiet, Limits: limits})
 	srv := httptest.NewServer(authenticated(w.end))
 	w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 	t.Cleanup(func() {
@@ -116,6 +118,7 @@ func TestRealHost(t *testing.T) {
 	cursor := c.chat(chat).TurnsNextCursor
 	c.call("turns", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`)
 	c.check(w)
-	c.call("again", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`) // adds none twice (AHP requirement 88)
+	// adds none twice (AHP requirement 88)
+	c.call("again", "fetchTurns", `{"channel":"`+chat+`","cursor":"`+cursor+`"}`)
 	c.check(w)
 }

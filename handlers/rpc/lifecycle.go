@@ -42,7 +42,8 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 	}
 	if err := s.clients.initialized(clientKey{s.principal.ID, p.ClientID},
 		client{v.String(), p.Capabilities}); err != nil {
-		s.log.Warn("cannot save the client; it will have to initialize after a restart", "client", p.ClientID, "err", err)
+		s.log.Warn("cannot save the client; it will have to initialize after a restart", "client", p.ClientID, "err",
+			err)
 	}
 	var subs []hub.Subscription
 	exports, asked := s.telemetryOf(p.InitialSubscriptions)
@@ -59,7 +60,8 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 // first decodes params of methods that are allowed only as the first request.
 func (s *socket) first(m jsonrpc.Message, into any) error {
 	if s.conn != nil {
-		return ahp.Errorf(ahp.CodeInvalidRequest, "%s is allowed once, as the first request. Open a new connection", m.Method)
+		return ahp.Errorf(ahp.CodeInvalidRequest, "%s is allowed once, as the first request. Open a new connection",
+			m.Method)
 	}
 	if !m.IsRequest() {
 		return ahp.Errorf(ahp.CodeInvalidRequest, "%s is a request and needs an id", m.Method)
@@ -75,8 +77,8 @@ func (s *socket) checkClient(id string, subscriptions int) error {
 	case id == "" || len(id) > maxClientID:
 		return ahp.Errorf(ahp.CodeInvalidParams, "clientId must have between 1 and %d bytes", maxClientID)
 	case subscriptions > s.cfg.Limits.Subscriptions:
-		return ahp.Errorf(ahp.CodeInvalidParams, "a connection can follow %d channels, not %d", s.cfg.Limits.Subscriptions,
-			subscriptions)
+		return ahp.Errorf(ahp.CodeInvalidParams, "a connection can follow %d channels, not %d",
+			s.cfg.Limits.Subscriptions, subscriptions)
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ var methods = map[string]method{
 	"resourceCopy":    {run: resultOf(files, Files.ResourceCopy), channel: rootChannel, files: true},
 	"resourceMove":    {run: resultOf(files, Files.ResourceMove), channel: rootChannel, files: true},
 	"resourceDelete":  {run: resultOf(files, Files.ResourceDelete), channel: rootChannel, files: true},
-	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), beside: true, channel: rootChannel}, // may ask a person
+	// may ask a person
+	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), beside: true, channel: rootChannel},
 
 	"completions":              {run: result(Host.Completions), beside: true},
 	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, channel: rootChannel},
@@ -68,9 +69,10 @@ var methods = map[string]method{
 
 	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
 
-	"listAutomationTriggerDefinitions": {run: later(resultOf(automations, Automations.ListTriggerDefinitions)), channel: rootChannel},
-	"runAutomation":                    {run: later(resultOf(automations, Automations.Run))},
-	"fetchAutomationRuns":              {run: later(resultOf(automations, Automations.FetchRuns))},
+	"listAutomationTriggerDefinitions": {run: later(resultOf(automations, Automations.ListTriggerDefinitions)),
+		channel: rootChannel},
+	"runAutomation":       {run: later(resultOf(automations, Automations.Run))},
+	"fetchAutomationRuns": {run: later(resultOf(automations, Automations.FetchRuns))},
 }
 
 // result returns a row that answers with the host's result.

@@ -43,7 +43,8 @@ func TestProgress(t *testing.T) {
 			other.initialize("other", ahp.RootURI)
 			deaf.initialize("deaf")
 			create := func(p *peer, session, more string) {
-				p.send(`{"jsonrpc":"2.0","id":1,"method":"createSession","params":{"channel":"` + session + `"` + more + `}}`)
+				p.send(`{"jsonrpc":"2.0","id":1,"method":"createSession","params":{"channel":"` + session + `"` + more +
+					`}}`)
 			}
 			create(deaf, "ahp-session:/deaf", `,"progressToken":"d"`)
 			must(t, deaf.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
@@ -51,7 +52,8 @@ func TestProgress(t *testing.T) {
 			must(t, a.find(`{"jsonrpc":"2.0","id":1,"result":null}`))
 			s, _ := hub.StateOf[*ahp.SessionState](w.hub, sessionURI)
 			a.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":%q,"clientSeq":1,"action":{"type":"chat/turnStarted","turnId":"t",
-				"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"go","origin":{"kind":"user"}}}}}`, s.DefaultChat))
+				"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"go","origin":{"kind":"user"}}}}}`,
+				s.DefaultChat))
 			var messages []string
 			last := 0.0
 			for last < 100 {
@@ -72,7 +74,8 @@ func TestProgress(t *testing.T) {
 				last = f.Params.Progress
 				messages = append(messages, fmt.Sprintf("%s %v", f.Params.Message, last))
 			}
-			if got := strings.Join(messages, ", "); got != "Starting Script 0, Unpacking 50, Warming up 75, "+tc.last+" 100" {
+			if got := strings.Join(messages, ", "); got != "Starting Script 0, Unpacking 50, Warming up 75, "+tc.last+
+				" 100" {
 				t.Error(got)
 			}
 			create(a, "ahp-session:/3", `,"progressToken":"`+strings.Repeat("x", 300)+`"`)

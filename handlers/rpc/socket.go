@@ -210,7 +210,8 @@ func (s *socket) run(row method, m jsonrpc.Message) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("panic: %v", p)
-			s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.internal(m.Method, "panic", p, "stack", string(debug.Stack()))))
+			s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.internal(m.Method, "panic", p, "stack",
+				string(debug.Stack()))))
 		}
 		s.endSpan(span, m.Method, err)
 	}()

@@ -34,7 +34,8 @@ func TestAuthentication(t *testing.T) { // AHP requirements 208 and 209
 	}{
 		{"nobody", http.Header{}, http.StatusUnauthorized},
 		{"a token, from no page", http.Header{"X-Principal": {"owner"}}, 101},
-		{"a token, from any page", http.Header{"X-Principal": {"owner"}, "Origin": {"https://elsewhere.example.com"}}, 101},
+		{"a token, from any page", http.Header{"X-Principal": {"owner"}, "Origin": {"https://elsewhere.example.com"}},
+			101},
 		{"a cookie, from no page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"}}, 101},
 		{"a cookie, from our page", http.Header{"X-Principal": {"owner"}, "Cookie": {"s=1"},
 			"Origin": {"http" + strings.TrimPrefix(w.url, "ws")}}, 101},
@@ -173,7 +174,8 @@ func TestSlowRequestsRunConcurrently(t *testing.T) {
 
 // Promise 4: a stalled reader costs bounded memory, slows no other, is closed, and resumes.
 func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
-	w := newWorld(t, Config{Limits: Limits{Write: 2 * time.Second}}, hub.Config{Limits: hub.Limits{QueueBytes: 1 << 20}})
+	w := newWorld(t, Config{Limits: Limits{Write: 2 * time.Second}},
+		hub.Config{Limits: hub.Limits{QueueBytes: 1 << 20}})
 	stalled, reader := w.dial("owner"), w.dial("owner")
 	stalled.initialize("stalled", chatURI)
 	reader.initialize("reader", chatURI)
@@ -225,7 +227,8 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 
 func TestDetectLostPeer(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, Config{Limits: Limits{Ping: 1500 * time.Millisecond}}, hub.Config{}) // which the living one has to answer in
+	// which the living one has to answer in
+	w := newWorld(t, Config{Limits: Limits{Ping: 1500 * time.Millisecond}}, hub.Config{})
 	alive, gone := w.dial("owner"), w.dial("owner")
 	alive.initialize("alive")
 	gone.initialize("gone") // and reads no more, so it answers no ping
@@ -347,8 +350,9 @@ func TestReconnectAcrossRestart(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)
 		go func() { done <- s.Run(ctx, w.hub) }()
-		w.end = New(Config{Host: w.host, Automations: w.host, Terminals: w.host, Files: w.host, Hub: w.hub, Clients: s, Limits: Limits{Close: 100 * time.Millisecond},
-			Log: slog.New(slog.DiscardHandler)})
+		w.end = New(Config{Host: w.host, Automations: w.host, Terminals: w.host, Files: w.host, Hub: w.hub, Clients: s,
+			Limits: Limits{Close: 100 * time.Millisecond},
+			Log:    slog.New(slog.DiscardHandler)})
 		srv := httptest.NewServer(authenticated(w.end))
 		w.url = "ws" + strings.TrimPrefix(srv.URL, "http")
 		play(w, w.dial("owner"))

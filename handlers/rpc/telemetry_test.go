@@ -42,7 +42,8 @@ func TestTelemetry(t *testing.T) {
 	log.Info("too quiet")
 	log.Warn("heard", "session", sessionURI)
 	got := p.read()
-	if !strings.HasPrefix(got, `{"jsonrpc":"2.0","method":"otlp/exportLogs","params":{"channel":"ahp-otlp:/logs/warn","payload":{"resourceLogs":`) ||
+	if !strings.HasPrefix(got,
+		`{"jsonrpc":"2.0","method":"otlp/exportLogs","params":{"channel":"ahp-otlp:/logs/warn","payload":{"resourceLogs":`) ||
 		!strings.Contains(got, `"heard"`) || strings.Contains(got, "too quiet") {
 		t.Fatal(got)
 	}

@@ -45,9 +45,10 @@ func playReal(t *testing.T, script string) {
 			must(t, os.WriteFile(filepath.Join(s.dir, name), []byte(text), 0o600))
 			continue
 		}
-		line = customID.ReplaceAllStringFunc(strings.ReplaceAll(line, "$RUN", newestRun(s.hub)), func(name string) string {
-			return idOfCustomization(s.hub, name[len("$ID:"):])
-		})
+		line = customID.ReplaceAllStringFunc(strings.ReplaceAll(line, "$RUN", newestRun(s.hub)),
+			func(name string) string {
+				return idOfCustomization(s.hub, name[len("$ID:"):])
+			})
 		if err := s.step(line); err != nil {
 			t.Fatalf("line %d: %s\n%v", n+1, line, err)
 		}

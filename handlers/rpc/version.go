@@ -12,8 +12,8 @@ import (
 // maxOffers bounds the versions in a client's offer.
 const maxOffers = 64
 
-// negotiate picks the highest version that is both offered and implemented, regardless of order (AHP requirements 15, 16
-// and 20). Without one it takes the highest later 1.x, and speaks 1.0 to its client.
+// negotiate picks the highest version that is both offered and implemented, regardless of order (AHP requirements
+// 15, 16 and 20). Without one it takes the highest later 1.x, and speaks 1.0 to its client.
 func negotiate(offered []string) (dialect.Version, error) {
 	if len(offered) == 0 || len(offered) > maxOffers {
 		return dialect.Version{}, ahp.Errorf(ahp.CodeInvalidParams, "protocolVersions: offer between 1 and %d versions",

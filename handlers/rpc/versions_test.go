@@ -86,7 +86,8 @@ func (e *elder) apply(raw []byte) {
 	}
 	e.last = env.ServerSeq
 	if env.Origin != nil && env.Origin.ClientID == e.id {
-		e.pending = slices.DeleteFunc(e.pending, func(u unanswered) bool { return int64(u.seq) == env.Origin.ClientSeq })
+		e.pending = slices.DeleteFunc(e.pending,
+			func(u unanswered) bool { return int64(u.seq) == env.Origin.ClientSeq })
 	}
 	switch {
 	case env.RejectionReason != "" && !e.refusable:
@@ -185,7 +186,8 @@ func TestClientsOfAllVersionsInOneSession(t *testing.T) {
 		e.follow(chat, ahp.ChannelChat)
 	}
 	turn := func(id, text string) {
-		lead.dispatch(chat, fmt.Sprintf(`{"type":"chat/turnStarted","turnId":%q,"message":{"text":%q,"origin":{"kind":"user"}}}`, id, text))
+		lead.dispatch(chat, fmt.Sprintf(
+			`{"type":"chat/turnStarted","turnId":%q,"message":{"text":%q,"origin":{"kind":"user"}}}`, id, text))
 	}
 	turn("t1", "plan")
 	lead.hears(`"chat/turnComplete"`)
@@ -193,7 +195,9 @@ func TestClientsOfAllVersionsInOneSession(t *testing.T) {
 	oldest := all["0.4.0"]
 	var asked struct{ Action struct{ ToolCallID string } }
 	must(t, json.Unmarshal(oldest.hears(`"chat/toolCallReady"`).Params, &asked))
-	oldest.dispatch(chat, fmt.Sprintf(`{"type":"chat/toolCallConfirmed","turnId":"t2","toolCallId":%q,"approved":true,"confirmed":"user-action"}`, asked.Action.ToolCallID))
+	oldest.dispatch(chat, fmt.Sprintf(
+		`{"type":"chat/toolCallConfirmed","turnId":"t2","toolCallId":%q,"approved":true,"confirmed":"user-action"}`,
+		asked.Action.ToolCallID))
 	lead.hears(`"chat/turnComplete"`)
 	turn("t3", "ask")
 	var question struct {

@@ -25,7 +25,8 @@ func (p *peer) watch(w *world) (channel ahp.URI) {
 func (p *peer) follow(channel ahp.URI) {
 	p.t.Helper()
 	p.send(`{"jsonrpc":"2.0","id":"s","method":"subscribe","params":{"channel":"` + channel + `"}}`)
-	if got := p.read(); !strings.Contains(got, `"state":{"root":"file://`) || !strings.Contains(got, `"recursive":true`) {
+	if got := p.read(); !strings.Contains(got, `"state":{"root":"file://`) ||
+		!strings.Contains(got, `"recursive":true`) {
 		p.t.Fatalf("the watch is %s", got)
 	}
 }
@@ -47,7 +48,8 @@ func TestResourceWatch(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(w.dir, "a.txt"), nil, 0o600))
 	for _, p := range []*peer{a, b} {
 		got := p.read()
-		want := `{"type":"resourceWatch/changed","changes":{"items":[{"uri":"file://` + w.dir + `/a.txt","type":"added"}]}}`
+		want := `{"type":"resourceWatch/changed","changes":{"items":[{"uri":"file://` + w.dir +
+			`/a.txt","type":"added"}]}}`
 		if !strings.Contains(got, want) || !strings.Contains(got, `"channel":"`+one+`"`) {
 			t.Errorf("got %s", got)
 		}

@@ -19,7 +19,8 @@ const (
 )
 
 // Accept upgrades a request. A piece of 64 KiB that is not taken within the timeout ends the connection.
-func Accept(w http.ResponseWriter, r *http.Request, timeout time.Duration, o *websocket.AcceptOptions) (*websocket.Conn, *Conn, error) {
+func Accept(w http.ResponseWriter, r *http.Request, timeout time.Duration,
+	o *websocket.AcceptOptions) (*websocket.Conn, *Conn, error) {
 	c := &Conn{timeout: timeout}
 	ws, err := websocket.Accept(&hijacker{w, c}, r, o)
 	return ws, c, err
@@ -38,5 +39,6 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	early, _ := rw.Reader.Peek(rw.Reader.Buffered())
 	h.conn.Conn, h.conn.pending, h.conn.raw = conn, slices.Clone(early), rawConn(conn)
-	return h.conn, bufio.NewReadWriter(bufio.NewReaderSize(h.conn, headerRead), bufio.NewWriterSize(h.conn, headerWrite)), nil
+	return h.conn, bufio.NewReadWriter(bufio.NewReaderSize(h.conn, headerRead), bufio.NewWriterSize(h.conn,
+		headerWrite)), nil
 }

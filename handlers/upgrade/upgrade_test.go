@@ -155,7 +155,8 @@ func TestFramesOfEverySizeArriveInOrder(t *testing.T) {
 	})
 	ws := dial(t, url)
 	var sent []string
-	for _, n := range []int{1, 3, 15, 17, 125, 127, 255, 257, readSize - 1, readSize + 1, piece - 1, piece + 1, 3*piece + 1} {
+	for _, n := range []int{1, 3, 15, 17, 125, 127, 255, 257, readSize - 1, readSize + 1, piece - 1, piece + 1,
+		3*piece + 1} {
 		sent = append(sent, strings.Repeat(string(rune('a'+n%26)), n), fmt.Sprint(n*2+1))
 	}
 	go func() {
@@ -186,8 +187,9 @@ func TestFrameSentWithTheRequestArrives(t *testing.T) {
 	}
 	defer c.Close()
 	frame := "\x81\x82\x00\x00\x00\x00hi" // "hi", masked by zeros
-	_, err = io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
-		"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"+frame)
+	_, err = io.WriteString(c,
+		"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"+
+			"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"+frame)
 	if err != nil {
 		t.Fatal(err)
 	}

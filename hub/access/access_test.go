@@ -170,7 +170,8 @@ func TestGuestsStayInTheirSession(t *testing.T) {
 		if MayCall(driver, m, other) == nil {
 			t.Errorf("%s reaches another session", m)
 		}
-		if hostwide := MayCall(driver, m, hub.ChannelInfo{}) == nil; hostwide && !(row.hostwide && row.need == RightRead) {
+		if hostwide := MayCall(driver, m, hub.ChannelInfo{}) == nil; hostwide &&
+			!(row.hostwide && row.need == RightRead) {
 			t.Errorf("%s without a channel reaches the whole host", m)
 		}
 	}
@@ -244,7 +245,8 @@ func TestAudienceHidesTheRestOfTheHost(t *testing.T) {
 			}
 		}
 	}
-	if aud.Sees(other) || aud.State(other, &ahp.ChatState{}) != nil || aud.Action(other, &ahp.ChatDeltaAction{}) != nil {
+	if aud.Sees(other) || aud.State(other, &ahp.ChatState{}) != nil ||
+		aud.Action(other, &ahp.ChatDeltaAction{}) != nil {
 		t.Error("a guest sees another session's chat")
 	}
 	chat := &ahp.ChatState{}

@@ -10,7 +10,8 @@ func TestLoggedAddressHidesWhatMayBeAToken(t *testing.T) {
 	const token = "dGhpcyBpcyBhIHRva2Vu_-x"
 	for _, address := range []string{"/j/" + token, "/" + token, "/signin%23" + token, "/signin%23token=" + token,
 		"/s/" + token + "/c/x",
-		"/ahp?tkn=" + token, "/ahp?" + token, "/x?y=" + token, "/x?next=/s/abc", "/j;" + token, "/j%2f" + token + "%20"} {
+		"/ahp?tkn=" + token, "/ahp?" + token, "/x?y=" + token, "/x?next=/s/abc", "/j;" + token, "/j%2f" + token +
+			"%20"} {
 		u, err := url.Parse(address)
 		if err != nil {
 			t.Fatal(err)
@@ -22,7 +23,8 @@ func TestLoggedAddressHidesWhatMayBeAToken(t *testing.T) {
 	}
 	for _, address := range []string{"/s/4e6bb2a859e2/c/019abcde-1234-7abc-8def-0123456789ab",
 		"/people/members/person:8N2JqnetCw9t",
-		"/s/4e6bb2a859e2/share/8N2JqnetCw9t/revoke", "/notifications/stream?after=12", "/s/4e6bb2a859e2/changes?scope=all"} {
+		"/s/4e6bb2a859e2/share/8N2JqnetCw9t/revoke", "/notifications/stream?after=12",
+		"/s/4e6bb2a859e2/changes?scope=all"} {
 		u, _ := url.Parse(address)
 		if got := LoggedAddress(u); got != address {
 			t.Errorf("%s is logged as %s", address, got)

@@ -14,9 +14,10 @@ type Hiding string
 
 // The kinds of hiding.
 const (
-	HideNone     Hiding = ""
-	HideUnlisted Hiding = "unlisted" // untracked by git and not changed by the session: only links with all files show it
-	HidePrivate  Hiding = "private"  // secrets, environment files and the like: no link shows it
+	HideNone Hiding = ""
+	// untracked by git and not changed by the session: only links with all files show it
+	HideUnlisted Hiding = "unlisted"
+	HidePrivate  Hiding = "private" // secrets, environment files and the like: no link shows it
 )
 
 // hiddenKey occurs in every note with a Hiding; other notes need not be decoded.

@@ -98,7 +98,8 @@ const (
 func (a scopeAudience) sessionState(s *ahp.SessionState) *ahp.SessionState {
 	out := &ahp.SessionState{Provider: s.Provider, Title: changesetTitle, Status: ahp.SessionStatusIdle,
 		Lifecycle:          s.Lifecycle,
-		WorkingDirectories: s.WorkingDirectories, ActiveClients: []ahp.SessionActiveClient{}, Chats: []ahp.ChatSummary{}}
+		WorkingDirectories: s.WorkingDirectories, ActiveClients: []ahp.SessionActiveClient{},
+		Chats: []ahp.ChatSummary{}}
 	if a.scope.IsChangeset() {
 		for _, c := range s.Changesets {
 			if c.URITemplate == a.scope.URI {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// apply brings a copy in memory up to date with a record of a bucket; a nil value was deleted. It is the same function at
-// the start, for each record that is kept, and for each one that is journaled later.
+// apply brings a copy in memory up to date with a record of a bucket; a nil value was deleted. It is the same
+// function at the start, for each record that is kept, and for each one that is journaled later.
 type apply func(key string, value []byte) error
 
 // applyDoc returns an apply that decodes documents; an error calls one what, and by its key. drop takes a deleted one

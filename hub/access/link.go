@@ -68,7 +68,8 @@ func (l Link) Describe() string {
 	for _, c := range []struct {
 		on   bool
 		word string
-	}{{l.Role != RoleViewer, "comment"}, {l.Role != RoleViewer, "mark files as reviewed"}, {l.Prompt, "message the agent"},
+	}{{l.Role != RoleViewer, "comment"}, {l.Role != RoleViewer, "mark files as reviewed"},
+		{l.Prompt, "message the agent"},
 		{l.Approve && !l.Guests, "approve the owner's requests"}, {l.Guests, "approve anyone's requests"},
 		{l.Type, "type in terminals"}} {
 		if c.on {

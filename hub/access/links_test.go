@@ -122,7 +122,8 @@ func TestRevokingEndsWhatIsOpen(t *testing.T) {
 func TestExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		links := open(t, &memory{docs: map[string][]byte{}})
-		token, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer, Expires: time.Now().Add(time.Hour)})
+		token, _, err := links.New(t.Context(), Link{Session: mine, Role: RoleViewer,
+			Expires: time.Now().Add(time.Hour)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +177,8 @@ func TestLinkThatRequiresAccount(t *testing.T) {
 	_, byName := links.Redeem(t.Context(), token, "Ben")
 	_, byClient := links.Bearer(token)
 	_, byGuest := links.RedeemAs(t.Context(), token, guest(RoleDriver))
-	for what, err := range map[string]error{"a name": byName, "a client": byClient, "a guest of another link": byGuest} {
+	for what, err := range map[string]error{"a name": byName, "a client": byClient,
+		"a guest of another link": byGuest} {
 		if !errors.Is(err, ErrSignIn) {
 			t.Errorf("%s: %v", what, err)
 		}
@@ -213,7 +215,8 @@ func TestDriversSwitches(t *testing.T) {
 		guest, _ := links.Redeem(t.Context(), token, "Ben")
 		bearer, _ := links.Bearer(token)
 		for _, p := range []Principal{guest, bearer} {
-			for _, a := range []string{"chat/turnStarted", "chat/toolCallConfirmed", "terminal/input", "session/titleChanged"} {
+			for _, a := range []string{"chat/turnStarted", "chat/toolCallConfirmed", "terminal/input",
+				"session/titleChanged"} {
 				if err := MayAct(p, a, myChat); (err == nil) != (a == test.may) {
 					t.Errorf("%s with a switch for %s: %s: %v", p.ID, test.may, a, err)
 				}

@@ -29,7 +29,8 @@ func columns() (names []string, who []Principal) {
 		p    Principal
 	}{{"nobody", Principal{}}, {"viewer", guest(RoleViewer)}, {"commenter", guest(RoleCommenter)},
 		{"driver", with(false, false, false)},
-		{"+prompt", with(true, false, false)}, {"+approve", with(false, true, false)}, {"+type", with(false, false, true)},
+		{"+prompt", with(true, false, false)}, {"+approve", with(false, true, false)},
+		{"+type", with(false, false, true)},
 		{"+all", with(true, true, true)}, {"agent", Agent("x", "X", mine)},
 		{"member", Principal{ID: "person:1", Name: "Ben", Role: RoleMember}}, {"owner", Owner("")}} {
 		names, who = append(names, c.name), append(who, c.p)

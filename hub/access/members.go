@@ -140,7 +140,8 @@ func (m *Members) Change(ctx context.Context, id string, want Member) error {
 		return err
 	}
 	_, err := m.change(ctx, m.find(id), func(doc *memberDoc) error {
-		doc.Role, doc.Prompt, doc.Approve, doc.Guests, doc.Type = want.Role, want.Prompt, want.Approve, want.Guests, want.Type
+		doc.Role, doc.Prompt, doc.Approve, doc.Guests, doc.Type = want.Role, want.Prompt, want.Approve, want.Guests,
+			want.Type
 		return nil
 	})
 	return err

@@ -81,7 +81,8 @@ func TestMemberLifecycle(t *testing.T) {
 	m := openMembers(t, store)
 	now := time.Unix(1_000_000, 0)
 	m.now = func() time.Time { return now }
-	for _, wrong := range []Member{{Role: RoleOwner}, {Role: RoleAgent}, {Role: "chief"}, {Role: RoleMember, Type: true},
+	for _, wrong := range []Member{{Role: RoleOwner}, {Role: RoleAgent}, {Role: "chief"},
+		{Role: RoleMember, Type: true},
 		{Role: RoleDriver}, {Role: RoleViewer, Prompt: true}} {
 		if _, _, err := m.Invite(t.Context(), wrong); err == nil {
 			t.Errorf("%+v was invited", wrong)
@@ -148,8 +149,9 @@ func TestMemberWithoutLinkSeesEmptyHost(t *testing.T) {
 			t.Errorf("a member sees %s: %v", e.name, aud.Sees(e.ch))
 		}
 	}
-	seen, ok := aud.State(root, &ahp.RootState{Config: &ahp.RootConfigState{}, Terminals: []ahp.TerminalInfo{{Title: "x",
-		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: mine}}}}}).(*ahp.RootState)
+	seen, ok := aud.State(root, &ahp.RootState{Config: &ahp.RootConfigState{},
+		Terminals: []ahp.TerminalInfo{{Title: "x",
+			Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: mine}}}}}).(*ahp.RootState)
 	if !ok || len(seen.Terminals) != 0 || seen.Config != nil {
 		t.Errorf("of root they see %+v", seen)
 	}

@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	tokenBucket   = "api-token"
-	usedBucket    = "api-token-used" // separate from the token: a late write of its use must not restore a revoked token
-	tokenPrefix   = "ahp_"           // lets people and secret scanners recognize a token
+	tokenBucket = "api-token"
+	// separate from the token: a late write of its use must not restore a revoked token
+	usedBucket    = "api-token-used"
+	tokenPrefix   = "ahp_" // lets people and secret scanners recognize a token
 	maxTokens     = 100
 	useResolution = time.Hour // resolution of the last use
 )
@@ -59,7 +60,8 @@ type tokenDoc struct {
 
 // OpenPersonal reads the stored tokens.
 func OpenPersonal(ctx context.Context, store Store) (*Personal, error) {
-	p := &Personal{store: store, now: time.Now, used: map[string]bool{}, byID: map[string]*personal{}, hash: map[string]*personal{}}
+	p := &Personal{store: store, now: time.Now, used: map[string]bool{}, byID: map[string]*personal{},
+		hash: map[string]*personal{}}
 	if err := store.Each(ctx, tokenBucket, p.apply); err != nil {
 		return nil, err
 	}
@@ -109,7 +111,8 @@ func accountOf(id string) string {
 // returned secret is not stored.
 func (p *Personal) New(ctx context.Context, who, name string, expires time.Time) (token string, made Token, err error) {
 	if name, err = CleanName(name); err != nil {
-		return "", Token{}, errors.New("name the token after the client that will use it, as in \"editor on my laptop\"")
+		return "", Token{}, errors.New(
+			"name the token after the client that will use it, as in \"editor on my laptop\"")
 	}
 	if !expires.IsZero() && !expires.After(p.now()) {
 		return "", Token{}, errors.New("the expiry time has passed. Choose a later time")
@@ -118,7 +121,8 @@ func (p *Personal) New(ctx context.Context, who, name string, expires time.Time)
 		return "", Token{}, fmt.Errorf("there are already %d tokens. Revoke one first", maxTokens)
 	}
 	token = tokenPrefix + newToken(32)
-	doc := tokenDoc{Token{ID: newToken(9), Account: accountOf(who), Name: name, Created: p.now().UTC(), Expires: expires},
+	doc := tokenDoc{Token{ID: newToken(9), Account: accountOf(who), Name: name, Created: p.now().UTC(),
+		Expires: expires},
 		hashToken(token)}
 	if err := keep(ctx, p.store, tokenBucket, doc.ID, doc, p.apply); err != nil {
 		return "", Token{}, err
@@ -179,7 +183,10 @@ func (p *Personal) List(who string) []Token {
 			out = append(out, t.Token)
 		}
 	}
-	slices.SortFunc(out, func(a, b Token) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b Token) int {
+		return cmp.Or(b.Created.Compare(a.Created),
+			strings.Compare(a.ID, b.ID))
+	})
 	return out
 }
 

@@ -42,13 +42,15 @@ func TestPersonalTokens(t *testing.T) {
 		}
 		ctx, cancel := tokens.Bind(t.Context(), who)
 		defer cancel()
-		if again, _ := OpenPersonal(t.Context(), store); !again.List("owner")[0].Used.IsZero() || !again.List("owner")[1].Used.IsZero() {
+		if again, _ := OpenPersonal(t.Context(), store); !again.List("owner")[0].Used.IsZero() ||
+			!again.List("owner")[1].Used.IsZero() {
 			t.Error("the use of a token is written while it is checked")
 		}
 		if err := mine.Flush(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if again, _ := OpenPersonal(t.Context(), store); again.List("owner")[0].Used.IsZero() == again.List("owner")[1].Used.IsZero() {
+		if again, _ := OpenPersonal(t.Context(), store); again.List("owner")[0].Used.IsZero() == again.List(
+			"owner")[1].Used.IsZero() {
 			t.Errorf("when they were used is kept as %+v", again.List("owner"))
 		}
 		<-ctx.Done()

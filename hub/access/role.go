@@ -38,7 +38,8 @@ const (
 
 // roleRights lists the rights that each role has without a switch.
 var roleRights = map[Role][]Right{
-	RoleOwner:     {RightRead, RightComment, RightReview, RightPrompt, RightApprove, RightType, RightAccount, RightManage},
+	RoleOwner: {RightRead, RightComment, RightReview, RightPrompt, RightApprove, RightType, RightAccount,
+		RightManage},
 	RoleMember:    {RightRead},
 	RoleViewer:    {RightRead},
 	RoleCommenter: {RightRead, RightComment, RightReview},

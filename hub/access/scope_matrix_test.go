@@ -18,8 +18,9 @@ var (
 	itsTurn     = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/1", Kind: ahp.ChannelChangeset, Session: mine,
 		Chat: myChat.URI}
 	secondChat   = hub.ChannelInfo{URI: "ahp-chat:/b", Kind: ahp.ChannelChat, Session: mine}
-	itsTerminal2 = hub.ChannelInfo{URI: "ahp-terminal:/b", Kind: ahp.ChannelTerminal, Session: mine, Chat: secondChat.URI}
-	itsTurn2     = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/b", Kind: ahp.ChannelChangeset, Session: mine,
+	itsTerminal2 = hub.ChannelInfo{URI: "ahp-terminal:/b", Kind: ahp.ChannelTerminal, Session: mine,
+		Chat: secondChat.URI}
+	itsTurn2 = hub.ChannelInfo{URI: "ahp-changeset:/mine/turn/b", Kind: ahp.ChannelChangeset, Session: mine,
 		Chat: secondChat.URI}
 	looseTerminal = hub.ChannelInfo{URI: "ahp-terminal:/s", Kind: ahp.ChannelTerminal, Session: mine}
 	allChanges    = hub.ChannelInfo{URI: "ahp-changeset:/mine/session", Kind: ahp.ChannelChangeset, Session: mine}

@@ -53,8 +53,8 @@ func (a scopeAudience) Notification(params any) any {
 			return nil
 		}
 		now := a.summary(ahp.SessionSummary{Resource: n.Session, Chats: n.Changes.Chats})
-		n.Changes = ahp.PartialSessionSummary{Title: &now.Title, Status: &now.Status, Changes: now.Changes, Chats: now.Chats,
-			ModifiedAt: n.Changes.ModifiedAt}
+		n.Changes = ahp.PartialSessionSummary{Title: &now.Title, Status: &now.Status, Changes: now.Changes,
+			Chats: now.Chats, ModifiedAt: n.Changes.ModifiedAt}
 		return n
 	case ahp.SessionRemovedParams:
 		return n

@@ -62,7 +62,8 @@ func TestOwnerToken(t *testing.T) {
 	}
 	file := filepath.Join(dir, "mine")
 	os.WriteFile(file, []byte("  a token of my own choice\n"), 0o600)
-	if got, err := OwnerToken("", file, dir); err != nil || got != (OwnerSecret{"a token of my own choice", file, true}) {
+	if got, err := OwnerToken("", file, dir); err != nil ||
+		got != (OwnerSecret{"a token of my own choice", file, true}) {
 		t.Errorf("from a file: %+v, %v", got, err)
 	}
 	if got, err := OwnerToken("a token of my own choice", "", dir); err != nil ||

@@ -70,7 +70,8 @@ type call struct {
 }
 
 func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error) {
-	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: "shell", DisplayName: "Run command"})
+	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: "shell",
+		DisplayName: "Run command"})
 	if err != nil {
 		return nil, err
 	}

@@ -26,15 +26,18 @@ func TestFormatThreads(t *testing.T) {
 	}{
 		"none": {nil, ""},
 		"a thread": {[]ahp.Annotation{{ID: "t1", Resource: "file:///w/a/b.go", Range: lines(2, 4),
-			Entries: []ahp.AnnotationEntry{said("Ben", "x := 1\ny := 2", "Why?\n\nReally"), said("Ana", "", "Because.")}}},
-			"\n**`a/b.go`**, lines 3–4, thread `t1`\n\n```diff\nx := 1\ny := 2\n```\n\n> Ben: Why?\n> \n> Really\n\n> Ana: Because.\n\n"},
+			Entries: []ahp.AnnotationEntry{said("Ben", "x := 1\ny := 2", "Why?\n\nReally"),
+				said("Ana", "", "Because.")}}},
+			"\n**`a/b.go`**, lines 3–4, thread `t1`\n\n```diff\nx := 1\ny := 2\n```\n\n> Ben: Why?\n> \n> " +
+				"Really\n\n> Ana: Because.\n\n"},
 		"resolved, of a whole file elsewhere": {
 			[]ahp.Annotation{{ID: "t2", Resource: "file:///v/c.go", Resolved: true,
 				Entries: []ahp.AnnotationEntry{said("Ben", "", "Fine")}}},
 			"\n**`/v/c.go`** (resolved), thread `t2`\n\n> Ben: Fine\n\n"},
 		"a suggestion": {[]ahp.Annotation{{ID: "t3", Resource: "file:///w/a.go", Range: lines(4, 5),
 			Entries: []ahp.AnnotationEntry{said("Ben", "a", "```suggestion\nb\n```")}}},
-			"\n**`a.go`**, line 5, thread `t3`\n\n```diff\na\n```\n\n> Ben: ```suggestion\n> b\n> ```\n\n\nA block marked `suggestion` says what the quoted lines should read instead.\n"},
+			"\n**`a.go`**, line 5, thread `t3`\n\n```diff\na\n```\n\n> Ben: ```suggestion\n> b\n> ```\n\n\nA block " +
+				"marked `suggestion` says what the quoted lines should read instead.\n"},
 	} {
 		if got := Threads([]string{"/w"}, c.list); got != c.want {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, c.want)

@@ -1,7 +1,7 @@
 package ahp
 
-// actionTable is the protocol: every action, its reducer (and through it the channel), how it merges, whether clients may
-// send it. In which release each came is in package release. 106 rows, 47 of them for clients.
+// actionTable is the protocol: every action, its reducer (and through it the channel), how it merges, whether
+// clients may send it. In which release each came is in package release. 106 rows, 47 of them for clients.
 var actionTable = []ActionInfo{
 	row(rootAgentsChanged, MergeLast),
 	row(rootActiveSessionsChanged, MergeLast),

@@ -25,7 +25,8 @@ type AutomationRunState struct {
 // AutomationRunOrigin is the reason a run started.
 type AutomationRunOrigin struct{ Value AutomationRunOriginValue }
 
-// AutomationRunOriginValue is implemented by *AutomationManualRunOrigin, *AutomationTriggerRunOrigin and *UnknownVariant.
+// AutomationRunOriginValue is implemented by *AutomationManualRunOrigin, *AutomationTriggerRunOrigin and
+// *UnknownVariant.
 type AutomationRunOriginValue interface{ isAutomationRunOrigin() }
 
 func (*AutomationManualRunOrigin) isAutomationRunOrigin()  {}

@@ -111,8 +111,8 @@ func (t ToolInput) MarshalJSON() ([]byte, error) { return Marshal(t) }
 // UnmarshalJSON accepts both forms.
 func (t *ToolInput) UnmarshalJSON(b []byte) error { return Unmarshal(b, t) }
 
-// TerminalLifecycleState reports whether the process behind a terminal still runs. It is a union that is simpler to use as
-// one struct; a status this version does not know keeps what came with it.
+// TerminalLifecycleState reports whether the process behind a terminal still runs. It is a union that is simpler
+// to use as one struct; a status this version does not know keeps what came with it.
 type TerminalLifecycleState struct {
 	Status   TerminalLifecycleStatus
 	ExitCode *int64 // absent while running and when the process was killed by a signal

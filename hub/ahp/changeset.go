@@ -2,10 +2,12 @@ package ahp
 
 // Changeset advertises changes that can be subscribed to. Filled in, URITemplate is a channel.
 type Changeset struct {
-	Label        string                 `json:"label"`
-	URITemplate  string                 `json:"uriTemplate"` // RFC 6570; {turnId} stands for a turn of the advertising channel
-	Description  string                 `json:"description,omitempty"`
-	ChangeKind   string                 `json:"changeKind"` // an open name, such as session, uncommitted, branch or turn
+	Label string `json:"label"`
+	// RFC 6570; {turnId} stands for a turn of the advertising channel
+	URITemplate string `json:"uriTemplate"`
+	Description string `json:"description,omitempty"`
+	// an open name, such as session, uncommitted, branch or turn
+	ChangeKind   string                 `json:"changeKind"`
 	Capabilities *ChangesetCapabilities `json:"capabilities,omitempty"`
 }
 

@@ -11,17 +11,19 @@ type ChatState struct {
 	Interactivity      ChatInteractivity `json:"interactivity,omitempty"`
 	WorkingDirectories []URI             `json:"workingDirectories,omitzero"`
 	Changes            *ChangesSummary   `json:"changes,omitempty"`
-	Movable            *bool             `json:"movable,omitempty"`         // moveChat may be used; absent counts as false
-	Turns              []*Turn           `json:"turns"`                     // finished ones, oldest first
-	TurnsNextCursor    string            `json:"turnsNextCursor,omitempty"` // for fetchTurns; present while older turns are left
-	ActiveTurn         *ActiveTurn       `json:"activeTurn,omitempty"`
-	SteeringMessage    *PendingMessage   `json:"steeringMessage,omitempty"`
-	QueuedMessages     []PendingMessage  `json:"queuedMessages,omitzero"`
-	Draft              *Message          `json:"draft,omitempty"`
-	Changesets         []Changeset       `json:"changesets,omitzero"`
-	BackgroundWork     []BackgroundWork  `json:"backgroundWork,omitzero"` // what runs now, in any turn
-	Canvases           []CanvasReference `json:"canvases,omitzero"`
-	Meta               Meta              `json:"_meta,omitzero"`
+	// moveChat may be used; absent counts as false
+	Movable *bool   `json:"movable,omitempty"`
+	Turns   []*Turn `json:"turns"` // finished ones, oldest first
+	// for fetchTurns; present while older turns are left
+	TurnsNextCursor string            `json:"turnsNextCursor,omitempty"`
+	ActiveTurn      *ActiveTurn       `json:"activeTurn,omitempty"`
+	SteeringMessage *PendingMessage   `json:"steeringMessage,omitempty"`
+	QueuedMessages  []PendingMessage  `json:"queuedMessages,omitzero"`
+	Draft           *Message          `json:"draft,omitempty"`
+	Changesets      []Changeset       `json:"changesets,omitzero"`
+	BackgroundWork  []BackgroundWork  `json:"backgroundWork,omitzero"` // what runs now, in any turn
+	Canvases        []CanvasReference `json:"canvases,omitzero"`
+	Meta            Meta              `json:"_meta,omitzero"`
 }
 
 // ChatSummary is a chat in its session's catalogue; it repeats fields of ChatState (AHP requirement 86).

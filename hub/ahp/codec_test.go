@@ -15,23 +15,32 @@ func TestEncode(t *testing.T) {
 		want string
 	}{
 		{"type goes first, absent fields are left out", &ChatTruncatedAction{}, `{"type":"chat/truncated"}`},
-		{"an action behind the interface", ActionEnvelope{Channel: "c", Action: &SessionTitleChangedAction{Title: "T"}, ServerSeq: 3},
+		{"an action behind the interface", ActionEnvelope{Channel: "c", Action: &SessionTitleChangedAction{Title: "T"},
+			ServerSeq: 3},
 			`{"channel":"c","action":{"type":"session/titleChanged","title":"T"},"serverSeq":3}`},
-		{"required lists are never null", &ChatState{}, `{"resource":"","title":"","status":0,"modifiedAt":"","turns":[]}`},
+		{"required lists are never null", &ChatState{},
+			`{"resource":"","title":"","status":0,"modifiedAt":"","turns":[]}`},
 		{"optional lists tell empty from absent", &ChatState{Canvases: []CanvasReference{}},
 			`{"resource":"","title":"","status":0,"modifiedAt":"","turns":[],"canvases":[]}`},
 		{"a variant outside a union keeps its kind", ErrorResponsePart{Error: ErrorInfo{ErrorType: "e", Message: "m"}},
 			`{"kind":"error","error":{"errorType":"e","message":"m"}}`},
-		{"embedded fields lie flat", ToolCallState{&ToolCallRunningState{ToolCallBase: ToolCallBase{ToolCallID: "1", ToolName: "n", DisplayName: "d"},
+		{"embedded fields lie flat", ToolCallState{&ToolCallRunningState{ToolCallBase: ToolCallBase{ToolCallID: "1",
+			ToolName: "n", DisplayName: "d"},
 			ToolCallPostConfirmationFields: ToolCallPostConfirmationFields{Confirmed: ToolCallConfirmationReasonSetting}}},
 			`{"status":"running","toolCallId":"1","toolName":"n","displayName":"d","invocationMessage":"","confirmed":"setting"}`},
-		{"big integers in open values survive", &SessionMetaChangedAction{Meta: Meta{"n": json.RawMessage("12345678901234567890"), "a": json.RawMessage("[]")}},
+		{"big integers in open values survive",
+			&SessionMetaChangedAction{Meta: Meta{"n": json.RawMessage("12345678901234567890"),
+				"a": json.RawMessage("[]")}},
 			`{"type":"session/metaChanged","_meta":{"a":[],"n":12345678901234567890}}`},
-		{"a number question says which number", ChatInputQuestion{&ChatInputNumberQuestion{Kind: ChatInputNumberKindInteger, ID: "q", Message: "m", Min: Ptr(0.5)}},
+		{"a number question says which number",
+			ChatInputQuestion{&ChatInputNumberQuestion{Kind: ChatInputNumberKindInteger, ID: "q", Message: "m",
+				Min: Ptr(0.5)}},
 			`{"kind":"integer","id":"q","message":"m","min":0.5}`},
-		{"an error's data is encoded too", &Error{Code: CodeUnsupportedProtocolVersion, Message: "m", Data: UnsupportedProtocolVersionErrorData{}},
+		{"an error's data is encoded too", &Error{Code: CodeUnsupportedProtocolVersion, Message: "m",
+			Data: UnsupportedProtocolVersionErrorData{}},
 			`{"code":-32005,"message":"m","data":{"supportedVersions":[]}}`},
-		{"data of any type", &Error{Code: 1, Message: "m", Data: map[string]int{"n": 1}}, `{"code":1,"message":"m","data":{"n":1}}`},
+		{"data of any type", &Error{Code: 1, Message: "m", Data: map[string]int{"n": 1}},
+			`{"code":1,"message":"m","data":{"n":1}}`},
 		{"an empty union", ToolCallState{}, `null`},
 		{"control characters", Plain("\x00\n\u2028<&>"), `"\u0000\n\u2028<&>"`},
 	}
@@ -92,10 +101,12 @@ func TestNothingNeedsThePackageCodecSecretly(t *testing.T) {
 		}
 	}
 	for _, v := range []any{
-		InitializeParams{}, InitializeResult{}, ReconnectParams{}, ReconnectReplayResult{}, ListSessionsResult{}, CompletionsResult{},
+		InitializeParams{}, InitializeResult{}, ReconnectParams{}, ReconnectReplayResult{}, ListSessionsResult{},
+		CompletionsResult{},
 		ResolveSessionConfigResult{}, SessionConfigCompletionsResult{}, ResourceListResult{}, AuthRequiredErrorData{},
 		UnsupportedProtocolVersionErrorData{}, ListAutomationTriggerDefinitionsResult{}, OtlpExportLogsParams{},
-		SessionAddedParams{}, SessionSummaryChangedParams{}, CreateSessionParams{}, CreateChatParams{}, SubscribeResult{},
+		SessionAddedParams{}, SessionSummaryChangedParams{}, CreateSessionParams{}, CreateChatParams{},
+		SubscribeResult{},
 	} {
 		marshals(t, seen, reflect.TypeOf(v))
 	}
@@ -130,7 +141,9 @@ func TestDecode(t *testing.T) {
 		t.Errorf("got %+v", turn)
 	}
 	var chat ChatState
-	if err := json.Unmarshal([]byte(`{"turns":[null,{"id":"t","responseParts":null,"usage":null}],"activeTurn":null,"title":null}`), &chat); err == nil {
+	if err := json.Unmarshal(
+		[]byte(`{"turns":[null,{"id":"t","responseParts":null,"usage":null}],"activeTurn":null,"title":null}`),
+		&chat); err == nil {
 		if chat.Turns[1].ID != "t" {
 			t.Errorf("got %+v", chat)
 		}
@@ -165,9 +178,12 @@ func TestDecodeRefuses(t *testing.T) {
 	for name, in := range map[string]string{
 		"no type": `{"title":"x"}`, "type of another type": `{"type":1}`, "null": `null`, "not an object": `[]`,
 		"wrong type": `{"type":"session/titleChanged","title":1}`, "cut": `{"type":"session/titleChanged"`,
-		"two values": `{"type":"session/ready"} {}`, "leading zero": `{"type":"chat/turnComplete","turnId":"t","duration":01}`,
-		"too big": `{"type":"chat/turnComplete","turnId":"t","duration":1e300}`, "bad escape": `{"type":"session/ready","a":"\x"}`,
-		"deep":              `{"type":"session/metaChanged","_meta":{"a":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}}`,
+		"two values":   `{"type":"session/ready"} {}`,
+		"leading zero": `{"type":"chat/turnComplete","turnId":"t","duration":01}`,
+		"too big":      `{"type":"chat/turnComplete","turnId":"t","duration":1e300}`,
+		"bad escape":   `{"type":"session/ready","a":"\x"}`,
+		"deep": `{"type":"session/metaChanged","_meta":{"a":` + strings.Repeat("[", 300) +
+			strings.Repeat("]", 300) + `}}`,
 		"bad skipped value": `{"type":"session/ready","a":tru}`, "empty": ``,
 	} {
 		if a, err := UnmarshalAction([]byte(in)); err == nil {
@@ -252,11 +268,13 @@ func checkStable(t *testing.T, s State) {
 func bigChat(n int) *ChatState {
 	s := &ChatState{Resource: "ahp-chat:/x", Title: "Benchmark", Status: SessionStatusIdle}
 	for i := range n {
-		s.Turns = append(s.Turns, &Turn{ID: fmt.Sprint(i), State: TurnStateComplete, Message: Message{Text: "please"}, ResponseParts: []ResponsePart{
-			{&MarkdownResponsePart{ID: "p", Content: NewText(strings.Repeat("some text, ", 60))}},
-			{&ToolCallResponsePart{ToolCallState{&ToolCallCompletedState{ToolCallBase: ToolCallBase{ToolCallID: "c", ToolName: "bash"},
-				ToolCallResult: ToolCallResult{Content: []ToolResultContent{{&ToolResultTextContent{Text: strings.Repeat("out\n", 60)}}}}}}}},
-		}})
+		s.Turns = append(s.Turns, &Turn{ID: fmt.Sprint(i), State: TurnStateComplete, Message: Message{Text: "please"},
+			ResponseParts: []ResponsePart{
+				{&MarkdownResponsePart{ID: "p", Content: NewText(strings.Repeat("some text, ", 60))}},
+				{&ToolCallResponsePart{ToolCallState{&ToolCallCompletedState{ToolCallBase: ToolCallBase{ToolCallID: "c",
+					ToolName: "bash"},
+					ToolCallResult: ToolCallResult{Content: []ToolResultContent{{&ToolResultTextContent{Text: strings.Repeat("out\n", 60)}}}}}}}},
+			}})
 	}
 	return s
 }
@@ -283,7 +301,8 @@ func BenchmarkDecodeState(b *testing.B) {
 }
 
 func BenchmarkEncodeEnvelope(b *testing.B) {
-	e := &ActionEnvelope{Channel: "ahp-chat:/x", Action: &ChatDeltaAction{TurnID: "t", PartID: "p", Content: "twenty bytes of text"}, ServerSeq: 1}
+	e := &ActionEnvelope{Channel: "ahp-chat:/x", Action: &ChatDeltaAction{TurnID: "t", PartID: "p",
+		Content: "twenty bytes of text"}, ServerSeq: 1}
 	buf := make([]byte, 0, 256)
 	b.ReportAllocs()
 	for range b.N {
@@ -294,7 +313,8 @@ func BenchmarkEncodeEnvelope(b *testing.B) {
 // The parser takes what encoding/json takes, and reads strings and numbers the same.
 func FuzzParserAgainstEncodingJSON(f *testing.F) {
 	for _, seed := range []string{
-		`{"a":[1,-0.5e+3,true,null,"\u00e9\ud83d\ude00\ud800x\/"]}`, `"\`, `01`, `1.`, `-`, `[1,]`, `{"a":1,}`, "\"\xff\"", ` "x" `,
+		`{"a":[1,-0.5e+3,true,null,"\u00e9\ud83d\ude00\ud800x\/"]}`, `"\`, `01`, `1.`, `-`, `[1,]`, `{"a":1,}`,
+		"\"\xff\"", ` "x" `,
 		`"\u12G4"`, `"\u+123"`, `{"a" 1}`, "\"\n\"", `1e5`, `nul`, `[[]`, `{}x`, "", "\x00",
 	} {
 		f.Add([]byte(seed))

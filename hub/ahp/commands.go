@@ -9,8 +9,9 @@ type Implementation struct {
 
 // InitializeParams introduce a client.
 type InitializeParams struct {
-	Channel              URI                 `json:"channel"`
-	ProtocolVersions     []string            `json:"protocolVersions"` // the host takes the highest it supports, whatever the order
+	Channel URI `json:"channel"`
+	// the host takes the highest it supports, whatever the order
+	ProtocolVersions     []string            `json:"protocolVersions"`
 	ClientID             string              `json:"clientId"`
 	ClientInfo           *Implementation     `json:"clientInfo,omitempty"`
 	InitialSubscriptions []URI               `json:"initialSubscriptions,omitzero"` // answered by a snapshot each

@@ -22,7 +22,8 @@ type ProtectedResourceMetadata struct {
 	ResourceDocumentation             string   `json:"resource_documentation,omitempty"`
 	ResourcePolicyURI                 string   `json:"resource_policy_uri,omitempty"`
 	ResourceTosURI                    string   `json:"resource_tos_uri,omitempty"`
-	Required                          *bool    `json:"required,omitempty"` // absent counts as true (AHP requirement 191)
+	// absent counts as true (AHP requirement 191)
+	Required *bool `json:"required,omitempty"`
 }
 
 // TextPosition is a place in a text.

@@ -4,11 +4,12 @@ import "encoding/json"
 
 // ConfigPropertySchema describes one setting: a small part of JSON Schema, with labels for people.
 type ConfigPropertySchema struct {
-	Type                 string                          `json:"type"` // string, number, boolean, array or object
-	Title                string                          `json:"title"`
-	Description          string                          `json:"description,omitempty"`
-	Default              json.RawMessage                 `json:"default,omitempty"`
-	Enum                 []json.RawMessage               `json:"enum,omitzero"`             // allowed values: strings, numbers, booleans or null
+	Type        string          `json:"type"` // string, number, boolean, array or object
+	Title       string          `json:"title"`
+	Description string          `json:"description,omitempty"`
+	Default     json.RawMessage `json:"default,omitempty"`
+	// allowed values: strings, numbers, booleans or null
+	Enum                 []json.RawMessage               `json:"enum,omitzero"`
 	EnumLabels           []string                        `json:"enumLabels,omitzero"`       // by place in Enum
 	EnumDescriptions     []string                        `json:"enumDescriptions,omitzero"` // by place in Enum
 	ReadOnly             *bool                           `json:"readOnly,omitempty"`
@@ -43,8 +44,10 @@ type SessionConfigPropertySchema struct {
 	AdditionalProperties *ConfigPropertySchema           `json:"additionalProperties,omitempty"`
 	MinItems             *int64                          `json:"minItems,omitempty"`
 	MaxItems             *int64                          `json:"maxItems,omitempty"`
-	EnumDynamic          *bool                           `json:"enumDynamic,omitempty"`    // values come from sessionConfigCompletions
-	SessionMutable       *bool                           `json:"sessionMutable,omitempty"` // may change while the session lives (AHP requirement 84)
+	// values come from sessionConfigCompletions
+	EnumDynamic *bool `json:"enumDynamic,omitempty"`
+	// may change while the session lives (AHP requirement 84)
+	SessionMutable *bool `json:"sessionMutable,omitempty"`
 }
 
 // SessionConfigSchema describes the settings of a session.

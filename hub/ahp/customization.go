@@ -57,13 +57,14 @@ type PluginCustomization struct {
 
 // ClientPluginCustomization is a plugin as a client publishes it.
 type ClientPluginCustomization struct {
-	ID              string                               `json:"id"`
-	URI             URI                                  `json:"uri"`
-	Name            string                               `json:"name"`
-	Icons           []Icon                               `json:"icons,omitzero"`
-	Range           *TextRange                           `json:"range,omitempty"`
-	Enablement      []CustomizationEnablement            `json:"enablement,omitzero"`
-	ChildEnablement map[string][]CustomizationEnablement `json:"childEnablement,omitzero"` // by child name, for MCP servers by server name
+	ID         string                    `json:"id"`
+	URI        URI                       `json:"uri"`
+	Name       string                    `json:"name"`
+	Icons      []Icon                    `json:"icons,omitzero"`
+	Range      *TextRange                `json:"range,omitempty"`
+	Enablement []CustomizationEnablement `json:"enablement,omitzero"`
+	// by child name, for MCP servers by server name
+	ChildEnablement map[string][]CustomizationEnablement `json:"childEnablement,omitzero"`
 	ClientID        string                               `json:"clientId,omitempty"`
 	Load            *CustomizationLoadState              `json:"load,omitempty"`
 	Children        []ChildCustomization                 `json:"children,omitzero"`

@@ -95,7 +95,8 @@ func (c *ChildCustomization) toggled(e []CustomizationEnablement) ChildCustomiza
 	return c.WithEnabled(Enabled(e))
 }
 
-// WithEnabled returns a copy of an entry that is on or off; MCP servers and unknown kinds, which have no such switch, stay.
+// WithEnabled returns a copy of an entry that is on or off; MCP servers and unknown kinds, which have no such
+// switch, stay.
 func (c *ChildCustomization) WithEnabled(on bool) ChildCustomization {
 	switch v := c.Value.(type) {
 	case *AgentCustomization:

@@ -67,8 +67,11 @@ func init() {
 		reflect.TypeFor[ToolInput]():              decodeToolInput,
 		reflect.TypeFor[TerminalLifecycleState](): decodeLifecycle,
 		reflect.TypeFor[Snapshot]():               decodeSnapshot,
-		reflect.TypeFor[UnknownVariant]():         func(d *cursor, v reflect.Value) error { return decodeRaw(d, v.Field(0)) },
-		actionType:                                decodeAction,
+		reflect.TypeFor[UnknownVariant](): func(d *cursor, v reflect.Value) error {
+			return decodeRaw(d,
+				v.Field(0))
+		},
+		actionType: decodeAction,
 	}
 }
 

@@ -12,11 +12,11 @@
 // States are display-ready: what a page shows is in them, in the order it is shown, with no lookups elsewhere.
 //
 // Conventions. A Go field is the JSON name with initialisms in capitals. Optional strings are empty when absent,
-// optional numbers, flags and structs are pointers (see Ptr), optional lists and maps are nil when absent; a required list
-// is written as [] even when nil. A union is a struct with one field, Value, holding a pointer to one of its variants,
-// and *UnknownVariant keeps what a newer peer sent, byte for byte. The discriminator follows from the Go type and is
-// written by the encoder. Marshal and Unmarshal are the package's codec; every type that needs it also works inside
-// encoding/json.
+// optional numbers, flags and structs are pointers (see Ptr), optional lists and maps are nil when absent; a
+// required list is written as [] even when nil. A union is a struct with one field, Value, holding a pointer to
+// one of its variants, and *UnknownVariant keeps what a newer peer sent, byte for byte. The discriminator follows
+// from the Go type and is written by the encoder. Marshal and Unmarshal are the package's codec; every type that
+// needs it also works inside encoding/json.
 //
 // Streamed text is a Text: appending is cheap and older views stay valid.
 package ahp

@@ -84,7 +84,8 @@ func init() {
 		reflect.TypeFor[Snapshot](): encodeSnapshot,
 		reflect.TypeFor[TerminalLifecycleState](): func(b []byte, v reflect.Value) ([]byte, error) {
 			s := v.Interface().(TerminalLifecycleState)
-			if s.unknown != "" && s.Status != TerminalLifecycleStatusRunning && s.Status != TerminalLifecycleStatusExited {
+			if s.unknown != "" && s.Status != TerminalLifecycleStatusRunning &&
+				s.Status != TerminalLifecycleStatusExited {
 				return append(b, wellFormed([]byte(s.unknown))...), nil
 			}
 			return AppendJSON(b, lifecycleForm{s.Status, s.ExitCode})

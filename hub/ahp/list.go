@@ -2,8 +2,9 @@ package ahp
 
 import "iter"
 
-// List is a list that never changes: With and Replaced return another one, which shares with it all but a few short slices,
-// however long it is. The newest items are in a slice of their own; those before them are the leaves of a tree.
+// List is a list that never changes: With and Replaced return another one, which shares with it all but a few
+// short slices, however long it is. The newest items are in a slice of their own; those before them are the leaves
+// of a tree.
 type List[T any] struct {
 	n      int
 	tail   []T          // the newest, listWidth at most, and at least one unless the list is empty

@@ -22,7 +22,8 @@ func TestListAgainstSlices(t *testing.T) {
 			want[i] = -n
 		}
 		if list.Len() != len(want) || list.At(n) != want[n] || list.At(n/2) != want[n/2] || list.At(0) != want[0] {
-			t.Fatalf("with %d items: %d, last %d, middle %d, first %d", n+1, list.Len(), list.At(n), list.At(n/2), list.At(0))
+			t.Fatalf("with %d items: %d, last %d, middle %d, first %d", n+1, list.Len(), list.At(n), list.At(n/2),
+				list.At(0))
 		}
 	}
 	if got := list.Slice(); !slices.Equal(got, want) {
@@ -77,7 +78,8 @@ func TestListsAreTheSameHoweverMade(t *testing.T) {
 	}
 }
 
-// Of two streams with one id the later is meant, of two tool calls the earlier; ids of one kind do not hide the other's.
+// Of two streams with one id the later is meant, of two tool calls the earlier; ids of one kind do not hide the
+// other's.
 func TestPartsAreFoundById(t *testing.T) {
 	text := func(id, s string) ResponsePart {
 		return ResponsePart{&MarkdownResponsePart{ID: id, Content: NewText(s)}}
@@ -101,7 +103,8 @@ func TestPartsAreFoundById(t *testing.T) {
 	if parts.Call("7").Value != nil || parts.Call("").Value != nil {
 		t.Error("a call was found that is not there")
 	}
-	if Reduce(s, &ChatDeltaAction{TurnID: "t", PartID: "", Content: "+"}) != s || Reduce(s, &ChatDeltaAction{TurnID: "t", PartID: "b", Content: "+"}) != s {
+	if Reduce(s, &ChatDeltaAction{TurnID: "t", PartID: "", Content: "+"}) != s ||
+		Reduce(s, &ChatDeltaAction{TurnID: "t", PartID: "b", Content: "+"}) != s {
 		t.Error("a delta without a stream changed something")
 	}
 }

@@ -2,16 +2,17 @@ package ahp
 
 // McpServerCustomization is an MCP server.
 type McpServerCustomization struct {
-	ID         string                      `json:"id"`
-	URI        URI                         `json:"uri"`
-	Name       string                      `json:"name"`
-	Icons      []Icon                      `json:"icons,omitzero"`
-	Range      *TextRange                  `json:"range,omitempty"`
-	Enablement []CustomizationEnablement   `json:"enablement,omitzero"`
-	State      McpServerState              `json:"state"`
-	Channel    URI                         `json:"channel,omitempty"` // mcp:// side channel, present only while the server can be used
-	McpApp     *McpServerCustomizationApps `json:"mcpApp,omitempty"`
-	Meta       Meta                        `json:"_meta,omitzero"`
+	ID         string                    `json:"id"`
+	URI        URI                       `json:"uri"`
+	Name       string                    `json:"name"`
+	Icons      []Icon                    `json:"icons,omitzero"`
+	Range      *TextRange                `json:"range,omitempty"`
+	Enablement []CustomizationEnablement `json:"enablement,omitzero"`
+	State      McpServerState            `json:"state"`
+	// mcp:// side channel, present only while the server can be used
+	Channel URI                         `json:"channel,omitempty"`
+	McpApp  *McpServerCustomizationApps `json:"mcpApp,omitempty"`
+	Meta    Meta                        `json:"_meta,omitzero"`
 }
 
 // McpServerCustomizationApps is set if MCP apps can reach the server.

@@ -3,9 +3,9 @@ package ahp
 import "reflect"
 
 // Merge folds two neighbouring actions of one channel into one with the same effect:
-// Reduce(Reduce(s, a), b) equals Reduce(s, merged) for every state s. It says no where it cannot, and where _meta differs, as
-// that is for the reader of each single action. It looks at the actions alone: whether a client still waits for one of
-// them is the caller's business.
+// Reduce(Reduce(s, a), b) equals Reduce(s, merged) for every state s. It says no where it cannot, and where _meta
+// differs, as that is for the reader of each single action. It looks at the actions alone: whether a client still
+// waits for one of them is the caller's business.
 //
 // Merging a long run pair by pair is linear: the text of a merged action has room to grow.
 func Merge(a, b Action) (Action, bool) {
@@ -92,7 +92,8 @@ func mergeDelta(a *ChatDeltaAction, next Action) (Action, bool) {
 		return nil, false
 	}
 	text := joined(a.merged, a.Content, b.Content)
-	return &ChatDeltaAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text}, true
+	return &ChatDeltaAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text},
+		true
 }
 
 func mergeReasoning(a *ChatReasoningAction, next Action) (Action, bool) {
@@ -101,7 +102,8 @@ func mergeReasoning(a *ChatReasoningAction, next Action) (Action, bool) {
 		return nil, false
 	}
 	text := joined(a.merged, a.Content, b.Content)
-	return &ChatReasoningAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text}, true
+	return &ChatReasoningAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text},
+		true
 }
 
 func mergeToolCallDelta(a *ChatToolCallDeltaAction, next Action) (Action, bool) {

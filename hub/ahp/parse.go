@@ -97,8 +97,8 @@ func (d *cursor) raw() ([]byte, error) {
 	return d.b[start:d.i], err
 }
 
-// keep consumes one value and returns a well-formed copy of its text: states and journal rows written before frames were
-// checked hold values that are not.
+// keep consumes one value and returns a well-formed copy of its text: states and journal rows written before
+// frames were checked hold values that are not.
 func (d *cursor) keep() ([]byte, error) {
 	raw, err := d.raw()
 	if err != nil {

@@ -5,9 +5,9 @@ import (
 	"iter"
 )
 
-// Parts are the response parts of a running turn, in the order they came. They never change: a reducer makes another list that
-// shares with this one what is the same, and finds the part that an action names without looking through the others. So a
-// delta costs the same in a turn of a thousand parts as in one of ten.
+// Parts are the response parts of a running turn, in the order they came. They never change: a reducer makes
+// another list that shares with this one what is the same, and finds the part that an action names without looking
+// through the others. So a delta costs the same in a turn of a thousand parts as in one of ten.
 type Parts struct {
 	list    List[ResponsePart]
 	streams *places // Markdown and reasoning by id; of two with one id the later one is meant
@@ -87,8 +87,8 @@ func (p Parts) MarshalJSON() ([]byte, error) { return Marshal(p) }
 // UnmarshalJSON reads a list.
 func (p *Parts) UnmarshalJSON(b []byte) error { return Unmarshal(b, p) }
 
-// places finds by id where something is. Adding to it returns another one that shares nearly all with it: a tree in which
-// each next pair of bits of the id's hash says where to go on.
+// places finds by id where something is. Adding to it returns another one that shares nearly all with it: a tree
+// in which each next pair of bits of the id's hash says where to go on.
 type places struct {
 	id   string
 	at   int

@@ -51,13 +51,15 @@ func TestReduceIsPure(t *testing.T) {
 				t.Fatalf("%s changed nothing and made a new state: %s\n%s", a.ActionType(), sent, after)
 			}
 			// The same again: most actions then change nothing, but a turn starts anew and a part joins a second time.
-			if again := Reduce(next, a); again != next && mustJSON(t, again) == mustJSON(t, next) && reflect.DeepEqual(again, next) &&
+			if again := Reduce(next, a); again != next && mustJSON(t, again) == mustJSON(t, next) &&
+				reflect.DeepEqual(again, next) &&
 				a.ActionType() != "chat/turnStarted" {
 				t.Fatalf("%s a second time made a new state: %s", a.ActionType(), sent)
 			}
 			s = next
 		}
-		if back, err := UnmarshalState(s.Channel(), []byte(mustJSON(t, s))); err != nil || mustJSON(t, back) != mustJSON(t, s) {
+		if back, err := UnmarshalState(s.Channel(), []byte(mustJSON(t, s))); err != nil ||
+			mustJSON(t, back) != mustJSON(t, s) {
 			t.Fatalf("a state did not survive the wire: %v\n%s\n%s", err, mustJSON(t, s), mustJSON(t, back))
 		}
 	})
@@ -98,7 +100,8 @@ func TestActionsOfOtherChannelsChangeNothing(t *testing.T) {
 				t.Errorf("%s changed a %s state", info.Type, kind)
 			}
 		}
-		for _, a := range []Action{nil, &UnknownAction{Type: "future/action"}, &UnknownAction{Type: "chat/delta"}, (*ChatDeltaAction)(nil)} {
+		for _, a := range []Action{nil, &UnknownAction{Type: "future/action"}, &UnknownAction{Type: "chat/delta"},
+			(*ChatDeltaAction)(nil)} {
 			if Reduce(s, a) != s {
 				t.Errorf("%#v changed a %s state", a, kind)
 			}

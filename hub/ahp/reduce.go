@@ -2,9 +2,9 @@ package ahp
 
 import "reflect"
 
-// Reduce applies an action to a state. It is pure: the same inputs give the same result on host and client, no clock and no
-// randomness (AHP requirement 40). It returns the same pointer when the action changes nothing, also for an unknown
-// action, an action of another channel, or one that names something that is not there.
+// Reduce applies an action to a state. It is pure: the same inputs give the same result on host and client, no
+// clock and no randomness (AHP requirement 40). It returns the same pointer when the action changes nothing, also
+// for an unknown action, an action of another channel, or one that names something that is not there.
 func Reduce(s State, a Action) State {
 	if s == nil || a == nil {
 		return s

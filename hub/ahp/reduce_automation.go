@@ -53,7 +53,8 @@ func automationRunSessionRemoved(s *AutomationRunState, a *AutomationRunSessionR
 	})
 }
 
-func automationRunPrimarySessionChanged(s *AutomationRunState, a *AutomationRunPrimarySessionChangedAction) *AutomationRunState {
+func automationRunPrimarySessionChanged(s *AutomationRunState,
+	a *AutomationRunPrimarySessionChangedAction) *AutomationRunState {
 	return set(s, func(s *AutomationRunState) *URI { return &s.PrimarySession }, a.PrimarySession)
 }
 

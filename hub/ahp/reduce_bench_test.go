@@ -18,7 +18,8 @@ func turnOf(n int) State {
 			list[i] = ResponsePart{&ToolCallResponsePart{ToolCallState{&ToolCallStreamingState{ToolCallBase: ToolCallBase{ToolCallID: fmt.Sprint("call-", i)}}}}}
 		}
 	}
-	return &ChatState{ActiveTurn: &ActiveTurn{ID: "t", ResponseParts: NewParts(list...)}, Status: SessionStatusInProgress}
+	return &ChatState{ActiveTurn: &ActiveTurn{ID: "t", ResponseParts: NewParts(list...)},
+		Status: SessionStatusInProgress}
 }
 
 // BenchmarkReduce measures one action of a stream, to the first part of a turn of so many and to its last.
@@ -66,14 +67,16 @@ func BenchmarkReduceStream(b *testing.B) {
 	}
 }
 
-// BenchmarkReduceParts measures a part of a turn that grows to so many, one of Markdown and one tool call after another.
+// BenchmarkReduceParts measures a part of a turn that grows to so many, one of Markdown and one tool call after
+// another.
 func BenchmarkReduceParts(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint("parts=", n), func(b *testing.B) {
 			var actions []Action
 			for i := range n / 2 {
 				actions = append(actions,
-					&ChatResponsePartAction{TurnID: "t", Part: ResponsePart{&MarkdownResponsePart{ID: fmt.Sprint("p", i)}}},
+					&ChatResponsePartAction{TurnID: "t",
+						Part: ResponsePart{&MarkdownResponsePart{ID: fmt.Sprint("p", i)}}},
 					&ChatToolCallStartAction{TurnID: "t", ToolCallID: fmt.Sprint("c", i), ToolName: "read"})
 			}
 			for b.Loop() {

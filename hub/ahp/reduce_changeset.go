@@ -74,7 +74,8 @@ func changesetOperationStatusChanged(s *ChangesetState, a *ChangesetOperationSta
 	if a.Status == ChangesetOperationStatusError {
 		operation.Error = a.Error
 	}
-	return setDeep(s, func(s *ChangesetState) *[]ChangesetOperation { return &s.Operations }, replaced(s.Operations, i, operation))
+	return setDeep(s, func(s *ChangesetState) *[]ChangesetOperation { return &s.Operations },
+		replaced(s.Operations, i, operation))
 }
 
 func changesetCleared(s *ChangesetState, _ *ChangesetClearedAction) *ChangesetState {

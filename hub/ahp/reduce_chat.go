@@ -114,8 +114,8 @@ func (s *ChatState) dropQueued(id string) bool {
 	return true
 }
 
-// chatQueuedMessagesReordered ignores ids that are not queued and keeps the unmentioned ones, in their order, at the end,
-// so that a stale view loses nothing (AHP requirement 111).
+// chatQueuedMessagesReordered ignores ids that are not queued and keeps the unmentioned ones, in their order, at
+// the end, so that a stale view loses nothing (AHP requirement 111).
 func chatQueuedMessagesReordered(s *ChatState, a *ChatQueuedMessagesReorderedAction) *ChatState {
 	at := make(map[string]int, len(s.QueuedMessages))
 	for i := range s.QueuedMessages {

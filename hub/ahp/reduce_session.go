@@ -10,7 +10,8 @@ func sessionCreationFailed(s *SessionState, a *SessionCreationFailedAction) *Ses
 }
 
 func sessionChatAdded(s *SessionState, a *SessionChatAddedAction) *SessionState {
-	chats, changed := upserted(s.Chats, func(c *ChatSummary) bool { return c.Resource == a.Summary.Resource }, a.Summary)
+	chats, changed := upserted(s.Chats, func(c *ChatSummary) bool { return c.Resource == a.Summary.Resource },
+		a.Summary)
 	return withChats(s, chats, changed)
 }
 

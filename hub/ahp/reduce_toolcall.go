@@ -58,7 +58,8 @@ func chatToolCallStart(s *ChatState, a *ChatToolCallStartAction) *ChatState {
 
 // editToolCall moves a tool call of the running turn to the state f returns; nil leaves it. f is given the common
 // fields with the action's _meta in place, if it has one.
-func editToolCall(s *ChatState, turn, id string, meta Meta, f func(ToolCallState, ToolCallBase) ToolCallStateValue) *ChatState {
+func editToolCall(s *ChatState, turn, id string, meta Meta,
+	f func(ToolCallState, ToolCallBase) ToolCallStateValue) *ChatState {
 	t := s.turn(turn)
 	if t == nil {
 		return s
@@ -76,11 +77,12 @@ func editToolCall(s *ChatState, turn, id string, meta Meta, f func(ToolCallState
 	if next == nil || sameCall(next, call.Value) {
 		return s
 	}
-	return s.withParts(t.ResponseParts.replaced(i, ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
+	return s.withParts(t.ResponseParts.replaced(i,
+		ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
 }
 
-// sameCall compares two states of a call. Of one that streams the text is compared first: it mostly differs, and looking at all
-// the rest takes longer than anything else here.
+// sameCall compares two states of a call. Of one that streams the text is compared first: it mostly differs, and
+// looking at all the rest takes longer than anything else here.
 func sameCall(a, b ToolCallStateValue) bool {
 	if x, ok := a.(*ToolCallStreamingState); ok {
 		if y, ok := b.(*ToolCallStreamingState); ok && x.PartialInput.Len() != y.PartialInput.Len() {
@@ -207,7 +209,8 @@ func chatToolCallConfirmed(s *ChatState, a *ChatToolCallConfirmedAction) *ChatSt
 		}
 		return &ToolCallRunningState{
 			ToolCallBase: base, ToolCallParameterFields: params,
-			ToolCallPostConfirmationFields: ToolCallPostConfirmationFields{Confirmed: a.Confirmed, SelectedOption: option},
+			ToolCallPostConfirmationFields: ToolCallPostConfirmationFields{Confirmed: a.Confirmed,
+				SelectedOption: option},
 		}
 	})
 }
@@ -248,7 +251,8 @@ func chatToolCallComplete(s *ChatState, a *ChatToolCallCompleteAction) *ChatStat
 		}
 		if ask {
 			return &ToolCallPendingResultConfirmationState{
-				done.ToolCallBase, done.ToolCallParameterFields, done.ToolCallResult, done.ToolCallPostConfirmationFields,
+				done.ToolCallBase, done.ToolCallParameterFields, done.ToolCallResult,
+				done.ToolCallPostConfirmationFields,
 			}
 		}
 		return &done

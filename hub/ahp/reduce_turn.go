@@ -134,7 +134,8 @@ func chatError(s *ChatState, a *ChatErrorAction) *ChatState {
 
 // endTurn moves the running turn to the finished ones. Tool calls that had not ended are cancelled as skipped
 // (AHP requirement 115); an error is the last part.
-func endTurn(s *ChatState, id string, ms int64, state TurnState, activity SessionStatus, failure *ErrorResponsePart) *ChatState {
+func endTurn(s *ChatState, id string, ms int64, state TurnState, activity SessionStatus,
+	failure *ErrorResponsePart) *ChatState {
 	t := s.turn(id)
 	if t == nil {
 		return s
@@ -201,7 +202,8 @@ func chatTurnResume(s *ChatState, a *ChatTurnResumeAction) *ChatState {
 		started = s.ModifiedAt
 	}
 	turn := &ActiveTurn{
-		ID: last.ID, StartedAt: started, Message: last.Message, ResponseParts: NewParts(last.ResponseParts...), Usage: last.Usage,
+		ID: last.ID, StartedAt: started, Message: last.Message, ResponseParts: NewParts(last.ResponseParts...),
+		Usage: last.Usage,
 	}
 	n := len(s.Turns) - 1
 	return edit(s, func(s *ChatState) {

@@ -19,8 +19,9 @@ type SessionState struct {
 	Config             *SessionConfigState   `json:"config,omitempty"`
 	Customizations     []Customization       `json:"customizations,omitzero"`
 	Changesets         []Changeset           `json:"changesets,omitzero"`
-	InputNeeded        []SessionInputRequest `json:"inputNeeded,omitzero"` // every block of every chat (AHP requirement 76)
-	Meta               Meta                  `json:"_meta,omitzero"`
+	// every block of every chat (AHP requirement 76)
+	InputNeeded []SessionInputRequest `json:"inputNeeded,omitzero"`
+	Meta        Meta                  `json:"_meta,omitzero"`
 }
 
 // SessionLifecycle reports whether a session can be used.

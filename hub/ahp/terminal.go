@@ -2,11 +2,12 @@ package ahp
 
 // TerminalState is a terminal: what it shows and who holds it.
 type TerminalState struct {
-	Title                    string                 `json:"title"`
-	Cwd                      URI                    `json:"cwd,omitempty"`
-	Cols                     *int64                 `json:"cols,omitempty"`
-	Rows                     *int64                 `json:"rows,omitempty"`
-	Content                  []TerminalContentPart  `json:"content"` // raw output with its escape sequences, cut into commands where the shell tells
+	Title string `json:"title"`
+	Cwd   URI    `json:"cwd,omitempty"`
+	Cols  *int64 `json:"cols,omitempty"`
+	Rows  *int64 `json:"rows,omitempty"`
+	// raw output with its escape sequences, cut into commands where the shell tells
+	Content                  []TerminalContentPart  `json:"content"`
 	Lifecycle                TerminalLifecycleState `json:"lifecycle"`
 	Claim                    TerminalClaim          `json:"claim"`
 	SupportsCommandDetection *bool                  `json:"supportsCommandDetection,omitempty"`

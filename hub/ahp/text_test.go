@@ -17,7 +17,8 @@ func TestTextOlderViewsStay(t *testing.T) {
 	for _, c := range []struct {
 		got  Text
 		want string
-	}{{a, "one"}, {b, "one two"}, {left, "one two left"}, {right, "one two right"}, {Text{}, ""}, {Text{}.Append("x"), "x"}} {
+	}{{a, "one"}, {b, "one two"}, {left, "one two left"}, {right, "one two right"}, {Text{}, ""},
+		{Text{}.Append("x"), "x"}} {
 		if c.got.String() != c.want || string(c.got.Bytes()) != c.want || c.got.Len() != len(c.want) {
 			t.Errorf("got %q, want %q", c.got.String(), c.want)
 		}
@@ -100,7 +101,8 @@ func chatWithPart(parts int) State {
 		list = append(list, ResponsePart{&MarkdownResponsePart{ID: fmt.Sprint("old", i), Content: NewText("x")}})
 	}
 	list = append(list, ResponsePart{&MarkdownResponsePart{ID: "p"}})
-	return &ChatState{ActiveTurn: &ActiveTurn{ID: "t", ResponseParts: NewParts(list...)}, Status: SessionStatusInProgress}
+	return &ChatState{ActiveTurn: &ActiveTurn{ID: "t", ResponseParts: NewParts(list...)},
+		Status: SessionStatusInProgress}
 }
 
 // stream reduces n bytes in deltas of 20.

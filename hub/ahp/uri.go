@@ -3,7 +3,8 @@ package ahp
 import "strings"
 
 // hosts are the schemes of what a host serves itself, or that names no resource of a client.
-var hosts = map[string]bool{"file": true, "http": true, "https": true, "data": true, "mailto": true, "about": true, "blob": true, "javascript": true, "ws": true, "wss": true}
+var hosts = map[string]bool{"file": true, "http": true, "https": true, "data": true, "mailto": true, "about": true,
+	"blob": true, "javascript": true, "ws": true, "wss": true}
 
 // OfClient reports whether a URI names a resource that only the client who published it can serve, as
 // virtual://my-editor/notes.md.

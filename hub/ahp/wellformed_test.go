@@ -44,12 +44,15 @@ func TestOpenValuesAreWellFormed(t *testing.T) {
 		into any
 		json string
 	}{
-		{"the meta of a thread", &AnnotationsSetAction{}, `{"type":"annotations/set","annotation":{"id":"a","_meta":{"k":["X"]},"entries":[]}}`},
+		{"the meta of a thread", &AnnotationsSetAction{},
+			`{"type":"annotations/set","annotation":{"id":"a","_meta":{"k":["X"]},"entries":[]}}`},
 		{"an unknown attachment", &ChatTurnStartedAction{},
 			`{"type":"chat/turnStarted","turnId":"t","message":{"text":"","origin":{"kind":"user"},"attachments":[{"type":"none","x":"X"}]}}`},
-		{"an unknown action", &DispatchActionParams{}, `{"channel":"c","clientSeq":1,"action":{"type":"none/such","x":"X"}}`},
+		{"an unknown action", &DispatchActionParams{},
+			`{"channel":"c","clientSeq":1,"action":{"type":"none/such","x":"X"}}`},
 		{"a setting", &CreateSessionParams{}, `{"channel":"c","config":{"k":"X"}}`},
-		{"an unknown state of a terminal", &TerminalState{}, `{"title":"","content":[],"claim":{"kind":"client","clientId":"c"},"lifecycle":{"status":"none","x":"X"}}`},
+		{"an unknown state of a terminal", &TerminalState{},
+			`{"title":"","content":[],"claim":{"kind":"client","clientId":"c"},"lifecycle":{"status":"none","x":"X"}}`},
 		{"the state of a snapshot", &Snapshot{}, `{"resource":"c","state":{"x":"X"},"fromSeq":1}`},
 	}
 	for _, f := range forms {
@@ -72,7 +75,8 @@ func TestOpenValuesAreWellFormed(t *testing.T) {
 		}
 	}
 	for _, v := range []any{Meta{"k": json.RawMessage("\"\xfe\"")}, &UnknownVariant{Raw: json.RawMessage("\"\xfe\"")},
-		&UnknownAction{Raw: json.RawMessage("{\"x\":\"\xfe\"}")}, map[string]json.RawMessage{"k": json.RawMessage("\"\xfe\"")}} {
+		&UnknownAction{Raw: json.RawMessage("{\"x\":\"\xfe\"}")},
+		map[string]json.RawMessage{"k": json.RawMessage("\"\xfe\"")}} {
 		if b, err := Marshal(v); err != nil || !utf8.Valid(b) {
 			t.Errorf("%T is written as %q, %v", v, b, err)
 		}

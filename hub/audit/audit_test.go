@@ -41,7 +41,10 @@ func newWorld(t *testing.T, dir string) *world {
 	boot, err := s.Boot(t.Context())
 	must(t, err)
 	w := &world{t: t, store: s, now: time.Now()}
-	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.log.Derive(tx, e) }})
+	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
+		w.log.Derive(tx,
+			e)
+	}})
 	w.log = audit.New(audit.Config{Hub: w.hub, Store: s, Now: func() time.Time { return w.now }})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -56,9 +59,12 @@ func newWorld(t *testing.T, dir string) *world {
 	t.Cleanup(w.stop)
 	if len(boot.Channels) == 0 {
 		must(t, w.hub.Do(func(tx *hub.Tx) {
-			must(t, tx.Open(hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}, &ahp.SessionState{Title: "old"}))
-			must(t, tx.Open(hub.ChannelInfo{URI: terminal, Kind: ahp.ChannelTerminal, Session: session}, &ahp.TerminalState{Title: "sh",
-				Lifecycle: ahp.TerminalLifecycleState{Status: "running"}, Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "c"}}}))
+			must(t, tx.Open(hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session},
+				&ahp.SessionState{Title: "old"}))
+			must(t, tx.Open(hub.ChannelInfo{URI: terminal, Kind: ahp.ChannelTerminal, Session: session},
+				&ahp.TerminalState{Title: "sh",
+					Lifecycle: ahp.TerminalLifecycleState{Status: "running"},
+					Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "c"}}}))
 		}))
 	}
 	w.conn, err = w.hub.Connect(hub.ConnConfig{Principal: ana.ID, ClientID: "c"})
@@ -115,7 +121,8 @@ func TestAppliedActionsHaveTheirEntry(t *testing.T) {
 		}
 	}
 	got := w.list()[0]
-	if got.Seq != o.Env.Seq || got.Who != ana.ID || got.Name != "Ana" || got.What != "renamed a session" || got.On != session || got.From != "192.0.2.7" {
+	if got.Seq != o.Env.Seq || got.Who != ana.ID || got.Name != "Ana" || got.What != "renamed a session" ||
+		got.On != session || got.From != "192.0.2.7" {
 		t.Errorf("the entry is %+v", got)
 	}
 	w.stop()
@@ -127,7 +134,8 @@ func TestAppliedActionsHaveTheirEntry(t *testing.T) {
 // What the host does because of an action is not written down as the client's.
 func TestActionsOfTheHostHaveNoEntry(t *testing.T) {
 	w := newWorld(t, t.TempDir())
-	w.dispatch(t.Context(), session, &ahp.SessionIsReadChangedAction{IsRead: true}, func(tx *hub.Tx, _ ahp.State, a ahp.Action) (ahp.Action, string) {
+	w.dispatch(t.Context(), session, &ahp.SessionIsReadChangedAction{IsRead: true}, func(tx *hub.Tx, _ ahp.State,
+		a ahp.Action) (ahp.Action, string) {
 		tx.Apply(session, &ahp.SessionTitleChangedAction{Title: "by the host"})
 		return a, ""
 	})
@@ -186,7 +194,8 @@ func TestOutcomesOfCalls(t *testing.T) {
 		{name: "refused by the protocol", err: ahp.Errorf(ahp.CodePermissionDenied, "no")},
 		{name: "refused by the table of rights", err: &access.Denied{}},
 		{name: "refused otherwise", err: audit.Refusal(errors.New("the name is taken"))},
-		{name: "failed on the way", err: errors.New("the disk"), want: audit.Entry{What: "revoked a link", Outcome: audit.Failed}},
+		{name: "failed on the way", err: errors.New("the disk"), want: audit.Entry{What: "revoked a link",
+			Outcome: audit.Failed}},
 	} {
 		before := len(w.list())
 		ctx, call, err := w.log.Begin(t.Context(), audit.Outside, audit.Entry{Who: "owner", What: "revoked a link"})
@@ -215,7 +224,8 @@ func TestOutcomesOfCalls(t *testing.T) {
 func TestCrashLeavesOutcomeUnknown(t *testing.T) {
 	dir := t.TempDir()
 	w := newWorld(t, dir)
-	_, _, err := w.log.Begin(t.Context(), audit.Outside, audit.Entry{Who: "owner", What: "wrote a file", On: "file:///a"})
+	_, _, err := w.log.Begin(t.Context(), audit.Outside, audit.Entry{Who: "owner", What: "wrote a file",
+		On: "file:///a"})
 	must(t, err)
 	w.stop()
 	w = newWorld(t, dir)
@@ -244,7 +254,8 @@ func TestIntentIsDurableBeforeTheEffect(t *testing.T) {
 	h.Durable(b.Upto, 0)
 	must(t, <-begun)
 	h.JournalFailed(errors.New("the disk is full"))
-	if _, _, err := log.Begin(t.Context(), audit.Outside, audit.Entry{What: "wrote a file"}); !errors.Is(err, hub.ErrReadOnly) {
+	if _, _, err := log.Begin(t.Context(), audit.Outside, audit.Entry{What: "wrote a file"}); !errors.Is(err,
+		hub.ErrReadOnly) {
 		t.Errorf("on a full disk it begins: %v", err)
 	}
 }
@@ -267,17 +278,23 @@ func TestMethodsAreWrittenDown(t *testing.T) {
 		err  error
 		want string
 	}{
-		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, want: "created a session on ahp-session:/1"},
-		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, err: ahp.Errorf(ahp.CodeInvalidParams, "no")},
+		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session},
+			want: "created a session on ahp-session:/1"},
+		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, err: ahp.Errorf(ahp.CodeInvalidParams,
+			"no")},
 		{name: "createSession", call: &ahp.CreateSessionParams{Channel: session}, who: guest},
-		{name: "resourceMove", call: &ahp.ResourceMoveParams{Source: "file:///a", Destination: "file:///b"}, want: "moved a file: to file:///b on file:///a"},
-		{name: "invokeChangesetOperation", call: &ahp.InvokeChangesetOperationParams{Channel: session, OperationID: "revert"}, want: "changed files: revert on ahp-session:/1"},
+		{name: "resourceMove", call: &ahp.ResourceMoveParams{Source: "file:///a", Destination: "file:///b"},
+			want: "moved a file: to file:///b on file:///a"},
+		{name: "invokeChangesetOperation", call: &ahp.InvokeChangesetOperationParams{Channel: session,
+			OperationID: "revert"}, want: "changed files: revert on ahp-session:/1"},
 		{name: "listSessions", call: &ahp.ListSessionsParams{}},
 		{name: "resourceWrite", call: &ahp.ResourceWriteParams{URI: "file:///c"}, want: "wrote a file on file:///c"},
 		{name: "resourceWrite", call: &ahp.ResourceWriteParams{URI: "file:///c"}}, // within a minute
-		{name: "resourceRequest", call: &ahp.ResourceRequestParams{URI: "file:///etc/hosts"}, err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no"),
+		{name: "resourceRequest", call: &ahp.ResourceRequestParams{URI: "file:///etc/hosts"},
+			err:  ahp.Errorf(ahp.CodePermissionDenied, "the owner said no"),
 			want: "asked for files (failed) on file:///etc/hosts"},
-		{name: "resourceRequest", call: &ahp.ResourceRequestParams{URI: "file:///etc/hosts"}, err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no")},
+		{name: "resourceRequest", call: &ahp.ResourceRequestParams{URI: "file:///etc/hosts"},
+			err: ahp.Errorf(ahp.CodePermissionDenied, "the owner said no")},
 	} {
 		who := c.who
 		if who.ID == "" {

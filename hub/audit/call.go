@@ -93,7 +93,8 @@ const (
 	Carried             // it is one audited action, whose entry is written with it
 )
 
-// Begin writes the intent of e and returns a context in which the call is to run, and the call, whose Done must be called.
+// Begin writes the intent of e and returns a context in which the call is to run, and the call, whose Done must be
+// called.
 // An error means that the intent could not be written: nothing may be done.
 func (l *Log) Begin(ctx context.Context, kind Kind, e Entry) (context.Context, *Call, error) {
 	if l == nil {

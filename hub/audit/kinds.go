@@ -6,8 +6,8 @@ import (
 )
 
 // others are kinds of entries besides actions, methods and forms: of those who come and go.
-var others = []string{"signed in", "signed in by password", "signed in by passkey", "sign-in refused", "signed out", "joined",
-	"joining refused", "took an invitation", "invitation refused"}
+var others = []string{"signed in", "signed in by password", "signed in by passkey", "sign-in refused", "signed out",
+	"joined", "joining refused", "took an invitation", "invitation refused"}
 
 // Kinds returns the kinds of entries there can be, in order. How people sign in at a provider of OpenID Connect is not
 // among them, as it has the provider's name.

@@ -73,9 +73,10 @@ func (l *Log) Action(ctx context.Context, who access.Principal, channel ahp.URI,
 	}
 }
 
-// expect keeps the entry of an action until it is applied. Keys of a terminal change no state: they are written at once,
-// once a minute for each of its holders. The hub's lock is held.
-func (l *Log) expect(tx *hub.Tx, ctx context.Context, who access.Principal, channel ahp.URI, a ahp.Action, what string) {
+// expect keeps the entry of an action until it is applied. Keys of a terminal change no state: they are written at
+// once, once a minute for each of its holders. The hub's lock is held.
+func (l *Log) expect(tx *hub.Tx, ctx context.Context, who access.Principal, channel ahp.URI, a ahp.Action,
+	what string) {
 	now := l.cfg.Now().UTC()
 	e := Entry{At: now, Who: who.ID, Name: who.Name, What: what, On: channel, From: origin(ctx)}
 	call := callOf(ctx)

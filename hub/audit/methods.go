@@ -10,7 +10,8 @@ import (
 
 // BeginMethod is Begin for a call of the protocol. done says how it ended. A caller who may not call the method leaves
 // nothing: the host refuses it.
-func (l *Log) BeginMethod(ctx context.Context, who access.Principal, name string, params any) (_ context.Context, done func(error), err error) {
+func (l *Log) BeginMethod(ctx context.Context, who access.Principal, name string,
+	params any) (_ context.Context, done func(error), err error) {
 	m, audited := methods[name]
 	if l == nil || !audited || !access.MayEverCall(who, name) {
 		return ctx, func(error) {}, nil
@@ -22,7 +23,8 @@ func (l *Log) BeginMethod(ctx context.Context, who access.Principal, name string
 	}
 	ctx, call, err := l.Begin(ctx, m.kind, e)
 	return ctx, func(err error) {
-		if denied, ok := errors.AsType[*ahp.Error](err); ok && name == "resourceRequest" && denied.Code == ahp.CodePermissionDenied {
+		if denied, ok := errors.AsType[*ahp.Error](err); ok && name == "resourceRequest" &&
+			denied.Code == ahp.CodePermissionDenied {
 			call.inVain()
 			err = nil
 		}

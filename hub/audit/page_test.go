@@ -121,13 +121,15 @@ func (endless) AuditBefore(_ context.Context, _ int64, visit func(int64, []byte)
 
 func TestPlaceThatIsNoneIsRefused(t *testing.T) {
 	w := newWorld(t, t.TempDir())
-	for _, place := range []string{"x", "0", "1.", "1.x", "1.-2", "9223372036854775807", "99999999999999999999", "1" + strings.Repeat(".1", 300)} {
+	for _, place := range []string{"x", "0", "1.", "1.x", "1.-2", "9223372036854775807", "99999999999999999999", "1" +
+		strings.Repeat(".1", 300)} {
 		if _, err := w.log.Page(t.Context(), audit.Query{Limit: 1, Before: place}); !errors.Is(err, audit.ErrPage) {
 			t.Errorf("%.20q: %v", place, err)
 		}
 	}
 	for _, place := range []string{"5", "-5", "1.7.9"} {
-		if p, err := w.log.Page(t.Context(), audit.Query{Limit: 1, Before: place}); err != nil || len(p.Entries) != 0 || p.Next != "" {
+		if p, err := w.log.Page(t.Context(), audit.Query{Limit: 1, Before: place}); err != nil || len(p.Entries) != 0 ||
+			p.Next != "" {
 			t.Errorf("%q: %+v, %v", place, p, err)
 		}
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// Every action that a client may dispatch, and every method, is written down or stands in the table of those that are not,
-// with the reason.
+// Every action that a client may dispatch, and every method, is written down or stands in the table of those that
+// are not, with the reason.
 func TestEveryActionAndMethodIsWrittenDownOrSaysWhyNot(t *testing.T) {
 	check := func(what string, all []string, words, not map[string]string) {
 		t.Helper()
@@ -15,7 +15,8 @@ func TestEveryActionAndMethodIsWrittenDownOrSaysWhyNot(t *testing.T) {
 		for _, name := range all {
 			known[name] = true
 			if (words[name] == "") == (not[name] == "") {
-				t.Errorf("the %s %s is %q and %q: give it a row in one table of words.go", what, name, words[name], not[name])
+				t.Errorf("the %s %s is %q and %q: give it a row in one table of words.go", what, name, words[name],
+					not[name])
 			}
 		}
 		for _, table := range []map[string]string{words, not} {

@@ -78,7 +78,8 @@ func checkMessage(m *ahp.Message) error {
 	for _, a := range m.Attachments {
 		switch a.Value.(type) {
 		case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment:
-			return problem("message", "threads and chats belong to a session: an automation makes a new one for each run")
+			return problem("message",
+				"threads and chats belong to a session: an automation makes a new one for each run")
 		}
 	}
 	return nil
@@ -92,10 +93,12 @@ func checkTriggers(list []ahp.AutomationTrigger, l Limits) error {
 	for _, t := range list {
 		s, ok := t.Value.(*ahp.AutomationScheduleTrigger)
 		if !ok {
-			return problem("schedule", "only schedule triggers are supported, because this server has no events to wait for")
+			return problem("schedule",
+				"only schedule triggers are supported, because this server has no events to wait for")
 		}
 		if s.ID == "" || len(s.ID) > mostTrigger || seen[s.ID] {
-			return problem("schedule", "trigger %.80q: each trigger needs its own id of 1 to %d bytes", s.ID, mostTrigger)
+			return problem("schedule", "trigger %.80q: each trigger needs its own id of 1 to %d bytes", s.ID,
+				mostTrigger)
 		}
 		seen[s.ID] = true
 		if err := checkTrigger(s, l); err != nil {

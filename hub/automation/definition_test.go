@@ -17,7 +17,8 @@ func TestCheck(t *testing.T) {
 		{"no title", "title", "needs a title", func(d *ahp.AutomationDefinition) { d.Title = " \n " }},
 		{"long title", "title", "too long", func(d *ahp.AutomationDefinition) { d.Title = strings.Repeat("x", 201) }},
 		{"no message", "message", "empty", func(d *ahp.AutomationDefinition) { d.Message.Text = " " }},
-		{"somebody's message", "message", "must be automation", func(d *ahp.AutomationDefinition) { d.Message.Origin.Kind = "user" }},
+		{"somebody's message", "message", "must be automation",
+			func(d *ahp.AutomationDefinition) { d.Message.Origin.Kind = "user" }},
 		{"another session's chat", "message", "belong to a session", func(d *ahp.AutomationDefinition) {
 			d.Message.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{}}}
 		}},
@@ -27,17 +28,26 @@ func TestCheck(t *testing.T) {
 		{"event", "schedule", "only schedule triggers", func(d *ahp.AutomationDefinition) {
 			d.Triggers = []ahp.AutomationTrigger{{Value: &ahp.AutomationEventTrigger{ID: "e"}}}
 		}},
-		{"no id", "schedule", "its own id", func(d *ahp.AutomationDefinition) { d.Triggers = append(d.Triggers, every("", "0 9 * * *", "")) }},
-		{"id twice", "schedule", "its own id", func(d *ahp.AutomationDefinition) { d.Triggers = append(d.Triggers, every("h", "0 9 * * *", "")) }},
+		{"no id", "schedule", "its own id", func(d *ahp.AutomationDefinition) {
+			d.Triggers = append(d.Triggers,
+				every("", "0 9 * * *", ""))
+		}},
+		{"id twice", "schedule", "its own id", func(d *ahp.AutomationDefinition) {
+			d.Triggers = append(d.Triggers,
+				every("h", "0 9 * * *", ""))
+		}},
 		{"unknown policy", "schedule", "skip or runOnce", func(d *ahp.AutomationDefinition) {
 			d.Triggers = []ahp.AutomationTrigger{every("h", "0 9 * * *", "all")}
 		}},
-		{"bad schedule", "schedule", "five fields", func(d *ahp.AutomationDefinition) { d.Triggers = []ahp.AutomationTrigger{every("h", "0 9", "")} }},
+		{"bad schedule", "schedule", "five fields",
+			func(d *ahp.AutomationDefinition) { d.Triggers = []ahp.AutomationTrigger{every("h", "0 9", "")} }},
 		{"too often", "schedule", "at least 5 minutes", func(d *ahp.AutomationDefinition) {
 			d.Triggers = []ahp.AutomationTrigger{every("h", "* * * * *", "")}
 		}},
-		{"too many", "schedule", "at most 8", func(d *ahp.AutomationDefinition) { d.Triggers = make([]ahp.AutomationTrigger, 9) }},
-		{"no runs", "conditions", "above 0", func(d *ahp.AutomationDefinition) { d.DisableConditions = []ahp.AutomationDisableCondition{after(0)} }},
+		{"too many", "schedule", "at most 8",
+			func(d *ahp.AutomationDefinition) { d.Triggers = make([]ahp.AutomationTrigger, 9) }},
+		{"no runs", "conditions", "above 0",
+			func(d *ahp.AutomationDefinition) { d.DisableConditions = []ahp.AutomationDisableCondition{after(0)} }},
 		{"no date", "conditions", "no time", func(d *ahp.AutomationDefinition) {
 			d.DisableConditions = []ahp.AutomationDisableCondition{until("tomorrow")}
 		}},
@@ -63,7 +73,8 @@ func TestCheck(t *testing.T) {
 	}
 	d := definition()
 	d.Title, d.Triggers = "  Tidy\n up ", nil
-	if err := Check(&d, Limits{}); err != nil || d.Title != "Tidy up" || d.Message.Origin.Kind != ahp.MessageKindAutomation || d.Triggers == nil {
+	if err := Check(&d, Limits{}); err != nil || d.Title != "Tidy up" ||
+		d.Message.Origin.Kind != ahp.MessageKindAutomation || d.Triggers == nil {
 		t.Errorf("kept as %+v: %v", d, err)
 	}
 }
@@ -73,12 +84,16 @@ func TestApplyReplacesWholeFields(t *testing.T) {
 	d.DisableConditions = []ahp.AutomationDisableCondition{after(3)}
 	d.Meta = ahp.Meta{"theirs": []byte("1")}
 	got := Apply(d, ahp.AutomationDefinitionPatch{Title: ahp.Ptr("New"), Enabled: ahp.Ptr(false)})
-	if got.Title != "New" || got.Enabled || len(got.Triggers) != 1 || len(got.DisableConditions) != 1 || got.Meta["theirs"] == nil {
+	if got.Title != "New" || got.Enabled || len(got.Triggers) != 1 || len(got.DisableConditions) != 1 ||
+		got.Meta["theirs"] == nil {
 		t.Errorf("what was left out changed: %+v", got)
 	}
-	got = Apply(d, ahp.AutomationDefinitionPatch{Triggers: []ahp.AutomationTrigger{}, DisableConditions: []ahp.AutomationDisableCondition{},
-		Session: &ahp.AutomationSessionTemplate{Provider: "x"}, Message: &ahp.Message{Text: "m"}, Meta: ahp.Meta{}})
-	if len(got.Triggers)+len(got.DisableConditions)+len(got.Meta) != 0 || got.Session.Provider != "x" || got.Message.Text != "m" {
+	got = Apply(d, ahp.AutomationDefinitionPatch{Triggers: []ahp.AutomationTrigger{},
+		DisableConditions: []ahp.AutomationDisableCondition{},
+		Session:           &ahp.AutomationSessionTemplate{Provider: "x"}, Message: &ahp.Message{Text: "m"},
+		Meta: ahp.Meta{}})
+	if len(got.Triggers)+len(got.DisableConditions)+len(got.Meta) != 0 || got.Session.Provider != "x" ||
+		got.Message.Text != "m" {
 		t.Errorf("what was replaced is %+v", got)
 	}
 }
@@ -92,7 +107,8 @@ func run(id, created string, ended bool) ahp.AutomationRunSummary {
 }
 
 func TestHistory(t *testing.T) {
-	list := []ahp.AutomationRunSummary{run("e", "5", true), run("d", "4", false), run("c", "3", true), run("b", "2", true), run("a", "1", false)}
+	list := []ahp.AutomationRunSummary{run("e", "5", true), run("d", "4", false), run("c", "3", true),
+		run("b", "2", true), run("a", "1", false)}
 	kept, gone := Prune(list, 2)
 	if ids(kept) != "edca" || ids(gone) != "b" {
 		t.Errorf("kept %s, gone %s: what has not ended does not count", ids(kept), ids(gone))

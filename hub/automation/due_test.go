@@ -39,16 +39,26 @@ func TestDue(t *testing.T) {
 		catchUp  bool
 		next     string
 	}{
-		{"not yet", []ahp.AutomationTrigger{hourly}, "2026-11-20T08:59:59Z", false, "", false, "2026-11-20T09:00:00.000Z"},
-		{"on time", []ahp.AutomationTrigger{hourly}, "2026-11-20T09:00:00Z", false, "h 2026-11-20T09:00:00.000Z", false, "2026-11-20T10:00:00.000Z"},
-		{"a little late", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T09:00:59Z", false, "s 2026-11-20T09:00:00.000Z", false, "2026-11-20T10:00:00.000Z"},
-		{"once for many missed", []ahp.AutomationTrigger{hourly}, "2026-11-20T13:30:00Z", false, "h 2026-11-20T09:00:00.000Z", true, "2026-11-20T14:00:00.000Z"},
-		{"missed and skipped", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T13:30:00Z", false, "", false, "2026-11-20T14:00:00.000Z"},
-		{"skipped but for the last", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T13:00:20Z", false, "s 2026-11-20T13:00:00.000Z", false, "2026-11-20T14:00:00.000Z"},
-		{"held while one goes on", []ahp.AutomationTrigger{hourly}, "2026-11-20T09:00:00Z", true, "", false, "2026-11-20T09:00:00.000Z"},
-		{"skipped while one goes on", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T09:00:00Z", true, "", false, "2026-11-20T10:00:00.000Z"},
-		{"two at once make one run", []ahp.AutomationTrigger{hourly, hourlySkip}, "2026-11-20T09:00:00Z", false, "h 2026-11-20T09:00:00.000Z", false, "2026-11-20T10:00:00.000Z"},
-		{"the earlier of two", []ahp.AutomationTrigger{every("late", "30 9 * * *", ""), hourly}, "2026-11-20T09:45:00Z", false, "h 2026-11-20T09:00:00.000Z", true, "2026-11-20T10:00:00.000Z"},
+		{"not yet", []ahp.AutomationTrigger{hourly}, "2026-11-20T08:59:59Z", false, "", false,
+			"2026-11-20T09:00:00.000Z"},
+		{"on time", []ahp.AutomationTrigger{hourly}, "2026-11-20T09:00:00Z", false, "h 2026-11-20T09:00:00.000Z", false,
+			"2026-11-20T10:00:00.000Z"},
+		{"a little late", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T09:00:59Z", false,
+			"s 2026-11-20T09:00:00.000Z", false, "2026-11-20T10:00:00.000Z"},
+		{"once for many missed", []ahp.AutomationTrigger{hourly}, "2026-11-20T13:30:00Z", false,
+			"h 2026-11-20T09:00:00.000Z", true, "2026-11-20T14:00:00.000Z"},
+		{"missed and skipped", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T13:30:00Z", false, "", false,
+			"2026-11-20T14:00:00.000Z"},
+		{"skipped but for the last", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T13:00:20Z", false,
+			"s 2026-11-20T13:00:00.000Z", false, "2026-11-20T14:00:00.000Z"},
+		{"held while one goes on", []ahp.AutomationTrigger{hourly}, "2026-11-20T09:00:00Z", true, "", false,
+			"2026-11-20T09:00:00.000Z"},
+		{"skipped while one goes on", []ahp.AutomationTrigger{hourlySkip}, "2026-11-20T09:00:00Z", true, "", false,
+			"2026-11-20T10:00:00.000Z"},
+		{"two at once make one run", []ahp.AutomationTrigger{hourly, hourlySkip}, "2026-11-20T09:00:00Z", false,
+			"h 2026-11-20T09:00:00.000Z", false, "2026-11-20T10:00:00.000Z"},
+		{"the earlier of two", []ahp.AutomationTrigger{every("late", "30 9 * * *", ""), hourly}, "2026-11-20T09:45:00Z",
+			false, "h 2026-11-20T09:00:00.000Z", true, "2026-11-20T10:00:00.000Z"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			e := ahp.AutomationEntry{Definition: definition(c.triggers...), NextRunAt: "2026-11-20T09:00:00.000Z"}

@@ -23,19 +23,21 @@ var fields = []field{
 	{"day of the week", 0, 7, []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}},
 }
 
-// plain reads an expression by the grammar of the protocol, which is narrower than what cron libraries read: five fields
-// of *, values, ranges and lists, with steps on * and ranges (guide/automations.md). It returns the same in numbers
-// alone, as libraries differ in the names they know, too.
+// plain reads an expression by the grammar of the protocol, which is narrower than what cron libraries read: five
+// fields of *, values, ranges and lists, with steps on * and ranges (guide/automations.md). It returns the same in
+// numbers alone, as libraries differ in the names they know, too.
 func plain(expression string) (string, error) {
 	if len(expression) > mostExpression {
 		return "", fmt.Errorf("this schedule is too long: at most %d characters", mostExpression)
 	}
 	if strings.HasPrefix(expression, "@") {
-		return "", fmt.Errorf("%s is a macro, which not every host knows: write five fields, like 0 9 * * *", expression)
+		return "", fmt.Errorf("%s is a macro, which not every host knows: write five fields, like 0 9 * * *",
+			expression)
 	}
 	parts := strings.Fields(expression)
 	if len(parts) != len(fields) {
-		return "", fmt.Errorf("a schedule has five fields, not %d: minute, hour, day of the month, month, day of the week, like 30 9 * * MON-FRI", len(parts))
+		return "", fmt.Errorf("a schedule has five fields, not %d: minute, hour, day of the month, month, day of the "+
+			"week, like 30 9 * * MON-FRI", len(parts))
 	}
 	for i, f := range fields {
 		items := strings.Split(parts[i], ",")

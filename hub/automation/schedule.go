@@ -19,7 +19,8 @@ const (
 	searchYears    = 12 // 29 February is up to eight years away
 )
 
-var parser = cron.MustNewParser(cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.DowOrDom).WithMaxSearchYears(searchYears)
+var parser = cron.MustNewParser(
+	cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow | cron.DowOrDom).WithMaxSearchYears(searchYears)
 
 // Schedule is a cron expression in a time zone.
 type Schedule struct {

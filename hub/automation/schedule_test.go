@@ -46,13 +46,15 @@ func TestNext(t *testing.T) {
 		{"30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
 		{"30 2 * * *", "Europe/Berlin", "2026-10-25T01:30:00Z", "2026-10-26T01:30:00Z"},
-		{"0 0 * * *", "America/Sao_Paulo", "2018-11-03T12:00:00Z", "2018-11-05T02:00:00Z"}, // midnight itself was skipped
+		// midnight itself was skipped
+		{"0 0 * * *", "America/Sao_Paulo", "2018-11-03T12:00:00Z", "2018-11-05T02:00:00Z"},
 		{"45 1 * * *", "Australia/Lord_Howe", "2026-04-04T12:00:00Z", "2026-04-04T14:45:00Z"},
 		{"45 1 * * *", "Australia/Lord_Howe", "2026-04-04T14:45:00Z", "2026-04-04T15:15:00Z"}, // half an hour back
 	} {
 		got := schedule(t, c.expression, c.zone).Next(at(t, c.after))
 		if want := at(t, c.want); !got.Equal(want) {
-			t.Errorf("%s in %s after %s: %s, want %s", c.expression, c.zone, c.after, got.UTC().Format(time.RFC3339), c.want)
+			t.Errorf("%s in %s after %s: %s, want %s", c.expression, c.zone, c.after, got.UTC().Format(time.RFC3339),
+				c.want)
 		}
 	}
 }
@@ -60,9 +62,10 @@ func TestNext(t *testing.T) {
 func TestRefusedSchedules(t *testing.T) {
 	for expression, says := range map[string]string{
 		"@daily": "macro", "0 9 * *": "five fields", "0 0 9 * * *": "five fields", "60 * * * *": "between 0 and 59",
-		"0 24 * * *": "between 0 and 23", "0 9 0 * *": "between 1 and 31", "0 9 * 13 *": "between 1 and 12", "0 9 * * 8": "between 0 and 7",
-		"5/15 * * * *": "single value", "*/0 * * * *": "above 0", "*/-5 * * * *": "above 0", "*/ * * * *": "above 0", "0 22-2 * * *": "reversed",
-		"0 9 L * *": "between", "0 9 ? * *": "between", "0 9 * * MON#2": "between", "0 9 15W * *": "between", "H 9 * * *": "between",
+		"0 24 * * *": "between 0 and 23", "0 9 0 * *": "between 1 and 31", "0 9 * 13 *": "between 1 and 12",
+		"0 9 * * 8": "between 0 and 7", "5/15 * * * *": "single value", "*/0 * * * *": "above 0",
+		"*/-5 * * * *": "above 0", "*/ * * * *": "above 0", "0 22-2 * * *": "reversed", "0 9 L * *": "between",
+		"0 9 ? * *": "between", "0 9 * * MON#2": "between", "0 9 15W * *": "between", "H 9 * * *": "between",
 		"0 9 31 2 *": "never comes", "0 9 1,,2 * *": "between", "1-2-3 * * * *": "between", "+1 * * * *": "between",
 		"0 9 " + strings.Repeat("1,", 200) + "1 * *": "too long", "": "five fields", "0 9 * * MONDAY": "between",
 	} {
@@ -72,7 +75,8 @@ func TestRefusedSchedules(t *testing.T) {
 		}
 	}
 	for _, zone := range []string{"", "Local", "Mars/Olympus", "../etc/passwd"} {
-		if _, err := Parse(ahp.AutomationSchedule{Expression: "0 9 * * *", TimeZone: zone}); err == nil || !strings.Contains(err.Error(), "time zone") {
+		if _, err := Parse(ahp.AutomationSchedule{Expression: "0 9 * * *", TimeZone: zone}); err == nil ||
+			!strings.Contains(err.Error(), "time zone") {
 			t.Errorf("zone %q: %v", zone, err)
 		}
 	}
@@ -118,7 +122,8 @@ func TestNextAgainstEveryMinute(t *testing.T) {
 		"Pacific/Apia":        {"2011-12-28T00:00:00Z"},                         // a whole day was skipped
 	}
 	for range 40 {
-		expression := strings.Join([]string{pick("0", "30", "*/15", "5,50", "*", "10-40/10"), pick("*", "0", "2", "1-3", "*/2", "23", "0,2"),
+		expression := strings.Join([]string{pick("0", "30", "*/15", "5,50", "*", "10-40/10"), pick("*", "0", "2", "1-3",
+			"*/2", "23", "0,2"),
 			pick("*", "*", "1-31/2", "28"), pick("*", "*", "*/1"), pick("*", "*", "SUN", "1-5", "7", "*/3")}, " ")
 		for zone, starts := range begins {
 			s := schedule(t, expression, zone)
@@ -144,9 +149,10 @@ func TestNextAgainstEveryMinute(t *testing.T) {
 
 func TestShortest(t *testing.T) {
 	for expression, want := range map[string]time.Duration{
-		"* * * * *": time.Minute, "*/5 * * * *": 5 * time.Minute, "0 * * * *": time.Hour, "0,3 9 * * *": 3 * time.Minute,
-		"0 9 * * *": 24 * time.Hour, "0,59 0,23 * * *": time.Minute, "0,59 0,23 1 * *": 59 * time.Minute, "0,59 0,23 30,2 * *": 59 * time.Minute,
-		"0,59 0,23 1,31 * *": time.Minute,
+		"* * * * *": time.Minute, "*/5 * * * *": 5 * time.Minute, "0 * * * *": time.Hour,
+		"0,3 9 * * *": 3 * time.Minute,
+		"0 9 * * *":   24 * time.Hour, "0,59 0,23 * * *": time.Minute, "0,59 0,23 1 * *": 59 * time.Minute,
+		"0,59 0,23 30,2 * *": 59 * time.Minute, "0,59 0,23 1,31 * *": time.Minute,
 	} {
 		if got := schedule(t, expression, "UTC").Shortest(); got != want {
 			t.Errorf("%s: %s, want %s", expression, got, want)
@@ -156,11 +162,14 @@ func TestShortest(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	for expression, want := range map[string]string{
-		"30 9 * * *": "Every day at 09:30", "30 9 * * MON-FRI": "Every weekday at 09:30", "0 0 1,15 * *": "Every month on the 1st and 15th at 00:00",
-		"*/15 * * * *": "Every 15 minutes", "0 * * * *": "Every hour", "5 * * * *": "Every hour, 5 past", "0 */6 * * *": "Every day at 00:00, 06:00, 12:00 and 18:00",
-		"0 */2 * * *": "Every 2 hours, 0 past", "0 9 * * SUN": "Every Sunday at 09:00", "0 9 * * SAT,SUN": "Every weekend at 09:00",
-		"0 9,17 * * 1,3": "Every Monday and Wednesday at 09:00 and 17:00", "0 9 13 * FRI": "0 9 13 * FRI", "0 9 * 1 *": "0 9 * 1 *",
-		"0 9 22,23,31 * *": "Every month on the 22nd, 23rd and 31st at 09:00", "10,40 * * * *": "Every hour at :10 and :40",
+		"30 9 * * *": "Every day at 09:30", "30 9 * * MON-FRI": "Every weekday at 09:30",
+		"0 0 1,15 * *": "Every month on the 1st and 15th at 00:00",
+		"*/15 * * * *": "Every 15 minutes", "0 * * * *": "Every hour", "5 * * * *": "Every hour, 5 past",
+		"0 */6 * * *": "Every day at 00:00, 06:00, 12:00 and 18:00", "0 */2 * * *": "Every 2 hours, 0 past",
+		"0 9 * * SUN": "Every Sunday at 09:00", "0 9 * * SAT,SUN": "Every weekend at 09:00",
+		"0 9,17 * * 1,3": "Every Monday and Wednesday at 09:00 and 17:00", "0 9 13 * FRI": "0 9 13 * FRI",
+		"0 9 * 1 *": "0 9 * 1 *", "0 9 22,23,31 * *": "Every month on the 22nd, 23rd and 31st at 09:00",
+		"10,40 * * * *": "Every hour at :10 and :40",
 	} {
 		if got := schedule(t, expression, "UTC").Words(); got != want {
 			t.Errorf("%s: %q, want %q", expression, got, want)
@@ -169,7 +178,8 @@ func TestWords(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"30 9 * * MON-FRI", "*/15 * * * *", "0 0 29 2 *", "@daily", "* * * * * *", "1-5/2,7 0 1 JAN 0-7"} {
+	for _, s := range []string{"30 9 * * MON-FRI", "*/15 * * * *", "0 0 29 2 *", "@daily", "* * * * * *",
+		"1-5/2,7 0 1 JAN 0-7"} {
 		f.Add(s)
 	}
 	after := time.Date(2026, 3, 28, 12, 0, 0, 0, time.UTC)

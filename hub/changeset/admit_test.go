@@ -42,17 +42,27 @@ var waysOut = map[string]struct {
 	by   string
 	lead func(p, other *place)
 }{
-	"a work tree that is configured": {".git/config", func(p, other *place) { p.git("config", "core.worktree", other.dir) }},
+	"a work tree that is configured": {".git/config", func(p, other *place) {
+		p.git("config", "core.worktree",
+			other.dir)
+	}},
 	"one of the work tree's own settings": {".git/config.worktree", func(p, other *place) {
 		p.git("config", "core.repositoryFormatVersion", "1")
 		p.git("config", "extensions.worktreeConfig", "true")
 		p.put(".git/config.worktree", "[core]\n\tworktree = "+other.dir+"\n")
 	}},
-	"the root directory":    {".git/config", func(p, other *place) { p.git("config", "core.worktree", "/") }},
-	"a .git file":           {".git", func(p, other *place) { p.put(".git", "gitdir: "+other.path(".git")+"\n") }},
-	"a .git link":           {".git", func(p, other *place) { p.putLink(other.path(".git"), ".git") }},
-	"a .git file to a link": {".git", func(p, other *place) { p.putLink(other.path(".git"), "x"); p.put(".git", "gitdir: x\n") }},
-	"a common directory":    {".git/commondir", func(p, other *place) { p.put(".git/commondir", other.path(".git")+"\n") }},
+	"the root directory": {".git/config", func(p, other *place) { p.git("config", "core.worktree", "/") }},
+	"a .git file":        {".git", func(p, other *place) { p.put(".git", "gitdir: "+other.path(".git")+"\n") }},
+	"a .git link":        {".git", func(p, other *place) { p.putLink(other.path(".git"), ".git") }},
+	"a .git file to a link": {".git", func(p, other *place) {
+		p.putLink(other.path(".git"), "x")
+		p.put(".git",
+			"gitdir: x\n")
+	}},
+	"a common directory": {".git/commondir", func(p, other *place) {
+		p.put(".git/commondir", other.path(".git")+
+			"\n")
+	}},
 	"a git directory in the work tree, and another common one": {"x/commondir", func(p, other *place) {
 		p.fine(os.Rename(p.path(".git"), p.path("x")))
 		p.put(".git", "gitdir: x\n")
@@ -85,7 +95,10 @@ var waysOut = map[string]struct {
 		p.put("x/info/alternates", other.path(".git/objects")+"\n")
 		p.put(".git/objects/info/alternates", p.path("x")+"\n")
 	}},
-	"a link to objects": {".git/objects", func(p, other *place) { p.putLink(other.path(".git/objects"), ".git/objects") }},
+	"a link to objects": {".git/objects", func(p, other *place) {
+		p.putLink(other.path(".git/objects"),
+			".git/objects")
+	}},
 	"a link to some objects": {".git/objects/pack", func(p, other *place) {
 		p.putLink(other.path(".git/objects/pack"), ".git/objects/pack")
 	}},
@@ -112,7 +125,8 @@ func (p *place) copied() *place {
 	return &c
 }
 
-// A repository that leads to another one shows nothing of it before the owner allowed that; what it says names the file.
+// A repository that leads to another one shows nothing of it before the owner allowed that; what it says names the
+// file.
 func TestRepositoryLeadingElsewhereIsRefused(t *testing.T) {
 	like := newRepo(t)
 	other := like.secrets()
@@ -164,7 +178,8 @@ func (p *place) eachRead(told func(what string, err error)) {
 	told("branches", err)
 	_, err = p.svc.CheckedOut(ctx, session, p.dir)
 	told("what is checked out", err)
-	_, err = p.svc.Stage(ctx, session, []machine.Tree{{Dir: p.dir, Top: p.dir}}, []machine.ChangedFile{{Top: p.dir, Path: "a.txt"}}, nil)
+	_, err = p.svc.Stage(ctx, session, []machine.Tree{{Dir: p.dir, Top: p.dir}},
+		[]machine.ChangedFile{{Top: p.dir, Path: "a.txt"}}, nil)
 	told("staging", err)
 	_, _, err = p.svc.AddWorktree(ctx, session, machine.NewWorktree{Dir: p.dir, Name: "w", Branch: "b"})
 	told("a work tree", err)
@@ -194,8 +209,12 @@ func (p *place) isGranted(name string, other *place) {
 // These need no permission.
 func TestLayoutsThatNeedNoGrant(t *testing.T) {
 	for name, make := range map[string]func(p *place) (dirs []string){
-		"a directory below the top":   func(p *place) []string { return []string{p.path("sub")} },
-		"a work tree that is its own": func(p *place) []string { p.git("config", "core.worktree", ".."); return []string{p.dir} },
+		"a directory below the top": func(p *place) []string { return []string{p.path("sub")} },
+		"a work tree that is its own": func(p *place) []string {
+			p.git("config", "core.worktree",
+				"..")
+			return []string{p.dir}
+		},
 		"a linked work tree, and below it": func(p *place) []string {
 			at := filepath.Join(p.t.TempDir(), "linked")
 			p.git("worktree", "add", "-q", at)

@@ -8,7 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// What one session kept can be compared in another one, also when the first is dropped and the person's repository is gone.
+// What one session kept can be compared in another one, also when the first is dropped and the person's repository
+// is gone.
 func TestAdopt(t *testing.T) {
 	other := machine.Workspace{Session: "ahp-session:/other"}
 	p := newRepo(t)
@@ -43,7 +44,8 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("%s: %d files, %v", name, len(files), err)
 		}
 	}
-	if c, err := p.svc.Checkpoint(t.Context(), other, []string{p.dir}); err != nil || p.svc.Keep(t.Context(), other, c) != nil {
+	if c, err := p.svc.Checkpoint(t.Context(), other, []string{p.dir}); err != nil || p.svc.Keep(t.Context(), other,
+		c) != nil {
 		t.Errorf("the session that took over goes on: %v", err)
 	}
 }

@@ -18,11 +18,13 @@ func BenchmarkCheckpoint(b *testing.B) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			b.Fatal(err)
 		}
-		if err := os.WriteFile(name, []byte(strings.Repeat(fmt.Sprintf("line of file %d\n", i), 50)), 0o600); err != nil {
+		if err := os.WriteFile(name, []byte(strings.Repeat(fmt.Sprintf("line of file %d\n", i), 50)),
+			0o600); err != nil {
 			b.Fatal(err)
 		}
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "all"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c",
+		"user.email=ana@example.org", "commit", "-qm", "all"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {

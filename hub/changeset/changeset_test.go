@@ -39,7 +39,8 @@ func TestKindsOfChange(t *testing.T) {
 		}
 	})
 	p.want(got, "M a.txt +2 −1", "D gone.txt +0 −1", "T link target +1 −1 100644→120000",
-		"R old name.txt → new \"näme\"\n.txt +1 −0", "M pic.bin binary", "M run.sh +0 −0 100644→100755", "A untracked.txt +1 −0")
+		"R old name.txt → new \"näme\"\n.txt +1 −0", "M pic.bin binary", "M run.sh +0 −0 100644→100755",
+		"A untracked.txt +1 −0")
 }
 
 func TestCheckpointIgnoresStaging(t *testing.T) {
@@ -97,8 +98,10 @@ func TestNothingOfTheirsRuns(t *testing.T) {
 		}
 	}
 	p.write(".gitattributes", "*.txt filter=evil diff=evil\n")
-	for _, kv := range [][2]string{{"core.fsmonitor", script}, {"filter.evil.clean", script}, {"filter.evil.process", script},
-		{"filter.evil.required", "true"}, {"diff.evil.textconv", script}, {"diff.evil.command", script}, {"core.pager", script},
+	for _, kv := range [][2]string{{"core.fsmonitor", script}, {"filter.evil.clean", script},
+		{"filter.evil.process", script},
+		{"filter.evil.required", "true"}, {"diff.evil.textconv", script}, {"diff.evil.command", script},
+		{"core.pager", script},
 		{"diff.external", script}, {"core.sshCommand", script}} {
 		p.git("config", kv[0], kv[1])
 	}
@@ -158,7 +161,8 @@ func TestStandsAlone(t *testing.T) {
 		if err := os.Remove(filepath.Join(git, "objects/info/alternates")); err != nil {
 			t.Fatal(err)
 		}
-		p.gitIn(t.TempDir(), "--git-dir="+git, "fsck", "--strict", "--no-dangling", before.Trees[0].OID, after.Trees[0].OID)
+		p.gitIn(t.TempDir(), "--git-dir="+git, "fsck", "--strict", "--no-dangling", before.Trees[0].OID,
+			after.Trees[0].OID)
 	}
 }
 
@@ -185,7 +189,8 @@ func TestManyCheckpointsStayInFewPacks(t *testing.T) {
 func TestLargeContentIsRefused(t *testing.T) {
 	p := newRepo(t)
 	p.write("big", strings.Repeat("x", 2000))
-	files := p.compare(p.checkpoint(), func() machine.Checkpoint { p.write("big", strings.Repeat("y", 2000)); return p.checkpoint() }())
+	files := p.compare(p.checkpoint(),
+		func() machine.Checkpoint { p.write("big", strings.Repeat("y", 2000)); return p.checkpoint() }())
 	p.svc = New(Config{Dir: p.data, OutputBytes: 1000})
 	if _, err := p.svc.Content(t.Context(), session, files[0].OldOID); !errors.Is(err, machine.ErrTooLarge) {
 		t.Errorf("got %v", err)

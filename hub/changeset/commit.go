@@ -16,24 +16,28 @@ import (
 // Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and the identity git is
 // configured for is the committer. When it is refused the index is what it was before. Errors:
 // ErrConflict, *RefusedError.
-func (s *Service) Commit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, c machine.Commit) (machine.Committed, error) {
+func (s *Service) Commit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
+	c machine.Commit) (machine.Committed, error) {
 	if strings.TrimSpace(c.Message) == "" {
-		return machine.Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why", machine.ErrConflict)
+		return machine.Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why",
+			machine.ErrConflict)
 	}
 	where, err := s.whereToCommit(ctx, ws, tops, files)
 	if err != nil {
 		return machine.Committed{}, err
 	}
 	var done machine.Committed
-	_, err = s.repo(ws, where.Dir).onIndex(ctx, filesOf(where, files), func(w *rewriting, of []machine.ChangedFile) (int, error) {
-		done, err = w.commit(ctx, of, c)
-		return 0, err
-	})
+	_, err = s.repo(ws, where.Dir).onIndex(ctx, filesOf(where, files),
+		func(w *rewriting, of []machine.ChangedFile) (int, error) {
+			done, err = w.commit(ctx, of, c)
+			return 0, err
+		})
 	return done, err
 }
 
 // whereToCommit finds the one repository in which something is staged or, when nothing is, changed.
-func (s *Service) whereToCommit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile) (machine.Tree, error) {
+func (s *Service) whereToCommit(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
+	files []machine.ChangedFile) (machine.Tree, error) {
 	var staged, changed []machine.Tree
 	for _, t := range tops {
 		src, x, err := s.repo(ws, t.Dir).readIndex(ctx)
@@ -59,14 +63,15 @@ func (s *Service) whereToCommit(ctx context.Context, ws machine.Workspace, tops 
 	case 1:
 		return staged[0], nil
 	}
-	return machine.Tree{}, fmt.Errorf("%w: several repositories have something to commit: stage the files of one of them alone",
-		machine.ErrConflict)
+	return machine.Tree{}, fmt.Errorf(
+		"%w: several repositories have something to commit: stage the files of one of them alone", machine.ErrConflict)
 }
 
-func (w *rewriting) commit(ctx context.Context, files []machine.ChangedFile, c machine.Commit) (machine.Committed, error) {
+func (w *rewriting) commit(ctx context.Context, files []machine.ChangedFile,
+	c machine.Commit) (machine.Committed, error) {
 	if busy := w.src.busy(); busy != "" {
-		return machine.Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit", machine.ErrConflict,
-			busy)
+		return machine.Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit",
+			machine.ErrConflict, busy)
 	}
 	if err := w.stagedElsewhere(ctx); err != nil {
 		return machine.Committed{}, err
@@ -124,7 +129,8 @@ func (w *rewriting) runCommit(ctx context.Context, c machine.Commit, env []strin
 
 // commitAll commits files by way of an index beside the person's, as git commit -a does: theirs is as it was unless the
 // commit is made.
-func (w *rewriting) commitAll(ctx context.Context, files []machine.ChangedFile, c machine.Commit, env []string) (n int, err error) {
+func (w *rewriting) commitAll(ctx context.Context, files []machine.ChangedFile, c machine.Commit,
+	env []string) (n int, err error) {
 	theirs := filepath.Join(w.src.gitDir, "index")
 	if _, err := os.Lstat(theirs + ".lock"); err == nil {
 		return 0, errLocked
@@ -196,7 +202,8 @@ func (w *rewriting) author(ctx context.Context, c machine.Commit) ([]string, err
 		if !hasExited(err) {
 			return nil, err
 		}
-		return nil, fmt.Errorf("%w: git has no author name and email. Run git config --global user.name and user.email on the server", machine.ErrConflict)
+		return nil, fmt.Errorf("%w: git has no author name and email. Run git config --global user.name and "+
+			"user.email on the server", machine.ErrConflict)
 	}
 	email := c.Email
 	if c.Guest && email == "" {

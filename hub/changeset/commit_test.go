@@ -21,24 +21,41 @@ func (p *place) hook(name, script string) {
 func TestCommit(t *testing.T) {
 	p := newRepo(t)
 	p.write("a.txt", "x\n")
-	p.refused("no identity", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "no author name")
+	p.refused("no identity", func() error {
+		_,
+			err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
+		return err
+	}, "no author name")
 	p.git("checkout", "-q", "--", "a.txt")
 	p.identity()
-	p.refused("nothing changed", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "there is nothing to commit")
+	p.refused("nothing changed", func() error {
+		_,
+			err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
+		return err
+	}, "there is nothing to commit")
 	p.write("a.txt", "one\n")
 	p.write("new.txt", "new\n")
-	p.refused("no message", func() error { _, err := p.commitWith(machine.Commit{Message: " \n", Name: "Ana"}); return err }, "the message is empty")
+	p.refused("no message", func() error {
+		_,
+			err := p.commitWith(machine.Commit{Message: " \n", Name: "Ana"})
+		return err
+	}, "the message is empty")
 	p.fine(p.stage("a.txt", nil))
-	done, err := p.commitWith(machine.Commit{Message: "Shorten\n\n# not a comment\nwith a body\n", Name: "Ana <b> \n", Email: "ana@host"})
+	done, err := p.commitWith(machine.Commit{Message: "Shorten\n\n# not a comment\nwith a body\n", Name: "Ana <b> \n",
+		Email: "ana@host"})
 	p.fine(err)
-	if done.Subject != "Shorten" || done.Files != 1 || done.Branch != "main" || !strings.HasPrefix(p.git("rev-parse", "HEAD"), done.ID) {
+	if done.Subject != "Shorten" || done.Files != 1 || done.Branch != "main" ||
+		!strings.HasPrefix(p.git("rev-parse", "HEAD"), done.ID) {
 		t.Errorf("it says %+v", done)
 	}
-	if got := p.git("log", "-1", "--format=%an <%ae> %cn <%ce> %b"); got != "Ana b <ana@host> Host <host@example.org> # not a comment\nwith a body" {
+	if got := p.git("log", "-1",
+		"--format=%an <%ae> %cn <%ce> %b"); got != "Ana b <ana@host> Host <host@example.org> # not a comment\nwith a "+
+		"body" {
 		t.Errorf("the commit is %q", got)
 	}
 	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "A new.txt +1 −0")
-	if _, err = p.commitWith(machine.Commit{Message: "The rest", Name: "Ana"}); err != nil || p.git("log", "-1", "--format=%ae") != "host@example.org" {
+	if _, err = p.commitWith(machine.Commit{Message: "The rest", Name: "Ana"}); err != nil ||
+		p.git("log", "-1", "--format=%ae") != "host@example.org" {
 		t.Errorf("without an address: %v, %s", err, p.git("log", "-1", "--format=%ae"))
 	}
 }
@@ -102,16 +119,19 @@ func TestCommitInTheMiddleOfSomething(t *testing.T) {
 	p.git("checkout", "-q", "main")
 	p.write("a.txt", "main\n")
 	p.commit()
-	for what, begin := range map[string][]string{"a rebase": {"rebase", "side"}, "a merge": {"merge", "side"}, "a cherry-pick": {"cherry-pick", "side"}} {
+	for what, begin := range map[string][]string{"a rebase": {"rebase", "side"}, "a merge": {"merge", "side"},
+		"a cherry-pick": {"cherry-pick", "side"}} {
 		cmd := exec.Command("git", begin...)
 		cmd.Dir = p.dir
 		if cmd.Run() == nil {
 			t.Fatalf("%s has no conflict", what)
 		}
 		p.write("a.txt", "solved\n")
-		p.refused(what, func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, what+" is in progress")
+		p.refused(what, func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err },
+			what+" is in progress")
 		p.want(p.staged())
-		p.refused("lines of a conflict", func() error { return p.stage("a.txt", &machine.Lines{From: 1, To: 1}) }, "conflicts")
+		p.refused("lines of a conflict", func() error { return p.stage("a.txt", &machine.Lines{From: 1, To: 1}) },
+			"conflicts")
 		p.fine(p.stage("a.txt", nil))
 		if out := p.git("ls-files", "-u"); out != "" {
 			t.Errorf("staging left conflicts: %s", out)
@@ -129,7 +149,9 @@ func TestCreateBranch(t *testing.T) {
 		tops, _ := p.now()
 		return p.svc.CreateBranch(t.Context(), session, tops, name)
 	}
-	for name, words := range map[string]string{"main": "already", "": "cannot be", "a b": "cannot be", "-x": "cannot be", "a..b": "cannot be", "x.lock": "cannot be", "@{-1}": "cannot be", "HEAD": "cannot be", "é/\x7f": "cannot be"} {
+	for name, words := range map[string]string{"main": "already", "": "cannot be", "a b": "cannot be",
+		"-x": "cannot be", "a..b": "cannot be", "x.lock": "cannot be", "@{-1}": "cannot be", "HEAD": "cannot be",
+		"é/\x7f": "cannot be"} {
 		p.refused(name, func() error { return branch(name) }, words)
 	}
 	index, _ := os.ReadFile(p.path(".git/index"))
@@ -216,7 +238,11 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.dir = p.path("sub")
 		p.write("b.txt", "edited\n")
 		p.fine(p.stage("sub/b.txt", nil))
-		p.refused("a commit of what is not seen", func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err }, "a.txt is staged, which is not in this directory")
+		p.refused("a commit of what is not seen", func() error {
+			_, err := p.commitWith(machine.Commit{Message: "x",
+				Name: "Ana"})
+			return err
+		}, "a.txt is staged, which is not in this directory")
 		tops, _ := p.now()
 		_, err := p.svc.Unstage(t.Context(), session, tops, nil, nil)
 		p.fine(err)
@@ -278,7 +304,8 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.fine(p.stage("inner", nil))
 		p.want(p.staged(), "inner all")
 		p.fine(p.unstage("inner", nil))
-		p.refused("discarding a submodule's commit", func() error { _, err := p.discard("inner", nil); return err }, "is a submodule")
+		p.refused("discarding a submodule's commit", func() error { _, err := p.discard("inner", nil); return err },
+			"is a submodule")
 	})
 	t.Run("a repository inside", func(t *testing.T) {
 		p := newRepo(t)
@@ -294,16 +321,22 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		for what, do := range map[string]func() error{
 			"stage":       func() error { return p.stage("a.txt", nil) },
 			"stage lines": func() error { return p.stage("a.txt", &machine.Lines{From: 1, To: 1}) },
-			"commit":      func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err },
+			"commit": func() error {
+				_,
+					err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
+				return err
+			},
 		} {
-			if err := do(); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), "the index is locked") {
+			if err := do(); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(),
+				"the index is locked") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
 		p.remove(".git/index.lock")
 		p.fine(p.stage("a.txt", nil))
 		p.write(".git/index.lock", "")
-		if err := p.unstage("a.txt", nil); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), "locked") {
+		if err := p.unstage("a.txt", nil); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(),
+			"locked") {
 			t.Errorf("unstage: %v", err)
 		}
 	})

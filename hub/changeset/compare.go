@@ -13,7 +13,8 @@ import (
 
 // Compare lists what differs between two checkpoints of a session, by directory and path. A directory only one of them
 // knows is left out: there is nothing to compare it with.
-func (s *Service) Compare(ctx context.Context, ws machine.Workspace, from, to machine.Checkpoint) ([]machine.ChangedFile, error) {
+func (s *Service) Compare(ctx context.Context, ws machine.Workspace, from,
+	to machine.Checkpoint) ([]machine.ChangedFile, error) {
 	files := []machine.ChangedFile{}
 	for _, new := range to.Trees {
 		i := slices.IndexFunc(from.Trees, func(t machine.Tree) bool { return t.Dir == new.Dir && t.Top == new.Top })
@@ -61,15 +62,16 @@ func skippedFiles(from, to machine.Tree) (files []machine.ChangedFile) {
 		if known && old.Size == s.Size && old.Time == s.Time {
 			continue
 		}
-		f := machine.ChangedFile{Top: to.Top, Path: s.Path, Status: machine.FileAdded, NewMode: "100644", NewSize: s.Size, Binary: true, Skipped: s.Why}
+		f := machine.ChangedFile{Top: to.Top, Path: s.Path, Status: machine.FileAdded, NewMode: "100644",
+			NewSize: s.Size, Binary: true, Skipped: s.Why}
 		if known {
 			f.Status, f.OldMode, f.OldSize = machine.FileModified, "100644", old.Size
 		}
 		files = append(files, f)
 	}
 	for _, s := range was {
-		files = append(files, machine.ChangedFile{Top: to.Top, Path: s.Path, Status: machine.FileDeleted, OldMode: "100644", OldSize: s.Size,
-			Binary: true, Skipped: s.Why})
+		files = append(files, machine.ChangedFile{Top: to.Top, Path: s.Path, Status: machine.FileDeleted,
+			OldMode: "100644", OldSize: s.Size, Binary: true, Skipped: s.Why})
 	}
 	return files
 }
@@ -101,7 +103,8 @@ func parseRaw(in []string) (f machine.ChangedFile, rest []string, err error) {
 	if len(part) != 5 || len(in) < 2 {
 		return f, nil, fmt.Errorf("git wrote a record of a kind not known: %q", in[0])
 	}
-	f = machine.ChangedFile{OldMode: part[0], NewMode: part[1], OldOID: part[2], NewOID: part[3], Status: machine.FileStatus(part[4][0]), Path: in[1]}
+	f = machine.ChangedFile{OldMode: part[0], NewMode: part[1], OldOID: part[2], NewOID: part[3],
+		Status: machine.FileStatus(part[4][0]), Path: in[1]}
 	in = in[2:]
 	if f.Status == machine.FileRenamed {
 		if len(in) == 0 {

@@ -46,7 +46,8 @@ func (s *Service) Contents(ctx context.Context, ws machine.Workspace, oids []str
 		if ask.Len() == 0 {
 			break
 		}
-		out, err := r.run(ctx, source{top: r.git}, ask.Bytes(), "cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
+		out, err := r.run(ctx, source{top: r.git}, ask.Bytes(), "cat-file",
+			"--batch=%(objectname) %(objecttype) %(objectsize)")
 		if err != nil {
 			break
 		}

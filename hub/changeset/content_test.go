@@ -8,8 +8,8 @@ import (
 // TestContentsReadsManyVersionsAtOnce asks for versions of every shape, and for what is none.
 func TestContentsReadsManyVersionsAtOnce(t *testing.T) {
 	p := newRepo(t)
-	texts := map[string]string{"text.txt": "a\nb\n", "empty.txt": "", "open.txt": "no newline", "bytes.bin": "\x00\n\n\xff",
-		"like.txt": strings.Repeat("0", 40) + " blob 5\nabc\n"}
+	texts := map[string]string{"text.txt": "a\nb\n", "empty.txt": "", "open.txt": "no newline",
+		"bytes.bin": "\x00\n\n\xff", "like.txt": strings.Repeat("0", 40) + " blob 5\nabc\n"}
 	for name, text := range texts {
 		p.write(name, text)
 	}

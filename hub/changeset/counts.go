@@ -109,8 +109,8 @@ func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([
 	return files, errors.Join(err, src.checkParents(paths))
 }
 
-func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string, more ...string) ([]machine.ChangedFile,
-	error) {
+func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathspec []string,
+	more ...string) ([]machine.ChangedFile, error) {
 	args := []string{"diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--no-abbrev", "--no-ext-diff", "--no-textconv"}
 	args = append(append(append(args, more...), from, to), pathspec...)
 	out, err := r.trees(ctx, src, nil, args...)
@@ -121,7 +121,8 @@ func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathsp
 }
 
 // countTree lists what differs with lines and sizes.
-func (r *repo) countTree(ctx context.Context, src source, from, to string, pathspec []string) ([]machine.ChangedFile, error) {
+func (r *repo) countTree(ctx context.Context, src source, from, to string,
+	pathspec []string) ([]machine.ChangedFile, error) {
 	files, err := r.diffTree(ctx, src, from, to, pathspec, "--numstat")
 	if err != nil {
 		return nil, err

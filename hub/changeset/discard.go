@@ -9,7 +9,8 @@ import (
 
 // PlanDiscard returns what puts files back to what is staged, or committed where nothing is: what is untracked goes.
 // Lines are taken back from one file alone. The index stays as it is. Otherwise it is as PlanRevert.
-func (s *Service) PlanDiscard(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+func (s *Service) PlanDiscard(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
+	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
 ) {
 	return s.planRewrite(ctx, ws, tops, files,
@@ -23,7 +24,8 @@ func (s *Service) PlanDiscard(ctx context.Context, ws machine.Workspace, tops []
 		})
 }
 
-func (w *rewriting) discard(ctx context.Context, f machine.ChangedFile, lines *machine.Lines) (steps []step, err error) {
+func (w *rewriting) discard(ctx context.Context, f machine.ChangedFile,
+	lines *machine.Lines) (steps []step, err error) {
 	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return nil, err
 	}

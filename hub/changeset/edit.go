@@ -28,7 +28,8 @@ func (s *Service) Texts(ctx context.Context, ws machine.Workspace, dirs, paths [
 
 // Edit rewrites files below the directories: all of them or, with an error, none. It returns how to take that back.
 // Errors: ErrConflict, when a file cannot be edited; ErrStale, when it is not what was read.
-func (s *Service) Edit(ctx context.Context, ws machine.Workspace, dirs []string, edits []machine.TextEdit) (machine.Rewrite, error) {
+func (s *Service) Edit(ctx context.Context, ws machine.Workspace, dirs []string,
+	edits []machine.TextEdit) (machine.Rewrite, error) {
 	paths := make([]string, len(edits))
 	for i, e := range edits {
 		paths[i] = e.Path

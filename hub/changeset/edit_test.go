@@ -48,7 +48,8 @@ func TestCarryOutLargePlan(t *testing.T) {
 		t.Error("planning has written")
 	}
 	p.write("z.txt", "theirs\n")
-	p.refused("a plan", func() error { return p.svc.CarryOut(t.Context(), session, plan) }, "z.txt was written to since")
+	p.refused("a plan", func() error { return p.svc.CarryOut(t.Context(), session, plan) },
+		"z.txt was written to since")
 	if got := p.read("x.txt"); got != "gone\n" {
 		t.Error("half of the plan is carried out")
 	}

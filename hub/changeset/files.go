@@ -9,7 +9,8 @@ import (
 
 // Files lists up to most files whose changes count, as absolute paths: known ones and those not
 // ignored.
-func (s *Service) Files(ctx context.Context, ws machine.Workspace, dirs []string, most int) (files []string, err error) {
+func (s *Service) Files(ctx context.Context, ws machine.Workspace, dirs []string,
+	most int) (files []string, err error) {
 	ctx, done := s.reading(ctx)
 	defer done()
 	if dirs, err = distinct(dirs); err != nil {

@@ -21,7 +21,10 @@ func (s *Service) filterConfig(src source) []string {
 	if !s.isTrusted(src.top) {
 		return nil
 	}
-	args := src.args(func(key string) bool { return strings.HasPrefix(key, "filter.") || strings.HasPrefix(key, "lfs.") })
+	args := src.args(func(key string) bool {
+		return strings.HasPrefix(key, "filter.") ||
+			strings.HasPrefix(key, "lfs.")
+	})
 	return append(args, "-c", "lfs.storage="+filepath.Join(src.common, "lfs"))
 }
 
@@ -55,7 +58,8 @@ func (w *rewriting) checkUnfiltered(ctx context.Context, path string) (err error
 		return err
 	}
 	if f := fields(out); len(f) == 3 && w.filters[f[2]] {
-		return fmt.Errorf("%w: %s uses the filter %q, which only runs in directories named by --trust-filters. Use git in a terminal", machine.ErrConflict, path, f[2])
+		return fmt.Errorf("%w: %s uses the filter %q, which only runs in directories named by --trust-filters. Use "+
+			"git in a terminal", machine.ErrConflict, path, f[2])
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 	p, ran := newFiltered(t)
 	ran()
 	p.write("f.up", "one\n2\n")
-	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute))) // not while it is staged
+	// not while it is staged
+	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)))
 	p.now()
 	p.want(p.staged())
 	p.refused("lines", func() error { return p.stage("f.up", &machine.Lines{From: 2, To: 2}) }, `uses the filter "up"`)
@@ -52,7 +53,8 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 func TestTrustedFilters(t *testing.T) {
 	p, ran := newFiltered(t)
 	p.write("f.up", "one\n2\nthree\n")
-	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "M f.up +3 −2") // what is stored is not what is there
+	// what is stored is not what is there
+	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "M f.up +3 −2")
 	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
 	ran()
 	_, files := p.now()

@@ -62,7 +62,8 @@ func (r *repo) namesGenerated(src source, files []machine.ChangedFile) bool {
 const mostAttributes = 1 << 20 // bytes of an attribute file that are looked at
 
 func mentions(name string) bool {
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() { // a link is none of git's, a pipe has no end
+	// a link is none of git's, a pipe has no end
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
 	f, err := openPlain(name)

@@ -29,10 +29,12 @@ func TestAttributesSayWhatIsGenerated(t *testing.T) {
 	if got := generated(); len(got) != 0 {
 		t.Errorf("without attributes: %v", got)
 	}
-	p.write("api/.gitattributes", "*.go linguist-generated\nhand.go -linguist-generated\ndeep/*.go linguist-generated=maybe\n")
+	p.write("api/.gitattributes",
+		"*.go linguist-generated\nhand.go -linguist-generated\ndeep/*.go linguist-generated=maybe\n")
 	p.write(".gitattributes", "*code.go linguist-generated=true\n")
 	got := generated()
-	for name, want := range map[string]machine.Generated{"a.txt": "", "api/client.go": machine.GeneratedYes, "api/hand.go": machine.GeneratedNo, "api/deep/x.go": "", "ünï code.go": machine.GeneratedYes} {
+	for name, want := range map[string]machine.Generated{"a.txt": "", "api/client.go": machine.GeneratedYes,
+		"api/hand.go": machine.GeneratedNo, "api/deep/x.go": "", "ünï code.go": machine.GeneratedYes} {
 		if got[name] != want {
 			t.Errorf("%s is called %q, want %q", name, got[name], want)
 		}

@@ -109,7 +109,8 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	}
 	switch {
 	case stdout.cut:
-		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], machine.ErrTooLarge, s.cfg.OutputBytes)
+		return nil, fmt.Errorf("git %s: %w: more than %d bytes of output", r.args[0], machine.ErrTooLarge,
+			s.cfg.OutputBytes)
 	case err != nil && ctx.Err() != nil:
 		return nil, r.of.explain(context.Cause(ctx))
 	case err != nil:

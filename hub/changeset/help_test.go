@@ -27,7 +27,8 @@ type place struct {
 var session = machine.Workspace{Session: "ahp-session:/one"}
 
 // revert plans and carries out, as the host does, and returns how to take it back.
-func (p *place) revertFiles(tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (machine.Rewrite, error) {
+func (p *place) revertFiles(tops []machine.Tree, files []machine.ChangedFile,
+	lines *machine.Lines) (machine.Rewrite, error) {
 	p.t.Helper()
 	r, err := p.svc.PlanRevert(p.t.Context(), session, tops, files, lines)
 	if err != nil {
@@ -36,7 +37,8 @@ func (p *place) revertFiles(tops []machine.Tree, files []machine.ChangedFile, li
 	return r, p.svc.CarryOut(p.t.Context(), session, r)
 }
 
-func (p *place) discardFiles(tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (machine.Rewrite, error) {
+func (p *place) discardFiles(tops []machine.Tree, files []machine.ChangedFile,
+	lines *machine.Lines) (machine.Rewrite, error) {
 	p.t.Helper()
 	r, err := p.svc.PlanDiscard(p.t.Context(), session, tops, files, lines)
 	if err != nil {
@@ -92,7 +94,8 @@ func (p *place) gitIn(dir string, args ...string) string {
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "GIT_AUTHOR_NAME=Ana", "GIT_AUTHOR_EMAIL=ana@example.org", "GIT_COMMITTER_NAME=Ana",
-		"GIT_COMMITTER_EMAIL=ana@example.org", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow", "GIT_CONFIG_VALUE_0=always")
+		"GIT_COMMITTER_EMAIL=ana@example.org", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=protocol.file.allow",
+		"GIT_CONFIG_VALUE_0=always")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		p.t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -196,8 +199,8 @@ func (p *place) want(got []string, want ...string) {
 	}
 }
 
-// freeze remembers every file below the directory, .git included; the function it returns fails when a byte, a mode or a
-// time of writing is different.
+// freeze remembers every file below the directory, .git included; the function it returns fails when a byte, a
+// mode or a time of writing is different.
 func (p *place) freeze() func() {
 	p.t.Helper()
 	before := p.everything()

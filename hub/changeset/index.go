@@ -62,7 +62,8 @@ func (x *index) parse(in []string) error {
 		if err != nil {
 			return err
 		}
-		x.files[f.Path] = machine.StagedFile{HeadMode: f.OldMode, HeadOID: f.OldOID, Mode: f.NewMode, OID: f.NewOID, Unmerged: f.Status == 'U'}
+		x.files[f.Path] = machine.StagedFile{HeadMode: f.OldMode, HeadOID: f.OldOID, Mode: f.NewMode, OID: f.NewOID,
+			Unmerged: f.Status == 'U'}
 		in = rest
 	}
 	return nil
@@ -140,7 +141,9 @@ func (src source) busy() string {
 	return ""
 }
 
-var errLocked = fmt.Errorf("%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs", machine.ErrConflict)
+var errLocked = fmt.Errorf(
+	"%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs",
+	machine.ErrConflict)
 
 // act runs git as the person would. A locked index or any other refusal is ErrConflict, with git's
 // message.

@@ -105,7 +105,8 @@ func TestStagingInNestedRepositories(t *testing.T) {
 		if got, err := n.svc.Staged(t.Context(), session, n.dirs()); got != 2 || err != nil {
 			t.Errorf("%d files are staged: %v", got, err)
 		}
-		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "both", Name: "Ana", Email: "ana@example.org"})
+		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "both", Name: "Ana",
+			Email: "ana@example.org"})
 		if !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), "several repositories") {
 			t.Errorf("a commit in both: %v", err)
 		}
@@ -125,7 +126,8 @@ func TestCommitInANestedRepository(t *testing.T) {
 		tops, files := n.changed()
 		_, err := n.svc.Stage(t.Context(), session, tops, n.of(files, n.inner.dir), nil)
 		n.fine(err)
-		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "in the inner one", Name: "Ana", Email: "ana@example.org"})
+		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "in the inner one",
+			Name: "Ana", Email: "ana@example.org"})
 		n.fine(err)
 		if got := n.inner.git("log", "-1", "--format=%s %an"); got != "in the inner one Ana" {
 			t.Errorf("the inner one's last commit is %q", got)
@@ -168,7 +170,8 @@ func TestEditInNestedRepositories(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		texts, err := n.svc.Texts(t.Context(), session, n.dirs(), []string{n.path("a.txt"), n.inner.path("a.txt")})
 		n.fine(err)
-		both := []machine.TextEdit{{Path: texts[0].Path, Was: texts[0].Kept, Data: []byte("edited\n")}, {Path: texts[1].Path, Was: texts[1].Kept, Data: []byte("edited inside\n")}}
+		both := []machine.TextEdit{{Path: texts[0].Path, Was: texts[0].Kept, Data: []byte("edited\n")},
+			{Path: texts[1].Path, Was: texts[1].Kept, Data: []byte("edited inside\n")}}
 		kept, err := n.svc.Edit(t.Context(), session, n.dirs(), both)
 		n.fine(err)
 		n.reads("edited\n", "edited inside\n")

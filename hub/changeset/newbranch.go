@@ -50,7 +50,8 @@ func (w *rewriting) newBranchName(ctx context.Context, name string) error {
 		if !hasExited(err) {
 			return err
 		}
-		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in fix/typo",
+		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in "+
+			"fix/typo",
 			machine.ErrConflict, name)
 	}
 	if there, err := w.s.ask(ctx, w.src, "rev-parse", "--verify", "--quiet", "--end-of-options",

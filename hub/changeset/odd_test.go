@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Each odd file shows as what it is, from a look at what was written, from a checkpoint, and against the last commit; not
-// a byte of the user's changes on the way.
+// Each odd file shows as what it is, from a look at what was written, from a checkpoint, and against the last
+// commit; not a byte of the user's changes on the way.
 func TestOddFiles(t *testing.T) {
 	pointer := func(oid string) string {
 		return "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat(oid, 64) + "\nsize 12\n"
@@ -95,7 +95,11 @@ func TestOddRepositories(t *testing.T) {
 			p.remove("promised.txt")
 			return ""
 		},
-		"assumed unchanged": func(p *place) string { p.git("update-index", "--assume-unchanged", "sub/b.txt"); return "" },
+		"assumed unchanged": func(p *place) string {
+			p.git("update-index", "--assume-unchanged",
+				"sub/b.txt")
+			return ""
+		},
 		"shallow": func(p *place) string {
 			from := p.dir
 			p.write("more", "m\n")

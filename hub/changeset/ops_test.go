@@ -123,7 +123,8 @@ func (p *place) others() map[string]string {
 	all := p.everything()
 	for name := range all {
 		rel, _ := filepath.Rel(p.dir, name)
-		if rel == ".git" || rel == filepath.Join(".git", "index") || strings.HasPrefix(rel, filepath.Join(".git", "objects")) {
+		if rel == ".git" || rel == filepath.Join(".git", "index") ||
+			strings.HasPrefix(rel, filepath.Join(".git", "objects")) {
 			delete(all, name)
 		}
 	}
@@ -137,13 +138,15 @@ var odd = map[string]struct {
 	file string // what is at path, "(none)" when it is gone
 	was  string // what was at path
 }{
-	"untracked":        {"new/deep.txt", func(p *place) { p.write("new/deep.txt", "new\n") }, "new\n", "(none)"},
-	"modified":         {"a.txt", func(p *place) { p.write("a.txt", "one\n2\nthree\n") }, "one\n2\nthree\n", "one\ntwo\nthree\n"},
+	"untracked": {"new/deep.txt", func(p *place) { p.write("new/deep.txt", "new\n") }, "new\n", "(none)"},
+	"modified": {"a.txt", func(p *place) { p.write("a.txt", "one\n2\nthree\n") }, "one\n2\nthree\n",
+		"one\ntwo\nthree\n"},
 	"deleted":          {"sub/b.txt", func(p *place) { p.remove("sub/b.txt") }, "(none)", "b\n"},
 	"no final newline": {"a.txt", func(p *place) { p.write("a.txt", "one\ntwo") }, "one\ntwo", "one\ntwo\nthree\n"},
 	"CRLF":             {"crlf.txt", func(p *place) { p.write("crlf.txt", "x\r\nY\r\n") }, "x\r\nY\r\n", "x\r\ny\r\n"},
-	"not UTF-8":        {"latin.txt", func(p *place) { p.write("latin.txt", "caf\xe9\nth\xe9\n") }, "caf\xe9\nth\xe9\n", "caf\xe9\n"},
-	"binary":           {"blob", func(p *place) { p.write("blob", "\x00\x02") }, "\x00\x02", "\x00\x01"},
+	"not UTF-8": {"latin.txt", func(p *place) { p.write("latin.txt", "caf\xe9\nth\xe9\n") }, "caf\xe9\nth\xe9\n",
+		"caf\xe9\n"},
+	"binary": {"blob", func(p *place) { p.write("blob", "\x00\x02") }, "\x00\x02", "\x00\x01"},
 	"LFS pointer": {"big.bin", func(p *place) { p.write("big.bin", strings.Replace(pointer, "4665", "77", 1)) },
 		strings.Replace(pointer, "4665", "77", 1), pointer},
 	"empty":        {"empty", func(p *place) { p.write("empty", "") }, "", "(none)"},
@@ -164,7 +167,8 @@ var odd = map[string]struct {
 	}, "b\n", "one\ntwo\nthree\n"},
 }
 
-const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 12345\n"
+const pointer = "version https://git-lfs.github.com/spec/v1\noid " +
+	"sha256:4665a5ea423c2713d436b5ee50593a9640e0018c1550b5a0002f74190d6caea8\nsize 12345\n"
 
 var long = strings.Repeat("a line that stays\n", 20)
 
@@ -216,10 +220,12 @@ func TestOperationsOnOddFiles(t *testing.T) {
 				t.Error("what was discarded cannot be taken back")
 			}
 			p.fine(p.svc.TakeBack(t.Context(), session, undo))
-			if got := p.read(c.path); got != c.file || p.checkpoint().Trees[0].OID != tree || p.git("ls-files", "-s") != index {
+			if got := p.read(c.path); got != c.file || p.checkpoint().Trees[0].OID != tree ||
+				p.git("ls-files", "-s") != index {
 				t.Errorf("taking it back made %q", got)
 			}
-			p.refused("taking it back again", func() error { return p.svc.TakeBack(t.Context(), session, undo) }, "written to since")
+			p.refused("taking it back again", func() error { return p.svc.TakeBack(t.Context(), session, undo) },
+				"written to since")
 			done, err := p.commitWith(machine.Commit{Message: "Change " + c.path, Name: "Ana", Email: "ana@host"})
 			p.fine(err)
 			if done.Branch != "main" || p.git("status", "--porcelain") != "" || p.read("ignored.log") != "ignored\n" {
@@ -249,14 +255,16 @@ func TestStagingLines(t *testing.T) {
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n6\n" {
 		t.Errorf("with what was removed the index has %q", got)
 	}
-	p.refused("staging it again", func() error { return p.stage("f.txt", &machine.Lines{From: 3, To: 3}) }, "or they are staged")
+	p.refused("staging it again", func() error { return p.stage("f.txt", &machine.Lines{From: 3, To: 3}) },
+		"or they are staged")
 	p.fine(p.stage("f.txt", &machine.Lines{From: 1, To: 6}))
 	p.want(p.staged(), "f.txt all")
 	p.fine(p.unstage("f.txt", &machine.Lines{From: 1, To: 2}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\nand\n4\n6\n" {
 		t.Errorf("unstaging left %q", got)
 	}
-	p.refused("unstaging it again", func() error { return p.unstage("f.txt", &machine.Lines{From: 1, To: 2}) }, "staged")
+	p.refused("unstaging it again", func() error { return p.unstage("f.txt", &machine.Lines{From: 1, To: 2}) },
+		"staged")
 
 	p.write("new.txt", "a\nb\n")
 	p.fine(p.stage("new.txt", &machine.Lines{From: 2, To: 2}))
@@ -277,7 +285,8 @@ func TestStagingLines(t *testing.T) {
 		t.Errorf("of a deleted file with all its lines the index has %q", got)
 	}
 	p.write("bin", "\x00")
-	p.refused("lines of what has none", func() error { return p.stage("bin", &machine.Lines{From: 1, To: 1}) }, "has no lines")
+	p.refused("lines of what has none", func() error { return p.stage("bin", &machine.Lines{From: 1, To: 1}) },
+		"has no lines")
 }
 
 func TestDiscardingLines(t *testing.T) {
@@ -292,7 +301,11 @@ func TestDiscardingLines(t *testing.T) {
 	}
 	p.fine(p.svc.TakeBack(t.Context(), session, undo))
 	p.fine(p.stage("f.txt", nil))
-	p.refused("what is staged", func() error { _, err := p.discard("f.txt", &machine.Lines{From: 1, To: 8}); return err }, "nothing is changed in these lines")
+	p.refused("what is staged", func() error {
+		_,
+			err := p.discard("f.txt", &machine.Lines{From: 1, To: 8})
+		return err
+	}, "nothing is changed in these lines")
 	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\neight\n")
 	if _, err = p.discard("f.txt", nil); err != nil || p.read("f.txt") != "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n" {
 		t.Errorf("discarding what is not staged left %q, %v", p.read("f.txt"), err)
@@ -308,13 +321,15 @@ func TestUndoEndsWithTheNextWrite(t *testing.T) {
 	undo, err := p.discard("", nil)
 	p.fine(err)
 	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()))
-	for _, write := range []struct{ name, content string }{{"a.txt", "ONE\ntwo\nthree\n"}, {"new.txt", "another\n"}, {"sub/b.txt", "longer\n"}} {
+	for _, write := range []struct{ name, content string }{{"a.txt", "ONE\ntwo\nthree\n"}, {"new.txt", "another\n"},
+		{"sub/b.txt", "longer\n"}} {
 		was := p.read(write.name)
 		p.write(write.name, write.content)
 		if p.svc.CanTakeBack(t.Context(), session, undo) {
 			t.Errorf("%s was written to, and undoing is offered", write.name)
 		}
-		p.refused(write.name, func() error { return p.svc.TakeBack(t.Context(), session, undo) }, write.name+" was written to since")
+		p.refused(write.name, func() error { return p.svc.TakeBack(t.Context(), session, undo) }, write.name+
+			" was written to since")
 		p.remove(write.name)
 		if was != "(none)" {
 			p.write(write.name, was)
@@ -374,8 +389,10 @@ func TestRevertLines(t *testing.T) {
 		t.Errorf("reverting a hunk under a later edit left %q", got)
 	}
 	p.write("f.txt", strings.Replace(p.read("f.txt"), "TWO", "2.0", 1))
-	p.refused("lines that were edited since", func() error { return revert(machine.Lines{From: 1, To: 3}) }, "the same lines of f.txt were changed since")
-	p.refused("lines without a change", func() error { return revert(machine.Lines{From: 4, To: 6}) }, "nothing is changed in these lines")
+	p.refused("lines that were edited since", func() error { return revert(machine.Lines{From: 1, To: 3}) },
+		"the same lines of f.txt were changed since")
+	p.refused("lines without a change", func() error { return revert(machine.Lines{From: 4, To: 6}) },
+		"nothing is changed in these lines")
 	if out := p.git("diff", "--cached", "--name-only"); out != "" {
 		t.Errorf("the index has %s", out)
 	}

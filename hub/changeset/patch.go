@@ -13,7 +13,8 @@ import (
 // object names and binary content. Paths are relative to each worktree's top; the patches of
 // several directories follow each other. Files that are not stored are left out, and with only, all
 // other files. Error: ErrTooLarge past the limit.
-func (s *Service) Patch(ctx context.Context, ws machine.Workspace, from, to machine.Checkpoint, only ...machine.ChangedFile) ([]byte, error) {
+func (s *Service) Patch(ctx context.Context, ws machine.Workspace, from, to machine.Checkpoint,
+	only ...machine.ChangedFile) ([]byte, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
 	var all bytes.Buffer

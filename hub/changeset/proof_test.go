@@ -33,7 +33,8 @@ func randomPairs(n int) []pair {
 	return out
 }
 
-var someLines = []string{"", "", "}", "\t}", "{", "\treturn nil", "ünïcödé → 漢字 🎉", "a \\ backslash", "-- dashes", "+++ b/plus", "@@ -1 +1 @@", "\ttrailing \t", "\xff\xfe not UTF-8", "a\rb"}
+var someLines = []string{"", "", "}", "\t}", "{", "\treturn nil", "ünïcödé → 漢字 🎉", "a \\ backslash", "-- dashes",
+	"+++ b/plus", "@@ -1 +1 @@", "\ttrailing \t", "\xff\xfe not UTF-8", "a\rb"}
 
 func randomLines(r *rand.Rand, n int) []string {
 	out := make([]string, n)
@@ -95,7 +96,8 @@ func lastCommits(t *testing.T, p *place, n int) (pairs []pair) {
 	} else if have, _ := strconv.Atoi(strings.TrimSpace(string(out))); have < n {
 		t.Skipf("THE PROOF ON REAL COMMITS DOES NOT RUN: this clone has %d of the %d commits it takes", have, n)
 	}
-	raw := p.gitIn(here, "log", "--no-merges", "-n", strconv.Itoa(n), "--format=", "--raw", "--no-abbrev", "--no-renames", "--diff-filter=M")
+	raw := p.gitIn(here, "log", "--no-merges", "-n", strconv.Itoa(n), "--format=", "--raw", "--no-abbrev",
+		"--no-renames", "--diff-filter=M")
 	var ask bytes.Buffer
 	for _, line := range strings.Split(raw, "\n") {
 		if f := strings.Fields(line); len(f) > 4 && f[0] == ":100644" && f[1] == "100644" {
@@ -156,7 +158,8 @@ func prove(t *testing.T, p *place, pairs []pair) {
 		}
 	}
 	cmd := exec.Command("git", "apply", "--whitespace=nowarn", "-")
-	cmd.Dir, cmd.Stdin, cmd.Env = filepath.Join(dir, "got"), &patch, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+dir)
+	cmd.Dir, cmd.Stdin, cmd.Env = filepath.Join(dir, "got"), &patch, append(os.Environ(), "GIT_CEILING_DIRECTORIES="+
+		dir)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git does not take our patch: %v\n%.2000s", err, out)
 	}
@@ -166,7 +169,8 @@ func prove(t *testing.T, p *place, pairs []pair) {
 		}
 	}
 	fewest := minimal(t, dir)
-	t.Logf("%d files: %d changed lines, git diff --minimal has %d (%+.2f %%)", len(pairs), ours, fewest, 100*float64(ours-fewest)/float64(fewest))
+	t.Logf("%d files: %d changed lines, git diff --minimal has %d (%+.2f %%)", len(pairs), ours, fewest,
+		100*float64(ours-fewest)/float64(fewest))
 	if ours*100 > fewest*102 {
 		t.Errorf("our comparisons change %d lines, over 2 %% more than the %d it takes", ours, fewest)
 	}
@@ -186,7 +190,8 @@ func put(t *testing.T, name string, data []byte) {
 // minimal counts the lines git changes at the least.
 func minimal(t *testing.T, dir string) (lines int) {
 	t.Helper()
-	cmd := exec.Command("git", "diff", "--no-index", "--minimal", "--no-renames", "--no-ext-diff", "--text", "--numstat", "a", "b")
+	cmd := exec.Command("git", "diff", "--no-index", "--minimal", "--no-renames", "--no-ext-diff", "--text",
+		"--numstat", "a", "b")
 	cmd.Dir = dir
 	out, _ := cmd.Output() // it exits with 1 when there are differences
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {

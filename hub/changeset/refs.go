@@ -56,9 +56,11 @@ func (s *Service) commitOf(ctx context.Context, src source, name string) (string
 	case err != nil:
 		return "", err
 	case oid == "" && name != "":
-		return "", fmt.Errorf("%w: the repository in %s has no branch, tag or commit %q", machine.ErrConflict, src.top, name)
+		return "", fmt.Errorf("%w: the repository in %s has no branch, tag or commit %q", machine.ErrConflict, src.top,
+			name)
 	case oid == "":
-		return "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", machine.ErrConflict, src.top)
+		return "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", machine.ErrConflict,
+			src.top)
 	}
 	return oid, nil
 }

@@ -42,7 +42,8 @@ func (r *repo) on(src source, what run) run {
 // in a file of its own, and only changes are written.
 func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
 	if r.splits(src) {
-		src.config = append(slices.Clip(src.config), "-c", "core.splitIndex=true", "-c", "splitIndex.sharedIndexExpire=now")
+		src.config = append(slices.Clip(src.config), "-c", "core.splitIndex=true", "-c",
+			"splitIndex.sharedIndexExpire=now")
 	}
 	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args, patience: r.s.cfg.Checkpoint}))
 }
@@ -117,7 +118,8 @@ func (r *repo) writeTree(ctx context.Context, src source) (string, error) {
 }
 
 // committed returns the tree of a commit in the user's repository, or the empty tree.
-func (r *repo) committed(ctx context.Context, tree func(context.Context, source) (string, error)) (machine.Tree, error) {
+func (r *repo) committed(ctx context.Context, tree func(context.Context, source) (string,
+	error)) (machine.Tree, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
 		return machine.Tree{}, err
@@ -169,7 +171,8 @@ func (r *repo) unlockIndex() error { return removeIfThere(filepath.Join(r.git, "
 // create lays out a repository by hand: git init would read the user's templates and defaults.
 func (r *repo) create(src source) error {
 	// nobody else's
-	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\tsharedRepository = 0600\n"
+	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\tsharedRepository " +
+		"= 0600\n"
 	if src.format != "sha1" {
 		config = strings.Replace(config, "= 0", "= 1", 1) + "[extensions]\n\tobjectFormat = " + src.format + "\n"
 	}
@@ -232,7 +235,8 @@ func (r *repo) copyIndex(src source) error {
 		return err
 	}
 	for _, name := range shared { // a split index keeps most of itself in these
-		if err := copyFile(name, filepath.Join(r.git, filepath.Base(name))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := copyFile(name, filepath.Join(r.git, filepath.Base(name))); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

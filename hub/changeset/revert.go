@@ -13,10 +13,12 @@ import (
 
 // PlanRevert returns what undoes the changes of files between two checkpoints, or only the given lines of one file.
 // Later edits of other lines are kept. Errors: ErrConflict, when not everything can be undone.
-func (s *Service) PlanRevert(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+func (s *Service) PlanRevert(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
+	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
 ) {
-	return s.planRewrite(ctx, ws, tops, files, func(ctx context.Context, w *rewriting, f machine.ChangedFile) ([]step, error) {
+	return s.planRewrite(ctx, ws, tops, files, func(ctx context.Context, w *rewriting, f machine.ChangedFile) ([]step,
+		error) {
 		return w.plan(ctx, f, lines)
 	})
 }
@@ -35,8 +37,8 @@ type rewriting struct {
 }
 
 // planRewrite plans the writes to every file, and keeps what they are about.
-func (s *Service) planRewrite(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
-	plan func(context.Context, *rewriting, machine.ChangedFile) ([]step, error),
+func (s *Service) planRewrite(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
+	files []machine.ChangedFile, plan func(context.Context, *rewriting, machine.ChangedFile) ([]step, error),
 ) (machine.Rewrite, error) {
 	var all []*rewriting
 	for _, t := range tops {

@@ -18,13 +18,15 @@ func BenchmarkRevert(b *testing.B) {
 			b.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
 			write := func(text string) {
 				for i := range n {
-					if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d", i)), []byte(fmt.Sprint(text, i, "\n")), 0o600); err != nil {
+					if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%d", i)), []byte(fmt.Sprint(text, i, "\n")),
+						0o600); err != nil {
 						b.Fatal(err)
 					}
 				}
 			}
 			write("one")
-			for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "all"}} {
+			for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c",
+				"user.email=ana@example.org", "commit", "-qm", "all"}} {
 				cmd := exec.Command("git", args...)
 				cmd.Dir = dir
 				if out, err := cmd.CombinedOutput(); err != nil {

@@ -127,8 +127,8 @@ func (s *Service) Uncommitted(ctx context.Context, ws machine.Workspace, dirs []
 }
 
 // each visits the directories of a session, without those inside another one.
-func (s *Service) each(ctx context.Context, ws machine.Workspace, dirs []string, f func(*repo) (machine.Tree, error)) (machine.Checkpoint,
-	error) {
+func (s *Service) each(ctx context.Context, ws machine.Workspace, dirs []string, f func(*repo) (machine.Tree,
+	error)) (machine.Checkpoint, error) {
 	var c machine.Checkpoint
 	dirs, err := distinct(dirs)
 	if err != nil {

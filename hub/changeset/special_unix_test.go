@@ -57,10 +57,12 @@ func TestSpecialControlFilesAreRefused(t *testing.T) {
 	for _, name := range []string{".gitattributes", ".gitignore", ".gitmodules", ".mailmap", "sub/.gitattributes",
 		"sub/.gitignore", "untracked/deep/.gitignore", ".git/HEAD", ".git/config", ".git/index",
 		".git/packed-refs", ".git/info/exclude",
-		".git/info/attributes", ".git/refs/heads/main", ".git/objects/info/alternates", ".git/commondir", "inner/.git/HEAD"} {
+		".git/info/attributes", ".git/refs/heads/main", ".git/objects/info/alternates", ".git/commondir",
+		"inner/.git/HEAD"} {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
-			t.Cleanup(func() { p.fine(os.Remove(p.path(name))); p.fine(os.RemoveAll(p.dir)) }) // git cannot check it any more
+			// git cannot check it any more
+			t.Cleanup(func() { p.fine(os.Remove(p.path(name))); p.fine(os.RemoveAll(p.dir)) })
 			if strings.HasPrefix(name, "inner/") {
 				p.gitIn(p.dir, "init", "-q", "inner")
 			}

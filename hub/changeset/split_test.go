@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The private index of a large repository is split: of many looks, and of commits and stagings in between, one shared file
-// is left. The person's own index is as it was, split or not.
+// The private index of a large repository is split: of many looks, and of commits and stagings in between, one
+// shared file is left. The person's own index is as it was, split or not.
 func TestSplitIndex(t *testing.T) {
 	for name, theirs := range map[string]bool{"ours alone": false, "theirs too": true} {
 		t.Run(name, func(t *testing.T) {

@@ -15,7 +15,8 @@ const ownRepository = "a separate git repository" // why such a directory is not
 // Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git
 // add would: filters run.
 // It returns how many files are staged by it.
-func (s *Service) Stage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (int, error) {
+func (s *Service) Stage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
+	lines *machine.Lines) (int, error) {
 	return s.onIndex(ctx, ws, tops, files, func(w *rewriting, of []machine.ChangedFile) (int, error) {
 		if lines != nil {
 			return 1, w.stageLines(ctx, of[0], *lines)
@@ -26,7 +27,8 @@ func (s *Service) Stage(ctx context.Context, ws machine.Workspace, tops []machin
 
 // Unstage puts what the person's index has of these files back to what the last commit has. Of a whole changeset, files
 // nil, that is everything below its directories, shown or not.
-func (s *Service) Unstage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (int, error) {
+func (s *Service) Unstage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
+	lines *machine.Lines) (int, error) {
 	return s.onIndex(ctx, ws, tops, files, func(w *rewriting, of []machine.ChangedFile) (int, error) {
 		if lines != nil {
 			return 1, w.unstageLines(ctx, of[0], *lines)
@@ -51,7 +53,8 @@ func (s *Service) onIndex(ctx context.Context, ws machine.Workspace, tops []mach
 	return n, nil
 }
 
-func (r *repo) onIndex(ctx context.Context, of []machine.ChangedFile, do func(*rewriting, []machine.ChangedFile) (int, error)) (int, error) {
+func (r *repo) onIndex(ctx context.Context, of []machine.ChangedFile, do func(*rewriting, []machine.ChangedFile) (int,
+	error)) (int, error) {
 	w, done, err := r.rewriting(ctx)
 	if err != nil {
 		return 0, err
@@ -70,7 +73,8 @@ func (w *rewriting) stage(ctx context.Context, files []machine.ChangedFile) (int
 	var paths []string
 	for _, f := range files {
 		if f.Skipped == ownRepository {
-			return 0, fmt.Errorf("%w: %s is a separate git repository. Add it as a submodule in a terminal, or ignore it",
+			return 0, fmt.Errorf("%w: %s is a separate git repository. Add it as a submodule in a terminal, or "+
+				"ignore it",
 				machine.ErrConflict, f.Path)
 		}
 		paths = append(paths, f.Paths()...)
@@ -171,7 +175,8 @@ func (w *rewriting) threeOf(ctx context.Context, f machine.ChangedFile) (v three
 		}
 	}
 	if w.index.files[f.Path].Unmerged {
-		return v, fmt.Errorf("%w: %s has conflicts: stage the whole file once they are resolved", machine.ErrConflict, f.Path)
+		return v, fmt.Errorf("%w: %s has conflicts: stage the whole file once they are resolved", machine.ErrConflict,
+			f.Path)
 	}
 	return v, nil
 }

@@ -127,7 +127,8 @@ func TestStates(t *testing.T) {
 	})
 	t.Run("file becomes a directory and back", func(t *testing.T) {
 		p := newRepo(t)
-		p.want(p.changes(func() { p.remove("a.txt"); p.write("a.txt/deep", "x\n") }), "D a.txt +0 −3", "A a.txt/deep +1 −0")
+		p.want(p.changes(func() { p.remove("a.txt"); p.write("a.txt/deep", "x\n") }), "D a.txt +0 −3",
+			"A a.txt/deep +1 −0")
 		p.want(p.changes(func() { p.remove("a.txt"); p.write("a.txt", "x\n") }), "R a.txt/deep → a.txt +0 −0")
 	})
 }

@@ -33,7 +33,8 @@ func keepRewrite(ctx context.Context, all []*rewriting) (r machine.Rewrite, err 
 			return machine.Rewrite{}, fmt.Errorf("saving the current content of %s: %w", w.dir, err)
 		}
 		for i, s := range w.steps {
-			r.Files = append(r.Files, machine.RewrittenFile{Dir: w.dir, Top: w.src.top, Path: s.path, Was: kept[2*i], Left: kept[2*i+1]})
+			r.Files = append(r.Files, machine.RewrittenFile{Dir: w.dir, Top: w.src.top, Path: s.path, Was: kept[2*i],
+				Left: kept[2*i+1]})
 		}
 	}
 	return r, nil
@@ -57,7 +58,8 @@ func (w *rewriting) keepEntries(ctx context.Context, entries []*entry) ([]machin
 		}
 		names.WriteString(name + "\n")
 	}
-	out, err := w.run(ctx, w.src, append([]byte{}, names.Bytes()...), "hash-object", "-w", "--stdin-paths", "--no-filters")
+	out, err := w.run(ctx, w.src, append([]byte{}, names.Bytes()...), "hash-object", "-w", "--stdin-paths",
+		"--no-filters")
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +162,8 @@ func (w *rewriting) readKept(ctx context.Context, files []machine.RewrittenFile)
 		if ask.Len() == 0 {
 			return nil
 		}
-		out, err := w.trees(ctx, w.src, append([]byte{}, ask.Bytes()...), "cat-file", "--batch=%(objectname) %(objecttype) %(objectsize)")
+		out, err := w.trees(ctx, w.src, append([]byte{}, ask.Bytes()...), "cat-file",
+			"--batch=%(objectname) %(objecttype) %(objectsize)")
 		takeContents(found, out)
 		ask.Reset()
 		size = 0

@@ -23,7 +23,8 @@ type Folder struct {
 // ones not, and those of git. With below only folders of files at and below these paths are
 // visited. A folder is visited
 // before it is read, so that a watch that starts there misses nothing. An error of visit ends the walk.
-func (s *Service) Walk(ctx context.Context, ws machine.Workspace, dirs, below []string, visit func(Folder) error) error {
+func (s *Service) Walk(ctx context.Context, ws machine.Workspace, dirs, below []string,
+	visit func(Folder) error) error {
 	dirs, err := distinct(dirs)
 	if err != nil {
 		return err

@@ -51,8 +51,9 @@ func TestWalk(t *testing.T) {
 	inner.write("x", "x")
 	inner.git("init", "-q")
 	p.git("branch", "feature/one")
-	p.want(p.folders(), "", "/.git git", "/.git/info git", "/.git/refs refs", "/.git/refs/heads refs", "/.git/refs/heads/feature refs",
-		"/.git/refs/tags refs", "/empty", "/empty/er", "/forced", "/forced/kept", "/inner/.git of /inner", "/new", "/new/deep", "/sub")
+	p.want(p.folders(), "", "/.git git", "/.git/info git", "/.git/refs refs", "/.git/refs/heads refs",
+		"/.git/refs/heads/feature refs", "/.git/refs/tags refs", "/empty", "/empty/er", "/forced", "/forced/kept",
+		"/inner/.git of /inner", "/new", "/new/deep", "/sub")
 	p.want(p.folders(p.path("new"), p.path("out"), p.path("forced/not")), "/new", "/new/deep")
 	enough := errors.New("enough")
 	n := 0
@@ -80,7 +81,8 @@ func TestWalkOfOtherPlaces(t *testing.T) {
 		main := p.path(".git")
 		p.dir = other
 		got := p.folders()
-		for _, want := range []string{"", "/sub", main + " git", main + "/worktrees/other git", main + "/refs/heads refs"} {
+		for _, want := range []string{"", "/sub", main + " git", main + "/worktrees/other git", main +
+			"/refs/heads refs"} {
 			if !slices.Contains(got, want) {
 				t.Errorf("%q is not visited: %q", want, got)
 			}
@@ -90,7 +92,8 @@ func TestWalkOfOtherPlaces(t *testing.T) {
 		inner := newRepo(t)
 		p := newRepo(t)
 		p.git("submodule", "--quiet", "add", inner.dir, "inner")
-		if got := p.folders(); !slices.Contains(got, "/.git/modules/inner of /inner") || !slices.Contains(got, "/.git/modules/inner/logs of /inner") || slices.Contains(got, "/inner") {
+		if got := p.folders(); !slices.Contains(got, "/.git/modules/inner of /inner") ||
+			!slices.Contains(got, "/.git/modules/inner/logs of /inner") || slices.Contains(got, "/inner") {
 			t.Errorf("visited are %q", got)
 		}
 	})

@@ -33,7 +33,10 @@ func TestWatchTellsOfWrites(t *testing.T) {
 	p.write("new/deep.txt", "1\n")
 	until("a new folder", func(got machine.Written) bool { return slices.Contains(got.Paths, p.path("new")) })
 	p.write("new/deep.txt", "2\n")
-	until("a file in a new folder", func(got machine.Written) bool { return slices.Contains(got.Paths, p.path("new/deep.txt")) })
+	until("a file in a new folder", func(got machine.Written) bool {
+		return slices.Contains(got.Paths,
+			p.path("new/deep.txt"))
+	})
 	p.commit()
 	until("a commit", func(got machine.Written) bool { return got.Bases })
 	w.Close()

@@ -13,13 +13,15 @@ import (
 
 // AddWorktree makes a worktree of the repository around a directory, and returns where that directory is in it. Errors:
 // ErrConflict, when there is no repository or commit to make it of, or the branch exists.
-func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace, n machine.NewWorktree) (machine.Worktree, string, error) {
+func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace,
+	n machine.NewWorktree) (machine.Worktree, string, error) {
 	src, err := s.locate(ctx, ws, n.Dir)
 	if err != nil {
 		return machine.Worktree{}, "", err
 	}
 	if src.gitDir == "" {
-		return machine.Worktree{}, "", fmt.Errorf("%w: %s is not in a git repository, so it has no worktrees", machine.ErrConflict, n.Dir)
+		return machine.Worktree{}, "", fmt.Errorf("%w: %s is not in a git repository, so it has no worktrees",
+			machine.ErrConflict, n.Dir)
 	}
 	if s.cfg.Worktrees == "" || n.Name != filepath.Base(n.Name) || !filepath.IsLocal(n.Name) {
 		return machine.Worktree{}, "", fmt.Errorf("%q is no name for a worktree", n.Name)
@@ -55,7 +57,8 @@ func said(err error) error {
 
 // MergeWorktree brings the branch of a work tree back to where it came from, and returns how many commits that were. A
 // merge that does not go through is taken back. Errors: ErrConflict, with what to do.
-func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w machine.Worktree) (commits int, err error) {
+func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace,
+	w machine.Worktree) (commits int, err error) {
 	if err := s.clean(ctx, ws, w); err != nil {
 		return 0, err
 	}
@@ -70,7 +73,8 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w mac
 	case err != nil:
 		return 0, err
 	case w.Into == "" || now != w.Into:
-		return 0, fmt.Errorf("%w: %s has %s checked out, not %s, which the worktree came from. Check that out, or merge %s in a terminal",
+		return 0, fmt.Errorf("%w: %s has %s checked out, not %s, which the worktree came from. Check that out, or "+
+			"merge %s in a terminal",
 			machine.ErrConflict, w.Repo, or(now, "no branch"), or(w.Into, "a branch"), w.Branch)
 	}
 	ahead, err := s.ask(ctx, home, "rev-list", "--count", "HEAD.."+refOf(w))
@@ -78,7 +82,8 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w mac
 		return 0, err
 	}
 	if _, err := fmt.Sscan(ahead, &commits); err != nil || commits == 0 {
-		return 0, fmt.Errorf("%w: there is nothing to merge. %s already has everything in %s", machine.ErrConflict, w.Into, w.Branch)
+		return 0, fmt.Errorf("%w: there is nothing to merge. %s already has everything in %s", machine.ErrConflict,
+			w.Into, w.Branch)
 	}
 	args := []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, refOf(w)}
 	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: args}); err != nil {
@@ -89,13 +94,15 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace, w mac
 		if !hasExited(err) {
 			return 0, err
 		}
-		return 0, fmt.Errorf("%w: nothing was merged: %w. Merge %s into the worktree, resolve the conflicts there and commit, then try again", machine.ErrConflict, err, w.Into)
+		return 0, fmt.Errorf("%w: nothing was merged: %w. Merge %s into the worktree, resolve the conflicts there "+
+			"and commit, then try again", machine.ErrConflict, err, w.Into)
 	}
 	return commits, nil
 }
 
 // Standing looks at a work tree.
-func (s *Service) Standing(ctx context.Context, ws machine.Workspace, w machine.Worktree) (st machine.WorktreeStanding, err error) {
+func (s *Service) Standing(ctx context.Context, ws machine.Workspace,
+	w machine.Worktree) (st machine.WorktreeStanding, err error) {
 	if _, err := os.Stat(w.Dir); err != nil {
 		return machine.WorktreeStanding{Gone: true}, nil
 	}
@@ -138,7 +145,8 @@ func (s *Service) clean(ctx context.Context, ws machine.Workspace, w machine.Wor
 		return err
 	}
 	if n > 0 {
-		return fmt.Errorf("%w: the worktree has changes: %s not committed. Commit or discard first", machine.ErrConflict, fileCount(n))
+		return fmt.Errorf("%w: the worktree has changes: %s not committed. Commit or discard first",
+			machine.ErrConflict, fileCount(n))
 	}
 	return nil
 }
@@ -177,7 +185,8 @@ func (s *Service) RemoveWorktree(ctx context.Context, ws machine.Workspace, w ma
 	return said(err)
 }
 
-func (s *Service) removable(ctx context.Context, ws machine.Workspace, home source, w machine.Worktree, force bool) error {
+func (s *Service) removable(ctx context.Context, ws machine.Workspace, home source, w machine.Worktree,
+	force bool) error {
 	if force {
 		return nil
 	}
@@ -190,7 +199,8 @@ func (s *Service) removable(ctx context.Context, ws machine.Workspace, home sour
 		return said(err)
 	}
 	if n := strings.TrimSpace(string(out)); n != "0" {
-		return fmt.Errorf("%w: %s commits of %s are on no other branch. Merge them first", machine.ErrConflict, n, w.Branch)
+		return fmt.Errorf("%w: %s commits of %s are on no other branch. Merge them first", machine.ErrConflict, n,
+			w.Branch)
 	}
 	return nil
 }

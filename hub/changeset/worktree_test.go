@@ -13,7 +13,8 @@ import (
 // tree makes a work tree of a place.
 func (p *place) tree(dir string) (machine.Worktree, string) {
 	p.t.Helper()
-	w, at, err := p.svc.AddWorktree(p.t.Context(), session, machine.NewWorktree{Dir: dir, Name: "one", Branch: "ahphub/one"})
+	w, at, err := p.svc.AddWorktree(p.t.Context(), session, machine.NewWorktree{Dir: dir, Name: "one",
+		Branch: "ahphub/one"})
 	if err != nil {
 		p.t.Fatal(err)
 	}
@@ -79,7 +80,8 @@ func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 	if _, err := os.Stat(w.Dir); !os.IsNotExist(err) {
 		t.Errorf("its directory is still there (%v)", err)
 	}
-	if left := p.git("branch", "--list", "ahphub/*") + p.git("worktree", "list", "--porcelain"); strings.Contains(left, "one") {
+	if left := p.git("branch", "--list", "ahphub/*") + p.git("worktree", "list", "--porcelain"); strings.Contains(left,
+		"one") {
 		t.Errorf("left behind: %s", left)
 	}
 }

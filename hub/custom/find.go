@@ -66,15 +66,16 @@ func (s *search) look(sp spot) {
 	}
 }
 
-// group is a spot as a directory of its own; nil when it does not exist. A directory named for its kind is told even when
-// it is empty: things can be put there.
+// group is a spot as a directory of its own; nil when it does not exist. A directory named for its kind is told
+// even when it is empty: things can be put there.
 func (s *search) group(sp spot) *Group {
 	entries, there, problem := s.entries(sp)
 	if !there || len(sp.files) > 0 && len(entries) == 0 {
 		return nil
 	}
 	at := s.abs(sp.dir)
-	return &Group{ID: entryID(s.root, at, "dir:"+string(sp.kind)), Path: at, Name: relPath(s.root, at), Contents: sp.kind, Problem: problem, Entries: entries}
+	return &Group{ID: entryID(s.root, at, "dir:"+string(sp.kind)), Path: at, Name: relPath(s.root, at),
+		Contents: sp.kind, Problem: problem, Entries: entries}
 }
 
 func (s *search) entries(sp spot) (list []Entry, there bool, problem string) {

@@ -53,7 +53,8 @@ func told(root Root, f Found) (lines []string) {
 
 func line(root Root, e Entry) string {
 	out := fmt.Sprintf("%s %s", e.Kind, e.Name)
-	for name, v := range map[string]bool{" not-by-model": e.NoModel, " not-by-user": e.NoUser, " always": e.Always != nil && *e.Always} {
+	for name, v := range map[string]bool{" not-by-model": e.NoModel, " not-by-user": e.NoUser,
+		" always": e.Always != nil && *e.Always} {
 		if v {
 			out += name
 		}
@@ -194,7 +195,8 @@ func TestEveryFileAgentsReadIsFound(t *testing.T) {
 		"mcpServer files → npx -y 'server files' '${workspaceFolder}' at line 2",
 		"mcpServer web → https://example.com/mcp at line 3",
 		"mcpServer odd at line 4 !says neither a command nor a url",
-		"mcpServer wrong at line 5 !is not declared as a server is: json: cannot unmarshal number into Go value of type custom.declared",
+		"mcpServer wrong at line 5 !is not declared as a server is: json: cannot unmarshal number into Go value of " +
+			"type custom.declared",
 		"mcpServer asks → ./run.sh '${input:key}' at line 5",
 		"mcpServer .cursor/mcp.json !cannot be read: it is no JSON: it ends in the middle",
 	}
@@ -253,7 +255,8 @@ Rule.
 func TestNothingOutsideOfARootIsRead(t *testing.T) {
 	secret := filepath.Join(tree(t, "\n-- key.md --\n# top secret\n"), "key.md")
 	dir := tree(t, "\n-- .claude/commands/fine.md --\nFine.\n")
-	for from, to := range map[string]string{"AGENTS.md": secret, ".claude/commands/out.md": secret, ".claude/skills": filepath.Dir(secret), "CLAUDE.md": "/etc/hostname"} {
+	for from, to := range map[string]string{"AGENTS.md": secret, ".claude/commands/out.md": secret,
+		".claude/skills": filepath.Dir(secret), "CLAUDE.md": "/etc/hostname"} {
 		if err := os.Symlink(to, filepath.Join(dir, from)); err != nil {
 			t.Fatal(err)
 		}
@@ -284,7 +287,8 @@ func TestLimitsAreReported(t *testing.T) {
 	for i := range 30 {
 		fmt.Fprintf(&b, "\n-- .claude/commands/c%02d.md --\nx", i)
 	}
-	b.WriteString("\n-- .claude/commands/a/b/c/d/e/deep.md --\nx\n-- .mcp.json --\n{\"mcpServers\": {\"a\": {\"command\": \"" + strings.Repeat("x", 2000) + "\"}}}")
+	b.WriteString("\n-- .claude/commands/a/b/c/d/e/deep.md --\nx\n-- .mcp.json --\n{\"mcpServers\": {\"a\": " +
+		"{\"command\": \"" + strings.Repeat("x", 2000) + "\"}}}")
 	root := Root{Dir: tree(t, b.String()), Place: Workspace}
 	found := Find(root, Limits{Entries: 10, Config: 1000, Depth: 2})
 	if len(found.Groups) != 1 || len(found.Groups[0].Entries) != 10 || !found.Over {
@@ -308,7 +312,8 @@ func TestIDsStayTheSame(t *testing.T) {
 	if id(one) != id(again) || id(one) == id(other) || id(one) != id(standIn) {
 		t.Error("an id is not the file's own, or not a worktree's original's")
 	}
-	if one.Servers[0].Command.Digest() != standIn.Servers[0].Command.Digest() || one.Servers[0].Command.Digest() == other.Servers[0].Command.Digest() {
+	if one.Servers[0].Command.Digest() != standIn.Servers[0].Command.Digest() ||
+		one.Servers[0].Command.Digest() == other.Servers[0].Command.Digest() {
 		t.Error("a command is trusted elsewhere, or not in a worktree of the same directory")
 	}
 	seen := map[string]bool{}
@@ -340,13 +345,15 @@ func TestPlaceholdersAreFilledIn(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q", in, out.Argv, err, want)
 		}
 	}
-	for in, says := range map[string]string{"${NONE}": "NONE, which is not set", "${input:key}": "does not support", "${config:a.b}": "only editors support"} {
+	for in, says := range map[string]string{"${NONE}": "NONE, which is not set", "${input:key}": "does not support",
+		"${config:a.b}": "only editors support"} {
 		c.Argv = []string{in}
 		if _, err := c.Expand(lookup); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want an error that says %q", in, err, says)
 		}
 	}
-	c = Command{Argv: []string{"a", "${KEY}"}, Env: map[string]string{"B": "${env:OTHER}", "A": "${workspaceFolder}"}, Workspace: "/w"}
+	c = Command{Argv: []string{"a", "${KEY}"}, Env: map[string]string{"B": "${env:OTHER}", "A": "${workspaceFolder}"},
+		Workspace: "/w"}
 	if diff := cmp.Diff([]string{"KEY", "OTHER"}, c.Reads()); diff != "" {
 		t.Error(diff)
 	}
@@ -356,7 +363,8 @@ func TestPlaceholdersAreFilledIn(t *testing.T) {
 }
 
 func FuzzFrontmatter(f *testing.F) {
-	for _, s := range []string{"---\nname: a\n---\nb", "---\n", "---\nglobs: *.go, '\n---", "\xef\xbb\xbf---\r\na: [1\r\n---\r\n", "---\na: &a [*a]\n---\n", "---\n? \n---"} {
+	for _, s := range []string{"---\nname: a\n---\nb", "---\n", "---\nglobs: *.go, '\n---",
+		"\xef\xbb\xbf---\r\na: [1\r\n---\r\n", "---\na: &a [*a]\n---\n", "---\n? \n---"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -370,7 +378,8 @@ func FuzzFrontmatter(f *testing.F) {
 }
 
 func FuzzMembers(f *testing.F) {
-	for _, s := range []string{`{"a":{"b":1,},}`, "{// x\n\"a\":1}", `{"a":"\"/*"}`, "{/*", `{"mcpServers":{"x":{"command":["a"],"env":{"A":1}}}}`, `{"a":1}/`, "[]"} {
+	for _, s := range []string{`{"a":{"b":1,},}`, "{// x\n\"a\":1}", `{"a":"\"/*"}`, "{/*",
+		`{"mcpServers":{"x":{"command":["a"],"env":{"A":1}}}}`, `{"a":1}/`, "[]"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

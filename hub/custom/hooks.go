@@ -12,7 +12,8 @@ import (
 func readHooks(s *search, _ spot, file string) []Entry {
 	at := s.abs(file)
 	broken := func(problem string) []Entry {
-		return []Entry{{ID: entryID(s.root, at, "hooks"), Kind: Hook, Name: path.Base(file), Path: at, Problem: problem}}
+		return []Entry{{ID: entryID(s.root, at, "hooks"), Kind: Hook, Name: path.Base(file), Path: at,
+			Problem: problem}}
 	}
 	data, err := s.read(file, s.limits.Config, true)
 	if err != nil {

@@ -17,8 +17,8 @@ type member struct {
 	line int
 }
 
-// members lists those of an object in their order. Comments and a comma before a closing bracket are allowed, as editors
-// allow them.
+// members lists those of an object in their order. Comments and a comma before a closing bracket are allowed, as
+// editors allow them.
 func members(data []byte) ([]member, error) {
 	data = withoutComments(data)
 	dec := json.NewDecoder(bytes.NewReader(data))

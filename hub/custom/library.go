@@ -48,7 +48,8 @@ type shelf struct {
 
 // NewLibrary returns a library. Without Run, nothing is watched.
 func NewLibrary(limits Limits, log *slog.Logger) *Library {
-	return &Library{limits: limits, log: log, poke: make(chan struct{}, 1), ownEvery: ownEvery, shelves: map[Root]*shelf{}}
+	return &Library{limits: limits, log: log, poke: make(chan struct{}, 1), ownEvery: ownEvery,
+		shelves: map[Root]*shelf{}}
 }
 
 // Look returns what a root has now.
@@ -127,8 +128,8 @@ func (l *Library) Run(ctx context.Context) error {
 }
 
 // lookAtOwn marks the Own roots whose file is another one than before, and reports whether there are any. They are not
-// watched: in the data directory the system tells of each page that the journal writes, which cost an action more than the
-// write itself.
+// watched: in the data directory the system tells of each page that the journal writes, which cost an action more
+// than the write itself.
 func (l *Library) lookAtOwn() (any bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -167,7 +168,8 @@ func (l *Library) touched(path string, gone bool) (any bool) {
 	defer l.mu.Unlock()
 	for root, s := range l.shelves {
 		dir := filepath.Dir(path)
-		if path == "" || s.folders[dir] && (dir != root.Dir || matters(root, filepath.Base(path))) || s.folders[path] && path != root.Dir {
+		if path == "" || s.folders[dir] && (dir != root.Dir || matters(root, filepath.Base(path))) || s.folders[path] &&
+			path != root.Dir {
 			s.stale, any = true, true
 		}
 		if gone {

@@ -59,7 +59,8 @@ func nameOf(file string) string {
 			return name
 		}
 	}
-	if strings.ToUpper(file) == strings.ToUpper(strings.TrimSuffix(file, ".md"))+".MD" && file[0] >= 'A' && file[0] <= 'Z' {
+	if strings.ToUpper(file) == strings.ToUpper(strings.TrimSuffix(file, ".md"))+".MD" && file[0] >= 'A' &&
+		file[0] <= 'Z' {
 		return file // AGENTS.md is called by that name
 	}
 	return strings.TrimSuffix(file, ".md")
@@ -87,7 +88,8 @@ func frontmatter(data []byte) (head map[string]any, body []byte, err error) {
 		return fmt.Appendf(nil, "%s: '%s'%s", part[1], bytes.ReplaceAll(part[2], []byte("'"), []byte("''")), part[3])
 	})
 	if err := yaml.Unmarshal(quoted, &head); err != nil {
-		return nil, body, fmt.Errorf("its head is no YAML: %s", texts.ElideBytes(texts.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")), 200))
+		return nil, body, fmt.Errorf("its head is no YAML: %s",
+			texts.ElideBytes(texts.OneLine(strings.TrimPrefix(err.Error(), "yaml: ")), 200))
 	}
 	return head, body, nil
 }

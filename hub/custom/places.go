@@ -18,7 +18,8 @@ type config struct {
 }
 
 var workspaceSpots = []spot{
-	{dir: ".", kind: Rule, files: []string{"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"}, read: readMarkdown},
+	{dir: ".", kind: Rule, files: []string{"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"},
+		read: readMarkdown},
 	{dir: ".github", kind: Rule, files: []string{"copilot-instructions.md"}, read: readMarkdown},
 	{dir: ".github/instructions", kind: Rule, match: ".instructions.md", deep: true, read: readMarkdown},
 	{dir: ".claude", kind: Rule, files: []string{"CLAUDE.md"}, read: readMarkdown},

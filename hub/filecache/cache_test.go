@@ -81,10 +81,14 @@ func TestBrokenEntriesAreRemoved(t *testing.T) {
 		"empty":           func() error { return os.Truncate(path, 0) },
 		"of another key":  func() error { return os.WriteFile(path, other, 0o600) },
 		"readable by all": func() error { return os.Chmod(path, 0o644) },
-		"a link":          func() error { _ = os.Remove(path); return os.Symlink(filepath.Join(dir, nameOf("other")), path) },
-		"a pipe":          func() error { _ = os.Remove(path); return syscall.Mkfifo(path, 0o600) },
-		"a directory":     func() error { _ = os.Remove(path); return os.Mkdir(path, 0o700) },
-		"much too large":  func() error { return os.Truncate(path, 1<<40) },
+		"a link": func() error {
+			_ = os.Remove(path)
+			return os.Symlink(filepath.Join(dir, nameOf("other")),
+				path)
+		},
+		"a pipe":         func() error { _ = os.Remove(path); return syscall.Mkfifo(path, 0o600) },
+		"a directory":    func() error { _ = os.Remove(path); return os.Mkdir(path, 0o700) },
+		"much too large": func() error { return os.Truncate(path, 1<<40) },
 	} {
 		c.Put("a", []byte("one"))
 		if err := spoil(); err != nil {

@@ -22,7 +22,8 @@ func newPlace(t *testing.T, secrets ...string) *place {
 	}
 	p := &place{t: t, home: home, data: filepath.Join(home, "share", "ahphub")}
 	for _, name := range []string{"share/ahphub/token", "share/ahphub/signin/one", "share/ahphub/agents/x/memory",
-		"share/ahphub/worktrees/mine/repo/a.go", "share/ahphub/worktrees/other/repo/a.go", "notes.txt", "keys/tls.key"} {
+		"share/ahphub/worktrees/mine/repo/a.go", "share/ahphub/worktrees/other/repo/a.go", "notes.txt",
+		"keys/tls.key"} {
 		p.write(name)
 	}
 	for i, s := range secrets {

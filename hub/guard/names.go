@@ -9,14 +9,17 @@ import (
 
 // Names of files that guests are never shown, in lower case. docs/security.md lists them for people.
 var (
-	privateDirs  = []string{".git", ".hg", ".svn", ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker", ".password-store"}
-	privateNames = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", ".netrc", "_netrc",
-		".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd", ".git-credentials", ".dockercfg",
+	privateDirs = []string{".git", ".hg", ".svn", ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker",
+		".password-store"}
+	privateNames = []string{"id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519", "id_ed25519_sk", ".netrc",
+		"_netrc", ".npmrc", ".pypirc", ".pgpass", ".my.cnf", ".htpasswd", ".git-credentials", ".dockercfg",
 		".vault-token",
 		".credentials.json", "oauth_creds.json", "application_default_credentials.json"}
-	privateEnds  = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".tfstate", "_history"}
+	privateEnds = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".ppk", ".kdbx", ".tfstate",
+		"_history"}
 	privateBelow = []string{".config/gcloud", ".config/gh", ".config/hub", ".config/ahphub", ".cargo/credentials",
-		".cargo/credentials.toml", ".gem/credentials", ".codex/auth.json", "opencode/auth.json", ".terraform.d/credentials.tfrc.json"}
+		".cargo/credentials.toml", ".gem/credentials", ".codex/auth.json", "opencode/auth.json",
+		".terraform.d/credentials.tfrc.json"}
 	privateStarts = []string{".env"}
 )
 

@@ -33,10 +33,12 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 			version = f.Edit.After.Content.URI
 		}
 	}
-	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"), "version": version})
+	own, err := json.Marshal(map[string]string{"side": "after", "hunk": strings.Join(all[from-1:to], "\n"),
+		"version": version})
 	c.must(err)
 	a := ahp.Annotation{ID: id, Resource: core.FileURI(filepath.Join(c.dir, name)), Range: threads.LineRange(from, to),
-		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)), Meta: ahp.Meta{core.MetaKey: own}}}}
+		Entries: []ahp.AnnotationEntry{{ID: "1", Text: ahp.Markdown("better:\n" + review.Fence(lines)),
+			Meta: ahp.Meta{core.MetaKey: own}}}}
 	o, err := c.host.Dispatch(c.t.Context(), as(p), notes, 0, &ahp.AnnotationsSetAction{Annotation: a})
 	if err != nil || o.Rejected != "" {
 		c.t.Fatalf("%+v %v", o, err)
@@ -99,7 +101,8 @@ func TestApplySuggestions(t *testing.T) {
 	one := c.suggest(commenter, "one", "n.txt", 3, 4, "three", "and four")
 	two := c.suggest(commenter, "two", "n.txt", 10, 10)
 	c.write("n.txt", "0\n"+twelve) // the lines went on
-	if err := c.host.Threads.ApplySuggestions(t.Context(), as(driver), session, []threads.SuggestionRef{one}); code(err) != ahp.CodePermissionDenied {
+	if err := c.host.Threads.ApplySuggestions(t.Context(), as(driver), session, []threads.SuggestionRef{one}); code(
+		err) != ahp.CodePermissionDenied {
 		t.Errorf("somebody applied who may not revert: %v", err)
 	}
 	c.must(c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{one, two}))
@@ -109,7 +112,8 @@ func TestApplySuggestions(t *testing.T) {
 	for _, a := range c.threads().Annotations {
 		last := a.Entries[len(a.Entries)-1]
 		if !a.Resolved || last.Text.Text != "Applied the suggestion." || threads.AuthorOf(last) != owner.ID {
-			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text, threads.AuthorOf(last))
+			t.Errorf("thread %s is resolved %v, and says last %q by %s", a.ID, a.Resolved, last.Text.Text,
+				threads.AuthorOf(last))
 		}
 	}
 }
@@ -152,7 +156,8 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	if err := os.Remove(filepath.Join(c.dir, "n.txt")); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{fine}); code(err) != ahp.CodeConflict {
+	if err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{fine}); code(
+		err) != ahp.CodeConflict {
 		t.Errorf("into a deleted file: %v", err)
 	}
 }
@@ -165,9 +170,11 @@ func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
 	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	own, err := json.Marshal(map[string]string{"side": "after", "hunk": "12", "version": st.Version})
 	c.must(err)
-	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text, Meta: ahp.Meta{core.MetaKey: own}}}
+	a.ID, a.Entries = "forged", []ahp.AnnotationEntry{{ID: "1", Text: a.Entries[0].Text,
+		Meta: ahp.Meta{core.MetaKey: own}}}
 	c.dispatch(notes, &ahp.AnnotationsSetAction{Annotation: a})
-	if err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{{Thread: "forged", Entry: "1", N: 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
+	if err := c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{{Thread: "forged",
+		Entry: "1", N: 0}}); code(err) != ahp.CodeConflict || c.read("n.txt") != twelve {
 		t.Errorf("%v, and the file reads %q", err, c.read("n.txt"))
 	}
 	c.must(c.host.Threads.ApplySuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}))
@@ -176,7 +183,8 @@ func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
 func TestCommitSuggestions(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
-	if err := c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
+	if err := c.host.Threads.CommitSuggestions(t.Context(), c.owner, session,
+		[]threads.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "user.name") {
 		t.Errorf("git knows nobody: %v", err)
 	}
 	if got := c.read("n.txt"); got != twelve {
@@ -186,19 +194,23 @@ func TestCommitSuggestions(t *testing.T) {
 	c.git("config", "user.email", "machine@example.org")
 	c.write("other.txt", "not part of it\n")
 	c.git("add", "other.txt")
-	if err := c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
+	if err := c.host.Threads.CommitSuggestions(t.Context(), c.owner, session,
+		[]threads.SuggestionRef{ref}); err == nil || !strings.Contains(err.Error(), "staged already") {
 		t.Errorf("with a file staged: %v", err)
 	}
 	c.git("reset", "-q")
 	c.must(c.host.Threads.CommitSuggestions(t.Context(), c.owner, session, []threads.SuggestionRef{ref}))
-	if got := c.gitSays("log", "-1", "--format=%an <%ae>%n%cn%n%B", "--name-only"); got != "Ana <machine@example.org>\nMachine\nApply a suggestion from review to n.txt\n\nCo-authored-by: Ben <guest.ben@ahphub.invalid>\n\n\nn.txt" {
+	if got := c.gitSays("log", "-1", "--format=%an <%ae>%n%cn%n%B",
+		"--name-only"); got != "Ana <machine@example.org>\nMachine\nApply a suggestion from review to "+
+		"n.txt\n\nCo-authored-by: Ben <guest.ben@ahphub.invalid>\n\n\nn.txt" {
 		t.Errorf("the commit is\n%s", got)
 	}
 	if got := c.gitSays("status", "--porcelain"); got != "?? other.txt" {
 		t.Errorf("left over: %s", got)
 	}
 	c.gitSays("fsck", "--strict")
-	if a := c.threads().Annotations[0]; !a.Resolved || !strings.HasPrefix(a.Entries[1].Text.Text, "Committed the suggestion as ") {
+	if a := c.threads().Annotations[0]; !a.Resolved || !strings.HasPrefix(a.Entries[1].Text.Text,
+		"Committed the suggestion as ") {
 		t.Errorf("the thread is %+v", a)
 	}
 }
@@ -219,13 +231,15 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	if rows("lost") != (review.Range{From: 7, To: 8}) || rows("resolved") != (review.Range{From: 11, To: 11}) {
 		t.Errorf("the others are at %v and %v", rows("lost"), rows("resolved"))
 	}
-	if o := threads.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) || o.Hunk != "3\n4" || o.Version == "" {
+	if o := threads.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 3, To: 4}) ||
+		o.Hunk != "3\n4" || o.Version == "" {
 		t.Errorf("its origin is %+v", o)
 	}
 	c.turn(func() { c.write("n.txt", twelve) })
 	c.until("it comes back", func() bool { return rows("follows") == review.Range{From: 3, To: 4} })
 
-	ben, err := c.hub.Connect(hub.ConnConfig{Principal: commenter.ID, ClientID: "ben-1", Audience: commenter.Audience()})
+	ben, err := c.hub.Connect(hub.ConnConfig{Principal: commenter.ID, ClientID: "ben-1",
+		Audience: commenter.Audience()})
 	c.must(err)
 	t.Cleanup(func() { ben.Close(errors.New("the test is over")) })
 	o, err := c.host.Dispatch(t.Context(), core.Caller{Principal: commenter, ClientID: "ben-1", Conn: ben}, notes, 1,
@@ -233,18 +247,21 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	if err != nil || o.Rejected != "" {
 		t.Fatalf("%+v %v", o, err)
 	}
-	if o := threads.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) || o.Version != "" {
+	if o := threads.ThreadOrigin(&c.threads().Annotations[0]); o.Range != (review.Range{From: 9, To: 9}) ||
+		o.Version != "" {
 		t.Errorf("its author put it elsewhere, and its origin is %+v", o)
 	}
 }
 
-// A repository inside of another one, both of the session: a suggestion is written and committed in the one its file is of.
+// A repository inside of another one, both of the session: a suggestion is written and committed in the one its
+// file is of.
 func TestSuggestionInANestedRepository(t *testing.T) {
 	c := newChanging(t)
 	inner := filepath.Join(c.dir, "inner")
 	c.must(os.Mkdir(inner, 0o755))
 	c.write("inner/n.txt", "1\n")
-	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "Host"}, {"config", "user.email", "host@example.org"},
+	for _, args := range [][]string{{"init", "-q"}, {"config", "user.name", "Host"},
+		{"config", "user.email", "host@example.org"},
 		{"add", "-A"}, {"commit", "-q", "-m", "first inside"}} {
 		c.git(append([]string{"-C", "inner"}, args...)...)
 	}

@@ -49,7 +49,8 @@ func TestThreads(t *testing.T) { // AHP requirements 159 and 161
 		c, ben := w.create(), w.connect(commenter, "ben-1")
 		forged := comment("e1", "why?")
 		forged.Meta = ahp.Meta{
-			"ahphub": json.RawMessage(`{"by":{"id":"owner","name":"Ana"},"at":"2001-01-01T00:00:00Z","side":"after","hunk":"+x := 1"}`),
+			"ahphub": json.RawMessage(
+				`{"by":{"id":"owner","name":"Ana"},"at":"2001-01-01T00:00:00Z","side":"after","hunk":"+x := 1"}`),
 			"vscode": json.RawMessage(`{"kept":true}`),
 		}
 		set := thread("a", forged)
@@ -57,7 +58,8 @@ func TestThreads(t *testing.T) { // AHP requirements 159 and 161
 		ben.do(notes, set)
 		e := w.threads().Annotations[0].Entries[0]
 		by, _ := core.ReadStamp(e.Meta)
-		if by.By.Name != "Ben" || by.At.Year() == 2001 || by.Side != "after" || by.Hunk != "+x := 1" || string(e.Meta["vscode"]) != `{"kept":true}` {
+		if by.By.Name != "Ben" || by.At.Year() == 2001 || by.Side != "after" || by.Hunk != "+x := 1" ||
+			string(e.Meta["vscode"]) != `{"kept":true}` {
 			t.Errorf("the comment is stamped %+v, its _meta is %s", by, e.Meta)
 		}
 		if a := w.threads().Annotations[0]; a.Resolved || a.Origin.Session != session {
@@ -98,19 +100,21 @@ func TestOthersCommentsAreSafe(t *testing.T) { // AHP requirement 160
 			a    ahp.Action
 			says string
 		}{
-			"edits another's comment":        {reply("b", comment("c1", "no")), "only your own"},
-			"deletes another's comment":      {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "b", EntryID: "c1"}, "only your own"},
+			"edits another's comment": {reply("b", comment("c1", "no")), "only your own"},
+			"deletes another's comment": {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "b", EntryID: "c1"},
+				"only your own"},
 			"deletes another's thread":       {&ahp.AnnotationsRemovedAction{AnnotationID: "b"}, "only your own"},
 			"sets it without another's":      {drop, "only your own"},
 			"sets it with another's changed": {reword, "only your own"},
 			"moves another's thread":         {moved, "only your own"},
 			"sets a comment twice":           {twice, "two comments"},
-			"takes the last comment":         {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "a", EntryID: "b1"}, "delete the thread"},
-			"sets none":                      {thread("c"), "at least one comment"},
-			"sets none on an old one":        {thread("a"), "at least one comment"},
-			"says nothing":                   {reply("a", comment("b3", "")), "empty"},
-			"says too much":                  {reply("a", comment("b3", strings.Repeat("x", 70<<10))), "too long"},
-			"no id":                          {reply("a", comment("", "x")), "needs an id"},
+			"takes the last comment": {&ahp.AnnotationsEntryRemovedAction{AnnotationID: "a", EntryID: "b1"},
+				"delete the thread"},
+			"sets none":               {thread("c"), "at least one comment"},
+			"sets none on an old one": {thread("a"), "at least one comment"},
+			"says nothing":            {reply("a", comment("b3", "")), "empty"},
+			"says too much":           {reply("a", comment("b3", strings.Repeat("x", 70<<10))), "too long"},
+			"no id":                   {reply("a", comment("", "x")), "needs an id"},
 		} {
 			t.Run(name, func(*testing.T) { ben.refused(notes, tc.a, tc.says) })
 		}
@@ -161,17 +165,20 @@ func TestSendAnnotations(t *testing.T) {
 		if m := w.chatState().SteeringMessage; m == nil || m.Message.Text != "now" || len(m.Message.Attachments) != 1 {
 			t.Errorf("steering by a thread: %+v", m)
 		}
-		c.do(w.chat(), &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKindSteering, ID: w.chatState().SteeringMessage.ID})
+		c.do(w.chat(), &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKindSteering,
+			ID: w.chatState().SteeringMessage.ID})
 		gate <- struct{}{}
 		gate <- struct{}{}
 		c.news()
 		if len(seen) != 2 || strings.Join(seen[0], " ") != "a c" || strings.Join(seen[1], " ") != "a c" {
 			t.Errorf("the agent was given %v", seen)
 		}
-		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "", false); code(err) != ahp.CodeInvalidParams {
+		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "",
+			false); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("an unknown thread: %v", err)
 		}
-		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "", false); err == nil || !strings.Contains(err.Error(), "can't send") {
+		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "",
+			false); err == nil || !strings.Contains(err.Error(), "can't send") {
 			t.Errorf("a commenter sent to the agent: %v", err)
 		}
 	})

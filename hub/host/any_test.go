@@ -29,7 +29,8 @@ func TestWhateverClientsDo(t *testing.T) { // AHP requirements 40, 76, 86, 104
 func (w *world) anything(r *rand.Rand) {
 	w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
 		_ = turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"})
-		a, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain("run")})
+		a, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c",
+			InvocationMessage: ahp.Plain("run")})
 		if err != nil || !a.Approved {
 			return err
 		}
@@ -93,7 +94,8 @@ func (w *world) anAction(r *rand.Rand, chat ahp.URI) (ahp.URI, ahp.Action) {
 		return notes, reply(id, comment(fmt.Sprint(r.IntN(4)), "z"))
 	}
 	return notes, []ahp.Action{resolved(id, r.IntN(2) == 0), &ahp.AnnotationsRemovedAction{AnnotationID: id},
-		&ahp.AnnotationsEntryRemovedAction{AnnotationID: id, EntryID: fmt.Sprint(r.IntN(4))}, thread(id, comment("3", "w"))}[r.IntN(4)]
+		&ahp.AnnotationsEntryRemovedAction{AnnotationID: id, EntryID: fmt.Sprint(r.IntN(4))},
+		thread(id, comment("3", "w"))}[r.IntN(4)]
 }
 
 // othersStand fails when a guest changed or removed what somebody else wrote.
@@ -108,7 +110,8 @@ func (w *world) othersStand(c *client, had *ahp.AnnotationsState) {
 			if i < 0 || threads.FindEntry(w.threads().Annotations[i].Entries, e.ID) < 0 {
 				w.t.Fatalf("%s took %s's comment away", c.caller.Name, threads.AuthorOf(e))
 			}
-			if now := w.threads().Annotations[i].Entries[threads.FindEntry(w.threads().Annotations[i].Entries, e.ID)]; !reflect.DeepEqual(now, e) {
+			if now := w.threads().Annotations[i].Entries[threads.FindEntry(w.threads().Annotations[i].Entries,
+				e.ID)]; !reflect.DeepEqual(now, e) {
 				w.t.Fatalf("%s changed %s's comment to %+v", c.caller.Name, threads.AuthorOf(e), now)
 			}
 		}

@@ -16,8 +16,9 @@ const optionKind = "ahphub:kind"
 // kinds are tool calls that can be allowed as a kind, and what they are called; the names are those of the Agent Client
 // Protocol's kinds, and the shell agent's own.
 var kinds = map[string]string{
-	"read": "all reading", "search": "all searches", "fetch": "all fetching", "edit": "all edits", "delete": "all deletions",
-	"move": "all moves", "execute": "all commands", "shell": "all commands",
+	"read": "all reading", "search": "all searches", "fetch": "all fetching", "edit": "all edits",
+	"delete": "all deletions",
+	"move":   "all moves", "execute": "all commands", "shell": "all commands",
 }
 
 // reads are the kinds that change nothing on the machine and reach nothing beyond it.
@@ -59,12 +60,14 @@ func offerKind(s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction)
 	if first < 0 || slices.ContainsFunc(a.Options[first+1:], approves) {
 		return
 	}
-	own := ahp.ConfirmationOption{ID: optionKind, Label: "Allow " + word + " here", Kind: ahp.ConfirmationOptionKindApprove}
+	own := ahp.ConfirmationOption{ID: optionKind, Label: "Allow " + word + " here",
+		Kind: ahp.ConfirmationOptionKindApprove}
 	a.Options = slices.Insert(slices.Clone(a.Options), first+1, own)
 }
 
 // allowKind keeps what an answer allowed for the rest of the session.
-func allowKind(tx *hub.Tx, session *ahp.SessionState, ch hub.ChannelInfo, chat *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) {
+func allowKind(tx *hub.Tx, session *ahp.SessionState, ch hub.ChannelInfo, chat *ahp.ChatState,
+	a *ahp.ChatToolCallConfirmedAction) {
 	if !a.Approved || a.SelectedOptionID != optionKind {
 		return
 	}

@@ -17,15 +17,18 @@ func tools(w *world) (ran *[]string) {
 	w.agent.config = agent.ApprovalConfig()
 	w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
 		name := turn.Message.Text
-		if err := turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: name, DisplayName: name}); err != nil {
+		if err := turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: name,
+			DisplayName: name}); err != nil {
 			return err
 		}
-		a, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain(name), Options: agent.Options()})
+		a, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c",
+			InvocationMessage: ahp.Plain(name), Options: agent.Options()})
 		if err != nil || !a.Approved {
 			return err
 		}
 		*ran = append(*ran, name+" by "+string(a.Confirmed))
-		return turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("ran")}})
+		return turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true,
+			PastTenseMessage: ahp.Plain("ran")}})
 	}
 	return ran
 }
@@ -49,10 +52,12 @@ func (c *client) ask(turn, tool string) (options []string) {
 }
 
 func TestPolicies(t *testing.T) {
-	for policy, runs := range map[string]string{"ask": "", "writes": "read search", "auto": "read search edit execute shell mystery"} {
+	for policy, runs := range map[string]string{"ask": "", "writes": "read search",
+		"auto": "read search edit execute shell mystery"} {
 		inApprovalWorld(t, func(w *world, ran *[]string) {
 			c := w.create()
-			c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.ApprovalKey: json.RawMessage(`"` + policy + `"`)}})
+			c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.ApprovalKey: json.RawMessage(`"` +
+				policy + `"`)}})
 			for _, tool := range []string{"read", "search", "edit", "execute", "shell", "mystery"} {
 				want := slices.Contains(strings.Fields(runs), tool)
 				if asked := c.ask(tool, tool) != nil; asked == want {
@@ -78,7 +83,8 @@ func TestAllowingAKind(t *testing.T) {
 		if got := c.ask("1", "edit"); !slices.Equal(got, want) {
 			t.Fatalf("offered %q, want %q", got, want)
 		}
-		yes := &ahp.ChatToolCallConfirmedAction{TurnID: "1", ToolCallID: "c", Approved: true, SelectedOptionID: optionKind}
+		yes := &ahp.ChatToolCallConfirmedAction{TurnID: "1", ToolCallID: "c", Approved: true,
+			SelectedOptionID: optionKind}
 		w.connect(driver, "dan-1").refused(w.chat(), yes, "only the owner can always allow")
 		c.do(w.chat(), yes)
 		if got := string(w.session().Config.Values[agent.AllowedKey]); got != `["edit"]` {
@@ -99,7 +105,8 @@ func TestAllowingAKind(t *testing.T) {
 			t.Errorf("ran %q, want %q", *ran, want)
 		}
 
-		w.connect(driver, "dan-2").refused(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.AllowedKey: json.RawMessage(`["shell"]`)}}, "")
+		w.connect(driver, "dan-2").refused(session,
+			&ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.AllowedKey: json.RawMessage(`["shell"]`)}}, "")
 		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.AllowedKey: json.RawMessage(`[]`)}})
 		if c.ask("5", "edit") == nil {
 			t.Error("an edit does not ask any more after the list was emptied")
@@ -112,7 +119,8 @@ func TestAllowingAKind(t *testing.T) {
 func TestGuestsPromptsAreAsked(t *testing.T) {
 	inApprovalWorld(t, func(w *world, _ *[]string) {
 		c := w.create()
-		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.ApprovalKey: json.RawMessage(`"auto"`), agent.AllowedKey: json.RawMessage(`["edit"]`)}})
+		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{agent.ApprovalKey: json.RawMessage(`"auto"`),
+			agent.AllowedKey: json.RawMessage(`["edit"]`)}})
 		dan := w.connect(driver, "dan-1")
 		dan.subscribe(session, w.chat())
 		if dan.ask("1", "edit") == nil {
@@ -123,7 +131,8 @@ func TestGuestsPromptsAreAsked(t *testing.T) {
 
 func TestAnAgentsOwnAnswersStay(t *testing.T) {
 	s := &ahp.SessionState{Config: &ahp.SessionConfigState{Schema: agent.ApprovalConfig()}}
-	two := &ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{{ID: "once", Kind: ahp.ConfirmationOptionKindApprove},
+	two := &ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{{ID: "once",
+		Kind: ahp.ConfirmationOptionKindApprove},
 		{ID: "always", Kind: ahp.ConfirmationOptionKindApprove}, {ID: "no", Kind: ahp.ConfirmationOptionKindDeny}}}
 	offerKind(s, "edit", two)
 	if len(two.Options) != 3 {

@@ -125,8 +125,8 @@ func (l *live) resolve(ctx context.Context, m ahp.Message) ahp.Message {
 			continue
 		}
 		if s, ok := hub.StateOf[*ahp.ChatState](l.h.core.Hub, v.Resource); ok {
-			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind, Meta: v.Meta,
-				ModelRepresentation: transcript(s, v.EndTurn)}
+			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind,
+				Meta: v.Meta, ModelRepresentation: transcript(s, v.EndTurn)}
 		}
 	}
 	return m

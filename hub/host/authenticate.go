@@ -10,7 +10,8 @@ import (
 
 // Authenticate answers authenticate: the agent that named the resource takes the token, and any other one is not known
 // (AHP requirements 189 and 190). It is kept in memory alone, for the whole host as its agents are, and never logged.
-func (h *Host) Authenticate(ctx context.Context, c core.Caller, p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
+func (h *Host) Authenticate(ctx context.Context, c core.Caller,
+	p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
 	if err := core.MayCall(c, "authenticate", core.RootInfo); err != nil {
 		return ahp.AuthenticateResult{}, err
 	}
@@ -28,5 +29,7 @@ func (h *Host) Authenticate(ctx context.Context, c core.Caller, p ahp.Authentica
 	if h.Customs.TakeToken(p.Resource, p.Token) {
 		return ahp.AuthenticateResult{}, nil
 	}
-	return ahp.AuthenticateResult{}, core.BadParams("resource: no agent asks for a token for %.200q. Sign in with the agent's own program", p.Resource)
+	return ahp.AuthenticateResult{},
+		core.BadParams("resource: no agent asks for a token for %.200q. Sign in with the agent's own program",
+			p.Resource)
 }

@@ -17,7 +17,8 @@ func (l *life) automation() ahp.AutomationEntry {
 
 func (l *life) run(id string) ahp.URI {
 	l.t.Helper()
-	res, err := l.host.Automations.Run(context.Background(), core.Caller{Principal: owner}, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
+	res, err := l.host.Automations.Run(context.Background(), core.Caller{Principal: owner},
+		ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
 	l.must(err)
 	return res.Resource
 }
@@ -40,7 +41,8 @@ func (l *life) status(i int) string {
 func TestCrashFailsRunsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	one := newLife(t, dir, waiting(), core.Limits{})
-	one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Nightly", byCron("0 3 * * *", ""))})
+	one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Nightly",
+		byCron("0 3 * * *", ""))})
 	first := one.run("one")
 	one.until("it asks", func() bool {
 		s, _ := one.host.Summary(one.automation().Runs[0].PrimarySession)
@@ -83,12 +85,14 @@ func TestCrashFailsRunsAtWork(t *testing.T) {
 
 // What came while the host was down is made up for once, or not at all.
 func TestOccurrenceMissedWhileHostWasDown(t *testing.T) {
-	for policy, want := range map[ahp.AutomationMisfirePolicy]int{ahp.AutomationMisfirePolicyRunOnce: 1, ahp.AutomationMisfirePolicySkip: 0} {
+	for policy, want := range map[ahp.AutomationMisfirePolicy]int{ahp.AutomationMisfirePolicyRunOnce: 1,
+		ahp.AutomationMisfirePolicySkip: 0} {
 		t.Run(string(policy), func(t *testing.T) {
 			dir := t.TempDir()
 			back := time.Now().Add(-49 * time.Hour)
 			one := newLife(t, dir, &fake{}, core.Limits{}, func() time.Time { return back })
-			one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Nightly", byCron("0 */2 * * *", policy))})
+			one.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: nightly,
+				Definition: daily("Nightly", byCron("0 */2 * * *", policy))})
 			due := one.automation().NextRunAt
 			one.durable()
 			one.end(false)

@@ -20,11 +20,13 @@ import (
 func TestScheduledRunWithoutClient(t *testing.T) {
 	inWorld(t, func(w *world) {
 		d := daily("Nightly review", byCron("30 0 * * *", ""))
-		d.Session = ahp.AutomationSessionTemplate{Provider: "fake", WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}, Model: &ahp.ModelSelection{ID: "big"}}
+		d.Session = ahp.AutomationSessionTemplate{Provider: "fake", WorkingDirectories: []ahp.URI{core.FileURI(w.dir)},
+			Model: &ahp.ModelSelection{ID: "big"}}
 		c := w.automate(d)
 		c.caller.Conn.Close(context.Canceled)
 		e := w.automation()
-		if e.NextRunAt != "2000-01-01T00:30:00.000Z" || !slices.Equal(e.Operations, []ahp.AutomationOperation{"update", "remove", "run"}) {
+		if e.NextRunAt != "2000-01-01T00:30:00.000Z" || !slices.Equal(e.Operations, []ahp.AutomationOperation{"update",
+			"remove", "run"}) {
 			t.Fatalf("before the first run it is %+v", e)
 		}
 		wait(30 * time.Minute)
@@ -40,12 +42,14 @@ func TestScheduledRunWithoutClient(t *testing.T) {
 		}
 		s, _ := hub.StateOf[*ahp.SessionState](w.hub, r.PrimarySession)
 		from, _ := s.Origin.Value.(*ahp.SessionAutomationOrigin)
-		if s.Title != "Nightly review" || from == nil || from.Automation != nightly || from.Run != r.Resource || s.WorkingDirectories[0] != core.FileURI(w.dir) {
+		if s.Title != "Nightly review" || from == nil || from.Automation != nightly || from.Run != r.Resource ||
+			s.WorkingDirectories[0] != core.FileURI(w.dir) {
 			t.Errorf("its session is %+v", s)
 		}
 		st, _ := hub.StateOf[*ahp.ChatState](w.hub, s.DefaultChat)
 		turn := st.Turns[0]
-		if turn.Message.Origin.Kind != ahp.MessageKindAutomation || turn.Message.Text != "look at what changed" || turn.Message.Model.ID != "big" {
+		if turn.Message.Origin.Kind != ahp.MessageKindAutomation || turn.Message.Text != "look at what changed" ||
+			turn.Message.Model.ID != "big" {
 			t.Errorf("it was told %+v", turn.Message)
 		}
 		if FromGuest(turn.Message) {
@@ -75,7 +79,8 @@ func TestRunEndsWithItsTurn(t *testing.T) {
 		w.runs("cancelled", "failed", "completed")
 		c.refused(running.Resource, &ahp.AutomationRunCancelRequestedAction{}, "nothing to cancel")
 		e := w.automation()
-		if f := e.Runs[1].Lifecycle.Value.(*ahp.AutomationRunFailed); f.Error.Message != "no tokens left" || f.StartedAt == "" {
+		if f := e.Runs[1].Lifecycle.Value.(*ahp.AutomationRunFailed); f.Error.Message != "no tokens left" ||
+			f.StartedAt == "" {
 			t.Errorf("it failed with %+v", f)
 		}
 		if _, manual := e.Runs[0].Origin.Value.(*ahp.AutomationManualRunOrigin); !manual {
@@ -105,9 +110,11 @@ func TestRunWaitsForAnApproval(t *testing.T) {
 		sum, _ := w.host.Summary(session)
 		st, _ := hub.StateOf[*ahp.ChatState](w.hub, sum.DefaultChat)
 		turn := st.ActiveTurn.ID
-		c.do(sum.DefaultChat, &ahp.ChatToolCallConfirmedAction{TurnID: turn, ToolCallID: "c", Approved: true, Confirmed: ahp.ToolCallConfirmationReasonUserAction})
+		c.do(sum.DefaultChat, &ahp.ChatToolCallConfirmedAction{TurnID: turn, ToolCallID: "c", Approved: true,
+			Confirmed: ahp.ToolCallConfirmationReasonUserAction})
 		w.runs("completed", "completed")
-		if o := w.automation().Runs[0].Origin.Value.(*ahp.AutomationTriggerRunOrigin); o.CatchUp == nil || o.ScheduledFor != "2000-01-01T02:00:00.000Z" {
+		if o := w.automation().Runs[0].Origin.Value.(*ahp.AutomationTriggerRunOrigin); o.CatchUp == nil ||
+			o.ScheduledFor != "2000-01-01T02:00:00.000Z" {
 			t.Errorf("what was missed ran because of %+v", o)
 		}
 		if e := w.automation(); e.NextRunAt != "2000-01-01T07:00:00.000Z" {
@@ -130,7 +137,8 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 		for i := range automations.MaxPending - 1 {
 			c.runNow(strings.Repeat("x", i+1))
 		}
-		_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: "many"})
+		_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+			Automation: nightly, RequestID: "many"})
 		if code(err) != ahp.CodeConflict {
 			t.Errorf("past the limit: %v", err)
 		}
@@ -138,7 +146,8 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 		c.do(second, &ahp.AutomationRunCancelRequestedAction{})
 		close(hold)
 		synctest.Wait()
-		if got := w.statuses(); len(got) != automations.MaxPending+1 || got[len(got)-1] != "completed" || got[len(got)-2] != "cancelled" || got[0] != "completed" {
+		if got := w.statuses(); len(got) != automations.MaxPending+1 || got[len(got)-1] != "completed" ||
+			got[len(got)-2] != "cancelled" || got[0] != "completed" {
 			t.Errorf("in the end the runs are %v", got)
 		}
 		if n := len(w.agent.prompts()); n != automations.MaxPending {
@@ -155,7 +164,8 @@ func TestSomeRunsAtOnce(t *testing.T) {
 		w.agent.prompt = func(context.Context, agent.Turn) error { <-hold; return nil }
 		c := w.connect(owner, "ana-1")
 		for _, id := range []string{"a", "b", "c"} {
-			c.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/" + id, Definition: daily(id, byCron("0 9 * * *", ""))})
+			c.do(ahp.AutomationsURI, &ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/" + id,
+				Definition: daily(id, byCron("0 9 * * *", ""))})
 		}
 		wait(9 * time.Hour)
 		running := 0
@@ -197,7 +207,8 @@ func TestRunFailsWhenTemplateBecomesInvalid(t *testing.T) {
 		w.host.cfg.Agents["other"] = w.agent
 		c.runNow("one")
 		w.runs("failed")
-		if f := w.automation().Runs[0].Lifecycle.Value.(*ahp.AutomationRunFailed); f.StartedAt != "" || !strings.Contains(f.Error.Message, "no agent") {
+		if f := w.automation().Runs[0].Lifecycle.Value.(*ahp.AutomationRunFailed); f.StartedAt != "" ||
+			!strings.Contains(f.Error.Message, "no agent") {
 			t.Errorf("it failed with %+v", f)
 		}
 	})
@@ -211,13 +222,18 @@ func TestRefuseInvalidAutomations(t *testing.T) {
 			says string
 		}{
 			{&ahp.AutomationCreateRequestedAction{Resource: nightly, Definition: daily("Two")}, "already"},
-			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-session:/x", Definition: daily("Two")}, "cannot be an automation's URI"},
-			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/", Definition: daily("Two")}, "cannot be an automation's URI"},
-			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/x", Definition: daily("Two", byCron("9 o'clock", ""))}, "five fields"},
-			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/x", Definition: daily("Two", byCron("*/2 * * * *", ""))}, "at least 5 minutes"},
+			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-session:/x", Definition: daily("Two")},
+				"cannot be an automation's URI"},
+			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/", Definition: daily("Two")},
+				"cannot be an automation's URI"},
+			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/x",
+				Definition: daily("Two", byCron("9 o'clock", ""))}, "five fields"},
+			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/x",
+				Definition: daily("Two", byCron("*/2 * * * *", ""))}, "at least 5 minutes"},
 			{&ahp.AutomationCreateRequestedAction{Resource: "ahp-automation:/x", Definition: daily("")}, "title"},
 			{&ahp.AutomationUpdateRequestedAction{Resource: "ahp-automation:/x"}, "there is no automation"},
-			{&ahp.AutomationUpdateRequestedAction{Resource: nightly, Changes: ahp.AutomationDefinitionPatch{Title: ahp.Ptr(" ")}}, "title"},
+			{&ahp.AutomationUpdateRequestedAction{Resource: nightly,
+				Changes: ahp.AutomationDefinitionPatch{Title: ahp.Ptr(" ")}}, "title"},
 			{&ahp.AutomationSetAction{Automation: w.automation()}, "only the server"},
 		} {
 			c.refused(ahp.AutomationsURI, x.a, x.says)
@@ -226,27 +242,34 @@ func TestRefuseInvalidAutomations(t *testing.T) {
 			t.Errorf("a refusal changed it: %+v", e)
 		}
 		ask := func(a, channel ahp.URI, id string) int {
-			_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: channel, Automation: a, RequestID: id})
+			_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: channel,
+				Automation: a, RequestID: id})
 			return code(err)
 		}
-		if got := []int{ask("ahp-automation:/x", ahp.AutomationsURI, "1"), ask(nightly, ahp.AutomationsURI, ""), ask(nightly, ahp.RootURI, "1")}; !slices.Equal(got,
-			[]int{ahp.CodeNotFound, ahp.CodeInvalidParams, ahp.CodeInvalidParams}) {
+		if got := []int{ask("ahp-automation:/x", ahp.AutomationsURI, "1"), ask(nightly, ahp.AutomationsURI, ""),
+			ask(nightly, ahp.RootURI, "1")}; !slices.Equal(got, []int{ahp.CodeNotFound, ahp.CodeInvalidParams,
+			ahp.CodeInvalidParams}) {
 			t.Errorf("runAutomation is refused with %v", got)
 		}
 		fetch := func(a ahp.URI, cursor string) int {
-			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller, ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: a, Cursor: cursor})
+			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller,
+				ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: a, Cursor: cursor})
 			return code(err)
 		}
-		gone := base64.RawURLEncoding.EncodeToString([]byte("after:ahp-automation-run:/x")) // the cursor of a run that is gone
-		if got := []int{fetch("ahp-automation:/x", ""), fetch(nightly, "nonsense"), fetch(nightly, gone), fetch(nightly, "")}; !slices.Equal(got,
-			[]int{ahp.CodeNotFound, ahp.CodeInvalidParams, ahp.CodeInvalidParams, 0}) {
+		// the cursor of a run that is gone
+		gone := base64.RawURLEncoding.EncodeToString([]byte("after:ahp-automation-run:/x"))
+		if got := []int{fetch("ahp-automation:/x", ""), fetch(nightly, "nonsense"), fetch(nightly, gone),
+			fetch(nightly, "")}; !slices.Equal(got, []int{ahp.CodeNotFound, ahp.CodeInvalidParams,
+			ahp.CodeInvalidParams, 0}) {
 			t.Errorf("fetchAutomationRuns is refused with %v", got)
 		}
-		_, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller, ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI, Provider: "nobody"})
+		_, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller,
+			ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI, Provider: "nobody"})
 		if code(err) != ahp.CodeProviderNotFound {
 			t.Error(err)
 		}
-		list, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller, ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI})
+		list, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller,
+			ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI})
 		if err != nil || list.Items == nil || len(list.Items) != 0 {
 			t.Errorf("the events are %+v, %v", list, err)
 		}
@@ -266,10 +289,13 @@ func TestUpdateAndRemove(t *testing.T) {
 		c := w.automate(daily("One", byCron("0 9 * * *", "")))
 		wait(time.Minute)
 		made := w.automation()
-		c.do(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly, Changes: ahp.AutomationDefinitionPatch{Title: ahp.Ptr("Two")}})
-		c.do(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly, Changes: ahp.AutomationDefinitionPatch{Enabled: ahp.Ptr(false)}})
+		c.do(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly,
+			Changes: ahp.AutomationDefinitionPatch{Title: ahp.Ptr("Two")}})
+		c.do(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly,
+			Changes: ahp.AutomationDefinitionPatch{Enabled: ahp.Ptr(false)}})
 		e := w.automation()
-		if e.Definition.Title != "Two" || e.Definition.Enabled || e.NextRunAt != "" || e.CreatedAt != made.CreatedAt || e.ModifiedAt == made.ModifiedAt {
+		if e.Definition.Title != "Two" || e.Definition.Enabled || e.NextRunAt != "" || e.CreatedAt != made.CreatedAt ||
+			e.ModifiedAt == made.ModifiedAt {
 			t.Errorf("two changes of different fields made it %+v", e)
 		}
 		wait(24 * time.Hour)
@@ -319,7 +345,8 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		}
 		fetch := func(cursor string) {
 			t.Helper()
-			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller, ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: nightly, Cursor: cursor})
+			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller,
+				ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: nightly, Cursor: cursor})
 			w.must(err)
 		}
 		first := shows(20, true).RunsNextCursor
@@ -354,8 +381,9 @@ func TestAutomationStopsByItself(t *testing.T) {
 		}
 		c.runNow("and again")
 		w.runs("completed", "completed", "completed", "completed")
-		c.do(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly, Changes: ahp.AutomationDefinitionPatch{Enabled: ahp.Ptr(true),
-			DisableConditions: []ahp.AutomationDisableCondition{{Value: &ahp.AutomationAfterDateCondition{Date: "2000-01-02T02:30:00Z"}}}}})
+		c.do(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly,
+			Changes: ahp.AutomationDefinitionPatch{Enabled: ahp.Ptr(true),
+				DisableConditions: []ahp.AutomationDisableCondition{{Value: &ahp.AutomationAfterDateCondition{Date: "2000-01-02T02:30:00Z"}}}}})
 		wait(24 * time.Hour)
 		if e := w.automation(); e.Definition.Enabled || e.RunCount != nil || len(e.Runs) != 6 {
 			t.Errorf("past its date it is %+v, with %d runs", e.Definition, len(e.Runs))
@@ -372,7 +400,8 @@ func TestAutomationsAreTheOwners(t *testing.T) {
 		guest := commenter
 		guest.Session = r.PrimarySession
 		g := w.connect(guest, "ben-1")
-		if g.try(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly}) != "unknown" || g.try(r.Resource, &ahp.AutomationRunCancelRequestedAction{}) != "unknown" {
+		if g.try(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly}) != "unknown" ||
+			g.try(r.Resource, &ahp.AutomationRunCancelRequestedAction{}) != "unknown" {
 			t.Error("a guest reaches automations")
 		}
 		for _, uri := range []ahp.URI{ahp.AutomationsURI, r.Resource} {
@@ -380,12 +409,15 @@ func TestAutomationsAreTheOwners(t *testing.T) {
 				t.Errorf("a guest follows %s", uri)
 			}
 		}
-		_, err := w.host.Automations.Run(t.Context(), g.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: "1"})
-		if code(err) != ahp.CodePermissionDenied || w.host.Automations.Capabilities(g.caller) != nil || w.host.Automations.List(g.caller) != nil || w.host.Automations.ListRuns(g.caller, nightly) != nil {
+		_, err := w.host.Automations.Run(t.Context(), g.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+			Automation: nightly, RequestID: "1"})
+		if code(err) != ahp.CodePermissionDenied || w.host.Automations.Capabilities(g.caller) != nil ||
+			w.host.Automations.List(g.caller) != nil || w.host.Automations.ListRuns(g.caller, nightly) != nil {
 			t.Errorf("a guest runs automations: %v", err)
 		}
 		caps := w.host.Automations.Capabilities(c.caller)
-		if caps == nil || caps.Create == nil || caps.RunCancellation == nil || caps.Customizations != nil || *caps.RunHistoryLimit != 100 || *caps.Schedules.MinIntervalMinutes != 5 {
+		if caps == nil || caps.Create == nil || caps.RunCancellation == nil || caps.Customizations != nil ||
+			*caps.RunHistoryLimit != 100 || *caps.Schedules.MinIntervalMinutes != 5 {
 			t.Errorf("the owner is offered %+v", caps)
 		}
 	})
@@ -400,7 +432,8 @@ func TestRunLosesItsSession(t *testing.T) {
 		session := w.automation().Runs[0].PrimarySession
 		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 		synctest.Wait()
-		if r := w.automation().Runs[0]; r.PrimarySession != "" || r.SessionCount != 0 || statusOfRun(r.Lifecycle) != "completed" {
+		if r := w.automation().Runs[0]; r.PrimarySession != "" || r.SessionCount != 0 ||
+			statusOfRun(r.Lifecycle) != "completed" {
 			t.Errorf("after its session went the run is %+v", r)
 		}
 		c.converged()

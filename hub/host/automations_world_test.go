@@ -73,7 +73,8 @@ func (w *world) runs(want ...string) {
 
 func (c *client) runNow(id string) ahp.URI {
 	c.w.t.Helper()
-	res, err := c.w.host.Automations.Run(c.w.t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: nightly, RequestID: id})
+	res, err := c.w.host.Automations.Run(c.w.t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+		Automation: nightly, RequestID: id})
 	c.w.must(err)
 	return res.Resource
 }

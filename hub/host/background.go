@@ -27,7 +27,8 @@ func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
 		return core.NoChannel(chat)
 	}
-	if err := access.MayAct(c.Principal, "chat/turnCancelled", info); err != nil { // who may stop a turn may let it go on
+	// who may stop a turn may let it go on
+	if err := access.MayAct(c.Principal, "chat/turnCancelled", info); err != nil {
 		return core.Denied(err)
 	}
 	if l := h.turns.liveIf(info.Session); l != nil && l.moveToBackground(chat) {

@@ -24,9 +24,11 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w, c := shellWorld(t, Config{}, hub.Config{})
 			h := agentHost{w.host.turns.liveOf(session)}
-			term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), ToolCallID: "call1", Command: []string{"sleep", "1000"}})
+			term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), ToolCallID: "call1",
+				Command: []string{"sleep", "1000"}})
 			w.must(err)
-			w.must(h.Background(t.Context(), agent.BackgroundSpec{Chat: w.chat(), Label: "sleep 1000", Command: "sleep 1000", Terminal: term}))
+			w.must(h.Background(t.Context(), agent.BackgroundSpec{Chat: w.chat(), Label: "sleep 1000",
+				Command: "sleep 1000", Terminal: term}))
 			list := w.chatState().BackgroundWork
 			if len(list) != 1 || list[0].Value.(*ahp.ShellBackgroundWork).Terminal != term.URI() {
 				t.Fatalf("the chat lists %+v", list)
@@ -41,12 +43,13 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	}
 }
 
-// Who makes a terminal's claim the session's alone lets the agent go on (guide/terminals.md); who takes the keyboard and
-// gives it back does not.
+// Who makes a terminal's claim the session's alone lets the agent go on (guide/terminals.md); who takes the
+// keyboard and gives it back does not.
 func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	h := agentHost{w.host.turns.liveOf(session)}
-	term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), TurnID: "t1", ToolCallID: "call1", Command: []string{"sh", "-c", "echo so far; read x; exec sleep 1000"}})
+	term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), TurnID: "t1", ToolCallID: "call1",
+		Command: []string{"sh", "-c", "echo so far; read x; exec sleep 1000"}})
 	w.must(err)
 	type end struct {
 		tail string
@@ -87,9 +90,11 @@ func TestBackgroundEndsWithTheHost(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	w, stop := restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.CreateSession(t.Context(), core.Caller{Principal: owner, ClientID: "ana-1"}, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateSession(t.Context(), core.Caller{Principal: owner, ClientID: "ana-1"},
+		ahp.CreateSessionParams{Channel: session}))
 	chat := w.chat()
-	gone := &ahp.ShellBackgroundWork{ID: "b1", Label: "make", Command: "make", Terminal: term1, StartedAt: "2026-01-02T03:04:05.000Z"}
+	gone := &ahp.ShellBackgroundWork{ID: "b1", Label: "make", Command: "make", Terminal: term1,
+		StartedAt: "2026-01-02T03:04:05.000Z"}
 	w.must(w.hub.Do(func(tx *hub.Tx) {
 		tx.Apply(chat, &ahp.ChatBackgroundWorkSetAction{Work: ahp.BackgroundWork{Value: gone}})
 		tx.Record(terminals.BucketBackground, term1, []byte(`{"id":"b1","session":"`+session+`","chat":"`+chat+`"}`))

@@ -24,7 +24,10 @@ func TestTheBranchOfASession(t *testing.T) {
 	c.git("switch", "-q", "--detach")
 	says(changes.Branch{Name: c.gitSays("rev-parse", "--short", "HEAD"), Detached: true})
 	c.git("switch", "-q", "-c", strings.Repeat("é", 110))
-	c.until("a long name is shown", func() bool { return strings.HasPrefix(changes.ReadBranch(c.session().Meta).Name, "éé") })
+	c.until("a long name is shown", func() bool {
+		return strings.HasPrefix(changes.ReadBranch(c.session().Meta).Name,
+			"éé")
+	})
 	away := filepath.Join(t.TempDir(), "git")
 	c.must(os.Rename(filepath.Join(c.dir, ".git"), away))
 	says(changes.Branch{})

@@ -22,9 +22,9 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// BenchmarkManyFiles is a repository of 100 000 files in 10 000 folders, watched by a host: the time from the write of one
-// file to the action that shows it, with three changesets open, and the processor time while nothing is written, of the
-// host and its git programs.
+// BenchmarkManyFiles is a repository of 100 000 files in 10 000 folders, watched by a host: the time from the
+// write of one file to the action that shows it, with three changesets open, and the processor time while nothing
+// is written, of the host and its git programs.
 func BenchmarkManyFiles(b *testing.B) {
 	w := &world{agent: &fake{}, dir: b.TempDir()}
 	b.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
@@ -62,10 +62,12 @@ func manyFiles(b *testing.B, dir string) {
 		folder := filepath.Join(dir, fmt.Sprintf("d%d/s%d", i/100, i))
 		must(b, os.MkdirAll(folder, 0o755))
 		for j := range 10 {
-			must(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%d.txt", j)), fmt.Appendf(nil, "file %d of folder %d\n", j, i), 0o600))
+			must(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%d.txt", j)),
+				fmt.Appendf(nil, "file %d of folder %d\n", j, i), 0o600))
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "all"}} {
+	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ana", "-c",
+		"user.email=ana@example.org", "commit", "-qm", "all"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -108,7 +110,8 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 func startBench(b *testing.B, w *world) {
 	b.Helper()
 	data := b.TempDir()
-	cfg := Config{Machine: localtest.New(b, data), DataDir: data, DefaultDir: w.dir, Agents: map[string]agent.Backend{"fake": w.agent}}
+	cfg := Config{Machine: localtest.New(b, data), DataDir: data, DefaultDir: w.dir,
+		Agents: map[string]agent.Backend{"fake": w.agent}}
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	cfg.Hub = w.hub
 	var err error

@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// What the turns of a chat changed goes with it into another session, with what was reviewed of it; a restart later all of it
-// is still there, also when the session it left is gone for good.
+// What the turns of a chat changed goes with it into another session, with what was reviewed of it; a restart
+// later all of it is still there, also when the session it left is gone for good.
 func TestAMovedChatBringsItsChanges(t *testing.T) {
 	for _, into := range []string{"another session", "a session of its own"} {
 		t.Run(into, func(t *testing.T) { movesWithChanges(t, into == "another session") })
@@ -37,7 +37,8 @@ func movesWithChanges(t *testing.T, known bool) {
 	one := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: one.hub, host: one.host, agent: f, dir: dir}, owner: caller}
 	for _, s := range []ahp.URI{session, two} {
-		c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: s, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
+		c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: s,
+			WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	}
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	c.must(c.host.CreateChat(t.Context(), caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
@@ -76,7 +77,8 @@ func movesWithChanges(t *testing.T, known bool) {
 	if info, _ := c.hub.Info(chat); info.Session != res.Session {
 		t.Fatalf("after a restart the chat is of %s", info.Session)
 	}
-	if sum, _ := c.host.Summary(res.Session); !slices.ContainsFunc(sum.Chats, func(s ahp.SessionChatSummary) bool { return s.Resource == chat }) {
+	if sum, _ := c.host.Summary(res.Session); !slices.ContainsFunc(sum.Chats,
+		func(s ahp.SessionChatSummary) bool { return s.Resource == chat }) {
 		t.Errorf("after a restart its session lists %+v", sum.Chats)
 	}
 	c.must(c.host.Prepare(t.Context(), caller, is))

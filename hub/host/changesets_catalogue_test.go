@@ -25,8 +25,10 @@ func withDirs(t *testing.T) (c *changing, two string, chat ahp.URI) {
 	chat = "ahp-chat:/two"
 	c.must(c.hub.Do(func(tx *hub.Tx) {
 		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(two)})
-		s := &ahp.ChatState{Resource: chat, Title: "Two", Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(c.host.core.Now()),
-			WorkingDirectories: []ahp.URI{core.FileURI(two)}, Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+		s := &ahp.ChatState{Resource: chat, Title: "Two", Status: ahp.SessionStatusIdle,
+			ModifiedAt:         core.Timestamp(c.host.core.Now()),
+			WorkingDirectories: []ahp.URI{core.FileURI(two)}, Turns: []*ahp.Turn{},
+			Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 		c.host.addChat(tx, session, s) // stored without a catalogue
 	}))
 	return c, two, chat
@@ -107,10 +109,12 @@ func TestOldSessionsGetTheMissingChangesets(t *testing.T) { // AHP requirement 1
 	caller := core.Caller{Principal: owner, ClientID: "ana-1"}
 	life := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: caller}
-	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
+	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session,
+		WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	offered := c.session().Changesets
-	old := append([]ahp.Changeset{{Label: "Mine", URITemplate: "other:/1", ChangeKind: "other"}}, offered[0], offered[1])
+	old := append([]ahp.Changeset{{Label: "Mine", URITemplate: "other:/1", ChangeKind: "other"}}, offered[0],
+		offered[1])
 	c.must(c.hub.Do(func(tx *hub.Tx) { tx.Apply(session, &ahp.SessionChangesetsChangedAction{Changesets: old}) }))
 	life.end(true)
 

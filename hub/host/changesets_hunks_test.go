@@ -50,7 +50,8 @@ func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
 	uri := c.follow("uncommitted", "")
 	c.must(c.review(uri, "a.txt", true, 0))
 	c.shows(uri, "M a.txt +2 −2")
-	if got := changes.ReadFileNote(c.changes(uri).Files[0].Meta).Hunks; len(got) != 1 || got[0].By.Name != "Ana" || time.Since(got[0].At) > time.Hour {
+	if got := changes.ReadFileNote(c.changes(uri).Files[0].Meta).Hunks; len(got) != 1 || got[0].By.Name != "Ana" ||
+		time.Since(got[0].At) > time.Hour {
 		t.Errorf("the mark is %+v", got)
 	}
 	c.must(c.review(uri, "a.txt", true, 1))
@@ -67,14 +68,16 @@ func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
 		t.Errorf("after an edit elsewhere %d hunks are marked, want 1", n)
 	}
 
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))},
+		Reviewed: true})
 	c.shows(uri, "M a.txt +3 −3 reviewed by Ana")
 	c.must(c.review(uri, "a.txt", false, 2)) // of a file that was marked as a whole the others stay reviewed
 	c.shows(uri, "M a.txt +3 −3")
 	if n := c.hunksOf(uri); n != 2 {
 		t.Errorf("%d hunks are marked, want the two others", n)
 	}
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))},
+		Reviewed: false})
 	c.until("the marks are gone with the file's", func() bool { return c.hunksOf(uri) == 0 })
 }
 
@@ -82,13 +85,17 @@ func TestHunkMarksAreRefused(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "one\nTWO\n")
 	uri := c.follow("uncommitted", "")
-	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, changes.HunkReview{File: "file:///elsewhere", Keys: []string{"k"}, All: []string{"k"}}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, changes.HunkReview{File: "file:///elsewhere",
+		Keys: []string{"k"}, All: []string{"k"}}); err == nil {
 		t.Error("a hunk of no file was marked")
 	}
-	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri, changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), c.owner, uri,
+		changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}}); err == nil {
 		t.Error("a hunk the file does not have was marked")
 	}
-	if err := c.host.Changes.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri, changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"}, Reviewed: true}); err == nil {
+	if err := c.host.Changes.ReviewHunks(t.Context(), core.Caller{Principal: viewer}, uri,
+		changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, "a.txt")), Keys: []string{"k"}, All: []string{"k"},
+			Reviewed: true}); err == nil {
 		t.Error("somebody who may only look marked a hunk")
 	}
 }

@@ -24,7 +24,8 @@ func TestTheKernelsWatchesRunOut(t *testing.T) {
 	}
 	for limit := range lowLimits {
 		t.Run(limit, func(t *testing.T) {
-			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheKernelsWatchesRunOut$", "-test.v", "-test.timeout=60s")
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheKernelsWatchesRunOut$", "-test.v",
+				"-test.timeout=60s")
 			cmd.Env = append(os.Environ(), inNamespace+"="+limit)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL,
 				UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},

@@ -52,9 +52,14 @@ func TestWatchesRunOutAndComeBack(t *testing.T) {
 			var left atomic.Int64
 			left.Store(3)
 			data := t.TempDir()
-			notify := func() (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error) { return refusal.begin(&left) }
-			c := newChangingWith(t, Config{PollFolders: time.Millisecond, DataDir: data, // one look, then watching is tried again
-				Machine: local.New(local.WithData(local.Data{Dir: data, Guard: localtest.NewGuard(t, data), Notify: notify}))})
+			notify := func() (changeset.Notifier, <-chan fsnotify.Event, <-chan error,
+				error) {
+				return refusal.begin(&left)
+			}
+			// one look, then watching is tried again
+			c := newChangingWith(t, Config{PollFolders: time.Millisecond, DataDir: data,
+				Machine: local.New(local.WithData(local.Data{Dir: data, Guard: localtest.NewGuard(t, data),
+					Notify: notify}))})
 			c.runsOut(refusal.says, func() { left.Store(1000) })
 		})
 	}

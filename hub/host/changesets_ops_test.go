@@ -31,7 +31,8 @@ func (c *changing) rows(name string, side ahp.ChangesetSide, from, to int64) *ah
 }
 
 // invoke runs an operation and returns what it said.
-func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationTargetValue, with ...string) (string, error) {
+func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationTargetValue,
+	with ...string) (string, error) {
 	p := ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op}
 	if target != nil {
 		p.Target = &ahp.ChangesetOperationTarget{Value: target}
@@ -79,7 +80,10 @@ func (c *changing) stagedIs(uri ahp.URI, name, want string) {
 	c.t.Helper()
 	id := c.file(name).Resource
 	c.until(name+" is staged: "+want, func() bool {
-		return slices.ContainsFunc(c.changes(uri).Files, func(f ahp.ChangesetFile) bool { return f.ID == id && changes.ReadFileNote(f.Meta).Staged == want })
+		return slices.ContainsFunc(c.changes(uri).Files, func(f ahp.ChangesetFile) bool {
+			return f.ID == id &&
+				changes.ReadFileNote(f.Meta).Staged == want
+		})
 	})
 }
 
@@ -122,7 +126,8 @@ func TestStageAndCommit(t *testing.T) { // AHP requirements 155 and 156
 	c.write("a.txt", "one\n2\nthree\n")
 	c.write("b.txt", "b\n")
 	uri := c.follow("uncommitted", "")
-	if _, err := c.invoke(uri, "commit", nil, "message", "Count"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "no author name") {
+	if _, err := c.invoke(uri, "commit", nil, "message", "Count"); code(err) != ahp.CodeConflict ||
+		!strings.Contains(err.Error(), "no author name") {
 		t.Errorf("without an identity: %v", err)
 	}
 	c.identity()
@@ -133,7 +138,8 @@ func TestStageAndCommit(t *testing.T) { // AHP requirements 155 and 156
 	}
 	c.does("Unstaged 1 file", uri, "unstage", nil)
 	c.stagedIs(uri, "a.txt", "")
-	if _, err := c.invoke(uri, "commit", nil); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "the message is empty") {
+	if _, err := c.invoke(uri, "commit", nil); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(),
+		"the message is empty") {
 		t.Errorf("without a message: %v", err)
 	}
 	c.does("Staged a.txt", uri, "stage", c.file("a.txt"))
@@ -142,12 +148,15 @@ func TestStageAndCommit(t *testing.T) { // AHP requirements 155 and 156
 	if got := c.gitSays("log", "-1", "--format=%an <%ae> %s"); got != "Ana <host@example.org> Count" {
 		t.Errorf("the commit is %q", got)
 	}
-	c.must(os.WriteFile(filepath.Join(c.dir, ".git/hooks/pre-commit"), []byte("#!/bin/sh\necho not today\nexit 1\n"), 0o700))
-	if _, err := c.invoke(uri, "commit", nil, "message", "b"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "not today") {
+	c.must(os.WriteFile(filepath.Join(c.dir, ".git/hooks/pre-commit"), []byte("#!/bin/sh\necho not today\nexit 1\n"),
+		0o700))
+	if _, err := c.invoke(uri, "commit", nil, "message", "b"); code(err) != ahp.CodeConflict ||
+		!strings.Contains(err.Error(), "not today") {
 		t.Errorf("a hook that refuses: %v", err)
 	}
 	c.until("the refusal is shown", func() bool {
-		i := slices.IndexFunc(c.changes(uri).Operations, func(o ahp.ChangesetOperation) bool { return o.ID == "commit" })
+		i := slices.IndexFunc(c.changes(uri).Operations,
+			func(o ahp.ChangesetOperation) bool { return o.ID == "commit" })
 		o := c.changes(uri).Operations[i]
 		return o.Status == ahp.ChangesetOperationStatusError && strings.Contains(o.Error.Message, "not today")
 	})
@@ -175,7 +184,8 @@ func TestDiscardAndUndo(t *testing.T) {
 	c.does("Restored 1 file", uri, "undo", nil) // of a.txt, which nobody wrote to
 	c.shows(uri, "A new.txt +1 −0; M a.txt +1 −1")
 	c.offers(uri, "stage unstage:disabled commit discard create-branch revert")
-	if _, err := c.invoke(uri, "undo", nil); code(err) != ahp.CodeInvalidParams || c.read("new.txt") != "another one\n" {
+	if _, err := c.invoke(uri, "undo", nil); code(err) != ahp.CodeInvalidParams ||
+		c.read("new.txt") != "another one\n" {
 		t.Errorf("undoing what is not offered: %v, %q", err, c.read("new.txt"))
 	}
 }
@@ -215,7 +225,8 @@ func TestNewBranchOperation(t *testing.T) {
 	c.git("branch", "-M", "main")
 	c.write("a.txt", "edited\n")
 	uri := c.follow("branch", "")
-	if _, err := c.invoke(uri, "create-branch", nil, "name", "main"); code(err) != ahp.CodeConflict || !strings.Contains(err.Error(), "no branch was created: there is a branch main already") {
+	if _, err := c.invoke(uri, "create-branch", nil, "name", "main"); code(err) != ahp.CodeConflict ||
+		!strings.Contains(err.Error(), "no branch was created: there is a branch main already") {
 		t.Errorf("a branch that is there: %v", err)
 	}
 	c.does("Created branch fix/it", uri, "create-branch", nil, "name", "fix/it")
@@ -255,7 +266,8 @@ func TestGuestsDoNotOperate(t *testing.T) {
 	c.write("a.txt", "edited\n")
 	uri := c.follow("uncommitted", "")
 	for _, op := range []string{"stage", "unstage", "commit", "discard", "create-branch", "revert", "undo"} {
-		_, err := c.host.Changes.InvokeOperation(t.Context(), core.Caller{Principal: viewer}, ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
+		_, err := c.host.Changes.InvokeOperation(t.Context(), core.Caller{Principal: viewer},
+			ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op})
 		if code(err) != ahp.CodePermissionDenied {
 			t.Errorf("%s: %v", op, err)
 		}

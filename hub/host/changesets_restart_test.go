@@ -25,11 +25,15 @@ func TestChangesetsSurviveARestart(t *testing.T) {
 
 	first := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: first.hub, host: first.host, agent: f, dir: dir}, owner: caller}
-	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
+	c.must(c.host.CreateSession(t.Context(), caller, ahp.CreateSessionParams{Channel: session,
+		WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	a := started("go")
 	c.dispatch(c.chat(), a)
-	c.until("the turn ends", func() bool { return core.HasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
+	c.until("the turn ends", func() bool {
+		return core.HasTurn(c.chatState(), a.TurnID) &&
+			c.chatState().ActiveTurn == nil
+	})
 	turn := c.follow("turn", a.TurnID)
 	c.dispatch(turn, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(name)}, Reviewed: true})
 	c.shows(turn, "M a.txt +1 −0 reviewed by Ana")

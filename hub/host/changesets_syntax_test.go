@@ -14,7 +14,8 @@ func TestTurnHandsOverWhatItChanged(t *testing.T) {
 	loads := make(chan func(context.Context) []diff.Comparison, 8)
 	c := newChangingWith(t, Config{ReadSyntax: func(load func(context.Context) []diff.Comparison) { loads <- load }})
 	c.turn(func() { c.write("z.go", "z\n"); c.write("a.txt", "one\n2\n"); c.write("blob", "\x00\x01") })
-	want := []diff.Comparison{{Path: "a.txt", Old: []byte("one\ntwo\n"), New: []byte("one\n2\n")}, {Path: "z.go", New: []byte("z\n")}}
+	want := []diff.Comparison{{Path: "a.txt", Old: []byte("one\ntwo\n"), New: []byte("one\n2\n")},
+		{Path: "z.go", New: []byte("z\n")}}
 	if d := cmp.Diff(want, (<-loads)(t.Context())); d != "" {
 		t.Error(d)
 	}

@@ -31,18 +31,21 @@ func TestTurnChanges(t *testing.T) {
 	uri := c.follow("turn", first)
 	c.shows(uri, "M a.txt +2 −1; A new.txt +1 −0")
 	f := c.changes(uri).Files[0]
-	if before, after := c.blob(f.Edit.Before.Content), c.blob(f.Edit.After.Content); before != "one\ntwo\n" || after != "one\n2\nthree\n" {
+	if before, after := c.blob(f.Edit.Before.Content), c.blob(f.Edit.After.Content); before != "one\ntwo\n" ||
+		after != "one\n2\nthree\n" {
 		t.Errorf("the versions are %q and %q", before, after)
 	}
 	if *f.Edit.Before.Content.SizeHint != 8 || f.Edit.After.Content.ContentType != "text/plain" {
 		t.Errorf("the contents are %+v", f.Edit)
 	}
 	c.shows(c.follow("turn", second), "M new.txt +1 −1")
-	if add, del, files, ok := c.host.Changes.TurnTotals(t.Context(), session, first); !ok || add != 3 || del != 1 || files != 2 {
+	if add, del, files, ok := c.host.Changes.TurnTotals(t.Context(), session, first); !ok || add != 3 || del != 1 ||
+		files != 2 {
 		t.Errorf("the first turn's totals are +%d −%d in %d, %v", add, del, files, ok)
 	}
 	var noted struct{ Changes ahp.ChangesSummary }
-	if err := json.Unmarshal(c.chatState().Turns[0].Usage.Meta["ahphub"], &noted); err != nil || *noted.Changes.Files != 2 {
+	if err := json.Unmarshal(c.chatState().Turns[0].Usage.Meta["ahphub"], &noted); err != nil ||
+		*noted.Changes.Files != 2 {
 		t.Errorf("the turn says %+v, %v", noted, err)
 	}
 	if c.chatState().Turns[2].Usage != nil {
@@ -140,19 +143,22 @@ func TestReviewMarksFollowContent(t *testing.T) { // AHP requirement 158
 	c.write("a.txt", "one\nTWO\n")
 	c.write("b.txt", "b\n")
 	uri := c.follow("uncommitted", "")
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: true})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))},
+		Reviewed: true})
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +1 −0")
 	c.write("b.txt", "b\nc\n")
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
 	c.write("a.txt", "one\nTWO\nthree\n")
 	c.shows(uri, "M a.txt +2 −1 stale; A b.txt +2 −0")
 	seen := changes.ReadFileNote(c.changes(uri).Files[0].Meta).Seen
-	if seen == nil || c.blob(ahp.ContentRef{URI: seen.Before}) != "one\ntwo\n" || c.blob(ahp.ContentRef{URI: seen.After}) != "one\nTWO\n" {
+	if seen == nil || c.blob(ahp.ContentRef{URI: seen.Before}) != "one\ntwo\n" ||
+		c.blob(ahp.ContentRef{URI: seen.After}) != "one\nTWO\n" {
 		t.Errorf("what was reviewed is not to be had any more: %+v", seen)
 	}
 	c.write("a.txt", "one\nTWO\n")
 	c.shows(uri, "M a.txt +1 −1 reviewed by Ana; A b.txt +2 −0")
-	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))}, Reviewed: false})
+	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))},
+		Reviewed: false})
 	c.shows(uri, "M a.txt +1 −1; A b.txt +2 −0")
 }
 
@@ -192,7 +198,8 @@ func TestRevertOperation(t *testing.T) { // AHP requirements 155 and 156
 		t.Errorf("reverting one file left %q and %q", c.read("new.txt"), c.read("a.txt"))
 	}
 	c.write("a.txt", "one\nsomething else\n")
-	if err := invoke(c.owner, "revert", nil); code(err) != ahp.CodeConflict || c.read("a.txt") != "one\nsomething else\n" {
+	if err := invoke(c.owner, "revert", nil); code(err) != ahp.CodeConflict ||
+		c.read("a.txt") != "one\nsomething else\n" {
 		t.Errorf("a revert that does not apply: %v, the file is %q", err, c.read("a.txt"))
 	}
 	if op := c.changes(uri).Operations[0]; op.Status != ahp.ChangesetOperationStatusError || op.Error == nil {
@@ -263,10 +270,12 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 	}
 	c.shows(compare(one, two), "M a.txt +0 −2; A b.txt +1 −0")
 	patch, err := c.host.Changes.Patch(t.Context(), c.owner, changes.CompareURI(session, one, two))
-	if err != nil || !strings.Contains(string(patch), "+++ b/b.txt") || !strings.Contains(string(patch), "-three") || strings.Contains(string(patch), "c.txt") {
+	if err != nil || !strings.Contains(string(patch), "+++ b/b.txt") || !strings.Contains(string(patch), "-three") ||
+		strings.Contains(string(patch), "c.txt") {
 		t.Errorf("the patch of two turns: %v\n%s", err, patch)
 	}
-	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
+	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer,
+		Session: "ahp-session:/other"}}
 	if _, err := c.host.Changes.Patch(t.Context(), stranger, branch); code(err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session has the patch: %v", err)
 	}
@@ -287,27 +296,35 @@ func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 
 func TestUnknownChangesets(t *testing.T) {
 	c := newChanging(t)
-	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer, Session: "ahp-session:/other"}}
-	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + core.ShortID(session), changes.URI(session, "branch-of-mine", ""),
-		changes.URI(session, "session", "") + "/more", changes.URI(session, "turn", "none"), changes.CompareURI(session, "none", "none"), changes.URI(session, "compare", "") + "/x", "ahp-changeset:/000000000000/session"} {
+	stranger := core.Caller{Principal: access.Principal{ID: "guest:eve", Role: access.RoleViewer,
+		Session: "ahp-session:/other"}}
+	for _, uri := range []ahp.URI{"ahp-changeset:/", "ahp-changeset:/" + core.ShortID(session),
+		changes.URI(session, "branch-of-mine", ""),
+		changes.URI(session, "session", "") + "/more", changes.URI(session, "turn", "none"), changes.CompareURI(session,
+			"none", "none"), changes.URI(session, "compare", "") + "/x", "ahp-changeset:/000000000000/session"} {
 		if err := c.host.Prepare(t.Context(), c.owner, uri); code(err) != ahp.CodeNotFound {
 			t.Errorf("%s: got %v", uri, err)
 		}
 	}
-	if err := c.host.Prepare(t.Context(), stranger, changes.URI(session, "session", "")); code(err) != ahp.CodeNotFound {
+	if err := c.host.Prepare(t.Context(), stranger, changes.URI(session, "session", "")); code(
+		err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session: %v", err)
 	}
 	uri := c.follow("uncommitted", "")
 	c.write("a.txt", "x\n")
 	c.shows(uri, "M a.txt +1 −2")
 	ref := c.changes(uri).Files[0].Edit.Before.Content.URI
-	if _, err := c.host.Files.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: ref}); code(err) != ahp.CodeNotFound {
+	if _, err := c.host.Files.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: ref}); code(
+		err) != ahp.CodeNotFound {
 		t.Errorf("a guest of another session reads a version: %v", err)
 	}
-	if _, err := c.host.Files.ResourceRead(t.Context(), core.Caller{Principal: viewer}, ahp.ResourceReadParams{URI: ref}); err != nil {
+	if _, err := c.host.Files.ResourceRead(t.Context(), core.Caller{Principal: viewer},
+		ahp.ResourceReadParams{URI: ref}); err != nil {
 		t.Errorf("a guest of this session may not read a version: %v", err)
 	}
-	if _, err := c.host.Files.ResourceRead(t.Context(), stranger, ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(c.dir, "a.txt"))}); code(err) != ahp.CodePermissionDenied {
+	if _, err := c.host.Files.ResourceRead(t.Context(), stranger,
+		ahp.ResourceReadParams{URI: core.FileURI(filepath.Join(c.dir, "a.txt"))}); code(
+		err) != ahp.CodePermissionDenied {
 		t.Errorf("a guest of another session reads a file: %v", err)
 	}
 }
@@ -334,10 +351,16 @@ func TestFailureIsShownAndMended(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.host.Changes.Refresh(session)
-	c.until("the error is shown", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusError && c.changes(uri).Error != nil })
+	c.until("the error is shown", func() bool {
+		return c.changes(uri).Status == ahp.ChangesetStatusError &&
+			c.changes(uri).Error != nil
+	})
 	if err := os.Rename(away, c.dir); err != nil {
 		t.Fatal(err)
 	}
 	c.host.Changes.Refresh(session)
-	c.until("it is mended", func() bool { return c.changes(uri).Status == ahp.ChangesetStatusReady && c.changes(uri).Error == nil })
+	c.until("it is mended", func() bool {
+		return c.changes(uri).Status == ahp.ChangesetStatusReady &&
+			c.changes(uri).Error == nil
+	})
 }

@@ -56,16 +56,28 @@ func TestWritesShow(t *testing.T) {
 		do   func(c *changing)
 		want string
 	}{
-		"a lock file of packages":      {func(c *changing) { c.write("yarn.lock", "x\n") }, "A yarn.lock +1 −0"},
-		"in a folder made before":      {func(c *changing) { c.write("empty/deep/x", "x\n") }, "A empty/deep/x +1 −0"},
-		"in folders made just now":     {func(c *changing) { c.mkdir("d/e/f"); c.write("d/e/f/x", "x\n") }, "A d/e/f/x +1 −0"},
-		"what is ignored":              {func(c *changing) { c.write("out/x", "x\n"); c.write("b.txt", "b\n") }, "A b.txt +1 −0"},
-		"what is tracked and ignored":  {func(c *changing) { c.write("out/kept", "2\n") }, "M out/kept +1 −1"},
-		"a mode":                       {func(c *changing) { c.must(os.Chmod(filepath.Join(c.dir, "a.txt"), 0o700)) }, "M a.txt +0 −0"},
-		"a folder that moves":          {func(c *changing) { c.must(os.Rename(filepath.Join(c.dir, "sub"), filepath.Join(c.dir, "bus"))) }, "R bus/s.txt +0 −0"},
-		"a folder that is gone":        {func(c *changing) { c.must(os.RemoveAll(filepath.Join(c.dir, "sub"))) }, "D sub/s.txt +0 −1"},
-		"what is ignored from now on":  {func(c *changing) { c.write("seen", "s\n"); c.write(".gitignore", "out/\nseen\n") }, "M .gitignore +1 −0"},
-		"what is not ignored any more": {func(c *changing) { c.write("out/x", "x\n"); c.write(".gitignore", "\n") }, "M .gitignore +1 −1; A out/x +1 −0"},
+		"a lock file of packages": {func(c *changing) { c.write("yarn.lock", "x\n") }, "A yarn.lock +1 −0"},
+		"in a folder made before": {func(c *changing) { c.write("empty/deep/x", "x\n") }, "A empty/deep/x +1 −0"},
+		"in folders made just now": {func(c *changing) { c.mkdir("d/e/f"); c.write("d/e/f/x", "x\n") },
+			"A d/e/f/x +1 −0"},
+		"what is ignored": {func(c *changing) { c.write("out/x", "x\n"); c.write("b.txt", "b\n") },
+			"A b.txt +1 −0"},
+		"what is tracked and ignored": {func(c *changing) { c.write("out/kept", "2\n") }, "M out/kept +1 −1"},
+		"a mode": {func(c *changing) { c.must(os.Chmod(filepath.Join(c.dir, "a.txt"), 0o700)) },
+			"M a.txt +0 −0"},
+		"a folder that moves": {func(c *changing) {
+			c.must(os.Rename(filepath.Join(c.dir, "sub"),
+				filepath.Join(c.dir, "bus")))
+		}, "R bus/s.txt +0 −0"},
+		"a folder that is gone": {func(c *changing) { c.must(os.RemoveAll(filepath.Join(c.dir, "sub"))) },
+			"D sub/s.txt +0 −1"},
+		"what is ignored from now on": {func(c *changing) {
+			c.write("seen", "s\n")
+			c.write(".gitignore",
+				"out/\nseen\n")
+		}, "M .gitignore +1 −0"},
+		"what is not ignored any more": {func(c *changing) { c.write("out/x", "x\n"); c.write(".gitignore", "\n") },
+			"M .gitignore +1 −1; A out/x +1 −0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChanging(t)
@@ -128,7 +140,8 @@ func TestIgnoredFoldersAreNotWatched(t *testing.T) {
 	c.mkdir("out/many/folders")
 	c.mkdir("src/deep")
 	seen := watchedFolders(t, c)
-	for name, want := range map[string]bool{"": true, "src/deep": true, "out": false, "out/many": false, ".git": true, ".git/objects": false, ".git/refs/heads": true} {
+	for name, want := range map[string]bool{"": true, "src/deep": true, "out": false, "out/many": false, ".git": true,
+		".git/objects": false, ".git/refs/heads": true} {
 		if got := seen[filepath.Join(c.dir, name)]; got != want {
 			t.Errorf("%q is watched: %v", name, got)
 		}
@@ -202,8 +215,8 @@ func followStatus(c *changing, uri ahp.URI) *statuses {
 	return s
 }
 
-// The status is true at every moment: computing before anything is known, recomputing from when something is known to have
-// been written until that is shown, error while it cannot be told, ready in between.
+// The status is true at every moment: computing before anything is known, recomputing from when something is known
+// to have been written until that is shown, error while it cannot be told, ready in between.
 func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	c := newChanging(t)
 	uri := changes.URI(session, "session", "")

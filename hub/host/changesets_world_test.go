@@ -100,7 +100,10 @@ func (c *changing) turn(do func()) string {
 	c.agent.prompt = func(context.Context, agent.Turn) error { do(); return nil }
 	a := started("go")
 	c.dispatch(c.chat(), a)
-	c.until("the turn ends", func() bool { return core.HasTurn(c.chatState(), a.TurnID) && c.chatState().ActiveTurn == nil })
+	c.until("the turn ends", func() bool {
+		return core.HasTurn(c.chatState(), a.TurnID) &&
+			c.chatState().ActiveTurn == nil
+	})
 	return a.TurnID
 }
 
@@ -125,7 +128,8 @@ func (c *changing) lines(uri ahp.URI) string {
 	var out []string
 	for _, f := range c.changes(uri).Files {
 		n := changes.ReadFileNote(f.Meta)
-		line := fmt.Sprintf("%s %s +%d −%d", n.Status, strings.TrimPrefix(f.ID, core.FileURI(c.dir)+"/"), *f.Edit.Diff.Added, *f.Edit.Diff.Removed)
+		line := fmt.Sprintf("%s %s +%d −%d", n.Status, strings.TrimPrefix(f.ID, core.FileURI(c.dir)+"/"),
+			*f.Edit.Diff.Added, *f.Edit.Diff.Removed)
 		if *f.Reviewed && n.By != nil {
 			line += " reviewed by " + n.By.Name
 		}

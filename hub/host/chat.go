@@ -86,8 +86,10 @@ func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp
 	if err := h.checkNewChat(tx, session, p); err != nil {
 		return err
 	}
-	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage), Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now()), Movable: ahp.Ptr(true),
-		WorkingDirectories: p.WorkingDirectories, Changesets: h.Changes.ChatCatalogue(info.URI, p.Chat, p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
+	chat := &ahp.ChatState{Resource: p.Chat, Title: chatTitle(len(session.Chats), p.InitialMessage),
+		Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now()), Movable: ahp.Ptr(true),
+		WorkingDirectories: p.WorkingDirectories, Changesets: h.Changes.ChatCatalogue(info.URI, p.Chat,
+			p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
 		if err := h.begun(tx, session, chat, p.Source); err != nil {
 			return err
@@ -96,7 +98,8 @@ func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp
 	start := &ahp.ChatTurnStartedAction{TurnID: ids.New()}
 	if p.InitialMessage != nil {
 		start.Message = *p.InitialMessage
-		r := &core.Request{Tx: tx, Caller: c, Info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat, Session: info.URI}, State: chat, Now: h.core.Now()}
+		r := &core.Request{Tx: tx, Caller: c, Info: hub.ChannelInfo{URI: p.Chat, Kind: ahp.ChannelChat,
+			Session: info.URI}, State: chat, Now: h.core.Now()}
 		if reason := h.turns.checkTurnStarted(r, chat, start); reason != "" {
 			return core.BadParams("initialMessage: %s", reason)
 		}
@@ -255,7 +258,8 @@ func (h *Host) FetchTurns(ctx context.Context, c core.Caller, p ahp.FetchTurnsPa
 		return err
 	}
 	start := max(0, end-turnsPage)
-	c.Conn.Tell(p.Channel, &ahp.ChatTurnsLoadedAction{Turns: s.Turns[start:end], TurnsNextCursor: turnsCursor(s.Turns, start)})
+	c.Conn.Tell(p.Channel, &ahp.ChatTurnsLoadedAction{Turns: s.Turns[start:end], TurnsNextCursor: turnsCursor(s.Turns,
+		start)})
 	return nil
 }
 
@@ -276,8 +280,8 @@ func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
 	return i, nil
 }
 
-// MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into another
-// session or one of its own. Nothing is changed when it is refused.
+// MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into
+// another session or one of its own. Nothing is changed when it is refused.
 //
 // Errors: -32008 no such chat, -32001 no such session, -32004 something still runs in it, -32009 not allowed, -32602 it
 // cannot be moved, or not there.

@@ -33,7 +33,8 @@ func (mv *mover) wakeChats(ctx context.Context, session ahp.URI) error {
 	return nil
 }
 
-func (mv *mover) moveInto(ctx context.Context, c core.Caller, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
+func (mv *mover) moveInto(ctx context.Context, c core.Caller, info hub.ChannelInfo,
+	to *ahp.MoveChatSessionDestination) (res ahp.MoveChatResult, err error) {
 	dest, known := mv.h.core.Hub.Info(to.Session)
 	if !known || dest.Kind != ahp.ChannelSession || !c.Audience().Sees(dest) {
 		return res, core.NoSession(to.Session)
@@ -84,7 +85,8 @@ func (mv *mover) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx,
 	return err
 }
 
-func (mv *mover) placeChat(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination, moves func(move) error) error {
+func (mv *mover) placeChat(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSessionDestination,
+	moves func(move) error) error {
 	m, err := mv.prepare(tx, info)
 	if err != nil {
 		return err
@@ -167,7 +169,8 @@ func family(s *ahp.SessionState, chat ahp.URI) []ahp.ChatSummary {
 	return list
 }
 
-// orderWith lists a session's chats with the moved one after another of them, or first. Within its session it moves alone.
+// orderWith lists a session's chats with the moved one after another of them, or first. Within its session it
+// moves alone.
 func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 	same := slices.ContainsFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == m.family[0].Resource })
 	var rest, moved []ahp.URI
@@ -194,7 +197,8 @@ func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 func (m move) idle() error {
 	for _, c := range m.chats {
 		if c.ActiveTurn != nil || len(c.QueuedMessages) > 0 || len(c.BackgroundWork) > 0 {
-			return ahp.Errorf(ahp.CodeTurnInProgress, "something is running or waiting in %q. Wait until it ends or cancel it", c.Title)
+			return ahp.Errorf(ahp.CodeTurnInProgress,
+				"something is running or waiting in %q. Wait until it ends or cancel it", c.Title)
 		}
 	}
 	return nil
@@ -206,7 +210,8 @@ func (mv *mover) checkFits(m move, dest *ahp.SessionState) error {
 	}
 	switch {
 	case dest.Provider != m.state.Provider:
-		return core.BadParams("destination: the agent of that session is %s, and of this chat %s", dest.Provider, m.state.Provider)
+		return core.BadParams("destination: the agent of that session is %s, and of this chat %s", dest.Provider,
+			m.state.Provider)
 	case len(dest.Chats)+len(m.family) > mv.h.core.Limits.Chats:
 		return core.BadParams("destination: that session has %d chats already", len(dest.Chats))
 	}
@@ -242,7 +247,8 @@ func (mv *mover) removeChat(tx *hub.Tx, session, chat ahp.URI) {
 // settleChat gives a moved chat the changesets of its new session.
 func (mv *mover) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 	if len(chat.Changesets) > 0 {
-		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: mv.h.Changes.ChatCatalogue(session, chat.Resource, chat.WorkingDirectories)})
+		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: mv.h.Changes.ChatCatalogue(session,
+			chat.Resource, chat.WorkingDirectories)})
 	}
 }
 
@@ -283,10 +289,13 @@ func (mv *mover) createSession(tx *hub.Tx, m move, to ahp.URI) {
 	first := m.family[0]
 	first.Movable = ahp.Ptr(false)
 	s := &ahp.SessionState{
-		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
-		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{}, Project: projectOf(dirs),
+		Provider: m.state.Provider, Title: first.Title, Status: ahp.SessionStatusIdle,
+		Lifecycle:          ahp.SessionLifecycleCreating,
+		WorkingDirectories: dirs, Config: cloneConfig(m.state.Config), ActiveClients: []ahp.SessionActiveClient{},
+		Project:     projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(to)},
-		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource, Changesets: mv.h.Changes.Catalogue(to),
+		Chats:       append([]ahp.ChatSummary{first}, m.family[1:]...), DefaultChat: first.Resource,
+		Changesets: mv.h.Changes.Catalogue(to),
 	}
 	mv.h.core.MustOpen(tx, core.SessionInfo(to), s)
 	mv.h.enlist(tx, to, s, core.Timestamp(mv.h.core.Now()))

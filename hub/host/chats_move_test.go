@@ -68,7 +68,8 @@ func TestASideChatKnowsWhatItIsBeside(t *testing.T) {
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("what was asked")})
 		synctest.Wait()
 		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
-			Source: &ahp.ChatSource{Value: &ahp.SideChatSource{Chat: w.chat(), TurnID: "t1", Selection: &ahp.SideChatSelection{Text: "this bit"}}}}))
+			Source: &ahp.ChatSource{Value: &ahp.SideChatSource{Chat: w.chat(), TurnID: "t1",
+				Selection: &ahp.SideChatSelection{Text: "this bit"}}}}))
 		c.do("ahp-chat:/2", &ahp.ChatTurnStartedAction{TurnID: "a", Message: user("why?")})
 		synctest.Wait()
 		c.do("ahp-chat:/2", &ahp.ChatTurnStartedAction{TurnID: "b", Message: user("and?")})
@@ -97,7 +98,8 @@ func TestDirectoriesChange(t *testing.T) { // AHP requirements 83 and 117
 		return &ahp.SessionWorkingDirectoryReplacedAction{Directory: d, Replacement: by}
 	}
 	immutable := &ahp.MultipleWorkingDirectoriesCapability{ImmutablePrimary: ahp.Ptr(true)}
-	replaceable := &ahp.MultipleWorkingDirectoriesCapability{ImmutablePrimary: ahp.Ptr(true), PrimaryReplacement: ahp.Ptr(true)}
+	replaceable := &ahp.MultipleWorkingDirectoriesCapability{ImmutablePrimary: ahp.Ptr(true),
+		PrimaryReplacement: ahp.Ptr(true)}
 	free := &ahp.MultipleWorkingDirectoriesCapability{}
 	cases := map[string]struct {
 		can     *ahp.MultipleWorkingDirectoriesCapability
@@ -128,10 +130,12 @@ func TestDirectoriesChange(t *testing.T) { // AHP requirements 83 and 117
 				w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": many}}, hub.Config{})
 				defer w.stop()
 				c := w.connect(owner, "ana-1")
-				w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{a, b}}))
+				w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
+					WorkingDirectories: []ahp.URI{a, b}}))
 				c.subscribe(session)
 				synctest.Wait()
-				if reason := c.try(session, tc.do); (reason != "") != (tc.refused != "") || !strings.Contains(reason, tc.refused) {
+				if reason := c.try(session, tc.do); (reason != "") != (tc.refused != "") ||
+					!strings.Contains(reason, tc.refused) {
 					t.Errorf("refused with %q, want %q", reason, tc.refused)
 				}
 				if d := cmp.Diff(tc.want, w.session().WorkingDirectories); d != "" {

@@ -31,11 +31,13 @@ func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *a
 		if sel.Text == "" {
 			return core.BadParams("source.selection: there is no text in it")
 		}
-		if sel.ResponsePartID != "" && !slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool { return partID(p) == sel.ResponsePartID }) {
+		if sel.ResponsePartID != "" &&
+			!slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool { return partID(p) == sel.ResponsePartID }) {
 			return core.BadParams("source.selection: there is no part %s in that turn", sel.ResponsePartID)
 		}
 	}
-	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginSideChat{Chat: src.Chat, TurnID: src.TurnID, Selection: src.Selection}}
+	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginSideChat{Chat: src.Chat, TurnID: src.TurnID,
+		Selection: src.Selection}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
 		to.Title = texts.CutBytes("Side chat of "+from.Title, core.MaxTitle)
 	}
@@ -86,7 +88,8 @@ func asideOf(from *ahp.ChatState, o *ahp.ChatOriginSideChat) string {
 	var b strings.Builder
 	b.WriteString(transcript(from, o.TurnID))
 	if a := from.ActiveTurn; a != nil && a.ID == o.TurnID {
-		b.WriteString(transcript(&ahp.ChatState{Turns: []*ahp.Turn{{ID: a.ID, Message: a.Message, ResponseParts: a.ResponseParts.Slice()}}}, ""))
+		b.WriteString(transcript(&ahp.ChatState{Turns: []*ahp.Turn{{ID: a.ID, Message: a.Message,
+			ResponseParts: a.ResponseParts.Slice()}}}, ""))
 	}
 	if o.Selection != nil {
 		b.WriteString("\nSelected:\n" + o.Selection.Text + "\n")

@@ -32,7 +32,8 @@ func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 		meta["argumentHint"] = quoted(c.Hint)
 	}
 	return ahp.CompletionItem{InsertText: name + " ", RangeStart: ahp.Ptr(int64(0)), RangeEnd: &end,
-		Attachment: ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{Label: name, DisplayKind: "command", Meta: meta}}}
+		Attachment: ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{Label: name, DisplayKind: "command",
+			Meta: meta}}}
 }
 
 // Commands are those of a session's agent: as it named them here, or when it last ran.

@@ -22,7 +22,8 @@ func TestCommandsAreOfferedAsEditorsReadThem(t *testing.T) {
 	defer w.stop()
 	c := w.connect(owner, "ana-1")
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
-	res, err := w.host.Completions(t.Context(), c.caller, ahp.CompletionsParams{Channel: session, Kind: "userMessage", Text: "/hel", Offset: 4})
+	res, err := w.host.Completions(t.Context(), c.caller, ahp.CompletionsParams{Channel: session, Kind: "userMessage",
+		Text: "/hel", Offset: 4})
 	w.must(err)
 	var got []string
 	for _, item := range res.Items {

@@ -97,7 +97,8 @@ func TestSnapshotOfChatHasItsChanges(t *testing.T) { // AHP requirement 86
 		chat := w.chat()
 		changes := &ahp.ChangesSummary{Additions: ahp.Ptr(int64(3)), Files: ahp.Ptr(int64(1))}
 		w.must(w.host.core.Do(t.Context(), func(tx *hub.Tx) {
-			tx.Apply(session, &ahp.SessionChatUpdatedAction{Chat: chat, Changes: ahp.PartialChatSummary{Changes: changes}})
+			tx.Apply(session, &ahp.SessionChatUpdatedAction{Chat: chat,
+				Changes: ahp.PartialChatSummary{Changes: changes}})
 		}))
 		if got := snapshotFor[*ahp.ChatState](w, "new", w.chat()).Changes; got == nil || *got.Additions != 3 {
 			t.Errorf("the chat's snapshot has the changes %+v", got)
@@ -110,7 +111,8 @@ func TestProjectIsThatOfTheFirstDirectory(t *testing.T) {
 		w.create()
 		elsewhere := core.FileURI(t.TempDir())
 		w.must(w.host.core.Do(t.Context(), func(tx *hub.Tx) {
-			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: core.FileURI(w.dir), Replacement: elsewhere})
+			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: core.FileURI(w.dir),
+				Replacement: elsewhere})
 		}))
 		if got := snapshotFor[*ahp.SessionState](w, "new", session).Project; got == nil || got.URI != elsewhere {
 			t.Errorf("the snapshot's project is %+v, the directory %s", got, elsewhere)

@@ -40,14 +40,16 @@ func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.Completions
 	case !known || !c.Audience().Sees(info): // AHP requirement 67
 		return none, core.NoSession(p.Channel)
 	case info.Kind != ahp.ChannelChat && info.Kind != ahp.ChannelSession: // VS Code asks the session
-		return none, core.BadParams("channel: %s is neither a session nor a chat: completions are for what is written there", p.Channel)
+		return none, core.BadParams(
+			"channel: %s is neither a session nor a chat: completions are for what is written there", p.Channel)
 	}
 	if err := core.MayCall(c, "completions", info); err != nil {
 		return none, err
 	}
 	units := utf16.Encode([]rune(p.Text))
 	if !utf8.ValidString(p.Text) || p.Offset < 0 || p.Offset > int64(len(units)) {
-		return none, core.BadParams("offset: %d is outside of the text, which has %d UTF-16 code units", p.Offset, len(units))
+		return none, core.BadParams("offset: %d is outside of the text, which has %d UTF-16 code units", p.Offset,
+			len(units))
 	}
 	if p.Kind != ahp.CompletionItemKindUserMessage {
 		return none, nil
@@ -90,7 +92,8 @@ type match struct {
 
 func (m match) item(start, end int64) ahp.CompletionItem {
 	return ahp.CompletionItem{InsertText: CompletionTrigger + m.name + " ", RangeStart: &start, RangeEnd: &end,
-		Attachment: ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: filepath.Base(m.path), URI: core.FileURI(m.path), DisplayKind: "document"}}}
+		Attachment: ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: filepath.Base(m.path),
+			URI: core.FileURI(m.path), DisplayKind: "document"}}}
 }
 
 func (h *Host) filesLike(ctx context.Context, c core.Caller, session ahp.URI, query string) (found []match) {
@@ -160,7 +163,8 @@ func fits(name, query string) (rank int, ok bool) {
 }
 
 // SessionConfigCompletions answers sessionConfigCompletions: the values a setting has that fit what was typed.
-func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
+func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller,
+	p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
 	none := ahp.SessionConfigCompletionsResult{Items: []ahp.SessionConfigValueItem{}}
 	if err := core.MayCall(c, "sessionConfigCompletions", core.RootInfo); err != nil {
 		return none, err
@@ -205,7 +209,8 @@ func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items [
 		h.core.Log.Debug("branches are not offered", "dir", path, "err", err)
 	}
 	for _, r := range refs {
-		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name, Description: texts.CutBytes(r.About, core.MaxTitle)})
+		items = append(items, ahp.SessionConfigValueItem{Value: r.Name, Label: r.Name,
+			Description: texts.CutBytes(r.About, core.MaxTitle)})
 	}
 	return items
 }

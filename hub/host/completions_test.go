@@ -20,7 +20,8 @@ func TestCompletions(t *testing.T) {
 	for _, dir := range []string{"src/deep", "ignored"} {
 		c.must(os.MkdirAll(filepath.Join(c.dir, dir), 0o755))
 	}
-	for name, text := range map[string]string{"src/main.go": "x", "src/deep/remain.go": "x", "ignored/main.go": "x", ".gitignore": "ignored\n"} {
+	for name, text := range map[string]string{"src/main.go": "x", "src/deep/remain.go": "x", "ignored/main.go": "x",
+		".gitignore": "ignored\n"} {
 		c.write(name, text)
 	}
 	for _, test := range []struct {
@@ -37,7 +38,8 @@ func TestCompletions(t *testing.T) {
 		{"nothing", 7, "", 0},
 		{"@nowhere", 8, "", 0},
 	} {
-		res, err := c.host.Completions(t.Context(), c.owner, ahp.CompletionsParams{Channel: c.chat(), Kind: "userMessage", Text: test.text, Offset: test.offset})
+		res, err := c.host.Completions(t.Context(), c.owner, ahp.CompletionsParams{Channel: c.chat(),
+			Kind: "userMessage", Text: test.text, Offset: test.offset})
 		c.must(err)
 		var got []string
 		for _, i := range res.Items {
@@ -50,9 +52,11 @@ func TestCompletions(t *testing.T) {
 			t.Errorf("%q at %d: %s", test.text, test.offset, d)
 		}
 	}
-	res, err := c.host.Completions(t.Context(), c.owner, ahp.CompletionsParams{Channel: c.chat(), Kind: "userMessage", Text: "@a.txt", Offset: 6})
+	res, err := c.host.Completions(t.Context(), c.owner, ahp.CompletionsParams{Channel: c.chat(), Kind: "userMessage",
+		Text: "@a.txt", Offset: 6})
 	c.must(err)
-	if a, ok := res.Items[0].Attachment.Value.(*ahp.MessageResourceAttachment); !ok || a.URI != core.FileURI(filepath.Join(c.dir, "a.txt")) || a.Label != "a.txt" {
+	if a, ok := res.Items[0].Attachment.Value.(*ahp.MessageResourceAttachment); !ok ||
+		a.URI != core.FileURI(filepath.Join(c.dir, "a.txt")) || a.Label != "a.txt" {
 		t.Errorf("the attachment is %+v", res.Items[0].Attachment.Value)
 	}
 }
@@ -88,8 +92,10 @@ func TestAttachmentsKeepTheirMeta(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()
 		meta := ahp.Meta{"agent/ref": json.RawMessage(`{"line":7}`)}
-		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: "2026-01-02T03:04:05.000Z", Message: ahp.Message{Text: "@a", Origin: ahp.MessageOrigin{Kind: "user"},
-			Attachments: []ahp.MessageAttachment{{Value: &ahp.MessageResourceAttachment{Label: "a", URI: "file:///a", Meta: meta}}}}})
+		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: "2026-01-02T03:04:05.000Z",
+			Message: ahp.Message{Text: "@a", Origin: ahp.MessageOrigin{Kind: "user"},
+				Attachments: []ahp.MessageAttachment{{Value: &ahp.MessageResourceAttachment{Label: "a",
+					URI: "file:///a", Meta: meta}}}}})
 		a, ok := w.agent.turns[0].Message.Attachments[0].Value.(*ahp.MessageResourceAttachment)
 		if !ok || cmp.Diff(meta, a.Meta) != "" {
 			t.Errorf("the agent got %+v", w.agent.turns[0].Message.Attachments)
@@ -100,10 +106,12 @@ func TestAttachmentsKeepTheirMeta(t *testing.T) {
 func TestSessionConfigCompletions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		ask := func(property, query string) (ahp.SessionConfigCompletionsResult, error) {
-			return w.host.SessionConfigCompletions(t.Context(), core.Caller{Principal: owner}, ahp.SessionConfigCompletionsParams{Property: property, Query: query})
+			return w.host.SessionConfigCompletions(t.Context(), core.Caller{Principal: owner},
+				ahp.SessionConfigCompletionsParams{Property: property, Query: query})
 		}
 		for query, want := range map[string][]ahp.SessionConfigValueItem{
-			"": {{Value: "ask", Label: "ask"}, {Value: "auto", Label: "auto"}}, "AU": {{Value: "auto", Label: "auto"}}, "x": {},
+			"": {{Value: "ask", Label: "ask"}, {Value: "auto", Label: "auto"}}, "AU": {{Value: "auto", Label: "auto"}},
+			"x": {},
 		} {
 			got, err := ask("approval", query)
 			if d := cmp.Diff(want, got.Items); d != "" || err != nil {

@@ -58,13 +58,15 @@ func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConf
 func checkSetting(schema ahp.SessionConfigSchema, key string, value json.RawMessage) string {
 	p, ok := schema.Properties[key]
 	if !ok {
-		return fmt.Sprintf("there is no setting %q; there are: %s", key, strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
+		return fmt.Sprintf("there is no setting %q; there are: %s", key,
+			strings.Join(slices.Sorted(maps.Keys(schema.Properties)), ", "))
 	}
 	if !isType(p.Type, value) {
 		return fmt.Sprintf("%s must be of type %s", key, p.Type)
 	}
 	if dynamic := p.EnumDynamic != nil && *p.EnumDynamic; !dynamic && !allows(p, value) {
-		return fmt.Sprintf("%s cannot be %s; it is one of %s", key, texts.CutBytes(string(value), 80), bytes.Join(rawList(p.Enum), []byte(", ")))
+		return fmt.Sprintf("%s cannot be %s; it is one of %s", key, texts.CutBytes(string(value), 80),
+			bytes.Join(rawList(p.Enum), []byte(", ")))
 	}
 	return ""
 }
@@ -148,7 +150,8 @@ func mutable(schema ahp.SessionConfigSchema, key string) bool {
 
 // ResolveSessionConfig tells a client which settings a session of an agent has and what
 // they would be (AHP requirement 63).
-func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error) {
+func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult,
+	error) {
 	none := ahp.ResolveSessionConfigResult{}
 	if err := core.MayCall(c, "resolveSessionConfig", core.RootInfo); err != nil {
 		return none, err
@@ -162,7 +165,8 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 		return none, err
 	}
 	if config == nil {
-		return ahp.ResolveSessionConfigResult{Schema: ahp.SessionConfigSchema{Type: "object", Properties: map[string]ahp.SessionConfigPropertySchema{}}, Values: ahp.Meta{}}, nil
+		return ahp.ResolveSessionConfigResult{Schema: ahp.SessionConfigSchema{Type: "object",
+			Properties: map[string]ahp.SessionConfigPropertySchema{}}, Values: ahp.Meta{}}, nil
 	}
 	return ahp.ResolveSessionConfigResult{Schema: config.Schema, Values: config.Values}, nil
 }

@@ -40,7 +40,8 @@ func knownSettings(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	return known
 }
 
-// withApproval adds approval to settings that have autoApprove alone. An agent that has a setting of that name keeps it.
+// withApproval adds approval to settings that have autoApprove alone. An agent that has a setting of that name
+// keeps it.
 func withApproval(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	foreign, given := asked[autoApproveKey]
 	_, agents := schema.Properties[autoApproveKey]

@@ -42,9 +42,11 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 		}
 		const other ahp.URI = "fake:/1"
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
-			Config: ahp.Meta{"isolation": quoted("folder"), "autoApprove": quoted("default"), "mode": quoted("interactive")}}))
+			Config: ahp.Meta{"isolation": quoted("folder"), "autoApprove": quoted("default"),
+				"mode": quoted("interactive")}}))
 		s, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
-		if got, _ := json.Marshal(s.Config.Values); string(got) != `{"approval":"ask","isolation":"folder","shell":"sh"}` {
+		if got, _ := json.Marshal(s.Config.Values); string(
+			got) != `{"approval":"ask","isolation":"folder","shell":"sh"}` {
 			t.Errorf("the session's settings are %s", got)
 		}
 	})

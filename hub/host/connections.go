@@ -25,14 +25,15 @@ func (h *Host) Disconnected(c core.Caller) {
 // Reconnected tells the host which channels a client follows again.
 func (h *Host) Reconnected(c core.Caller, uris []ahp.URI) { h.clients.Reconnected(c.Ref(), uris) }
 
-// Evicted tells the host that another principal takes a client's id. Whatever the id stands for ends before the new client
-// is let in: it neither runs the tools of the old one nor types in its terminals.
+// Evicted tells the host that another principal takes a client's id. Whatever the id stands for ends before the
+// new client is let in: it neither runs the tools of the old one nor types in its terminals.
 func (h *Host) Evicted(principal, clientID string) {
 	err := h.core.Hub.Do(func(tx *hub.Tx) {
 		h.clients.Evict(tx, core.ClientRef{Principal: principal, ID: clientID})
 		h.Terminals.Evict(tx, clientID)
 	})
 	if err != nil {
-		h.core.Log.Warn("a client whose id another takes is still listed", "client", clientID, "of", principal, "err", err)
+		h.core.Log.Warn("a client whose id another takes is still listed", "client", clientID, "of", principal, "err",
+			err)
 	}
 }

@@ -88,7 +88,8 @@ func (d *dialer) Dial(_ context.Context, s machine.ServerSpec) (machine.ServerCo
 	if d.fails != nil {
 		return nil, d.fails
 	}
-	c := &fakeConn{spec: s, changed: make(chan struct{}, 1), done: make(chan struct{}), tools: `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`}
+	c := &fakeConn{spec: s, changed: make(chan struct{}, 1), done: make(chan struct{}),
+		tools: `{"tools":[{"name":"echo","inputSchema":{"type":"object"}}]}`}
 	d.conns = append(d.conns, c)
 	return c, nil
 }
@@ -126,7 +127,8 @@ func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
 		s := &shelf{dialer: d, found: map[string]machine.CustomFound{}, tells: map[string]func(){}}
 		w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": toolFake{a}}, Home: "/home/ana",
 			DataDir: data, Machine: shelfMachine{localtest.New(t, data), s},
-			ToolServers: func(token string) []agent.MCPServer { return []agent.MCPServer{{Name: "host", URL: token}} }}, hub.Config{})
+			ToolServers: func(token string) []agent.MCPServer { return []agent.MCPServer{{Name: "host", URL: token}} }},
+			hub.Config{})
 		w.agent = a
 		defer w.stop()
 		f(w, s, d)
@@ -134,15 +136,18 @@ func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
 }
 
 func skills(dir string, names ...string) machine.CustomFound {
-	g := machine.CustomGroup{ID: "dir:" + dir, Path: dir, Name: filepath.Base(dir), Contents: machine.CustomSkill, Entries: []machine.CustomEntry{}}
+	g := machine.CustomGroup{ID: "dir:" + dir, Path: dir, Name: filepath.Base(dir), Contents: machine.CustomSkill,
+		Entries: []machine.CustomEntry{}}
 	for _, n := range names {
-		g.Entries = append(g.Entries, machine.CustomEntry{ID: "skill:" + n, Kind: machine.CustomSkill, Name: n, Path: dir + "/" + n})
+		g.Entries = append(g.Entries, machine.CustomEntry{ID: "skill:" + n, Kind: machine.CustomSkill, Name: n,
+			Path: dir + "/" + n})
 	}
 	return machine.CustomFound{Groups: []machine.CustomGroup{g}}
 }
 
 func server(name string, argv ...string) machine.CustomEntry {
-	return machine.CustomEntry{ID: "mcp:" + name, Kind: machine.CustomServer, Name: name, Path: "/app/.mcp.json", Line: 2, Command: &machine.ServerCommand{Argv: argv}}
+	return machine.CustomEntry{ID: "mcp:" + name, Kind: machine.CustomServer, Name: name, Path: "/app/.mcp.json",
+		Line: 2, Command: &machine.ServerCommand{Argv: argv}}
 }
 
 func (w *world) customization(id string) any {
@@ -183,7 +188,8 @@ func forAll(on bool) ahp.CustomizationEnablement {
 }
 
 func (w *world) forWorkspace(on bool) ahp.CustomizationEnablement {
-	return ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: core.FileURI(w.dir), Enabled: on}}
+	return ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: core.FileURI(w.dir),
+		Enabled: on}}
 }
 
 func toggled(id string, list ...ahp.CustomizationEnablement) *ahp.SessionCustomizationToggledAction {
@@ -200,7 +206,8 @@ func TestTreeFollowsFilesOnDisk(t *testing.T) {
 		if len(list) != 2 || len(list[0].Children()) != 1 || list[1].Children() == nil || len(list[1].Children()) != 0 {
 			t.Fatalf("the tree is %+v", asJSON(t, list))
 		}
-		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" || d.URI != core.FileURI(w.dir+"/.claude/skills") || !d.Enabled {
+		if d := list[0].Value.(*ahp.DirectoryCustomization); !d.Writable || d.Contents != "skill" ||
+			d.URI != core.FileURI(w.dir+"/.claude/skills") || !d.Enabled {
 			t.Errorf("a directory is %+v", d)
 		}
 		if list[1].Value.(*ahp.DirectoryCustomization).Writable {
@@ -215,7 +222,8 @@ func TestTreeFollowsFilesOnDisk(t *testing.T) {
 			t.Error("an update does not say all of its children")
 		}
 		s.put(w.dir, machine.CustomFound{})
-		if got := c.news(); !slices.Equal(got, []string{"session/customizationsChanged"}) || len(w.session().Customizations) != 1 {
+		if got := c.news(); !slices.Equal(got, []string{"session/customizationsChanged"}) ||
+			len(w.session().Customizations) != 1 {
 			t.Errorf("a directory that is gone sends %v", got)
 		}
 		s.put(w.dir, machine.CustomFound{})
@@ -231,14 +239,17 @@ func TestEntryNamesItsProblem(t *testing.T) {
 		found := skills(w.dir+"/.claude/skills", "one", "two", "three")
 		found.Groups[0].Entries[1].Problem = "its head is no YAML"
 		found.Groups[0].Entries[2].Problem = "has no description"
-		found.Groups = append(found.Groups, machine.CustomGroup{ID: "p", Path: w.dir + "/p", Name: "p", Plugin: true, Problem: "cannot be read", Entries: []machine.CustomEntry{}})
+		found.Groups = append(found.Groups, machine.CustomGroup{ID: "p", Path: w.dir + "/p", Name: "p", Plugin: true,
+			Problem: "cannot be read", Entries: []machine.CustomEntry{}})
 		s.put(w.dir, found)
 		w.create()
 		d := w.session().Customizations[0].Value.(*ahp.DirectoryCustomization)
-		if l, ok := d.Load.Value.(*ahp.CustomizationDegradedState); !ok || l.Message != "two its head is no YAML; and 1 more" {
+		if l, ok := d.Load.Value.(*ahp.CustomizationDegradedState); !ok ||
+			l.Message != "two its head is no YAML; and 1 more" {
 			t.Errorf("the directory is %+v", d.Load.Value)
 		}
-		if x := d.Children[1].Value.(*ahp.SkillCustomization); string(x.Meta[customs.ProblemKey]) != `"its head is no YAML"` {
+		if x := d.Children[1].Value.(*ahp.SkillCustomization); string(
+			x.Meta[customs.ProblemKey]) != `"its head is no YAML"` {
 			t.Errorf("the entry says %s", x.Meta)
 		}
 		if l, ok := w.session().Customizations[1].Value.(*ahp.PluginCustomization).Load.Value.(*ahp.CustomizationErrorState); !ok || l.Message != "cannot be read" {
@@ -255,8 +266,10 @@ func TestDecisionReachesItsScope(t *testing.T) {
 		c := w.create()
 		const second ahp.URI = "ahp-session:/two"
 		elsewhere := t.TempDir()
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: second, WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}}))
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three", WorkingDirectories: []ahp.URI{core.FileURI(elsewhere)}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: second,
+			WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three",
+			WorkingDirectories: []ahp.URI{core.FileURI(elsewhere)}}))
 		synctest.Wait()
 		on := func(session ahp.URI, id string) bool {
 			st, _ := hub.StateOf[*ahp.SessionState](w.hub, session)
@@ -274,7 +287,8 @@ func TestDecisionReachesItsScope(t *testing.T) {
 		want := func(what string, one, two, three bool) {
 			t.Helper()
 			synctest.Wait()
-			if got := [3]bool{on(session, "skill:home"), on(second, "skill:home"), on("ahp-session:/three", "skill:home")}; got != [3]bool{one, two, three} {
+			if got := [3]bool{on(session, "skill:home"), on(second, "skill:home"),
+				on("ahp-session:/three", "skill:home")}; got != [3]bool{one, two, three} {
 				t.Errorf("%s: it is on in %v", what, got)
 			}
 		}
@@ -284,7 +298,8 @@ func TestDecisionReachesItsScope(t *testing.T) {
 		want("off in the workspace", false, false, true)
 		c.do(session, toggled("skill:home", forAll(false), forSession(true)))
 		want("on in the session, off everywhere", true, false, false)
-		if a := w.host.Customs.ListDecisions(session, w.session())["skill:home"]; a.Session == nil || !*a.Session || a.Workspace != nil || a.All == nil || *a.All {
+		if a := w.host.Customs.ListDecisions(session, w.session())["skill:home"]; a.Session == nil || !*a.Session ||
+			a.Workspace != nil || a.All == nil || *a.All {
 			t.Errorf("decided is %+v", a)
 		}
 		c.do(session, toggled("skill:home"))
@@ -308,8 +323,12 @@ func TestRefuseInvalidDecisions(t *testing.T) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		c := w.create()
 		c.refused(session, toggled("skill:one", forSession(true), forSession(false)), "one decision a scope")
-		c.refused(session, toggled("skill:one", ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: "file:///etc"}}), "first directory")
-		c.refused(session, toggled("skill:one", ahp.CustomizationEnablement{Value: &ahp.UnknownVariant{Raw: json.RawMessage(`{"kind":"team","enabled":true}`)}}), "not known here")
+		c.refused(session, toggled("skill:one",
+			ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: "file:///etc"}}),
+			"first directory")
+		c.refused(session, toggled("skill:one",
+			ahp.CustomizationEnablement{Value: &ahp.UnknownVariant{Raw: json.RawMessage(
+				`{"kind":"team","enabled":true}`)}}), "not known here")
 		for _, p := range []struct {
 			c    *client
 			says string
@@ -328,13 +347,16 @@ func TestClientPluginsLeaveWithTheirClient(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		c := w.create()
-		plugin := ahp.ClientPluginCustomization{ID: "editor", URI: "virtual://editor/skills", Name: "Editor", Nonce: "n",
-			Enablement:      []ahp.CustomizationEnablement{forAll(false)},
-			Children:        []ahp.ChildCustomization{{Value: &ahp.SkillCustomization{ID: "editor:a", Name: "a", URI: "virtual://editor/skills/a"}}},
+		plugin := ahp.ClientPluginCustomization{ID: "editor", URI: "virtual://editor/skills", Name: "Editor",
+			Nonce:      "n",
+			Enablement: []ahp.CustomizationEnablement{forAll(false)},
+			Children: []ahp.ChildCustomization{{Value: &ahp.SkillCustomization{ID: "editor:a", Name: "a",
+				URI: "virtual://editor/skills/a"}}},
 			ChildEnablement: map[string][]ahp.CustomizationEnablement{"a": {forSession(false)}}}
 		again := plugin
 		again.ID = "skill:one" // the host's own
-		c.do(session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana-1", Tools: []ahp.ToolDefinition{},
+		c.do(session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana-1",
+			Tools:          []ahp.ToolDefinition{},
 			Customizations: []ahp.ClientPluginCustomization{plugin, again}}})
 		synctest.Wait()
 		p, ok := w.customization("editor").(*ahp.PluginCustomization)
@@ -347,11 +369,12 @@ func TestClientPluginsLeaveWithTheirClient(t *testing.T) {
 		c.do(session, toggled("editor", forSession(true)))
 		synctest.Wait()
 		p = w.customization("editor").(*ahp.PluginCustomization)
-		if diff := cmp.Diff([]ahp.CustomizationEnablement{forSession(true), forAll(false)}, p.Enablement, cmp.Comparer(func(a, b ahp.CustomizationEnablement) bool {
-			x, _ := json.Marshal(a)
-			y, _ := json.Marshal(b)
-			return string(x) == string(y)
-		})); diff != "" {
+		if diff := cmp.Diff([]ahp.CustomizationEnablement{forSession(true), forAll(false)}, p.Enablement,
+			cmp.Comparer(func(a, b ahp.CustomizationEnablement) bool {
+				x, _ := json.Marshal(a)
+				y, _ := json.Marshal(b)
+				return string(x) == string(y)
+			})); diff != "" {
 			t.Error(diff)
 		}
 		c.do(session, &ahp.SessionActiveClientRemovedAction{ClientID: "ana-1"})
@@ -390,11 +413,13 @@ func TestServersStartAndStopOnRequest(t *testing.T) {
 		c.refused(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"}, "already running")
 		c.news()
 		c.do(session, &ahp.SessionMcpServerStopRequestedAction{ID: "mcp:own"})
-		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"stopped"}` || !strings.HasPrefix(got, "session/mcpServerStopRequested") || len(w.session().ServerTools) != 0 {
+		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"stopped"}` ||
+			!strings.HasPrefix(got, "session/mcpServerStopRequested") || len(w.session().ServerTools) != 0 {
 			t.Errorf("stopped it is %s, and sends %s", state("mcp:own"), got)
 		}
 		c.do(session, &ahp.SessionMcpServerStartRequestedAction{ID: "mcp:own"})
-		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"ready"}` || !strings.Contains(got, "mcpServerStartRequested session/mcpServerStateChanged") {
+		if got := strings.Join(c.news(), " "); state("mcp:own") != `{"kind":"ready"}` ||
+			!strings.Contains(got, "mcpServerStartRequested session/mcpServerStateChanged") {
 			t.Errorf("started it is %s, and sends %s", state("mcp:own"), got)
 		}
 		d.conns[1].Close()
@@ -436,7 +461,8 @@ func TestTokenReachesServerWhoseAddressHasPlaceholder(t *testing.T) {
 
 func TestServerTokenEndsWithItsAgent(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {
-		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{server("own", "run"), server("ahphub", "run"), server("two", "x")}})
+		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{server("own", "run"),
+			server("ahphub", "run"), server("two", "x")}})
 		w.create()
 		names := []string{}
 		for _, m := range w.agent.spec.MCP[1:] {

@@ -15,7 +15,8 @@ func (h *Host) newDirs(ctx context.Context, session ahp.URI, provider string, ur
 	if len(uris) == 0 && h.cfg.DefaultDir != "" {
 		uris = []ahp.URI{core.FileURI(h.cfg.DefaultDir)}
 	}
-	if many := h.agentInfo(provider).Capabilities; len(uris) > 1 && (many == nil || many.MultipleWorkingDirectories == nil) {
+	if many := h.agentInfo(provider).Capabilities; len(uris) > 1 &&
+		(many == nil || many.MultipleWorkingDirectories == nil) {
 		uris = uris[:1]
 	}
 	dirs := make([]ahp.URI, 0, len(uris))

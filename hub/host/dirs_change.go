@@ -12,8 +12,8 @@ import (
 // What clients change about the directories of a session. Whether an agent can have several, and what may happen to the
 // first, is what it says of itself.
 
-// lookedAt looks at the directory that an action names before the hub's lock is taken, and has it refused once the rights
-// and the other rules were asked.
+// lookedAt looks at the directory that an action names before the hub's lock is taken, and has it refused once the
+// rights and the other rules were asked.
 func (h *Host) lookedAt(ctx context.Context, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
 	var uri ahp.URI
 	switch a := a.(type) {
@@ -68,7 +68,8 @@ func (h *Host) checkDirSet(r *core.Request, s *ahp.SessionState, _ *ahp.SessionW
 // mostDirs bounds the directories of a session.
 const mostDirs = 32
 
-func (h *Host) checkDirRemoved(r *core.Request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryRemovedAction) string {
+func (h *Host) checkDirRemoved(r *core.Request, s *ahp.SessionState,
+	a *ahp.SessionWorkingDirectoryRemovedAction) string {
 	can := h.multipleDirs(r, s)
 	switch {
 	case can == nil:
@@ -81,7 +82,8 @@ func (h *Host) checkDirRemoved(r *core.Request, s *ahp.SessionState, a *ahp.Sess
 	return inUse(s, a.Directory)
 }
 
-func (h *Host) checkDirReplaced(r *core.Request, s *ahp.SessionState, a *ahp.SessionWorkingDirectoryReplacedAction) string {
+func (h *Host) checkDirReplaced(r *core.Request, s *ahp.SessionState,
+	a *ahp.SessionWorkingDirectoryReplacedAction) string {
 	can := h.multipleDirs(r, s)
 	switch {
 	case can == nil:

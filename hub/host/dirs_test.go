@@ -14,7 +14,8 @@ func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
 		first, second := core.FileURI(t.TempDir()), core.FileURI(t.TempDir())
 		c := w.connect(owner, "ana-1")
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{first, second}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
+			WorkingDirectories: []ahp.URI{first, second}}))
 		c.subscribe(session)
 		if d := cmp.Diff([]ahp.URI{first}, w.session().WorkingDirectories); d != "" {
 			t.Error(d)
@@ -22,7 +23,8 @@ func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
 	})
 }
 
-// AHP requirements 54 and 60: followers of root hear of a session when it comes and when it goes, and it counts in between.
+// AHP requirements 54 and 60: followers of root hear of a session when it comes and when it goes, and it counts in
+// between.
 func TestRootHearsOfSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		follower, stranger := w.connect(owner, "ana-2"), w.connect(owner, "ana-3")

@@ -14,7 +14,8 @@ import (
 // Dispatch runs a client's action: rights, load, table, hub. What is refused comes back in
 // the outcome with its reason, and as an envelope to the client; an unknown channel is met
 // with silence (AHP requirement 36). The error is for what went wrong in the host.
-func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error) {
+func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64,
+	a ahp.Action) (hub.Outcome, error) {
 	info, known := h.core.Hub.Info(channel)
 	if !known || !c.Audience().Sees(info) {
 		return hub.Outcome{Unknown: true}, nil

@@ -52,7 +52,8 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 			return err
 		}
 		var done bool
-		if err := h.core.Hub.Do(func(tx *hub.Tx) { done = h.closeSession(tx, info.URI, raw, states) }); err != nil || done {
+		if err := h.core.Hub.Do(func(tx *hub.Tx) { done = h.closeSession(tx, info.URI, raw, states) }); err != nil ||
+			done {
 			return err
 		}
 	}
@@ -68,7 +69,8 @@ func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.Channel
 	if !ok {
 		return nil, core.NoSession(info.URI)
 	}
-	channels := []hub.ChannelInfo{info, {URI: core.AnnotationsURI(info.URI), Kind: ahp.ChannelAnnotations, Session: info.URI}}
+	channels := []hub.ChannelInfo{info, {URI: core.AnnotationsURI(info.URI), Kind: ahp.ChannelAnnotations,
+		Session: info.URI}}
 	for _, c := range s.Chats {
 		channels = append(channels, hub.ChannelInfo{URI: c.Resource, Kind: ahp.ChannelChat, Session: info.URI})
 	}
@@ -80,7 +82,8 @@ func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.Channel
 	return channels, h.core.Hub.Do(func(tx *hub.Tx) {
 		for _, ch := range channels {
 			if chat, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI); ok && chat.ActiveTurn != nil {
-				tx.Apply(ch.URI, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID, Duration: core.Elapsed(chat.ActiveTurn, h.core.Now())})
+				tx.Apply(ch.URI, &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID,
+					Duration: core.Elapsed(chat.ActiveTurn, h.core.Now())})
 			}
 		}
 	})

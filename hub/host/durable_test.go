@@ -88,7 +88,8 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 		if !errors.Is(err, hub.ErrReadOnly) || o.Env != nil {
 			t.Errorf("a read-only host answers %+v, %v", o, err)
 		}
-		if err := w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/2"}); !errors.Is(err, hub.ErrReadOnly) {
+		if err := w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/2"}); !errors.Is(err,
+			hub.ErrReadOnly) {
 			t.Errorf("a read-only host made a session: %v", err)
 		}
 		w.hub.JournalBack()
@@ -106,7 +107,8 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 func TestClientThatLeftWhileTheDiskWasFull(t *testing.T) { // AHP requirement 138
 	journaled(t, func(w *world) {
 		c := w.connect(owner, "ana-1")
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session, ActiveClient: &ahp.SessionActiveClient{ClientID: "ana-1"}}))
+		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
+			ActiveClient: &ahp.SessionActiveClient{ClientID: "ana-1"}}))
 		w.disk()
 		w.hub.JournalFailed(errors.New("no space left on device"))
 		w.host.Disconnected(c.caller)

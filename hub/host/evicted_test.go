@@ -16,8 +16,9 @@ func TestEvictedClientLosesItsTools(t *testing.T) {
 		w.create()
 		offer := func(p access.Principal) (*client, string) {
 			c := w.connect(p, "laptop")
-			refused := c.try(session, &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "laptop",
-				Tools: []ahp.ToolDefinition{{Name: p.Name, InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
+			refused := c.try(session,
+				&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "laptop",
+					Tools: []ahp.ToolDefinition{{Name: p.Name, InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
 			return c, refused
 		}
 		guest, refused := offer(driver)

@@ -16,8 +16,8 @@ const (
 	mostFetchedBytes = 16 << 20 // of all of them together
 )
 
-// fetch gives an agent the files of a message that lie with its client, as if they had come along. What cannot be had is
-// told to the agent and, by tell, to people.
+// fetch gives an agent the files of a message that lie with its client, as if they had come along. What cannot be
+// had is told to the agent and, by tell, to people.
 func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.Message {
 	if !files.AttachesOfClient(&m) {
 		return m
@@ -34,17 +34,20 @@ func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.
 		if err != nil {
 			why := fmt.Sprintf("%s could not be read: %v", fetchedLabel(v), err)
 			tell(why)
-			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind, Meta: v.Meta, ModelRepresentation: why}
+			m.Attachments[i].Value = &ahp.SimpleMessageAttachment{Label: v.Label, DisplayKind: v.DisplayKind,
+				Meta: v.Meta, ModelRepresentation: why}
 			continue
 		}
 		room -= len(data)
-		m.Attachments[i].Value = &ahp.MessageEmbeddedResourceAttachment{Label: fetchedLabel(v), DisplayKind: v.DisplayKind, Meta: v.Meta,
-			Data: base64.StdEncoding.EncodeToString(data), ContentType: mediaType, Selection: v.Selection}
+		m.Attachments[i].Value = &ahp.MessageEmbeddedResourceAttachment{Label: fetchedLabel(v),
+			DisplayKind: v.DisplayKind, Meta: v.Meta, Data: base64.StdEncoding.EncodeToString(data),
+			ContentType: mediaType, Selection: v.Selection}
 	}
 	return m
 }
 
-func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageResourceAttachment, room, left int) ([]byte, string, error) {
+func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageResourceAttachment, room,
+	left int) ([]byte, string, error) {
 	switch {
 	case left <= 0:
 		return nil, "", fmt.Errorf("at most %d files of a message are read from its client", mostFetched)
@@ -61,7 +64,8 @@ func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageR
 	return data, mediaType, err
 }
 
-var errFetchedTooMuch = fmt.Errorf("the files of a message that lie with its client may have %d MB together", mostFetchedBytes>>20)
+var errFetchedTooMuch = fmt.Errorf("the files of a message that lie with its client may have %d MB together",
+	mostFetchedBytes>>20)
 
 func fetchedLabel(v *ahp.MessageResourceAttachment) string {
 	if v.Label != "" {

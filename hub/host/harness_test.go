@@ -37,7 +37,8 @@ var (
 	commenter = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleCommenter, Session: session}
 	other     = access.Principal{ID: "guest:cleo", Name: "Cleo", Role: access.RoleCommenter, Session: session}
 	viewer    = access.Principal{ID: "guest:vic", Name: "Vic", Role: access.RoleViewer, Session: session}
-	driver    = access.Principal{ID: "guest:dan", Name: "Dan", Role: access.RoleDriver, Session: session, Prompt: true, Approve: true}
+	driver    = access.Principal{ID: "guest:dan", Name: "Dan", Role: access.RoleDriver, Session: session, Prompt: true,
+		Approve: true}
 )
 
 // fake is an agent whose turns are functions.
@@ -62,8 +63,9 @@ func (f *fake) Config() ahp.SessionConfigSchema {
 		return f.config
 	}
 	return ahp.SessionConfigSchema{Type: "object", Properties: map[string]ahp.SessionConfigPropertySchema{
-		"approval": {Type: "string", Title: "Approval", Default: json.RawMessage(`"ask"`), SessionMutable: ahp.Ptr(true),
-			Enum: []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}},
+		"approval": {Type: "string", Title: "Approval", Default: json.RawMessage(`"ask"`),
+			SessionMutable: ahp.Ptr(true),
+			Enum:           []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}},
 		"shell": {Type: "string", Title: "Shell", Default: json.RawMessage(`"sh"`)},
 	}}
 }
@@ -349,7 +351,8 @@ func (c *client) converged() {
 	defer c.mu.Unlock()
 	for uri, mirror := range c.mirror {
 		if s, _, ok := c.w.hub.State(uri); ok && !reflect.DeepEqual(asJSON(c.w.t, s), asJSON(c.w.t, mirror)) {
-			c.w.t.Errorf("the mirror of %s differs (-host +mirror):\n%s", uri, cmp.Diff(asJSON(c.w.t, s), asJSON(c.w.t, mirror)))
+			c.w.t.Errorf("the mirror of %s differs (-host +mirror):\n%s", uri, cmp.Diff(asJSON(c.w.t, s),
+				asJSON(c.w.t, mirror)))
 		}
 	}
 }

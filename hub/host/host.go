@@ -37,7 +37,8 @@ type Config struct {
 	DataDir      string                   // agents get a private directory below it; made when absent
 	LastAlive    time.Time                // when the process before this one was last alive; zero: it is not known
 	DefaultDir   string                   // working directory of a session that names none; local path
-	Pass         []string                 // names of more variables of the environment that terminals see, as environ.Allows takes them
+	// names of more variables of the environment that terminals see, as environ.Allows takes them
+	Pass []string
 
 	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
 	// gives agents none.
@@ -134,7 +135,8 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
-	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx), h.Automations.Load(ctx)); err != nil {
+	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx),
+		h.Automations.Load(ctx)); err != nil {
 		return err
 	}
 	if err := h.recover(ctx); err != nil {

@@ -35,7 +35,8 @@ func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 	}
 	for _, p := range s.ActiveTurn.ResponseParts.All() {
 		if part, ok := p.Value.(*ahp.InputRequestResponsePart); ok && part.Response == "" {
-			tx.Apply(chat, &ahp.ChatInputCompletedAction{RequestID: part.Request.ID, Response: ahp.ChatInputResponseKindCancel})
+			tx.Apply(chat, &ahp.ChatInputCompletedAction{RequestID: part.Request.ID,
+				Response: ahp.ChatInputResponseKindCancel})
 		}
 	}
 }
@@ -99,7 +100,11 @@ func missing(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) st
 }
 
 func question(req *ahp.ChatInputRequest, id string) (ahp.ChatInputQuestion, bool) {
-	i := slices.IndexFunc(req.Questions, func(q ahp.ChatInputQuestion) bool { have, _, _ := questionOf(q); return have == id })
+	i := slices.IndexFunc(req.Questions, func(q ahp.ChatInputQuestion) bool {
+		have, _,
+			_ := questionOf(q)
+		return have == id
+	})
 	if i < 0 {
 		return ahp.ChatInputQuestion{}, false
 	}

@@ -19,10 +19,13 @@ func submitted(v ahp.ChatInputAnswerValueValue) ahp.ChatInputAnswer {
 
 var form = ahp.ChatInputRequest{ID: "r", Questions: []ahp.ChatInputQuestion{
 	{Value: &ahp.ChatInputTextQuestion{ID: "text", Message: "Name?", Required: ahp.Ptr(true), Max: ahp.Ptr(int64(5))}},
-	{Value: &ahp.ChatInputNumberQuestion{ID: "whole", Kind: ahp.ChatInputNumberKindInteger, Message: "How many?", Max: ahp.Ptr(9.0)}},
+	{Value: &ahp.ChatInputNumberQuestion{ID: "whole", Kind: ahp.ChatInputNumberKindInteger, Message: "How many?",
+		Max: ahp.Ptr(9.0)}},
 	{Value: &ahp.ChatInputBooleanQuestion{ID: "yes", Message: "Sure?"}},
-	{Value: &ahp.ChatInputSingleSelectQuestion{ID: "one", Message: "Which?", Options: []ahp.ChatInputOption{{ID: "a", Label: "A"}}}},
-	{Value: &ahp.ChatInputMultiSelectQuestion{ID: "some", Message: "Which ones?", AllowFreeformInput: ahp.Ptr(true), Max: ahp.Ptr(int64(2)),
+	{Value: &ahp.ChatInputSingleSelectQuestion{ID: "one", Message: "Which?",
+		Options: []ahp.ChatInputOption{{ID: "a", Label: "A"}}}},
+	{Value: &ahp.ChatInputMultiSelectQuestion{ID: "some", Message: "Which ones?", AllowFreeformInput: ahp.Ptr(true),
+		Max:     ahp.Ptr(int64(2)),
 		Options: []ahp.ChatInputOption{{ID: "a", Label: "A"}, {ID: "b", Label: "B"}}}},
 }}
 
@@ -83,27 +86,34 @@ func TestAnswersThatAreRefused(t *testing.T) { // AHP requirements 132 to 134
 			{"yes", submitted(text), "yes or no"},
 			{"one", submitted(text), "one of its options"},
 			{"one", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "z"}), "no option"},
-			{"one", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "a", FreeformValues: []string{"mine"}}), "no other text"},
+			{"one", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "a", FreeformValues: []string{"mine"}}),
+				"no other text"},
 			{"some", submitted(&ahp.ChatInputSelectedAnswerValue{Value: "a"}), "some of its options"},
-			{"some", submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a", "b"}, FreeformValues: []string{"c"}}), "at most 2"},
+			{"some", submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a", "b"},
+				FreeformValues: []string{"c"}}), "at most 2"},
 			{"text", ahp.ChatInputAnswer{Value: &ahp.UnknownVariant{}}, "draft, submitted or skipped"},
-			{"text", ahp.ChatInputAnswer{Value: &ahp.ChatInputAnswered{State: ahp.ChatInputAnswerStateDraft}}, "asks for text"},
+			{"text", ahp.ChatInputAnswer{Value: &ahp.ChatInputAnswered{State: ahp.ChatInputAnswerStateDraft}},
+				"asks for text"},
 		} {
-			c.refused(w.chat(), &ahp.ChatInputAnswerChangedAction{RequestID: "r", QuestionID: tc.question, Answer: &tc.answer}, tc.says)
+			c.refused(w.chat(), &ahp.ChatInputAnswerChangedAction{RequestID: "r", QuestionID: tc.question,
+				Answer: &tc.answer}, tc.says)
 			c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindAccept,
 				Answers: map[string]ahp.ChatInputAnswer{tc.question: tc.answer}}, tc.says)
 		}
 		for question, answer := range map[string]ahp.ChatInputAnswer{
 			"text":  answered(ahp.ChatInputAnswerStateDraft, &ahp.ChatInputTextAnswerValue{Value: "still typing"}),
 			"whole": {Value: &ahp.ChatInputSkipped{}},
-			"some":  submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a"}, FreeformValues: []string{"c"}}),
+			"some": submitted(&ahp.ChatInputSelectedManyAnswerValue{Value: []string{"a"},
+				FreeformValues: []string{"c"}}),
 		} {
 			c.do(w.chat(), &ahp.ChatInputAnswerChangedAction{RequestID: "r", QuestionID: question, Answer: &answer})
 		}
 		accept := &ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindAccept}
 		c.refused(w.chat(), accept, `"Name?" needs an answer`)
-		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: "perhaps"}, "accept, decline or cancel")
-		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "x", Response: ahp.ChatInputResponseKindCancel}, "already answered")
+		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: "perhaps"},
+			"accept, decline or cancel")
+		c.refused(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "x", Response: ahp.ChatInputResponseKindCancel},
+			"already answered")
 		c.do(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindDecline})
 		c.refused(w.chat(), accept, "already answered")
 		c.converged()

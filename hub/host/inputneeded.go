@@ -14,12 +14,17 @@ func (h *Host) mirrorInputNeeded(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatS
 	want := outstanding(ch.URI, chat.ActiveTurn)
 	for _, have := range session.InputNeeded {
 		id, of := requestOf(have)
-		if of == ch.URI && !slices.ContainsFunc(want, func(r ahp.SessionInputRequest) bool { w, _ := requestOf(r); return w == id }) {
+		if of == ch.URI && !slices.ContainsFunc(want, func(r ahp.SessionInputRequest) bool {
+			w,
+				_ := requestOf(r)
+			return w == id
+		}) {
 			tx.Apply(ch.Session, &ahp.SessionInputNeededRemovedAction{ID: id})
 		}
 	}
 	for _, w := range want {
-		if !slices.ContainsFunc(session.InputNeeded, func(r ahp.SessionInputRequest) bool { return reflect.DeepEqual(r.Value, w.Value) }) {
+		if !slices.ContainsFunc(session.InputNeeded,
+			func(r ahp.SessionInputRequest) bool { return reflect.DeepEqual(r.Value, w.Value) }) {
 			tx.Apply(ch.Session, &ahp.SessionInputNeededSetAction{Request: w})
 		}
 	}

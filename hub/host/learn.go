@@ -146,7 +146,8 @@ func requireLogin(tx *hub.Tx, o agent.Offer) {
 		return
 	}
 	for _, r := range o.Logins {
-		tx.Notify(core.RootInfo, ahp.RootURI, "auth/required", ahp.AuthRequiredParams{Channel: ahp.RootURI, Resource: r, Reason: o.LoginNeeded})
+		tx.Notify(core.RootInfo, ahp.RootURI, "auth/required", ahp.AuthRequiredParams{Channel: ahp.RootURI, Resource: r,
+			Reason: o.LoginNeeded})
 	}
 }
 

@@ -45,7 +45,8 @@ func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {
 func (h *Host) visible(c core.Caller) []*core.Entry {
 	sees := c.Audience()
 	return slices.DeleteFunc(h.core.Catalogue.List(false), func(e *core.Entry) bool {
-		return !sees.Sees(hub.ChannelInfo{URI: e.Summary.Resource, Kind: ahp.ChannelSession, Session: e.Summary.Resource})
+		return !sees.Sees(hub.ChannelInfo{URI: e.Summary.Resource, Kind: ahp.ChannelSession,
+			Session: e.Summary.Resource})
 	})
 }
 
@@ -73,7 +74,8 @@ func parseCursor(s string) (p position, err error) {
 
 // ListSessions answers listSessions. Without a limit everything comes at once, since
 // clients that send none do not ask for a second page.
-func (h *Host) ListSessions(_ context.Context, c core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
+func (h *Host) ListSessions(_ context.Context, c core.Caller,
+	p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
 	if err := core.MayCall(c, "listSessions", core.RootInfo); err != nil {
 		return ahp.ListSessionsResult{}, err
 	}
@@ -88,7 +90,8 @@ func (h *Host) ListSessions(_ context.Context, c core.Caller, p ahp.ListSessions
 	limit := len(list)
 	if p.Limit != nil {
 		if *p.Limit < 1 {
-			return ahp.ListSessionsResult{}, core.BadParams("limit: %d is not allowed; ask for at least one session", *p.Limit)
+			return ahp.ListSessionsResult{}, core.BadParams("limit: %d is not allowed; ask for at least one session",
+				*p.Limit)
 		}
 		limit = int(min(*p.Limit, int64(limit)))
 	}

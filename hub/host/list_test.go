@@ -107,7 +107,8 @@ func TestSummaryNotifications(t *testing.T) { // AHP requirements 55, 56, 71 to 
 			t.Errorf("the summary is %+v", now)
 		}
 		listed, chat := w.session().Chats[0], w.chatState()
-		if listed.Status != chat.Status || listed.ModifiedAt != chat.ModifiedAt || listed.ModifiedAt == created.CreatedAt {
+		if listed.Status != chat.Status || listed.ModifiedAt != chat.ModifiedAt ||
+			listed.ModifiedAt == created.CreatedAt {
 			t.Errorf("the session lists %+v, and the chat is %d, changed %s", listed, chat.Status, chat.ModifiedAt)
 		}
 		c.converged()
@@ -118,7 +119,8 @@ func TestStatusOfASession(t *testing.T) { // AHP requirement 73
 	chat := func(uri ahp.URI, s ahp.SessionStatus, at string) ahp.ChatSummary {
 		return ahp.ChatSummary{Resource: uri, Status: s, ModifiedAt: at, Activity: uri}
 	}
-	idle, running, asks, failed := ahp.SessionStatusIdle, ahp.SessionStatusInProgress, ahp.SessionStatusInputNeeded, ahp.SessionStatusError
+	idle, running, asks, failed := ahp.SessionStatusIdle, ahp.SessionStatusInProgress, ahp.SessionStatusInputNeeded,
+		ahp.SessionStatusError
 	for name, tc := range map[string]struct {
 		chats    []ahp.ChatSummary
 		byDef    ahp.URI
@@ -127,9 +129,10 @@ func TestStatusOfASession(t *testing.T) { // AHP requirement 73
 	}{
 		"the default chat's":    {[]ahp.ChatSummary{chat("a", running, "1"), chat("b", idle, "2")}, "a", running, "a"},
 		"else the latest one's": {[]ahp.ChatSummary{chat("a", idle, "1"), chat("b", running, "2")}, "", running, "b"},
-		"a question wins":       {[]ahp.ChatSummary{chat("a", running, "1"), chat("b", asks, "2"), chat("c", failed, "3")}, "a", asks, "a"},
-		"then a failure":        {[]ahp.ChatSummary{chat("a", running, "1"), chat("b", failed, "2")}, "a", failed, "a"},
-		"no chat":               {nil, "", idle, ""},
+		"a question wins": {[]ahp.ChatSummary{chat("a", running, "1"), chat("b", asks, "2"),
+			chat("c", failed, "3")}, "a", asks, "a"},
+		"then a failure": {[]ahp.ChatSummary{chat("a", running, "1"), chat("b", failed, "2")}, "a", failed, "a"},
+		"no chat":        {nil, "", idle, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &ahp.SessionState{Status: ahp.SessionStatusIsArchived | asks, Chats: tc.chats, DefaultChat: tc.byDef}
@@ -151,7 +154,8 @@ func TestOlderTurns(t *testing.T) { // AHP requirements 33, 88, 89
 		}
 		s := w.chatState()
 		view := TurnsView(s, 10)
-		if len(view.Turns) != 10 || view.TurnsNextCursor == "" || view.Turns[9].ID != s.Turns[64].ID || TurnsView(s, 500) != s {
+		if len(view.Turns) != 10 || view.TurnsNextCursor == "" || view.Turns[9].ID != s.Turns[64].ID ||
+			TurnsView(s, 500) != s {
 			t.Fatalf("the view has %d turns, cursor %q", len(view.Turns), view.TurnsNextCursor)
 		}
 		all := view.Turns
@@ -165,7 +169,8 @@ func TestOlderTurns(t *testing.T) { // AHP requirements 33, 88, 89
 		if !slices.Equal(all, s.Turns) {
 			t.Errorf("page by page there are %d of %d turns", len(all), len(s.Turns))
 		}
-		w.must(w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: w.chat(), Cursor: view.TurnsNextCursor}))
+		w.must(w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: w.chat(),
+			Cursor: view.TurnsNextCursor}))
 		if got := c.news(); got[len(got)-1] != "chat/turnsLoaded" {
 			t.Errorf("who asked for older turns heard %v", got)
 		}
@@ -174,7 +179,8 @@ func TestOlderTurns(t *testing.T) { // AHP requirements 33, 88, 89
 				t.Errorf("%+v: %v", p, err)
 			}
 		}
-		if err := w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: "ahp-chat:/none"}); code(err) != ahp.CodeNotFound {
+		if err := w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: "ahp-chat:/none"}); code(
+			err) != ahp.CodeNotFound {
 			t.Errorf("an unknown chat: %v", err)
 		}
 	})

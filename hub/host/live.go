@@ -113,7 +113,8 @@ func (l *live) connect(told *progress) (agent.Session, error) {
 	}
 	backend := l.h.cfg.Agents[s.Provider]
 	if backend == nil {
-		return nil, errors.New("the agent " + s.Provider + " is no longer configured. Start ahphub with it to continue here")
+		return nil, errors.New("the agent " + s.Provider +
+			" is no longer configured. Start ahphub with it to continue here")
 	}
 	spec, err := l.spec(s, told)
 	if err != nil {

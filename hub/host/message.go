@@ -51,7 +51,8 @@ func (h *Host) checkMessageDraft(r *core.Request, m *ahp.Message) string {
 // with the threads attached, or while the chat is busy a message that waits for the turn's
 // end or, to steer, goes into it. No ids mean all that are open. Errors say why it was
 // refused.
-func (h *Host) SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string, steer bool) error {
+func (h *Host) SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string,
+	steer bool) error {
 	info, known := h.core.Hub.Info(session)
 	if !known || h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(info) {
 		return core.NoSession(session)
@@ -66,8 +67,10 @@ func (h *Host) SendAnnotations(ctx context.Context, c core.Caller, session ahp.U
 	if err != nil {
 		return err
 	}
-	m := ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}, Attachments: []ahp.MessageAttachment{{
-		Value: &ahp.MessageAnnotationsAttachment{Label: annotationsLabel(len(ids)), Resource: annotations, AnnotationIDs: ids}}}}
+	m := ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser},
+		Attachments: []ahp.MessageAttachment{{
+			Value: &ahp.MessageAnnotationsAttachment{Label: annotationsLabel(len(ids)), Resource: annotations,
+				AnnotationIDs: ids}}}}
 	return h.say(ctx, c, chat, m, steer)
 }
 
@@ -113,8 +116,8 @@ func (h *Host) say(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Messa
 	return nil
 }
 
-// Steers reports whether the agent of a chat takes a steering message into the turn that runs there; otherwise the message
-// waits for the next turn.
+// Steers reports whether the agent of a chat takes a steering message into the turn that runs there; otherwise the
+// message waits for the next turn.
 func (h *Host) Steers(chat ahp.URI) bool {
 	info, known := h.core.Hub.Info(chat)
 	return known && h.turns.steerable(info) != nil

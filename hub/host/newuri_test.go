@@ -19,21 +19,25 @@ func TestURIsOfOtherKindsAreRefused(t *testing.T) {
 			return w.host.CreateSession(w.t.Context(), c, ahp.CreateSessionParams{Channel: uri})
 		}, "ahp-session:/<uuid>",
 			[]ahp.URI{"ahp-session:/2", "fake:/3"},
-			[]ahp.URI{"ahp-session:", "ahp-session:/", "ahp-session:2", "ahp-session://host/2", "FAKE:/3", "fake:3", "nobody:/3", session + "/changeset/session"}},
+			[]ahp.URI{"ahp-session:", "ahp-session:/", "ahp-session:2", "ahp-session://host/2", "FAKE:/3", "fake:3",
+				"nobody:/3", session + "/changeset/session"}},
 		"chat": {func(w *world, c core.Caller, uri ahp.URI) error {
 			return w.host.CreateChat(w.t.Context(), c, ahp.CreateChatParams{Channel: session, Chat: uri})
 		}, "ahp-chat:/<uuid>",
 			[]ahp.URI{"ahp-chat:/2", "ahp-chat://host/c2NyaXB0Oi8x"},
 			[]ahp.URI{"ahp-chat:", "ahp-chat:/", "ahp-chat://host", "ahp-session:/4", "fake:/4"}},
 		"terminal": {func(w *world, c core.Caller, uri ahp.URI) error {
-			return w.host.Terminals.Create(w.t.Context(), c, ahp.CreateTerminalParams{Channel: uri, Claim: ahp.TerminalClaim{
-				Value: &ahp.TerminalClientClaim{ClientID: c.ClientID}}})
+			return w.host.Terminals.Create(w.t.Context(), c, ahp.CreateTerminalParams{Channel: uri,
+				Claim: ahp.TerminalClaim{
+					Value: &ahp.TerminalClientClaim{ClientID: c.ClientID}}})
 		}, "ahp-terminal:/<uuid>",
-			[]ahp.URI{"ahp-terminal:/2", "agenthost-terminal:/3", "agenthost-terminal:///4", "agenthost-terminal://shell/5"},
+			[]ahp.URI{"ahp-terminal:/2", "agenthost-terminal:/3", "agenthost-terminal:///4",
+				"agenthost-terminal://shell/5"},
 			[]ahp.URI{"ahp-terminal:", "ahp-terminal:///", "ahp-chat:/5", "ahp-session:/5", "fake:/5"}},
 	}
-	nowhere := []ahp.URI{"", "hello", "javascript:alert(1)", "file:///etc/passwd", "https://example.com/1", "ahp-otlp:/logs", "ahp-root://",
-		"ahp-automation:/1", "ahp-changeset:/1/session", "ahp-resource-watch:/1", `ahp-chat:/"`, "ahp-terminal:/a b", "ahp-session:/1#x", "ahp-session:/%zz"}
+	nowhere := []ahp.URI{"", "hello", "javascript:alert(1)", "file:///etc/passwd", "https://example.com/1",
+		"ahp-otlp:/logs", "ahp-root://", "ahp-automation:/1", "ahp-changeset:/1/session", "ahp-resource-watch:/1",
+		`ahp-chat:/"`, "ahp-terminal:/a b", "ahp-session:/1#x", "ahp-session:/%zz"}
 	for kind, tc := range creates {
 		t.Run(kind, func(t *testing.T) {
 			inWorld(t, func(w *world) {

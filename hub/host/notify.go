@@ -9,12 +9,14 @@ import (
 // Notifications of the root channel (AHP requirements 54 to 56).
 
 func (h *Host) notifyAdded(tx *hub.Tx, s ahp.SessionSummary) {
-	tx.Notify(core.SessionInfo(s.Resource), ahp.RootURI, "root/sessionAdded", ahp.SessionAddedParams{Channel: ahp.RootURI, Summary: s})
+	tx.Notify(core.SessionInfo(s.Resource), ahp.RootURI, "root/sessionAdded",
+		ahp.SessionAddedParams{Channel: ahp.RootURI, Summary: s})
 	h.countSessions(tx)
 }
 
 func (h *Host) notifyRemoved(tx *hub.Tx, session ahp.URI) {
-	tx.Notify(core.SessionInfo(session), ahp.RootURI, "root/sessionRemoved", ahp.SessionRemovedParams{Channel: ahp.RootURI, Session: session})
+	tx.Notify(core.SessionInfo(session), ahp.RootURI, "root/sessionRemoved",
+		ahp.SessionRemovedParams{Channel: ahp.RootURI, Session: session})
 	h.countSessions(tx)
 }
 

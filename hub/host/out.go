@@ -94,8 +94,8 @@ func (o *out) fill(a ahp.Action) bool {
 		a.TurnID = o.r.id
 	case *ahp.ChatUsageAction:
 		a.TurnID = o.r.id
-	case *ahp.ChatActivityChangedAction, *ahp.ChatInputRequestedAction, *ahp.ChatInputCompletedAction, *ahp.ChatBackgroundWorkSetAction,
-		*ahp.ChatBackgroundWorkRemovedAction, *ahp.ChatPendingMessageRemovedAction:
+	case *ahp.ChatActivityChangedAction, *ahp.ChatInputRequestedAction, *ahp.ChatInputCompletedAction,
+		*ahp.ChatBackgroundWorkSetAction, *ahp.ChatBackgroundWorkRemovedAction, *ahp.ChatPendingMessageRemovedAction:
 	default:
 		return false
 	}
@@ -123,7 +123,8 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 		return nil, err
 	}
 	if a.Confirmed != "" {
-		return &ahp.ChatToolCallConfirmedAction{TurnID: o.r.id, ToolCallID: a.ToolCallID, Approved: true, Confirmed: a.Confirmed}, nil
+		return &ahp.ChatToolCallConfirmedAction{TurnID: o.r.id, ToolCallID: a.ToolCallID, Approved: true,
+			Confirmed: a.Confirmed}, nil
 	}
 	got, err := waitFor[*ahp.ChatToolCallConfirmedAction](ctx, o.r.ctx, answer)
 	if err == nil && !got.Approved {
@@ -145,7 +146,8 @@ func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInput
 
 // ClientTool has a connected client run one of its tools (AHP requirement 141). A client
 // that stays silent makes the call fail (143).
-func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
+func (o *out) ClientTool(ctx context.Context, clientID, tool string,
+	input json.RawMessage) (ahp.ToolCallResult, error) {
 	id := ids.New()
 	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, id})
 	defer forget()
@@ -158,7 +160,8 @@ func (o *out) ClientTool(ctx context.Context, clientID, tool string, input json.
 	if name == "" {
 		name = tool
 	}
-	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by, Meta: core.WithContributor(nil, client.Principal)}
+	start := &ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: tool, DisplayName: name, Contributor: by,
+		Meta: core.WithContributor(nil, client.Principal)}
 	ready := &ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Plain(name), Contributor: by,
 		ToolInput: &ahp.ToolInput{Text: string(input)}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}
 	if err := o.Emit(start); err != nil {
@@ -175,11 +178,13 @@ func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Act
 	defer cancel()
 	done, err := waitFor[*ahp.ChatToolCallCompleteAction](limited, o.r.ctx, answer)
 	if errors.Is(err, errSilentTool) {
-		failed := ahp.ToolCallResult{PastTenseMessage: ahp.Plain("No answer from the client"), Error: &ahp.ToolCallError{Message: err.Error()}}
+		failed := ahp.ToolCallResult{PastTenseMessage: ahp.Plain("No answer from the client"),
+			Error: &ahp.ToolCallError{Message: err.Error()}}
 		return failed, o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: failed})
 	}
 	if err != nil {
-		_ = o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: givenUp}) // fails when the turn is over: that ended the call
+		// fails when the turn is over: that ended the call
+		_ = o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: givenUp})
 		return ahp.ToolCallResult{}, err
 	}
 	o.note(done)
@@ -203,5 +208,6 @@ func (o *out) offering(clientID, tool string) (core.ClientRef, ahp.ToolDefinitio
 			}
 		}
 	}
-	return core.ClientRef{}, ahp.ToolDefinition{}, refusef("no connected client offers the tool %s any more: list the tools again", tool)
+	return core.ClientRef{}, ahp.ToolDefinition{},
+		refusef("no connected client offers the tool %s any more: list the tools again", tool)
 }

@@ -34,7 +34,8 @@ func (h *Host) newParts() {
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
 		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
-		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(), Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
+		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(),
+		Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
 	})
 	h.Changes = changes.New(h.core, changes.Config{
 		Changes: h.cfg.Machine.Changes(), Files: h.cfg.Machine.Files(), PollFor: h.cfg.PollFolders,
@@ -67,8 +68,9 @@ func (h *Host) newParts() {
 
 // newThreads makes the part for threads.
 func (h *Host) newThreads() *threads.Part {
-	cfg := threads.Config{Files: h.cfg.Machine.Files(), Most: h.core.Limits.Threads, Judged: h.cfg.Judged, Dispatch: h.Dispatch,
-		CheckVersion: h.CheckVersion, Versions: h.Changes.Versions, Refresh: h.Changes.Refresh, MarkUsed: h.provisional.keepFor}
+	cfg := threads.Config{Files: h.cfg.Machine.Files(), Most: h.core.Limits.Threads, Judged: h.cfg.Judged,
+		Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, Versions: h.Changes.Versions, Refresh: h.Changes.Refresh,
+		MarkUsed: h.provisional.keepFor}
 	if h.git != nil {
 		cfg.Repositories = h.git
 	}
@@ -86,7 +88,8 @@ func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
 }
 
 // InvokeChangesetOperation runs an operation that a changeset offers: see changes.Part.InvokeOperation.
-func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller, p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
+func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller,
+	p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	return h.Changes.InvokeOperation(ctx, c, p)
 }
 

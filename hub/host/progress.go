@@ -12,9 +12,9 @@ import (
 const mostToken = 256 // bytes of a progressToken
 
 // progress tells the client that makes a session how that goes on, when it asked for it: on its own connection alone,
-// never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are is not known
-// before, so each goes half of the way that is left. Every frame has the total: editors show a progress without one as
-// the bytes of a download. A nil progress reports nothing.
+// never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are is
+// not known before, so each goes half of the way that is left. Every frame has the total: editors show a progress
+// without one as the bytes of a download. A nil progress reports nothing.
 type progress struct {
 	conn  *hub.Conn
 	token string
@@ -71,7 +71,8 @@ func (p *progress) tell(what string, done int) {
 		return
 	}
 	p.conn.PutFree(&hub.Notification{Channel: ahp.RootURI, Method: "root/progress", Params: ahp.ProgressParams{
-		Channel: ahp.RootURI, ProgressToken: p.token, Progress: float64(done), Total: ahp.Ptr(float64(whole)), Message: what}})
+		Channel: ahp.RootURI, ProgressToken: p.token, Progress: float64(done), Total: ahp.Ptr(float64(whole)),
+		Message: what}})
 }
 
 // openings are the sessions whose agents are about to be opened for a client that asked for progress.
@@ -92,7 +93,8 @@ func (o *openings) note(session ahp.URI, p *progress) {
 	o.told[session] = p
 }
 
-// pause ends what was told so far of a session whose agent is opened later; one that nothing was told of waits for that.
+// pause ends what was told so far of a session whose agent is opened later; one that nothing was told of waits for
+// that.
 func (o *openings) pause(session ahp.URI) {
 	if p := o.take(session); p.begun() {
 		p.end(openedOrNot(nil))

@@ -12,9 +12,10 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Editors make a session as soon as a person looks at an empty chat. Such a session is provisional while nothing is in it:
-// no turn, draft, queued message, terminal, thread, verdict, link, worktree with changes, or title by a person. Clients are told of
-// it as of any other, but no agent runs for it, lists of pages leave it out, and it goes when its client has left.
+// Editors make a session as soon as a person looks at an empty chat. Such a session is provisional while nothing
+// is in it: no turn, draft, queued message, terminal, thread, verdict, link, worktree with changes, or title by a
+// person. Clients are told of it as of any other, but no agent runs for it, lists of pages leave it out, and it
+// goes when its client has left.
 
 // provisionalFor is how long a provisional session stays after its client left.
 const provisionalFor = 10 * time.Minute

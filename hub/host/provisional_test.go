@@ -25,7 +25,8 @@ func inLazyWorld(t *testing.T, f func(w *world, opened *atomic.Int32)) {
 }
 
 func (w *world) isListed() bool {
-	return slices.ContainsFunc(w.host.Listed(core.Caller{Principal: owner}), func(s ahp.SessionSummary) bool { return s.Resource == session })
+	return slices.ContainsFunc(w.host.Listed(core.Caller{Principal: owner}),
+		func(s ahp.SessionSummary) bool { return s.Resource == session })
 }
 
 func (w *world) exists() bool { _, ok := w.host.Summary(session); return ok }
@@ -44,7 +45,8 @@ func TestUnusedSessionGoesWithItsClient(t *testing.T) {
 		watcher.subscribe(ahp.RootURI)
 		c := w.createUnused()
 		if w.session().Lifecycle != ahp.SessionLifecycleReady || opened.Load() != 0 || w.isListed() {
-			t.Errorf("it is %s, its agent was opened %d times, and it is listed: %t", w.session().Lifecycle, opened.Load(), w.isListed())
+			t.Errorf("it is %s, its agent was opened %d times, and it is listed: %t", w.session().Lifecycle,
+				opened.Load(), w.isListed())
 		}
 		pass(time.Hour)
 		if !w.exists() {
@@ -58,9 +60,11 @@ func TestUnusedSessionGoesWithItsClient(t *testing.T) {
 		}
 		pass(3 * time.Minute)
 		if w.exists() || len(w.host.Trash(core.Caller{Principal: owner})) != 0 || opened.Load() != 0 {
-			t.Errorf("it is there: %t; in the trash: %v; opened: %d", w.exists(), w.host.Trash(core.Caller{Principal: owner}), opened.Load())
+			t.Errorf("it is there: %t; in the trash: %v; opened: %d", w.exists(),
+				w.host.Trash(core.Caller{Principal: owner}), opened.Load())
 		}
-		if news := watcher.news(); !slices.Contains(news, "root/sessionAdded") || !slices.Contains(news, "root/sessionRemoved") {
+		if news := watcher.news(); !slices.Contains(news, "root/sessionAdded") ||
+			!slices.Contains(news, "root/sessionRemoved") {
 			t.Errorf("clients were told %v", news)
 		}
 	})
@@ -86,21 +90,25 @@ func TestUsedSessionStays(t *testing.T) {
 		if text == "" {
 			return &ahp.ChatDraftChangedAction{}
 		}
-		return &ahp.ChatDraftChangedAction{Draft: &ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
+		return &ahp.ChatDraftChangedAction{Draft: &ahp.Message{Text: text,
+			Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 	}
-	thread := &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "t", Resource: "file:///a", Origin: ahp.AnnotationOrigin{Session: session},
+	thread := &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "t", Resource: "file:///a",
+		Origin:  ahp.AnnotationOrigin{Session: session},
 		Entries: []ahp.AnnotationEntry{{ID: "e", Text: ahp.Markdown("Why?")}}}}
 	for name, test := range map[string]struct {
 		use    func(w *world, c *client)
 		stays  bool
 		opened int32
 	}{
-		"a turn":       {func(_ *world, c *client) { c.say("hello") }, true, 1},
-		"a draft":      {func(w *world, c *client) { c.do(w.chat(), draft("hel")) }, true, 1},
-		"a title":      {func(_ *world, c *client) { c.do(session, &ahp.SessionTitleChangedAction{Title: "Mine"}) }, true, 1},
-		"a thread":     {func(_ *world, c *client) { c.do(core.AnnotationsURI(session), thread) }, true, 1},
-		"a link":       {func(w *world, _ *client) { w.must(w.host.Keep(session)) }, true, 1},
-		"a past draft": {func(w *world, c *client) { c.do(w.chat(), draft("hel")); c.do(w.chat(), draft("")) }, false, 1},
+		"a turn":  {func(_ *world, c *client) { c.say("hello") }, true, 1},
+		"a draft": {func(w *world, c *client) { c.do(w.chat(), draft("hel")) }, true, 1},
+		"a title": {func(_ *world, c *client) { c.do(session, &ahp.SessionTitleChangedAction{Title: "Mine"}) },
+			true, 1},
+		"a thread": {func(_ *world, c *client) { c.do(core.AnnotationsURI(session), thread) }, true, 1},
+		"a link":   {func(w *world, _ *client) { w.must(w.host.Keep(session)) }, true, 1},
+		"a past draft": {func(w *world, c *client) { c.do(w.chat(), draft("hel")); c.do(w.chat(), draft("")) }, false,
+			1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inLazyWorld(t, func(w *world, opened *atomic.Int32) {
@@ -114,7 +122,8 @@ func TestUsedSessionStays(t *testing.T) {
 				w.host.Disconnected(c.caller)
 				pass(30 * time.Minute)
 				if w.exists() != test.stays || opened.Load() != test.opened {
-					t.Errorf("it is there: %t, its agent was opened %d times, want %t and %d", w.exists(), opened.Load(), test.stays, test.opened)
+					t.Errorf("it is there: %t, its agent was opened %d times, want %t and %d", w.exists(),
+						opened.Load(), test.stays, test.opened)
 				}
 			})
 		})
@@ -127,8 +136,12 @@ func TestUnusedSessionSurvivesRestart(t *testing.T) {
 	var opened atomic.Int32
 	f := &fake{open: func(context.Context, agent.Spec) error { opened.Add(1); return nil }}
 	one := newLife(t, dir, f, core.Limits{})
-	one.must(one.host.CreateSession(t.Context(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
-	one.until("ready", func() bool { return one.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
+	one.must(one.host.CreateSession(t.Context(), core.Caller{Principal: owner},
+		ahp.CreateSessionParams{Channel: session}))
+	one.until("ready", func() bool {
+		return one.host.core.Catalogue.Get(
+			session).Lifecycle == ahp.SessionLifecycleReady
+	})
 	one.host.provisional.sweepProvisional(t.Context(), now)
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)

@@ -38,7 +38,8 @@ func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
 		return // never the same message twice
 	}
-	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: core.Timestamp(ts.h.core.Now()), Message: next.Message, QueuedMessageID: next.ID})
+	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: core.Timestamp(ts.h.core.Now()),
+		Message: next.Message, QueuedMessageID: next.ID})
 }
 
 func isPending(s *ahp.ChatState, id string) bool {
@@ -55,8 +56,10 @@ func (ts *turns) checkPendingSet(r *core.Request, s *ahp.ChatState, a *ahp.ChatP
 		return "a waiting message needs an id: choose a new one, like a UUID"
 	case a.Kind != ahp.PendingMessageKindQueued && a.Kind != ahp.PendingMessageKindSteering:
 		return "kind must be queued or steering"
-	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 && len(s.QueuedMessages) >= ts.h.core.Limits.Queue:
-		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one", ts.h.core.Limits.Queue)
+	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 &&
+		len(s.QueuedMessages) >= ts.h.core.Limits.Queue:
+		return fmt.Sprintf("%d messages are queued already: wait for some to start, or remove one",
+			ts.h.core.Limits.Queue)
 	}
 	if reason := ts.checkTurnAllowed(r, s); reason != "" {
 		return reason

@@ -121,7 +121,8 @@ func TestQueueRefuses(t *testing.T) { // AHP requirement 113
 		c.refused(w.chat(), late, "no message with this queuedMessageId")
 		c.say("go")
 		c.do(w.chat(), queued("q", "mine"))
-		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: "later", ID: "x", Message: user("x")}, "queued or steering")
+		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: "later", ID: "x", Message: user("x")},
+			"queued or steering")
 		c.do(w.chat(), removed(ahp.PendingMessageKindQueued, "q"))
 		for i := range 64 {
 			c.do(w.chat(), queued(string(rune('A'+i)), "x"))

@@ -21,7 +21,8 @@ func (h *Host) recover(ctx context.Context) error {
 	defer h.turns.recovering.Store(false)
 	for _, e := range h.core.Catalogue.List(false) {
 		if err := h.recoverSession(ctx, e); err != nil {
-			h.core.Log.Error("a session cut off by a crash could not be mended", "session", e.Summary.Resource, "err", err)
+			h.core.Log.Error("a session cut off by a crash could not be mended", "session", e.Summary.Resource, "err",
+				err)
 		}
 	}
 	if err := h.Terminals.Recover(ctx); err != nil {
@@ -113,7 +114,8 @@ func skipWaiting(tx *hub.Tx, chat ahp.URI, t *ahp.ActiveTurn) {
 		}
 		if call, ok := part.ToolCall.Value.(*ahp.ToolCallPendingConfirmationState); ok {
 			tx.Apply(chat, &ahp.ChatToolCallConfirmedAction{TurnID: t.ID, ToolCallID: call.ToolCallID,
-				Reason: ahp.ToolCallCancellationReasonSkipped, ReasonMessage: ahp.Ptr(ahp.Plain("ahphub restarted before this was answered."))})
+				Reason:        ahp.ToolCallCancellationReasonSkipped,
+				ReasonMessage: ahp.Ptr(ahp.Plain("ahphub restarted before this was answered."))})
 		}
 	}
 }
@@ -125,7 +127,8 @@ const errorInterrupted = "interrupted"
 
 // interrupted ends a turn because ahphub stops, or did.
 func interrupted(turn string, ms int64) *ahp.ChatErrorAction {
-	return turnError(turn, ms, errorInterrupted, "ahphub restarted during this turn. Resume to continue from here.", true)
+	return turnError(turn, ms, errorInterrupted, "ahphub restarted during this turn. Resume to continue from here.",
+		true)
 }
 
 // markInterrupted keeps the activity Interrupted with a chat whose last turn a restart ended.

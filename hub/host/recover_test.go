@@ -34,8 +34,12 @@ func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...fun
 	l.must(err)
 	boot, err := st.Boot(ctx)
 	l.must(err)
-	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) }})
-	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: st, Agents: map[string]agent.Backend{"fake": f}, DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
+	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
+		l.host.Derive(tx,
+			e)
+	}})
+	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: st, Agents: map[string]agent.Backend{"fake": f},
+		DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
 	for _, now := range clock {
 		cfg.Now = now
 	}
@@ -102,8 +106,13 @@ func (l *life) do(channel ahp.URI, a ahp.Action) {
 
 func (l *life) start(text string) {
 	l.t.Helper()
-	l.must(l.host.CreateSession(context.Background(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
-	l.until("ready", func() bool { e := l.host.core.Catalogue.Get(session); return e.Lifecycle == ahp.SessionLifecycleReady })
+	l.must(l.host.CreateSession(context.Background(), core.Caller{Principal: owner},
+		ahp.CreateSessionParams{Channel: session}))
+	l.until("ready", func() bool {
+		e := l.host.core.Catalogue.Get(
+			session)
+		return e.Lifecycle == ahp.SessionLifecycleReady
+	})
 	l.do(l.chat().Resource, started(text))
 	l.until("asked", func() bool { return len(l.agent.prompts()) > 0 })
 }
@@ -111,7 +120,8 @@ func (l *life) start(text string) {
 func waiting() *fake {
 	return &fake{prompt: func(ctx context.Context, t agent.Turn) error {
 		ready := &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain("run")}
-		if err := t.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"}); err != nil {
+		if err := t.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run",
+			DisplayName: "Run"}); err != nil {
 			return err
 		}
 		_, err := t.Out.Confirm(ctx, ready)
@@ -162,12 +172,16 @@ func TestSessionThatWasBeingMadeIsTriedAgain(t *testing.T) {
 	dir := t.TempDir()
 	stuck := &fake{open: func(ctx context.Context, _ agent.Spec) error { <-ctx.Done(); return ctx.Err() }}
 	one := newLife(t, dir, stuck, core.Limits{})
-	one.must(one.host.CreateSession(context.Background(), core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session}))
+	one.must(one.host.CreateSession(context.Background(), core.Caller{Principal: owner},
+		ahp.CreateSessionParams{Channel: session}))
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)
 
 	two := newLife(t, dir, &fake{}, core.Limits{})
-	two.until("ready", func() bool { return two.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
+	two.until("ready", func() bool {
+		return two.host.core.Catalogue.Get(
+			session).Lifecycle == ahp.SessionLifecycleReady
+	})
 }
 
 func TestIdleSessionsSleepAndWake(t *testing.T) {
@@ -230,7 +244,10 @@ func TestClientsOfTheLastRunHaveTheirGraceTime(t *testing.T) { // AHP requiremen
 	one := newLife(t, dir, &fake{}, core.Limits{})
 	one.must(one.host.CreateSession(context.Background(), me, ahp.CreateSessionParams{Channel: session,
 		ActiveClient: &ahp.SessionActiveClient{ClientID: "ana-1", Tools: []ahp.ToolDefinition{}}}))
-	one.until("ready", func() bool { return one.host.core.Catalogue.Get(session).Lifecycle == ahp.SessionLifecycleReady })
+	one.until("ready", func() bool {
+		return one.host.core.Catalogue.Get(
+			session).Lifecycle == ahp.SessionLifecycleReady
+	})
 	one.until("durable", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
 	one.end(false)
 

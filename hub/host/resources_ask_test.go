@@ -35,7 +35,8 @@ func (w *world) ask(ctx context.Context, c core.Caller, uri ahp.URI, write bool)
 	w.t.Helper()
 	told := make(chan error, 1)
 	go func() {
-		_, err := w.host.Files.ResourceRequest(ctx, c, ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri, Write: &write})
+		_, err := w.host.Files.ResourceRequest(ctx, c, ahp.ResourceRequestParams{Channel: ahp.RootURI, URI: uri,
+			Write: &write})
 		told <- err
 	}()
 	synctest.Wait()
@@ -107,7 +108,8 @@ func TestTheOwnerGrantsFiles(t *testing.T) { // AHP requirements 180 and 181
 				}
 				answer := w.ask(w.t.Context(), c, file, false)
 				a := w.open()
-				if a.Name != who.Name || a.Client != "editor" || a.Path != filepath.Join(dir, "notes.txt") || a.Write || a.Dir {
+				if a.Name != who.Name || a.Client != "editor" || a.Path != filepath.Join(dir, "notes.txt") || a.Write ||
+					a.Dir {
 					t.Errorf("the owner sees %+v", a)
 				}
 				w.answer(true)
@@ -146,7 +148,8 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 		w.must(err)
 		_, err = w.host.Files.ResourceWrite(w.t.Context(), c, ahp.ResourceWriteParams{URI: file, Data: "new"})
 		w.must(err)
-		_, err = w.host.Files.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file, Destination: core.FileURI(filepath.Join(dir, "copy"))})
+		_, err = w.host.Files.ResourceCopy(w.t.Context(), c, ahp.ResourceCopyParams{Source: file,
+			Destination: core.FileURI(filepath.Join(dir, "copy"))})
 		w.must(err)
 		_, err = w.host.Files.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: file, Destination: moved})
 		w.must(err)
@@ -155,13 +158,17 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 		w.must(err)
 		_, err = w.host.Files.ResourceResolve(w.t.Context(), c, ahp.ResourceResolveParams{URI: moved})
 		w.must(err)
-		_, err = w.host.Files.ResourceDelete(w.t.Context(), c, ahp.ResourceDeleteParams{URI: sub, Recursive: ahp.Ptr(true)})
+		_, err = w.host.Files.ResourceDelete(w.t.Context(), c, ahp.ResourceDeleteParams{URI: sub,
+			Recursive: ahp.Ptr(true)})
 		w.must(err)
-		_, err = w.host.Files.ResourceMove(w.t.Context(), c, ahp.ResourceMoveParams{Source: core.FileURI(filepath.Join(dir, "copy")), Destination: core.FileURI(filepath.Join(w.dir, "mine"))})
+		_, err = w.host.Files.ResourceMove(w.t.Context(), c,
+			ahp.ResourceMoveParams{Source: core.FileURI(filepath.Join(dir, "copy")),
+				Destination: core.FileURI(filepath.Join(w.dir, "mine"))})
 		wantCode(t, err, ahp.CodePermissionDenied)
 
 		grants := w.host.Files.FileGrants()
-		if len(grants) != 1 || grants[0].Name != "Ben" || grants[0].By != "Ana" || grants[0].Path != dir || grants[0].At.IsZero() {
+		if len(grants) != 1 || grants[0].Name != "Ben" || grants[0].By != "Ana" || grants[0].Path != dir ||
+			grants[0].At.IsZero() {
 			t.Fatalf("listed is %+v", grants)
 		}
 		_, err = w.host.Files.RevokeFiles(c, grants[0].ID)
@@ -269,7 +276,8 @@ func TestFilesAreAskedForWithinLimits(t *testing.T) {
 			return access.Principal{ID: fmt.Sprint("person:", i), Name: "Ben", Role: access.RoleMember}
 		}
 		for i := range files.MostFileAsks {
-			ask(core.Caller{Principal: person(i / files.MostFileAsksPerson), ClientID: fmt.Sprint(i / files.MostFileAsksClient)})
+			ask(core.Caller{Principal: person(i / files.MostFileAsksPerson),
+				ClientID: fmt.Sprint(i / files.MostFileAsksClient)})
 		}
 		if got := len(w.host.Files.FileAsks()); got != files.MostFileAsks {
 			t.Fatalf("%d questions wait", got)
@@ -365,7 +373,8 @@ func TestAWatchEndsWithItsGrant(t *testing.T) {
 	_, err := w.host.Files.AnswerFileAsk(c, w.host.Files.FileAsks()[0].ID, true)
 	w.must(err)
 	w.must(<-answer)
-	watch, err := w.host.Files.CreateResourceWatch(w.t.Context(), c, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
+	watch, err := w.host.Files.CreateResourceWatch(w.t.Context(), c,
+		ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	before := w.hub.Seq()
 	w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("changed"), 0o600))

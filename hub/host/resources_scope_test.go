@@ -10,7 +10,8 @@ import (
 func TestResultOfClientToolOpensNoVersion(t *testing.T) {
 	const version = "ahp-blob:/secret.txt?session=x&version=y"
 	side := &ahp.FileEditSide{URI: "file:///secret.txt", Content: ahp.ContentRef{URI: version}}
-	content := []ahp.ToolResultContent{{Value: &ahp.ToolResultFileEditContent{After: side}}, {Value: &ahp.ToolResultResourceContent{URI: version}}}
+	content := []ahp.ToolResultContent{{Value: &ahp.ToolResultFileEditContent{After: side}},
+		{Value: &ahp.ToolResultResourceContent{URI: version}}}
 	for _, c := range []struct {
 		by    *ahp.ToolCallContributor
 		opens bool

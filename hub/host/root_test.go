@@ -25,12 +25,14 @@ func (*lame) Describe(context.Context) (ahp.AgentInfo, error) {
 type plain struct{ fake }
 
 func (*plain) Describe(context.Context) (ahp.AgentInfo, error) {
-	return ahp.AgentInfo{DisplayName: "Plain", Capabilities: &ahp.AgentCapabilities{MultipleChats: &ahp.MultipleChatsCapability{}}}, nil
+	return ahp.AgentInfo{DisplayName: "Plain",
+		Capabilities: &ahp.AgentCapabilities{MultipleChats: &ahp.MultipleChatsCapability{}}}, nil
 }
 
 func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t, Config{DefaultAgent: "z", Agents: map[string]agent.Backend{"a": &lame{}, "m": &plain{}, "z": &fake{}}}, hubConfig())
+		w := newWorld(t, Config{DefaultAgent: "z", Agents: map[string]agent.Backend{"a": &lame{}, "m": &plain{},
+			"z": &fake{}}}, hubConfig())
 		defer w.stop()
 		agents := w.host.core.RootState().Agents
 		if len(agents) != 3 || agents[0].Provider != "z" || agents[1].Provider != "a" || agents[0].Models == nil {
@@ -51,7 +53,8 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 		}
 		w.connect(owner, "ana-1").do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("x")})
 		fork := &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: w.chat(), TurnID: "t"}}
-		if err := w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2", Source: fork}); code(err) != ahp.CodeInvalidParams {
+		if err := w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+			Source: fork}); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("a fork that the agent does not offer: %v", err)
 		}
 		w.must(w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))

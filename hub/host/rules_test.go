@@ -40,7 +40,8 @@ func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35,
 func TestRulesTakeNoActionOfAnotherChannel(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
-		root := &core.Request{Caller: core.Caller{Principal: owner}, Info: core.RootInfo, State: &ahp.RootState{}, Now: w.host.core.Now()}
+		root := &core.Request{Caller: core.Caller{Principal: owner}, Info: core.RootInfo, State: &ahp.RootState{},
+			Now: w.host.core.Now()}
 		for name, check := range w.host.rules {
 			info, _ := ahp.Info(name)
 			if _, reason := check(root, info.New()); reason == "" {
@@ -57,17 +58,21 @@ func TestEmptyActions(t *testing.T) {
 		c := w.create()
 		c.say("go")
 		w.must(w.hub.Do(func(tx *hub.Tx) {
-			_ = tx.Open(hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: session}, &ahp.TerminalState{
-				Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "ana-1"}},
-				Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning}})
+			_ = tx.Open(hub.ChannelInfo{URI: "ahp-terminal:/1", Kind: ahp.ChannelTerminal, Session: session},
+				&ahp.TerminalState{
+					Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "ana-1"}},
+					Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning}})
 			_ = tx.Open(hub.ChannelInfo{URI: "ahp-changeset:/1", Kind: ahp.ChannelChangeset, Session: session},
 				&ahp.ChangesetState{Status: ahp.ChangesetStatusReady})
 		}))
-		on := map[ahp.ChannelKind]ahp.URI{ahp.ChannelRoot: ahp.RootURI, ahp.ChannelSession: session, ahp.ChannelChat: w.chat(),
-			ahp.ChannelAnnotations: notes, ahp.ChannelTerminal: "ahp-terminal:/1", ahp.ChannelChangeset: "ahp-changeset:/1"}
+		on := map[ahp.ChannelKind]ahp.URI{ahp.ChannelRoot: ahp.RootURI, ahp.ChannelSession: session,
+			ahp.ChannelChat:        w.chat(),
+			ahp.ChannelAnnotations: notes, ahp.ChannelTerminal: "ahp-terminal:/1",
+			ahp.ChannelChangeset: "ahp-changeset:/1"}
 		for _, info := range ahp.Actions() {
 			for _, uri := range on {
-				if reason := c.try(uri, info.New()); reason != "" && (strings.ContainsAny(reason, "{}%") || len(reason) < 12) {
+				if reason := c.try(uri, info.New()); reason != "" && (strings.ContainsAny(reason, "{}%") ||
+					len(reason) < 12) {
 					t.Errorf("%s on %s: %q is no sentence", info.Type, uri, reason)
 				}
 			}
@@ -85,12 +90,14 @@ func TestNotOfferedIsRefusedWithAReason(t *testing.T) {
 		c.refused(session, &ahp.SessionReadyAction{}, "only the server")
 		c.refused(session, &ahp.UnknownAction{Type: "session/dance"}, "does not support")
 		c.refused(w.chat(), &ahp.SessionTitleChangedAction{Title: "x"}, "does not belong")
-		c.refused(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: "file:///elsewhere"}, "of its session") // AHP requirement 117
+		// AHP requirement 117
+		c.refused(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: "file:///elsewhere"}, "of its session")
 		c.do(w.chat(), &ahp.ChatWorkingDirectorySetAction{Directory: core.FileURI(w.dir)})
 		c.do(session, &ahp.SessionIsArchivedChangedAction{IsArchived: true})
 		c.do(w.chat(), &ahp.ChatIsArchivedChangedAction{IsArchived: true})
 		c.do(w.chat(), &ahp.ChatIsReadChangedAction{IsRead: true})
-		if s := w.session(); !s.Status.Has(ahp.SessionStatusIsArchived) || !s.Chats[0].Status.Has(ahp.SessionStatusIsRead|ahp.SessionStatusIsArchived) {
+		if s := w.session(); !s.Status.Has(ahp.SessionStatusIsArchived) ||
+			!s.Chats[0].Status.Has(ahp.SessionStatusIsRead|ahp.SessionStatusIsArchived) {
 			t.Errorf("session %d, its chat %d", s.Status, s.Chats[0].Status)
 		}
 		c.converged()
@@ -108,7 +115,8 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 			c.refused(session, &ahp.SessionConfigChangedAction{Config: m}, says)
 		}
 		c.do(session, &ahp.SessionConfigChangedAction{Config: config("approval", ` "auto" `), Replace: ahp.Ptr(true)})
-		if got := w.session().Config.Values; string(got["shell"]) != `"sh"` || core.ConfigValue(w.session(), "approval") != "auto" {
+		if got := w.session().Config.Values; string(got["shell"]) != `"sh"` ||
+			core.ConfigValue(w.session(), "approval") != "auto" {
 			t.Errorf("the settings are %s", got)
 		}
 		if w.agent.spec.Config("approval") != "auto" {
@@ -116,14 +124,17 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 		}
 		c.converged()
 
-		res, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Config: config("approval", `"auto"`)})
+		res, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Config: config("approval",
+			`"auto"`)})
 		if err != nil || string(res.Values["approval"]) != `"auto"` || string(res.Values["shell"]) != `"sh"` {
 			t.Errorf("resolved to %s, %v", res.Values, err)
 		}
-		if got := slices.Sorted(maps.Keys(res.Schema.Properties)); !slices.Equal(got, []string{"approval", changes.IsolationKey, "shell", changes.WorktreeBaseKey}) {
+		if got := slices.Sorted(maps.Keys(res.Schema.Properties)); !slices.Equal(got,
+			[]string{"approval", changes.IsolationKey, "shell", changes.WorktreeBaseKey}) {
 			t.Errorf("the settings are %q", got)
 		}
-		if _, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Provider: "x"}); code(err) != ahp.CodeProviderNotFound {
+		if _, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Provider: "x"}); code(
+			err) != ahp.CodeProviderNotFound {
 			t.Errorf("an unknown agent: %v", err)
 		}
 	})

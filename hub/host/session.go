@@ -90,7 +90,8 @@ func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessio
 	clients := []ahp.SessionActiveClient{}
 	if a := p.ActiveClient; a != nil {
 		if a.ClientID != c.ClientID {
-			return nil, core.BadParams("activeClient.clientId: %q is not the clientId of this connection (%q)", a.ClientID, c.ClientID)
+			return nil, core.BadParams("activeClient.clientId: %q is not the clientId of this connection (%q)",
+				a.ClientID, c.ClientID)
 		}
 		clients = append(clients, *a)
 	}
@@ -99,7 +100,8 @@ func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessio
 		Provider: name, Title: defaultTitle, Status: ahp.SessionStatusIdle, Lifecycle: ahp.SessionLifecycleCreating,
 		WorkingDirectories: dirs, Config: config, ActiveClients: clients, Project: projectOf(dirs),
 		Annotations: &ahp.AnnotationsSummary{Resource: core.AnnotationsURI(p.Channel)},
-		Chats:       []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(h.core.Now())}},
+		Chats: []ahp.ChatSummary{{Resource: chat, Title: "Chat", Status: ahp.SessionStatusIdle,
+			ModifiedAt: core.Timestamp(h.core.Now())}},
 		DefaultChat: chat, Changesets: h.Changes.Catalogue(p.Channel),
 	}, nil
 }
@@ -123,8 +125,8 @@ func (h *Host) agentInfo(provider string) ahp.AgentInfo {
 	return ahp.AgentInfo{Provider: provider}
 }
 
-// checkNewURI checks the URI that a client chose for a session: ahp-session:/<id>, or <provider>:/<id> as clients have it
-// that read the agent out of the scheme; and not one in use.
+// checkNewURI checks the URI that a client chose for a session: ahp-session:/<id>, or <provider>:/<id> as clients
+// have it that read the agent out of the scheme; and not one in use.
 func (h *Host) checkNewURI(uri ahp.URI) error {
 	schemes := append([]string{"ahp-session"}, slices.DeleteFunc(h.Providers(), isProtocolScheme)...)
 	if err := core.CheckNewURI("channel", "session", uri, schemes...); err != nil {
@@ -159,22 +161,25 @@ func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
 		return sessionExists(uri) // somebody else was faster
 	}
 	chat := s.Chats[0]
-	h.openChat(tx, uri, &ahp.ChatState{Resource: chat.Resource, Title: chat.Title, Status: chat.Status, ModifiedAt: chat.ModifiedAt, Turns: []*ahp.Turn{}})
+	h.openChat(tx, uri, &ahp.ChatState{Resource: chat.Resource, Title: chat.Title, Status: chat.Status,
+		ModifiedAt: chat.ModifiedAt, Turns: []*ahp.Turn{}})
 	h.enlist(tx, uri, s, chat.ModifiedAt)
 	return nil
 }
 
 // enlist gives a session its threads and its place in the list.
 func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created string) {
-	h.core.MustOpen(tx, hub.ChannelInfo{URI: core.AnnotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri}, &ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
-	e := &core.Entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created, Annotations: s.Annotations}}
+	h.core.MustOpen(tx, hub.ChannelInfo{URI: core.AnnotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri},
+		&ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
+	e := &core.Entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created,
+		Annotations: s.Annotations}}
 	fold(e, s)
 	h.core.Save(tx, e)
 	h.notifyAdded(tx, e.Summary)
 }
 
-// begin makes a new session ready (AHP requirement 68): the agent of one that something is in already is opened now, that
-// of a provisional one once something is in it.
+// begin makes a new session ready (AHP requirement 68): the agent of one that something is in already is opened
+// now, that of a provisional one once something is in it.
 func (h *Host) begin(uri ahp.URI) {
 	if !h.IsProvisional(uri) {
 		h.openNow(uri)
@@ -183,7 +188,8 @@ func (h *Host) begin(uri ahp.URI) {
 	h.Customs.Refresh(uri)
 	h.opening.pause(uri)
 	h.provisional.change(uri, func(p *provisional) { p.unopened = true })
-	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) }) // fails only when the host stops
+	// fails only when the host stops
+	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) })
 }
 
 // openNow opens the agent of a session and says how that went.
@@ -242,8 +248,8 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 		return agent.Spec{}, err
 	}
 	return agent.Spec{Session: l.uri, Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l}, Log: l.h.core.Log.With("session", l.uri), Progress: told.step,
-		Worktrees: core.OwnWorktrees(l.uri)}, nil
+		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l},
+		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri)}, nil
 }
 
 // config is the value of a setting now.

@@ -28,13 +28,15 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 		if s.Lifecycle != ahp.SessionLifecycleCreating {
 			t.Errorf("lifecycle is %s before the agent opened", s.Lifecycle)
 		}
-		if len(s.Chats) != 1 || s.DefaultChat != s.Chats[0].Resource || !strings.HasPrefix(s.DefaultChat, "ahp-chat:/") {
+		if len(s.Chats) != 1 || s.DefaultChat != s.Chats[0].Resource || !strings.HasPrefix(s.DefaultChat,
+			"ahp-chat:/") {
 			t.Errorf("default chat %q, chats %+v", s.DefaultChat, s.Chats)
 		}
 		if s.ActiveClients == nil || w.chatState() == nil || w.threads() == nil {
 			t.Error("a channel or list is missing")
 		}
-		if got := c.news(); !slices.Contains(got, "root/sessionAdded") || !slices.Contains(got, "root/activeSessionsChanged") {
+		if got := c.news(); !slices.Contains(got, "root/sessionAdded") ||
+			!slices.Contains(got, "root/activeSessionsChanged") {
 			t.Errorf("root's subscribers heard %v", got)
 		}
 		c.subscribe(session)
@@ -54,7 +56,8 @@ func TestAgentThatDoesNotOpenFailsTheSession(t *testing.T) { // AHP requirement 
 		w.agent.open = func(context.Context, agent.Spec) error { return errors.New("no such program") }
 		w.create()
 		s := w.session()
-		if s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil || s.CreationError.Message != "no such program" {
+		if s.Lifecycle != ahp.SessionLifecycleFailed || s.CreationError == nil ||
+			s.CreationError.Message != "no such program" {
 			t.Fatalf("lifecycle %s, error %+v", s.Lifecycle, s.CreationError)
 		}
 		if sum, _ := w.host.Summary(session); sum.Status.Activity() != ahp.SessionStatusError {
@@ -78,7 +81,8 @@ func TestMessageOpensAFailedSessionAgain(t *testing.T) {
 		broken = nil
 		c.do(w.chat(), &ahp.ChatTurnResumeAction{TurnID: turn.ID})
 		synctest.Wait()
-		if s := w.session(); s.Lifecycle != ahp.SessionLifecycleReady || w.chatState().Turns[0].State != ahp.TurnStateComplete {
+		if s := w.session(); s.Lifecycle != ahp.SessionLifecycleReady ||
+			w.chatState().Turns[0].State != ahp.TurnStateComplete {
 			t.Errorf("the session is %s, its turn %s", s.Lifecycle, w.chatState().Turns[0].State)
 		}
 	})
@@ -95,16 +99,23 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 		code int
 		says string
 	}{
-		"taken":             {ahp.CreateSessionParams{Channel: session}, ahp.CodeSessionAlreadyExists, "already"},
-		"root":              {ahp.CreateSessionParams{Channel: ahp.RootURI}, ahp.CodeInvalidParams, "ahp-session:/"},
-		"no URI":            {ahp.CreateSessionParams{Channel: "hello"}, ahp.CodeInvalidParams, "URI"},
-		"unknown agent":     {ahp.CreateSessionParams{Channel: "fake:/2", Provider: "nobody"}, ahp.CodeProviderNotFound, "choose one of fake"},
-		"no directory":      {ahp.CreateSessionParams{Channel: "fake:/2", WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
-		"a file":            {ahp.CreateSessionParams{Channel: "fake:/2", WorkingDirectories: []ahp.URI{core.FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
-		"another machine":   {ahp.CreateSessionParams{Channel: "fake:/2", WorkingDirectories: []ahp.URI{"file://elsewhere/tmp"}}, ahp.CodeInvalidParams, "not a file"},
-		"wrong type":        {ahp.CreateSessionParams{Channel: "fake:/2", Config: config("shell", `7`)}, ahp.CodeInvalidParams, "type string"},
-		"another client":    {ahp.CreateSessionParams{Channel: "fake:/2", ActiveClient: &ahp.SessionActiveClient{ClientID: "eve"}}, ahp.CodeInvalidParams, "activeClient"},
-		"annotations' name": {ahp.CreateSessionParams{Channel: session + "/annotations"}, ahp.CodeInvalidParams, "reserved"},
+		"taken":  {ahp.CreateSessionParams{Channel: session}, ahp.CodeSessionAlreadyExists, "already"},
+		"root":   {ahp.CreateSessionParams{Channel: ahp.RootURI}, ahp.CodeInvalidParams, "ahp-session:/"},
+		"no URI": {ahp.CreateSessionParams{Channel: "hello"}, ahp.CodeInvalidParams, "URI"},
+		"unknown agent": {ahp.CreateSessionParams{Channel: "fake:/2", Provider: "nobody"}, ahp.CodeProviderNotFound,
+			"choose one of fake"},
+		"no directory": {ahp.CreateSessionParams{Channel: "fake:/2",
+			WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
+		"a file": {ahp.CreateSessionParams{Channel: "fake:/2",
+			WorkingDirectories: []ahp.URI{core.FileURI(file)}}, ahp.CodeInvalidParams, "is a file"},
+		"another machine": {ahp.CreateSessionParams{Channel: "fake:/2",
+			WorkingDirectories: []ahp.URI{"file://elsewhere/tmp"}}, ahp.CodeInvalidParams, "not a file"},
+		"wrong type": {ahp.CreateSessionParams{Channel: "fake:/2", Config: config("shell", `7`)},
+			ahp.CodeInvalidParams, "type string"},
+		"another client": {ahp.CreateSessionParams{Channel: "fake:/2",
+			ActiveClient: &ahp.SessionActiveClient{ClientID: "eve"}}, ahp.CodeInvalidParams, "activeClient"},
+		"annotations' name": {ahp.CreateSessionParams{Channel: session + "/annotations"}, ahp.CodeInvalidParams,
+			"reserved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -122,7 +133,8 @@ func TestOnlyTheOwnerMakesSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		for _, p := range []core.Caller{{Principal: viewer}, {Principal: commenter}, {Principal: driver}, {}} {
-			if err := w.host.CreateSession(t.Context(), p, ahp.CreateSessionParams{Channel: "fake:/2"}); code(err) != ahp.CodePermissionDenied {
+			if err := w.host.CreateSession(t.Context(), p, ahp.CreateSessionParams{Channel: "fake:/2"}); code(
+				err) != ahp.CodePermissionDenied {
 				t.Errorf("%s: got %v", p.Role, err)
 			}
 			if err := w.host.DisposeSession(t.Context(), p, ahp.DisposeSessionParams{Channel: session}); err == nil {
@@ -147,7 +159,8 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 		c.subscribe(ahp.RootURI)
 		c.say("first")
 		c.say("wait")
-		c.do(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q", Message: user("queued")})
+		c.do(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q",
+			Message: user("queued")})
 		chat := w.chat()
 		c.news()
 		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
@@ -156,7 +169,8 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 		if _, _, ok := w.hub.State(session); ok {
 			t.Error("the session's channel is still there")
 		}
-		if got := c.news(); !slices.Contains(got, "root/sessionRemoved") || !slices.Contains(got, "chat/turnCancelled") {
+		if got := c.news(); !slices.Contains(got, "root/sessionRemoved") ||
+			!slices.Contains(got, "chat/turnCancelled") {
 			t.Errorf("subscribers heard %v", got)
 		}
 		if w.agent.closed != 1 {
@@ -165,7 +179,8 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 		if slices.Contains(c.caller.Conn.Subscribed(), session) {
 			t.Error("a subscription outlived the session")
 		}
-		if err := w.host.Prepare(t.Context(), c.caller, session); code(err) != ahp.CodeSessionNotFound { // AHP requirement 67
+		// AHP requirement 67
+		if err := w.host.Prepare(t.Context(), c.caller, session); code(err) != ahp.CodeSessionNotFound {
 			t.Errorf("following a disposed session: %v", err)
 		}
 		if got := c.try(session, &ahp.SessionTitleChangedAction{Title: "x"}); got != "unknown" { // AHP requirement 36
@@ -177,7 +192,8 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 
 		w.must(w.host.RestoreSession(t.Context(), c.caller, session))
 		synctest.Wait()
-		if s := w.chatState(); w.chat() != chat || len(s.Turns) != 2 || s.Turns[1].State != ahp.TurnStateCancelled || len(s.QueuedMessages) != 1 {
+		if s := w.chatState(); w.chat() != chat || len(s.Turns) != 2 || s.Turns[1].State != ahp.TurnStateCancelled ||
+			len(s.QueuedMessages) != 1 {
 			t.Errorf("what came back: chat %s with %+v", w.chat(), s)
 		}
 		c.say("again")
@@ -223,7 +239,8 @@ func TestTitleComesFromTheFirstMessage(t *testing.T) {
 			t.Errorf("the title is %q", sum.Title)
 		}
 		c.refused(session, &ahp.SessionTitleChangedAction{Title: " \n"}, "at least one character")
-		c.refused(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: w.chat()}, "only the server") // AHP requirements 37, 79
+		// AHP requirements 37, 79
+		c.refused(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: w.chat()}, "only the server")
 		c.converged()
 	})
 }

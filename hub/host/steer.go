@@ -61,7 +61,8 @@ func (ts *turns) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.Pen
 	}
 	if refused != nil {
 		if s.SteeringMessage == nil { // else somebody sent another one meanwhile
-			tx.Apply(ch.URI, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: m.ID, Message: m.Message})
+			tx.Apply(ch.URI, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: m.ID,
+				Message: m.Message})
 			ts.startQueued(tx, ch, true)
 		}
 		return
@@ -73,5 +74,6 @@ func (ts *turns) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.Pen
 	if by, ok := core.ReadStamp(m.Message.Meta); ok && by.By.Name != "" {
 		text = by.By.Name + " sent to this turn: " + m.Message.Text
 	}
-	tx.Apply(ch.URI, &ahp.ChatResponsePartAction{TurnID: turn, Part: ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
+	tx.Apply(ch.URI, &ahp.ChatResponsePartAction{TurnID: turn,
+		Part: ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
 }

@@ -70,8 +70,9 @@ func (h *Host) mirrorSummary(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatState
 }
 
 func summarizeChat(c *ahp.ChatState) ahp.ChatSummary {
-	return ahp.ChatSummary{Resource: c.Resource, Title: c.Title, Status: c.Status, Activity: c.Activity, ModifiedAt: c.ModifiedAt,
-		Origin: c.Origin, Interactivity: c.Interactivity, WorkingDirectories: c.WorkingDirectories, Changes: c.Changes, Movable: c.Movable}
+	return ahp.ChatSummary{Resource: c.Resource, Title: c.Title, Status: c.Status, Activity: c.Activity,
+		ModifiedAt: c.ModifiedAt, Origin: c.Origin, Interactivity: c.Interactivity,
+		WorkingDirectories: c.WorkingDirectories, Changes: c.Changes, Movable: c.Movable}
 }
 
 // diffChat never names the resource (AHP requirement 71). The title is the summary's own:
@@ -118,7 +119,8 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 // deriveAnnotations keeps the counts that summaries show.
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
-		h.updateEntry(tx, e.Channel.Session, func(entry *core.Entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
+		h.updateEntry(tx, e.Channel.Session,
+			func(entry *core.Entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
 		h.provisional.reconsider(tx, e.Channel.Session)
 	}
 }

@@ -70,7 +70,8 @@ func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told fu
 	began, provider := l.h.core.Now(), l.h.provider(l.uri)
 	ctx, span := l.h.cfg.Tracer.Start(ctx, "turn")
 	if span.IsRecording() {
-		span.SetAttributes(attrSession(l.uri), attribute.String("ahp.chat.id", r.chat), attribute.String("ahp.turn.id", r.id), attrAgent(provider))
+		span.SetAttributes(attrSession(l.uri), attribute.String("ahp.chat.id", r.chat), attribute.String("ahp.turn.id",
+			r.id), attrAgent(provider))
 	}
 	r.calls.begin(ctx)
 	return ctx, func(err error) {

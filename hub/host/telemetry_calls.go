@@ -49,7 +49,8 @@ func (c *callSpans) started(o *out, id, tool string) {
 	}
 	_, span := o.l.h.cfg.Tracer.Start(c.ctx, "tool call")
 	if span.IsRecording() {
-		span.SetAttributes(attrSession(o.l.uri), attribute.String("ahp.chat.id", o.r.chat), attribute.String("ahp.turn.id", o.r.id),
+		span.SetAttributes(attrSession(o.l.uri), attribute.String("ahp.chat.id", o.r.chat),
+			attribute.String("ahp.turn.id", o.r.id),
 			attribute.String("ahp.tool_call.id", id), attribute.String("ahp.tool.name", tool))
 	}
 	c.open[id] = span

@@ -149,7 +149,8 @@ func TestPersonsTitleWins(t *testing.T) {
 		if got := screenText(w.terminal(term1)); got != "" {
 			t.Errorf("a cleared terminal shows %q", got)
 		}
-		for _, err := range []error{w.host.Terminals.Rename(pageOf(viewer), term1, "x"), w.host.Terminals.Clear(pageOf(viewer), term1)} {
+		for _, err := range []error{w.host.Terminals.Rename(pageOf(viewer), term1, "x"),
+			w.host.Terminals.Clear(pageOf(viewer), term1)} {
 			if code(err) != ahp.CodePermissionDenied {
 				t.Errorf("a viewer: %v", err)
 			}

@@ -26,8 +26,12 @@ func restarted(t *testing.T, dir, work string) (w *world, stop func()) {
 		t.Fatal(err)
 	}
 	w = &world{t: t, agent: &fake{}, dir: work}
-	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
-	w.host, err = New(Config{Hub: w.hub, Machine: localtest.New(t, dir), Store: s, DataDir: dir, DefaultDir: work, Agents: map[string]agent.Backend{"fake": w.agent}})
+	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
+		w.host.Derive(tx,
+			e)
+	}})
+	w.host, err = New(Config{Hub: w.hub, Machine: localtest.New(t, dir), Store: s, DataDir: dir, DefaultDir: work,
+		Agents: map[string]agent.Backend{"fake": w.agent}})
 	w.must(err)
 	journalCtx, endJournal := context.WithCancel(context.Background())
 	runCtx, endRun := context.WithCancel(context.Background())
@@ -55,7 +59,8 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	c := core.Caller{Principal: owner, ClientID: "ana-1"}
 	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
 	w.must(w.host.Terminals.Create(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	if _, err := w.host.Dispatch(t.Context(), c, term1, 0, &ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
+	if _, err := w.host.Dispatch(t.Context(), c, term1, 0,
+		&ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
 		t.Fatal(err)
 	}
 	w.waitScreen(term1, "he1re")

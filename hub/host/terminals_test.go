@@ -34,24 +34,35 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	alien := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/none", Chat: "x"}}
 	size := ahp.Ptr[int64]
 	const taken = "ahp-terminal:/taken"
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: taken, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: taken,
+		Claim: w.bySession()}))
 	tests := map[string]struct {
 		who    core.Caller
 		params ahp.CreateTerminalParams
 		code   int
 		say    string
 	}{
-		"no claim":          {c.caller, ahp.CreateTerminalParams{Channel: term1}, ahp.CodeInvalidParams, "owner"},
-		"a foreign claim":   {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ben-1")}, ahp.CodeInvalidParams, "ben-1"},
-		"an unknown owner":  {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: alien}, ahp.CodeSessionNotFound, ""},
-		"a taken URI":       {c.caller, ahp.CreateTerminalParams{Channel: taken, Claim: w.bySession()}, ahp.CodeAlreadyExists, ""},
-		"no URI":            {c.caller, ahp.CreateTerminalParams{Channel: "x y", Claim: w.bySession()}, ahp.CodeInvalidParams, "ahp-terminal:/"},
-		"zero columns":      {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(0), Rows: size(24)}, ahp.CodeInvalidParams, "between 1 and 1000"},
-		"a huge size":       {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(80), Rows: size(1 << 40)}, ahp.CodeInvalidParams, "between 1 and 1000"},
-		"no such directory": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: "file:///no/such"}, ahp.CodeInvalidParams, "cwd"},
-		"a guest outside":   {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(outside)}, ahp.CodePermissionDenied, "outside"},
-		"a guest by a link": {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(filepath.Join(w.dir, "link"))}, ahp.CodePermissionDenied, "outside"},
-		"who may not type":  {core.Caller{Principal: commenter, ClientID: "ben-1"}, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}, ahp.CodePermissionDenied, ""},
+		"no claim": {c.caller, ahp.CreateTerminalParams{Channel: term1}, ahp.CodeInvalidParams, "owner"},
+		"a foreign claim": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ben-1")},
+			ahp.CodeInvalidParams, "ben-1"},
+		"an unknown owner": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: alien}, ahp.CodeSessionNotFound,
+			""},
+		"a taken URI": {c.caller, ahp.CreateTerminalParams{Channel: taken, Claim: w.bySession()},
+			ahp.CodeAlreadyExists, ""},
+		"no URI": {c.caller, ahp.CreateTerminalParams{Channel: "x y", Claim: w.bySession()},
+			ahp.CodeInvalidParams, "ahp-terminal:/"},
+		"zero columns": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(0),
+			Rows: size(24)}, ahp.CodeInvalidParams, "between 1 and 1000"},
+		"a huge size": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cols: size(80),
+			Rows: size(1 << 40)}, ahp.CodeInvalidParams, "between 1 and 1000"},
+		"no such directory": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(),
+			Cwd: "file:///no/such"}, ahp.CodeInvalidParams, "cwd"},
+		"a guest outside": {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(),
+			Cwd: core.FileURI(outside)}, ahp.CodePermissionDenied, "outside"},
+		"a guest by a link": {guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(),
+			Cwd: core.FileURI(filepath.Join(w.dir, "link"))}, ahp.CodePermissionDenied, "outside"},
+		"who may not type": {core.Caller{Principal: commenter, ClientID: "ben-1"},
+			ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}, ahp.CodePermissionDenied, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -64,13 +75,16 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	if listed := w.listed(); len(listed) != 1 || listed[0].Resource != taken {
 		t.Errorf("root lists %+v", listed)
 	}
-	w.must(w.host.Terminals.Create(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(), Cwd: core.FileURI(w.dir)}))
+	w.must(w.host.Terminals.Create(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(),
+		Cwd: core.FileURI(w.dir)}))
 }
 
 func TestTerminalFromStartToEnd(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ana-1"), Name: " my  shell\n"}))
-	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+		Claim: byClient("ana-1"), Name: " my  shell\n"}))
+	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" ||
+		l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
 		t.Errorf("root lists %+v (AHP requirement 61)", l)
 	}
 	if s := w.terminal(term1); *s.Cols != 80 || *s.Rows != 24 || s.Cwd != core.FileURI(w.dir) || !*s.IsPty {
@@ -88,7 +102,8 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 	if r := ben.send(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}); !strings.Contains(r, "another client") {
 		t.Errorf("another client resized: %q", r)
 	}
-	if r := ben.send(term1, &ahp.TerminalClaimedAction{Claim: byClient("ana-2")}); !strings.Contains(r, "another client") {
+	if r := ben.send(term1, &ahp.TerminalClaimedAction{Claim: byClient("ana-2")}); !strings.Contains(r,
+		"another client") {
 		t.Errorf("another client claimed: %q (AHP requirement 165)", r)
 	}
 	for _, size := range [][2]int64{{0, 24}, {80, 1001}} {
@@ -130,20 +145,23 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
 		t.Error("the terminal is still there")
 	}
-	if err := w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(err) != ahp.CodeNotFound {
+	if err := w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(
+		err) != ahp.CodeNotFound {
 		t.Errorf("disposing it again: %v", err)
 	}
 }
 
 func TestDisposeKills(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+		Claim: w.bySession()}))
 	pid := c.pidOf(term1)
 	w.must(w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
 	if !dead(pid) {
 		t.Error("the shell is still alive (AHP requirement 166)")
 	}
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+		Claim: w.bySession()}))
 	pid = c.pidOf(term1)
 	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
@@ -154,7 +172,8 @@ func TestDisposeKills(t *testing.T) {
 
 func TestStoppingTheHostEndsTerminals(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+		Claim: w.bySession()}))
 	pid := c.pidOf(term1)
 	w.stop()
 	if !dead(pid) || !exited(w.terminal(term1)) {
@@ -166,8 +185,9 @@ func TestCommandOfAgent(t *testing.T) {
 	f := &fake{}
 	f.prompt = func(ctx context.Context, turn agent.Turn) error {
 		for range terminals.KeptExited + 5 {
-			tm, err := f.spec.Host.Terminal(ctx, agent.TerminalSpec{Chat: turn.Chat, TurnID: turn.ID, ToolCallID: "call", Title: "make",
-				Command: []string{"/bin/sh", "-c", "pwd; echo $X; exit 3"}, Env: []string{"X=value"}})
+			tm, err := f.spec.Host.Terminal(ctx, agent.TerminalSpec{Chat: turn.Chat, TurnID: turn.ID,
+				ToolCallID: "call", Title: "make", Command: []string{"/bin/sh", "-c", "pwd; echo $X; exit 3"},
+				Env: []string{"X=value"}})
 			if err != nil {
 				return err
 			}
@@ -193,7 +213,8 @@ func TestCommandOfAgent(t *testing.T) {
 	eventually(t, "old terminals to go", func() bool { return len(w.listed()) == terminals.KeptExited })
 	last := w.listed()[terminals.KeptExited-1]
 	claim := last.Claim.Value.(*ahp.TerminalSessionClaim)
-	if last.Title != "make" || claim.Session != session || claim.Chat != w.chat() || claim.ToolCallID != "call" || claim.TurnID == "" {
+	if last.Title != "make" || claim.Session != session || claim.Chat != w.chat() || claim.ToolCallID != "call" ||
+		claim.TurnID == "" {
 		t.Errorf("root lists %+v claimed by %+v", last, claim)
 	}
 	if !strings.Contains(screenText(w.terminal(last.Resource)), "value") {
@@ -207,7 +228,8 @@ func TestCommandOfAgent(t *testing.T) {
 func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 	f := &fake{}
 	f.prompt = func(ctx context.Context, turn agent.Turn) error {
-		_, err := agent.RunCommand(ctx, f.spec, turn, agent.Command{Text: "trap '' HUP TERM; echo pid=$$=; while :; do sleep 0.05; done"})
+		_, err := agent.RunCommand(ctx, f.spec, turn,
+			agent.Command{Text: "trap '' HUP TERM; echo pid=$$=; while :; do sleep 0.05; done"})
 		return err
 	}
 	w, c := shellWorld(t, Config{Agents: map[string]agent.Backend{"fake": f}}, hub.Config{})
@@ -239,8 +261,10 @@ func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 	const reserved = 1 << 40
 	w, c := shellWorld(t, Config{}, hub.Config{Journal: true, Boot: hub.Boot{Reserved: reserved}})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	c.send(term1, &ahp.TerminalInputAction{Data: "echo re$((1))ady; read x; i=0; while [ $i -lt 30000 ]; do i=$((i+1)); echo line $i; done; echo en$((1))d\n"})
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+		Claim: w.bySession()}))
+	c.send(term1, &ahp.TerminalInputAction{Data: "echo re$((1))ady; read x; i=0; while [ $i -lt 30000 ]; do " +
+		"i=$((i+1)); echo line $i; done; echo en$((1))d\n"})
 	w.waitScreen(term1, "re1ady")
 	c.send(term1, &ahp.TerminalInputAction{Data: "\n"})
 	w.waitScreen(term1, "line 1\r\n")
@@ -253,7 +277,8 @@ func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 	}
 	w.hub.JournalBack()
 	w.waitScreen(term1, "en1d")
-	if got := screenText(w.terminal(term1)); !strings.HasSuffix(strings.TrimRight(got, "$# "), "line 30000\r\nen1d\r\n") || skips(got) {
+	if got := screenText(w.terminal(term1)); !strings.HasSuffix(strings.TrimRight(got, "$# "),
+		"line 30000\r\nen1d\r\n") || skips(got) {
 		t.Error("output was lost")
 	}
 }
@@ -261,12 +286,14 @@ func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+		Claim: w.bySession()}))
 	guest := w.connect(viewer, "vic-1")
 	guest.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
 	c.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
 	plain := core.Caller{Principal: owner}
-	if _, err := w.host.Dispatch(t.Context(), plain, term1, 0, &ahp.TerminalInputAction{Data: "stty -echo; echo re$((1))ady\n"}); err != nil {
+	if _, err := w.host.Dispatch(t.Context(), plain, term1, 0,
+		&ahp.TerminalInputAction{Data: "stty -echo; echo re$((1))ady\n"}); err != nil {
 		t.Fatal(err)
 	}
 	w.waitScreen(term1, "re1ady")
@@ -301,8 +328,8 @@ func TestShellAgentInHost(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(w.dir, "greeting")); err == nil {
 		t.Fatal("it ran before it was approved")
 	}
-	yes := &ahp.ChatToolCallConfirmedAction{TurnID: w.chatState().ActiveTurn.ID, ToolCallID: call.ToolCallID, Approved: true,
-		Confirmed: ahp.ToolCallConfirmationReasonUserAction, SelectedOptionID: call.Options[0].ID}
+	yes := &ahp.ChatToolCallConfirmedAction{TurnID: w.chatState().ActiveTurn.ID, ToolCallID: call.ToolCallID,
+		Approved: true, Confirmed: ahp.ToolCallConfirmationReasonUserAction, SelectedOptionID: call.Options[0].ID}
 	if r := c.send(w.chat(), yes); r != "" {
 		t.Fatal(r)
 	}

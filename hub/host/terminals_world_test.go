@@ -145,7 +145,8 @@ func screenText(s *ahp.TerminalState) string {
 
 func (w *world) waitScreen(uri ahp.URI, want string) {
 	w.t.Helper()
-	eventually(w.t, fmt.Sprintf("%q on %s", want, uri), func() bool { return strings.Contains(screenText(w.terminal(uri)), want) })
+	eventually(w.t, fmt.Sprintf("%q on %s", want, uri),
+		func() bool { return strings.Contains(screenText(w.terminal(uri)), want) })
 }
 
 func exited(s *ahp.TerminalState) bool {

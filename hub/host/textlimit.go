@@ -94,5 +94,6 @@ func (ts *turns) checkRoom(s *ahp.ChatState) string {
 	if n < ts.h.core.Limits.ChatBytes {
 		return ""
 	}
-	return fmt.Sprintf("this chat holds %d MiB of text, as much as a chat may: start another chat, or fork this one at an earlier turn", n>>20)
+	return fmt.Sprintf("this chat holds %d MiB of text, as much as a chat may: start another chat, or fork this one "+
+		"at an earlier turn", n>>20)
 }

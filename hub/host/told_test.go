@@ -40,7 +40,8 @@ func TestACallAsksAgainWhileItRuns(t *testing.T) {
 		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
 			_ = turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"})
 			for _, what := range []string{"read it", "write it"} {
-				if _, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain(what)}); err != nil {
+				if _, err := turn.Out.Confirm(ctx, &ahp.ChatToolCallReadyAction{ToolCallID: "c",
+					InvocationMessage: ahp.Plain(what)}); err != nil {
 					failed = err
 				}
 			}
@@ -54,7 +55,8 @@ func TestACallAsksAgainWhileItRuns(t *testing.T) {
 			if !ok || call.InvocationMessage != ahp.Plain(what) {
 				t.Fatalf("to %s it is %+v", what, part.ToolCall.Value)
 			}
-			c.do(w.chat(), &ahp.ChatToolCallConfirmedAction{TurnID: w.chatState().ActiveTurn.ID, ToolCallID: "c", Approved: true, Confirmed: "user-action"})
+			c.do(w.chat(), &ahp.ChatToolCallConfirmedAction{TurnID: w.chatState().ActiveTurn.ID, ToolCallID: "c",
+				Approved: true, Confirmed: "user-action"})
 			synctest.Wait()
 		}
 		if failed != nil || w.chatState().ActiveTurn != nil {
@@ -67,7 +69,8 @@ func TestACallAsksAgainWhileItRuns(t *testing.T) {
 // Nothing of a session's _meta is carried into its summary (AHP requirement 64).
 func TestSummaryHasNoMeta(t *testing.T) {
 	e := &core.Entry{}
-	if fold(e, &ahp.SessionState{Meta: ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}}); len(e.Summary.Meta) != 0 { // AHP requirement 64
+	// AHP requirement 64
+	if fold(e, &ahp.SessionState{Meta: ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}}); len(e.Summary.Meta) != 0 {
 		t.Errorf("the summary carries %s", e.Summary.Meta)
 	}
 }

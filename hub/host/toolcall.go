@@ -66,7 +66,8 @@ func checkOption(options []ahp.ConfirmationOption, a *ahp.ChatToolCallConfirmedA
 	switch {
 	case i < 0:
 		return "there is no option " + a.SelectedOptionID + " to select"
-	case options[i].Kind == ahp.ConfirmationOptionKindDeny && a.Approved, options[i].Kind == ahp.ConfirmationOptionKindApprove && !a.Approved:
+	case options[i].Kind == ahp.ConfirmationOptionKindDeny && a.Approved,
+		options[i].Kind == ahp.ConfirmationOptionKindApprove && !a.Approved:
 		return "the option " + a.SelectedOptionID + " says the opposite of this answer"
 	}
 	return ""
@@ -80,7 +81,8 @@ func stampCall(r *core.Request, had, sent ahp.Meta) ahp.Meta {
 	return r.Stamp().Write(keepContributor(had, all))
 }
 
-func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState, a *ahp.ChatToolCallConfirmedAction) string {
+func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingConfirmationState,
+	a *ahp.ChatToolCallConfirmedAction) string {
 	if a.EditedToolInput != "" && (call.Editable == nil || !*call.Editable) {
 		return "the input of this tool call can't be edited. Approve it unchanged or deny it"
 	}

@@ -30,7 +30,8 @@ func commands(w *world, ready ahp.ChatToolCallReadyAction) (answers *[]*ahp.Chat
 			return err
 		}
 		*answers = append(*answers, a)
-		return turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("ran")},
+		return turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true,
+			PastTenseMessage: ahp.Plain("ran")},
 			Meta: ahp.Meta{"theirs": json.RawMessage(`1`), "ahphub": json.RawMessage(`"forged"`)}})
 	}
 	return answers
@@ -63,7 +64,8 @@ func TestApproval(t *testing.T) { // AHP requirements 76, 77, 122, 131
 			t.Fatalf("inputNeeded is %+v", need)
 		}
 		r := need[0].Value.(*ahp.SessionToolConfirmationRequest)
-		if sum, _ := w.host.Summary(session); sum.Status.Activity() != ahp.SessionStatusInputNeeded || r.TurnID != "t" || r.Chat != w.chat() {
+		if sum, _ := w.host.Summary(session); sum.Status.Activity() != ahp.SessionStatusInputNeeded ||
+			r.TurnID != "t" || r.Chat != w.chat() {
 			t.Errorf("status %d, request %+v", sum.Status, r)
 		}
 		second.do(r.Chat, w.approval(r.TurnID, true))
@@ -97,7 +99,8 @@ func TestDenial(t *testing.T) {
 		if len(*answers) != 1 || (*answers)[0].Approved {
 			t.Fatalf("the agent heard %+v", *answers)
 		}
-		if call, ok := w.lastCall().Value.(*ahp.ToolCallCancelledState); !ok || call.Reason != ahp.ToolCallCancellationReasonDenied {
+		if call, ok := w.lastCall().Value.(*ahp.ToolCallCancelledState); !ok ||
+			call.Reason != ahp.ToolCallCancellationReasonDenied {
 			t.Errorf("the call is %+v", w.lastCall().Value)
 		}
 		c.converged()
@@ -107,7 +110,8 @@ func TestDenial(t *testing.T) {
 func TestConfirmationsThatAreRefused(t *testing.T) { // AHP requirement 122
 	inWorld(t, func(w *world) {
 		commands(w, ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{
-			{ID: "once", Label: "Once", Kind: ahp.ConfirmationOptionKindApprove}, {ID: "never", Label: "Never", Kind: ahp.ConfirmationOptionKindDeny}}})
+			{ID: "once", Label: "Once", Kind: ahp.ConfirmationOptionKindApprove}, {ID: "never", Label: "Never",
+				Kind: ahp.ConfirmationOptionKindDeny}}})
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
 		for says, a := range map[string]*ahp.ChatToolCallConfirmedAction{
@@ -208,7 +212,8 @@ func TestConfirmationEndsWithItsTurn(t *testing.T) { // AHP requirement 115
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
 		c.do(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: "t"})
-		if call, ok := w.lastCall().Value.(*ahp.ToolCallCancelledState); !ok || call.Reason != ahp.ToolCallCancellationReasonSkipped {
+		if call, ok := w.lastCall().Value.(*ahp.ToolCallCancelledState); !ok ||
+			call.Reason != ahp.ToolCallCancellationReasonSkipped {
 			t.Errorf("the call is %+v", w.lastCall().Value)
 		}
 		if len(w.session().InputNeeded) != 0 || w.host.turns.liveOf(session).busy() {
@@ -249,7 +254,8 @@ func TestResultConfirmation(t *testing.T) { // AHP requirement 126
 }
 
 func toolClient(id string, tools ...string) *ahp.SessionActiveClientSetAction {
-	a := &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: id, Tools: []ahp.ToolDefinition{}}}
+	a := &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: id,
+		Tools: []ahp.ToolDefinition{}}}
 	for _, name := range tools {
 		a.ActiveClient.Tools = append(a.ActiveClient.Tools, ahp.ToolDefinition{Name: name})
 	}
@@ -293,10 +299,12 @@ func TestClientTool(t *testing.T) { // AHP requirements 136, 141 to 144
 		if sum, _ := w.host.Summary(session); sum.Status.Activity() != ahp.SessionStatusInProgress {
 			t.Errorf("a running client tool shows as status %d", sum.Status)
 		}
-		done := &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call, Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("opened")},
-			Meta: ahp.Meta{"ahphub": json.RawMessage(`{"by":{"id":"owner","name":"Ana"}}`)}}
+		done := &ahp.ChatToolCallCompleteAction{TurnID: turn, ToolCallID: call,
+			Result: ahp.ToolCallResult{Success: true, PastTenseMessage: ahp.Plain("opened")},
+			Meta:   ahp.Meta{"ahphub": json.RawMessage(`{"by":{"id":"owner","name":"Ana"}}`)}}
 		second.refused(w.chat(), done, "only the client that contributed")
-		second.refused(w.chat(), &ahp.ChatToolCallContentChangedAction{TurnID: turn, ToolCallID: call}, "only the client that contributed")
+		second.refused(w.chat(), &ahp.ChatToolCallContentChangedAction{TurnID: turn, ToolCallID: call},
+			"only the client that contributed")
 		c.do(w.chat(), done)
 		c.refused(w.chat(), done, "not running")
 		if by, forged := core.ReadStamp(w.lastCall().Base().Meta); forged {
@@ -331,13 +339,18 @@ func TestClientThatGoesAway(t *testing.T) { // AHP requirements 137 to 140
 	}{
 		"unsubscribes":                {func(w *world, c *client) { w.host.Unsubscribed(c.caller, session) }, 0, false},
 		"unsubscribes something else": {func(w *world, c *client) { w.host.Unsubscribed(c.caller, w.chat()) }, 0, true},
-		"disconnects, still in time":  {func(w *world, c *client) { w.host.Disconnected(c.caller) }, 29 * time.Second, true},
-		"disconnects for good":        {func(w *world, c *client) { w.host.Disconnected(c.caller) }, 31 * time.Second, false},
+		"disconnects, still in time": {func(w *world, c *client) { w.host.Disconnected(c.caller) }, 29 * time.Second,
+			true},
+		"disconnects for good": {func(w *world, c *client) { w.host.Disconnected(c.caller) }, 31 * time.Second,
+			false},
 		"comes back": {func(w *world, c *client) {
 			w.host.Disconnected(c.caller)
 			w.host.Reconnected(c.caller, []ahp.URI{session})
 		}, time.Minute, true},
-		"comes back for other things": {func(w *world, c *client) { w.host.Reconnected(c.caller, []ahp.URI{ahp.RootURI}) }, 0, false},
+		"comes back for other things": {func(w *world, c *client) {
+			w.host.Reconnected(c.caller,
+				[]ahp.URI{ahp.RootURI})
+		}, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
@@ -365,7 +378,8 @@ func TestSpawn(t *testing.T) { // AHP requirements 96, 97
 		refused := make(chan error, 1)
 		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
 			host := w.agent.spec.Host
-			sub, end, err := host.Spawn(ctx, agent.SpawnSpec{Chat: turn.Chat, TurnID: turn.ID, ToolCallID: "c", Title: "Look", Message: "look around"})
+			sub, end, err := host.Spawn(ctx, agent.SpawnSpec{Chat: turn.Chat, TurnID: turn.ID, ToolCallID: "c",
+				Title: "Look", Message: "look around"})
 			if err != nil {
 				return err
 			}
@@ -392,7 +406,8 @@ func TestSpawn(t *testing.T) { // AHP requirements 96, 97
 			t.Error("chats may spawn chats without end")
 		}
 		sub := w.session().Chats[1]
-		if origin, ok := sub.Origin.Value.(*ahp.ChatOriginTool); !ok || origin.Chat != w.chat() || sub.Interactivity != ahp.ChatInteractivityReadOnly {
+		if origin, ok := sub.Origin.Value.(*ahp.ChatOriginTool); !ok || origin.Chat != w.chat() ||
+			sub.Interactivity != ahp.ChatInteractivityReadOnly {
 			t.Errorf("the sub-chat is %+v", sub)
 		}
 		s, _ := hub.StateOf[*ahp.ChatState](w.hub, sub.Resource)

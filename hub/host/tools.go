@@ -53,7 +53,8 @@ func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
 	}
 	token := rand.Text() + rand.Text()
 	name := cmp.Or(l.h.agentInfo(s.Provider).DisplayName, s.Provider)
-	b := &Toolbox{l: l, caller: core.Caller{Principal: access.Agent(s.Provider, name, l.uri)}, key: sha256.Sum256([]byte(token)), changed: make(chan struct{})}
+	b := &Toolbox{l: l, caller: core.Caller{Principal: access.Agent(s.Provider, name, l.uri)},
+		key: sha256.Sum256([]byte(token)), changed: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancelCause(l.ctx)
 	l.takeTools()
 	l.mu.Lock()

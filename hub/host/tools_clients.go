@@ -56,7 +56,8 @@ func (h *Host) clientsChanged(session ahp.URI) {
 
 // CallClientTool has a client run its tool, as a tool call of the turn that asks (AHP
 // requirement 141); it ends with the turn, with ctx, or when the client leaves or stays silent.
-func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string, input json.RawMessage) (ahp.ToolCallResult, error) {
+func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string,
+	input json.RawMessage) (ahp.ToolCallResult, error) {
 	r := b.turnOf(tool)
 	if r == nil {
 		return ahp.ToolCallResult{}, refusef("no turn is running. Call %s while you answer a message", tool)
@@ -90,7 +91,8 @@ func callsTool(t *ahp.ActiveTurn, tool string) bool {
 			continue
 		}
 		call, running := part.ToolCall.Value.(*ahp.ToolCallRunningState)
-		if running && call.Contributor == nil && strings.Contains(call.ToolName+" "+call.DisplayName+" "+call.InvocationMessage.Text, tool) {
+		if running && call.Contributor == nil && strings.Contains(call.ToolName+" "+call.DisplayName+" "+
+			call.InvocationMessage.Text, tool) {
 			return true
 		}
 	}

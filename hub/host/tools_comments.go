@@ -83,7 +83,8 @@ func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, err
 			return f, asRefusal(err)
 		}
 	}
-	return File{}, refusef("there is no file %q in this session: give its path relative to %s", name, strings.Join(dirs, " or "))
+	return File{}, refusef("there is no file %q in this session: give its path relative to %s", name,
+		strings.Join(dirs, " or "))
 }
 
 func asRefusal(err error) error {
@@ -107,7 +108,8 @@ func pathsIn(dirs []string, name string) (list []string, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, refusef("%q is outside of this session's directories: give a path relative to %s", name, strings.Join(dirs, " or "))
+		return nil, refusef("%q is outside of this session's directories: give a path relative to %s", name,
+			strings.Join(dirs, " or "))
 	}
 	return list, nil
 }
@@ -124,7 +126,8 @@ func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (mach
 		h.core.Log.Warn("created a comment without the changes", "session", b.l.uri, "err", err)
 	}
 	for _, f := range files {
-		if f.NewMode != "" && f.Name() == path || f.OldMode != "" && f.OldName() == path && (before || f.NewMode == "") {
+		if f.NewMode != "" && f.Name() == path || f.OldMode != "" && f.OldName() == path &&
+			(before || f.NewMode == "") {
 			return f, true
 		}
 	}
@@ -151,7 +154,8 @@ func (b *Toolbox) version(ctx context.Context, c machine.ChangedFile, name strin
 	if err != nil {
 		return f, err
 	}
-	f.Text, f.Version = string(data), version.Ref{Session: core.ShortID(b.l.uri), OID: oid, Path: path, Kind: changes.VersionKind(mode)}.URI()
+	f.Text, f.Version = string(data), version.Ref{Session: core.ShortID(b.l.uri), OID: oid, Path: path,
+		Kind: changes.VersionKind(mode)}.URI()
 	return f, nil
 }
 

@@ -82,8 +82,10 @@ func TestAToolboxHasTheAgentsRights(t *testing.T) {
 			"as an agent you can't": &ahp.ChatTurnStartedAction{TurnID: "x"},
 			"only your own":         &ahp.AnnotationsRemovedAction{AnnotationID: "t"},
 			"only the owner":        &ahp.SessionTitleChangedAction{Title: "x"},
-			"at least one":          &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "u", Resource: "file:///a"}},
-			"comment is empty":      &ahp.AnnotationsEntrySetAction{AnnotationID: "t", Entry: ahp.AnnotationEntry{ID: "f"}},
+			"at least one": &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "u",
+				Resource: "file:///a"}},
+			"comment is empty": &ahp.AnnotationsEntrySetAction{AnnotationID: "t",
+				Entry: ahp.AnnotationEntry{ID: "f"}},
 		} {
 			var refused Refusal
 			if err := box.Annotate(t.Context(), a); !errors.As(err, &refused) || !strings.Contains(err.Error(), says) {

@@ -181,8 +181,8 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 	r.text.Store(int64(turnText(s.ActiveTurn.ResponseParts.Slice())))
 	m, say := s.ActiveTurn.Message, &out{l, r}
 	given := l.fetch(r.ctx, l.resolve(r.ctx, m), say.notice)
-	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, given), Threads: l.threads(r.ctx, m), History: s.Turns,
-		Guest: FromGuest(m), Out: say}, true
+	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, given), Threads: l.threads(r.ctx, m),
+		History: s.Turns, Guest: FromGuest(m), Out: say}, true
 }
 
 func (l *live) dirs() []string {
@@ -205,7 +205,8 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 		tx.Apply(r.chat, ending(r, err, core.Elapsed(s.ActiveTurn, ended)))
 	})
 	if failed != nil {
-		l.h.core.Log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id, "err", failed)
+		l.h.core.Log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id,
+			"err", failed)
 	}
 }
 
@@ -213,8 +214,9 @@ func ending(r *run, err error, ms int64) ahp.Action {
 	var failure *agent.Failure
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, errTurnFull):
-		return turnError(r.id, ms, "too_long", "The agent said more than one turn may hold and was stopped. What it said by then is kept. "+
-			"Ask it to write long output to a file.", false)
+		return turnError(r.id, ms, "too_long",
+			"The agent said more than one turn may hold and was stopped. What it said by then is kept. "+
+				"Ask it to write long output to a file.", false)
 	case err == nil:
 		return &ahp.ChatTurnCompleteAction{TurnID: r.id, Duration: ms}
 	case errors.Is(cause, core.ErrStopping):

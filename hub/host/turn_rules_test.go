@@ -75,7 +75,8 @@ func TestChatsAttachedInAnAttachedChatStayOut(t *testing.T) {
 		say := func(chat ahp.URI, text string, attached ...ahp.URI) {
 			m := user(text)
 			for _, uri := range attached {
-				m.Attachments = append(m.Attachments, ahp.MessageAttachment{Value: &ahp.MessageChatAttachment{Label: "before", Resource: uri}})
+				m.Attachments = append(m.Attachments,
+					ahp.MessageAttachment{Value: &ahp.MessageChatAttachment{Label: "before", Resource: uri}})
 			}
 			c.do(chat, &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m})
 		}

@@ -53,13 +53,15 @@ func TestTurn(t *testing.T) { // AHP requirements 104 and 107
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: ahp.Message{Text: "hi"}})
 		c.refused(w.chat(), started("me too"), "busy")
-		if at, err := time.Parse(time.RFC3339, w.chatState().ActiveTurn.StartedAt); err != nil || time.Since(at) > time.Second {
+		if at, err := time.Parse(time.RFC3339, w.chatState().ActiveTurn.StartedAt); err != nil ||
+			time.Since(at) > time.Second {
 			t.Errorf("startedAt was stamped %q", w.chatState().ActiveTurn.StartedAt)
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
 		s := w.chatState()
-		if s.ActiveTurn != nil || len(s.Turns) != 1 || s.Turns[0].State != ahp.TurnStateComplete || *s.Turns[0].Duration != 1500 {
+		if s.ActiveTurn != nil || len(s.Turns) != 1 || s.Turns[0].State != ahp.TurnStateComplete ||
+			*s.Turns[0].Duration != 1500 {
 			t.Fatalf("the turn is %+v", s.Turns)
 		}
 		if part := s.Turns[0].ResponseParts[0].Value.(*ahp.MarkdownResponsePart); part.Content.String() != "Hello you" {
@@ -80,7 +82,8 @@ func TestStartedAt(t *testing.T) { // AHP requirement 107
 		for sent, want := range map[string]time.Time{
 			core.Timestamp(now.Add(-10 * time.Second)):                                 now.Add(-10 * time.Second),
 			now.Add(5 * time.Second).In(time.FixedZone("", 3600)).Format(time.RFC3339): now.Add(5 * time.Second),
-			"": now, "yesterday": now, core.Timestamp(now.Add(time.Hour)): now, core.Timestamp(now.Add(-time.Hour)): now,
+			"": now, "yesterday": now, core.Timestamp(now.Add(time.Hour)): now,
+			core.Timestamp(now.Add(-time.Hour)): now,
 		} {
 			a := started("x")
 			a.StartedAt = sent
@@ -107,16 +110,19 @@ func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
 		gone.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageAnnotationsAttachment{Resource: core.AnnotationsURI(session), AnnotationIDs: []string{"x"}}}}
 		chat, turn := user("look"), user("look")
 		chat.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: "ahp-chat:/nobody"}}}
-		turn.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(), EndTurn: "x"}}}
+		turn.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(),
+			EndTurn: "x"}}}
 		for says, m := range map[string]ahp.Message{
-			"origin user": agents, "empty": {}, "at most": user(string(make([]byte, 2<<20))), "of this session": attached,
+			"origin user": agents, "empty": {}, "at most": user(string(make([]byte, 2<<20))),
+			"of this session": attached,
 			"no annotation x": gone, "only chats of this session": chat, "not a completed turn": turn,
 		} {
 			c.refused(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: m}, says)
 		}
 		c.refused(w.chat(), &ahp.ChatTurnStartedAction{Message: user("x")}, "turnId")
 		c.refused(w.chat(), &ahp.ChatDraftChangedAction{Draft: &agents}, "origin user")
-		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q", Message: agents}, "origin user")
+		c.refused(w.chat(), &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q",
+			Message: agents}, "origin user")
 	})
 }
 
@@ -127,7 +133,8 @@ func TestActiveTurnCannotBeAttached(t *testing.T) {
 		c := w.create()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "active", Message: user("go")})
 		m := user("look")
-		m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(), EndTurn: "active"}}}
+		m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Resource: w.chat(),
+			EndTurn: "active"}}}
 		ask := &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: "q", Message: m}
 		c.refused(w.chat(), ask, "not a completed turn")
 		release(nil)
@@ -143,8 +150,9 @@ func TestHowATurnEnds(t *testing.T) { // AHP requirement 107
 		message   string
 		resumable bool
 	}{
-		"done":      {nil, ahp.TurnStateComplete, "", false},
-		"failure":   {&agent.Failure{Message: "the model is away", Resumable: true}, ahp.TurnStateError, "the model is away", true},
+		"done": {nil, ahp.TurnStateComplete, "", false},
+		"failure": {&agent.Failure{Message: "the model is away", Resumable: true}, ahp.TurnStateError,
+			"the model is away", true},
 		"any error": {errors.New("broken pipe"), ahp.TurnStateError, "broken pipe", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -318,7 +326,8 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("one")})
 		hold(w)
 		first := user("hello")
-		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2", InitialMessage: &first}))
+		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+			InitialMessage: &first}))
 		c.subscribe("ahp-chat:/2")
 		if len(w.session().Chats) != 2 || w.session().Chats[1].Status.Activity() != ahp.SessionStatusInProgress {
 			t.Fatalf("the catalogue is %+v", w.session().Chats)
@@ -345,7 +354,8 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}); code(err) != ahp.CodeAlreadyExists {
+		if err := w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session,
+			Chat: "ahp-chat:/2"}); code(err) != ahp.CodeAlreadyExists {
 			t.Errorf("a taken URI: %v", err)
 		}
 		w.must(w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: "ahp-chat:/2"}))
@@ -357,7 +367,8 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 		if w.chat() != "ahp-chat:/3" {
 			t.Errorf("%s took the place of the default chat", w.chat())
 		}
-		if err := w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}); code(err) != ahp.CodeInvalidParams {
+		if err := w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}); code(
+			err) != ahp.CodeInvalidParams {
 			t.Errorf("disposing the only chat: %v", err)
 		}
 		c.converged()
@@ -372,7 +383,8 @@ func TestChatAttachmentBringsItsTranscript(t *testing.T) { // AHP requirements 9
 		c := w.create()
 		attach := func(end string) *ahp.ChatTurnStartedAction {
 			m := user("go on")
-			m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Label: "before", Resource: w.chat(), EndTurn: end}}}
+			m.Attachments = []ahp.MessageAttachment{{Value: &ahp.MessageChatAttachment{Label: "before",
+				Resource: w.chat(), EndTurn: end}}}
 			return &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
 		}
 		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))

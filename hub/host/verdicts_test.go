@@ -71,26 +71,33 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 		given threads.GivenVerdict
 		says  string
 	}{
-		"a viewer":               {viewer, threads.GivenVerdict{Kind: review.Approve}, "can't submit a review"},
-		"an agent":               {access.Agent("fake", "Fake", session), threads.GivenVerdict{Kind: review.Approve}, "can't submit a review"},
-		"somebody from outside":  {access.Principal{ID: "guest:x", Name: "X", Role: access.RoleCommenter, Session: "ahp-session:/two"}, threads.GivenVerdict{Kind: review.Approve}, "there is no session"},
+		"a viewer": {viewer, threads.GivenVerdict{Kind: review.Approve}, "can't submit a review"},
+		"an agent": {access.Agent("fake", "Fake", session), threads.GivenVerdict{Kind: review.Approve},
+			"can't submit a review"},
+		"somebody from outside": {access.Principal{ID: "guest:x", Name: "X", Role: access.RoleCommenter,
+			Session: "ahp-session:/two"}, threads.GivenVerdict{Kind: review.Approve}, "there is no session"},
 		"of no kind":             {commenter, threads.GivenVerdict{Kind: "maybe", Summary: "x"}, "choose approve"},
 		"changes without a word": {commenter, threads.GivenVerdict{Kind: review.RequestChanges}, "write a summary"},
-		"too long":               {commenter, threads.GivenVerdict{Kind: review.Comment, Summary: strings.Repeat("x", 9<<10)}, "too long"},
-		"approves what is gone":  {commenter, threads.GivenVerdict{Kind: review.Approve, Seen: "other"}, "Look again"},
+		"too long": {commenter, threads.GivenVerdict{Kind: review.Comment, Summary: strings.Repeat("x",
+			9<<10)}, "too long"},
+		"approves what is gone": {commenter, threads.GivenVerdict{Kind: review.Approve, Seen: "other"}, "Look again"},
 	} {
-		if err := c.host.Threads.GiveVerdict(t.Context(), as(tc.who), session, tc.given); err == nil || !strings.Contains(err.Error(), tc.says) {
+		if err := c.host.Threads.GiveVerdict(t.Context(), as(tc.who), session, tc.given); err == nil ||
+			!strings.Contains(err.Error(), tc.says) {
 			t.Errorf("%s: %v, wanted %q", name, err, tc.says)
 		}
 	}
-	c.must(c.host.Threads.GiveVerdict(t.Context(), as(commenter), session, threads.GivenVerdict{Kind: review.Approve, Seen: seen}))
-	if err := c.host.Threads.DismissVerdict(t.Context(), as(other), session, commenter.ID); err == nil || !strings.Contains(err.Error(), "only the owner") {
+	c.must(c.host.Threads.GiveVerdict(t.Context(), as(commenter), session, threads.GivenVerdict{Kind: review.Approve,
+		Seen: seen}))
+	if err := c.host.Threads.DismissVerdict(t.Context(), as(other), session, commenter.ID); err == nil ||
+		!strings.Contains(err.Error(), "only the owner") {
 		t.Errorf("another's verdict was dismissed: %v", err)
 	}
 	c.must(c.host.Threads.DismissVerdict(t.Context(), as(commenter), session, ""))
 	c.give(commenter, review.Approve, "again")
 	c.must(c.host.Threads.DismissVerdict(t.Context(), c.owner, session, commenter.ID))
-	if err := c.host.Threads.DismissVerdict(t.Context(), as(commenter), session, ""); code(err) != ahp.CodeInvalidParams {
+	if err := c.host.Threads.DismissVerdict(t.Context(), as(commenter), session,
+		""); code(err) != ahp.CodeInvalidParams {
 		t.Errorf("dismissing nothing: %v", err)
 	}
 	if got := c.opinions(); got != "Ben approve dismissed, Ben approve dismissed" {
@@ -98,7 +105,8 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 	}
 }
 
-// Who is called learns of it until they have read the thread; nobody calls themselves, and who never came cannot be called.
+// Who is called learns of it until they have read the thread; nobody calls themselves, and who never came cannot
+// be called.
 func TestMentions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c, ben := w.create(), w.connect(commenter, "ben-1")
@@ -114,7 +122,8 @@ func TestMentions(t *testing.T) {
 		ben.do(notes, thread("a", comment("1", "@ana, @Vic and @Ben: look. `@Ana` is code")))
 		ben.do(notes, thread("b", comment("1", "nobody")))
 		ben.do(notes, reply("b", comment("2", "but @Ana, and @Cleo who never came")))
-		if got := strings.Join(calls(owner), ", ") + "; " + strings.Join(calls(viewer), ", ") + "; " + strings.Join(calls(commenter), ", "); got != "a by Ben, b by Ben; a by Ben; " {
+		if got := strings.Join(calls(owner), ", ") + "; " + strings.Join(calls(viewer), ", ") + "; " +
+			strings.Join(calls(commenter), ", "); got != "a by Ben, b by Ben; a by Ben; " {
 			t.Errorf("called are %s", got)
 		}
 		ben.do(notes, reply("b", comment("2", "edited, still @Ana")))
@@ -137,12 +146,14 @@ func TestVerdictsSurviveARestart(t *testing.T) {
 	life := newLife(t, data, f, core.Limits{})
 	c := &changing{world: &world{t: t, hub: life.hub, host: life.host, agent: f, dir: dir}, owner: as(owner)}
 	c.write("a.txt", "one\n")
-	c.must(c.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
+	c.must(c.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session,
+		WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	c.until("the session is ready", func() bool { return c.session().Lifecycle == ahp.SessionLifecycleReady })
 	c.must(c.host.Prepare(t.Context(), c.owner, session))
 	c.turn(func() { c.write("a.txt", "two\n") })
 	c.give(commenter, review.Approve, "good")
-	if o, err := c.host.Dispatch(t.Context(), as(commenter), notes, 0, thread("a", comment("1", "@Ana"))); err != nil || o.Rejected != "" {
+	if o, err := c.host.Dispatch(t.Context(), as(commenter), notes, 0, thread("a", comment("1", "@Ana"))); err != nil ||
+		o.Rejected != "" {
 		t.Fatalf("%+v %v", o, err)
 	}
 	life.end(true)
@@ -155,7 +166,8 @@ func TestVerdictsSurviveARestart(t *testing.T) {
 	c.must(c.host.Prepare(t.Context(), c.owner, c.defaultChat()))
 	c.turn(func() { c.write("a.txt", "three\n"); c.write("b.txt", "new\n") })
 	c.until("the approval is withdrawn", func() bool { return c.opinions() == "Ben approve withdrawn" })
-	if v := c.host.Threads.Review(session).Verdicts[0]; strings.Join(v.Changed, " ") != core.FileURI(dir+"/a.txt")+" "+core.FileURI(dir+"/b.txt") {
+	if v := c.host.Threads.Review(session).Verdicts[0]; strings.Join(v.Changed, " ") != core.FileURI(dir+"/a.txt")+" "+
+		core.FileURI(dir+"/b.txt") {
 		t.Errorf("it says that %v changed", v.Changed)
 	}
 }

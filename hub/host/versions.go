@@ -36,8 +36,8 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	return data, b.Path, changes.ConflictError(err)
 }
 
-// Blobs returns the versions that ahp-blob: URIs of a session name, read at once. Those that it does not return are read by
-// Blob, which says why.
+// Blobs returns the versions that ahp-blob: URIs of a session name, read at once. Those that it does not return
+// are read by Blob, which says why.
 func (h *Host) Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris []ahp.URI) map[ahp.URI][]byte {
 	named := map[ahp.URI]string{}
 	var oids []string
@@ -80,7 +80,8 @@ func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session 
 	if err := access.MayCall(c.Principal, "resourceRead", core.SessionInfo(session)); err != nil {
 		return "", b, core.Denied(err)
 	}
-	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.Path) && !h.refers(ctx, c, session, b.URI(), b.Path) { // editors escape more
+	// editors escape more
+	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.Path) && !h.refers(ctx, c, session, b.URI(), b.Path) {
 		return "", b, core.NoChannel(uri)
 	}
 	return session, b, nil

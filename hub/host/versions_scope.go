@@ -35,7 +35,8 @@ func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, 
 				return false
 			}
 		case *ahp.AnnotationsState:
-			mentioned = mentioned || slices.ContainsFunc(s.Annotations, func(t ahp.Annotation) bool { return threads.ThreadOrigin(&t).Version == uri })
+			mentioned = mentioned || slices.ContainsFunc(s.Annotations,
+				func(t ahp.Annotation) bool { return threads.ThreadOrigin(&t).Version == uri })
 		case *ahp.ChatState:
 			mentioned = mentioned || chatNames(s, uri)
 		}
@@ -47,7 +48,8 @@ func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, 
 func hidesFile(c core.Caller, s *ahp.ChangesetState, name string) bool {
 	uri := core.FileURI(name)
 	return slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool {
-		return c.Hides(access.HidingOf(&f)) && (f.Edit.After != nil && f.Edit.After.URI == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri)
+		return c.Hides(access.HidingOf(&f)) && (f.Edit.After != nil && f.Edit.After.URI == uri ||
+			f.Edit.Before != nil && f.Edit.Before.URI == uri)
 	})
 }
 
@@ -87,7 +89,8 @@ func callNames(call ahp.ToolCallState, uri ahp.URI) bool {
 	var by *ahp.ToolCallContributor
 	switch c := call.Value.(type) {
 	case *ahp.ToolCallPendingConfirmationState:
-		return c.Edits != nil && slices.ContainsFunc(c.Edits.Items, func(e ahp.FileEdit) bool { return editNames(&e, uri) })
+		return c.Edits != nil && slices.ContainsFunc(c.Edits.Items,
+			func(e ahp.FileEdit) bool { return editNames(&e, uri) })
 	case *ahp.ToolCallRunningState:
 		content, by = c.Content, c.Contributor
 	case *ahp.ToolCallPendingResultConfirmationState:

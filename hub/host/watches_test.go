@@ -38,11 +38,14 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	}
 	wantCode(t, read(), ahp.CodePermissionDenied)
 	const there ahp.URI = "ahp-session:/there"
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there, WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there,
+		WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	w.must(read())
-	_, err := w.host.Files.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file, Write: ahp.Ptr(true)})
+	_, err := w.host.Files.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file,
+		Write: ahp.Ptr(true)})
 	w.must(err)
-	watch, err := w.host.Files.CreateResourceWatch(t.Context(), c.caller, ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
+	watch, err := w.host.Files.CreateResourceWatch(t.Context(), c.caller,
+		ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	told := func() bool { // the channel takes a number for each batch
 		before := w.hub.Seq()

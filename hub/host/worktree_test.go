@@ -27,7 +27,8 @@ func repository(t *testing.T) (dir string, git func(dir string, args ...string) 
 	dir = filepath.Join(t.TempDir(), "project")
 	git = func(dir string, args ...string) string {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=Ana", "-c", "user.email=ana@example.org"}, args...)...)
+		cmd := exec.Command("git", append([]string{"-c", "user.name=Ana", "-c", "user.email=ana@example.org"},
+			args...)...)
 		cmd.Dir = dir
 		out, err := cmd.CombinedOutput()
 		if err != nil {
@@ -51,8 +52,9 @@ func TestASessionInAWorktree(t *testing.T) {
 	repo, git := repository(t)
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	const other ahp.URI = "ahp-session:/tree"
-	isolated := ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{core.FileURI(filepath.Join(repo, "sub"))},
-		Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}
+	isolated := ahp.CreateSessionParams{Channel: other,
+		WorkingDirectories: []ahp.URI{core.FileURI(filepath.Join(repo, "sub"))},
+		Config:             ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}
 	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
 	state := func() *ahp.SessionState {
 		st, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
@@ -60,7 +62,8 @@ func TestASessionInAWorktree(t *testing.T) {
 	}
 	tree, ok := changes.WorktreeOf(state())
 	dir, _ := core.FilePath(state().WorkingDirectories[0])
-	if !ok || tree.Repo != repo || tree.Into != "main" || dir != filepath.Join(tree.Dir, "sub") || state().Project.DisplayName != "sub" {
+	if !ok || tree.Repo != repo || tree.Into != "main" || dir != filepath.Join(tree.Dir, "sub") ||
+		state().Project.DisplayName != "sub" {
 		t.Fatalf("the session works in %s of %+v (%v)", dir, tree, ok)
 	}
 	if b, err := os.ReadFile(filepath.Join(dir, "a.txt")); string(b) != "one\n" {
@@ -96,7 +99,8 @@ func TestASessionInAWorktree(t *testing.T) {
 	wantCode(t, err, ahp.CodeNotFound)
 }
 
-// A worktree is removed while the agent is still starting in it: that is no turn, and the agent finds its directory there.
+// A worktree is removed while the agent is still starting in it: that is no turn, and the agent finds its
+// directory there.
 func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	repo, _ := repository(t)
 	w, c := shellWorld(t, Config{}, hub.Config{})
@@ -110,8 +114,9 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 		found <- err
 		return nil
 	}
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other, WorkingDirectories: []ahp.URI{core.FileURI(repo)},
-		Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}))
+	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
+		WorkingDirectories: []ahp.URI{core.FileURI(repo)},
+		Config:             ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}))
 	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
 	removed := make(chan error)
@@ -132,7 +137,8 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 func TestNoWorktree(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
-		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())}, Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}})
+		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())},
+		Config:             ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}})
 	wantCode(t, err, ahp.CodeInvalidParams)
 	if !strings.Contains(err.Error(), "is not in a git repository") {
 		t.Errorf("it says %v", err)
@@ -161,7 +167,8 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	offered := func(dir ahp.URI, query string) (names []string) {
-		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller, ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: changes.WorktreeBaseKey, Query: query})
+		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller,
+			ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: changes.WorktreeBaseKey, Query: query})
 		w.must(err)
 		for _, i := range res.Items {
 			names = append(names, i.Value)
@@ -179,8 +186,10 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 	}
 	in := func(uri ahp.URI, base string) error {
 		raw, _ := json.Marshal(base)
-		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri, WorkingDirectories: []ahp.URI{core.FileURI(repo)},
-			Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`), changes.WorktreeBaseKey: raw}})
+		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri,
+			WorkingDirectories: []ahp.URI{core.FileURI(repo)},
+			Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`),
+				changes.WorktreeBaseKey: raw}})
 	}
 	for _, base := range []string{"nowhere", "--exec=x", "v1:sub"} {
 		wantCode(t, in("ahp-session:/bad", base), ahp.CodeInvalidParams)
@@ -188,7 +197,8 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 	w.must(in("ahp-session:/old", "release/1.0"))
 	s, _ := hub.StateOf[*ahp.SessionState](w.hub, "ahp-session:/old")
 	tree, _ := changes.WorktreeOf(s)
-	if _, err := os.Stat(filepath.Join(tree.Dir, "later.txt")); !os.IsNotExist(err) || tree.Base != git(repo, "rev-parse", "v1") {
+	if _, err := os.Stat(filepath.Join(tree.Dir, "later.txt")); !os.IsNotExist(err) ||
+		tree.Base != git(repo, "rev-parse", "v1") {
 		t.Errorf("it began at %s, with what came later (%v)", tree.Base, err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package ids makes identifiers. They are unique and no secrets: tokens and cookies come from crypto/rand, in hub/access
-// and hub/people.
+// Package ids makes identifiers. They are unique and no secrets: tokens and cookies come from crypto/rand, in
+// hub/access and hub/people.
 package ids
 
 import (

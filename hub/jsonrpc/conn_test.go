@@ -22,7 +22,8 @@ func TestBothEndsCall(t *testing.T) {
 	answer := func(c **Conn) func(Message) {
 		return func(m Message) {
 			if m.Method == "fail" {
-				(*c).cfg.Send(AppendError(nil, m.ID, &Error{Code: -32001, Message: "no such session", Data: []byte(`{"a":1}`)}))
+				(*c).cfg.Send(AppendError(nil, m.ID, &Error{Code: -32001, Message: "no such session",
+					Data: []byte(`{"a":1}`)}))
 				return
 			}
 			(*c).cfg.Send(AppendResult(nil, m.ID, m.Params))
@@ -89,7 +90,8 @@ func TestAnswerInvalidFrames(t *testing.T) {
 		`{"jsonrpc":"2.0","id":9,"result":1}`: ``,
 	} {
 		var got []byte
-		c := NewConn(Config{Send: func(b []byte) { got = append(got, b...) }, Handle: func(m Message) { t.Errorf("handled %v", m) }})
+		c := NewConn(Config{Send: func(b []byte) { got = append(got, b...) },
+			Handle: func(m Message) { t.Errorf("handled %v", m) }})
 		c.Receive([]byte(in))
 		if string(got) != want {
 			t.Errorf("%s is answered by %s, want %s", in, got, want)

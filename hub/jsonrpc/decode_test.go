@@ -11,9 +11,11 @@ import (
 
 func TestDecode(t *testing.T) {
 	cases := []struct{ name, in, want string }{
-		{"a request", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"}}`, `request 1 ping {"channel":"ahp-root://"}`},
+		{"a request", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"}}`,
+			`request 1 ping {"channel":"ahp-root://"}`},
 		{"a string id", `{"jsonrpc":"2.0","id":"a\"b","method":"ping"}`, `request "a\"b" ping `},
-		{"a long number is kept", `{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"m"}`, `request 123456789012345678901234567890 m `},
+		{"a long number is kept", `{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"m"}`,
+			`request 123456789012345678901234567890 m `},
 		{"a fraction is kept", `{"jsonrpc":"2.0","id":1.50,"method":"m"}`, `request 1.50 m `},
 		{"white space", " \r\n\t{ \"jsonrpc\" : \"2.0\" , \"id\" : 1 , \"method\" : \"m\" } ", `request 1 m `},
 		{"a notification", `{"jsonrpc":"2.0","method":"unsubscribe","params":{}}`, `notification unsubscribe {}`},
@@ -26,8 +28,11 @@ func TestDecode(t *testing.T) {
 		{"nothing", ``, `refused  -32700`},
 		{"no JSON", `{"jsonrpc"`, `refused  -32700`},
 		{"two values", `{"jsonrpc":"2.0","id":1,"method":"m"}{}`, `refused  -32700`},
-		{"a byte that is no UTF-8", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"_meta\":{\"k\":\"\xfe\"}}}", `refused  -32700`},
-		{"such a byte in a field that nothing reads", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x\":\"\xfe\"}", `refused  -32700`},
+		{"a byte that is no UTF-8",
+			"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"params\":{\"_meta\":{\"k\":\"\xfe\"}}}",
+			`refused  -32700`},
+		{"such a byte in a field that nothing reads", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"m\",\"x\":\"\xfe\"}",
+			`refused  -32700`},
 		{"such a byte in a response", "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"\xfe\"}", `refused  -32700`},
 		{"a batch", `[{"jsonrpc":"2.0","id":1,"method":"m"}]`, `refused  -32600`},
 		{"a string", `"ping"`, `refused  -32600`},
@@ -45,8 +50,10 @@ func TestDecode(t *testing.T) {
 		{"result and error", `{"jsonrpc":"2.0","id":1,"result":1,"error":{"code":1,"message":""}}`, `refused 1 -32600`},
 		{"a result to nothing", `{"jsonrpc":"2.0","result":1}`, `refused  -32600`},
 		{"an error that is none", `{"jsonrpc":"2.0","id":1,"error":"no"}`, `refused 1 -32600`},
-		{"too deep", `{"jsonrpc":"2.0","id":1,"method":"m","params":` + strings.Repeat("[", 200) + strings.Repeat("]", 200) + `}`, `refused  -32600`},
-		{"brackets in a string", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("[", 200) + `"}`, `request 1 ` + strings.Repeat("[", 200) + ` `},
+		{"too deep", `{"jsonrpc":"2.0","id":1,"method":"m","params":` + strings.Repeat("[", 200) +
+			strings.Repeat("]", 200) + `}`, `refused  -32600`},
+		{"brackets in a string", `{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("[", 200) + `"}`, `request 1 ` +
+			strings.Repeat("[", 200) + ` `},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

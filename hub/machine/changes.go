@@ -6,7 +6,8 @@ import "context"
 // repositories it is about and where they may lie; what leads elsewhere is refused with an *OutsideError. A repository
 // that cannot be read because of the caller's files is refused with an error that Refusal knows. Paths are absolute.
 type Changes interface {
-	// Checkpoint stores the current content of directories. What is unchanged remains in the user's repository until Keep.
+	// Checkpoint stores the current content of directories. What is unchanged remains in the user's repository
+	// until Keep.
 	Checkpoint(ctx context.Context, ws Workspace, dirs []string) (Checkpoint, error)
 	// LookAtAll is a Checkpoint that a page or a client waits for.
 	LookAtAll(ctx context.Context, ws Workspace, dirs []string) (Checkpoint, error)
@@ -51,8 +52,8 @@ type Changes interface {
 	// Refs lists up to most branches and tags around a directory whose names contain query, newest first.
 	Refs(ctx context.Context, ws Workspace, dir, query string, most int) ([]Ref, error)
 
-	// PlanRevert returns what undoes the changes of files between two checkpoints, or only some lines of one file. Later
-	// edits of other lines are kept. Nothing is written but to the session's own repository. Errors: ErrConflict.
+	// PlanRevert returns what undoes the changes of files between two checkpoints, or only some lines of one file.
+	// Later edits of other lines are kept. Nothing is written but to the session's own repository. Errors: ErrConflict.
 	PlanRevert(ctx context.Context, ws Workspace, tops []Tree, files []ChangedFile, lines *Lines) (Rewrite, error)
 	// PlanDiscard returns what puts files back to what is staged, or committed where nothing is.
 	PlanDiscard(ctx context.Context, ws Workspace, tops []Tree, files []ChangedFile, lines *Lines) (Rewrite, error)
@@ -64,8 +65,8 @@ type Changes interface {
 	CanTakeBack(ctx context.Context, ws Workspace, r Rewrite) bool
 	// Texts reads files of directories, to edit them. Errors: ErrConflict.
 	Texts(ctx context.Context, ws Workspace, dirs, paths []string) ([]Text, error)
-	// Edit rewrites texts: all of them or, with an error, none. It returns how to take that back. Errors: ErrConflict, and
-	// ErrStale for a text that is not what was read.
+	// Edit rewrites texts: all of them or, with an error, none. It returns how to take that back. Errors:
+	// ErrConflict, and ErrStale for a text that is not what was read.
 	Edit(ctx context.Context, ws Workspace, dirs []string, edits []TextEdit) (Rewrite, error)
 
 	// Stage adds changes to the indexes, as git add would, and returns of how many files.

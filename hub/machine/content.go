@@ -30,7 +30,8 @@ func MediaType(name string, data []byte) string {
 		return kind
 	}
 	switch named := mime.TypeByExtension(path.Ext(name)); named {
-	case "application/json", "image/svg+xml", "text/css; charset=utf-8", "text/markdown; charset=utf-8", "application/xml":
+	case "application/json", "image/svg+xml", "text/css; charset=utf-8", "text/markdown; charset=utf-8",
+		"application/xml":
 		return named
 	}
 	return kind

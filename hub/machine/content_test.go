@@ -14,11 +14,16 @@ func TestEncodeContent(t *testing.T) {
 		want       ahp.ContentEncoding
 		out        ahp.ResourceReadResult
 	}{
-		{"a.txt", "hé", "", ahp.ResourceReadResult{Data: "hé", Encoding: "utf-8", ContentType: "text/plain; charset=utf-8"}},
-		{"a.txt", "hé", "base64", ahp.ResourceReadResult{Data: "aMOp", Encoding: "base64", ContentType: "text/plain; charset=utf-8"}},
-		{"a.json", "{}", "utf-8", ahp.ResourceReadResult{Data: "{}", Encoding: "utf-8", ContentType: "application/json"}},
-		{"a.png", "\x89PNG\r\n\x1a\n\xff", "utf-8", ahp.ResourceReadResult{Data: "iVBORw0KGgr/", Encoding: "base64", ContentType: "image/png"}},
-		{"a.png", "no picture", "", ahp.ResourceReadResult{Data: "no picture", Encoding: "utf-8", ContentType: "text/plain; charset=utf-8"}},
+		{"a.txt", "hé", "", ahp.ResourceReadResult{Data: "hé", Encoding: "utf-8",
+			ContentType: "text/plain; charset=utf-8"}},
+		{"a.txt", "hé", "base64", ahp.ResourceReadResult{Data: "aMOp", Encoding: "base64",
+			ContentType: "text/plain; charset=utf-8"}},
+		{"a.json", "{}", "utf-8", ahp.ResourceReadResult{Data: "{}", Encoding: "utf-8",
+			ContentType: "application/json"}},
+		{"a.png", "\x89PNG\r\n\x1a\n\xff", "utf-8", ahp.ResourceReadResult{Data: "iVBORw0KGgr/", Encoding: "base64",
+			ContentType: "image/png"}},
+		{"a.png", "no picture", "", ahp.ResourceReadResult{Data: "no picture", Encoding: "utf-8",
+			ContentType: "text/plain; charset=utf-8"}},
 	}
 	for _, c := range cases {
 		if d := cmp.Diff(c.out, EncodeContent(MediaType(c.name, []byte(c.data)), []byte(c.data), c.want)); d != "" {

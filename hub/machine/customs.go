@@ -32,8 +32,9 @@ type Customs interface {
 type ServerSpec struct {
 	Name    string
 	Command ServerCommand
-	Token   string            // sent to a server that is reached by HTTP; "" for none
-	Stderr  func(text string) // receives the beginning of each piece that its program writes to standard error; may be nil
+	Token   string // sent to a server that is reached by HTTP; "" for none
+	// receives the beginning of each piece that its program writes to standard error; may be nil
+	Stderr func(text string)
 }
 
 // ServerConn is a connection to an MCP server. It ends by itself with the server, or by Close, which waits until what

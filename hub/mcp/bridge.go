@@ -50,8 +50,8 @@ func (b Bridge) check() error {
 	u, err := url.Parse(b.URL)
 	switch {
 	case b.URL == "" || b.Token == "":
-		return fmt.Errorf("%s and %s are not set. Agents of ahphub start this command; it does not work on its own", EnvURL,
-			EnvToken)
+		return fmt.Errorf("%s and %s are not set. Agents of ahphub start this command; it does not work on its own",
+			EnvURL, EnvToken)
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return fmt.Errorf("%s is %q. Use an address such as http://127.0.0.1:8137%s", EnvURL, b.URL, Path)
 	}
@@ -102,10 +102,11 @@ func (n *relay) join(ctx context.Context, b Bridge) (err error) {
 	if err != nil {
 		return b.explain(err)
 	}
-	n.local = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: b.Version}, &mcp.ServerOptions{
-		Instructions: n.remote.InitializeResult().Instructions,
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
-	})
+	n.local = mcp.NewServer(&mcp.Implementation{Name: "ahphub", Title: "ahphub", Version: b.Version},
+		&mcp.ServerOptions{
+			Instructions: n.remote.InitializeResult().Instructions,
+			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
+		})
 	return nil
 }
 

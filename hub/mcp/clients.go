@@ -49,7 +49,8 @@ func (n *session) updateClientTools() {
 
 func (n *session) shown(name string, c host.ClientTool) (*mcp.Tool, offer) {
 	t := &mcp.Tool{Name: name, Title: c.Tool.Title, InputSchema: objectSchema(c.Tool.InputSchema),
-		Description: strings.TrimSpace(c.Tool.Description + "\n\nRuns in " + clientName(c.Client) + ", a connected client.")}
+		Description: strings.TrimSpace(c.Tool.Description + "\n\nRuns in " + clientName(c.Client) +
+			", a connected client.")}
 	if a := c.Tool.Annotations; a != nil {
 		t.Annotations = &mcp.ToolAnnotations{Title: a.Title, ReadOnlyHint: isTrue(a.ReadOnlyHint),
 			IdempotentHint:  isTrue(a.IdempotentHint),

@@ -53,11 +53,13 @@ func (n *session) addComments() {
 	writes := &mcp.ToolAnnotations{DestructiveHint: ahp.Ptr(false), OpenWorldHint: ahp.Ptr(false)}
 	again := &mcp.ToolAnnotations{DestructiveHint: ahp.Ptr(false), IdempotentHint: true, OpenWorldHint: ahp.Ptr(false)}
 	tool(n, "list_comments", "List review comments", reads, n.list,
-		"List the review comments of this session with their ids, files and lines (where those lines are now). Open ones unless asked otherwise.")
+		"List the review comments of this session with their ids, files and lines (where those lines are now). Open "+
+			"ones unless asked otherwise.")
 	tool(n, "get_comment", "Read a review comment", reads, n.get,
 		"Read one review comment whole: the lines it quotes and every answer.")
 	tool(n, "add_comment", "Comment on lines", writes, n.add,
-		"Start a review comment on lines of a file, for the people who review this session. A suggestion is offered to them as a change they can apply.")
+		"Start a review comment on lines of a file, for the people who review this session. A suggestion is offered "+
+			"to them as a change they can apply.")
 	tool(n, "reply_to_comment", "Answer a review comment", writes, n.reply,
 		"Answer a review comment. The answer shows in its thread at once.")
 	tool(n, "resolve_comment", "Resolve a review comment", again, n.resolve,
@@ -157,7 +159,8 @@ func (n *session) settle(ctx context.Context, id, text string, resolved bool) (s
 		}
 	}
 	if t.Resolved != resolved {
-		if err := n.box.Annotate(ctx, &ahp.AnnotationsUpdatedAction{AnnotationID: id, Resolved: &resolved}); err != nil {
+		if err := n.box.Annotate(ctx, &ahp.AnnotationsUpdatedAction{AnnotationID: id,
+			Resolved: &resolved}); err != nil {
 			return "", err
 		}
 	}

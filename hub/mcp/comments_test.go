@@ -85,7 +85,8 @@ func TestAddComment(t *testing.T) {
 	if r := thread.Range; r.Start.Line != 1 || r.End.Line != 2 || r.End.Character != 5 {
 		t.Errorf("the range is %+v", r)
 	}
-	if !strings.HasSuffix(thread.Entries[0].Text.Text, "```suggestion\ntwo\nthree\n```") || thread.Origin.TurnID != "t1" {
+	if !strings.HasSuffix(thread.Entries[0].Text.Text, "```suggestion\ntwo\nthree\n```") ||
+		thread.Origin.TurnID != "t1" {
 		t.Errorf("the comment is %q of %+v", thread.Entries[0].Text.Text, thread.Origin)
 	}
 

@@ -48,7 +48,8 @@ func TestRepositoryServerNeedsTrust(t *testing.T) {
 		"a guest":         w.host.Customs.TrustServer(t.Context(), driver, outside, m.ID, details.Digest),
 		"another command": w.host.Customs.TrustServer(t.Context(), anasClient, outside, m.ID, "something else"),
 		"another server":  w.host.Customs.TrustServer(t.Context(), anasClient, outside, "nobody", details.Digest),
-		"another session": w.host.Customs.TrustServer(t.Context(), anasClient, "ahp-session:/none", m.ID, details.Digest),
+		"another session": w.host.Customs.TrustServer(t.Context(), anasClient, "ahp-session:/none", m.ID,
+			details.Digest),
 	} {
 		if err == nil {
 			t.Errorf("%s was trusted", name)
@@ -79,7 +80,8 @@ func TestTrustIsForUnchangedCommand(t *testing.T) {
 	}
 	w.declare(map[string]any{"files": started()})
 	w.act(&ahp.SessionActiveClientRemovedAction{ClientID: "ana"})
-	w.until("the first command is trusted still", func() bool { return w.listed("files").Meta["ahphub/untrusted"] == nil })
+	w.until("the first command is trusted still",
+		func() bool { return w.listed("files").Meta["ahphub/untrusted"] == nil })
 	w.must(w.host.Customs.DistrustServer(t.Context(), anasClient, outside, w.listed("files").ID))
 	w.until("trust is taken back", func() bool { return w.listed("files").Meta["ahphub/untrusted"] != nil })
 }
@@ -135,7 +137,10 @@ func TestAgentReachesServerThroughHost(t *testing.T) {
 		t.Fatal(reason)
 	}
 	w.untilState("files", "stopped")
-	w.until("its tools are gone", func() bool { return len(w.names(c)) == 0 && len(w.session(outside).ServerTools) == 0 })
+	w.until("its tools are gone", func() bool {
+		return len(w.names(c)) == 0 &&
+			len(w.session(outside).ServerTools) == 0
+	})
 	w.fails(c, "echo", echoIn{"x"}, "is not running")
 	if reason := w.start("files"); reason != "" {
 		t.Fatal(reason)
@@ -150,7 +155,8 @@ func TestDisabledServerStops(t *testing.T) {
 	w.running("files")
 	w.running("web")
 	off := []ahp.CustomizationEnablement{{Value: &ahp.CustomizationSessionEnablement{Enabled: false}}}
-	if reason := w.act(&ahp.SessionCustomizationToggledAction{ID: w.listed("files").ID, Enablement: off}); reason != "" {
+	if reason := w.act(&ahp.SessionCustomizationToggledAction{ID: w.listed("files").ID,
+		Enablement: off}); reason != "" {
 		t.Fatal(reason)
 	}
 	w.untilState("files", "stopped")

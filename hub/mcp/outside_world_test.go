@@ -54,7 +54,8 @@ func outsideServer() *mcp.Server {
 		})
 	s.AddResource(&mcp.Resource{URI: "test:/one", Name: "one"},
 		func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
-			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "test:/one", Text: "the resource"}}}, nil
+			return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: "test:/one", Text: "the resource"}}},
+				nil
 		})
 	s.AddPrompt(&mcp.Prompt{Name: "ask"}, func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 		return &mcp.GetPromptResult{Messages: []*mcp.PromptMessage{{Role: "user",
@@ -174,7 +175,8 @@ func (w *world) act(a ahp.Action) string {
 func (w *world) trust(name string) {
 	w.Helper()
 	m := w.listed(name)
-	w.must(w.host.Customs.TrustServer(w.Context(), anasClient, outside, m.ID, w.host.Customs.ServerDetails(true, outside)[m.ID].Digest))
+	w.must(w.host.Customs.TrustServer(w.Context(), anasClient, outside, m.ID, w.host.Customs.ServerDetails(true,
+		outside)[m.ID].Digest))
 }
 
 func (w *world) start(name string) string {

@@ -16,10 +16,11 @@ func TestLinesOfComment(t *testing.T) {
 		quote string
 		want  review.Range
 	}{
-		"a file":                       {nil, "", review.Range{}},
-		"up to the next line":          {threads.LineRange(3, 5), "", review.Range{From: 3, To: 5}},
-		"one line, up to the next":     {threads.LineRange(3, 3), "", review.Range{From: 3, To: 3}},
-		"the end is a position inside": {&ahp.TextRange{Start: at(2, 0), End: at(4, 7)}, "", review.Range{From: 3, To: 5}},
+		"a file":                   {nil, "", review.Range{}},
+		"up to the next line":      {threads.LineRange(3, 5), "", review.Range{From: 3, To: 5}},
+		"one line, up to the next": {threads.LineRange(3, 3), "", review.Range{From: 3, To: 3}},
+		"the end is a position inside": {&ahp.TextRange{Start: at(2, 0), End: at(4, 7)}, "",
+			review.Range{From: 3, To: 5}},
 		"what was quoted counts": {&ahp.TextRange{Start: at(2, 0), End: at(4, 0)}, "a\nb\nc",
 			review.Range{From: 3, To: 5}},
 	} {

@@ -22,8 +22,9 @@ func BenchmarkDerive(b *testing.B) {
 			w.hub = hub.New(hub.Config{}) // its journal keeps nothing, so that it does not grow
 			n, err := New(b.Context(), Config{Hub: w.hub, Host: w, Store: w.store, Key: []byte(strings.Repeat("k", 32)),
 				Person: func(string, ahp.URI) (access.Principal, bool) { return access.Principal{}, false },
-				Short:  func(ahp.URI) string { return "short" }, ChatID: func(u ahp.URI) string { return u }, Author: authorOf,
-				Guest: guestsOwn, Public: func() string { return "" }})
+				Short:  func(ahp.URI) string { return "short" }, ChatID: func(u ahp.URI) string { return u },
+				Author: authorOf,
+				Guest:  guestsOwn, Public: func() string { return "" }})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -27,9 +27,9 @@ func TestPostWebhookOnce(t *testing.T) {
 			t.Fatalf("%d were posted", len(got))
 		}
 		p := got[0]
-		want := payload{Version: 1, ID: p.body.ID, Event: Approval, At: "2000-01-01T00:00:00Z", Title: "Approval needed",
-			Text: "Run command: npm test --token=…",
-			URL:  publicURL + "/s/short/c/one#tool-call%20a1", Session: inside{"short", "Fix the parser"}}
+		want := payload{Version: 1, ID: p.body.ID, Event: Approval, At: "2000-01-01T00:00:00Z",
+			Title: "Approval needed", Text: "Run command: npm test --token=…",
+			URL: publicURL + "/s/short/c/one#tool-call%20a1", Session: inside{"short", "Fix the parser"}}
 		if p.body != want || p.url != h.URL || p.header.Get("Webhook-Id") != p.body.ID {
 			t.Errorf("posted is %+v %v", p.body, p.header)
 		}
@@ -107,7 +107,8 @@ func TestGivingUp(t *testing.T) {
 				hooks, _ := w.n.Hooks(t.Context(), "owner")
 				if n := len(w.received()); n != test.attempts || w.store.count(jobBucket) != 0 ||
 					(hooks[0].Gone != "") != test.gone || !strings.Contains(hooks[0].Last.Text, test.says) {
-					t.Errorf("%d attempts, %d wait, the page says %+v %+v", n, w.store.count(jobBucket), hooks[0], hooks[0].Last)
+					t.Errorf("%d attempts, %d wait, the page says %+v %+v", n, w.store.count(jobBucket), hooks[0],
+						hooks[0].Last)
 				}
 				w.apply(session, ask("q2"))
 				if n := len(w.received()); (n == test.attempts) != test.gone {
@@ -204,7 +205,11 @@ func TestWebhooksOfHostAndPerson(t *testing.T) {
 		w.hook("owner", true)
 		mine := w.hook("owner", false)
 		bens := w.hook("person:ben", false)
-		if err := func() error { _, err := w.n.RemoveHook(t.Context(), "person:ben", mine.ID); return err }(); !errors.Is(
+		if err := func() error {
+			_, err := w.n.RemoveHook(t.Context(), "person:ben",
+				mine.ID)
+			return err
+		}(); !errors.Is(
 			err, ErrNoHook) {
 			t.Errorf("somebody removes another's webhook: %v", err)
 		}

@@ -112,7 +112,8 @@ func newWorld(t *testing.T, store *memory) *world {
 	w.hub = hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 40},
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
 	var err error
-	w.n, err = New(t.Context(), Config{Hub: w.hub, Host: w, Store: store, Mailer: w, Key: []byte(strings.Repeat("k", 32)),
+	w.n, err = New(t.Context(), Config{Hub: w.hub, Host: w, Store: store, Mailer: w,
+		Key:    []byte(strings.Repeat("k", 32)),
 		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
 		Short:  func(ahp.URI) string { return "short" },
 		ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
@@ -156,7 +157,8 @@ func (w *world) open() {
 			{hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session},
 				&ahp.SessionState{Title: "Fix the parser"}},
 			{hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, &ahp.ChatState{Resource: chat}},
-			{hub.ChannelInfo{URI: annotations, Kind: ahp.ChannelAnnotations, Session: session}, &ahp.AnnotationsState{}},
+			{hub.ChannelInfo{URI: annotations, Kind: ahp.ChannelAnnotations, Session: session},
+				&ahp.AnnotationsState{}},
 		} {
 			if err := tx.Open(c.info, c.state); err != nil {
 				w.t.Fatal(err)
@@ -309,7 +311,8 @@ func ask(id string) *ahp.SessionInputNeededSetAction {
 func approval(id string) *ahp.SessionInputNeededSetAction {
 	call := &ahp.ToolCallPendingConfirmationState{ToolCallBase: ahp.ToolCallBase{ToolCallID: "call " + id,
 		DisplayName: "Run command"},
-		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain("npm test --token=abcdef123456")}}
+		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain(
+			"npm test --token=abcdef123456")}}
 	return &ahp.SessionInputNeededSetAction{
 		Request: ahp.SessionInputRequest{Value: &ahp.SessionToolConfirmationRequest{ID: id, Chat: chat, TurnID: "t1",
 			ToolCall: ahp.ToolCallConfirmationState{Value: call}}}}

@@ -66,7 +66,8 @@ func (n *Notifier) NewHook(ctx context.Context, owner, address string, everythin
 	}
 	var random [8]byte
 	rand.Read(random[:])
-	h := Hook{ID: hex.EncodeToString(random[:]), Owner: owner, Everything: everything, URL: address, Secret: newSecret(),
+	h := Hook{ID: hex.EncodeToString(random[:]), Owner: owner, Everything: everything, URL: address,
+		Secret:  newSecret(),
 		Created: time.Now().UTC()}
 	return h, h.Secret, n.putHook(ctx, h)
 }

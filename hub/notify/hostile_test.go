@@ -182,7 +182,8 @@ func plainHTML(t *testing.T, p, source string) {
 	for n := range doc.Descendants() {
 		switch {
 		case n.Type == html.TextNode && !oneLine(strings.ReplaceAll(n.Data, "\n", " ")), n.Type == html.CommentNode,
-			n.Type == html.ElementNode && !slices.Contains([]string{"html", "head", "body", "p", "a", "b", "br", "hr"}, n.Data):
+			n.Type == html.ElementNode && !slices.Contains([]string{"html", "head", "body", "p", "a", "b", "br", "hr"},
+				n.Data):
 			t.Errorf("%.80q becomes <%s> of a mail", p, n.Data)
 		}
 		for _, a := range n.Attr {

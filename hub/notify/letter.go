@@ -114,9 +114,11 @@ func (v *letterView) write(m Letter) (Letter, error) {
 }
 
 func codeLetter(j *job, public string) Letter {
-	text := fmt.Sprintf("%s\n\nEnter this code in the notification settings at %s to get notifications by email. It expires in 30 minutes.\n\nIf you didn't request this, ignore it. You won't get another email.\n", j.Code, public)
+	text := fmt.Sprintf("%s\n\nEnter this code in the notification settings at %s to get notifications by email. It "+
+		"expires in 30 minutes.\n\nIf you didn't request this, ignore it. You won't get another email.\n", j.Code,
+		public)
 	html := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Enter this code in the notification settings at %s to get notifications by email. It expires in 30 minutes.</p><p>If you didn't request this, ignore it. You won't get another email.</p></body></html>`,
 		template.HTMLEscapeString(j.Code), template.HTMLEscapeString(public))
-	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code + " verifies your email address",
-		Text: text, HTML: html}
+	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code +
+		" verifies your email address", Text: text, HTML: html}
 }

@@ -238,7 +238,8 @@ func TestVerifyAddress(t *testing.T) {
 		for range maxCodes {
 			_ = w.n.SetAddress(ctx, "owner", "other@example.com")
 		}
-		if err := w.n.SetAddress(ctx, "owner", "other@example.com"); err == nil || !strings.Contains(err.Error(), "hour") {
+		if err := w.n.SetAddress(ctx, "owner", "other@example.com"); err == nil || !strings.Contains(err.Error(),
+			"hour") {
 			t.Errorf("codes are sent without end: %v", err)
 		}
 	})

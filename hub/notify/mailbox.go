@@ -28,7 +28,8 @@ const (
 func Address(s string) (string, error) {
 	s = strings.TrimSpace(s)
 	a, err := mail.ParseAddress(s)
-	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail || strings.ContainsAny(s, "\r\n\"<>,;[] ") ||
+	if err != nil || a.Name != "" || a.Address != s || len(s) > longestMail ||
+		strings.ContainsAny(s, "\r\n\"<>,;[] ") ||
 		!strings.Contains(s, ".") || !isASCII(s) {
 		return "", errors.New("enter an email address such as ana@example.com")
 	}

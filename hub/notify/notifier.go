@@ -179,7 +179,8 @@ func (n *Notifier) load(ctx context.Context) error {
 	n.loaded = map[string]bool{}
 	for _, x := range slices.SortedFunc(maps.Values(notices), func(a, b Notice) int { return a.At.Compare(b.At) }) {
 		n.loaded[x.ID] = true
-		if !slices.ContainsFunc(n.inbox, func(have Notice) bool { return have.ID == x.ID }) { // written since this start
+		// written since this start
+		if !slices.ContainsFunc(n.inbox, func(have Notice) bool { return have.ID == x.ID }) {
 			n.inbox = append(n.inbox, x)
 		}
 	}

@@ -102,7 +102,8 @@ func (n *Notifier) observeEnd(tx *hub.Tx, e *hub.Envelope, a *ahp.ChatTurnComple
 	}
 	n.put(tx, e.At, Notice{ID: id(Finished, e.Channel.URI+"#"+a.TurnID+"@"+fmt.Sprint(e.Seq)), Kind: Finished,
 		About: e.Channel,
-		Text:  "After " + formatDuration(time.Duration(a.Duration)*time.Millisecond), Path: n.turnPath(e.Channel, a.TurnID),
+		Text:  "After " + formatDuration(time.Duration(a.Duration)*time.Millisecond), Path: n.turnPath(e.Channel,
+			a.TurnID),
 		To: n.visitors(e.Channel)})
 }
 
@@ -132,7 +133,8 @@ func (n *Notifier) observeComments(tx *hub.Tx, e *hub.Envelope, thread string, e
 			n.put(tx, e.At, m)
 		}
 		base.ID, base.Kind = id(Comment, cause), Comment
-		base.To = except(append(n.threadAuthors(tx, e.Channel.URI, thread), access.Owner("").ID), append(called, by.ID)...)
+		base.To = except(append(n.threadAuthors(tx, e.Channel.URI, thread), access.Owner("").ID),
+			append(called, by.ID)...)
 		n.put(tx, e.At, base)
 	}
 }

@@ -44,7 +44,10 @@ func TestNotices(t *testing.T) {
 		},
 			[]Notice{{Kind: Failed, Title: "Failed", Text: "The model said no.", Path: "/s/short/c/one#turn-t1",
 				To: []string{"owner", "guest:ben"}}}},
-		"a turn that ended": {chat, func() ahp.Action { return &ahp.ChatTurnCompleteAction{TurnID: "t1", Duration: 61_400} },
+		"a turn that ended": {chat, func() ahp.Action {
+			return &ahp.ChatTurnCompleteAction{TurnID: "t1",
+				Duration: 61_400}
+		},
 			[]Notice{{Kind: Finished, Title: "Finished", Text: "After 1m1s", Path: "/s/short/c/one#turn-t1",
 				To: []string{"owner", "guest:ben"}}}},
 		"a thread": {annotations, func() ahp.Action {
@@ -59,7 +62,8 @@ func TestNotices(t *testing.T) {
 		},
 			[]Notice{{Kind: Mention, Title: "You were mentioned by Name of owner", Text: "@Ben look",
 				Path: "/s/short/threads#thread-th", To: []string{"guest:ben"}},
-				{Kind: Comment, Title: "New comment by Name of owner", Text: "@Ben look", Path: "/s/short/threads#thread-th"}}},
+				{Kind: Comment, Title: "New comment by Name of owner", Text: "@Ben look",
+					Path: "/s/short/threads#thread-th"}}},
 		"a title": {session, func() ahp.Action { return &ahp.SessionTitleChangedAction{Title: "Other"} }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +172,8 @@ func TestNotifyFileRequest(t *testing.T) {
 		if _, ok := got[0].For(access.Owner("")); !ok {
 			t.Error("the owner is not told")
 		}
-		if _, ok := got[0].For(access.Principal{ID: "person:ben", Role: access.RoleDriver, Host: true, Prompt: true}); ok {
+		if _, ok := got[0].For(access.Principal{ID: "person:ben", Role: access.RoleDriver, Host: true,
+			Prompt: true}); ok {
 			t.Error("another than the owner is told")
 		}
 		time.Sleep(time.Hour)
@@ -196,12 +201,14 @@ func TestRecipients(t *testing.T) {
 		"a viewer of an end":    {guest(access.RoleViewer, session, false), Finished, []string{"guest:ben"}, true},
 		"a viewer of an approval": {guest(access.RoleViewer, session, false), Approval, []string{"guest:ben"},
 			false},
-		"a driver who may approve":    {guest(access.RoleDriver, session, true), Approval, []string{"guest:ben"}, true},
-		"a driver who may not prompt": {guest(access.RoleDriver, session, true), Question, []string{"guest:ben"}, false},
+		"a driver who may approve": {guest(access.RoleDriver, session, true), Approval, []string{"guest:ben"}, true},
+		"a driver who may not prompt": {guest(access.RoleDriver, session, true), Question, []string{"guest:ben"},
+			false},
 		"a guest of another session": {guest(access.RoleDriver, "ahp-session:/two", true), Approval,
 			[]string{"guest:ben"}, false},
-		"a guest whom it does not concern": {guest(access.RoleViewer, session, false), Comment, []string{"owner"}, false},
-		"nobody":                           {access.Principal{}, Finished, []string{""}, false},
+		"a guest whom it does not concern": {guest(access.RoleViewer, session, false), Comment, []string{"owner"},
+			false},
+		"nobody": {access.Principal{}, Finished, []string{""}, false},
 	} {
 		if _, told := (Notice{Kind: test.kind, About: about, To: test.to}).For(test.who); told != test.want {
 			t.Errorf("%s: told is %t", name, !test.want)
@@ -217,12 +224,14 @@ func TestRecipientsOfGuestApprovals(t *testing.T) {
 			asked ahp.Meta
 			told  bool // a driver whose link lets them approve what the owner asked for
 		}{"the owner's": {nil, true}, "a guest's": {ahp.Meta{"by": []byte(`"guest:ben"`)}, false}} {
-			w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: "make", Meta: test.asked}})
+			w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: "make",
+				Meta: test.asked}})
 			w.apply(session, approval(turn))
 			all := told(w)
 			x := all[len(all)-1]
 			x.To = []string{"owner", "guest:dan"}
-			dan := access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: session, Link: "l", Approve: true}
+			dan := access.Principal{ID: "guest:dan", Role: access.RoleDriver, Session: session, Link: "l",
+				Approve: true}
 			if _, ok := x.For(dan); ok != test.told {
 				t.Errorf("%s: a driver who may approve is told: %t", turn, ok)
 			}

@@ -85,7 +85,8 @@ func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 		return errors.New("choose when to send email: immediately, hourly or daily")
 	}
 	if _, err := time.LoadLocation(zone); err != nil || strings.EqualFold(zone, "local") || len(zone) > 60 {
-		return fmt.Errorf("%q is not a time zone. Use a name such as Europe/Berlin or UTC", texts.ElideRunes(clean(zone), 60))
+		return fmt.Errorf("%q is not a time zone. Use a name such as Europe/Berlin or UTC",
+			texts.ElideRunes(clean(zone), 60))
 	}
 	if r == Daily {
 		t, err := time.Parse("15:04", at)
@@ -139,7 +140,8 @@ type choice struct {
 	err   error
 }
 
-// apply takes the record of a person's choices in; nil deletes them. One that cannot be read is that person's problem alone.
+// apply takes the record of a person's choices in; nil deletes them. One that cannot be read is that person's
+// problem alone.
 func (c *choices) apply(who string, value []byte) error {
 	var one choice
 	if value != nil {

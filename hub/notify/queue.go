@@ -146,8 +146,8 @@ func (n *Notifier) try(ctx context.Context, j *job) {
 			next.Due = time.Now().Add(wait).UTC()
 			res.Again = next.Due
 		}
-		n.log.Log(ctx, levelOf(res), "a notification was not delivered", "to", j.target(), "attempt", next.Attempts, "err",
-			err)
+		n.log.Log(ctx, levelOf(res), "a notification was not delivered", "to", j.target(), "attempt", next.Attempts,
+			"err", err)
 	}
 	n.settle(ctx, j, next, res)
 }

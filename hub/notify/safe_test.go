@@ -20,8 +20,10 @@ import (
 func TestRefusePrivateAddresses(t *testing.T) {
 	p := newPoster([]netip.Prefix{netip.MustParsePrefix("10.1.2.0/24")}, time.Second)
 	for s, want := range map[string]bool{
-		"93.184.215.14": true, "2606:2800:21f:cb07:6820:80da:af6b:8b2c": true, "10.1.2.3": true, "::ffff:10.1.2.3": true,
-		"127.0.0.1": false, "127.9.9.9": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false, "::": false,
+		"93.184.215.14": true, "2606:2800:21f:cb07:6820:80da:af6b:8b2c": true, "10.1.2.3": true,
+		"::ffff:10.1.2.3": true,
+		"127.0.0.1":       false, "127.9.9.9": false, "::1": false, "::ffff:127.0.0.1": false, "0.0.0.0": false,
+		"::":       false,
 		"10.1.3.1": false, "172.16.0.1": false, "192.168.1.1": false, "169.254.169.254": false, "fe80::1%eth0": false,
 		"fd00::1": false, "fec0::1": false, "100.64.0.1": false, "198.18.0.1": false, "224.0.0.1": false,
 		"255.255.255.255": false,
@@ -45,7 +47,8 @@ func TestWebhookAddresses(t *testing.T) {
 		"https://hooks.example.com/a?b=c": {true, true}, "http://127.0.0.1:80/": {true, false},
 		"https://127.0.0.1/":                 {true, false},
 		"http://hooks.example.com/":          {true, false}, // and refused when it is connected to
-		"https://user:pw@hooks.example.com/": {}, "ftp://hooks.example.com/": {}, "https:///": {}, "hooks.example.com": {},
+		"https://user:pw@hooks.example.com/": {}, "ftp://hooks.example.com/": {}, "https:///": {},
+		"hooks.example.com":            {},
 		"":                             {},
 		"https://hooks.example.com/#x": {}, "javascript:alert(1)": {}, "https://[::1]/": {},
 		"https://hooks.example.com/" + strings.Repeat("a", 3000): {},

@@ -125,7 +125,8 @@ func (p *poster) check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > longestURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" ||
 		u.User != nil || u.Fragment != "" {
-		return errors.New("enter the receiver's address such as https://hooks.example.com/…, without a user name and password")
+		return errors.New("enter the receiver's address such as https://hooks.example.com/…, without a user name " +
+			"and password")
 	}
 	if u.Scheme == "http" && len(p.allow) == 0 {
 		return errors.New("use https: http is not encrypted")
@@ -162,7 +163,8 @@ func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (sta
 	case res.StatusCode >= 200 && res.StatusCode < 300:
 		return res.StatusCode, nil
 	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return res.StatusCode, fmt.Errorf("the receiver answered %d: redirects are not followed. Enter the address it redirects to", res.StatusCode)
+		return res.StatusCode, fmt.Errorf(
+			"the receiver answered %d: redirects are not followed. Enter the address it redirects to", res.StatusCode)
 	}
 	return res.StatusCode, later{fmt.Errorf("the receiver answered %d", res.StatusCode), retryAfter(res.Header)}
 }

@@ -51,7 +51,8 @@ func New(cfg Config) (*Cookies, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	c := &Cookies{cfg: cfg, store: sessions.NewCookieStore(cfg.Key), seen: lastSeen{at: map[string]time.Time{}, unsaved: map[string]bool{}}}
+	c := &Cookies{cfg: cfg, store: sessions.NewCookieStore(cfg.Key), seen: lastSeen{at: map[string]time.Time{},
+		unsaved: map[string]bool{}}}
 	c.store.Options = &sessions.Options{Path: "/", HttpOnly: true, Secure: cfg.Secure, SameSite: http.SameSiteLaxMode}
 	c.store.MaxAge(int(cfg.Life / time.Second))
 	return c, nil

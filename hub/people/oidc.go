@@ -63,8 +63,8 @@ type OIDCConfig struct {
 	Log       *slog.Logger
 }
 
-// OIDC signs people in by a provider: authorization code with PKCE, a state and a nonce that count once and in the browser
-// that began alone. What a provider gives is read and forgotten: no token is kept or logged.
+// OIDC signs people in by a provider: authorization code with PKCE, a state and a nonce that count once and in the
+// browser that began alone. What a provider gives is read and forgotten: no token is kept or logged.
 type OIDC struct {
 	cfg     OIDCConfig
 	http    *http.Client
@@ -161,7 +161,8 @@ func (o *OIDC) look(ctx context.Context) error {
 	defer o.mu.Unlock()
 	if err != nil {
 		if o.err == nil || o.err.Error() != err.Error() {
-			o.cfg.Log.Warn("the OpenID Connect provider cannot be used, trying again", "issuer", o.cfg.Issuer, "err", err)
+			o.cfg.Log.Warn("the OpenID Connect provider cannot be used, trying again", "issuer", o.cfg.Issuer, "err",
+				err)
 		}
 		o.err = fmt.Errorf("%w: %w", ErrProviderDown, err)
 		return o.err
@@ -200,17 +201,19 @@ func (o *OIDC) client(p *provider, redirect string) *oauth2.Config {
 		Scopes: append([]string{oidc.ScopeOpenID, "profile", "email"}, o.cfg.Scopes...)}
 }
 
-// Begin returns the address at the provider that a browser is sent to, and a secret for a cookie of that browser, without
-// which the answer is refused. The answer comes to redirect; next is handed back with it.
+// Begin returns the address at the provider that a browser is sent to, and a secret for a cookie of that browser,
+// without which the answer is refused. The answer comes to redirect; next is handed back with it.
 func (o *OIDC) Begin(ctx context.Context, redirect, next string) (address, browser string, err error) {
 	p, err := o.find(ctx)
 	if err != nil {
 		return "", "", err
 	}
 	state, browser := newID(), newID()
-	b := begun{browser: rowKey(browser), nonce: newID(), verifier: oauth2.GenerateVerifier(), redirect: redirect, next: next}
+	b := begun{browser: rowKey(browser), nonce: newID(), verifier: oauth2.GenerateVerifier(), redirect: redirect,
+		next: next}
 	o.begun.add(state, b)
-	return o.client(p, redirect).AuthCodeURL(state, oidc.Nonce(b.nonce), oauth2.S256ChallengeOption(b.verifier)), browser, nil
+	return o.client(p, redirect).AuthCodeURL(state, oidc.Nonce(b.nonce), oauth2.S256ChallengeOption(b.verifier)),
+		browser, nil
 }
 
 // BegunLife is how long a person has at the provider.
@@ -268,7 +271,8 @@ func (o *OIDC) exchange(ctx context.Context, p *provider, b begun, code string) 
 func (o *OIDC) ask(ctx context.Context, p *provider, token *oauth2.Token, c *Claims) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		o.cfg.Log.WarnContext(ctx, "cannot read the provider's userinfo; using the ID token only", "issuer", o.cfg.Issuer)
+		o.cfg.Log.WarnContext(ctx, "cannot read the provider's userinfo; using the ID token only", "issuer",
+			o.cfg.Issuer)
 		return nil
 	}
 	if info.Subject != c.Subject {

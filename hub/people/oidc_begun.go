@@ -12,7 +12,8 @@ const (
 
 // begun is a sign-in at a provider that has not come back.
 type begun struct {
-	browser, nonce, verifier string // hash of the cookie's secret; what the ID token must say; what proves the code ours
+	// hash of the cookie's secret; what the ID token must say; what proves the code ours
+	browser, nonce, verifier string
 	redirect, next           string
 	until                    time.Time
 }

@@ -25,7 +25,8 @@ type Identity struct {
 	Last  time.Time `json:"last"`
 }
 
-// Identities keeps what a provider said of people when they last signed in, so that the rules can be asked at each visit.
+// Identities keeps what a provider said of people when they last signed in, so that the rules can be asked at each
+// visit.
 type Identities struct {
 	Store Store
 	Now   func() time.Time // default time.Now

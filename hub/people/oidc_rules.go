@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Claims are what a provider says of a person. Issuer and Subject together are who they are; everything else may change.
+// Claims are what a provider says of a person. Issuer and Subject together are who they are; everything else may
+// change.
 type Claims struct {
 	Issuer   string   `json:"issuer"`
 	Subject  string   `json:"subject"`
@@ -23,7 +24,8 @@ type Rule struct {
 	Role  string
 }
 
-const ruleForm = "use KIND:VALUE=ROLE with email, domain, group or subject, as in domain:example.com=commenter, or anyone=viewer"
+const ruleForm = "use KIND:VALUE=ROLE with email, domain, group or subject, as in domain:example.com=commenter, or " +
+	"anyone=viewer"
 
 // ParseRule reads "domain:example.com=commenter". What roles there are is the caller's to know.
 func ParseRule(text string) (Rule, error) {

@@ -47,7 +47,8 @@ func newFakeProvider(t *testing.T) *fakeProvider {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/.well-known/openid-configuration", f.discovery)
 	mux.HandleFunc("/keys", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: f.key.Load().Public(), KeyID: f.keyID(), Algorithm: "ES256", Use: "sig"}}})
+		_ = json.NewEncoder(w).Encode(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: f.key.Load().Public(),
+			KeyID: f.keyID(), Algorithm: "ES256", Use: "sig"}}})
 	})
 	mux.HandleFunc("/token", f.token)
 	mux.HandleFunc("/info", func(w http.ResponseWriter, _ *http.Request) { answer(w, f.info) })
@@ -81,8 +82,9 @@ func (f *fakeProvider) keyID() string {
 }
 
 func (f *fakeProvider) discovery(w http.ResponseWriter, _ *http.Request) {
-	answer(w, map[string]any{"issuer": f.URL, "authorization_endpoint": f.URL + "/auth", "token_endpoint": f.URL + "/token",
-		"jwks_uri": f.URL + "/keys", "userinfo_endpoint": f.URL + "/info", "id_token_signing_alg_values_supported": []string{"ES256"}})
+	answer(w, map[string]any{"issuer": f.URL, "authorization_endpoint": f.URL + "/auth", "token_endpoint": f.URL +
+		"/token", "jwks_uri": f.URL + "/keys", "userinfo_endpoint": f.URL + "/info",
+		"id_token_signing_alg_values_supported": []string{"ES256"}})
 }
 
 // token checks the client and what proves that the code is its own, as RFC 7636 has it.
@@ -90,7 +92,8 @@ func (f *fakeProvider) token(w http.ResponseWriter, r *http.Request) {
 	f.answers++
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
 	id, secret, _ := r.BasicAuth()
-	if name, _ := url.QueryUnescape(secret); id != "ahphub" || name != clientSecret || base64.RawURLEncoding.EncodeToString(sum[:]) != f.challenge {
+	if name, _ := url.QueryUnescape(secret); id != "ahphub" || name != clientSecret ||
+		base64.RawURLEncoding.EncodeToString(sum[:]) != f.challenge {
 		w.WriteHeader(http.StatusBadRequest)
 		answer(w, map[string]string{"error": "invalid_grant"})
 		return
@@ -103,7 +106,8 @@ func (f *fakeProvider) token(w http.ResponseWriter, r *http.Request) {
 	if sign == nil {
 		sign = f.signed
 	}
-	answer(w, map[string]any{"access_token": "canary-access", "token_type": "Bearer", "expires_in": 60, "id_token": sign(payload)})
+	answer(w, map[string]any{"access_token": "canary-access", "token_type": "Bearer", "expires_in": 60,
+		"id_token": sign(payload)})
 }
 
 func (f *fakeProvider) signed(payload []byte) string {
@@ -138,12 +142,15 @@ func (f *fakeProvider) begin(o *OIDC) (browser, state string) {
 		f.t.Fatal(err)
 	}
 	q := u.Query()
-	if q.Get("code_challenge_method") != "S256" || q.Get("response_type") != "code" || q.Get("redirect_uri") != "https://hub.example.com/back" {
+	if q.Get("code_challenge_method") != "S256" || q.Get("response_type") != "code" ||
+		q.Get("redirect_uri") != "https://hub.example.com/back" {
 		f.t.Fatalf("people are sent to %s", address)
 	}
 	f.challenge = q.Get("code_challenge")
-	f.claims = map[string]any{"iss": f.URL, "aud": "ahphub", "sub": "17", "nonce": q.Get("nonce"), "exp": time.Now().Add(time.Hour).Unix(),
-		"iat": time.Now().Unix(), "name": "Ana", "email": "ana@example.com", "email_verified": true, "groups": []string{"devs"}}
+	f.claims = map[string]any{"iss": f.URL, "aud": "ahphub", "sub": "17", "nonce": q.Get("nonce"),
+		"exp": time.Now().Add(time.Hour).Unix(),
+		"iat": time.Now().Unix(), "name": "Ana", "email": "ana@example.com", "email_verified": true,
+		"groups": []string{"devs"}}
 	f.info = map[string]any{"sub": "17"}
 	f.sign = nil
 	return browser, q.Get("state")
@@ -151,7 +158,8 @@ func (f *fakeProvider) begin(o *OIDC) (browser, state string) {
 
 func (f *fakeProvider) client(log *bytes.Buffer) *OIDC {
 	f.t.Helper()
-	o, err := NewOIDC(OIDCConfig{Issuer: f.URL, ClientID: "ahphub", Secret: clientSecret, Log: slog.New(slog.NewTextHandler(log, nil))})
+	o, err := NewOIDC(OIDCConfig{Issuer: f.URL, ClientID: "ahphub", Secret: clientSecret,
+		Log: slog.New(slog.NewTextHandler(log, nil))})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -166,7 +174,8 @@ func TestOIDC(t *testing.T) {
 	o := f.client(&log)
 	browser, state := f.begin(o)
 	who, next, err := o.Finish(t.Context(), browser, back(state))
-	want := Claims{Issuer: f.URL, Subject: "17", Name: "Ana", Email: "ana@example.com", Verified: true, Groups: []string{"devs"}}
+	want := Claims{Issuer: f.URL, Subject: "17", Name: "Ana", Email: "ana@example.com", Verified: true,
+		Groups: []string{"devs"}}
 	if err != nil || fmt.Sprint(who) != fmt.Sprint(want) || next != "/s/x" {
 		t.Fatalf("%+v to %q: %v", who, next, err)
 	}
@@ -221,7 +230,10 @@ func TestOIDCRefuses(t *testing.T) {
 			f.sign = func(p []byte) string { return f.signedBy(jose.HS256, bytes.Repeat([]byte(clientSecret), 2), p) }
 		},
 		"signed by another": func(*string, *url.Values) {
-			f.sign = func(p []byte) string { return f.signedBy(jose.ES256, jose.JSONWebKey{Key: other, KeyID: f.keyID()}, p) }
+			f.sign = func(p []byte) string {
+				return f.signedBy(jose.ES256, jose.JSONWebKey{Key: other,
+					KeyID: f.keyID()}, p)
+			}
 		},
 		"no ID token": func(*string, *url.Values) { f.sign = func([]byte) string { return "" } },
 		"a page about somebody else": func(*string, *url.Values) {
@@ -241,7 +253,8 @@ func TestOIDCRefuses(t *testing.T) {
 func TestOIDCTakesLong(t *testing.T) {
 	f := newFakeProvider(t)
 	now := time.Now()
-	o, err := NewOIDC(OIDCConfig{Issuer: f.URL, ClientID: "ahphub", Secret: clientSecret, Now: func() time.Time { return now }})
+	o, err := NewOIDC(OIDCConfig{Issuer: f.URL, ClientID: "ahphub", Secret: clientSecret,
+		Now: func() time.Time { return now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -264,7 +277,8 @@ func TestOIDCProviderDown(t *testing.T) {
 	f.down.Store(true)
 	var log bytes.Buffer
 	o := f.client(&log)
-	if _, _, err := o.Begin(t.Context(), "https://hub.example.com/back", "/"); !errors.Is(err, ErrProviderDown) || o.Down() == nil {
+	if _, _, err := o.Begin(t.Context(), "https://hub.example.com/back", "/"); !errors.Is(err, ErrProviderDown) ||
+		o.Down() == nil {
 		t.Fatalf("the provider is down: %v, %v", err, o.Down())
 	}
 	f.down.Store(false)
@@ -275,17 +289,23 @@ func TestOIDCProviderDown(t *testing.T) {
 		t.Fatal(o.Down())
 	}
 	browser, state := f.begin(o)
-	maps.DeleteFunc(f.claims, func(k string, _ any) bool { return k == "email" || k == "email_verified" || k == "groups" })
-	f.info = map[string]any{"sub": "17", "email": "ana@example.com", "email_verified": "true", "groups": map[string]any{"devs": 1}}
+	maps.DeleteFunc(f.claims, func(k string, _ any) bool {
+		return k == "email" || k == "email_verified" ||
+			k == "groups"
+	})
+	f.info = map[string]any{"sub": "17", "email": "ana@example.com", "email_verified": "true",
+		"groups": map[string]any{"devs": 1}}
 	who, _, err := o.Finish(t.Context(), browser, back(state))
-	if err != nil || who.Email != "ana@example.com" || !who.Verified || len(who.Groups) != 1 || who.Groups[0] != "devs" {
+	if err != nil || who.Email != "ana@example.com" || !who.Verified || len(who.Groups) != 1 ||
+		who.Groups[0] != "devs" {
 		t.Errorf("from the page about the person: %+v, %v", who, err)
 	}
 }
 
 func TestIssuer(t *testing.T) {
-	for issuer, good := range map[string]bool{"https://id.example.com": true, "https://id.example.com/realms/x": true, "http://127.0.0.1:5556/dex": true,
-		"http://localhost:9998/": true, "http://id.example.com": false, "id.example.com": false, "https://id.example.com?x=y": false, "https://a:b@id.example.com": false, "": false} {
+	for issuer, good := range map[string]bool{"https://id.example.com": true, "https://id.example.com/realms/x": true,
+		"http://127.0.0.1:5556/dex": true, "http://localhost:9998/": true, "http://id.example.com": false,
+		"id.example.com": false, "https://id.example.com?x=y": false, "https://a:b@id.example.com": false, "": false} {
 		if _, err := NewOIDC(OIDCConfig{Issuer: issuer, ClientID: "x"}); (err == nil) != good {
 			t.Errorf("%q: %v", issuer, err)
 		}
@@ -294,7 +314,8 @@ func TestIssuer(t *testing.T) {
 
 func TestRules(t *testing.T) {
 	var rules []Rule
-	for _, text := range []string{"email:Ana@Example.com=owner", "subject:42=viewer", "group:devs=driver+prompt", "domain:example.com=commenter"} {
+	for _, text := range []string{"email:Ana@Example.com=owner", "subject:42=viewer", "group:devs=driver+prompt",
+		"domain:example.com=commenter"} {
 		r, err := ParseRule(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
@@ -322,7 +343,8 @@ func TestRules(t *testing.T) {
 			t.Errorf("%+v: %q, want %q", test.who, got, test.role)
 		}
 	}
-	for _, text := range []string{"", "ana@example.com", "email:ana=owner", "domain:=viewer", "domain:*.example.com=viewer", "anyone:x=viewer", "tenant:x=viewer", "group:devs", "group:devs="} {
+	for _, text := range []string{"", "ana@example.com", "email:ana=owner", "domain:=viewer",
+		"domain:*.example.com=viewer", "anyone:x=viewer", "tenant:x=viewer", "group:devs", "group:devs="} {
 		if r, err := ParseRule(text); err == nil {
 			t.Errorf("%q is a rule: %+v", text, r)
 		}
@@ -343,11 +365,13 @@ func TestIdentities(t *testing.T) {
 	}
 	ana := save(Claims{Issuer: "https://id.example.com", Subject: "17", Email: "ana@example.com", Verified: true})
 	now = now.Add(time.Hour)
-	again := save(Claims{Issuer: "https://id.example.com", Subject: "17", Email: "ana@elsewhere.example", Name: "Ana B."})
+	again := save(Claims{Issuer: "https://id.example.com", Subject: "17", Email: "ana@elsewhere.example",
+		Name: "Ana B."})
 	if again.ID != ana.ID || !again.First.Equal(ana.First) || !IsIdentity(ana.ID) {
 		t.Errorf("a second sign-in: %+v after %+v", again, ana)
 	}
-	for _, c := range []Claims{{Issuer: "https://id.example.com", Subject: "18", Email: "ana@example.com", Verified: true},
+	for _, c := range []Claims{{Issuer: "https://id.example.com", Subject: "18", Email: "ana@example.com",
+		Verified: true},
 		{Issuer: "https://other.example", Subject: "17", Email: "ana@example.com", Verified: true},
 		{Issuer: "https://id.example.com1", Subject: "7"}, {Issuer: "https://id.example.co", Subject: "m17"}} {
 		if save(c).ID == ana.ID {

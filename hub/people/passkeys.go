@@ -35,7 +35,9 @@ const (
 var ErrNoPasskey = errors.New("passkey not accepted: it isn't registered on this server, or the request timed out")
 
 // ErrNoName says that an address cannot have passkeys: they belong to names.
-var ErrNoName = errors.New("passkeys need a hostname. Open ahphub at one, as in http://localhost or https://hub.example.com, not at an IP address")
+var ErrNoName = errors.New(
+	"passkeys need a hostname. Open ahphub at one, as in http://localhost or https://hub.example.com, not at an IP " +
+		"address")
 
 // Passkey is one that signs an account in.
 type Passkey struct {
@@ -117,7 +119,10 @@ func (p *Passkeys) List(ctx context.Context, account string) ([]Passkey, error) 
 		}
 		return nil
 	})
-	slices.SortFunc(out, func(a, b Passkey) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.Key, b.Key)) })
+	slices.SortFunc(out, func(a, b Passkey) int {
+		return cmp.Or(a.Created.Compare(b.Created),
+			cmp.Compare(a.Key, b.Key))
+	})
 	return out, err
 }
 
@@ -180,7 +185,8 @@ func (p *Passkeys) BeginMaking(ctx context.Context, origin, account, name string
 	if len(u.keys) >= mostPasskeys {
 		return nil, fmt.Errorf("there are already %d passkeys. Remove one first", mostPasskeys)
 	}
-	choice := protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired, UserVerification: protocol.VerificationRequired}
+	choice := protocol.AuthenticatorSelection{ResidentKey: protocol.ResidentKeyRequirementRequired,
+		UserVerification: protocol.VerificationRequired}
 	options, kept, err := lib.BeginRegistration(u, webauthn.WithAuthenticatorSelection(choice),
 		webauthn.WithExclusions(webauthn.Credentials(u.keys).CredentialDescriptors()))
 	if err != nil {
@@ -208,7 +214,8 @@ func (p *Passkeys) Make(ctx context.Context, account, name string, answer []byte
 		return ErrNoPasskey
 	}
 	name = texts.CutRunes(name, longestKey)
-	k := Passkey{Account: account, Name: cmp.Or(name, "Passkey"), Host: lib.Config.RPID, Created: p.now(), Credential: *made}
+	k := Passkey{Account: account, Name: cmp.Or(name, "Passkey"), Host: lib.Config.RPID, Created: p.now(),
+		Credential: *made}
 	b, err := json.Marshal(k)
 	if err != nil {
 		return err

@@ -42,7 +42,8 @@ func (a *authenticator) client(kind, challenge string) []byte {
 }
 
 func (a *authenticator) answer(response map[string]any) []byte {
-	b, err := json.Marshal(map[string]any{"id": b64(a.id), "rawId": b64(a.id), "type": "public-key", "response": response})
+	b, err := json.Marshal(map[string]any{"id": b64(a.id), "rawId": b64(a.id), "type": "public-key",
+		"response": response})
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -67,7 +68,8 @@ func (a *authenticator) make(o *protocol.CredentialCreation, counter uint32) []b
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.answer(map[string]any{"clientDataJSON": b64(a.client("webauthn.create", o.Response.Challenge.String())), "attestationObject": b64(attested)})
+	return a.answer(map[string]any{"clientDataJSON": b64(a.client("webauthn.create", o.Response.Challenge.String())),
+		"attestationObject": b64(attested)})
 }
 
 // sign answers a challenge.
@@ -79,7 +81,8 @@ func (a *authenticator) sign(o *protocol.CredentialAssertion, counter uint32) []
 	if err != nil {
 		a.t.Fatal(err)
 	}
-	return a.answer(map[string]any{"clientDataJSON": b64(client), "authenticatorData": b64(data), "signature": b64(sig), "userHandle": a.handle})
+	return a.answer(map[string]any{"clientDataJSON": b64(client), "authenticatorData": b64(data), "signature": b64(sig),
+		"userHandle": a.handle})
 }
 
 // A counter that does not advance reveals a copy of a passkey: it is refused, and what it was before
@@ -119,7 +122,8 @@ func TestRefuseCopiedPasskey(t *testing.T) {
 		t.Fatal(err)
 	}
 	began, _ := p.BeginSigningIn(here)
-	if _, err := p.SignIn(t.Context(), a.sign(began.(*protocol.CredentialAssertion), 200)); !errors.Is(err, ErrNoPasskey) {
+	if _, err := p.SignIn(t.Context(), a.sign(began.(*protocol.CredentialAssertion), 200)); !errors.Is(err,
+		ErrNoPasskey) {
 		t.Errorf("a passkey that was taken away: %v", err)
 	}
 }

@@ -14,7 +14,8 @@ import (
 // that was deleted.
 const seenBucket = "cookie-seen"
 
-// lastSeen is when browsers were seen last, by key, in memory. Nothing is written when a page is looked at: Flush does it.
+// lastSeen is when browsers were seen last, by key, in memory. Nothing is written when a page is looked at: Flush
+// does it.
 type lastSeen struct {
 	mu      sync.Mutex
 	at      map[string]time.Time
@@ -84,8 +85,8 @@ func (c *Cookies) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Sweep deletes rows of cookies that expired, after reading when browsers were seen; call it at the start, and from time
-// to time.
+// Sweep deletes rows of cookies that expired, after reading when browsers were seen; call it at the start, and
+// from time to time.
 func (c *Cookies) Sweep(ctx context.Context) error {
 	if err := c.cfg.Store.Each(ctx, seenBucket, c.seen.apply); err != nil {
 		return err

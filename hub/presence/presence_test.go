@@ -156,7 +156,8 @@ func TestWatchTicksOnEveryChange(t *testing.T) {
 		for _, c := range []struct {
 			what   string
 			change func()
-		}{{"lost", v.MarkLost}, {"back", v.MarkBack}, {"closed", v.End}, {"gone", func() { time.Sleep(10 * time.Second) }}} {
+		}{{"lost", v.MarkLost}, {"back", v.MarkBack}, {"closed", v.End},
+			{"gone", func() { time.Sleep(10 * time.Second) }}} {
 			if c.change(); !ticked() {
 				t.Fatalf("nobody is told that a page is %s", c.what)
 			}

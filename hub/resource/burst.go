@@ -48,7 +48,8 @@ func (b *burst) add(path string, kind ahp.ResourceChangeType) {
 
 // both is what two changes of a path come to.
 func both(before, after ahp.ResourceChangeType) ahp.ResourceChangeType {
-	const added, updated, deleted = ahp.ResourceChangeTypeAdded, ahp.ResourceChangeTypeUpdated, ahp.ResourceChangeTypeDeleted
+	const added, updated, deleted = ahp.ResourceChangeTypeAdded, ahp.ResourceChangeTypeUpdated,
+		ahp.ResourceChangeTypeDeleted
 	switch {
 	case before == added && after == deleted:
 		return ""

@@ -35,7 +35,8 @@ func Look(uri ahp.URI, g *guard.Guard) (machine.FoundFile, error) {
 	case err != nil:
 		return machine.FoundFile{}, problem(uri, err)
 	case !info.IsDir() && !info.Mode().IsRegular():
-		return machine.FoundFile{}, ahp.Errorf(ahp.CodePermissionDenied, "%.200s is neither a file nor a directory", uri)
+		return machine.FoundFile{}, ahp.Errorf(ahp.CodePermissionDenied, "%.200s is neither a file nor a directory",
+			uri)
 	}
 	found := machine.FoundFile{Path: real, Dir: info.IsDir()}
 	err = g.CheckPath(real)
@@ -48,8 +49,8 @@ func Look(uri ahp.URI, g *guard.Guard) (machine.FoundFile, error) {
 	return found, nil
 }
 
-// granted finds the grant that a path lies under. Paths are compared with their links resolved, so that a link put in the
-// way later leads nowhere; what the last name itself stands for is its root's to follow.
+// granted finds the grant that a path lies under. Paths are compared with their links resolved, so that a link put
+// in the way later leads nowhere; what the last name itself stands for is its root's to follow.
 func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	if len(f.Granted) == 0 {
 		return spot{}, denied(uri)
@@ -71,7 +72,8 @@ func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 
 // placed resolves the links on the way to the last name, which need not be there; "" when that leads nowhere.
 func placed(path string) string {
-	for at, rest := filepath.Dir(path), filepath.Base(path); ; at, rest = filepath.Dir(at), filepath.Join(filepath.Base(at), rest) {
+	for at, rest := filepath.Dir(path), filepath.Base(path); ; at, rest = filepath.Dir(at),
+		filepath.Join(filepath.Base(at), rest) {
 		real, err := filepath.EvalSymlinks(at)
 		if err == nil {
 			return filepath.Join(real, rest)

@@ -18,12 +18,15 @@ func wide(t *testing.T) (at func(name string) ahp.URI, path func(name string) st
 		t.Fatal(err)
 	}
 	path = func(name string) string { return filepath.Join(top, name) }
-	for name, text := range map[string]string{"dir/a": "a", "dir/sub/b": "b", "file": "file", "fileish": "no", "secret": "secret"} {
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path(name)), 0o755), os.WriteFile(path(name), []byte(text), 0o600)); err != nil {
+	for name, text := range map[string]string{"dir/a": "a", "dir/sub/b": "b", "file": "file", "fileish": "no",
+		"secret": "secret"} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path(name)), 0o755), os.WriteFile(path(name), []byte(text),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"todir": "dir", "tofile": "file", "dir/out": "../secret", "dir/absout": path("secret"), "dir/in": "sub/b", "dir/absin": path("dir/a")} {
+	for link, to := range map[string]string{"todir": "dir", "tofile": "file", "dir/out": "../secret",
+		"dir/absout": path("secret"), "dir/in": "sub/b", "dir/absin": path("dir/a")} {
 		if err := os.Symlink(to, path(link)); err != nil {
 			t.Fatal(err)
 		}
@@ -33,11 +36,14 @@ func wide(t *testing.T) (at func(name string) ahp.URI, path func(name string) st
 
 func TestGrantedForReading(t *testing.T) {
 	at, path := wide(t)
-	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true}, {Path: path("file")}}}}
-	for name, want := range map[string]string{"dir/a": "a", "dir/sub/b": "b", "file": "file", "todir/a": "a", "tofile": "file", "dir/in": "b", "dir/absin": "a",
-		"secret": "", "fileish": "", "dir/out": "", "dir/absout": "", "dir/../secret": "", "todir/../secret": ""} {
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true},
+		{Path: path("file")}}}}
+	for name, want := range map[string]string{"dir/a": "a", "dir/sub/b": "b", "file": "file", "todir/a": "a",
+		"tofile": "file", "dir/in": "b", "dir/absin": "a", "secret": "", "fileish": "", "dir/out": "", "dir/absout": "",
+		"dir/../secret": "", "todir/../secret": ""} {
 		got, err := files.Read(at("") + "/" + name)
-		if wantCode := map[bool]int{true: ahp.CodePermissionDenied}[want == ""]; code(err) != wantCode || string(got.Data) != want {
+		if wantCode := map[bool]int{true: ahp.CodePermissionDenied}[want == ""]; code(err) != wantCode ||
+			string(got.Data) != want {
 			t.Errorf("%s: %q, %v", name, got.Data, err)
 		}
 	}
@@ -66,16 +72,19 @@ func TestGrantedForReading(t *testing.T) {
 
 func TestGrantedForWriting(t *testing.T) {
 	at, path := wide(t)
-	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true, Write: true}, {Path: path("file"), Write: true}}}}
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true,
+		Write: true}, {Path: path("file"), Write: true}}}}
 	for name, err := range map[string]error{ // the values are made in this order
 		"write":        files.Put(ahp.ResourceWriteParams{URI: at("dir/new"), Data: "x"}),
 		"by a link":    files.Put(ahp.ResourceWriteParams{URI: at("tofile"), Data: "by a link"}),
 		"mkdir":        files.Mkdir(at("dir/one/two")),
 		"mkdir linked": files.Mkdir(at("todir/three/four")),
-		"copy":         files.Copy(t.Context(), ahp.ResourceCopyParams{Source: at("file"), Destination: at("dir/copy")}),
-		"move":         files.Move(t.Context(), ahp.ResourceMoveParams{Source: at("dir/copy"), Destination: at("dir/moved")}),
-		"delete":       files.Delete(at("dir/sub"), true),
-		"delete link":  files.Delete(at("dir/absout"), false),
+		"copy": files.Copy(t.Context(), ahp.ResourceCopyParams{Source: at("file"),
+			Destination: at("dir/copy")}),
+		"move": files.Move(t.Context(), ahp.ResourceMoveParams{Source: at("dir/copy"),
+			Destination: at("dir/moved")}),
+		"delete":      files.Delete(at("dir/sub"), true),
+		"delete link": files.Delete(at("dir/absout"), false),
 	} {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -85,9 +94,10 @@ func TestGrantedForWriting(t *testing.T) {
 		"the grant itself":  files.Delete(at("dir"), true),
 		"a file alone":      files.Delete(at("file"), false),
 		"by a link outside": files.Delete(at("tofile"), false),
-		"onto a file alone": files.Move(t.Context(), ahp.ResourceMoveParams{Source: at("dir/a"), Destination: at("file")}),
-		"out":               files.Put(ahp.ResourceWriteParams{URI: at("dir/out"), Data: "x"}),
-		"beside":            files.Put(ahp.ResourceWriteParams{URI: at("beside"), Data: "x"}),
+		"onto a file alone": files.Move(t.Context(), ahp.ResourceMoveParams{Source: at("dir/a"),
+			Destination: at("file")}),
+		"out":    files.Put(ahp.ResourceWriteParams{URI: at("dir/out"), Data: "x"}),
+		"beside": files.Put(ahp.ResourceWriteParams{URI: at("beside"), Data: "x"}),
 	} {
 		if code(err) != ahp.CodePermissionDenied {
 			t.Errorf("%s: %v", name, err)
@@ -103,9 +113,11 @@ func TestGrantedForWriting(t *testing.T) {
 // What is put in the place of what was granted was not granted.
 func TestGrantedAndReplacedByALink(t *testing.T) {
 	at, path := wide(t)
-	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true, Write: true}, {Path: path("file"), Write: true}}}}
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true,
+		Write: true}, {Path: path("file"), Write: true}}}}
 	for _, name := range []string{"dir", "file"} {
-		if err := errors.Join(os.RemoveAll(path(name)), os.MkdirAll(path("private"), 0o755), os.WriteFile(path("private/a"), []byte("secret"), 0o600)); err != nil {
+		if err := errors.Join(os.RemoveAll(path(name)), os.MkdirAll(path("private"), 0o755),
+			os.WriteFile(path("private/a"), []byte("secret"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -129,11 +141,14 @@ func TestGrantedAndReplacedByALink(t *testing.T) {
 func FuzzGrantHolds(f *testing.F) {
 	top, err := filepath.EvalSymlinks(f.TempDir())
 	dir := filepath.Join(top, "dir")
-	if err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.Symlink("..", filepath.Join(dir, "up")), os.Symlink("dir", filepath.Join(top, "to"))); err != nil {
+	if err = errors.Join(err, os.MkdirAll(filepath.Join(dir, "sub"), 0o755), os.Symlink("..", filepath.Join(dir, "up")),
+		os.Symlink("dir", filepath.Join(top, "to"))); err != nil {
 		f.Fatal(err)
 	}
-	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: dir, Dir: true, Write: true}, {Path: filepath.Join(top, "file"), Write: true}}}}
-	for _, s := range []string{"dir", "dir/a", "to/a", "to/sub/../x", "dir/up", "dir/up/dir/x", "dir/up/other", "file", "file/x", "%2e%2e", "dir/nowhere/x/y", "./", "//dir"} {
+	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: dir, Dir: true, Write: true},
+		{Path: filepath.Join(top, "file"), Write: true}}}}
+	for _, s := range []string{"dir", "dir/a", "to/a", "to/sub/../x", "dir/up", "dir/up/dir/x", "dir/up/other", "file",
+		"file/x", "%2e%2e", "dir/nowhere/x/y", "./", "//dir"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, rel string) {
@@ -143,7 +158,8 @@ func FuzzGrantHolds(f *testing.F) {
 				continue
 			}
 			s.root.Close()
-			if !filepath.IsLocal(s.rel) || s.dir != dir && (!s.alone || s.path() != filepath.Join(top, "file") || why == renaming) {
+			if !filepath.IsLocal(s.rel) || s.dir != dir && (!s.alone || s.path() != filepath.Join(top, "file") ||
+				why == renaming) {
 				t.Fatalf("%q leads to %q in %q", rel, s.rel, s.dir)
 			}
 		}
@@ -152,7 +168,8 @@ func FuzzGrantHolds(f *testing.F) {
 
 func TestLook(t *testing.T) {
 	at, path := wide(t)
-	for name, want := range map[string]machine.FoundFile{"tofile": {Path: path("file")}, "todir": {Path: path("dir"), Dir: true}, "dir/../file": {Path: path("file")}} {
+	for name, want := range map[string]machine.FoundFile{"tofile": {Path: path("file")}, "todir": {Path: path("dir"),
+		Dir: true}, "dir/../file": {Path: path("file")}} {
 		if got, err := Look(at("")+"/"+name, nil); got != want || err != nil {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}

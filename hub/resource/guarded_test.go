@@ -38,7 +38,8 @@ func guardedHome(t *testing.T) (home, data string, files Files) {
 func TestWatchTellsNothingOfDataDirectory(t *testing.T) {
 	home, data, files := guardedHome(t)
 	w := watching(t, files, ahp.CreateResourceWatchParams{URI: URI(home), Recursive: ahp.Ptr(true)})
-	for _, path := range []string{filepath.Join(data, "token"), filepath.Join(data, "signin", "one"), filepath.Join(home, "notes.txt")} {
+	for _, path := range []string{filepath.Join(data, "token"), filepath.Join(data, "signin", "one"),
+		filepath.Join(home, "notes.txt")} {
 		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
 			t.Fatal(err)
 		}

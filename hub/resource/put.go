@@ -58,7 +58,8 @@ func newPut(p ahp.ResourceWriteParams) (w put, err error) {
 		return w, ahp.Errorf(ahp.CodeInvalidParams, "mode: %.40q is none of truncate, append and insert", w.mode)
 	}
 	if len(w.data) > mostBytes {
-		return w, ahp.Errorf(ahp.CodeInvalidParams, "%.200s: %d MB is the most that is written at once", w.uri, mostBytes>>20)
+		return w, ahp.Errorf(ahp.CodeInvalidParams, "%.200s: %d MB is the most that is written at once", w.uri,
+			mostBytes>>20)
 	}
 	return w, nil
 }
@@ -152,7 +153,8 @@ func (w put) write(file *os.File) error {
 		at = info.Size() - w.position
 	}
 	if at < 0 || at > info.Size() || w.position < 0 {
-		return ahp.Errorf(ahp.CodeInvalidParams, "position: %d is outside of the file, which has %d bytes", w.position, info.Size())
+		return ahp.Errorf(ahp.CodeInvalidParams, "position: %d is outside of the file, which has %d bytes", w.position,
+			info.Size())
 	}
 	if w.mode == ahp.ResourceWriteModeTruncate {
 		return w.failed(w.replace(file, at))
@@ -177,7 +179,8 @@ func (w put) replace(file *os.File, at int64) error {
 // insert moves what comes after up.
 func (w put) insert(file *os.File, at, size int64) error {
 	if size-at > mostBytes {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s: %d MB is the most that can be moved up: insert closer to the end", w.uri, mostBytes>>20)
+		return ahp.Errorf(ahp.CodeInvalidParams,
+			"%.200s: %d MB is the most that can be moved up: insert closer to the end", w.uri, mostBytes>>20)
 	}
 	rest := make([]byte, size-at)
 	if _, err := file.ReadAt(rest, at); err != nil && !errors.Is(err, io.EOF) {

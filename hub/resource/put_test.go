@@ -33,22 +33,30 @@ func TestPut(t *testing.T) {
 		{"append to nothing", "new", ahp.ResourceWriteParams{Data: "x", Mode: append}, "x", 0},
 		{"by a link", "in", ahp.ResourceWriteParams{Data: "[]"}, "[]", 0},
 		{"create only", "new", ahp.ResourceWriteParams{Data: "x", CreateOnly: ahp.Ptr(true)}, "x", 0},
-		{"create only what is there", "a.txt", ahp.ResourceWriteParams{Data: "x", CreateOnly: ahp.Ptr(true)}, "text\n", ahp.CodeAlreadyExists},
+		{"create only what is there", "a.txt", ahp.ResourceWriteParams{Data: "x", CreateOnly: ahp.Ptr(true)}, "text\n",
+			ahp.CodeAlreadyExists},
 		{"another version", "a.txt", ahp.ResourceWriteParams{Data: "x", IfMatch: "0-0"}, "text\n", ahp.CodeConflict},
 		{"a version of nothing", "new", ahp.ResourceWriteParams{Data: "x", IfMatch: "0-0"}, "", ahp.CodeConflict},
 		{"no directory", "nowhere/new", ahp.ResourceWriteParams{Data: "x"}, "", ahp.CodeNotFound},
 		{"a file as directory", "a.txt/new", ahp.ResourceWriteParams{Data: "x"}, "", ahp.CodeNotFound},
 		{"a directory", "sub", ahp.ResourceWriteParams{Data: "x"}, "", ahp.CodeInvalidParams},
-		{"behind the end", "a.txt", ahp.ResourceWriteParams{Data: "x", Position: at(9)}, "text\n", ahp.CodeInvalidParams},
-		{"before the beginning", "a.txt", ahp.ResourceWriteParams{Data: "x", Mode: append, Position: at(9)}, "text\n", ahp.CodeInvalidParams},
-		{"a negative position", "a.txt", ahp.ResourceWriteParams{Data: "x", Mode: append, Position: at(-1)}, "text\n", ahp.CodeInvalidParams},
+		{"behind the end", "a.txt", ahp.ResourceWriteParams{Data: "x", Position: at(9)}, "text\n",
+			ahp.CodeInvalidParams},
+		{"before the beginning", "a.txt", ahp.ResourceWriteParams{Data: "x", Mode: append, Position: at(9)}, "text\n",
+			ahp.CodeInvalidParams},
+		{"a negative position", "a.txt", ahp.ResourceWriteParams{Data: "x", Mode: append, Position: at(-1)}, "text\n",
+			ahp.CodeInvalidParams},
 		{"another mode", "a.txt", ahp.ResourceWriteParams{Data: "x", Mode: "later"}, "text\n", ahp.CodeInvalidParams},
-		{"another encoding", "a.txt", ahp.ResourceWriteParams{Data: "x", Encoding: "rot13"}, "text\n", ahp.CodeInvalidParams},
+		{"another encoding", "a.txt", ahp.ResourceWriteParams{Data: "x", Encoding: "rot13"}, "text\n",
+			ahp.CodeInvalidParams},
 		{"no base64", "a.txt", ahp.ResourceWriteParams{Data: "?", Encoding: "base64"}, "text\n", ahp.CodeInvalidParams},
-		{"dots that leave", "../outside/secret", ahp.ResourceWriteParams{Data: "x"}, "secret", ahp.CodePermissionDenied},
+		{"dots that leave", "../outside/secret", ahp.ResourceWriteParams{Data: "x"}, "secret",
+			ahp.CodePermissionDenied},
 		{"a link that leaves", "out", ahp.ResourceWriteParams{Data: "x"}, "secret", ahp.CodePermissionDenied},
-		{"a new file behind a link that leaves", "outdir/new", ahp.ResourceWriteParams{Data: "x"}, "", ahp.CodePermissionDenied},
-		{"create only by a link that leaves", "absout", ahp.ResourceWriteParams{Data: "x", CreateOnly: ahp.Ptr(true)}, "secret", ahp.CodePermissionDenied},
+		{"a new file behind a link that leaves", "outdir/new", ahp.ResourceWriteParams{Data: "x"}, "",
+			ahp.CodePermissionDenied},
+		{"create only by a link that leaves", "absout", ahp.ResourceWriteParams{Data: "x", CreateOnly: ahp.Ptr(true)},
+			"secret", ahp.CodePermissionDenied},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -101,7 +109,8 @@ func TestAppendsDoNotCollide(t *testing.T) {
 	for i := range 8 {
 		wg.Go(func() {
 			for n := range 20 {
-				p := ahp.ResourceWriteParams{URI: URI(dir) + "/log", Data: fmt.Sprintf("%d-%02d\n", i, n), Mode: ahp.ResourceWriteModeAppend}
+				p := ahp.ResourceWriteParams{URI: URI(dir) + "/log", Data: fmt.Sprintf("%d-%02d\n", i, n),
+					Mode: ahp.ResourceWriteModeAppend}
 				if n%5 == 4 {
 					p.Position = at(0)
 				}

@@ -68,5 +68,6 @@ func readable(uri ahp.URI, info os.FileInfo) error {
 }
 
 func tooLarge(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is larger than %d MB, the most that is read at once", uri, mostBytes>>20)
+	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is larger than %d MB, the most that is read at once", uri,
+		mostBytes>>20)
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Resolve returns what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they lead to.
+// Resolve returns what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they
+// lead to.
 func (f Files) Resolve(uri ahp.URI, follow bool) (ahp.ResourceResolveResult, error) {
 	none := ahp.ResourceResolveResult{}
 	s, err := f.open(uri, reading)

@@ -1,6 +1,6 @@
-// Package resource reads, writes and watches files by URI, inside directories that were granted and nowhere else. Symbolic links, "..",
-// percent-encodings and races between check and use do not lead out: the operating system resolves every path below an
-// open root.
+// Package resource reads, writes and watches files by URI, inside directories that were granted and nowhere else.
+// Symbolic links, "..", percent-encodings and races between check and use do not lead out: the operating system
+// resolves every path below an open root.
 package resource
 
 import (
@@ -31,7 +31,8 @@ type Files struct {
 	Guard *guard.Guard // refuses what is open to no one
 }
 
-// Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name has them.
+// Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name
+// has them.
 func Path(uri ahp.URI) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Opaque != "" || u.RawQuery != "" || u.Fragment != "" {
@@ -41,7 +42,8 @@ func Path(uri ahp.URI) (string, error) {
 	switch {
 	case u.Host != "" && u.Host != "localhost":
 		return "", ahp.Errorf(ahp.CodePermissionDenied, "uri: files of %.100s cannot be read from here", u.Host)
-	case !strings.HasPrefix(u.Path, "/") || strings.ContainsRune(u.Path, 0) || strings.Contains(escaped, "%2f") || strings.Contains(escaped, "%5c"):
+	case !strings.HasPrefix(u.Path, "/") || strings.ContainsRune(u.Path, 0) || strings.Contains(escaped, "%2f") ||
+		strings.Contains(escaped, "%5c"):
 		return "", ahp.Errorf(ahp.CodeInvalidParams, "uri: %.200q is not the path of a file", uri)
 	}
 	return filepath.Clean(filepath.FromSlash(u.Path)), nil
@@ -152,7 +154,8 @@ func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
 		return none, s.notDirectory(err)
 	}
 	if len(entries) > mostEntries {
-		return none, ahp.Errorf(ahp.CodeInvalidParams, "%.200s has over %d entries: list a directory inside of it", uri, mostEntries)
+		return none, ahp.Errorf(ahp.CodeInvalidParams, "%.200s has over %d entries: list a directory inside of it", uri,
+			mostEntries)
 	}
 	out := ahp.ResourceListResult{Entries: make([]ahp.DirectoryEntry, 0, len(entries))}
 	for _, e := range entries {

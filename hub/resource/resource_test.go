@@ -26,13 +26,16 @@ func tree(t *testing.T) (files Files, dir, outside string) {
 		"granted/odd %2F näme": "odd", "outside/secret": "secret", "granted-too/c": "c",
 	} {
 		path := filepath.Join(top, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(content),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for link, target := range map[string]string{
-		"granted/in": "sub/b.json", "granted/abs": filepath.Join(dir, "a.txt"), "granted/out": "../outside/secret", "granted/outdir": outside,
-		"granted/absout": filepath.Join(outside, "secret"), "granted/loop": "loop", "granted/dangling": "nowhere", "granted/dirlink": "sub",
+		"granted/in": "sub/b.json", "granted/abs": filepath.Join(dir, "a.txt"), "granted/out": "../outside/secret",
+		"granted/outdir": outside,
+		"granted/absout": filepath.Join(outside, "secret"), "granted/loop": "loop", "granted/dangling": "nowhere",
+		"granted/dirlink": "sub",
 	} {
 		if err := os.Symlink(target, filepath.Join(top, link)); err != nil {
 			t.Fatal(err)
@@ -111,13 +114,14 @@ func TestList(t *testing.T) {
 	for _, e := range got.Entries {
 		names = append(names, e.Name+" "+string(e.Type))
 	}
-	want := []string{"a.txt file", "abs file", "absout file", "dangling file", "dirlink directory", "in file", "loop file",
-		"odd %2F näme file", "out file", "outdir file", "pic file", "sub directory"}
+	want := []string{"a.txt file", "abs file", "absout file", "dangling file", "dirlink directory", "in file",
+		"loop file", "odd %2F näme file", "out file", "outdir file", "pic file", "sub directory"}
 	if d := cmp.Diff(want, names); d != "" {
 		t.Error(d)
 	}
-	for uri, want := range map[string]int{URI(dir) + "/a.txt": ahp.CodeInvalidParams, URI(dir) + "/nowhere": ahp.CodeNotFound,
-		URI(dir) + "/outdir": ahp.CodePermissionDenied, URI(outside): ahp.CodePermissionDenied} {
+	for uri, want := range map[string]int{URI(dir) + "/a.txt": ahp.CodeInvalidParams, URI(dir) +
+		"/nowhere": ahp.CodeNotFound, URI(dir) + "/outdir": ahp.CodePermissionDenied,
+		URI(outside): ahp.CodePermissionDenied} {
 		if _, err := files.List(uri); code(err) != want {
 			t.Errorf("%s: got %v, want code %d", uri, err, want)
 		}
@@ -133,14 +137,16 @@ func TestResolve(t *testing.T) {
 	files, dir, _ := tree(t)
 	base := URI(dir)
 	got, err := files.Resolve(base+"/in", true)
-	if err != nil || got.URI != base+"/sub/b.json" || got.Type != "file" || *got.Size != 2 || got.ContentType != "text/plain; charset=utf-8" && got.ContentType != "application/json" {
+	if err != nil || got.URI != base+"/sub/b.json" || got.Type != "file" || *got.Size != 2 ||
+		got.ContentType != "text/plain; charset=utf-8" && got.ContentType != "application/json" {
 		t.Errorf("a link followed: %+v, %v", got, err)
 	}
 	got, err = files.Resolve(base+"/out", false)
 	if err != nil || got.URI != base+"/out" || got.Type != "symlink" {
 		t.Errorf("a link itself: %+v, %v", got, err)
 	}
-	for uri, want := range map[string]int{base + "/out": ahp.CodePermissionDenied, base + "/nowhere": ahp.CodeNotFound} {
+	for uri, want := range map[string]int{base + "/out": ahp.CodePermissionDenied, base +
+		"/nowhere": ahp.CodeNotFound} {
 		if _, err := files.Resolve(uri, true); code(err) != want {
 			t.Errorf("%s: got %v, want code %d", uri, err, want)
 		}

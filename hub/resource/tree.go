@@ -63,7 +63,8 @@ func (f Files) Delete(uri ahp.URI, recursive bool) error {
 }
 
 func isRoot(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s was opened as a whole, as the directory of a session is: it stays where it is", uri)
+	return ahp.Errorf(ahp.CodePermissionDenied,
+		"%.200s was opened as a whole, as the directory of a session is: it stays where it is", uri)
 }
 
 // Copy copies a file, a link or a whole directory over what is there, but never over a directory that has something in
@@ -90,7 +91,8 @@ func (f Files) Move(ctx context.Context, p ahp.ResourceMoveParams) error {
 	})
 }
 
-func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExists *bool, do func(from, to spot) error) error {
+func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExists *bool,
+	do func(from, to spot) error) error {
 	from, err := f.open(source, taking)
 	if err != nil {
 		return err
@@ -121,7 +123,8 @@ func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExist
 
 // free reports whether something may take the place of what is at the spot, if anything.
 func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
-	if rel, err := filepath.Rel(from.path(), s.path()); info.IsDir() && err == nil && rel != "." && filepath.IsLocal(rel) {
+	if rel, err := filepath.Rel(from.path(), s.path()); info.IsDir() && err == nil && rel != "." &&
+		filepath.IsLocal(rel) {
 		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is inside %.200s", s.uri, from.uri)
 	}
 	there, err := s.root.Lstat(s.rel)
@@ -138,7 +141,8 @@ func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
 	case os.SameFile(info, there):
 		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s and %.200s are the same", from.uri, s.uri)
 	case there.IsDir():
-		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a directory: delete it first, or choose a name inside of it", s.uri)
+		return ahp.Errorf(ahp.CodeAlreadyExists,
+			"%.200s is a directory: delete it first, or choose a name inside of it", s.uri)
 	case info.IsDir():
 		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a file: delete it first", s.uri)
 	}
@@ -176,7 +180,8 @@ func (c *copying) walk(part string) error {
 	if !info.IsDir() {
 		return c.entry(c.from.rel, part, fs.FileInfoToDirEntry(info))
 	}
-	return fs.WalkDir(c.from.root.FS(), filepath.ToSlash(c.from.rel), func(name string, d fs.DirEntry, err error) error {
+	return fs.WalkDir(c.from.root.FS(), filepath.ToSlash(c.from.rel), func(name string, d fs.DirEntry,
+		err error) error {
 		if err != nil {
 			return err
 		}
@@ -190,7 +195,8 @@ func (c *copying) walk(part string) error {
 
 func (c *copying) entry(source, target string, d fs.DirEntry) error {
 	if c.entries++; c.entries > mostCopied {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d entries, the most that is copied at once", c.from.uri, mostCopied)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d entries, the most that is copied at once",
+			c.from.uri, mostCopied)
 	}
 	info, err := d.Info()
 	if err = errors.Join(err, c.ctx.Err()); err != nil {
@@ -208,7 +214,8 @@ func (c *copying) entry(source, target string, d fs.DirEntry) error {
 	case mode.IsRegular():
 		return c.file(source, target, mode.Perm())
 	}
-	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is neither file, link nor directory", path.Join(c.from.uri, source))
+	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is neither file, link nor directory",
+		path.Join(c.from.uri, source))
 }
 
 func (c *copying) file(source, target string, perm fs.FileMode) (err error) {
@@ -226,7 +233,8 @@ func (c *copying) file(source, target string, perm fs.FileMode) (err error) {
 	}
 	n, err := io.Copy(out, io.LimitReader(in, mostCopiedBytes-c.bytes+1))
 	if c.bytes += n; err == nil && c.bytes > mostCopiedBytes {
-		err = ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d MB, the most that is copied at once", c.from.uri, mostCopiedBytes>>20)
+		err = ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d MB, the most that is copied at once",
+			c.from.uri, mostCopiedBytes>>20)
 	}
 	return errors.Join(broken(c.to.uri, err), out.Close())
 }

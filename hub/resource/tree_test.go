@@ -25,8 +25,9 @@ func exists(path string) string {
 
 // AHP requirement 179.
 func TestMkdir(t *testing.T) {
-	for path, want := range map[string]int{"sub": 0, "one/two/three": 0, "dirlink": 0, "a.txt": ahp.CodeAlreadyExists, "in": ahp.CodeAlreadyExists,
-		"../outside/new": ahp.CodePermissionDenied, "outdir/new": ahp.CodePermissionDenied} {
+	for path, want := range map[string]int{"sub": 0, "one/two/three": 0, "dirlink": 0, "a.txt": ahp.CodeAlreadyExists,
+		"in": ahp.CodeAlreadyExists, "../outside/new": ahp.CodePermissionDenied,
+		"outdir/new": ahp.CodePermissionDenied} {
 		files, dir, outside := tree(t)
 		err := files.Mkdir("file://" + dir + "/" + path)
 		if code(err) != want || exists(filepath.Join(outside, "new")) != "" {
@@ -46,7 +47,8 @@ func TestDelete(t *testing.T) {
 		code      int
 	}{
 		{"a.txt", false, 0}, {"sub", true, 0}, {"outdir", true, 0}, {"out", false, 0}, {"sub/b.json", false, 0},
-		{"sub", false, ahp.CodeInvalidParams}, {"nowhere", true, ahp.CodeNotFound}, {"", true, ahp.CodePermissionDenied},
+		{"sub", false, ahp.CodeInvalidParams}, {"nowhere", true, ahp.CodeNotFound},
+		{"", true, ahp.CodePermissionDenied},
 		{"../outside/secret", false, ahp.CodePermissionDenied}, {"outdir/secret", true, ahp.CodePermissionDenied},
 	} {
 		files, dir, outside := tree(t)
@@ -97,7 +99,8 @@ func TestCopyAndMove(t *testing.T) {
 				err = files.Move(t.Context(), ahp.ResourceMoveParams{Source: from, Destination: to, FailIfExists: only})
 			}
 			if got := exists(filepath.Join(dir, c.at)); code(err) != c.code || got != c.want {
-				t.Errorf("%s to %s (move %v): %v and %q; want code %d and %q", c.from, c.to, move, err, got, c.code, c.want)
+				t.Errorf("%s to %s (move %v): %v and %q; want code %d and %q", c.from, c.to, move, err, got, c.code,
+					c.want)
 			}
 			if left := exists(filepath.Join(dir, c.from)); (left == before) == (move && c.code == 0) {
 				t.Errorf("%s to %s (move %v): the source is %q", c.from, c.to, move, left)
@@ -112,13 +115,15 @@ func TestCopyAndMove(t *testing.T) {
 func TestMoveBetweenRoots(t *testing.T) {
 	files, dir, outside := tree(t)
 	files.Roots = append(files.Roots, outside)
-	if err := files.Move(t.Context(), ahp.ResourceMoveParams{Source: URI(dir) + "/sub", Destination: URI(outside) + "/sub"}); err != nil {
+	if err := files.Move(t.Context(), ahp.ResourceMoveParams{Source: URI(dir) + "/sub", Destination: URI(outside) +
+		"/sub"}); err != nil {
 		t.Fatal(err)
 	}
 	if got := exists(filepath.Join(outside, "sub/b.json")); got != "{}" || exists(filepath.Join(dir, "sub")) != "" {
 		t.Errorf("moved %q, and the source is %q", got, exists(filepath.Join(dir, "sub")))
 	}
-	if err := files.Move(t.Context(), ahp.ResourceMoveParams{Source: URI(dir), Destination: URI(outside) + "/all"}); code(err) != ahp.CodePermissionDenied {
+	if err := files.Move(t.Context(), ahp.ResourceMoveParams{Source: URI(dir), Destination: URI(outside) +
+		"/all"}); code(err) != ahp.CodePermissionDenied {
 		t.Errorf("a root moved: %v", err)
 	}
 }
@@ -128,7 +133,8 @@ func TestOpen(t *testing.T) {
 	files, dir, outside := tree(t)
 	base := "file://" + dir
 	for uri, want := range map[string]int{base: 0, base + "/a.txt": 0, base + "/nowhere/new": 0, base + "/abs": 0,
-		base + "/out": ahp.CodePermissionDenied, base + "/outdir/new": ahp.CodePermissionDenied, URI(outside): ahp.CodePermissionDenied} {
+		base + "/out": ahp.CodePermissionDenied, base + "/outdir/new": ahp.CodePermissionDenied,
+		URI(outside): ahp.CodePermissionDenied} {
 		if err := files.CheckOpen(uri, false); code(err) != want {
 			t.Errorf("%s: got %v, want code %d", uri, err, want)
 		}

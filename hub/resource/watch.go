@@ -98,7 +98,8 @@ func (w *Watch) add(dir string, seen func(path string)) error {
 
 func (w *Watch) addOne(dir string) error {
 	if w.folders >= mostFolders {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s has over %d directories: watch one inside of it, or exclude some", w.uri, mostFolders)
+		return ahp.Errorf(ahp.CodeInvalidParams,
+			"%.200s has over %d directories: watch one inside of it, or exclude some", w.uri, mostFolders)
 	}
 	err := w.system.Add(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -156,7 +157,8 @@ func (w *Watch) take(b *burst, e fsnotify.Event) {
 	switch {
 	case e.Has(fsnotify.Create):
 		b.add(e.Name, ahp.ResourceChangeTypeAdded)
-		if info, err := os.Lstat(e.Name); w.recursive && err == nil && info.IsDir() && !w.globs.excluded(w.rel(e.Name)) {
+		if info, err := os.Lstat(e.Name); w.recursive && err == nil && info.IsDir() &&
+			!w.globs.excluded(w.rel(e.Name)) {
 			found := func(path string) { b.add(path, ahp.ResourceChangeTypeAdded) }
 			if w.add(e.Name, found) != nil {
 				b.overflow()

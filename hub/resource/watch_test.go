@@ -105,7 +105,8 @@ func TestWatchTellsOfEverythingBelow(t *testing.T) {
 
 func TestWatchOfADirectoryAlone(t *testing.T) {
 	files, dir, _ := tree(t)
-	w := watching(t, files, ahp.CreateResourceWatchParams{URI: URI(dir), Includes: &ahp.StringCollection{Items: []string{"*.txt", "last"}}})
+	w := watching(t, files, ahp.CreateResourceWatchParams{URI: URI(dir),
+		Includes: &ahp.StringCollection{Items: []string{"*.txt", "last"}}})
 	write(t, dir+"/sub/b.json", "[]")
 	write(t, dir+"/pic", "x")
 	write(t, dir+"/new.txt", "x")
@@ -139,7 +140,8 @@ func TestWatchIsRefused(t *testing.T) {
 		{ahp.CreateResourceWatchParams{URI: URI(dir) + "/outdir"}, ahp.CodePermissionDenied},
 		{ahp.CreateResourceWatchParams{URI: URI(dir) + "/nowhere"}, ahp.CodeNotFound},
 		{ahp.CreateResourceWatchParams{URI: URI(dir), Excludes: globs("[")}, ahp.CodeInvalidParams},
-		{ahp.CreateResourceWatchParams{URI: URI(dir), Includes: globs(make([]string, mostGlobs+1)...)}, ahp.CodeInvalidParams},
+		{ahp.CreateResourceWatchParams{URI: URI(dir), Includes: globs(make([]string, mostGlobs+1)...)},
+			ahp.CodeInvalidParams},
 	} {
 		if _, err := files.Watch(c.p); code(err) != c.code {
 			t.Errorf("%+v: got %v, want code %d", c.p, err, c.code)
@@ -149,7 +151,8 @@ func TestWatchIsRefused(t *testing.T) {
 
 // AHP requirement 186.
 func TestBurst(t *testing.T) {
-	const added, updated, deleted = ahp.ResourceChangeTypeAdded, ahp.ResourceChangeTypeUpdated, ahp.ResourceChangeTypeDeleted
+	const added, updated, deleted = ahp.ResourceChangeTypeAdded, ahp.ResourceChangeTypeUpdated,
+		ahp.ResourceChangeTypeDeleted
 	for _, c := range []struct {
 		happened []ahp.ResourceChangeType
 		want     ahp.ResourceChangeType
@@ -163,7 +166,8 @@ func TestBurst(t *testing.T) {
 			b.add("/w/a", kind)
 		}
 		got := b.drain()
-		if c.want == "" && len(got) != 0 || c.want != "" && (len(got) != 1 || got[0][0] != ahp.ResourceChange{URI: "file:///w/a", Type: c.want}) {
+		if c.want == "" && len(got) != 0 || c.want != "" &&
+			(len(got) != 1 || got[0][0] != ahp.ResourceChange{URI: "file:///w/a", Type: c.want}) {
 			t.Errorf("%v: got %v, want %q", c.happened, got, c.want)
 		}
 	}

@@ -72,7 +72,8 @@ func TestReviewsAreValues(t *testing.T) {
 	d := Review{}.After(Joined{ana}).After(Given{Verdict{By: ben, Kind: Approve}}).After(
 		Called{Mention{Who: ana.ID, Thread: "t"}})
 	was := Review{slices.Clone(d.People), slices.Clone(d.Verdicts), slices.Clone(d.Mentions)}
-	for _, e := range []Event{Joined{Person{ana.ID, "Anna"}}, Ended{Who: ben.ID, Why: Dismissed}, Overtaken{Who: ben.ID},
+	for _, e := range []Event{Joined{Person{ana.ID, "Anna"}}, Ended{Who: ben.ID, Why: Dismissed},
+		Overtaken{Who: ben.ID},
 		Read{Threads: []string{"t"}}, Called{Mention{Who: ana.ID, Thread: "t", By: ben}}} {
 		_ = d.After(e)
 	}
@@ -89,7 +90,8 @@ func TestReviewsAreBounded(t *testing.T) {
 	}
 	if len(d.People) != MaxPeople || len(d.Verdicts) != MaxVerdicts || len(d.Mentions) != MaxMentions ||
 		len(d.Standing()) != 1 {
-		t.Errorf("%d people, %d verdicts of which %d stand, %d mentions", len(d.People), len(d.Verdicts), len(d.Standing()),
+		t.Errorf("%d people, %d verdicts of which %d stand, %d mentions", len(d.People), len(d.Verdicts),
+			len(d.Standing()),
 			len(d.Mentions))
 	}
 	d = d.After(Ended{Who: ben.ID, Why: Withdrawn, Changed: numbered(30)})

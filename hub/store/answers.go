@@ -43,7 +43,8 @@ func (s *Store) keepPruning(ctx context.Context, h *hub.Hub) {
 
 // answered lists the client actions that are not to be run again, oldest first.
 func (s *Store) answered(ctx context.Context) ([]hub.Answered, error) {
-	rows, err := s.read.QueryContext(ctx, "SELECT client, client_seq, seq, channel FROM answers WHERE at >= ? ORDER BY seq DESC LIMIT ?",
+	rows, err := s.read.QueryContext(ctx,
+		"SELECT client, client_seq, seq, channel FROM answers WHERE at >= ? ORDER BY seq DESC LIMIT ?",
 		time.Now().Add(-answersFor).UnixMicro(), keptAnswers)
 	if err != nil {
 		return nil, describe(err)

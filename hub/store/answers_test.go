@@ -25,7 +25,8 @@ func TestAnswersAreBounded(t *testing.T) {
 	}))
 	b, err := s.Boot(t.Context())
 	must(t, err)
-	if n := len(b.Answered); n != bootedClients || b.Answered[0].ClientID != "10" || b.Answered[n-1].ClientID != fmt.Sprint(bootedClients+9) {
+	if n := len(b.Answered); n != bootedClients || b.Answered[0].ClientID != "10" ||
+		b.Answered[n-1].ClientID != fmt.Sprint(bootedClients+9) {
 		t.Errorf("%d answers, from %+v to %+v", n, b.Answered[0], b.Answered[n-1])
 	}
 	batch, err := Encode(hub.Batch{Writes: []hub.Write{{Prune: now}}}, 0)

@@ -14,12 +14,15 @@ import (
 func TestAuditIsAppendOnly(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := open(t, Config{Dir: dir})
-	must(t, write(s, hub.Record{Bucket: "audit", Key: "1", Value: []byte("Ana signed in")}, hub.Record{Bucket: "other", Key: "1", Value: []byte("a")}))
+	must(t, write(s, hub.Record{Bucket: "audit", Key: "1", Value: []byte("Ana signed in")}, hub.Record{Bucket: "other",
+		Key: "1", Value: []byte("a")}))
 	must(t, write(s, hub.Record{Bucket: "audit", Key: "1"}, hub.Record{Bucket: "other", Key: "1"}))
 	must(t, s.transact(func(c *conn) error {
-		for _, statement := range []string{"DELETE FROM audit", "UPDATE audit SET entry='x'", "REPLACE INTO audit (n, entry, hash) VALUES (1,'new','')",
-			"INSERT INTO docs (bucket, key, at, value) VALUES ('audit','0',0,'old')", "DELETE FROM docs WHERE bucket='audit'",
-			"UPDATE docs SET value='x' WHERE bucket='audit'", "REPLACE INTO docs (bucket, key, at, value) VALUES ('audit','0',0,'new')"} {
+		for _, statement := range []string{"DELETE FROM audit", "UPDATE audit SET entry='x'",
+			"REPLACE INTO audit (n, entry, hash) VALUES (1,'new','')",
+			"INSERT INTO docs (bucket, key, at, value) VALUES ('audit','0',0,'old')",
+			"DELETE FROM docs WHERE bucket='audit'", "UPDATE docs SET value='x' WHERE bucket='audit'",
+			"REPLACE INTO docs (bucket, key, at, value) VALUES ('audit','0',0,'new')"} {
 			if _, err := c.ExecContext(ctx, statement); err != nil {
 				return err
 			}
@@ -32,9 +35,14 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	if got := auditOf(t, s); got != "old, Ana signed in, Ben joined" {
 		t.Errorf("the audit is %q", got)
 	}
-	for before, want := range map[int64]string{0: "2 Ben joined, 1 Ana signed in, -1 old", 2: "1 Ana signed in, -1 old", 1: "-1 old", -1: ""} {
+	for before, want := range map[int64]string{0: "2 Ben joined, 1 Ana signed in, -1 old", 2: "1 Ana signed in, -1 old",
+		1: "-1 old", -1: ""} {
 		var all []string
-		must(t, s.AuditBefore(ctx, before, func(n int64, entry []byte) bool { all = append(all, fmt.Sprint(n, " ", string(entry))); return true }))
+		must(t, s.AuditBefore(ctx, before, func(n int64, entry []byte) bool {
+			all = append(all,
+				fmt.Sprint(n, " ", string(entry)))
+			return true
+		}))
 		if got := strings.Join(all, ", "); got != want {
 			t.Errorf("before %d the audit is %q", before, got)
 		}
@@ -60,20 +68,24 @@ func auditOf(t *testing.T, s *Store) string {
 func TestDeepCheckFindsChangedAudit(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
 		"untouched": {"SELECT 1", ""},
-		"changed":   {"DROP TRIGGER entry_stays; UPDATE audit SET entry='Cleo signed in' WHERE n=2", "entry 2 of the audit was changed"},
-		"taken out": {"DROP TRIGGER entry_kept; DELETE FROM audit WHERE n=2", "entry 2 of the audit was changed, or entries before it were removed"},
-		"cut off":   {"DROP TRIGGER entry_kept; DELETE FROM audit WHERE n=3", "the audit has 2 entries, and had 3"},
+		"changed": {"DROP TRIGGER entry_stays; UPDATE audit SET entry='Cleo signed in' WHERE n=2",
+			"entry 2 of the audit was changed"},
+		"taken out": {"DROP TRIGGER entry_kept; DELETE FROM audit WHERE n=2",
+			"entry 2 of the audit was changed, or entries before it were removed"},
+		"cut off": {"DROP TRIGGER entry_kept; DELETE FROM audit WHERE n=3", "the audit has 2 entries, and had 3"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			s := open(t, Config{Dir: dir})
-			must(t, write(s, hub.Record{Bucket: "audit", Value: []byte("Ana signed in")}, hub.Record{Bucket: "audit", Value: []byte("Ben joined")}))
+			must(t, write(s, hub.Record{Bucket: "audit", Value: []byte("Ana signed in")}, hub.Record{Bucket: "audit",
+				Value: []byte("Ben joined")}))
 			must(t, write(s, hub.Record{Bucket: "audit", Value: []byte("Ana signed out")}))
 			must(t, s.transact(func(db *conn) error { _, err := db.ExecContext(t.Context(), c.statement); return err }))
 			must(t, s.Close())
 			d, err := DeepCheck(t.Context(), dir)
 			must(t, err)
-			if got := errors.Join(d.Damage...); (c.want == "") != (got == nil) || got != nil && !strings.Contains(got.Error(), c.want) {
+			if got := errors.Join(d.Damage...); (c.want == "") != (got == nil) || got != nil &&
+				!strings.Contains(got.Error(), c.want) {
 				t.Errorf("the check says %v, want %q", got, c.want)
 			}
 		})
@@ -111,6 +123,7 @@ func makeVersion(t *testing.T, dir string, version int) {
 		INSERT INTO channels (id, uri, kind, session, floor, last, run, snap) VALUES (7, 'ahp-chat:/1', 'chat', 'ahp-session:/1', 0, 1, 41, 2);
 		INSERT INTO snapshots (channel, seq, state) VALUES (7, 0, '{"resource":"ahp-chat:/1","title":"","status":1,"modifiedAt":"","turns":[]}');
 		INSERT INTO envelopes (seq, channel, at, bytes, action) VALUES (1, 7, 5, 41, '{"type":"chat/draftChanged","draft":null}');
-		INSERT INTO docs (bucket, key, at, value) VALUES ('audit', '1', 0, 'Ana signed in'), ('link', 'l', 0, 'kept')`, applicationID, version))
+		INSERT INTO docs (bucket, key, at, value) VALUES ('audit', '1', 0, 'Ana signed in'), ('link', 'l', 0, 'kept')`,
+		applicationID, version))
 	must(t, err)
 }

@@ -79,8 +79,10 @@ func BenchmarkLoad(b *testing.B) {
 	h := boot(b, s)
 	chat := &ahp.ChatState{Resource: "ahp-chat:/long"}
 	for i := range 1000 {
-		chat.Turns = append(chat.Turns, &ahp.Turn{ID: fmt.Sprint(i), State: "complete", Message: ahp.Message{Text: "go"},
-			ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p", Content: ahp.NewText(strings.Repeat("words ", 100))}}}})
+		chat.Turns = append(chat.Turns, &ahp.Turn{ID: fmt.Sprint(i), State: "complete",
+			Message: ahp.Message{Text: "go"},
+			ResponseParts: []ahp.ResponsePart{{Value: &ahp.MarkdownResponsePart{ID: "p",
+				Content: ahp.NewText(strings.Repeat("words ", 100))}}}})
 	}
 	must(b, h.Do(func(tx *hub.Tx) {
 		must(b, tx.Open(hub.ChannelInfo{URI: chat.Resource, Kind: ahp.ChannelChat}, chat))

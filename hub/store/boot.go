@@ -6,7 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-const sqlReserve = "INSERT INTO meta (key, value) VALUES ('reserved', ?) ON CONFLICT DO UPDATE SET value=max(value, excluded.value)"
+const sqlReserve = "INSERT INTO meta (key, value) VALUES ('reserved', ?) ON CONFLICT DO UPDATE SET value=max(value, " +
+	"excluded.value)"
 
 // Boot is what the hub starts from: the catalogue, not the transcripts. Numbers
 // go on behind everything that was ever reserved, used or not, so that none

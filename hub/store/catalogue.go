@@ -38,7 +38,8 @@ func (c *catalogue) load(ctx context.Context, db *sql.DB) error {
 	}
 	return describe(scan(rows, func() error {
 		var r channelRow
-		err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run, &r.snap)
+		err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run,
+			&r.snap)
 		c.byURI[r.info.URI] = &r
 		c.next = max(c.next, r.id+1)
 		return err

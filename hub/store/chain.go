@@ -20,7 +20,8 @@ type chain struct {
 	hash [sha256.Size]byte
 }
 
-// add puts an entry at the end of the chain and returns its place and its hash: of the hash before, the place and the entry.
+// add puts an entry at the end of the chain and returns its place and its hash: of the hash before, the place and
+// the entry.
 func (c *chain) add(entry []byte) (n int64, hash []byte) {
 	c.n++
 	buf := make([]byte, 0, sha256.Size+8+len(entry))
@@ -43,7 +44,8 @@ func (c *chain) load(ctx context.Context, db *sql.DB) error {
 
 // AuditEntries calls visit with every entry of the audit, oldest first, and stops at its first error.
 func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error) error {
-	for _, query := range []string{"SELECT value FROM docs WHERE bucket='audit' ORDER BY key", "SELECT entry FROM audit ORDER BY n"} {
+	for _, query := range []string{"SELECT value FROM docs WHERE bucket='audit' ORDER BY key",
+		"SELECT entry FROM audit ORDER BY n"} {
 		rows, err := s.read.QueryContext(ctx, query)
 		if err != nil {
 			return describe(err)
@@ -62,8 +64,8 @@ func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error
 	return nil
 }
 
-// AuditBefore calls visit with the entries of the audit before a place, newest first, until it returns false. Places count
-// from 1; entries of before there was a chain have -1 for the newest of them, and so on. Before 0 are all.
+// AuditBefore calls visit with the entries of the audit before a place, newest first, until it returns false.
+// Places count from 1; entries of before there was a chain have -1 for the newest of them, and so on. Before 0 are all.
 func (s *Store) AuditBefore(ctx context.Context, before int64, visit func(place int64, entry []byte) bool) error {
 	more := true
 	if before >= 0 {
@@ -71,7 +73,8 @@ func (s *Store) AuditBefore(ctx context.Context, before int64, visit func(place 
 		if before == 0 {
 			before = math.MaxInt64
 		}
-		if err := s.visitAudit(ctx, query, before, func(n int64, entry []byte) bool { more = visit(n, entry); return more }); err != nil {
+		if err := s.visitAudit(ctx, query, before,
+			func(n int64, entry []byte) bool { more = visit(n, entry); return more }); err != nil {
 			return err
 		}
 		before = 0
@@ -108,8 +111,8 @@ func (s *Store) visitAudit(ctx context.Context, query string, arg int64, visit f
 
 var errEnough = errors.New("enough was read")
 
-// CheckAudit compares the hashes of the audit of a directory, which another process may be serving, with its entries, and
-// returns how many there are. Entries of before there was a chain are not among them.
+// CheckAudit compares the hashes of the audit of a directory, which another process may be serving, with its
+// entries, and returns how many there are. Entries of before there was a chain are not among them.
 func CheckAudit(ctx context.Context, dir string) (entries int64, err error) {
 	db, err := openToCheck(dir)
 	if err != nil {
@@ -147,7 +150,8 @@ func checkChain(ctx context.Context, db *sql.DB) (entries int64, err error) {
 		}
 		place, sum := c.add(entry)
 		if n != place || string(sum) != string(hash) {
-			return fmt.Errorf("%w: entry %d of the audit was changed, or entries before it were removed", ErrDamaged, place)
+			return fmt.Errorf("%w: entry %d of the audit was changed, or entries before it were removed", ErrDamaged,
+				place)
 		}
 		return nil
 	})

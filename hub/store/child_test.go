@@ -153,7 +153,8 @@ func checkLife(t *testing.T, dir, before, shown string, docs []string) string {
 	part := got.State.(*ahp.ChatState).ActiveTurn.ResponseParts.At(0).Value.(*ahp.MarkdownResponsePart)
 	text := part.Content.String()
 	if !strings.HasPrefix(text, before+shown) {
-		t.Fatalf("%d bytes were shown, the chat went from %d to %d bytes and does not hold them", len(shown), len(before), len(text))
+		t.Fatalf("%d bytes were shown, the chat went from %d to %d bytes and does not hold them", len(shown),
+			len(before), len(text))
 	}
 	for _, key := range docs {
 		if _, ok, err := s.Get(t.Context(), "doc", key); !ok || err != nil {

@@ -19,8 +19,8 @@ const clientBucket = "client"
 // seenBucket holds nothing: a record there makes the client's own record as new as it is.
 const seenBucket = "client-seen"
 
-// bindingBuckets hold whose a clientId is, each for the principals of one rank: however many clients guests name, those of
-// people with an account are kept.
+// bindingBuckets hold whose a clientId is, each for the principals of one rank: however many clients guests name,
+// those of people with an account are kept.
 var bindingBuckets = []string{"client-of-guest", "client-of-person", "client-of-owner"}
 
 const (
@@ -53,7 +53,8 @@ func (s *Store) Client(ctx context.Context, principal, clientID string) ([]byte,
 	key := clientKey(principal, clientID)
 	var v []byte
 	var at int64
-	err := s.read.QueryRowContext(ctx, "SELECT at, value FROM docs WHERE bucket=? AND key=?", clientBucket, key).Scan(&at, &v)
+	err := s.read.QueryRowContext(ctx, "SELECT at, value FROM docs WHERE bucket=? AND key=?", clientBucket,
+		key).Scan(&at, &v)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, false, nil
 	}

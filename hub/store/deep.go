@@ -47,7 +47,8 @@ func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
 		return nil, err
 	}
 	if version < sumsSince {
-		return d, errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which upgrades it")
+		return d, errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which " +
+			"upgrades it")
 	}
 	if err := d.channels(ctx, db); err != nil || version < chainSince {
 		return d, err

@@ -71,13 +71,15 @@ func TestFlippedBitsAreFound(t *testing.T) {
 			flip(t, dir, c.text)
 			found, err := DeepCheck(t.Context(), dir)
 			must(t, err)
-			if len(found.Damage) != 1 || !strings.Contains(found.Damage[0].Error(), c.says) || !strings.Contains(found.Damage[0].Error(), c.uri) {
+			if len(found.Damage) != 1 || !strings.Contains(found.Damage[0].Error(), c.says) ||
+				!strings.Contains(found.Damage[0].Error(), c.uri) {
 				t.Errorf("the deep check finds %v", found.Damage)
 			}
 			s := open(t, Config{Dir: dir})
 			_, err = s.Load(t.Context(), c.uri)
 			var why interface{ Reason() string }
-			if !errors.Is(err, ErrDamaged) || !errors.As(err, &why) || !strings.Contains(why.Reason(), c.says) || !strings.Contains(why.Reason(), "restore a backup") {
+			if !errors.Is(err, ErrDamaged) || !errors.As(err, &why) || !strings.Contains(why.Reason(), c.says) ||
+				!strings.Contains(why.Reason(), "restore a backup") {
 				t.Errorf("a read says %v", err)
 			}
 			if s.Err() == nil {
@@ -108,7 +110,8 @@ func TestMissingRowsAreFound(t *testing.T) {
 // What an earlier version wrote has no checksums. It is read, and counted as unchecked.
 func TestRowsWithoutChecksumAreRead(t *testing.T) {
 	dir := damagedDir(t, Config{})
-	execSQL(t, dir, "DROP TABLE audit; ALTER TABLE envelopes DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum; PRAGMA user_version=3")
+	execSQL(t, dir, "DROP TABLE audit; ALTER TABLE envelopes DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum; "+
+		"PRAGMA user_version=3")
 	if _, err := DeepCheck(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "earlier ahphub") {
 		t.Errorf("before the upgrade: %v", err)
 	}

@@ -18,7 +18,8 @@ func sampleBatches() []hub.Batch {
 	at := time.Unix(1_800_000_000, 5000)
 	chat := hub.ChannelInfo{URI: chatURI, Kind: ahp.ChannelChat, Session: "ahp-session:/1", Chat: chatURI}
 	env := func(seq int64, a ahp.Action, origin *ahp.ActionOrigin) hub.Write {
-		return hub.Write{Env: &hub.Envelope{Channel: chat, Seq: seq, Action: a, Origin: origin, Principal: "ana", At: at}}
+		return hub.Write{Env: &hub.Envelope{Channel: chat, Seq: seq, Action: a, Origin: origin, Principal: "ana",
+			At: at}}
 	}
 	state := &ahp.ChatState{Resource: chatURI, Status: ahp.SessionStatusIdle, ModifiedAt: "2026-01-02T03:04:05.000Z"}
 	record := func(bucket, key, value string) hub.Write {
@@ -28,10 +29,12 @@ func sampleBatches() []hub.Batch {
 		}
 		return hub.Write{Record: r}
 	}
-	late := &hub.Record{Bucket: "late", Key: "k", At: at, Encode: func() ([]byte, error) { return []byte("encoded late"), nil }}
+	late := &hub.Record{Bucket: "late", Key: "k", At: at,
+		Encode: func() ([]byte, error) { return []byte("encoded late"), nil }}
 	return []hub.Batch{
 		{Upto: 5, Seq: 3, Writes: []hub.Write{
-			{Open: &hub.OpenWrite{Info: hub.ChannelInfo{URI: "ahp-session:/gone", Kind: ahp.ChannelSession}, State: &ahp.SessionState{Title: "s"}}},
+			{Open: &hub.OpenWrite{Info: hub.ChannelInfo{URI: "ahp-session:/gone", Kind: ahp.ChannelSession},
+				State: &ahp.SessionState{Title: "s"}}},
 			{Open: &hub.OpenWrite{Info: chat, State: state, Seq: 1}},
 			env(2, &ahp.ChatDraftChangedAction{}, nil),
 			env(3, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "d", ClientSeq: 9}),
@@ -40,7 +43,8 @@ func sampleBatches() []hub.Batch {
 		}},
 		{Upto: 9, Seq: 4, Reserve: true, Writes: []hub.Write{
 			{Close: "ahp-session:/gone"}, record("b", "k", "v3"),
-			env(5, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "d", ClientSeq: 1100}), record("b", "gone", ""), record("audit", "2", "Ben joined"),
+			env(5, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "d", ClientSeq: 1100}),
+			record("b", "gone", ""), record("audit", "2", "Ben joined"),
 			env(4, &ahp.ChatDraftChangedAction{}, &ahp.ActionOrigin{ClientID: "c", ClientSeq: 10}),
 			record("client", "ana\nc", "{}"), record("client-seen", "ana\nc", "."), {Prune: at},
 		}},
@@ -74,7 +78,8 @@ func TestEncodedBatchesGiveAnotherStoreTheSameContent(t *testing.T) {
 	if other := dumpAll(t, b); dump != other {
 		t.Errorf("one store has\n%s\nthe other\n%s", dump, other)
 	}
-	for _, part := range []string{"Ana signed in", "Ben joined", "encoded late", "applied 2", "reserved 1048576", "ahp-chat:/1"} {
+	for _, part := range []string{"Ana signed in", "Ben joined", "encoded late", "applied 2", "reserved 1048576",
+		"ahp-chat:/1"} {
 		if !strings.Contains(dump, part) {
 			t.Errorf("%q is not in\n%s", part, dump)
 		}
@@ -103,7 +108,8 @@ func applyTogether(s *Store, batches []hub.Batch) error {
 // dumpAll returns all rows of all tables.
 func dumpAll(t *testing.T, s *Store) string {
 	t.Helper()
-	tables, err := pool{s.read}.queryStrings(t.Context(), "SELECT name FROM sqlite_schema WHERE type='table' ORDER BY name")
+	tables, err := pool{s.read}.queryStrings(t.Context(),
+		"SELECT name FROM sqlite_schema WHERE type='table' ORDER BY name")
 	must(t, err)
 	var out strings.Builder
 	for _, table := range tables {
@@ -191,9 +197,9 @@ func FuzzApply(f *testing.F) {
 
 // Only the journal writes: the store has no other call that changes the database.
 func TestOnlyTheJournalWrites(t *testing.T) {
-	reads := map[string]bool{"AuditBefore": true, "AuditEntries": true, "Backup": true, "Binding": true, "Client": true, "Documents": true, "Each": true,
-		"Err": true, "Get": true, "LastAlive": true, "List": true, "Load": true, "Records": true,
-		"BindingRecord": true, "ClientRecord": true, "SeenRecord": true} // records for the timeline
+	reads := map[string]bool{"AuditBefore": true, "AuditEntries": true, "Backup": true, "Binding": true, "Client": true,
+		"Documents": true, "Each": true, "Err": true, "Get": true, "LastAlive": true, "List": true, "Load": true,
+		"Records": true, "BindingRecord": true, "ClientRecord": true, "SeenRecord": true} // records for the timeline
 	journal := map[string]bool{"Apply": true, "Run": true, "Boot": true /* reserves numbers */, "Close": true}
 	for m := range reflect.TypeFor[*Store]().NumMethod() {
 		if name := reflect.TypeFor[*Store]().Method(m).Name; !reads[name] && !journal[name] {

@@ -32,7 +32,8 @@ func TestLostDataDirectoryIsNoticed(t *testing.T) {
 			l.settle()
 			lose(t, dir)
 			eventually(t, "read-only", func() bool { return l.h.ReadOnly() != nil && l.s.Err() != nil })
-			if err := l.s.Err(); !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(), "removed or replaced") {
+			if err := l.s.Err(); !strings.Contains(err.Error(), dir) || !strings.Contains(err.Error(),
+				"removed or replaced") {
 				t.Errorf("it says %v", err)
 			}
 			if err := l.apply(chatURI, delta("x")); !errors.Is(err, hub.ErrReadOnly) {

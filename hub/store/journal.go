@@ -49,8 +49,8 @@ type turns struct {
 	err   error      // why nothing is written any more; guarded by write
 }
 
-// next takes what the hub has, waits for its turn, and writes it with what came meanwhile. It reports whether its writer
-// is to go on.
+// next takes what the hub has, waits for its turn, and writes it with what came meanwhile. It reports whether its
+// writer is to go on.
 func (t *turns) next(ctx context.Context) bool {
 	t.take.Lock()
 	b, err := t.hub.Unjournaled(ctx)

@@ -69,8 +69,10 @@ func boot(t testing.TB, s *Store) *hub.Hub {
 		must(t, tx.Open(hub.ChannelInfo{URI: termURI, Kind: ahp.ChannelTerminal}, &ahp.TerminalState{Title: "sh",
 			Lifecycle: ahp.TerminalLifecycleState{Status: "running"},
 			Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "c"}}}))
-		tx.Apply(chatURI, &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: "2026-01-02T03:04:05.000Z", Message: ahp.Message{Text: "go"}})
-		tx.Apply(chatURI, &ahp.ChatResponsePartAction{TurnID: "t", Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}}})
+		tx.Apply(chatURI, &ahp.ChatTurnStartedAction{TurnID: "t", StartedAt: "2026-01-02T03:04:05.000Z",
+			Message: ahp.Message{Text: "go"}})
+		tx.Apply(chatURI, &ahp.ChatResponsePartAction{TurnID: "t",
+			Part: ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}}})
 	}))
 	return h
 }
@@ -177,7 +179,8 @@ func TestSnapshotsCloseRuns(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), WindowBytes: 4000}
 	l := start(t, cfg)
 	kept := func(s *Store) (rows, floor int64) {
-		must(t, s.read.QueryRow("SELECT (SELECT count(*) FROM envelopes), max(floor) FROM channels").Scan(&rows, &floor))
+		must(t, s.read.QueryRow("SELECT (SELECT count(*) FROM envelopes), max(floor) FROM channels").Scan(&rows,
+			&floor))
 		return rows, floor
 	}
 	for i := range 2000 {
@@ -211,7 +214,8 @@ func TestSnapshotsCloseRuns(t *testing.T) {
 		size += len(b)
 	}
 	if size > 4000 || size < 3800 || got.Window[0].Seq <= got.Floor || got.Last != got.Window[len(got.Window)-1].Seq {
-		t.Errorf("a window of %d bytes from %d to %d, floor %d, last %d", size, got.Window[0].Seq, got.Window[len(got.Window)-1].Seq, got.Floor, got.Last)
+		t.Errorf("a window of %d bytes from %d to %d, floor %d, last %d", size, got.Window[0].Seq,
+			got.Window[len(got.Window)-1].Seq, got.Floor, got.Last)
 	}
 }
 
@@ -319,7 +323,8 @@ func TestClosedChannelsLeaveNothing(t *testing.T) {
 func TestTerminalBytesStayOffTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	l := start(t, Config{Dir: dir, WindowBytes: 100})
-	must(t, l.apply(termURI, &ahp.TerminalDataAction{Data: "0utput-s3cret"}, &ahp.TerminalInputAction{Data: "k3y-s3cret"}))
+	must(t, l.apply(termURI, &ahp.TerminalDataAction{Data: "0utput-s3cret"},
+		&ahp.TerminalInputAction{Data: "k3y-s3cret"}))
 	for i := range 20 { // enough for a snapshot
 		must(t, l.apply(termURI, &ahp.TerminalTitleChangedAction{Title: fmt.Sprint("title ", i)}))
 		l.settle()
@@ -353,10 +358,13 @@ func TestStartWithAThousandSessions(t *testing.T) {
 	for i := range 1000 {
 		must(t, l.h.Do(func(tx *hub.Tx) {
 			session := fmt.Sprint("ahp-session:/s", i)
-			must(t, tx.Open(hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session}, &ahp.SessionState{Title: "s"}))
-			must(t, tx.Open(hub.ChannelInfo{URI: session + "/annotations", Kind: ahp.ChannelAnnotations, Session: session}, &ahp.AnnotationsState{}))
+			must(t, tx.Open(hub.ChannelInfo{URI: session, Kind: ahp.ChannelSession, Session: session},
+				&ahp.SessionState{Title: "s"}))
+			must(t, tx.Open(hub.ChannelInfo{URI: session + "/annotations", Kind: ahp.ChannelAnnotations,
+				Session: session}, &ahp.AnnotationsState{}))
 			chat := fmt.Sprint("ahp-chat:/c", i)
-			must(t, tx.Open(hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, &ahp.ChatState{Resource: chat, Title: text}))
+			must(t, tx.Open(hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session},
+				&ahp.ChatState{Resource: chat, Title: text}))
 		}))
 		if i%100 == 0 {
 			l.settle()
@@ -375,6 +383,7 @@ func TestStartWithAThousandSessions(t *testing.T) {
 		t.Errorf("%d channels", len(b.Channels))
 	}
 	if got, all := after.TotalAlloc-before.TotalAlloc, uint64(1000*len(text)); got > all/2 {
-		t.Errorf("start-up took %d bytes of memory beside %d bytes of transcripts: it reads more than the catalogue", got, all)
+		t.Errorf("start-up took %d bytes of memory beside %d bytes of transcripts: it reads more than the catalogue",
+			got, all)
 	}
 }

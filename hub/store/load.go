@@ -68,9 +68,11 @@ func (s *Store) readChannel(ctx context.Context, uri ahp.URI) (*loaded, error) {
 func (c *loaded) readSnapshot(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
 	var state []byte
 	var sum sql.NullInt64
-	err := tx.QueryRowContext(ctx, `SELECT c.id, c.uri, c.kind, c.session, c.chat, c.floor, c.last, c.run, s.seq, s.state, s.sum
+	err := tx.QueryRowContext(ctx,
+		`SELECT c.id, c.uri, c.kind, c.session, c.chat, c.floor, c.last, c.run, s.seq, s.state, s.sum
 		FROM channels c JOIN snapshots s ON s.channel=c.id WHERE c.uri=?`, uri).
-		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.info.Chat, &c.floor, &c.last, &c.ran, &c.base, &state, &sum)
+		Scan(&c.id, &c.info.URI, &c.info.Kind, &c.info.Session, &c.info.Chat, &c.floor, &c.last, &c.ran, &c.base,
+			&state, &sum)
 	if errors.Is(err, sql.ErrNoRows) {
 		return ErrNotFound
 	}

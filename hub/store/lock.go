@@ -22,7 +22,8 @@ func lockDir(dir string) (f *os.File, touched time.Time, err error) {
 	if err := tryLock(f); err != nil {
 		holder := lockHolder(f)
 		f.Close()
-		return nil, touched, fmt.Errorf("%w: %s is held by process %s: stop it, or choose another data directory", ErrLocked, path, holder)
+		return nil, touched, fmt.Errorf("%w: %s is held by process %s: stop it, or choose another data directory",
+			ErrLocked, path, holder)
 	}
 	if info, err := f.Stat(); err == nil && info.Size() > 0 {
 		touched = info.ModTime()

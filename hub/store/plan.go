@@ -44,16 +44,19 @@ type op struct {
 }
 
 const (
-	sqlEnvelope    = "INSERT INTO envelopes (seq, channel, at, bytes, principal, client, client_seq, action, sum) VALUES (?,?,?,?,?,?,?,?,?)"
-	sqlAnswer      = "INSERT OR REPLACE INTO answers (client, client_seq, seq, channel, at) VALUES (?,?,?,?,?)"
-	sqlForget      = "DELETE FROM answers WHERE client=?"
-	sqlThin        = "DELETE FROM answers WHERE client=? AND client_seq<=?"
-	sqlOpen        = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap) VALUES (?,?,?,?,?,?,?,0,?)"
-	sqlGrow        = "UPDATE channels SET last=?, run=run+? WHERE id=?"
-	sqlSnapshot    = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
-	sqlAudit       = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
-	sqlMeta        = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"
-	sqlPutDoc      = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET at=excluded.at, value=excluded.value"
+	sqlEnvelope = "INSERT INTO envelopes (seq, channel, at, bytes, principal, client, client_seq, action, sum) " +
+		"VALUES (?,?,?,?,?,?,?,?,?)"
+	sqlAnswer = "INSERT OR REPLACE INTO answers (client, client_seq, seq, channel, at) VALUES (?,?,?,?,?)"
+	sqlForget = "DELETE FROM answers WHERE client=?"
+	sqlThin   = "DELETE FROM answers WHERE client=? AND client_seq<=?"
+	sqlOpen   = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap) VALUES " +
+		"(?,?,?,?,?,?,?,0,?)"
+	sqlGrow     = "UPDATE channels SET last=?, run=run+? WHERE id=?"
+	sqlSnapshot = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
+	sqlAudit    = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
+	sqlMeta     = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"
+	sqlPutDoc   = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET " +
+		"at=excluded.at, value=excluded.value"
 	sqlDeleteDoc   = "DELETE FROM docs WHERE bucket=? AND key=?"
 	sqlSeen        = "UPDATE docs SET at=? WHERE bucket=? AND key=?"
 	answersAClient = 1024
@@ -84,8 +87,8 @@ func (s *Store) addBatch(p *plan, pos int64, batch []byte) error {
 	return d.err
 }
 
-// finish adds what is written once a transaction: what became of each channel and client, in the order of their ids, and
-// what meta has.
+// finish adds what is written once a transaction: what became of each channel and client, in the order of their
+// ids, and what meta has.
 func (s *Store) finish(p *plan) {
 	for r := range p.touched {
 		p.grown = append(p.grown, r)
@@ -205,8 +208,8 @@ func (s *Store) planRecord(p *plan, d *decoder, gone bool) {
 	}
 }
 
-// record writes or deletes a document. Of several writes of one in a transaction only the newest counts, but a client's,
-// whose answers go in order.
+// record writes or deletes a document. Of several writes of one in a transaction only the newest counts, but a
+// client's, whose answers go in order.
 func (p *plan) record(bucket, key string, at int64, value []byte, gone bool) {
 	if bucket == clientBucket {
 		p.add(sqlForget, key)

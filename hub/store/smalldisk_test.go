@@ -22,7 +22,8 @@ func TestLogDoesNotFillSmallDisk(t *testing.T) {
 // The end of the journal is written into the reserve, which comes back with the room.
 func TestReserveTakesEndOfJournal(t *testing.T) {
 	disk := fixture.SmallDisk(t, 20<<20)
-	cfg := Config{Dir: filepath.Join(disk, "data"), ReserveBytes: 2 << 20, RetryAfter: time.Millisecond, RoomEvery: time.Millisecond}
+	cfg := Config{Dir: filepath.Join(disk, "data"), ReserveBytes: 2 << 20, RetryAfter: time.Millisecond,
+		RoomEvery: time.Millisecond}
 	l := start(t, cfg)
 	l.settle()
 	filler := filepath.Join(disk, "filler")

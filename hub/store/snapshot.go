@@ -51,7 +51,8 @@ func (sn *snapshotter) run() {
 		}
 		closed, size, err := sn.store.snapshot(sn.ctx, r)
 		if err != nil && sn.ctx.Err() == nil {
-			sn.store.log.Warn("snapshot failed; it is tried again with the channel's next change", "channel", r.info.URI, "err", err)
+			sn.store.log.Warn("snapshot failed; it is tried again with the channel's next change", "channel",
+				r.info.URI, "err", err)
 		}
 		sn.done(r, closed, size)
 	}

@@ -139,7 +139,8 @@ func (s *Store) open(ctx context.Context, path string) error {
 		return err
 	}
 	s.read.SetMaxOpenConns(4)
-	err = errors.Join(s.catalogue.load(ctx, s.read), s.chain.load(ctx, s.read), metaValue(ctx, s.read, metaApplied, &s.position))
+	err = errors.Join(s.catalogue.load(ctx, s.read), s.chain.load(ctx, s.read), metaValue(ctx, s.read, metaApplied,
+		&s.position))
 	if err != nil {
 		return err
 	}

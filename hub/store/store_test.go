@@ -113,7 +113,8 @@ func TestOneProcessADirectory(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})
 	_, err := Open(t.Context(), Config{Dir: dir})
-	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) || !strings.Contains(err.Error(), dir) {
+	if !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) ||
+		!strings.Contains(err.Error(), dir) {
 		t.Fatalf("second Open: %v, want the path and the process that holds it", err)
 	}
 	must(t, s.Close())

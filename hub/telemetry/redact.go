@@ -11,7 +11,8 @@ const hidden = "[hidden]"
 
 var (
 	// secretKey matches names whose value is a secret, whatever it looks like.
-	secretKey = regexp.MustCompile(`(?i)(^|[._-])(authorization|cookie|password|passwd|secret|token|tkn|api[._-]?key|private[._-]?key)s?$`)
+	secretKey = regexp.MustCompile(
+		`(?i)(^|[._-])(authorization|cookie|password|passwd|secret|token|tkn|api[._-]?key|private[._-]?key)s?$`)
 	// secretText matches secrets in running text: values after such a name, and tokens with a
 	// recognizable form.
 	secretText = regexp.MustCompile(`(?i)\b(bearer|basic)\s+[a-z0-9._~+/=-]{8,}` +

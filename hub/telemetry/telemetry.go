@@ -80,7 +80,8 @@ func New(cfg Config) *Telemetry {
 	t.spans = newQueue[sdktrace.ReadOnlySpan](t.limits, t.dropped.WithLabelValues("traces"), t.wake)
 	records := sdklog.NewLoggerProvider(sdklog.WithResource(t.about), sdklog.WithProcessor(logProcessor{t}),
 		sdklog.WithAttributeValueLengthLimit(t.limits.Value), sdklog.WithAttributeCountLimit(t.limits.Values))
-	t.handler = &gate{otelslog.NewHandler(name, otelslog.WithVersion(cfg.Version), otelslog.WithLoggerProvider(records)),
+	t.handler = &gate{otelslog.NewHandler(name, otelslog.WithVersion(cfg.Version),
+		otelslog.WithLoggerProvider(records)),
 		&t.level}
 	limits := sdktrace.NewSpanLimits()
 	limits.AttributeValueLengthLimit, limits.AttributeCountLimit = t.limits.Value, t.limits.Values

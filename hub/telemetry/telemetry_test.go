@@ -78,7 +78,8 @@ func TestLogsByLevel(t *testing.T) {
 			`"severityNumber":5,"severityText":"DEBUG","body":{"stringValue":"one"}`,
 			`{"key":"ahp.session.id","value":{"stringValue":"ahp-session:/7"}}`, `{"key":"n","value":{"intValue":"3"}}`,
 			`{"key":"g","value":{"kvlistValue":{"values":[{"key":"on","value":{"boolValue":true}}]}}}`,
-			`"severityNumber":13`, `{"key":"ahp.turn.id","value":{"stringValue":"t1"}}`, `it broke`, `"timeUnixNano":"94668480`,
+			`"severityNumber":13`, `{"key":"ahp.turn.id","value":{"stringValue":"t1"}}`, `it broke`,
+			`"timeUnixNano":"94668480`,
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %s in\n%s", want, got)
@@ -105,7 +106,8 @@ func TestSpans(t *testing.T) {
 		}
 		var h heard
 		defer tel.Follow("ahp-otlp:/traces", h.deliver)()
-		ctx, turn := tel.Tracer().Start(t.Context(), "turn", trace.WithAttributes(attribute.String("ahp.turn.id", "t1")))
+		ctx, turn := tel.Tracer().Start(t.Context(), "turn", trace.WithAttributes(attribute.String("ahp.turn.id",
+			"t1")))
 		_, call := tel.Tracer().Start(ctx, "tool call")
 		time.Sleep(20 * time.Millisecond)
 		slog.New(tel.Handler()).InfoContext(ctx, "nobody follows the log")
@@ -142,7 +144,8 @@ func TestMetrics(t *testing.T) {
 		got := h.all()
 		for _, want := range []string{`"name":"ahphub_turn_seconds"`, `"explicitBounds":[0.1,`,
 			`"bucketCounts":["0","0","0","1"`, `"aggregationTemporality":2`,
-			`"name":"ahphub_ahp_requests_total"`, `"isMonotonic":true`, `{"key":"method","value":{"stringValue":"ping"}}`,
+			`"name":"ahphub_ahp_requests_total"`, `"isMonotonic":true`,
+			`{"key":"method","value":{"stringValue":"ping"}}`,
 			`"asDouble":1`} {
 			if !strings.Contains(got, want) {
 				t.Errorf("no %s in\n%s", want, got)
@@ -192,14 +195,15 @@ func TestSecretsAreHidden(t *testing.T) {
 		tel.Hide("correct-horse-battery")
 		var h heard
 		defer tel.Follow("ahp-otlp:/logs/", h.deliver)()
-		slog.New(tel.Handler()).Info("signed in with correct-horse-battery", "Authorization", "x1", "api_key", "x2", "path",
-			"/j?tkn=x3&a=b",
+		slog.New(tel.Handler()).Info("signed in with correct-horse-battery", "Authorization", "x1", "api_key", "x2",
+			"path", "/j?tkn=x3&a=b",
 			"err", "401 for Bearer abcdefghijkl", "env", "GITHUB_TOKEN=x4 ", slog.Group("req", "cookie", "x5"), "t",
 			"ahp_0123456789abcdef",
 			"list", []any{"sk-0123456789abcdef"}, "n_tokens", 5, "kept", "a tokenizer, 3 tokens")
 		flush()
 		got := h.all()
-		for _, secret := range []string{"correct-horse", "x1", "x2", "x3", "x4", "x5", "abcdefghijkl", "0123456789abcdef"} {
+		for _, secret := range []string{"correct-horse", "x1", "x2", "x3", "x4", "x5", "abcdefghijkl",
+			"0123456789abcdef"} {
 			if strings.Contains(got, secret) {
 				t.Errorf("%s is told: %s", secret, got)
 			}

@@ -22,8 +22,9 @@ func (f *Feed) command(a ahp.Action) {
 		if len(f.commands) == mostCommands {
 			f.commands = slices.Delete(f.commands, 0, 1)
 		}
-		f.commands = append(f.commands, Command{ID: a.CommandID, Line: a.CommandLine, Started: time.UnixMilli(a.Timestamp),
-			Begin: f.end, End: -1})
+		f.commands = append(f.commands, Command{ID: a.CommandID, Line: a.CommandLine,
+			Started: time.UnixMilli(a.Timestamp),
+			Begin:   f.end, End: -1})
 	case *ahp.TerminalCommandFinishedAction:
 		if n := len(f.commands) - 1; n >= 0 && f.commands[n].ID == a.CommandID {
 			c := &f.commands[n]

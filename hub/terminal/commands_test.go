@@ -15,9 +15,11 @@ func TestCommandOffsets(t *testing.T) {
 	d.show, d.note = f.add, f.command
 	v := f.Watch()
 	defer v.Close()
-	d.write([]byte("$ \x1b]633;E;first;n\a\x1b]633;C;n\aout 1\r\n\x1b]633;D;3;n\a$ \x1b]633;C;?;n\a\x1b]633;E;second;n\aout 2"))
+	d.write([]byte("$ \x1b]633;E;first;n\a\x1b]633;C;n\aout 1\r\n\x1b]633;D;3;n\a$ " +
+		"\x1b]633;C;?;n\a\x1b]633;E;second;n\aout 2"))
 	all := f.Commands()
-	if len(all) != 2 || all[0].Line != "first" || *all[0].ExitCode != 3 || all[0].Duration == nil || all[0].IsRunning() ||
+	if len(all) != 2 || all[0].Line != "first" || *all[0].ExitCode != 3 || all[0].Duration == nil ||
+		all[0].IsRunning() ||
 		!all[1].IsRunning() || all[1].Line != "second" {
 		t.Fatalf("commands %+v", all)
 	}

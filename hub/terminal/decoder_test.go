@@ -66,7 +66,8 @@ commandFinished {"commandId":"c3","durationMs":5}
 `},
 		"output cannot forge one": {
 			detectNonce,
-			"\x1b]633;A\a\x1b]633;E;rm -rf /\a\x1b]633;C\a\x1b]133;D;0\a\x1b]633;C;guess\ax\x1b]7;file:///etc\a\x1b]633;P;Cwd=/etc\a",
+			"\x1b]633;A\a\x1b]633;E;rm -rf " +
+				"/\a\x1b]633;C\a\x1b]133;D;0\a\x1b]633;C;guess\ax\x1b]7;file:///etc\a\x1b]633;P;Cwd=/etc\a",
 			"data {\"data\":\"x\"}\n"},
 		"a command of ours has no marks": {
 			detectNothing,
@@ -92,10 +93,12 @@ commandFinished {"commandId":"c1","durationMs":5}
 		"the last title counts, without controls": {
 			detectAny,
 			"\x1b]0;one\a\x1b]2; t\u0007\x1b]2; two\t \ax",
-			"data {\"data\":\"\\u001b]0;one\\u0007\\u001b]2; t\\u0007\\u001b]2; two\\t \\u0007x\"}\ntitleChanged {\"title\":\"two\"}\n"},
+			"data {\"data\":\"\\u001b]0;one\\u0007\\u001b]2; t\\u0007\\u001b]2; two\\t \\u0007x\"}\ntitleChanged " +
+				"{\"title\":\"two\"}\n"},
 		"directories": {
 			detectAny,
-			"\x1b]7;file://localhost/a%20b\a\x1b]7;file://elsewhere/x\a\x1b]633;P;Cwd=/a b/../c\a\x1b]7;http://x/y\a\x1b]633;P;Cwd=relative\a",
+			"\x1b]7;file://localhost/a%20b\a\x1b]7;file://elsewhere/x\a\x1b]633;P;Cwd=/a " +
+				"b/../c\a\x1b]7;http://x/y\a\x1b]633;P;Cwd=relative\a",
 			"cwdChanged {\"cwd\":\"file:///a%20b\"}\ncwdChanged {\"cwd\":\"file:///c\"}\n"},
 	}
 	for name, tc := range tests {

@@ -58,7 +58,8 @@ type block struct {
 }
 
 func newFeed(cols, rows int) *Feed {
-	return &Feed{moved: make(chan struct{}, 1), cols: cols, rows: rows, viewers: map[*Viewer]struct{}{}, dear: firstDear}
+	return &Feed{moved: make(chan struct{}, 1), cols: cols, rows: rows, viewers: map[*Viewer]struct{}{},
+		dear: firstDear}
 }
 
 // add appends output, after which the terminal is in modes m.
@@ -129,7 +130,8 @@ func (f *Feed) clear() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.commands = slices.DeleteFunc(f.commands, func(c Command) bool { return !c.IsRunning() })
-	f.blocks, f.base = nil, &picture{at: f.end, text: []byte(f.modes.String()), modes: f.modes, cols: f.cols, rows: f.rows}
+	f.blocks, f.base = nil, &picture{at: f.end, text: []byte(f.modes.String()), modes: f.modes, cols: f.cols,
+		rows: f.rows}
 	for v := range f.viewers {
 		v.fresh = true
 		v.signal()

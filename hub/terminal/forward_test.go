@@ -63,8 +63,8 @@ func TestForwardKeepsPicture(t *testing.T) {
 func FuzzPicture(f *testing.F) {
 	for _, s := range []string{"a\x1b[31mb\r\n", "\x1b[?1049h\x1b[H\x1b[2J", "\x1b]8;;http://x\x07l\x1b]8;;\x1b\\",
 		"漢\x1b[1;1H\x1b[K🙂\b\r\n", "\x1b(0q\x1b(B\x1b[5;10r\x1bM",
-		"\x1bP1$r\x1b\\\x1b_x\x1b\\\x1b^y\x1b\\", "\x1b[99999999999;1H\x1b[-1m\x1b[38;2;1;2m", "\x1b[?", "\x1b", "\x1b(",
-		"\x1b]0;", "e\u0301\u200d\ufe0f", "\x1b[3b\x1b[2X\x1b[@\x1b[P"} {
+		"\x1bP1$r\x1b\\\x1b_x\x1b\\\x1b^y\x1b\\", "\x1b[99999999999;1H\x1b[-1m\x1b[38;2;1;2m", "\x1b[?", "\x1b",
+		"\x1b(", "\x1b]0;", "e\u0301\u200d\ufe0f", "\x1b[3b\x1b[2X\x1b[@\x1b[P"} {
 		f.Add(s, uint8(3))
 	}
 	f.Add("\x1b[2\x002\x002\x002\x002\x002\x002\x002\x002\x002X\x1b[4294967295;1b\x1b[4294967295@", uint8(3))

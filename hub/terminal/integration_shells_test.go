@@ -31,7 +31,8 @@ var shellCases = map[string]shellCase{
 		shell: "zsh",
 		files: map[string]string{
 			".zshenv": "ENV=mine\n",
-			".zshrc":  "PS1='ready> '\nMINE=rc-$ENV\nHISTFILE=~/history SAVEHIST=100 HISTSIZE=100\nsetopt inc_append_history\nprecmd() { LAST=$? }\n",
+			".zshrc": "PS1='ready> '\nMINE=rc-$ENV\nHISTFILE=~/history SAVEHIST=100 HISTSIZE=100\nsetopt " +
+				"inc_append_history\nprecmd() { LAST=$? }\n",
 		},
 		run: []ran{
 			{"(exit 5)", "(exit 5)", 5},
@@ -86,9 +87,10 @@ var shellCases = map[string]shellCase{
 	},
 	"bash with a trap of one's own": {
 		shell: "bash",
-		files: map[string]string{".bashrc": "PS1='ready> '\nHISTCONTROL=ignorespace\nHISTFILE=~/history\ntrap 'N=$((N+1))' DEBUG\n"},
-		run:   []ran{{"echo one", "", 0}, {" echo two", "", 0}, {"trap -p DEBUG", "", 0}},
-		says:  "N=$((N+1))",
+		files: map[string]string{".bashrc": "PS1='ready> '\nHISTCONTROL=ignorespace\nHISTFILE=~/history\ntrap " +
+			"'N=$((N+1))' DEBUG\n"},
+		run:  []ran{{"echo one", "", 0}, {" echo two", "", 0}, {"trap -p DEBUG", "", 0}},
+		says: "N=$((N+1))",
 	},
 }
 
@@ -153,7 +155,8 @@ func (tc shellCase) try(t *testing.T, home string) {
 	}
 	if tc.keeps != "" {
 		history, err := os.ReadFile(filepath.Join(home, tc.keeps))
-		if err != nil || strings.Contains(string(history), "ahphub") || !strings.Contains(string(history), tc.run[0].typed) {
+		if err != nil || strings.Contains(string(history), "ahphub") || !strings.Contains(string(history),
+			tc.run[0].typed) {
 			t.Errorf("history: %v\n%s", err, history)
 		}
 	}

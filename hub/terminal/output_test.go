@@ -16,8 +16,8 @@ import (
 func pumped(t *testing.T, feed func(chan<- []byte), emit func([]ahp.Action)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		o := output{dec: newDecoder(detectAny, "", "", time.Now), backlog: backlog{limit: DefaultScrollback}, emit: emit,
-			cleared: new(atomic.Bool)}
+		o := output{dec: newDecoder(detectAny, "", "", time.Now), backlog: backlog{limit: DefaultScrollback},
+			emit: emit, cleared: new(atomic.Bool)}
 		chunks := make(chan []byte)
 		go func() { defer close(chunks); feed(chunks) }()
 		o.pump(chunks, nil)

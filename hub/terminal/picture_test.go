@@ -15,14 +15,15 @@ import (
 
 // fixtures are outputs whose screens are hard to keep.
 var fixtures = map[string]string{
-	"plain":             "one\r\ntwo\r\nthree",
-	"scrolled":          numbered(1, 60) + "$ ",
-	"carriage returns":  "10%\r20%\r100%\r\ndone\b\b\b\bDO",
-	"tabs":              "a\tb\tc\r\n\tx",
-	"wide":              "日本語のテキスト|\r\n한국어|\r\n" + strings.Repeat("漢", 45),
-	"emoji":             "a🙂b🚀c|\r\n✓ ok|\r\n",
-	"combining":         "e\u0301a\u0308|",
-	"colours":           "\x1b[31mred\x1b[0m \x1b[38;5;208morange\x1b[m \x1b[38;2;1;2;3mtrue\x1b[48;2;9;8;7mboth\x1b[0m \x1b[1;3;4;7mall\x1b[m.",
+	"plain":            "one\r\ntwo\r\nthree",
+	"scrolled":         numbered(1, 60) + "$ ",
+	"carriage returns": "10%\r20%\r100%\r\ndone\b\b\b\bDO",
+	"tabs":             "a\tb\tc\r\n\tx",
+	"wide":             "日本語のテキスト|\r\n한국어|\r\n" + strings.Repeat("漢", 45),
+	"emoji":            "a🙂b🚀c|\r\n✓ ok|\r\n",
+	"combining":        "e\u0301a\u0308|",
+	"colours": "\x1b[31mred\x1b[0m \x1b[38;5;208morange\x1b[m " +
+		"\x1b[38;2;1;2;3mtrue\x1b[48;2;9;8;7mboth\x1b[0m \x1b[1;3;4;7mall\x1b[m.",
 	"coloured blank":    "\x1b[44m\x1b[2K blue\x1b[K\x1b[m\r\nnext",
 	"wrapped":           strings.Repeat("0123456789", 17),
 	"pending wrap":      strings.Repeat("x", 80),

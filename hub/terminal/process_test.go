@@ -188,8 +188,9 @@ func TestKillEndsProcessesThatIgnoreSignals(t *testing.T) {
 	s := newScreen()
 	// The one in the background is in a group of its own, as a shell's jobs are.
 	p := start(t, Spec{
-		Command: []string{"bash", "-mc", `trap '' HUP TERM INT; bash -c 'trap "" HUP TERM; echo child $$; while :; do sleep 0.1; done' & echo parent; while :; do wait; done`},
-		Grace:   50 * time.Millisecond,
+		Command: []string{"bash", "-mc",
+			`trap '' HUP TERM INT; bash -c 'trap "" HUP TERM; echo child $$; while :; do sleep 0.1; done' & echo parent; while :; do wait; done`},
+		Grace: 50 * time.Millisecond,
 	}, s)
 	s.waitText(t, "parent")
 	s.waitText(t, "child")
@@ -310,8 +311,8 @@ func TestFloodIsBoundedMergedAndPaced(t *testing.T) {
 	if m.HeapAlloc > 64<<20 {
 		t.Errorf("%d MB of heap after it", m.HeapAlloc>>20)
 	}
-	t.Logf("%d MB of output in %v, of which %d MB were sent; %d MB of heap after it", *flood, time.Since(begun), sent>>20,
-		m.HeapAlloc>>20)
+	t.Logf("%d MB of output in %v, of which %d MB were sent; %d MB of heap after it", *flood, time.Since(begun),
+		sent>>20, m.HeapAlloc>>20)
 }
 
 func TestBackPressureHoldsTheProgram(t *testing.T) {

@@ -35,7 +35,8 @@ var programs = map[string]program{
 			{"share", "echo en$((1))d"}},
 		until: "echo en$((1))d", mode: "\x1b[?2004h"},
 	"zsh": {needs: "zsh", command: []string{"zsh", "-f", "-i"},
-		keys: [][2]string{{"p>", "PROMPT='%F{red}%~%f q> ' RPROMPT='right'\r"}, {"q>", "echo one two\x01\x1bf\x1b[3~X\r"},
+		keys: [][2]string{{"p>", "PROMPT='%F{red}%~%f q> ' RPROMPT='right'\r"},
+			{"q>", "echo one two\x01\x1bf\x1b[3~X\r"},
 			{"X", "setopt prompt_sp; printf nonl\r"}, {"nonl", "echo do$((1))ne\r"}},
 		until: "do1ne", mode: "\x1b[?2004h"},
 	"tmux inside": {needs: "tmux", command: sh(

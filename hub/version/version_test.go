@@ -20,9 +20,11 @@ func TestURIEndsWithPath(t *testing.T) {
 		}
 	}
 	for uri, want := range map[ahp.URI]Ref{
-		"ahp-blob:/w/sub?kind=commit&session=s&version=" + oid:              {"s", oid, "/w/sub", "commit"},
-		"ahp-blob:/w/a%3Db.go?kind%3Dkept%26session%3Ds%26version%3D" + oid: {"s", oid, "/w/a=b.go", "kept"}, // as VS Code escapes it
-		"ahp-blob:/s/" + oid + "?path=%2Fw%2Fa.go&kind=kept":                {"s", oid, "/w/a.go", "kept"},   // as it was stored before
+		"ahp-blob:/w/sub?kind=commit&session=s&version=" + oid: {"s", oid, "/w/sub", "commit"},
+		// as VS Code escapes it
+		"ahp-blob:/w/a%3Db.go?kind%3Dkept%26session%3Ds%26version%3D" + oid: {"s", oid, "/w/a=b.go", "kept"},
+		// as it was stored before
+		"ahp-blob:/s/" + oid + "?path=%2Fw%2Fa.go&kind=kept": {"s", oid, "/w/a.go", "kept"},
 		"ahp-blob:/s/" + oid:        {"s", oid, "", ""},
 		"ahp-blob:/s/../etc/passwd": {"s", "../etc/passwd", "", ""},
 		"ahp-blob:/":                {},

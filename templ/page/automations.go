@@ -139,7 +139,8 @@ var presets = []struct{ value, label string }{
 }
 
 var weekdays = []struct{ value, label, name string }{
-	{"1", "Mo", "Monday"}, {"2", "Tu", "Tuesday"}, {"3", "We", "Wednesday"}, {"4", "Th", "Thursday"}, {"5", "Fr", "Friday"}, {"6", "Sa", "Saturday"}, {"0", "Su", "Sunday"},
+	{"1", "Mo", "Monday"}, {"2", "Tu", "Tuesday"}, {"3", "We", "Wednesday"}, {"4", "Th", "Thursday"},
+	{"5", "Fr", "Friday"}, {"6", "Sa", "Saturday"}, {"0", "Su", "Sunday"},
 }
 
 func (f AutomationForm) own() string {

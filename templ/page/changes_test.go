@@ -25,9 +25,10 @@ func TestBarShowsRest(t *testing.T) {
 		v    Changes
 		want []string
 	}{
-		"nothing":  {Changes{}, []string{"Send comments to agent", "0/0 reviewed", "No open threads", "disabled"}},
-		"one":      {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 open comment to agent"}},
-		"several":  {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}}, []string{"3 drafts", "Send 5 open comments to agent", "2 open threads"}},
+		"nothing": {Changes{}, []string{"Send comments to agent", "0/0 reviewed", "No open threads", "disabled"}},
+		"one":     {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 open comment to agent"}},
+		"several": {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}},
+			[]string{"3 drafts", "Send 5 open comments to agent", "2 open threads"}},
 		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue 2 open comments for agent"}},
 		"reviewed": {Changes{Files: []part.DiffFile{{ID: "a", Reviewed: true}, {ID: "b"}}}, []string{"1/2 reviewed"}},
 	} {
@@ -60,7 +61,8 @@ func TestTreeSharesDirectories(t *testing.T) {
 }
 
 func TestEmptyReviewHint(t *testing.T) {
-	for status, want := range map[string]string{"ready": "No changes in this scope", "computing": "Reading changes", "error": "Couldn't read the changes."} {
+	for status, want := range map[string]string{"ready": "No changes in this scope", "computing": "Reading changes",
+		"error": "Couldn't read the changes."} {
 		if html := drawn(t, StatePart(&Changes{Status: status})); !strings.Contains(html, want) {
 			t.Errorf("%s: %q is missing in %s", status, want, html)
 		}
@@ -69,7 +71,8 @@ func TestEmptyReviewHint(t *testing.T) {
 
 func TestAddressesKeepTheRest(t *testing.T) {
 	v := Changes{Base: "/s/ab", Query: "scope=session&ws=ignore"}
-	for key, want := range map[string]string{"view": "/s/ab/changes?scope=session&ws=ignore&view=split", "ws": "/s/ab/changes?scope=session&ws=split"} {
+	for key, want := range map[string]string{"view": "/s/ab/changes?scope=session&ws=ignore&view=split",
+		"ws": "/s/ab/changes?scope=session&ws=split"} {
 		if got := v.with(key, "split"); got != want {
 			t.Errorf("with %s: %s, want %s", key, got, want)
 		}
@@ -80,8 +83,10 @@ func TestAddressesKeepTheRest(t *testing.T) {
 }
 
 func TestThreadsAreFiltered(t *testing.T) {
-	v := &Changes{Threads: []part.Thread{{ID: "1", Path: "a"}, {ID: "2", Path: "b", Resolved: true}, {ID: "3", Path: "a", Outdated: true, Unread: true}}}
-	for state, want := range map[string]int{"open": 2, "resolved": 1, "outdated": 1, "unread": 1, "all": 3, "nonsense": 2} {
+	v := &Changes{Threads: []part.Thread{{ID: "1", Path: "a"}, {ID: "2", Path: "b", Resolved: true},
+		{ID: "3", Path: "a", Outdated: true, Unread: true}}}
+	for state, want := range map[string]int{"open": 2, "resolved": 1, "outdated": 1, "unread": 1, "all": 3,
+		"nonsense": 2} {
 		n := 0
 		for _, g := range ThreadsOf(v, ThreadPick{State: state}).Groups {
 			n += len(g.Threads)
@@ -94,9 +99,11 @@ func TestThreadsAreFiltered(t *testing.T) {
 
 func TestShareWarnsAndShowsTheLinkOnce(t *testing.T) {
 	f := part.Frame{Asset: func(s string) string { return "/assets/" + s }}
-	html := drawn(t, SharePage(f, &Share{Base: "/s/ab", Local: true, Address: "http://127.0.0.1:8137", New: "http://127.0.0.1:8137/j#tok",
-		Links: []ShareLink{{ID: "l1", Revoke: "/s/ab/share/l1/revoke", Role: "viewer"}, {ID: "l2", Role: "commenter", Ended: "Revoked"}}}))
-	for _, want := range []string{"Links only work on this computer", "/j#tok", "read only", "/s/ab/share/l1/revoke", "Revoked", "Not used yet"} {
+	html := drawn(t, SharePage(f, &Share{Base: "/s/ab", Local: true, Address: "http://127.0.0.1:8137",
+		New: "http://127.0.0.1:8137/j#tok", Links: []ShareLink{{ID: "l1", Revoke: "/s/ab/share/l1/revoke",
+			Role: "viewer"}, {ID: "l2", Role: "commenter", Ended: "Revoked"}}}))
+	for _, want := range []string{"Links only work on this computer", "/j#tok", "read only", "/s/ab/share/l1/revoke",
+		"Revoked", "Not used yet"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%q is missing", want)
 		}

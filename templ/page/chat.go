@@ -54,7 +54,8 @@ type TerminalLine struct {
 	Exit                *int64
 }
 
-// paneOpen reports whether the changed files are shown from the start: once there are some, unless the reader closed them.
+// paneOpen reports whether the changed files are shown from the start: once there are some, unless the reader
+// closed them.
 func (m Chat) paneOpen() bool {
 	return m.Session.Only == "" && !m.PaneClosed && (len(m.Info.Files) > 0 || m.Session.Files > 0)
 }

@@ -52,7 +52,8 @@ func (a *FileAsk) means() string {
 
 // hidden is all that a reader could be misled by.
 func (a *FileAsk) hidden() int {
-	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name) + part.Hidden(a.Repository)
+	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name) +
+		part.Hidden(a.Repository)
 }
 
 // FileGrant is access to files outside of the sessions' directories.

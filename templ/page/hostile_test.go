@@ -19,13 +19,16 @@ import (
 )
 
 // loads are attributes that make a browser ask for something by itself.
-var loads = map[string]bool{"src": true, "srcset": true, "poster": true, "background": true, "data": true, "ping": true, "srcdoc": true, "style": true,
-	"xlink:href": true, "manifest": true, "archive": true, "codebase": true, "cite": true, "longdesc": true, "dynsrc": true, "lowsrc": true}
+var loads = map[string]bool{"src": true, "srcset": true, "poster": true, "background": true, "data": true, "ping": true,
+	"srcdoc": true, "style": true, "xlink:href": true, "manifest": true, "archive": true, "codebase": true,
+	"cite": true, "longdesc": true, "dynsrc": true, "lowsrc": true}
 
-var never = map[string]bool{"base": true, "object": true, "embed": true, "applet": true, "frame": true, "style": true, "foreignobject": true, "animate": true,
-	"set": true, "math": true, "marquee": true, "video": true, "audio": true, "source": true, "track": true, "portal": true, "xmp": true, "plaintext": true}
+var never = map[string]bool{"base": true, "object": true, "embed": true, "applet": true, "frame": true, "style": true,
+	"foreignobject": true, "animate": true, "set": true, "math": true, "marquee": true, "video": true, "audio": true,
+	"source": true, "track": true, "portal": true, "xmp": true, "plaintext": true}
 
-// dangers finds what would run or load in a document. Scripts and sheets of the page itself come from the asset function of the test.
+// dangers finds what would run or load in a document. Scripts and sheets of the page itself come from the asset
+// function of the test.
 func dangers(doc *html.Node) (found []string) {
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode {
@@ -57,12 +60,14 @@ func dangers(doc *html.Node) (found []string) {
 	return found
 }
 
-// foreign reports whether an address runs something or is loaded from elsewhere: links of people's clicks may go to http alone.
+// foreign reports whether an address runs something or is loaded from elsewhere: links of people's clicks may go
+// to http alone.
 func foreign(element, address string, own bool) string {
 	if strings.HasPrefix(address, "#") {
 		return ""
 	}
-	if rest, ok := strings.CutPrefix(address, "/"); ok && !strings.HasPrefix(rest, "/") && !strings.HasPrefix(rest, `\`) {
+	if rest, ok := strings.CutPrefix(address, "/"); ok && !strings.HasPrefix(rest, "/") &&
+		!strings.HasPrefix(rest, `\`) {
 		path, _, _ := strings.Cut(rest, "?")
 		if strings.Contains(path, "/../") && element != "a" {
 			return "a form that climbs"
@@ -85,45 +90,63 @@ func foreign(element, address string, own bool) string {
 
 func hostileParts(p string) map[string]templ.Component {
 	md := ahp.Markdown(p)
-	frame := part.Frame{Title: p, Path: p, Theme: p, Asset: func(n string) string { return "/assets/0/" + n }, Tab: p, Live: p, Body: p,
-		Viewer: part.Viewer{Name: p, Owner: true}, Rail: []part.RailItem{{Short: p, Title: p, Group: p, Age: p}},
-		Session: &part.SessionHead{Short: "ab", Title: p, Activity: p, Branch: p, Files: 1, People: []part.Person{{ID: p, Name: "A" + p, Follows: p, FollowsName: p, Place: part.Spot{Page: p, In: p, Of: p, Href: "/s/ab/" + p, File: p, Path: p, Line: p, Top: p, Typing: p}}}}}
+	frame := part.Frame{Title: p, Path: p, Theme: p, Asset: func(n string) string { return "/assets/0/" + n }, Tab: p,
+		Live: p, Body: p, Viewer: part.Viewer{Name: p, Owner: true},
+		Rail: []part.RailItem{{Short: p, Title: p, Group: p, Age: p}},
+		Session: &part.SessionHead{Short: "ab", Title: p, Activity: p, Branch: p, Files: 1,
+			People: []part.Person{{ID: p, Name: "A" + p, Follows: p, FollowsName: p, Place: part.Spot{Page: p, In: p,
+				Of: p, Href: "/s/ab/" + p, File: p, Path: p, Line: p, Top: p, Typing: p}}}}}
 	turn := part.Turn{ID: p, Base: "/s/ab/c/cd", StartedAt: p, Dir: p, Message: ahp.Message{Text: p},
 		Parts: []ahp.ResponsePart{
 			{Value: &ahp.MarkdownResponsePart{ID: p, Content: ahp.NewText(p)}},
 			{Value: &ahp.ReasoningResponsePart{ID: p, Content: ahp.NewText(p)}},
 			{Value: &ahp.SystemNotificationResponsePart{Content: md}},
 			{Value: &ahp.InputRequestResponsePart{Request: ahp.ChatInputRequest{ID: p, Message: p, URL: p,
-				Questions: []ahp.ChatInputQuestion{{Value: &ahp.ChatInputTextQuestion{ID: p, Title: p, Message: p, DefaultValue: p}}}}}},
+				Questions: []ahp.ChatInputQuestion{{Value: &ahp.ChatInputTextQuestion{ID: p, Title: p, Message: p,
+					DefaultValue: p}}}}}},
 		}}
 	tool := part.Tool{Invocation: md}
 	tool.ToolCallID, tool.DisplayName = p, p
 	d := diff.Compute([]byte(p+"\n"), []byte("x"+p+"\n"), diff.Options{Path: p})
-	file := &part.DiffFile{ID: p, Base: "/s/ab/changes", Query: p, Path: p, OldPath: p, Diff: d, Tag: p, ReviewedBy: p, OldMode: p, Note: p, Fold: p,
-		Threads: []part.Thread{{ID: p, Base: "/s/ab", Path: p, Quote: p, Entries: []part.Entry{{ID: p, By: p, ByID: p, Text: p}}}}}
+	file := &part.DiffFile{ID: p, Base: "/s/ab/changes", Query: p, Path: p, OldPath: p, Diff: d, Tag: p, ReviewedBy: p,
+		OldMode: p, Note: p, Fold: p, Threads: []part.Thread{{ID: p, Base: "/s/ab", Path: p, Quote: p,
+			Entries: []part.Entry{{ID: p, By: p, ByID: p, Text: p}}}}}
 	plain := frame
 	plain.Session = nil
 	return map[string]templ.Component{
 		"markdown": templ.Raw(part.Markdown(p)), "code": templ.Raw(part.CodeBlock(p, p)), "shown": part.Shown(p),
 		"turn": part.TurnPart(turn), "tool": part.ToolPart(turn, tool), "approval": part.ApprovalCard(turn, tool),
-		"diff": part.DiffBox(file, part.DiffView{Links: true}), "rows": part.DiffRows(file, part.DiffView{Split: true}), "tree": part.DiffTreeName(file),
+		"diff": part.DiffBox(file, part.DiffView{Links: true}), "rows": part.DiffRows(file, part.DiffView{Split: true}),
+		"tree":   part.DiffTreeName(file),
 		"thread": part.ThreadBox(&file.Threads[0]),
 		"error":  ErrorPage(Error{Frame: plain, Status: 404, Text: p, ID: p}),
-		"chat": ChatPage(Chat{Frame: frame, Base: "/s/ab/c/cd", Session: *frame.Session, Turns: []part.Turn{turn}, Chats: []ChatLink{{Href: "/s/ab", Title: p}},
-			Info: Info{Agent: p, Dirs: []string{p}, Config: []ConfigValue{{p, p}}, Files: []FileLine{{Path: p, Href: "/s"}}}}),
-		"inbox":  InboxPage(Inbox{Frame: plain, Filter: p, List: InboxList{Groups: []InboxGroup{{Name: p, Items: []InboxItem{{Short: "ab", Title: p, Agent: p, Dir: p, Activity: p}}}}}}),
-		"share":  SharePage(frame, &Share{Base: "/s/ab", New: p, Address: p, Error: p, Links: []ShareLink{{ID: "l", Label: p, In: p, Href: "/s", People: []SharePerson{{Name: "A" + p}}}}}),
+		"chat": ChatPage(Chat{Frame: frame, Base: "/s/ab/c/cd", Session: *frame.Session, Turns: []part.Turn{turn},
+			Chats: []ChatLink{{Href: "/s/ab", Title: p}},
+			Info: Info{Agent: p, Dirs: []string{p}, Config: []ConfigValue{{p, p}},
+				Files: []FileLine{{Path: p, Href: "/s"}}}}),
+		"inbox": InboxPage(Inbox{Frame: plain, Filter: p,
+			List: InboxList{Groups: []InboxGroup{{Name: p, Items: []InboxItem{{Short: "ab", Title: p, Agent: p, Dir: p,
+				Activity: p}}}}}}),
+		"share": SharePage(frame, &Share{Base: "/s/ab", New: p, Address: p, Error: p,
+			Links: []ShareLink{{ID: "l", Label: p, In: p, Href: "/s", People: []SharePerson{{Name: "A" + p}}}}}),
 		"people": PeoplePage(People{Frame: plain, Browsers: []Browser{{Key: "k", Name: p, Agent: p}}}),
-		"audit":  AuditPage(Audit{Frame: plain, What: p, Query: p, Kinds: []string{p}, Events: []AuditEvent{{time.Time{}, p, p, p, p, p, p}}}),
-		"terminals": TerminalsPage(Terminals{Frame: frame, Session: *frame.Session, List: []TerminalLine{{Title: p, Holder: p, Href: "/s/ab/t/1"}}, Dirs: []string{p}, Shown: []Terminal{{ID: "1", Title: p, Cwd: p, Held: HeldByPerson, Holder: p, Text: p, Running: true, Frame: "/s/ab/t/1/frame",
-			Asks: []TerminalAsk{{Client: p, Name: p}}, Commands: []TerminalCommand{{ID: p, Line: p}}}}}),
+		"audit": AuditPage(Audit{Frame: plain, What: p, Query: p, Kinds: []string{p},
+			Events: []AuditEvent{{time.Time{}, p, p, p, p, p, p}}}),
+		"terminals": TerminalsPage(Terminals{Frame: frame, Session: *frame.Session,
+			List: []TerminalLine{{Title: p, Holder: p, Href: "/s/ab/t/1"}}, Dirs: []string{p},
+			Shown: []Terminal{{ID: "1", Title: p, Cwd: p, Held: HeldByPerson, Holder: p, Text: p, Running: true,
+				Frame: "/s/ab/t/1/frame", Asks: []TerminalAsk{{Client: p, Name: p}},
+				Commands: []TerminalCommand{{ID: p, Line: p}}}}}),
 		"frame": TerminalFramePage(TerminalFrame{Asset: frame.Asset, Theme: p, Title: p, Stream: p, Text: p}),
 		"join":  JoinPage(Join{Frame: plain, Token: p, Name: p, Error: p, To: p}),
 		"account": AccountPage(Account{Frame: plain, Password: true, CanPasskey: true, Error: p, TokenError: p, New: p,
 			Passkeys: []Passkey{{Key: "k", Name: p, Host: p}}, Tokens: []APIToken{{ID: "t", Name: p}}}),
-		"notifications": NotificationsPage(Notifications{Frame: plain, Channels: []string{"browser"}, Kinds: []NotifyKind{{Kind: "approval"}}, Account: true, Owner: true, CanMail: true,
-			MailError: p, HookError: p, HookURL: p, Secret: p, Mail: NotifyMail{Address: p, Verified: true, Typed: p, At: p, Zone: p, Last: &NotifyResult{Text: p}},
-			Hooks: []NotifyHook{{ID: "h", Where: p, Last: &NotifyResult{Text: p}}, {ID: "g", Where: p, Gone: p}}, Muted: []NotifyMuted{{Short: "ab", Title: p}}}),
+		"notifications": NotificationsPage(Notifications{Frame: plain, Channels: []string{"browser"},
+			Kinds: []NotifyKind{{Kind: "approval"}}, Account: true, Owner: true, CanMail: true,
+			MailError: p, HookError: p, HookURL: p, Secret: p, Mail: NotifyMail{Address: p, Verified: true, Typed: p,
+				At: p, Zone: p, Last: &NotifyResult{Text: p}},
+			Hooks: []NotifyHook{{ID: "h", Where: p, Last: &NotifyResult{Text: p}}, {ID: "g", Where: p, Gone: p}},
+			Muted: []NotifyMuted{{Short: "ab", Title: p}}}),
 		"unsubscribe": UnsubscribePage(Unsubscribe{Frame: plain, Action: "/unsubscribe", Address: p}),
 		"signin":      SignInPage(SignIn{Frame: plain, Next: p, Error: p}),
 	}
@@ -135,7 +158,8 @@ func TestHostileTextIsHarmlessEverywhere(t *testing.T) {
 	if len(all) < 300 {
 		t.Fatalf("%d payloads, at least 300 were promised", len(all))
 	}
-	wrapped, texts := map[string]bool{}, map[string]bool{"markdown": true, "code": true, "shown": true, "turn": true, "approval": true, "thread": true, "rows": true}
+	wrapped, texts := map[string]bool{}, map[string]bool{"markdown": true, "code": true, "shown": true, "turn": true,
+		"approval": true, "thread": true, "rows": true}
 	for _, p := range all { // pages draw the same parts around what they show: the bare payloads are enough for them
 		wrapped[p] = !slices.Contains(hostile.Scripts, p) && !slices.Contains(hostile.Markups, p)
 	}
@@ -167,8 +191,9 @@ func TestHostileTextIsHarmlessEverywhere(t *testing.T) {
 
 // The test sees what it looks for.
 func TestDangersAreSeen(t *testing.T) {
-	for _, m := range []string{`<script>alert(1)</script>`, `<img src=x>`, `<p onclick=x>`, `<a href="javascript:x">`, `<form action="https://evil.example/">`,
-		`<link href="https://evil.example/">`, `<iframe srcdoc=x></iframe>`, `<p style="x">`, `<base href="/">`, `<meta http-equiv=refresh>`} {
+	for _, m := range []string{`<script>alert(1)</script>`, `<img src=x>`, `<p onclick=x>`, `<a href="javascript:x">`,
+		`<form action="https://evil.example/">`, `<link href="https://evil.example/">`, `<iframe srcdoc=x></iframe>`,
+		`<p style="x">`, `<base href="/">`, `<meta http-equiv=refresh>`} {
 		doc, _ := html.Parse(strings.NewReader(m))
 		if len(dangers(doc)) == 0 {
 			t.Errorf("%s passes", m)

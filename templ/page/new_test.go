@@ -10,7 +10,8 @@ import (
 
 // An agent's sign stands before its name, and is not read out: the name says it.
 func TestAgentsHaveTheirSigns(t *testing.T) {
-	m := New{Frame: part.Frame{Asset: func(name string) string { return "/" + name }}, Signs: map[string]string{"mine": "M<"},
+	m := New{Frame: part.Frame{Asset: func(name string) string { return "/" + name }},
+		Signs:  map[string]string{"mine": "M<"},
 		Agents: []ahp.AgentInfo{{Provider: "mine", DisplayName: "My agent"}, {Provider: "shell", DisplayName: "Shell"}}}
 	var b strings.Builder
 	if err := NewPage(m).Render(t.Context(), &b); err != nil {
@@ -18,7 +19,8 @@ func TestAgentsHaveTheirSigns(t *testing.T) {
 	}
 	html := b.String()
 	before, _, _ := strings.Cut(html, "My agent")
-	if strings.Count(html, `class="sign"`) != 1 || !strings.Contains(before, `<span class="sign" aria-hidden="true">M&lt;</span>`) {
+	if strings.Count(html, `class="sign"`) != 1 ||
+		!strings.Contains(before, `<span class="sign" aria-hidden="true">M&lt;</span>`) {
 		t.Errorf("the agents are drawn as %s", html)
 	}
 }

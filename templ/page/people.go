@@ -91,12 +91,14 @@ func (b *Browser) who() string {
 // kind is what people call a browser, from what it calls itself.
 func (b *Browser) kind() string {
 	name, system := "", ""
-	for _, k := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}} {
+	for _, k := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"},
+		{"Safari/", "Safari"}} {
 		if name == "" && strings.Contains(b.Agent, k[0]) {
 			name = k[1]
 		}
 	}
-	for _, k := range [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS", "Mac"}, {"Linux", "Linux"}} {
+	for _, k := range [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"},
+		{"Windows", "Windows"}, {"Mac OS", "Mac"}, {"Linux", "Linux"}} {
 		if system == "" && strings.Contains(b.Agent, k[0]) {
 			system = k[1]
 		}

@@ -145,8 +145,10 @@ type TerminalFrame struct {
 }
 
 // phoneKeys are the keys a phone's keyboard lacks.
-var phoneKeys = []phoneKey{{"esc", "Esc", ""}, {"ctrl", "Ctrl", ""}, {"alt", "Alt", ""}, {"tab", "Tab", ""}, {"up", "↑", "Up"}, {"down", "↓", "Down"},
-	{"left", "←", "Left"}, {"right", "→", "Right"}, {"int", "^C", "Interrupt"}, {"slash", "/", ""}, {"minus", "-", ""}, {"pipe", "|", ""}, {"tilde", "~", ""}, {"paste", "Paste", ""}}
+var phoneKeys = []phoneKey{{"esc", "Esc", ""}, {"ctrl", "Ctrl", ""}, {"alt", "Alt", ""}, {"tab", "Tab", ""},
+	{"up", "↑", "Up"}, {"down", "↓", "Down"},
+	{"left", "←", "Left"}, {"right", "→", "Right"}, {"int", "^C", "Interrupt"}, {"slash", "/", ""}, {"minus", "-", ""},
+	{"pipe", "|", ""}, {"tilde", "~", ""}, {"paste", "Paste", ""}}
 
 type phoneKey struct{ name, face, label string }
 

@@ -31,21 +31,24 @@ func questionOf(q ahp.ChatInputQuestion, answers map[string]ahp.ChatInputAnswer)
 	out := question{Type: "text"}
 	switch v := q.Value.(type) {
 	case *ahp.ChatInputTextQuestion:
-		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "text", Required: isTrue(v.Required), Type: textType(v.Format),
+		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "text", Required: isTrue(v.Required),
+			Type:   textType(v.Format),
 			MinLen: value(v.Min), MaxLen: value(v.Max), Value: v.DefaultValue}
 	case *ahp.ChatInputNumberQuestion:
-		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: string(v.Kind), Required: isTrue(v.Required), Type: "number",
-			Min: number(v.Min), Max: number(v.Max), Value: number(v.DefaultValue)}
+		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: string(v.Kind), Required: isTrue(v.Required),
+			Type: "number", Min: number(v.Min), Max: number(v.Max), Value: number(v.DefaultValue)}
 	case *ahp.ChatInputBooleanQuestion:
 		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "boolean", Required: isTrue(v.Required)}
 		if v.DefaultValue != nil {
 			out.Value = strconv.FormatBool(*v.DefaultValue)
 		}
 	case *ahp.ChatInputSingleSelectQuestion:
-		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "single", Required: isTrue(v.Required), Options: v.Options, Freeform: isTrue(v.AllowFreeformInput)}
+		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "single", Required: isTrue(v.Required),
+			Options: v.Options, Freeform: isTrue(v.AllowFreeformInput)}
 		out.Value = recommended(v.Options)
 	case *ahp.ChatInputMultiSelectQuestion:
-		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "multi", Required: isTrue(v.Required), Options: v.Options, Freeform: isTrue(v.AllowFreeformInput),
+		out = question{ID: v.ID, Title: v.Title, Message: v.Message, Kind: "multi", Required: isTrue(v.Required),
+			Options: v.Options, Freeform: isTrue(v.AllowFreeformInput),
 			MinLen: value(v.Min), MaxLen: value(v.Max)}
 	}
 	return out.answered(answers[out.ID])

@@ -169,8 +169,8 @@ func (s *Splitter) shown(open ...Block) []Block {
 	return append(append(out, s.tail...), open...)
 }
 
-// cutPiece returns the blocks of a text from a place on, of size bytes or a little more, and where the next piece begins;
-// 0 when nothing follows.
+// cutPiece returns the blocks of a text from a place on, of size bytes or a little more, and where the next piece
+// begins; 0 when nothing follows.
 func cutPiece(text string, from, size int) (list []Block, next int) {
 	s := Splitter{Shown: 1} // which keeps next to nothing
 	for s.closeBlock(text) {
@@ -197,7 +197,8 @@ func cutPiece(text string, from, size int) (list []Block, next int) {
 
 // moreHTML is the link to text that is not shown.
 func moreHTML(bytes int, href string) string {
-	return `<p class="more"><a class="btn" href="` + html.EscapeString(href) + `">Show more</a> <span class="dim num">` + Size(int64(bytes)) + ` not shown</span></p>`
+	return `<p class="more"><a class="btn" href="` + html.EscapeString(href) +
+		`">Show more</a> <span class="dim num">` + Size(int64(bytes)) + ` not shown</span></p>`
 }
 
 func makeBlock(src string) (Block, bool) {
@@ -284,7 +285,8 @@ func listMarker(line string) string {
 	return line[:strings.IndexByte(line+" ", ' ')]
 }
 
-// continues reports whether a line is a further item of such a list. Numbers must go on, or a new list would start over.
+// continues reports whether a line is a further item of such a list. Numbers must go on, or a new list would start
+// over.
 func continues(line, marker string) bool {
 	m := listMarker(strings.TrimRight(line, "\n"))
 	if m == "" || m[len(m)-1] != marker[len(marker)-1] {

@@ -69,7 +69,8 @@ func BackgroundOf(list []ahp.BackgroundWork, base string) (out []Background) {
 			}
 			out = append(out, b)
 		case *ahp.SubagentBackgroundWork:
-			out = append(out, Background{ID: v.ID, Label: v.Label, StartedAt: v.StartedAt, Href: chatPath(session, v.Chat)})
+			out = append(out, Background{ID: v.ID, Label: v.Label, StartedAt: v.StartedAt,
+				Href: chatPath(session, v.Chat)})
 		}
 	}
 	return out
@@ -90,7 +91,8 @@ func (a Attention) Words() string {
 	for _, c := range []struct {
 		n         int
 		one, many string
-	}{{a.Approvals, "approval", "approvals"}, {a.Questions, "question", "questions"}, {a.Other, "other request", "other requests"}} {
+	}{{a.Approvals, "approval", "approvals"}, {a.Questions, "question", "questions"}, {a.Other, "other request",
+		"other requests"}} {
 		if c.n == 0 {
 			continue
 		}

@@ -154,7 +154,8 @@ func (w *rowWriter) tools(h *diff.Hunk) {
 	if h.Key == "" {
 		return
 	}
-	w.drawInto(HunkTools(w.file, w.file.hunkOps(w.view.Ops), HunkName(h.Key), HunkAt(h), w.file.Reviewed || w.file.isDone(h.Key)))
+	w.drawInto(HunkTools(w.file, w.file.hunkOps(w.view.Ops), HunkName(h.Key), HunkAt(h), w.file.Reviewed ||
+		w.file.isDone(h.Key)))
 }
 
 // drawInto draws a component into the open chunk.

@@ -31,7 +31,8 @@ func SyntaxFor(rows int) Syntax {
 // class is the class drawn for a span, "" for none.
 func (y Syntax) class(s diff.Span) string {
 	n := s.End - s.Start
-	if y == SyntaxAll || y == SyntaxFew && !s.Changed && (s.Class == "k" && n > 1 || n > 2 && strings.Contains("sc", s.Class)) {
+	if y == SyntaxAll || y == SyntaxFew && !s.Changed && (s.Class == "k" && n > 1 || n > 2 &&
+		strings.Contains("sc", s.Class)) {
 		return s.Class
 	}
 	return ""

@@ -24,7 +24,8 @@ func drawn(t *testing.T, c templ.Component) string {
 
 func fileOf(path, before, after string) *DiffFile {
 	d := diff.Compute([]byte(before), []byte(after), diff.Options{Path: path})
-	return &DiffFile{ID: path, Base: "/s/ab/changes", Query: "scope=session", Path: path, Status: DiffModified, Diff: d, Add: d.Additions, Del: d.Deletions}
+	return &DiffFile{ID: path, Base: "/s/ab/changes", Query: "scope=session", Path: path, Status: DiffModified, Diff: d,
+		Add: d.Additions, Del: d.Deletions}
 }
 
 var anyTag = regexp.MustCompile(`<[^>]*>`)
@@ -34,7 +35,8 @@ func TestRowsHoldCodeAlone(t *testing.T) {
 	if text := anyTag.ReplaceAllString(html, "|"); strings.ContainsAny(text, "+−@") || strings.Contains(text, "3") {
 		t.Errorf("numbers or signs are in the text, so they would be copied: %s", text)
 	}
-	for _, want := range []string{`data-l=" 1  1"`, `<div class="r d" data-l=" 3   ">`, `<div class="r a" data-l="    3">`, "<b>x</b>", "<b>y</b>", "<i class=k>var</i>"} {
+	for _, want := range []string{`data-l=" 1  1"`, `<div class="r d" data-l=" 3   ">`,
+		`<div class="r a" data-l="    3">`, "<b>x</b>", "<b>y</b>", "<i class=k>var</i>"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%q is missing in %s", want, html)
 		}
@@ -42,7 +44,8 @@ func TestRowsHoldCodeAlone(t *testing.T) {
 }
 
 func TestHostileTextStaysText(t *testing.T) {
-	html := drawn(t, DiffBox(fileOf("<img src=x onerror=alert(1)>.go", "a\n", "<script>alert(1)</script>\"'&\n"), DiffView{Links: true}))
+	html := drawn(t, DiffBox(fileOf("<img src=x onerror=alert(1)>.go", "a\n", "<script>alert(1)</script>\"'&\n"),
+		DiffView{Links: true}))
 	if strings.Contains(html, "<script>") || strings.Contains(html, "<img") {
 		t.Errorf("markup came through: %s", html)
 	}
@@ -90,10 +93,12 @@ func TestThreadsStandWhereTheyBelong(t *testing.T) {
 	for _, v := range []DiffView{{}, {Split: true}} {
 		html := drawn(t, DiffBox(f, v))
 		at := func(s string) int { return strings.Index(html, s) }
-		if !(at("thread-gone") < at(">one<") && at("thread-old") > at("two") && at("thread-new") > at("2</b>") && at("thread-new") < at("thread-moved")) {
+		if !(at("thread-gone") < at(">one<") && at("thread-old") > at("two") && at("thread-new") > at("2</b>") &&
+			at("thread-new") < at("thread-moved")) {
 			t.Errorf("split %v: threads are in the wrong places", v.Split)
 		}
-		for _, want := range []string{"Outdated", "These lines no longer exist", "nine", "moved from R40", "1 of 2", "✓ Resolved", `data-by="p1"`} {
+		for _, want := range []string{"Outdated", "These lines no longer exist", "nine", "moved from R40", "1 of 2",
+			"✓ Resolved", `data-by="p1"`} {
 			if at(want) < 0 {
 				t.Errorf("split %v: %q is missing", v.Split, want)
 			}
@@ -109,14 +114,18 @@ func TestEveryStateSaysWhatItIs(t *testing.T) {
 		file DiffFile
 		want []string
 	}{
-		"binary":  {DiffFile{Form: DiffBinary, OldSize: 9, NewSize: 2048}, []string{"Binary file, 9 B before, 2.0 KB after"}},
-		"image":   {DiffFile{Form: DiffImage, OldURL: "/o", NewURL: "/n", OldSize: 1, NewSize: 2}, []string{"<b>Before</b> <span>1 B", "<b>After</b> <span>2 B", `alt="a.txt, After"`}},
-		"mode":    {DiffFile{OldMode: "100644", NewMode: "100755"}, []string{"Mode changed from", "100755", "The content is the same."}},
-		"rename":  {DiffFile{Status: DiffRenamed, OldPath: "b.txt"}, []string{"Renamed without changes.", "b.txt"}},
-		"empty":   {DiffFile{Status: DiffAdded}, []string{"The file is empty."}},
-		"huge":    {DiffFile{Fold: "27,300 changed lines"}, []string{"Folded: 27,300 changed lines", "Show diff"}},
-		"note":    {DiffFile{Note: "It cannot be read."}, []string{"It cannot be read."}},
-		"marked":  {DiffFile{Reviewed: true, ReviewedBy: "Ben", Shut: true}, []string{`aria-pressed="true"`, "by Ben", `hidden="until-found"`}},
+		"binary": {DiffFile{Form: DiffBinary, OldSize: 9, NewSize: 2048},
+			[]string{"Binary file, 9 B before, 2.0 KB after"}},
+		"image": {DiffFile{Form: DiffImage, OldURL: "/o", NewURL: "/n", OldSize: 1, NewSize: 2},
+			[]string{"<b>Before</b> <span>1 B", "<b>After</b> <span>2 B", `alt="a.txt, After"`}},
+		"mode": {DiffFile{OldMode: "100644", NewMode: "100755"}, []string{"Mode changed from", "100755",
+			"The content is the same."}},
+		"rename": {DiffFile{Status: DiffRenamed, OldPath: "b.txt"}, []string{"Renamed without changes.", "b.txt"}},
+		"empty":  {DiffFile{Status: DiffAdded}, []string{"The file is empty."}},
+		"huge":   {DiffFile{Fold: "27,300 changed lines"}, []string{"Folded: 27,300 changed lines", "Show diff"}},
+		"note":   {DiffFile{Note: "It cannot be read."}, []string{"It cannot be read."}},
+		"marked": {DiffFile{Reviewed: true, ReviewedBy: "Ben", Shut: true}, []string{`aria-pressed="true"`, "by Ben",
+			`hidden="until-found"`}},
 		"stale":   {DiffFile{Stale: true}, []string{"Changed since reviewed"}},
 		"outside": {DiffFile{Tag: "changed outside of turns"}, []string{"changed outside of turns"}},
 	} {
@@ -150,7 +159,8 @@ func TestMissingNewlineIsShown(t *testing.T) {
 
 func TestLargePagesDrawFewerColours(t *testing.T) {
 	row := "if x := call(\"text\", 12); x { // why"
-	spans := []diff.Span{{Start: 0, End: 2, Class: "k"}, {Start: 13, End: 19, Class: "s"}, {Start: 21, End: 23, Class: "n"}, {Start: 30, End: 36, Class: "c"}}
+	spans := []diff.Span{{Start: 0, End: 2, Class: "k"}, {Start: 13, End: 19, Class: "s"},
+		{Start: 21, End: 23, Class: "n"}, {Start: 30, End: 36, Class: "c"}}
 	for syntax, want := range map[Syntax]int{SyntaxAll: 4, SyntaxFew: 3, SyntaxNone: 0} {
 		html := string(syntax.append(nil, row, spans))
 		if n := strings.Count(html, "<i"); n != want {
@@ -183,7 +193,8 @@ func TestOnlyWhatIsNewSinceTheReviewIsOpen(t *testing.T) {
 		return drawn(t, DiffRows(f, DiffView{}))
 	}
 	shut, open, _ := strings.Cut(draw(), "</details>")
-	if !strings.Contains(shut, ">seen") || strings.Contains(shut, "edited") || !strings.Contains(open, "edited") || !strings.Contains(open, "new") {
+	if !strings.Contains(shut, ">seen") || strings.Contains(shut, "edited") || !strings.Contains(open, "edited") ||
+		!strings.Contains(open, "new") {
 		t.Errorf("shut: %s\nopen: %s", shut, open)
 	}
 	if strings.Contains(draw(Thread{ID: "t", Side: After, From: 6, To: 6}), "<details class=\"hs\"") {

@@ -41,7 +41,8 @@ var widths = [...]int{40, 60, 80, 100, 120, 140, 160, 200, 240, 300, 400, 600, 1
 
 const tabColumns = 4
 
-// widthClass is the smallest class the longest line fits in, "" when every line fits in 40 columns, which half a window has.
+// widthClass is the smallest class the longest line fits in, "" when every line fits in 40 columns, which half a
+// window has.
 func widthClass(f *DiffFile, _ DiffView) string {
 	if f.Diff == nil {
 		return ""

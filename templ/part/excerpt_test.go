@@ -47,7 +47,8 @@ func TestLongTextIsShownByItsEnds(t *testing.T) {
 				hidden += loaded[i].Hidden
 			}
 			if hidden < len(text)/5 || !strings.HasPrefix(text, strings.TrimSpace(loaded[0].Source)) {
-				t.Errorf("of %d bytes %d are not shown, and the first block is %.50q", len(text), hidden, loaded[0].Source)
+				t.Errorf("of %d bytes %d are not shown, and the first block is %.50q", len(text), hidden,
+					loaded[0].Source)
 			}
 		})
 	}
@@ -106,16 +107,21 @@ func TestPiecesMakeUpTheWholeText(t *testing.T) {
 func TestTurnOfManyPartsShowsItsEnds(t *testing.T) {
 	turn := Turn{ID: "t", Base: "/s/a/c/b", State: ahp.TurnStateComplete}
 	for i := range 1000 {
-		done := &ahp.ToolCallCompletedState{ToolCallBase: ahp.ToolCallBase{ToolCallID: strconv.Itoa(i), DisplayName: "Read"}}
-		done.Content = []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: strings.Repeat("much\n", 10_000)}}}
-		turn.Parts = append(turn.Parts, ahp.ResponsePart{Value: &ahp.ToolCallResponsePart{ToolCall: ahp.ToolCallState{Value: done}}})
+		done := &ahp.ToolCallCompletedState{ToolCallBase: ahp.ToolCallBase{ToolCallID: strconv.Itoa(i),
+			DisplayName: "Read"}}
+		done.Content = []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: strings.Repeat("much\n",
+			10_000)}}}
+		turn.Parts = append(turn.Parts,
+			ahp.ResponsePart{Value: &ahp.ToolCallResponsePart{ToolCall: ahp.ToolCallState{Value: done}}})
 	}
 	turn.Measure()
 	html := draw(t, TurnPart(turn))
-	if len(html) > 4<<20 || !strings.Contains(html, "/s/a/c/b/text?turn=t&amp;step=100") || !strings.Contains(html, "text?turn=t&amp;part=999") {
+	if len(html) > 4<<20 || !strings.Contains(html, "/s/a/c/b/text?turn=t&amp;step=100") ||
+		!strings.Contains(html, "text?turn=t&amp;part=999") {
 		t.Errorf("a turn of 50 MB is drawn as %d bytes", len(html))
 	}
-	if !strings.Contains(html, `id="tool-99"`) || strings.Contains(html, `id="tool-100"`) || !strings.Contains(html, `id="tool-999"`) {
+	if !strings.Contains(html, `id="tool-99"`) || strings.Contains(html, `id="tool-100"`) ||
+		!strings.Contains(html, `id="tool-999"`) {
 		t.Error("the turn does not show its first and its newest steps")
 	}
 }

@@ -23,7 +23,8 @@ type Frame struct {
 	Rail    []RailItem // nil with Viewer.Guest
 	Needs   int        // sessions that wait for a person: tab title and badge
 	Session *SessionHead
-	Tab     string   // "inbox", "new", "settings", "people"; in a session "chat", "changes", "threads", "terminals", "share", "worktree"
+	// "inbox", "new", "settings", "people"; in a session "chat", "changes", "threads", "terminals", "share", "worktree"
+	Tab     string
 	Live    string   // query of the page's /live stream; "" for a page that does not change
 	Body    string   // more classes of body
 	Styles  []string // more style sheets, as "css/review.css"
@@ -47,7 +48,8 @@ func (v Viewer) classes() string {
 	for _, c := range []struct {
 		on   bool
 		name string
-	}{{v.Owner, "may-own"}, {v.Prompt, "may-prompt"}, {v.Approve, "may-approve"}, {v.Guests, "may-guests"}, {v.Type, "may-type"}, {v.Comment, "may-comment"}, {v.Guest, "guest"}} {
+	}{{v.Owner, "may-own"}, {v.Prompt, "may-prompt"}, {v.Approve, "may-approve"}, {v.Guests, "may-guests"},
+		{v.Type, "may-type"}, {v.Comment, "may-comment"}, {v.Guest, "guest"}} {
 		if c.on {
 			out = append(out, c.name)
 		}
@@ -104,11 +106,12 @@ type SessionHead struct {
 	Verdicts     []Verdict // that stand
 	Called       int       // threads in which the reader is mentioned and has not read
 	Archived     bool
-	Part         string // what of the session the page shows, as its Share button says it: "chat:<id>", "changes:<scope>"
-	Answers      string // classes of those who may answer what it waits for
-	Only         string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
-	Muted        bool   // by the reader, who gets no notifications of it
-	Path         string // of the page, for the form that mutes
+	// what of the session the page shows, as its Share button says it: "chat:<id>", "changes:<scope>"
+	Part    string
+	Answers string // classes of those who may answer what it waits for
+	Only    string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
+	Muted   bool   // by the reader, who gets no notifications of it
+	Path    string // of the page, for the form that mutes
 }
 
 // Base is the path that all pages of the session start with.

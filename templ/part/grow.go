@@ -77,7 +77,8 @@ func lastChain(s string) (ends, starts []int) {
 }
 
 func void(tag string) bool {
-	return strings.HasSuffix(tag, "/>") || strings.HasPrefix(tag, "<br") || strings.HasPrefix(tag, "<hr") || strings.HasPrefix(tag, "<input")
+	return strings.HasSuffix(tag, "/>") || strings.HasPrefix(tag, "<br") || strings.HasPrefix(tag, "<hr") ||
+		strings.HasPrefix(tag, "<input")
 }
 
 // balanced reports whether a piece of our own HTML opens and closes the same elements.

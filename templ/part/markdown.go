@@ -118,7 +118,8 @@ func (partRenderer) image(w util.BufWriter, src []byte, n ast.Node, entering boo
 		_, _ = w.WriteString("[" + html.EscapeString(alt) + "]")
 		return ast.WalkSkipChildren, nil
 	}
-	_, _ = w.WriteString(`<a href="` + html.EscapeString(dest) + `" data-image="remote">Load picture: ` + html.EscapeString(alt) + `</a>`)
+	_, _ = w.WriteString(`<a href="` + html.EscapeString(dest) + `" data-image="remote">Load picture: ` +
+		html.EscapeString(alt) + `</a>`)
 	return ast.WalkSkipChildren, nil
 }
 
@@ -136,8 +137,8 @@ func plainText(n ast.Node, src []byte) string {
 // policy is the second line: whatever the renderer wrote, only these elements and attributes leave.
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
-	p.AllowElements("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "blockquote", "pre", "code", "em", "strong", "del", "span", "div",
-		"table", "thead", "tbody", "tr")
+	p.AllowElements("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "blockquote", "pre", "code", "em", "strong", "del",
+		"span", "div", "table", "thead", "tbody", "tr")
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,9}$`)).OnElements("ol")
 	p.AllowElements("ol", "li", "th", "td")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
@@ -197,8 +198,8 @@ func highlight(lang, code string) string {
 	return c.html()
 }
 
-// chunkLines is how much code is laid out at once: a browser leaves chunks out of sight alone, so that a long fence that
-// gets its colours costs no more than what is seen of it. The style sheet knows their height.
+// chunkLines is how much code is laid out at once: a browser leaves chunks out of sight alone, so that a long
+// fence that gets its colours costs no more than what is seen of it. The style sheet knows their height.
 const chunkLines = 40
 
 type codeChunks struct {

@@ -9,7 +9,8 @@ import (
 
 // Long code is cut into chunks at line ends, also inside of a comment over many lines, and no character is lost.
 func TestLongCodeIsInChunks(t *testing.T) {
-	code := "package x\n\n/* a comment\n" + strings.Repeat("over many lines\n", 60) + "*/\n" + strings.Repeat("var a = \"<b>\" // why\n", 100)
+	code := "package x\n\n/* a comment\n" + strings.Repeat("over many lines\n", 60) + "*/\n" +
+		strings.Repeat("var a = \"<b>\" // why\n", 100)
 	got := CodeBlock("go", code)
 	if n := strings.Count(got, `<span class="cc">`); n != 4 {
 		t.Errorf("%d chunks of 40 lines in 164", n)

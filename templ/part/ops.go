@@ -32,7 +32,8 @@ func (f *DiffFile) hunkOps(ops []HunkOp) (out []HunkOp) {
 	return out
 }
 
-// applies reports whether an operation would do anything: what is staged whole is not staged again, and has nothing to discard.
+// applies reports whether an operation would do anything: what is staged whole is not staged again, and has
+// nothing to discard.
 func (f *DiffFile) applies(op string) bool {
 	if f.Staged == "" {
 		return op != "unstage"

@@ -31,7 +31,8 @@ func (p Place) words() string {
 	case p.Gone:
 		return "The lines this link points to (previously " + lines + ") no longer exist."
 	case p.Unknown:
-		return "The file has changed since this link was created and that version is no longer available. Showing " + lines + " of the current version."
+		return "The file has changed since this link was created and that version is no longer available. Showing " +
+			lines + " of the current version."
 	case p.Now != p.From:
 		return "Moved from L" + strconv.Itoa(p.From) + " since this link was created."
 	}

@@ -52,7 +52,8 @@ func (p Person) Initials() string {
 // hue is the class of their colour.
 func (p Person) hue() string { return "h" + strconv.Itoa(p.Hue) }
 
-var pageWords = map[string]string{"chat": "Chat", "changes": "Changes", "threads": "Threads", "terminals": "Terminals", "share": "Share", "worktree": "Worktree", "session": "This session"}
+var pageWords = map[string]string{"chat": "Chat", "changes": "Changes", "threads": "Threads", "terminals": "Terminals",
+	"share": "Share", "worktree": "Worktree", "session": "This session"}
 
 // Where is the place in words.
 func (p Spot) Where() string {

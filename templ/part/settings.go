@@ -31,7 +31,8 @@ type Choice struct {
 // SettingsOf reads the settings of a schema that may be set: the model first, then what else the agent has, then what
 // waits for an approval. live leaves out those that are fixed once a session exists; risky tells the values with which
 // nothing waits for an approval.
-func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool, risky func(key, value string) bool) (out []Setting) {
+func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool,
+	risky func(key, value string) bool) (out []Setting) {
 	for _, key := range slices.SortedFunc(maps.Keys(schema.Properties), settingOrder) {
 		p := schema.Properties[key]
 		if isTrue(p.ReadOnly) || live && !isTrue(p.SessionMutable) {
@@ -41,7 +42,8 @@ func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool, risk
 		if !ok {
 			raw = p.Default
 		}
-		s := Setting{Key: key, Title: firstOf(p.Title, key), Hint: p.Description, Value: scalar(raw), Choices: choices(p)}
+		s := Setting{Key: key, Title: firstOf(p.Title, key), Hint: p.Description, Value: scalar(raw),
+			Choices: choices(p)}
 		s.Open, s.Risky = isTrue(p.EnumDynamic), risky(key, s.Value)
 		for i, c := range s.Choices {
 			s.Choices[i].Risky = risky(key, c.Value)

@@ -64,8 +64,8 @@ func (s Side) Letter() string {
 	return "R"
 }
 
-// actions is what the addresses of the thread's forms begin with. Clients choose ids, and one that climbs out of the path
-// would make a person press a button of another form.
+// actions is what the addresses of the thread's forms begin with. Clients choose ids, and one that climbs out of
+// the path would make a person press a button of another form.
 func (t *Thread) actions() string { return t.Base + "/threads/" + url.PathEscape(t.ID) + "/" }
 
 // Where is the place of a thread as a fragment of the review page writes it, as in "R12-R20"; "" for a file.

@@ -43,7 +43,8 @@ func SuggestionRows(s *Suggestion) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, out io.Writer) error {
 		b := []byte(`<div class="sg" role="group" aria-label="Suggested change">`)
 		for _, r := range s.Rows {
-			b = append(b, `<div class="`+[...]string{diff.Context: "sc", diff.Add: "sa", diff.Delete: "sd"}[r.Kind]+`">`...)
+			b = append(b, `<div class="`+[...]string{diff.Context: "sc", diff.Add: "sa", diff.Delete: "sd"}[r.Kind]+
+				`">`...)
 			b = SyntaxNone.append(b, r.Text, r.Spans)
 			b = append(b, "</div>"...)
 		}
@@ -55,8 +56,8 @@ func SuggestionRows(s *Suggestion) templ.Component {
 	})
 }
 
-// ThreadText is Markdown of a comment as HTML, with those called in it marked; Markdown leaves nothing in that could run
-// or load.
+// ThreadText is Markdown of a comment as HTML, with those called in it marked; Markdown leaves nothing in that
+// could run or load.
 func ThreadText(text string, called []string) templ.Component {
 	return templ.Raw(markCalled(Markdown(text), called))
 }
@@ -113,7 +114,8 @@ func writeCalled(b *strings.Builder, text string, called []string) {
 		b.WriteString(text[:at])
 		n := 0
 		for _, name := range called {
-			if name = templ.EscapeString(name); len(name) > n && len(text) > at+len(name) && strings.EqualFold(text[at+1:at+1+len(name)], name) {
+			if name = templ.EscapeString(name); len(name) > n && len(text) > at+len(name) &&
+				strings.EqualFold(text[at+1:at+1+len(name)], name) {
 				n = len(name)
 			}
 		}

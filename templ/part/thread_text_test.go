@@ -30,7 +30,8 @@ func TestSuggestionsAreSmallDiffs(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		"a word":         {"a := 1", []string{"a := 2"}, []string{`<div class="sd">a := <b>1</b></div>`, `<div class="sa">a := <b>2</b></div>`}},
+		"a word": {"a := 1", []string{"a := 2"}, []string{`<div class="sd">a := <b>1</b></div>`,
+			`<div class="sa">a := <b>2</b></div>`}},
 		"deletes":        {"a\nb", nil, []string{`<div class="sd">a</div>`, `<div class="sd">b</div>`}},
 		"text, not HTML": {"<script>", []string{"<img onerror=x>"}, []string{"&lt;", "onerror"}},
 		"nothing":        {"a", []string{"a"}, []string{"already match the suggestion"}},
@@ -49,10 +50,11 @@ func TestSuggestionsAreSmallDiffs(t *testing.T) {
 
 func TestVerdictsInWords(t *testing.T) {
 	for want, v := range map[string]Verdict{
-		"Ana approved":                        {By: "Ana", Kind: "approve"},
-		"Ben requests changes":                {By: "Ben", Kind: "changes"},
-		"You request changes":                 {By: "You", Kind: "changes"},
-		"cleared: 3 files changed":            {Kind: "approve", End: "withdrawn", Changed: []string{"a", "b"}, More: 1},
+		"Ana approved":         {By: "Ana", Kind: "approve"},
+		"Ben requests changes": {By: "Ben", Kind: "changes"},
+		"You request changes":  {By: "You", Kind: "changes"},
+		"cleared: 3 files changed": {Kind: "approve", End: "withdrawn", Changed: []string{"a", "b"},
+			More: 1},
 		"cleared: the approved files changed": {Kind: "approve", End: "withdrawn"},
 		"dismissed":                           {By: "Ben", End: "dismissed", EndBy: "Ben"},
 		"dismissed by Ana":                    {By: "Ben", End: "dismissed", EndBy: "Ana"},

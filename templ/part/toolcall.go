@@ -13,7 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// askID tells the parts of an approval card apart from those of other turns on the same page: agents number their calls.
+// askID tells the parts of an approval card apart from those of other turns on the same page: agents number their
+// calls.
 func (t Tool) askID(of Turn) string { return of.ID + "-" + t.ToolCallID }
 
 // Shown is a digest of what an approval card asks for. A form sends it back, so that an answer is never applied to
@@ -69,7 +70,8 @@ func (t Tool) invocation() ahp.StringOrMarkdown {
 	if t.Invocation.Text == t.command() {
 		return ahp.StringOrMarkdown{}
 	}
-	if says, code, ok := strings.Cut(t.Invocation.Text, "\n\n```"); ok && len(t.Edits()) > 0 && strings.Contains(code, "diff\n") {
+	if says, code, ok := strings.Cut(t.Invocation.Text, "\n\n```"); ok && len(t.Edits()) > 0 &&
+		strings.Contains(code, "diff\n") {
 		return ahp.StringOrMarkdown{Text: says, Markdown: t.Invocation.Markdown} // the changes are drawn whole
 	}
 	verb, code, ok := strings.Cut(t.Invocation.Text, "`")

@@ -34,14 +34,19 @@ func TestCardShowsCommandOnce(t *testing.T) {
 // While a command runs its terminal is in the chat, open; afterwards what it printed is.
 func TestCommandShowsTerminal(t *testing.T) {
 	content := func(r *ahp.TerminalCommandResult) []ahp.ToolResultContent {
-		return []ahp.ToolResultContent{{Value: &ahp.ToolResultTerminalContent{Resource: "ahp-terminal:/t1", Title: "make", IsPty: ahp.Ptr(true), Result: r}}}
+		return []ahp.ToolResultContent{{Value: &ahp.ToolResultTerminalContent{Resource: "ahp-terminal:/t1",
+			Title: "make", IsPty: ahp.Ptr(true), Result: r}}}
 	}
-	running := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusRunning, Content: content(nil)}
-	if html := draw(t, ToolPart(Turn{Base: "/s/1/c/2"}, running)); !strings.Contains(html, " open") || !strings.Contains(html, "/s/1/t/t1/frame") {
+	running := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusRunning,
+		Content: content(nil)}
+	if html := draw(t, ToolPart(Turn{Base: "/s/1/c/2"}, running)); !strings.Contains(html, " open") ||
+		!strings.Contains(html, "/s/1/t/t1/frame") {
 		t.Errorf("the running command has no terminal:\n%s", html)
 	}
-	done := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusRunning, Content: content(&ahp.TerminalCommandResult{Preview: "all is built"})}
-	if html := draw(t, ToolPart(Turn{Base: "/s/1/c/2"}, done)); strings.Contains(html, "<iframe") || !strings.Contains(html, "all is built") {
+	done := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusRunning,
+		Content: content(&ahp.TerminalCommandResult{Preview: "all is built"})}
+	if html := draw(t, ToolPart(Turn{Base: "/s/1/c/2"}, done)); strings.Contains(html, "<iframe") ||
+		!strings.Contains(html, "all is built") {
 		t.Errorf("the finished command keeps a live terminal:\n%s", html)
 	}
 }
@@ -52,13 +57,15 @@ func TestCardNamesDirectory(t *testing.T) {
 		if meta != "" {
 			pending.Meta = ahp.Meta{"ahphub": []byte(meta)}
 		}
-		call := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusPendingConfirmation, Pending: pending}
+		call := Tool{ToolCallBase: ahp.ToolCallBase{ToolCallID: "c"}, Status: ahp.ToolCallStatusPendingConfirmation,
+			Pending: pending}
 		return draw(t, ApprovalCard(Turn{Base: "/s/1/c/2", Dir: "/project"}, call))
 	}
 	if html := card(""); !strings.Contains(html, ">/project<") {
 		t.Errorf("no directory of the session in\n%s", html)
 	}
-	if html := card(`{"directory":"/project/sub"}`); !strings.Contains(html, ">/project/sub<") || strings.Contains(html, ">/project<") {
+	if html := card(`{"directory":"/project/sub"}`); !strings.Contains(html, ">/project/sub<") ||
+		strings.Contains(html, ">/project<") {
 		t.Errorf("not the command's own directory in\n%s", html)
 	}
 }

@@ -48,7 +48,8 @@ var NotAnswered = Status{"close", "Not answered", ""}
 // leftOpen reports whether the host skipped the call, and says why, because a restart ended the turn while the call
 // waited for approval. It stays open to be read.
 func (t *Turn) leftOpen(c Tool) bool {
-	return t.interrupted() && c.Cancelled != nil && c.Cancelled.Reason == ahp.ToolCallCancellationReasonSkipped && c.Cancelled.ReasonMessage != nil
+	return t.interrupted() && c.Cancelled != nil && c.Cancelled.Reason == ahp.ToolCallCancellationReasonSkipped &&
+		c.Cancelled.ReasonMessage != nil
 }
 
 // PartID is the element of a response part. Tool calls are named by their own id, everything else by the part's, or
@@ -133,22 +134,26 @@ func ToolOf(s ahp.ToolCallState) Tool {
 		}
 		return t
 	case *ahp.ToolCallPendingConfirmationState:
-		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusPendingConfirmation, Invocation: v.InvocationMessage, Input: v.ToolInput, Pending: v}
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusPendingConfirmation,
+			Invocation: v.InvocationMessage, Input: v.ToolInput, Pending: v}
 	case *ahp.ToolCallRunningState:
-		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusRunning, Invocation: v.InvocationMessage, Input: v.ToolInput,
-			Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusRunning, Invocation: v.InvocationMessage,
+			Input: v.ToolInput, Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
 	case *ahp.ToolCallAuthRequiredState:
-		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusAuthRequired, Invocation: v.InvocationMessage, Input: v.ToolInput,
-			Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption, Auth: &v.Auth}
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusAuthRequired,
+			Invocation: v.InvocationMessage, Input: v.ToolInput, Content: v.Content, Confirmed: v.Confirmed,
+			Option: v.SelectedOption, Auth: &v.Auth}
 	case *ahp.ToolCallPendingResultConfirmationState:
-		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusPendingResultConfirmation, Invocation: v.InvocationMessage, Input: v.ToolInput,
-			Result: &v.ToolCallResult, Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusPendingResultConfirmation,
+			Invocation: v.InvocationMessage, Input: v.ToolInput, Result: &v.ToolCallResult, Content: v.Content,
+			Confirmed: v.Confirmed, Option: v.SelectedOption}
 	case *ahp.ToolCallCompletedState:
-		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusCompleted, Invocation: v.InvocationMessage, Input: v.ToolInput,
-			Result: &v.ToolCallResult, Content: v.Content, Confirmed: v.Confirmed, Option: v.SelectedOption}
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusCompleted, Invocation: v.InvocationMessage,
+			Input: v.ToolInput, Result: &v.ToolCallResult, Content: v.Content, Confirmed: v.Confirmed,
+			Option: v.SelectedOption}
 	case *ahp.ToolCallCancelledState:
-		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusCancelled, Invocation: v.InvocationMessage, Input: v.ToolInput,
-			Option: v.SelectedOption, Cancelled: v}
+		return Tool{ToolCallBase: v.ToolCallBase, Status: ahp.ToolCallStatusCancelled, Invocation: v.InvocationMessage,
+			Input: v.ToolInput, Option: v.SelectedOption, Cancelled: v}
 	}
 	return Tool{Status: "unknown"}
 }
@@ -237,7 +242,8 @@ func (t Tool) options() []ahp.ConfirmationOption {
 	if t.Pending != nil && len(t.Pending.Options) > 0 {
 		return t.Pending.Options
 	}
-	return []ahp.ConfirmationOption{{Label: "Approve", Kind: ahp.ConfirmationOptionKindApprove}, {Label: "Deny", Kind: ahp.ConfirmationOptionKindDeny}}
+	return []ahp.ConfirmationOption{{Label: "Approve", Kind: ahp.ConfirmationOptionKindApprove},
+		{Label: "Deny", Kind: ahp.ConfirmationOptionKindDeny}}
 }
 
 func (t Tool) title() ahp.StringOrMarkdown {

@@ -63,13 +63,16 @@ func TestTerminalTextIsPlain(t *testing.T) {
 func TestApprovalCardKeepsTheHostsOrder(t *testing.T) {
 	input := ahp.ToolInput{Text: `{"command":"rm -rf build"}`}
 	call := ToolOf(ahp.ToolCallState{Value: &ahp.ToolCallPendingConfirmationState{
-		ToolCallBase:            ahp.ToolCallBase{ToolCallID: "c", DisplayName: "Shell"},
-		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain("Clean up"), ToolInput: &input},
-		Options:                 []ahp.ConfirmationOption{{ID: "never", Label: "Never", Kind: "deny"}, {ID: "once", Label: "Once", Kind: "approve"}, {ID: "always", Label: "Always", Kind: "approve"}},
+		ToolCallBase: ahp.ToolCallBase{ToolCallID: "c", DisplayName: "Shell"},
+		ToolCallParameterFields: ahp.ToolCallParameterFields{InvocationMessage: ahp.Plain("Clean up"),
+			ToolInput: &input},
+		Options: []ahp.ConfirmationOption{{ID: "never", Label: "Never", Kind: "deny"},
+			{ID: "once", Label: "Once", Kind: "approve"}, {ID: "always", Label: "Always", Kind: "approve"}},
 	}})
 	html := draw(t, ToolPart(Turn{ID: "t", Base: "/s/a/c/b", Dir: "/home/ana/project"}, call))
 	at := 0
-	for _, want := range []string{"May Shell run?", "Clean up", "rm -rf build", "/home/ana/project", "Never", "Once", "Always"} {
+	for _, want := range []string{"May Shell run?", "Clean up", "rm -rf build", "/home/ana/project", "Never", "Once",
+		"Always"} {
 		i := strings.Index(html[at:], want)
 		if i < 0 {
 			t.Fatalf("%q is missing, or not in its place:\n%s", want, html)
@@ -101,10 +104,13 @@ func TestApproveOnceStandsOut(t *testing.T) {
 }
 
 func TestFinishedTurnTellsWhatItDid(t *testing.T) {
-	html := draw(t, TurnPart(Turn{ID: "t", Base: "/s/a/c/b", State: ahp.TurnStateComplete, Duration: ahp.Ptr(int64(61_000)),
-		Message: ahp.Message{Text: "Do it"}, Changes: &ahp.ChangesSummary{Additions: ahp.Ptr(int64(120)), Deletions: ahp.Ptr(int64(8)), Files: ahp.Ptr(int64(4))},
+	html := draw(t, TurnPart(Turn{ID: "t", Base: "/s/a/c/b", State: ahp.TurnStateComplete,
+		Duration: ahp.Ptr(int64(61_000)),
+		Message:  ahp.Message{Text: "Do it"}, Changes: &ahp.ChangesSummary{Additions: ahp.Ptr(int64(120)),
+			Deletions: ahp.Ptr(int64(8)), Files: ahp.Ptr(int64(4))},
 		Usage: &ahp.UsageInfo{InputTokens: ahp.Ptr(int64(1200)), OutputTokens: ahp.Ptr(int64(3))}}))
-	for _, want := range []string{"Do it", "1 min 1 s", "+120", "−8", "in 4 files", `href="/s/a/changes?scope=turn.t"`, "3 out"} {
+	for _, want := range []string{"Do it", "1 min 1 s", "+120", "−8", "in 4 files", `href="/s/a/changes?scope=turn.t"`,
+		"3 out"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("%q is missing:\n%s", want, html)
 		}
@@ -124,7 +130,8 @@ func TestAllowingEverythingIsRed(t *testing.T) {
 		t.Errorf("offered as\n%s", html)
 	}
 	for value, red := range map[string]bool{`"ask"`: false, `"auto"`: true} {
-		if html := draw(t, SettingsPart("/s/a", set(value))); strings.Contains(html, `"setting owner-only bad"`) != red {
+		if html := draw(t, SettingsPart("/s/a", set(value))); strings.Contains(html,
+			`"setting owner-only bad"`) != red {
 			t.Errorf("%s is shown as\n%s", value, html)
 		}
 	}
@@ -133,7 +140,8 @@ func TestAllowingEverythingIsRed(t *testing.T) {
 // A number is set in a field for numbers, be it a new session's or one that lives.
 func TestNumberQuestionHasNumberField(t *testing.T) {
 	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{
-		"temperature": {Type: "number", Title: "Temperature", Default: json.RawMessage("0.5"), SessionMutable: ahp.Ptr(true)},
+		"temperature": {Type: "number", Title: "Temperature", Default: json.RawMessage("0.5"),
+			SessionMutable: ahp.Ptr(true)},
 	}}
 	for live, fields := range map[bool]func([]Setting) templ.Component{
 		true:  func(l []Setting) templ.Component { return SettingsPart("/s/a", l) },

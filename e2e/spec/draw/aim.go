@@ -155,7 +155,8 @@ func (d *Drawer) aimAtRequest(a, state object) {
 	request := pick(d, open).(object)
 	a["requestId"] = request["id"]
 	answers, _ := request["answers"].(object)
-	if questions := append(collect(request, []string{"questions", "*", "id"}), sortedKeys(answers)...); len(questions) > 0 &&
+	if questions := append(collect(request, []string{"questions", "*", "id"}), sortedKeys(answers)...); len(
+		questions) > 0 &&
 		a["questionId"] != nil && d.IntN(3) > 0 {
 		a["questionId"] = pick(d, questions)
 	}

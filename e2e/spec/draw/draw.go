@@ -42,8 +42,8 @@ func New(schema *spec.Schema, seed uint64) *Drawer {
 // Seed starts the drawer again.
 func (d *Drawer) Seed(seed uint64) { d.Rand = rand.New(rand.NewPCG(seed, 14)) }
 
-// State draws a state of a kind of channel. It keeps the rules that a schema cannot say: identifiers are unique, and the
-// status is the one of what is going on.
+// State draws a state of a kind of channel. It keeps the rules that a schema cannot say: identifiers are unique,
+// and the status is the one of what is going on.
 func (d *Drawer) State(kind string) map[string]any {
 	s := d.value(d.schema.States()[kind], kind, 0).(object)
 	d.settle(kind, s)
@@ -273,7 +273,8 @@ func (d *Drawer) text(name string) string {
 		return "ahp-chat:/" + d.id()
 	case name == "session" || name == "primarySession":
 		return "ahp-session:/" + d.id()
-	case name == "directory" || name == "replacement" || name == "workingDirectorie" || name == "workingDirectory" || name == "cwd":
+	case name == "directory" || name == "replacement" || name == "workingDirectorie" || name == "workingDirectory" ||
+		name == "cwd":
 		return "file:///" + d.id()
 	case name == "uri" || name == "resource" || name == "url" || name == "src":
 		return "x:/" + d.id()
@@ -285,7 +286,8 @@ func (d *Drawer) text(name string) string {
 
 func (d *Drawer) moment() string {
 	zone := []string{"Z", "Z", "Z", "-05:00"}[d.IntN(4)]
-	return fmt.Sprintf("2026-02-%02dT%02d:%02d:%02d.%03d%s", 1+d.IntN(28), d.IntN(24), d.IntN(60), d.IntN(60), d.IntN(1000), zone)
+	return fmt.Sprintf("2026-02-%02dT%02d:%02d:%02d.%03d%s", 1+d.IntN(28), d.IntN(24), d.IntN(60), d.IntN(60),
+		d.IntN(1000), zone)
 }
 
 // pick returns one of some values.

@@ -65,7 +65,8 @@ func (d *Drawer) activityOf(chat, active object) int64 {
 	}
 	for _, part := range items(active, "responseParts") {
 		p := part.(object)
-		if p["kind"] == "inputRequest" && p["response"] == nil && d.schema.Type("ChatState").Field("inputRequests") == nil {
+		if p["kind"] == "inputRequest" && p["response"] == nil &&
+			d.schema.Type("ChatState").Field("inputRequests") == nil {
 			return inputNeeded
 		}
 		if call, ok := p["toolCall"].(object); ok {

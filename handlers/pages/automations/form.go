@@ -34,14 +34,17 @@ func (p *Pages) ShowEdit(w http.ResponseWriter, r *http.Request) error {
 }
 
 // sendForm draws the form: with the values of an automation, or with those that were chosen so far.
-func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *ahp.AutomationEntry, chosen url.Values, problems map[string]string) error {
+func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *ahp.AutomationEntry, chosen url.Values,
+	problems map[string]string) error {
 	c := p.CallerOf(r.Context())
-	m := page.AutomationForm{Action: "/automations", Back: "/automations", New: true, Enabled: true, Agents: p.Agents(), Schedule: freshSchedule(),
-		Recent: site.RecentDirs(p.Host.Summaries(c)), Problems: problems}
+	m := page.AutomationForm{Action: "/automations", Back: "/automations", New: true, Enabled: true, Agents: p.Agents(),
+		Schedule: freshSchedule(),
+		Recent:   site.RecentDirs(p.Host.Summaries(c)), Problems: problems}
 	m.Dir, m.Agent = site.FirstOf(append(slices.Clone(m.Recent), p.DefaultDir)), firstProvider(m.Agents)
 	config, title := ahp.Meta(nil), "New automation"
 	if e != nil {
-		m.New, m.Action, m.Back, title = false, automationPath(e.Resource), automationPath(e.Resource), "Edit "+e.Definition.Title
+		m.New, m.Action, m.Back, title = false, automationPath(e.Resource), automationPath(e.Resource), "Edit "+
+			e.Definition.Title
 		config = e.Definition.Session.Config
 		fillForm(&m, e.Definition)
 	}
@@ -49,7 +52,8 @@ func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *
 		config = nil
 		choose(&m, chosen)
 	}
-	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: m.Agent}); err == nil {
+	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI,
+		Provider: m.Agent}); err == nil {
 		if config == nil {
 			config = site.ConfigOf(chosen, res.Schema)
 		}
@@ -115,7 +119,8 @@ func stops(d ahp.AutomationDefinition) (runs, date string) {
 
 // choose fills in what was sent.
 func choose(m *page.AutomationForm, chosen url.Values) {
-	m.Title, m.Message, m.Dir, m.Agent = chosen.Get("title"), chosen.Get("message"), chosen.Get("dir"), chosen.Get("agent")
+	m.Title, m.Message, m.Dir, m.Agent = chosen.Get("title"), chosen.Get("message"), chosen.Get("dir"),
+		chosen.Get("agent")
 	m.StopRuns, m.StopDate, m.Enabled = chosen.Get("stopruns"), chosen.Get("stopdate"), chosen.Get("enabled") == "yes"
 	if len(m.Schedule.Kept) == 0 {
 		m.Schedule = scheduleOf(chosen)
@@ -177,7 +182,8 @@ func patchOf(d ahp.AutomationDefinition) ahp.AutomationDefinitionPatch {
 }
 
 // definition reads the form over what was there before; what the form does not show stays. Problems are by field.
-func (p *Pages) definition(ctx context.Context, c core.Caller, before ahp.AutomationDefinition, form url.Values) (ahp.AutomationDefinition, map[string]string) {
+func (p *Pages) definition(ctx context.Context, c core.Caller, before ahp.AutomationDefinition,
+	form url.Values) (ahp.AutomationDefinition, map[string]string) {
 	d, problems := before, map[string]string{}
 	d.Title, d.Enabled = form.Get("title"), form.Get("enabled") == "yes"
 	d.Message.Text = strings.TrimSpace(strings.ReplaceAll(form.Get("message"), "\r\n", "\n"))
@@ -197,7 +203,8 @@ func (p *Pages) definition(ctx context.Context, c core.Caller, before ahp.Automa
 }
 
 // template reads where and with what the sessions work.
-func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSessionTemplate, form url.Values, problems map[string]string) {
+func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSessionTemplate, form url.Values,
+	problems map[string]string) {
 	agent, dir := form.Get("agent"), strings.TrimSpace(form.Get("dir"))
 	if agent != t.Provider {
 		*t = ahp.AutomationSessionTemplate{Provider: agent, WorkingDirectories: t.WorkingDirectories}
@@ -206,7 +213,8 @@ func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSe
 		problems["dir"] = "Enter the working directory as an absolute path, like /home/ana/project."
 		return
 	}
-	t.WorkingDirectories = append([]ahp.URI{site.FileURI(dir)}, t.WorkingDirectories[min(1, len(t.WorkingDirectories)):]...)
+	t.WorkingDirectories = append([]ahp.URI{site.FileURI(dir)},
+		t.WorkingDirectories[min(1, len(t.WorkingDirectories)):]...)
 	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: agent})
 	if err != nil {
 		problems["agent"] = site.Classify(err).Text
@@ -250,7 +258,8 @@ func schedules(d *ahp.AutomationDefinition, s page.ScheduleFields) error {
 		d.Triggers = []ahp.AutomationTrigger{}
 		return nil
 	}
-	t := &ahp.AutomationScheduleTrigger{ID: "clock", Schedule: ahp.AutomationSchedule{Expression: text, TimeZone: s.Zone}}
+	t := &ahp.AutomationScheduleTrigger{ID: "clock", Schedule: ahp.AutomationSchedule{Expression: text,
+		TimeZone: s.Zone}}
 	if one != nil {
 		t.ID = one.ID
 	}
@@ -277,7 +286,8 @@ func conditions(d *ahp.AutomationDefinition, before ahp.AutomationDefinition, fo
 		if err != nil || most < 1 {
 			return "Enter a number of runs above 0, or leave it empty."
 		}
-		d.DisableConditions = append(d.DisableConditions, ahp.AutomationDisableCondition{Value: &ahp.AutomationAfterRunsCondition{Max: most}})
+		d.DisableConditions = append(d.DisableConditions,
+			ahp.AutomationDisableCondition{Value: &ahp.AutomationAfterRunsCondition{Max: most}})
 	}
 	if date != "" {
 		day, err := time.ParseInLocation(time.DateOnly, date, zoneOf(*d))

@@ -27,7 +27,8 @@ func (p *Pages) List(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.Live.Draw(r.Context(), who, "automations", func(room live.Room, _ live.States) { m.Items = room.(*automationsRoom).items() })
+	list, err := p.Live.Draw(r.Context(), who, "automations",
+		func(room live.Room, _ live.States) { m.Items = room.(*automationsRoom).items() })
 	if err != nil {
 		return err
 	}
@@ -59,7 +60,8 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	mark, err := p.Live.Draw(r.Context(), who, "automation:"+short, func(room live.Room, s live.States) { m.It = room.(*automationRoom).draw() })
+	mark, err := p.Live.Draw(r.Context(), who, "automation:"+short,
+		func(room live.Room, s live.States) { m.It = room.(*automationRoom).draw() })
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,8 @@ func automationPath(uri ahp.URI) string { return "/automations/" + core.ShortID(
 func (p *Pages) Enable(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("enabled") == "yes"
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		return p.Act(ctx, ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: e.Resource, Changes: ahp.AutomationDefinitionPatch{Enabled: &on}})
+		return p.Act(ctx, ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: e.Resource,
+			Changes: ahp.AutomationDefinitionPatch{Enabled: &on}})
 	})
 }
 
@@ -98,12 +101,14 @@ func (p *Pages) Enable(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) Run(w http.ResponseWriter, r *http.Request) error {
 	request := r.PostFormValue("request")
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
-		_, err := p.Automations.Run(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI, Automation: e.Resource, RequestID: "page:" + request})
+		_, err := p.Automations.Run(ctx, p.CallerOf(ctx), ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+			Automation: e.Resource, RequestID: "page:" + request})
 		return err
 	})
 }
 
-func (p *Pages) onAutomation(w http.ResponseWriter, r *http.Request, do func(context.Context, ahp.AutomationEntry) error) error {
+func (p *Pages) onAutomation(w http.ResponseWriter, r *http.Request,
+	do func(context.Context, ahp.AutomationEntry) error) error {
 	e, err := p.automationOf(r)
 	if err == nil {
 		err = do(r.Context(), e)
@@ -140,7 +145,8 @@ func (p *Pages) CancelRun(w http.ResponseWriter, r *http.Request) error {
 
 // PreviewSchedule serves GET /automations/preview: what the fields of the form mean.
 func (p *Pages) PreviewSchedule(w http.ResponseWriter, r *http.Request) error {
-	return site.Send(w, http.StatusOK, page.SchedulePreviewPart(p.preview(p.CallerOf(r.Context()), scheduleOf(r.URL.Query()))))
+	return site.Send(w, http.StatusOK, page.SchedulePreviewPart(p.preview(p.CallerOf(r.Context()),
+		scheduleOf(r.URL.Query()))))
 }
 
 func olderRuns(base string, from int) string {

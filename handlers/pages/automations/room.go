@@ -80,7 +80,8 @@ func (r *automationRoom) patch() live.Patch {
 
 func (p *Pages) automationItem(c core.Caller, e ahp.AutomationEntry) page.AutomationItem {
 	d := e.Definition
-	it := page.AutomationItem{Short: core.ShortID(e.Resource), Title: d.Title, Agent: p.AgentName(d.Session.Provider), Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
+	it := page.AutomationItem{Short: core.ShortID(e.Resource), Title: d.Title, Agent: p.AgentName(d.Session.Provider),
+		Dir: p.DefaultDir, Enabled: d.Enabled, Request: "first"}
 	if len(d.Session.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(d.Session.WorkingDirectories[0])
 	}
@@ -118,7 +119,8 @@ func moment(s string) time.Time {
 
 // drawAutomation is one automation with a page of its ended runs.
 func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) page.Automation {
-	a := page.Automation{Item: p.automationItem(c, e), Prompt: e.Definition.Message.Text, Config: p.settingLines(c, e.Definition.Session)}
+	a := page.Automation{Item: p.automationItem(c, e), Prompt: e.Definition.Message.Text,
+		Config: p.settingLines(c, e.Definition.Session)}
 	a.Stops = stopWords(e)
 	a.Changed = page.When{At: moment(e.ModifiedAt)}
 	if by, ok := core.ReadStamp(e.Meta); ok {
@@ -166,7 +168,8 @@ func zoneOf(d ahp.AutomationDefinition) *time.Location {
 
 // settingLines returns the settings that its sessions begin with.
 func (p *Pages) settingLines(c core.Caller, t ahp.AutomationSessionTemplate) (out []page.SettingLine) {
-	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: t.Provider, Config: t.Config})
+	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI,
+		Provider: t.Provider, Config: t.Config})
 	if err != nil {
 		return nil // the agent is gone, which the next run says
 	}
@@ -190,7 +193,8 @@ func (p *Pages) settingLines(c core.Caller, t ahp.AutomationSessionTemplate) (ou
 
 func (p *Pages) runItem(r ahp.AutomationRunSummary, zone *time.Location) page.RunItem {
 	t := automation.TimesOf(r.Lifecycle)
-	it := page.RunItem{ID: core.ShortID(r.Resource), At: page.When{At: moment(cmp.Or(t.Started, t.Created)), Zone: zone},
+	it := page.RunItem{ID: core.ShortID(r.Resource), At: page.When{At: moment(cmp.Or(t.Started, t.Created)),
+		Zone: zone},
 		Why: why(r.Origin, zone), Active: !automation.Ended(r.Lifecycle)}
 	if t.Started != "" && t.Completed != "" {
 		it.Took = took(moment(t.Completed).Sub(moment(t.Started)))

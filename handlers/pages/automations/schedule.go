@@ -16,18 +16,22 @@ import (
 )
 
 // someZones are offered until the script knows all that the browser has.
-var someZones = []string{"UTC", "Europe/London", "Europe/Berlin", "Europe/Moscow", "America/New_York", "America/Chicago", "America/Los_Angeles",
-	"America/Sao_Paulo", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney"}
+var someZones = []string{"UTC", "Europe/London", "Europe/Berlin", "Europe/Moscow", "America/New_York",
+	"America/Chicago", "America/Los_Angeles", "America/Sao_Paulo", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo",
+	"Australia/Sydney"}
 
-// freshSchedule returns what the form of a new automation begins with. Its zone is the reader's, which the script knows.
+// freshSchedule returns what the form of a new automation begins with. Its zone is the reader's, which the script
+// knows.
 func freshSchedule() page.ScheduleFields {
-	return page.ScheduleFields{When: "weekdays", Time: "09:00", Minute: "0", Days: []string{"1"}, Day: "1", CatchUp: true, Zones: someZones}
+	return page.ScheduleFields{When: "weekdays", Time: "09:00", Minute: "0", Days: []string{"1"}, Day: "1",
+		CatchUp: true, Zones: someZones}
 }
 
 // scheduleOf reads the fields of a form.
 func scheduleOf(form url.Values) page.ScheduleFields {
 	text := func(name string) string { return strings.TrimSpace(form.Get(name)) }
-	return page.ScheduleFields{When: text("when"), Time: text("time"), Minute: text("minute"), Days: form["days"], Day: text("day"), Cron: text("cron"),
+	return page.ScheduleFields{When: text("when"), Time: text("time"), Minute: text("minute"), Days: form["days"],
+		Day: text("day"), Cron: text("cron"),
 		Zone: text("zone"), CatchUp: form.Get("catchup") == "yes", Zones: someZones}
 }
 
@@ -48,7 +52,10 @@ func expression(s page.ScheduleFields) (string, error) {
 	case "weekdays":
 		return at("* * 1-5"), nil
 	case "weekly":
-		days := slices.DeleteFunc(slices.Clone(s.Days), func(d string) bool { return len(d) != 1 || d < "0" || d > "6" })
+		days := slices.DeleteFunc(slices.Clone(s.Days), func(d string) bool {
+			return len(d) != 1 || d < "0" ||
+				d > "6"
+		})
 		if len(days) == 0 {
 			return "", fmt.Errorf("choose at least one day of the week")
 		}

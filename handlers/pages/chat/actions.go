@@ -32,7 +32,8 @@ func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, erro
 		return chatForm{}, err
 	}
 	if err := site.ParseForm(r); err != nil {
-		return chatForm{}, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "The form is too large. Send at most 2 MB.", Cause: err}
+		return chatForm{}, &site.Fault{Status: http.StatusRequestEntityTooLarge,
+			Text: "The form is too large. Send at most 2 MB.", Cause: err}
 	}
 	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, v.Session)
 	id := chi.URLParam(r, "chat")
@@ -142,12 +143,14 @@ func (p *Pages) EditQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 		was, _ := queued(chat, r.PostForm.Get("id"))
 		m.Attachments = was.Attachments
 	}
-	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: r.PostForm.Get("id"), Message: m}, nil
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: r.PostForm.Get("id"), Message: m},
+		nil
 }
 
 // RemoveQueued takes a message out of the queue.
 func (p *Pages) RemoveQueued(r *http.Request, _ chatForm) (ahp.Action, error) {
-	return &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKind(r.PostForm.Get("kind")), ID: r.PostForm.Get("id")}, nil
+	return &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKind(r.PostForm.Get("kind")),
+		ID: r.PostForm.Get("id")}, nil
 }
 
 // RaiseQueued moves a queued message one place forward.

@@ -13,7 +13,8 @@ import (
 
 // AnswerInput completes a request for input with what its form holds.
 func (p *Pages) AnswerInput(r *http.Request, f chatForm) (ahp.Action, error) {
-	a := &ahp.ChatInputCompletedAction{RequestID: r.PostForm.Get("request"), Response: ahp.ChatInputResponseKind(r.PostForm.Get("response"))}
+	a := &ahp.ChatInputCompletedAction{RequestID: r.PostForm.Get("request"),
+		Response: ahp.ChatInputResponseKind(r.PostForm.Get("response"))}
 	if a.Response != ahp.ChatInputResponseKindAccept {
 		return a, nil
 	}
@@ -68,7 +69,8 @@ func (p *Pages) openRequest(chat ahp.URI, id string) *ahp.ChatInputRequest {
 
 // readAnswer reads the fields of one question: "q.<id>" and, for words of one's own, "other.<id>". An empty answer
 // to a question that may be left out is a skipped one.
-func readAnswer(q ahp.ChatInputQuestion, form url.Values, state ahp.ChatInputAnswerState) (id string, a ahp.ChatInputAnswer, err error) {
+func readAnswer(q ahp.ChatInputQuestion, form url.Values,
+	state ahp.ChatInputAnswerState) (id string, a ahp.ChatInputAnswer, err error) {
 	field := func(id string) (string, []string) {
 		other := strings.TrimSpace(form.Get("other." + id))
 		if other == "" {
@@ -115,5 +117,6 @@ func readAnswer(q ahp.ChatInputQuestion, form url.Values, state ahp.ChatInputAns
 	if value == nil {
 		return id, ahp.ChatInputAnswer{Value: &ahp.ChatInputSkipped{}}, nil
 	}
-	return id, ahp.ChatInputAnswer{Value: &ahp.ChatInputAnswered{State: state, Value: ahp.ChatInputAnswerValue{Value: value}}}, nil
+	return id, ahp.ChatInputAnswer{Value: &ahp.ChatInputAnswered{State: state,
+		Value: ahp.ChatInputAnswerValue{Value: value}}}, nil
 }

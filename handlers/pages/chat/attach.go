@@ -27,7 +27,9 @@ func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	total := int64(0)
 	for _, h := range chosenFiles(r) {
 		if total += h.Size; total > mostAttachedBytes || len(out) == mostAttached {
-			return nil, &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "Attach at most 10 files of 700 KB in total. Put larger files in the working directory, where the agent can read them."}
+			return nil, &site.Fault{Status: http.StatusRequestEntityTooLarge,
+				Text: "Attach at most 10 files of 700 KB in total. Put larger files in the working directory, where " +
+					"the agent can read them."}
 		}
 		a, err := attachment(h)
 		if err != nil {
@@ -43,7 +45,10 @@ func chosenFiles(r *http.Request) []*multipart.FileHeader {
 	if r.MultipartForm == nil {
 		return nil
 	}
-	return slices.DeleteFunc(r.MultipartForm.File["attach"], func(h *multipart.FileHeader) bool { return h.Size == 0 && h.Filename == "" })
+	return slices.DeleteFunc(r.MultipartForm.File["attach"], func(h *multipart.FileHeader) bool {
+		return h.Size == 0 &&
+			h.Filename == ""
+	})
 }
 
 func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {
@@ -64,10 +69,11 @@ func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {
 	case utf8.Valid(data):
 		media = "text/plain"
 	default:
-		return none, site.BadRequest("“" + h.Filename + "” is neither an image nor text. Put it in the working directory and mention it in your message.")
+		return none, site.BadRequest("“" + h.Filename +
+			"” is neither an image nor text. Put it in the working directory and mention it in your message.")
 	}
-	return ahp.MessageAttachment{Value: &ahp.MessageEmbeddedResourceAttachment{Label: label(h.Filename), DisplayKind: kind,
-		Data: base64.StdEncoding.EncodeToString(data), ContentType: media}}, nil
+	return ahp.MessageAttachment{Value: &ahp.MessageEmbeddedResourceAttachment{Label: label(h.Filename),
+		DisplayKind: kind, Data: base64.StdEncoding.EncodeToString(data), ContentType: media}}, nil
 }
 
 // label returns a file's name as a person reads it.
@@ -129,7 +135,8 @@ func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, 
 		if !ahp.OfClient(v.URI) {
 			return nil, site.NotFound("This attachment has no content to show.")
 		}
-		got, err := p.Files.ResourceRead(r.Context(), p.CallerOf(r.Context()), ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
+		got, err := p.Files.ResourceRead(r.Context(), p.CallerOf(r.Context()),
+			ahp.ResourceReadParams{Channel: ahp.RootURI, URI: v.URI, Encoding: ahp.ContentEncodingBase64})
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,8 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 		return site.NotFound("Chat not found in this session.")
 	}
 	id = part.Tail(uri)
-	m := page.Chat{Base: head.Base() + "/c/" + id, PaneClosed: paneClosed(w, r), Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
+	m := page.Chat{Base: head.Base() + "/c/" + id, PaneClosed: paneClosed(w, r),
+		Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
 	mark, err := p.Live.Draw(r.Context(), v.Who, "chat:"+v.Short+":"+id, func(room live.Room, s live.States) {
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
@@ -70,7 +71,8 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat, f.Session.Part = id, site.ChatPart+id
 	m.Session = *f.Session
-	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js", "js/chat-edits.js")
+	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js",
+		"js/chat-edits.js")
 	f.Live = live.AddToQuery(f.Live, mark)
 	if err := p.ShowPeople(r.Context(), v, &f, id); err != nil {
 		return err
@@ -108,8 +110,8 @@ func window(turns []part.Turn, before string) (shown []part.Turn, earlier string
 	return turns[from:end], earlier
 }
 
-// paneClosed reports whether the reader closed the changed files; a choice is kept in a cookie, so that the next page is
-// right at once.
+// paneClosed reports whether the reader closed the changed files; a choice is kept in a cookie, so that the next
+// page is right at once.
 func paneClosed(w http.ResponseWriter, r *http.Request) bool {
 	want := r.FormValue("pane")
 	if want != "" {
@@ -129,7 +131,8 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 	if s.Config != nil {
 		for _, key := range slices.Sorted(maps.Keys(s.Config.Schema.Properties)) {
 			if raw, ok := s.Config.Values[key]; ok {
-				i.Config = append(i.Config, page.ConfigValue{Title: s.Config.Schema.Properties[key].Title, Value: part.ValueLabel(s.Config.Schema.Properties[key], raw)})
+				i.Config = append(i.Config, page.ConfigValue{Title: s.Config.Schema.Properties[key].Title,
+					Value: part.ValueLabel(s.Config.Schema.Properties[key], raw)})
 			}
 		}
 	}
@@ -137,8 +140,8 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 	return i
 }
 
-// fileLines returns the files of the session's changeset as far as it is known already: asking for it has it computed, and
-// the pane never waits for git. reading says that there will be newer ones.
+// fileLines returns the files of the session's changeset as far as it is known already: asking for it has it
+// computed, and the pane never waits for git. reading says that there will be newer ones.
 func (p *Pages) fileLines(r *http.Request, v site.Visit, dirs []ahp.URI) (out []page.FileLine, reading bool) {
 	uri := "ahp-changeset:/" + v.Short + "/session"
 	if sum, ok := p.Host.Summary(v.Session); !ok || sum.Changes == nil || p.Prepare(r.Context(), v.Who, uri) != nil {
@@ -156,7 +159,8 @@ func (p *Pages) fileLines(r *http.Request, v site.Visit, dirs []ahp.URI) (out []
 		if side == nil {
 			continue
 		}
-		l := page.FileLine{Href: "/s/" + v.Short + "/changes#f-" + part.DiffKey(f.ID), Path: site.RelativePath(side.URI, dirs), Reviewed: f.Reviewed != nil && *f.Reviewed}
+		l := page.FileLine{Href: "/s/" + v.Short + "/changes#f-" + part.DiffKey(f.ID), Path: site.RelativePath(side.URI,
+			dirs), Reviewed: f.Reviewed != nil && *f.Reviewed}
 		if d := f.Edit.Diff; d != nil {
 			l.Add, l.Del = site.OrZero(d.Added), site.OrZero(d.Removed)
 		}

@@ -42,7 +42,8 @@ func (p *Pages) CompleteMessage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil || !utf8.ValidString(text) {
 		return site.BadRequest("Send the text before the caret.")
 	}
-	res, err := p.Host.Completions(r.Context(), p.CallerOf(r.Context()), ahp.CompletionsParams{Channel: uri, Kind: ahp.CompletionItemKindUserMessage, Text: text, Offset: at})
+	res, err := p.Host.Completions(r.Context(), p.CallerOf(r.Context()), ahp.CompletionsParams{Channel: uri,
+		Kind: ahp.CompletionItemKindUserMessage, Text: text, Offset: at})
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,8 @@ func mentioned(files []string, text string) (out []ahp.MessageAttachment) {
 		}
 		name := path[strings.LastIndexByte(path, '/')+1:]
 		if name != "" && strings.Contains(text, name) {
-			out = append(out, ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: name, URI: uri, DisplayKind: "document"}})
+			out = append(out, ahp.MessageAttachment{Value: &ahp.MessageResourceAttachment{Label: name, URI: uri,
+				DisplayKind: "document"}})
 		}
 	}
 	return out

@@ -21,8 +21,8 @@ func editing(chat *ahp.ChatState, turn string) *part.Editing {
 	return &part.Editing{Turn: turn, Text: m.Text, Later: len(chat.Turns) - 1 - i, Attached: len(m.Attachments)}
 }
 
-// resend cuts a chat back to before a turn, whose message is then sent anew. What else would go was counted by the page:
-// turns that came meanwhile are not taken away unseen.
+// resend cuts a chat back to before a turn, whose message is then sent anew. What else would go was counted by the
+// page: turns that came meanwhile are not taken away unseen.
 func (p *Pages) resend(r *http.Request, f chatForm, chat *ahp.ChatState, m *ahp.Message) error {
 	turn := r.PostForm.Get("edit")
 	i := turnIndex(chat, turn)
@@ -64,7 +64,8 @@ func (p *Pages) Fork(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) forks(provider string) bool {
 	for _, a := range p.Agents() {
 		if a.Provider == provider {
-			return a.Capabilities != nil && a.Capabilities.MultipleChats != nil && a.Capabilities.MultipleChats.Fork != nil && *a.Capabilities.MultipleChats.Fork
+			return a.Capabilities != nil && a.Capabilities.MultipleChats != nil &&
+				a.Capabilities.MultipleChats.Fork != nil && *a.Capabilities.MultipleChats.Fork
 		}
 	}
 	return false
@@ -90,7 +91,8 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 	}
 	id := part.Tail(chat.Resource)
 	h.Set("Content-Disposition", `attachment; filename="`+v.Short+"-"+id+`.md"`)
-	_, err = io.WriteString(w, "# "+site.EscapeInline(site.SessionTitle(chat.Title))+"\n\n<"+site.OriginOf(r)+"/s/"+v.Short+"/c/"+id+">\n")
+	_, err = io.WriteString(w, "# "+site.EscapeInline(site.SessionTitle(chat.Title))+"\n\n<"+site.OriginOf(r)+"/s/"+
+		v.Short+"/c/"+id+">\n")
 	for _, t := range turnsOf(chat, "", "") {
 		if err != nil {
 			break // the reader left

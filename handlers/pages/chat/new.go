@@ -36,7 +36,8 @@ func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 // newForm fills the form in with the choices made so far.
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
-	m := page.New{Frame: p.Frame(r, "New session", "new"), Agents: p.Agents(), Message: chosen.Get("message"), Recent: site.RecentDirs(p.Host.Summaries(c))}
+	m := page.New{Frame: p.Frame(r, "New session", "new"), Agents: p.Agents(), Message: chosen.Get("message"),
+		Recent: site.RecentDirs(p.Host.Summaries(c))}
 	m.Signs = map[string]string{}
 	for _, a := range m.Agents {
 		if sign := p.Host.AgentIcon(a.Provider); sign != "" {
@@ -50,8 +51,10 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	if m.Agent == "" && len(m.Agents) > 0 {
 		m.Agent = m.Agents[0].Provider
 	}
-	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI, Provider: m.Agent}); err == nil {
-		m.Config = p.offered(r.Context(), part.SettingsOf(res.Schema, site.ConfigOf(chosen, res.Schema), false, host.Unasked), m.Agent, m.Dir)
+	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI,
+		Provider: m.Agent}); err == nil {
+		m.Config = p.offered(r.Context(), part.SettingsOf(res.Schema, site.ConfigOf(chosen, res.Schema), false,
+			host.Unasked), m.Agent, m.Dir)
 	}
 	return m
 }
@@ -62,14 +65,16 @@ func (p *Pages) offered(ctx context.Context, list []part.Setting, agent, dir str
 		if !s.Open || !strings.HasPrefix(dir, "/") {
 			continue
 		}
-		res, err := p.Host.SessionConfigCompletions(ctx, p.CallerOf(ctx), ahp.SessionConfigCompletionsParams{Channel: ahp.RootURI, Provider: agent,
-			WorkingDirectory: site.FileURI(dir), Property: s.Key})
+		res, err := p.Host.SessionConfigCompletions(ctx, p.CallerOf(ctx),
+			ahp.SessionConfigCompletionsParams{Channel: ahp.RootURI, Provider: agent,
+				WorkingDirectory: site.FileURI(dir), Property: s.Key})
 		if err != nil {
 			continue // the field takes what is typed, all the same
 		}
 		list[i].Choices = nil
 		for _, item := range res.Items {
-			list[i].Choices = append(list[i].Choices, part.Choice{Value: item.Value, Label: item.Label, Hint: item.Description})
+			list[i].Choices = append(list[i].Choices, part.Choice{Value: item.Value, Label: item.Label,
+				Hint: item.Description})
 		}
 	}
 	return list
@@ -86,7 +91,8 @@ func (p *Pages) browse(ctx context.Context, dir string) page.Browse {
 		b.Error = "Directories can't be listed here. Enter the path."
 		return b
 	}
-	res, err := l.ResourceList(ctx, p.CallerOf(ctx), ahp.ResourceListParams{Channel: ahp.RootURI, URI: site.FileURI(b.Dir)})
+	res, err := l.ResourceList(ctx, p.CallerOf(ctx), ahp.ResourceListParams{Channel: ahp.RootURI,
+		URI: site.FileURI(b.Dir)})
 	if err != nil {
 		b.Error = site.Classify(err).Text
 		return b
@@ -110,7 +116,8 @@ type lister interface {
 func (p *Pages) CreateSession(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := site.ParseForm(r); err != nil {
-		return &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "The form is too large. Send at most 2 MB.", Cause: err}
+		return &site.Fault{Status: http.StatusRequestEntityTooLarge, Text: "The form is too large. Send at most 2 MB.",
+			Cause: err}
 	}
 	uri, err := p.startSession(r)
 	if err != nil {
@@ -163,5 +170,6 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	if !ok {
 		return uri, nil // it has no chat to say it in: the page says why
 	}
-	return uri, p.Act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.Timestamp(), Message: first})
+	return uri, p.Act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.Timestamp(),
+		Message: first})
 }

@@ -39,7 +39,8 @@ type Host interface {
 	MoveToBackground(c core.Caller, chat ahp.URI) error
 	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 	RetrySession(ctx context.Context, c core.Caller, session ahp.URI) error
-	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error)
+	SessionConfigCompletions(ctx context.Context, c core.Caller, p ahp.SessionConfigCompletionsParams) (
+		ahp.SessionConfigCompletionsResult, error)
 	Steers(chat ahp.URI) bool
 	Summaries(c core.Caller) []ahp.SessionSummary
 }

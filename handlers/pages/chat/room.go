@@ -274,7 +274,8 @@ func (s *shownTurn) add(t *part.Turn, i int) []live.Patch {
 	bare.Parts = slices.Clone(t.Parts)
 	bare.Parts[i] = part.Emptied(t.Parts[i])
 	sp.stream, sp.blocks = nil, nil
-	p := append([]live.Patch{live.Append("parts-"+t.ID, part.ResponsePart(bare, i))}, sp.text(t, i, text, !sp.streams)...)
+	p := append([]live.Patch{live.Append("parts-"+t.ID, part.ResponsePart(bare, i))},
+		sp.text(t, i, text, !sp.streams)...)
 	if !t.Running() {
 		sp.stream, sp.blocks = nil, nil
 	}
@@ -285,7 +286,8 @@ func (s *shownTurn) add(t *part.Turn, i int) []live.Patch {
 // update patches one part: text grows, anything else is drawn anew.
 func (s *shownPart) update(t *part.Turn, i int, ended bool) []live.Patch {
 	now, streams := t.Parts[i].Value, t.Streams(i)
-	if _, fails := now.(*ahp.ErrorResponsePart); s.value == now && s.streams == streams && !(fails && ended) && !s.openRequest(ended) {
+	if _, fails := now.(*ahp.ErrorResponsePart); s.value == now && s.streams == streams && !(fails && ended) &&
+		!s.openRequest(ended) {
 		return nil
 	}
 	s.value, s.streams = now, streams

@@ -45,12 +45,14 @@ func (o openPage) size() (n int) {
 	return n
 }
 
-// TestPageOfALongTurnStaysSmallWhileItStreams streams two megabytes into an open page, of which it has the beginning and
-// the end all the time, and the same after a reload.
+// TestPageOfALongTurnStaysSmallWhileItStreams streams two megabytes into an open page, of which it has the
+// beginning and the end all the time, and the same after a reload.
 func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
-	chat := ahp.State(&ahp.ChatState{Resource: "ahp-chat:/b", Status: ahp.SessionStatusInProgress, ActiveTurn: &ahp.ActiveTurn{ID: "t",
-		ResponseParts: ahp.NewParts(ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}})}})
-	room := &chatRoom{chat: "ahp-chat:/b", session: "ahp-session:/a", steers: func() bool { return false }, base: "/s/a/c/b"}
+	chat := ahp.State(&ahp.ChatState{Resource: "ahp-chat:/b", Status: ahp.SessionStatusInProgress,
+		ActiveTurn: &ahp.ActiveTurn{ID: "t",
+			ResponseParts: ahp.NewParts(ahp.ResponsePart{Value: &ahp.MarkdownResponsePart{ID: "p"}})}})
+	room := &chatRoom{chat: "ahp-chat:/b", session: "ahp-session:/a", steers: func() bool { return false },
+		base: "/s/a/c/b"}
 	states := live.States{room.chat: chat, room.session: &ahp.SessionState{}}
 	room.Opened(states)
 	page, sent, most := openPage{}, 0, 0
@@ -86,7 +88,8 @@ func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
 			t.Errorf("the open page lacks block %s", id)
 		}
 	}
-	if html := live.Render(part.TurnPart(turns[0])); !strings.Contains(html, "paragraph 0") || !strings.Contains(html, "paragraph 399") || !strings.Contains(html, "Show more") {
+	if html := live.Render(part.TurnPart(turns[0])); !strings.Contains(html, "paragraph 0") ||
+		!strings.Contains(html, "paragraph 399") || !strings.Contains(html, "Show more") {
 		t.Error("the page does not have the beginning, the end and a link to the rest")
 	}
 }

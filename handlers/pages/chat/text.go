@@ -17,8 +17,8 @@ import (
 // stepsShown is how many steps of a turn one page of them has.
 const stepsShown = 100
 
-// ShowText serves GET …/text?turn=…: one text of a turn from a place on (part, from), or some of its steps (step). The chat's
-// page links here where it shows less.
+// ShowText serves GET …/text?turn=…: one text of a turn from a place on (part, from), or some of its steps (step).
+// The chat's page links here where it shows less.
 func (p *Pages) ShowText(w http.ResponseWriter, r *http.Request) error {
 	v, chat, err := p.FindChat(r)
 	if err != nil {

@@ -13,11 +13,13 @@ const turnsShown = 20
 func turnsOf(c *ahp.ChatState, base, dir string) []part.Turn {
 	out := make([]part.Turn, 0, len(c.Turns)+1)
 	for _, t := range c.Turns {
-		out = append(out, part.Turn{ID: t.ID, Base: base, StartedAt: t.StartedAt, Duration: t.Duration, Message: t.Message,
-			Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir, Changes: site.TurnChanges(t.Usage)})
+		out = append(out, part.Turn{ID: t.ID, Base: base, StartedAt: t.StartedAt, Duration: t.Duration,
+			Message: t.Message, Parts: t.ResponseParts, Usage: t.Usage, State: t.State, Dir: dir,
+			Changes: site.TurnChanges(t.Usage)})
 	}
 	if a := c.ActiveTurn; a != nil {
-		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message, Parts: a.ResponseParts.Slice(), Usage: a.Usage, Dir: dir})
+		out = append(out, part.Turn{ID: a.ID, Base: base, StartedAt: a.StartedAt, Message: a.Message,
+			Parts: a.ResponseParts.Slice(), Usage: a.Usage, Dir: dir})
 	}
 	if n := len(out); n > 0 {
 		out[n-1].Last = true
@@ -34,8 +36,8 @@ func source(c *ahp.ChatState, i int) any {
 }
 
 func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Composer {
-	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage, Queue: c.QueuedMessages,
-		ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
+	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage,
+		Queue: c.QueuedMessages, ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
 	comp.Settings = settingsOf(sess)
 	if sess != nil && sess.Lifecycle == ahp.SessionLifecycleFailed {
 		if comp.Failed = sess.CreationError; comp.Failed == nil {

@@ -93,7 +93,8 @@ func (p *Pages) Switch(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Act(r.Context(), v.Session, &ahp.SessionCustomizationToggledAction{ID: id, Enablement: list}); err != nil {
+	if err := p.Act(r.Context(), v.Session, &ahp.SessionCustomizationToggledAction{ID: id,
+		Enablement: list}); err != nil {
 		return err
 	}
 	return site.FinishForm(w, r, "/s/"+v.Short+"/customizations")
@@ -203,5 +204,6 @@ func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 	if err := p.ShowPeople(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	return site.Send(w, http.StatusOK, page.CustomizationFile(f, &page.FileText{Base: "/s/" + v.Short, Name: t.Name, Path: t.Path, Text: t.Text, Cut: t.Cut}))
+	return site.Send(w, http.StatusOK, page.CustomizationFile(f, &page.FileText{Base: "/s/" + v.Short, Name: t.Name,
+		Path: t.Path, Text: t.Text, Cut: t.Cut}))
 }

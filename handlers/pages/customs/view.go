@@ -15,19 +15,29 @@ import (
 
 // customSections are those of the page, in their order.
 var customSections = []page.CustomSection{
-	{ID: "custom-servers", Title: "MCP servers", Hint: "Servers that give the agent extra tools. Turning one off stops it.",
+	{ID: "custom-servers", Title: "MCP servers",
+		Hint:  "Servers that give the agent extra tools. Turning one off stops it.",
 		Empty: "None. Declare servers in .mcp.json in a working directory, or in mcp.json in ahphub's data directory."},
-	{ID: "custom-rules", Title: "Rules", Hint: "Instructions for every session. Agents read these files directly, so turning one off here may not stop them.",
-		Empty: "None. AGENTS.md in a working directory is read by most agents."},
-	{ID: "custom-skills", Title: "Skills", Hint: "Knowledge that agents look up when relevant. Agents read these files directly.",
+	{ID: "custom-rules", Title: "Rules",
+		Hint: "Instructions for every session. Agents read these files directly, so turning one off here may not " +
+			"stop them.", Empty: "None. AGENTS.md in a working directory is read by most agents."},
+	{ID: "custom-skills", Title: "Skills",
+		Hint:  "Knowledge that agents look up when relevant. Agents read these files directly.",
 		Empty: "None. Put one in .agents/skills/<name>/SKILL.md."},
-	{ID: "custom-agents", Title: "Agents", Hint: "Roles that an agent can take or delegate to. Agents read these files directly.", Empty: "None."},
-	{ID: "custom-prompts", Title: "Prompts", Hint: "Commands to call by name. Agents read these files directly.", Empty: "None."},
-	{ID: "custom-hooks", Title: "Hooks", Hint: "Commands that an agent runs on certain events. The agent runs them; ahphub neither starts nor stops them.", Empty: "None."},
-	{ID: "custom-plugins", Title: "Plugins", Hint: "Bundles of all of these, in .agents/plugins or published by a connected client. Turning one off affects everything in it.", Empty: "None."},
+	{ID: "custom-agents", Title: "Agents",
+		Hint: "Roles that an agent can take or delegate to. Agents read these files directly.", Empty: "None."},
+	{ID: "custom-prompts", Title: "Prompts", Hint: "Commands to call by name. Agents read these files directly.",
+		Empty: "None."},
+	{ID: "custom-hooks", Title: "Hooks",
+		Hint: "Commands that an agent runs on certain events. The agent runs them; ahphub neither starts nor stops " +
+			"them.", Empty: "None."},
+	{ID: "custom-plugins", Title: "Plugins",
+		Hint: "Bundles of all of these, in .agents/plugins or published by a connected client. Turning one off " +
+			"affects everything in it.", Empty: "None."},
 }
 
-var sectionOf = map[ahp.ChildCustomizationType]int{"mcpServer": 0, "rule": 1, "skill": 2, "agent": 3, "prompt": 4, "hook": 5}
+var sectionOf = map[ahp.ChildCustomizationType]int{"mcpServer": 0, "rule": 1, "skill": 2, "agent": 3, "prompt": 4,
+	"hook": 5}
 
 const pluginSection = 6
 
@@ -42,8 +52,10 @@ type customDraw struct {
 }
 
 func (p *Pages) customView(v site.Visit, s *ahp.SessionState) *page.Customizations {
-	d := customDraw{base: "/s/" + v.Short, home: p.Customs.Home(), s: s, decided: p.Customs.ListDecisions(v.Session, s), servers: p.Customs.ServerDetails(true, v.Session),
-		out: &page.Customizations{Base: "/s/" + v.Short, Agent: p.AgentName(s.Provider), Given: p.Host.UsesServers(s.Provider), Over: p.Customs.HasMore(v.Session)}}
+	d := customDraw{base: "/s/" + v.Short, home: p.Customs.Home(), s: s, decided: p.Customs.ListDecisions(v.Session, s),
+		servers: p.Customs.ServerDetails(true, v.Session),
+		out: &page.Customizations{Base: "/s/" + v.Short, Agent: p.AgentName(s.Provider),
+			Given: p.Host.UsesServers(s.Provider), Over: p.Customs.HasMore(v.Session)}}
 	d.out.Sections = append(d.out.Sections, customSections...)
 	for _, c := range s.Customizations {
 		d.top(c)
@@ -56,12 +68,14 @@ func (d *customDraw) top(c ahp.Customization) {
 	case *ahp.McpServerCustomization:
 		d.bare(x)
 	case *ahp.DirectoryCustomization:
-		g := page.CustomGroup{Name: d.place(x.URI), Problem: loadProblem(x.Load), Switch: d.toggle(x.ID, x.Name, x.Enabled, "")}
+		g := page.CustomGroup{Name: d.place(x.URI), Problem: loadProblem(x.Load), Switch: d.toggle(x.ID, x.Name,
+			x.Enabled, "")}
 		d.rows(&g, x.Children, x.Enabled, g.Name, false)
 		d.add(sectionOf[x.Contents], g)
 	case *ahp.PluginCustomization:
 		on := ahp.Enabled(x.Enablement)
-		g := page.CustomGroup{Name: x.Name, Note: strings.TrimSpace(x.Version + " " + d.whose(x)), Problem: loadProblem(x.Load), Switch: d.toggle(x.ID, x.Name, on, "")}
+		g := page.CustomGroup{Name: x.Name, Note: strings.TrimSpace(x.Version + " " + d.whose(x)),
+			Problem: loadProblem(x.Load), Switch: d.toggle(x.ID, x.Name, on, "")}
 		d.rows(&g, x.Children, on, x.Name, true)
 		d.add(pluginSection, g)
 	}
@@ -148,13 +162,15 @@ func (d *customDraw) rows(g *page.CustomGroup, list []ahp.ChildCustomization, on
 
 func (d *customDraw) row(c ahp.ChildCustomization, outer bool, within string) page.CustomRow {
 	entry := func(id, name, about string, on *bool, meta ahp.Meta) page.CustomRow {
-		return page.CustomRow{Name: name, About: about, Problem: note(meta, "ahphub/problem"), Href: d.base + "/customizations/file?" + url.Values{"id": {id}}.Encode(),
+		return page.CustomRow{Name: name, About: about, Problem: note(meta, "ahphub/problem"), Href: d.base +
+			"/customizations/file?" + url.Values{"id": {id}}.Encode(),
 			Switch: d.toggle(id, name, on == nil || *on, within)}
 	}
 	switch x := c.Value.(type) {
 	case *ahp.AgentCustomization:
 		r := entry(x.ID, x.Name, x.Description, x.Enabled, x.Meta)
-		r.Facts = facts("model ", x.Model, "tools ", strings.Join(x.Tools, ", "), "", notBy(x.DisableModelInvocation, x.DisableUserInvocation))
+		r.Facts = facts("model ", x.Model, "tools ", strings.Join(x.Tools, ", "), "", notBy(x.DisableModelInvocation,
+			x.DisableUserInvocation))
 		return r
 	case *ahp.SkillCustomization:
 		r := entry(x.ID, x.Name, x.Description, x.Enabled, x.Meta)
@@ -250,7 +266,8 @@ func (d *customDraw) server(m *ahp.McpServerCustomization, outer bool, within st
 		row.Problem, row.Switch = s.Why, nil
 		return row
 	}
-	s.Trusted, s.By, s.Digest, s.Command, s.Dir, s.Sets, s.Reads = detail.Trusted, detail.By, detail.Digest, detail.Command, detail.Dir, detail.Sets, detail.Reads
+	s.Trusted, s.By, s.Digest, s.Command, s.Dir, s.Sets, s.Reads = detail.Trusted, detail.By, detail.Digest,
+		detail.Command, detail.Dir, detail.Sets, detail.Reads
 	for _, t := range detail.Tools {
 		s.Tools = append(s.Tools, page.CustomTool{Name: t.Name, Title: t.Title, About: t.Description})
 	}
@@ -274,7 +291,8 @@ func serverState(s *page.CustomServer, state ahp.McpServerState) {
 		s.State, s.Class, s.Icon, s.CanStop = "Ready", "ok", "done", true
 	case *ahp.McpServerAuthRequiredState:
 		s.State, s.Class, s.Icon = "Sign-in needed", "need", "need"
-		s.Why = "It needs a token for " + x.Resource.Resource + ". A client such as an editor can provide one with authenticate."
+		s.Why = "It needs a token for " + x.Resource.Resource +
+			". A client such as an editor can provide one with authenticate."
 		if x.Description != "" {
 			s.Why += " It reported: " + x.Description
 		}

@@ -25,7 +25,8 @@ func (p *Pages) ShowDeleted(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	for _, s := range p.Host.Trash(p.CallerOf(r.Context())) {
-		it := page.DeletedItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider, Ago: part.Age(s.At, p.Now())}
+		it := page.DeletedItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider,
+			Ago: part.Age(s.At, p.Now())}
 		if len(s.WorkingDirectories) > 0 {
 			it.Dir = part.FilePath(s.WorkingDirectories[0])
 		}
@@ -46,7 +47,8 @@ func (p *Pages) Delete(w http.ResponseWriter, r *http.Request) error {
 	if r.PostFormValue("delete") != "yes" {
 		return site.BadRequest("Use Delete in the session's menu.")
 	}
-	if err := p.Host.DisposeSession(r.Context(), p.CallerOf(r.Context()), ahp.DisposeSessionParams{Channel: v.Session}); err != nil {
+	if err := p.Host.DisposeSession(r.Context(), p.CallerOf(r.Context()),
+		ahp.DisposeSessionParams{Channel: v.Session}); err != nil {
 		return err
 	}
 	return site.FinishForm(w, r, "/deleted")

@@ -21,7 +21,8 @@ func (p *Pages) AnswerFiles(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	audit.Detail(r.Context(), map[string]string{"allow": "allowed", "deny": "denied"}[do]+" "+a.Name+" to "+site.AskVerb(a.Write)+" "+a.Path)
+	audit.Detail(r.Context(), map[string]string{"allow": "allowed", "deny": "denied"}[do]+" "+a.Name+" to "+
+		site.AskVerb(a.Write)+" "+a.Path)
 	return site.FinishForm(w, r, "/")
 }
 

@@ -38,7 +38,10 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	list, err := p.Live.Draw(r.Context(), who, "inbox", func(live.Room, live.States) { m.List = p.inboxList(r.Context(), c, "", 0) })
+	list, err := p.Live.Draw(r.Context(), who, "inbox", func(live.Room, live.States) {
+		m.List = p.inboxList(r.Context(),
+			c, "", 0)
+	})
 	if err != nil {
 		return err
 	}
@@ -74,8 +77,9 @@ func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, fro
 }
 
 func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSummary) page.InboxItem {
-	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider, Activity: s.Activity,
-		Status: p.StatusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now())}
+	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider,
+		Activity: s.Activity, Status: p.StatusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead),
+		Age: part.Age(s.ModifiedAt, p.Now())}
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])
 	}

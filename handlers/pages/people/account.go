@@ -64,10 +64,12 @@ func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 	}
 	m.CanPasskey = accounts.PasskeysAt(accounts.Origin(r, p.Public))
 	for _, k := range keys {
-		m.Passkeys = append(m.Passkeys, page.Passkey{Key: k.Key, Name: k.Name, Host: k.Host, Created: k.Created, Used: k.Used})
+		m.Passkeys = append(m.Passkeys, page.Passkey{Key: k.Key, Name: k.Name, Host: k.Host, Created: k.Created,
+			Used: k.Used})
 	}
 	for _, t := range p.Accounts.Tokens.List(who.ID) {
-		m.Tokens = append(m.Tokens, page.APIToken{ID: t.ID, Name: t.Name, Created: t.Created, Expires: t.Expires, Used: t.Used})
+		m.Tokens = append(m.Tokens, page.APIToken{ID: t.ID, Name: t.Name, Created: t.Created, Expires: t.Expires,
+			Used: t.Used})
 	}
 	m.Owner, m.Name = who.Role == access.RoleOwner, who.Name
 	if p.Accounts.Members != nil {
@@ -97,7 +99,8 @@ func (p *Pages) SetPassword(w http.ResponseWriter, r *http.Request) error {
 	next := r.PostFormValue("password")
 	if r.PostFormValue("remove") != "" {
 		if next = ""; !had {
-			return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "You don't have a password to remove."})
+			return p.sendAccount(w, r, http.StatusUnprocessableEntity,
+				page.Account{Error: "You don't have a password to remove."})
 		}
 	} else if next == "" {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{Error: "Enter a new password."})
@@ -124,7 +127,8 @@ func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return p.sendAccount(w, r, http.StatusBadRequest, page.Account{TokenError: "Choose when the token expires."})
 	}
-	token, made, err := p.Accounts.Tokens.New(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("name"), expires)
+	token, made, err := p.Accounts.Tokens.New(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("name"),
+		expires)
 	if err != nil {
 		return p.sendAccount(w, r, http.StatusUnprocessableEntity, page.Account{TokenError: site.Sentence(err.Error())})
 	}

@@ -30,7 +30,8 @@ func (p *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	}
 	q := r.URL.Query()
 	what, words := q.Get("what"), q.Get("q")
-	found, err := p.Audit.Page(r.Context(), audit.Query{Before: q.Get("before"), Limit: auditPage, Match: auditMatch(what, words)})
+	found, err := p.Audit.Page(r.Context(), audit.Query{Before: q.Get("before"), Limit: auditPage,
+		Match: auditMatch(what, words)})
 	if errors.Is(err, audit.ErrPage) {
 		return site.BadRequest(site.Sentence(err.Error()))
 	}
@@ -45,7 +46,8 @@ func (p *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 		if link := links[e.On]; link != "" {
 			e.What, e.On = e.What+" "+link, ""
 		}
-		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On, From: e.From, Outcome: outcomeWords[e.Outcome]})
+		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On,
+			From: e.From, Outcome: outcomeWords[e.Outcome]})
 	}
 	filter := url.Values{"what": {what}, "q": {words}}
 	m.Export = "/audit.jsonl?" + filter.Encode()

@@ -31,8 +31,9 @@ func (p *Pages) members(now time.Time) (out []page.Member) {
 		return nil
 	}
 	for _, m := range p.Accounts.Members.List() {
-		out = append(out, page.Member{ID: m.ID, Name: m.Name, For: m.For, Role: string(m.Role), May: m.Describe(), Made: m.Made, Joined: m.Joined, Expires: m.Expires,
-			Expired: m.IsExpired(now), Prompt: m.Prompt, Approve: m.Approve, Guests: m.Guests, Type: m.Type})
+		out = append(out, page.Member{ID: m.ID, Name: m.Name, For: m.For, Role: string(m.Role), May: m.Describe(),
+			Made: m.Made, Joined: m.Joined, Expires: m.Expires, Expired: m.IsExpired(now), Prompt: m.Prompt,
+			Approve: m.Approve, Guests: m.Guests, Type: m.Type})
 	}
 	return out
 }

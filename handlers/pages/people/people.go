@@ -41,8 +41,9 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
 	m.Members, m.Invites = p.members(m.Now), p.Accounts.Members != nil
 	for _, b := range list {
-		m.Browsers = append(m.Browsers, page.Browser{Key: b.Key, Name: b.Name, Owner: b.ID == access.FromContext(r.Context()).ID, Guest: b.Link != "", This: b.This,
-			Agent: b.Agent, Since: b.Since, Seen: b.Seen})
+		m.Browsers = append(m.Browsers, page.Browser{Key: b.Key, Name: b.Name,
+			Owner: b.ID == access.FromContext(r.Context()).ID, Guest: b.Link != "", This: b.This, Agent: b.Agent,
+			Since: b.Since, Seen: b.Seen})
 	}
 	for _, l := range p.Links.List("") {
 		link := p.shareLink(l, m.Now)
@@ -115,7 +116,8 @@ func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
 // fileGrants lists what was opened.
 func (p *Pages) fileGrants() (out []page.FileGrant) {
 	for _, g := range p.Files.FileGrants() {
-		out = append(out, page.FileGrant{ID: g.ID, Name: g.Name, By: g.By, Path: g.Path, Dir: g.Dir, Write: g.Write, At: g.At})
+		out = append(out, page.FileGrant{ID: g.ID, Name: g.Name, By: g.By, Path: g.Path, Dir: g.Dir, Write: g.Write,
+			At: g.At})
 	}
 	return out
 }

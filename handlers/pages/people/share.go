@@ -75,7 +75,8 @@ func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
 	s := p.SessionState(v.Session)
 	for _, c := range s.Chats {
 		if c.Interactivity != ahp.ChatInteractivityHidden && len(m.Parts) < mostParts {
-			m.Parts = append(m.Parts, page.SharePart{Value: site.ChatPart + part.Tail(c.Resource), Label: site.ChatTitle(c), Group: "One chat"})
+			m.Parts = append(m.Parts, page.SharePart{Value: site.ChatPart + part.Tail(c.Resource),
+				Label: site.ChatTitle(c), Group: "One chat"})
 		}
 	}
 	if len(m.Parts) == 1 && m.From == m.Parts[0].Value {
@@ -83,7 +84,8 @@ func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
 	}
 	sum, _ := p.Host.Summary(v.Session)
 	for _, scope := range p.sharedScopes(ctx, v, s, m.From, m.Part) {
-		m.Parts = append(m.Parts, page.SharePart{Value: site.ChangesPart + scope, Label: site.ChangesTitle(sum, scope), Group: "One set of changes"})
+		m.Parts = append(m.Parts, page.SharePart{Value: site.ChangesPart + scope, Label: site.ChangesTitle(sum, scope),
+			Group: "One set of changes"})
 	}
 	there := func(value string) bool {
 		return slices.ContainsFunc(m.Parts, func(o page.SharePart) bool { return o.Value == value })
@@ -97,7 +99,8 @@ func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
 }
 
 // sharedScopes returns the changesets that a session offers, and those among the parts that are chosen.
-func (p *Pages) sharedScopes(ctx context.Context, v site.Visit, s *ahp.SessionState, chosen ...string) (scopes []string) {
+func (p *Pages) sharedScopes(ctx context.Context, v site.Visit, s *ahp.SessionState,
+	chosen ...string) (scopes []string) {
 	scopes = p.Changes.OfferedScopes(s)
 	for _, c := range chosen {
 		if scope, ok := strings.CutPrefix(c, site.ChangesPart); ok && !slices.Contains(scopes, scope) {
@@ -130,8 +133,9 @@ func (p *Pages) part(ctx context.Context, v site.Visit, value string) (access.Sc
 }
 
 func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
-	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires, MaxUses: l.MaxUses, SignIn: l.SignIn,
-		Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests, AllFiles: l.AllFiles}
+	out := page.ShareLink{ID: l.ID, Role: string(l.Role), Label: l.Label, Created: l.Created, Expires: l.Expires,
+		MaxUses: l.MaxUses, SignIn: l.SignIn, Prompt: l.Prompt, Approve: l.Approve, Type: l.Type, Guests: l.Guests,
+		AllFiles: l.AllFiles}
 	switch {
 	case l.Scope.IsChat():
 		out.Part = "Chat: " + p.TitleOf(l.Session, l.Scope)
@@ -187,7 +191,8 @@ func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 		m.Error = why
 		return p.sendShare(w, r, v, http.StatusBadRequest, m)
 	}
-	want := access.Link{Session: v.Session, Role: access.Role(r.PostFormValue("role")), Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.Who.ID,
+	want := access.Link{Session: v.Session, Role: access.Role(r.PostFormValue("role")),
+		Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.Who.ID,
 		SignIn: r.PostFormValue("signin") == "on"}
 	m.AllFiles = r.PostFormValue("allfiles") == "on"
 	if m.Part == page.OtherPart { // alone it is no part, and refused

@@ -55,7 +55,8 @@ func newBuilder(p *Pages, c core.Caller, l look) *builder {
 }
 
 // files compares every file of a changeset, in the order of their paths.
-func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI, threads []part.Thread) ([]built, error) {
+func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI,
+	threads []part.Thread) ([]built, error) {
 	out := make([]built, len(s.Files))
 	add, del := sum(s.Files)
 	ops := fileOpsOf(s)
@@ -103,7 +104,8 @@ func inOrder(files []ahp.ChangesetFile) []int {
 
 // file draws one: what cannot be read says so in its place, and the rest of the page stands.
 func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI, colours bool) built {
-	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(), Reviewed: f.Reviewed != nil && *f.Reviewed}}
+	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(),
+		Reviewed: f.Reviewed != nil && *f.Reviewed}}
 	describe(&d.DiffFile, f, dirs)
 	if d.Reviewed {
 		if by := changes.ReadFileNote(f.Meta).By; by != nil {
@@ -311,7 +313,8 @@ func (b *builder) versions(ctx context.Context, f *ahp.ChangesetFile) (old, new 
 
 // readResource reads a resource by the caller's rights.
 func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ahp.URI) ([]byte, error) {
-	res, err := p.Files.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri, Encoding: ahp.ContentEncodingBase64})
+	res, err := p.Files.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri,
+		Encoding: ahp.ContentEncodingBase64})
 	if err != nil {
 		return nil, err
 	}
@@ -322,9 +325,11 @@ func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ah
 }
 
 // model puts the page together: what is the same for all viewers of this look.
-func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState, threads []part.Thread) *page.Changes {
-	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space, Threads: threads,
-		View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs), Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}
+func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState,
+	threads []part.Thread) *page.Changes {
+	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space,
+		Threads: threads, View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs),
+		Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(b.look, s)
 	if b.caller.Scope.IsWhole() {
 		v.Chats = b.p.chats(b.look, s)

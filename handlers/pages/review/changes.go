@@ -168,7 +168,8 @@ func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if site.IsFragment(r) {
-		return site.Send(w, http.StatusOK, part.DiffBody(&file, part.DiffView{Split: l.split, Syntax: part.SyntaxFor(file.Rows())}))
+		return site.Send(w, http.StatusOK,
+			part.DiffBody(&file, part.DiffView{Split: l.split, Syntax: part.SyntaxFor(file.Rows())}))
 	}
 	file.Shut = false
 	m.Comment = page.CommentAt(&file, r.URL.Query().Get("comment"))
@@ -236,7 +237,8 @@ func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 	describe(&d, f, p.SessionState(l.session).WorkingDirectories)
 	o := diff.Options{Path: d.Path, Space: l.space}
 	d.Diff = &diff.File{OldLines: lineCount(old), NewLines: lineCount(new)} // the columns of the numbers
-	return site.Send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to), part.DiffView{Split: l.split}))
+	return site.Send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to),
+		part.DiffView{Split: l.split}))
 }
 
 // ShowImage serves a picture of one side. It is served as what its bytes are, and never as a page.

@@ -53,17 +53,25 @@ func TestPatchesAreNoLargerThanTheChange(t *testing.T) {
 		old, now *drawing
 		want     string
 	}{
-		"nothing":   {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src)), ""},
-		"marked":    {drawingOf(nil, fileAt("a", src)), drawingOf(nil, marked), "r fh-" + a + "|r ft-" + a + "|r review-counts"},
+		"nothing": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src)), ""},
+		"marked": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, marked), "r fh-" + a + "|r ft-" + a +
+			"|r review-counts"},
 		"by a turn": {drawingOf(nil, manual), drawingOf(nil, fileAt("a", src)), "r fh-" + a + "|r ft-" + a},
-		"edited":    {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", other)), "r file-" + a + "|r ft-" + a},
-		"new file":  {drawingOf(nil, fileAt("b", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "b file-" + b + "|r tree|r changes-state|r review-counts"},
-		"last file": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "a files|r tree|r changes-state|r review-counts"},
-		"file gone": {drawingOf(nil, fileAt("a", src), fileAt("b", src)), drawingOf(nil, fileAt("a", src)), "x file-" + b + "|r tree|r changes-state|r review-counts"},
-		"thread":    {drawingOf(nil, fileAt("a", src)), drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(1)}}, fileAt("a", src)), "r fh-" + a + "|r ft-" + a + "|a pool|r review-counts"},
-		"reply":     {drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(1)}}, fileAt("a", src)), drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(2)}}, fileAt("a", src)), "r thread-t"},
-		"moved":     {drawingOf([]part.Thread{{ID: "t", From: 1, To: 1}}), drawingOf([]part.Thread{{ID: "t", From: 3, To: 3}}), "x thr-t|a pool"},
-		"deleted":   {drawingOf([]part.Thread{{ID: "t", Resolved: true}}), drawingOf(nil), "x thr-t"},
+		"edited": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", other)), "r file-" + a + "|r ft-" +
+			a},
+		"new file": {drawingOf(nil, fileAt("b", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)), "b file-" +
+			b + "|r tree|r changes-state|r review-counts"},
+		"last file": {drawingOf(nil, fileAt("a", src)), drawingOf(nil, fileAt("a", src), fileAt("b", src)),
+			"a files|r tree|r changes-state|r review-counts"},
+		"file gone": {drawingOf(nil, fileAt("a", src), fileAt("b", src)), drawingOf(nil, fileAt("a", src)), "x file-" +
+			b + "|r tree|r changes-state|r review-counts"},
+		"thread": {drawingOf(nil, fileAt("a", src)), drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(1)}},
+			fileAt("a", src)), "r fh-" + a + "|r ft-" + a + "|a pool|r review-counts"},
+		"reply": {drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(1)}}, fileAt("a", src)),
+			drawingOf([]part.Thread{{ID: "t", Path: "a", Entries: say(2)}}, fileAt("a", src)), "r thread-t"},
+		"moved": {drawingOf([]part.Thread{{ID: "t", From: 1, To: 1}}),
+			drawingOf([]part.Thread{{ID: "t", From: 3, To: 3}}), "x thr-t|a pool"},
+		"deleted": {drawingOf([]part.Thread{{ID: "t", Resolved: true}}), drawingOf(nil), "x thr-t"},
 	} {
 		if got := ops(difference(c.old, c.now)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
@@ -110,9 +118,12 @@ func TestWhatIsDoneToAThread(t *testing.T) {
 }
 
 func TestALookSurvivesItsRoomName(t *testing.T) {
-	for _, l := range []look{{short: "ab", scope: "session"}, {short: "ab", scope: "turn.x-1", split: true, space: diff.SpaceNone}, {short: "ab", scope: "uncommitted", space: diff.SpaceBlank}, {short: "ab", scope: "branch", split: true, space: diff.SpaceAmount}} {
+	for _, l := range []look{{short: "ab", scope: "session"}, {short: "ab", scope: "turn.x-1", split: true,
+		space: diff.SpaceNone}, {short: "ab", scope: "uncommitted", space: diff.SpaceBlank},
+		{short: "ab", scope: "branch", split: true, space: diff.SpaceAmount}} {
 		parts := strings.Split(l.room(), ":")
-		got := look{short: parts[1], scope: parts[2], split: strings.HasPrefix(parts[3], "s"), space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(parts[3], flag) })}
+		got := look{short: parts[1], scope: parts[2], split: strings.HasPrefix(parts[3], "s"),
+			space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(parts[3], flag) })}
 		if got != l {
 			t.Errorf("%+v became %+v", l, got)
 		}

@@ -78,7 +78,8 @@ func (p *Pages) whose(l look, s *ahp.SessionState) (c ahp.ChatSummary, own bool)
 
 func (p *Pages) hasTurn(chat ahp.URI, id string) bool {
 	c, ok := hub.StateOf[*ahp.ChatState](p.Hub, chat)
-	return ok && (c.ActiveTurn != nil && c.ActiveTurn.ID == id || slices.ContainsFunc(c.Turns, func(t *ahp.Turn) bool { return t.ID == id }))
+	return ok && (c.ActiveTurn != nil && c.ActiveTurn.ID == id ||
+		slices.ContainsFunc(c.Turns, func(t *ahp.Turn) bool { return t.ID == id }))
 }
 
 // chats offers the session as a whole and every chat with directories of its own; nothing when there is none. What is
@@ -101,12 +102,14 @@ func (p *Pages) chats(l look, s *ahp.SessionState) (out []page.ChatChoice) {
 		if len(c.WorkingDirectories) == 0 || c.Interactivity == ahp.ChatInteractivityHidden {
 			continue
 		}
-		out = append(out, page.ChatChoice{Title: site.ChatTitle(c), Dirs: dirNames(c.WorkingDirectories), URL: address(ofChat(c, kind)), Current: own && c.Resource == now.Resource})
+		out = append(out, page.ChatChoice{Title: site.ChatTitle(c), Dirs: dirNames(c.WorkingDirectories),
+			URL: address(ofChat(c, kind)), Current: own && c.Resource == now.Resource})
 	}
 	if len(out) == 0 {
 		return nil
 	}
-	return append([]page.ChatChoice{{Title: "Whole session", Dirs: dirNames(s.WorkingDirectories), URL: address(kind), Current: !own}}, out...)
+	return append([]page.ChatChoice{{Title: "Whole session", Dirs: dirNames(s.WorkingDirectories), URL: address(kind),
+		Current: !own}}, out...)
 }
 
 // dirNames returns the last parts of directories.
@@ -118,12 +121,13 @@ func dirNames(dirs []ahp.URI) string {
 	return texts.ElideRunes(strings.Join(names, ", "), mostChoice)
 }
 
-// turns returns the newest turns of the chat that is looked at and, before them, of the chats that share directories with it,
-// oldest first, for comparing what they left behind.
+// turns returns the newest turns of the chat that is looked at and, before them, of the chats that share
+// directories with it, oldest first, for comparing what they left behind.
 func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
 	here, own := p.whose(l, s)
 	list := reviewedChats(s)
-	if i := slices.IndexFunc(list, func(c ahp.ChatSummary) bool { return c.Resource == s.DefaultChat }); !own && i >= 0 {
+	if i := slices.IndexFunc(list, func(c ahp.ChatSummary) bool { return c.Resource == s.DefaultChat }); !own &&
+		i >= 0 {
 		here = list[i]
 	}
 	mine := p.turnsOf(here, mostTurns)
@@ -138,7 +142,10 @@ func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
 // shareDirs reports whether two chats work in one directory at least; a chat without any works in all of its session's.
 func shareDirs(a, b ahp.ChatSummary) bool {
 	return len(a.WorkingDirectories) == 0 || len(b.WorkingDirectories) == 0 ||
-		slices.ContainsFunc(a.WorkingDirectories, func(d ahp.URI) bool { return slices.Contains(b.WorkingDirectories, d) })
+		slices.ContainsFunc(a.WorkingDirectories, func(d ahp.URI) bool {
+			return slices.Contains(b.WorkingDirectories,
+				d)
+		})
 }
 
 func (p *Pages) turnsOf(c ahp.ChatSummary, most int) (out []page.TurnChoice) {
@@ -148,7 +155,8 @@ func (p *Pages) turnsOf(c ahp.ChatSummary, most int) (out []page.TurnChoice) {
 	}
 	for i := max(0, len(chat.Turns)-most); i < len(chat.Turns); i++ {
 		first, _, _ := strings.Cut(strings.TrimSpace(chat.Turns[i].Message.Text), "\n")
-		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Chat: site.ChatTitle(c), Label: "Turn " + strconv.Itoa(i+1), Text: texts.ElideRunes(first, mostChoice), Counts: changeCounts(chat.Turns[i].Usage)})
+		out = append(out, page.TurnChoice{ID: chat.Turns[i].ID, Chat: site.ChatTitle(c), Label: "Turn " +
+			strconv.Itoa(i+1), Text: texts.ElideRunes(first, mostChoice), Counts: changeCounts(chat.Turns[i].Usage)})
 	}
 	return out
 }

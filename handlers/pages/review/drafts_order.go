@@ -5,8 +5,8 @@ import "sync"
 // mostDraftTurns bounds the drafts whose order is remembered: that matters while requests are under way.
 const mostDraftTurns = 4096
 
-// draftOrder remembers the newest word on each draft. A page saves a draft while its author types, and requests overtake
-// each other: a save that is late must not bring back an old text, or a draft that was discarded or published.
+// draftOrder remembers the newest word on each draft. A page saves a draft while its author types, and requests
+// overtake each other: a save that is late must not bring back an old text, or a draft that was discarded or published.
 type draftOrder struct {
 	mu     sync.Mutex
 	byKey  map[string]*draftTurn

@@ -18,7 +18,8 @@ const (
 	mostEditFiles = 50  // files of a call that are shown
 )
 
-// ShowEdits serves GET …/edits/{call}: what a tool call would change, or changed, as the review draws it. A script gets it alone.
+// ShowEdits serves GET …/edits/{call}: what a tool call would change, or changed, as the review draws it. A script
+// gets it alone.
 func (p *Pages) ShowEdits(w http.ResponseWriter, r *http.Request) error {
 	m, err := p.callEdits(r, "")
 	if err != nil {
@@ -37,7 +38,8 @@ func (p *Pages) ShowEditsFile(w http.ResponseWriter, r *http.Request) error {
 		return site.NotFound("This tool call no longer changes that file.")
 	}
 	if site.IsFragment(r) {
-		return site.Send(w, http.StatusOK, part.DiffBody(&m.Files[0], part.DiffView{Syntax: part.SyntaxFor(m.Files[0].Rows())}))
+		return site.Send(w, http.StatusOK, part.DiffBody(&m.Files[0],
+			part.DiffView{Syntax: part.SyntaxFor(m.Files[0].Rows())}))
 	}
 	return p.sendEdits(w, r, m)
 }

@@ -115,7 +115,8 @@ func byFile(list []part.Thread) []*part.Thread {
 }
 
 func (x *export) writeThread(b *bytes.Buffer, t *part.Thread) {
-	fmt.Fprintf(b, "\n#### [%s](%s%s/changes#thread-%s) · %s\n", capital(t.Lines()), x.origin, x.base, url.PathEscape(t.ID), stateWord(t))
+	fmt.Fprintf(b, "\n#### [%s](%s%s/changes#thread-%s) · %s\n", capital(t.Lines()), x.origin, x.base,
+		url.PathEscape(t.ID), stateWord(t))
 	if t.Quote != "" {
 		b.WriteString("\n" + fenced(t.Quote) + "\n")
 	}
@@ -193,7 +194,8 @@ func (x *export) patch(patch []byte) []byte {
 	for _, file := range splitPatch(patch) {
 		name := patchedPath(file)
 		left = slices.DeleteFunc(left, func(t *part.Thread) bool {
-			if name == "" || name != t.Path && !strings.HasSuffix(t.Path, "/"+name) && !strings.HasSuffix(name, "/"+t.Path) {
+			if name == "" || name != t.Path && !strings.HasSuffix(t.Path, "/"+name) &&
+				!strings.HasSuffix(name, "/"+t.Path) {
 				return false
 			}
 			x.bar(&b, t)
@@ -230,7 +232,8 @@ func splitPatch(patch []byte) (files [][]byte) {
 	return files
 }
 
-// patchedPath returns the file's path as git writes it in the first line of its part; "" when it is quoted or cannot be told.
+// patchedPath returns the file's path as git writes it in the first line of its part; "" when it is quoted or
+// cannot be told.
 func patchedPath(file []byte) string {
 	first, _, _ := bytes.Cut(file, []byte("\n"))
 	_, after, ok := bytes.Cut(first, []byte(" b/"))

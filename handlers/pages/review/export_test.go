@@ -12,23 +12,30 @@ import (
 )
 
 func said(by, text string) []part.Entry {
-	return []part.Entry{{ID: "1", By: by, ByID: "guest:x", Text: text, At: time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)}}
+	return []part.Entry{{ID: "1", By: by, ByID: "guest:x", Text: text, At: time.Date(2026, 5, 4, 10, 0, 0, 0,
+		time.UTC)}}
 }
 
 func TestReviewAsMarkdown(t *testing.T) {
 	x := export{title: "Fix *it*", origin: "https://hub.example.com", base: "/s/ab",
-		verdicts: []part.Verdict{{By: "Ana", Kind: "approve", End: "withdrawn", Changed: []string{"b`.go"}}, {By: "Ben_2", Kind: "changes", Summary: "No.\n\n# Really"}},
+		verdicts: []part.Verdict{{By: "Ana", Kind: "approve", End: "withdrawn", Changed: []string{"b`.go"}},
+			{By: "Ben_2", Kind: "changes", Summary: "No.\n\n# Really"}},
 		threads: []part.Thread{
-			{ID: "t 2", Path: "b.go", Side: part.After, From: 2, To: 3, Quote: "a\n```\nb", Entries: said("Ben", "Why?\n> quoted"), Resolved: true},
+			{ID: "t 2", Path: "b.go", Side: part.After, From: 2, To: 3, Quote: "a\n```\nb",
+				Entries: said("Ben", "Why?\n> quoted"), Resolved: true},
 			{ID: "t1", Path: "b.go", Side: part.After, Entries: said("Ana", "All of it"), Outdated: true},
 			{ID: "t3", Path: "a.go", Side: part.Before, From: 7, To: 7, Entries: said("Ana", "old"), MovedFrom: 5},
 		}}
 	got := string(x.markdown())
 	at := 0
 	for _, want := range []string{
-		`# Review: Fix \*it\*`, "<https://hub.example.com/s/ab/changes>", "## Reviews", `- **Ben\_2 requests changes** on`, "  No.\n\n  # Really", "- **Ana approved** on", "(cleared: 1 file changed)", "  - `` b`.go ``",
-		"## Threads\n\n2 open, 1 resolved.", "### `a.go`", "[Line 7 (before)](https://hub.example.com/s/ab/changes#thread-t3) · open, written on line 5",
-		"### `b.go`", "[Whole file]", "its lines no longer exist", "[Lines 2–3](https://hub.example.com/s/ab/changes#thread-t%202) · resolved", "````\na\n```\nb\n````", "> **Ben** on 2026-05-04 10:00 UTC\n>\n> Why?\n> > quoted",
+		`# Review: Fix \*it\*`, "<https://hub.example.com/s/ab/changes>", "## Reviews",
+		`- **Ben\_2 requests changes** on`, "  No.\n\n  # Really", "- **Ana approved** on", "(cleared: 1 file changed)",
+		"  - `` b`.go ``", "## Threads\n\n2 open, 1 resolved.", "### `a.go`",
+		"[Line 7 (before)](https://hub.example.com/s/ab/changes#thread-t3) · open, written on line 5", "### `b.go`",
+		"[Whole file]", "its lines no longer exist",
+		"[Lines 2–3](https://hub.example.com/s/ab/changes#thread-t%202) · resolved", "````\na\n```\nb\n````",
+		"> **Ben** on 2026-05-04 10:00 UTC\n>\n> Why?\n> > quoted",
 	} {
 		i := strings.Index(got[at:], want)
 		if i < 0 {
@@ -64,16 +71,19 @@ func TestPatchWithCommentsApplies(t *testing.T) {
 	write(map[string]string{"a.txt": "one\ntwo\n", "b.txt": "no newline", "c c.txt": "x\n", "pic": "\x00\x01"})
 	git("add", "-A")
 	git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "first")
-	after := map[string]string{"a.txt": "one\nTWO\nthree\n", "b.txt": "no newline still", "c c.txt": "y\n", "pic": "\x00\x02", "new.txt": "new\n"}
+	after := map[string]string{"a.txt": "one\nTWO\nthree\n", "b.txt": "no newline still", "c c.txt": "y\n",
+		"pic": "\x00\x02", "new.txt": "new\n"}
 	write(after)
 	git("add", "-A")
 	patch := git("diff", "--cached", "--binary", "--full-index")
 	git("reset", "-q", "--hard")
 
-	hostile := "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+evil\n\r\ndiff --git a/x b/x\n\\ No newline\n-- \n2.1"
+	hostile := "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-one\n+evil\n\r\ndiff --git a/x " +
+		"b/x\n\\ No newline\n-- \n2.1"
 	x := export{title: hostile, base: "/s/ab", verdicts: []part.Verdict{{By: "Ana", Kind: "changes", Summary: hostile}}}
 	for _, path := range []string{"a.txt", "b.txt", "c c.txt", "pic", "new.txt", "elsewhere.txt"} {
-		x.threads = append(x.threads, part.Thread{ID: path, Path: path, Side: part.After, From: 1, To: 1, Quote: hostile, Entries: said(hostile, hostile)})
+		x.threads = append(x.threads, part.Thread{ID: path, Path: path, Side: part.After, From: 1, To: 1,
+			Quote: hostile, Entries: said(hostile, hostile)})
 	}
 	commented := x.patch([]byte(patch))
 	name := filepath.Join(t.TempDir(), "review.patch")
@@ -88,7 +98,9 @@ func TestPatchWithCommentsApplies(t *testing.T) {
 		}
 	}
 	text := string(commented)
-	order := []int{strings.Index(text, "| Review:"), strings.Index(text, "| a.txt"), strings.Index(text, "\ndiff --git a/a.txt"), strings.Index(text, "| b.txt"), strings.Index(text, "\ndiff --git a/b.txt"), strings.Index(text, "| elsewhere.txt")}
+	order := []int{strings.Index(text, "| Review:"), strings.Index(text, "| a.txt"),
+		strings.Index(text, "\ndiff --git a/a.txt"), strings.Index(text, "| b.txt"),
+		strings.Index(text, "\ndiff --git a/b.txt"), strings.Index(text, "| elsewhere.txt")}
 	for i, at := range order {
 		if at < 0 || i > 0 && at < order[i-1] {
 			t.Errorf("a comment does not stand before its file: %v", order)

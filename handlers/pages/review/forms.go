@@ -31,7 +31,8 @@ func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	d := draft{ID: r.PostFormValue("draft"), Scope: l.scope, File: r.PostFormValue("file"), At: r.PostFormValue("at"), Text: strings.TrimSpace(r.PostFormValue("text"))}
+	d := draft{ID: r.PostFormValue("draft"), Scope: l.scope, File: r.PostFormValue("file"), At: r.PostFormValue("at"),
+		Text: strings.TrimSpace(r.PostFormValue("text"))}
 	do := r.PostFormValue("do")
 	if !isDraftID(d.ID) {
 		return site.BadRequest("Draft not found. Reload the page and try again.")
@@ -67,9 +68,10 @@ func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
 // isDraftID accepts "" and what pages choose.
 func isDraftID(id string) bool { return !strings.Contains(id, "/") && len(id) <= 64 }
 
-// storeDraft keeps a draft and returns its id; "" when a newer word on it came first, or it is gone. n numbers the saves
-// of a page.
-func (p *Pages) storeDraft(ctx context.Context, v site.Visit, d draft, page string, n int) (id string, gone bool, err error) {
+// storeDraft keeps a draft and returns its id; "" when a newer word on it came first, or it is gone. n numbers the
+// saves of a page.
+func (p *Pages) storeDraft(ctx context.Context, v site.Visit, d draft, page string,
+	n int) (id string, gone bool, err error) {
 	if d.ID == "" {
 		d.ID = ids.New()
 	}
@@ -229,8 +231,8 @@ func (p *Pages) unsent(ctx context.Context, l look) []string {
 	return out
 }
 
-// SendComments publishes this person's drafts and hands every open thread no agent was given to the agent: in a turn, or
-// while one runs after it or into it.
+// SendComments publishes this person's drafts and hands every open thread no agent was given to the agent: in a
+// turn, or while one runs after it or into it.
 func (p *Pages) SendComments(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -262,8 +264,8 @@ func (p *Pages) publishDrafts(ctx context.Context, v site.Visit, l look, list []
 	return nil
 }
 
-// sendOpen gives the agent the open threads it has not been given, with some words before them. Words alone are not sent:
-// to some agents they would be a command.
+// sendOpen gives the agent the open threads it has not been given, with some words before them. Words alone are
+// not sent: to some agents they would be a command.
 func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string, steer bool) error {
 	if err := p.Prepare(ctx, v.Who, l.annotations()); err != nil {
 		return err
@@ -276,7 +278,8 @@ func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string
 		return site.BadRequest("Nothing to send. Write a comment first.")
 	}
 	since := p.Hub.Position()
-	if err := p.Host.SendAnnotations(ctx, p.CallerOf(ctx), l.session, ids, sendText(words, len(ids)), steer); err != nil {
+	if err := p.Host.SendAnnotations(ctx, p.CallerOf(ctx), l.session, ids, sendText(words, len(ids)),
+		steer); err != nil {
 		return err
 	}
 	if err := p.AwaitDurable(ctx, since); err != nil { // a mark without its message would keep them from being sent

@@ -69,7 +69,8 @@ func (b *builder) version(ctx context.Context, uri ahp.URI) ([]byte, error) {
 // hunkOps returns the operations a changeset offers for a range of lines.
 func hunkOps(cs *ahp.ChangesetState) (out []part.HunkOp) {
 	for _, o := range cs.Operations {
-		if offersLines(cs, o.ID) && o.Status != ahp.ChangesetOperationStatusDisabled && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeRange) {
+		if offersLines(cs, o.ID) && o.Status != ahp.ChangesetOperationStatusDisabled &&
+			slices.Contains(o.Scopes, ahp.ChangesetOperationScopeRange) {
 			out = append(out, part.HunkOp{ID: o.ID, Label: o.Label, Confirm: o.Confirmation != nil})
 		}
 	}
@@ -91,7 +92,8 @@ func (p *Pages) MarkReviewed(w http.ResponseWriter, r *http.Request) error {
 	if hunk := r.FormValue("hunk"); hunk != "" {
 		err = p.markHunk(r, l, f, hunk, reviewed)
 	} else {
-		err = p.Act(r.Context(), l.changeset(), &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID}, Reviewed: reviewed})
+		err = p.Act(r.Context(), l.changeset(), &ahp.ChangesetFilesReviewChangedAction{Files: []string{f.ID},
+			Reviewed: reviewed})
 	}
 	if err != nil {
 		return err
@@ -117,7 +119,8 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 			m.Keys = append(m.Keys, key)
 		}
 		_, done := d.Done[key]
-		if d.Reviewed || done && !slices.ContainsFunc(note.Hunks, func(h changes.HunkMark) bool { return h.Key == key }) {
+		if d.Reviewed || done && !slices.ContainsFunc(note.Hunks,
+			func(h changes.HunkMark) bool { return h.Key == key }) {
 			m.Implied = append(m.Implied, key)
 		}
 	}

@@ -20,7 +20,8 @@ func TestLateChangesAreSaid(t *testing.T) {
 
 // A page is not drawn again because files are being read: what comes of that follows.
 func TestReadingAgainIsNotDrawn(t *testing.T) {
-	for status, want := range map[ahp.ChangesetStatus]bool{ahp.ChangesetStatusRecomputing: false, ahp.ChangesetStatusReady: true, ahp.ChangesetStatusError: true} {
+	for status, want := range map[ahp.ChangesetStatus]bool{ahp.ChangesetStatusRecomputing: false,
+		ahp.ChangesetStatusReady: true, ahp.ChangesetStatusError: true} {
 		if got := drawn(&hub.Envelope{Action: &ahp.ChangesetStatusChangedAction{Status: status}}); got != want {
 			t.Errorf("%s is drawn: %v", status, got)
 		}

@@ -10,8 +10,8 @@ import (
 
 const svgType = "image/svg+xml"
 
-// imageType returns the media type of pictures that browsers draw, by the file's name; "" for others. SVG is text as well: it
-// is shown as a picture over its lines, and never as a part of the page.
+// imageType returns the media type of pictures that browsers draw, by the file's name; "" for others. SVG is text
+// as well: it is shown as a picture over its lines, and never as a part of the page.
 func imageType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".svg":

@@ -17,7 +17,8 @@ import (
 // opsOf returns the operations of a changeset as its page draws them.
 func opsOf(cs *ahp.ChangesetState) (out []page.Op) {
 	for _, o := range cs.Operations {
-		op := page.Op{ID: o.ID, Label: o.Label, Title: o.Description, Off: o.Status == ahp.ChangesetOperationStatusDisabled,
+		op := page.Op{ID: o.ID, Label: o.Label, Title: o.Description,
+			Off:     o.Status == ahp.ChangesetOperationStatusDisabled,
 			Running: o.Status == ahp.ChangesetOperationStatusRunning}
 		if o.Confirmation != nil {
 			op.Confirm = o.Confirmation.Text
@@ -53,8 +54,8 @@ func offersLines(cs *ahp.ChangesetState, id string) bool {
 	return false
 }
 
-// RunOperation takes the form of every operation: op names it, file and at what it is pointed at, message and name are what a
-// commit and a branch need.
+// RunOperation takes the form of every operation: op names it, file and at what it is pointed at, message and name
+// are what a commit and a branch need.
 func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -164,7 +165,9 @@ func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOpe
 	params.Target = &ahp.ChangesetOperationTarget{Value: &ahp.ChangesetOperationResourceTarget{Resource: f.ID}}
 	if at != "" {
 		params.Target.Value = &ahp.ChangesetOperationRangeTarget{Resource: f.ID, Side: sideOf(side),
-			Range: ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to)}}} // up to the next line's beginning
+			// up to the next line's beginning
+			Range: ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)},
+				End: ahp.TextPosition{Line: int64(to)}}}
 		what += " " + at
 	}
 	return params, what, nil

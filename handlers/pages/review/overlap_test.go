@@ -20,13 +20,15 @@ func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 		meta ahp.Meta
 		want string
 	}{"alone": {nil, ""}, "overlapped": {note, "/new?config.isolation=worktree&dir=%2Fhome%2Fana%2Fproject"}} {
-		b := newBuilder(&Pages{Site: &site.Site{Hub: hub.New(hub.Config{})}, Host: noHost{}}, core.Caller{}, look{scope: "turn.1"})
+		b := newBuilder(&Pages{Site: &site.Site{Hub: hub.New(hub.Config{})}, Host: noHost{}}, core.Caller{},
+			look{scope: "turn.1"})
 		m := b.model(nil, &ahp.ChangesetState{Files: []ahp.ChangesetFile{{ID: "a", Meta: c.meta}}}, s, nil)
 		if m.Beside != c.want {
 			t.Errorf("%s: it offers %q", name, m.Beside)
 		}
 		var html strings.Builder
-		if err := page.StatePart(m).Render(t.Context(), &html); err != nil || strings.Contains(html.String(), "separate worktree") != (c.want != "") {
+		if err := page.StatePart(m).Render(t.Context(), &html); err != nil || strings.Contains(html.String(),
+			"separate worktree") != (c.want != "") {
 			t.Errorf("%s: the page reads %s %v", name, html.String(), err)
 		}
 	}

@@ -56,7 +56,8 @@ type Reviews interface {
 // Changes is the host's part for changesets and worktrees.
 type Changes interface {
 	Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
-	InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error)
+	InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (
+		ahp.InvokeChangesetOperationResult, error)
 	MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error)
 	RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error
 	ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r changes.HunkReview) error

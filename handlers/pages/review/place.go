@@ -37,7 +37,8 @@ func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	}
 	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	place := part.Place{Side: side, From: from, To: to}
-	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: version.Ref{Session: l.short, OID: q.Get("v"), Path: "/x"}.URI()}})
+	old := b.text(r.Context(), &ahp.FileEditSide{Content: ahp.ContentRef{URI: version.Ref{Session: l.short,
+		OID: q.Get("v"), Path: "/x"}.URI()}})
 	b.locate(r.Context(), cs, q.Get("file"), old, &place)
 	return site.Send(w, http.StatusOK, part.PlaceNote(place))
 }
@@ -104,7 +105,8 @@ func fileByKey(cs *ahp.ChangesetState, key string) *ahp.ChangesetFile {
 }
 
 // holder returns the first file that has the lines now.
-func (b *builder) holder(ctx context.Context, cs *ahp.ChangesetState, text string, near review.Range) *ahp.ChangesetFile {
+func (b *builder) holder(ctx context.Context, cs *ahp.ChangesetState, text string,
+	near review.Range) *ahp.ChangesetFile {
 	for i := range cs.Files[:min(len(cs.Files), mostLooked)] {
 		f := &cs.Files[i]
 		if f.Edit.After == nil {

@@ -219,8 +219,10 @@ func fileDifference(old, now *drawing) (out []live.Patch) {
 		listed = true
 		out = append(out, live.Remove("file-"+gone.Key()))
 	}
-	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem || old.page.Late != now.page.Late || old.page.Beside != now.page.Beside {
-		out = append(out, live.Replace("tree", page.Tree(now.page)), live.Replace("changes-state", page.StatePart(now.page)))
+	if listed || old.page.Status != now.page.Status || old.page.Problem != now.page.Problem ||
+		old.page.Late != now.page.Late || old.page.Beside != now.page.Beside {
+		out = append(out, live.Replace("tree", page.Tree(now.page)), live.Replace("changes-state",
+			page.StatePart(now.page)))
 	}
 	return out
 }
@@ -233,19 +235,24 @@ func insert(now *drawing, i int) live.Patch {
 	return live.Append("files", box)
 }
 
-// sameRows reports whether two comparisons differ in nothing or in colours alone: an open page gets those when it is loaded
-// again, since to replace a file would disturb a reader who is at work in it.
+// sameRows reports whether two comparisons differ in nothing or in colours alone: an open page gets those when it
+// is loaded again, since to replace a file would disturb a reader who is at work in it.
 func sameRows(a, b *diff.File) bool {
 	return a == b || a != nil && b != nil && a.SameRows(b)
 }
 
 // changedFile sends a file whole when its rows are others, and its head alone for marks and counts.
 func changedFile(was, f *built, v part.DiffView) []live.Patch {
-	if !sameRows(was.src, f.src) || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL || was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
-		return []live.Patch{live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
+	if !sameRows(was.src, f.src) || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL ||
+		was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
+		return []live.Patch{live.Replace("file-"+f.Key(), part.DiffBox(&f.DiffFile, v)), live.Replace("ft-"+f.Key(),
+			page.TreeLine(&f.DiffFile))}
 	}
-	if was.Tag != f.Tag || was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale || was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) || openOf(was.Threads) != openOf(f.Threads) {
-		return []live.Patch{live.Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), live.Replace("ft-"+f.Key(), page.TreeLine(&f.DiffFile))}
+	if was.Tag != f.Tag || was.Reviewed != f.Reviewed || was.ReviewedBy != f.ReviewedBy || was.Stale != f.Stale ||
+		was.Staged != f.Staged || !slices.Equal(was.Ops, f.Ops) || !maps.Equal(was.Done, f.Done) ||
+		openOf(was.Threads) != openOf(f.Threads) {
+		return []live.Patch{live.Replace("fh-"+f.Key(), part.DiffHead(&f.DiffFile)), live.Replace("ft-"+f.Key(),
+			page.TreeLine(&f.DiffFile))}
 	}
 	return nil
 }

@@ -24,13 +24,15 @@ import (
 type look struct {
 	short   string
 	session ahp.URI
-	scope   string // "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>", "chat.<id>.session"…; "turn" is the newest
-	split   bool
-	space   diff.Space
+	// "session", "uncommitted", "branch", "turn.<id>", "compare.<id>..<id>", "chat.<id>.session"…; "turn" is the newest
+	scope string
+	split bool
+	space diff.Space
 }
 
 // spaces are the names of whitespace modes in addresses and room names.
-var spaces = []struct{ param, flag string }{diff.SpaceAll: {"", ""}, diff.SpaceAmount: {"amount", "b"}, diff.SpaceNone: {"ignore", "w"}, diff.SpaceBlank: {"blank", "l"}}
+var spaces = []struct{ param, flag string }{diff.SpaceAll: {"", ""}, diff.SpaceAmount: {"amount", "b"},
+	diff.SpaceNone: {"ignore", "w"}, diff.SpaceBlank: {"blank", "l"}}
 
 func spaceOf(is func(param, flag string) bool) diff.Space {
 	for i, s := range spaces {
@@ -179,8 +181,8 @@ func isKind(key string) bool {
 	return slices.ContainsFunc(kinds, func(k struct{ key, label, title string }) bool { return k.key == key })
 }
 
-// scopes returns the picker: what the session's catalogue offers, or that of the chat that is looked at, in a fixed order, and
-// the turn that is looked at.
+// scopes returns the picker: what the session's catalogue offers, or that of the chat that is looked at, in a
+// fixed order, and the turn that is looked at.
 func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page.Scope {
 	var out []page.Scope
 	chat, own := p.whose(l, s)
@@ -194,7 +196,8 @@ func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page
 			if k.key == "session" {
 				k.label = "Chat"
 			}
-			out = append(out, p.scope(who, l, ofChat(chat, k.key), k.key, k.label, k.title+", in this chat's directories"))
+			out = append(out, p.scope(who, l, ofChat(chat, k.key), k.key, k.label, k.title+
+				", in this chat's directories"))
 		case offered(s.Changesets, scope) || scope == l.scope:
 			out = append(out, p.scope(who, l, scope, scope, k.label, k.title))
 		}
@@ -203,7 +206,8 @@ func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page
 		out = append(out, p.scope(who, l, l.scope, "turn", "This turn", "Changes of this turn"))
 	}
 	if from, to, ok := l.turns(); ok {
-		out = append(out, p.scope(who, l, l.scope, "compare", comparison(p.turns(l, s), from, to), "Changes between the two turns"))
+		out = append(out, p.scope(who, l, l.scope, "compare", comparison(p.turns(l, s), from, to),
+			"Changes between the two turns"))
 	}
 	return out
 }

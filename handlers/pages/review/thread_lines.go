@@ -33,7 +33,8 @@ func threadsOf(s *ahp.AnnotationsState, people []review.Person, base string, dir
 }
 
 func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp.URI) part.Thread {
-	t := part.Thread{ID: a.ID, Base: base, Path: site.RelativePath(a.Resource, dirs), Resource: a.Resource, Side: part.After, Resolved: a.Resolved}
+	t := part.Thread{ID: a.ID, Base: base, Path: site.RelativePath(a.Resource, dirs), Resource: a.Resource,
+		Side: part.After, Resolved: a.Resolved}
 	origin := threads.ThreadOrigin(a)
 	t.From, t.To, t.Quote, t.Version = origin.From, origin.To, origin.Hunk, origin.Version
 	if origin.Side == string(part.Before) {
@@ -46,7 +47,8 @@ func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp
 		if by == "" {
 			by = "Agent"
 		}
-		x := part.Entry{ID: e.ID, By: by, ByID: st.By.ID, At: st.At, Text: e.Text.Text, Agent: st.By.ID == "" || strings.HasPrefix(st.By.ID, "agent")}
+		x := part.Entry{ID: e.ID, By: by, ByID: st.By.ID, At: st.At, Text: e.Text.Text, Agent: st.By.ID == "" ||
+			strings.HasPrefix(st.By.ID, "agent")}
 		if t.Side == part.After && t.To > 0 {
 			x.Pieces = pieces(&t, &x, t.Quote)
 		}
@@ -181,7 +183,8 @@ func withRows(f *diff.File, rows []diff.Row) *diff.File {
 			n++
 		}
 		h := diff.Hunk{OldStart: rows[0].Old, OldLines: n, NewStart: rows[0].New, NewLines: n, Rows: rows[:n]}
-		at, _ := slices.BinarySearchFunc(copied.Hunks, h.NewStart, func(x diff.Hunk, line int) int { return x.NewStart - line })
+		at, _ := slices.BinarySearchFunc(copied.Hunks, h.NewStart,
+			func(x diff.Hunk, line int) int { return x.NewStart - line })
 		copied.Hunks = slices.Insert(copied.Hunks, at, h)
 		rows = rows[n:]
 	}

@@ -44,7 +44,8 @@ func (p *Pages) MarkSeen(w http.ResponseWriter, r *http.Request) error {
 	s := p.annotations(v.Who, l)
 	for _, id := range r.PostForm["thread"] {
 		if a := threadIn(s, id); a != nil && p.Docs != nil {
-			if err := p.Docs.Put(r.Context(), seenBucket(v.Short, v.Who), id, []byte(strconv.Itoa(len(a.Entries)))); err != nil {
+			if err := p.Docs.Put(r.Context(), seenBucket(v.Short, v.Who), id,
+				[]byte(strconv.Itoa(len(a.Entries)))); err != nil {
 				return err
 			}
 		}
@@ -90,7 +91,8 @@ func (p *Pages) ChangeThread(w http.ResponseWriter, r *http.Request) error {
 	if t == nil {
 		return site.NotFound("This thread has been deleted.")
 	}
-	actions, err := threadActions(t, chi.URLParam(r, "verb"), r.PostFormValue("entry"), strings.TrimSpace(r.PostFormValue("text")), r.PostFormValue("resolve") == "true")
+	actions, err := threadActions(t, chi.URLParam(r, "verb"), r.PostFormValue("entry"),
+		strings.TrimSpace(r.PostFormValue("text")), r.PostFormValue("resolve") == "true")
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// GiveVerdict takes the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the agent. The
-// verdict goes first: when it is refused nothing of the rest is done.
+// GiveVerdict takes the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the
+// agent. The verdict goes first: when it is refused nothing of the rest is done.
 func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -35,7 +35,8 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	given := threads.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")), Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
+	given := threads.GivenVerdict{Kind: review.Kind(r.PostForm.Get("kind")),
+		Summary: strings.TrimSpace(r.PostForm.Get("summary")), Seen: r.PostForm.Get("seen")}
 	if given.Summary == "" && len(list) > 0 && given.Kind == review.RequestChanges {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
@@ -48,7 +49,8 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if r.PostForm.Get("send") == "yes" && v.Who.Has(access.RightPrompt) {
-		if err := p.sendOpen(r.Context(), v, l, verdictText(v.Who.Name, given), r.PostForm.Get("how") == "steer"); err != nil {
+		if err := p.sendOpen(r.Context(), v, l, verdictText(v.Who.Name, given),
+			r.PostForm.Get("how") == "steer"); err != nil {
 			return err
 		}
 	}

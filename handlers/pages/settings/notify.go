@@ -47,7 +47,8 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 	if !slices.Contains(m.Frame.Scripts, site.NotifyScript) {
 		m.Frame.Scripts = append(m.Frame.Scripts, site.NotifyScript)
 	}
-	m.Here, m.Paused, m.Account, m.Owner = site.NotifiesHere(r), prefs.Paused, who.Has(access.RightAccount), who.Has(access.RightManage)
+	m.Here, m.Paused, m.Account, m.Owner = site.NotifiesHere(r), prefs.Paused, who.Has(access.RightAccount),
+		who.Has(access.RightManage)
 	if m.Account {
 		if err := p.notifyAccount(r.Context(), who.ID, &m, &prefs); err != nil {
 			return err
@@ -88,11 +89,13 @@ func (p *Pages) notifyAccount(ctx context.Context, who string, m *page.Notificat
 	}
 	for i := range hooks {
 		h := &hooks[i]
-		m.Hooks = append(m.Hooks, page.NotifyHook{ID: h.ID, Where: h.Where(), Everything: h.Everything, Gone: h.Gone, Created: h.Created, Last: resultOf(h.Last)})
+		m.Hooks = append(m.Hooks, page.NotifyHook{ID: h.ID, Where: h.Where(), Everything: h.Everything, Gone: h.Gone,
+			Created: h.Created, Last: resultOf(h.Last)})
 	}
 	box := &prefs.Mail
 	m.CanMail = p.Notify.CanMail()
-	m.Mail = page.NotifyMail{Address: box.Address, Verified: box.Verified, Typed: m.Mail.Typed, Rhythm: string(box.Rhythm), At: box.At(), Zone: box.Zone}
+	m.Mail = page.NotifyMail{Address: box.Address, Verified: box.Verified, Typed: m.Mail.Typed,
+		Rhythm: string(box.Rhythm), At: box.At(), Zone: box.Zone}
 	if last, ok := p.Notify.LastMail(ctx, who); ok {
 		m.Mail.Last = resultOf(&last)
 	}
@@ -172,7 +175,8 @@ func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 	case "rhythm":
 		audit.Detail(ctx, "schedule")
 		if err = p.Notify.Change(ctx, who.ID, func(prefs *notify.Prefs) error {
-			return prefs.Mail.SetRhythm(notify.Rhythm(r.PostFormValue("rhythm")), r.PostFormValue("at"), r.PostFormValue("zone"))
+			return prefs.Mail.SetRhythm(notify.Rhythm(r.PostFormValue("rhythm")), r.PostFormValue("at"),
+				r.PostFormValue("zone"))
 		}); err == nil {
 			err = p.Notify.Reschedule(ctx, who.ID)
 		}
@@ -180,7 +184,9 @@ func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 		err = p.Notify.SetAddress(ctx, who.ID, r.PostFormValue("address"))
 	}
 	if err != nil {
-		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: site.Sentence(err.Error()), Mail: page.NotifyMail{Typed: r.PostFormValue("address")}})
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity,
+			page.Notifications{MailError: site.Sentence(err.Error()),
+				Mail: page.NotifyMail{Typed: r.PostFormValue("address")}})
 	}
 	return site.FinishForm(w, r, notifyPath+"#mail")
 }
@@ -188,7 +194,8 @@ func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 // VerifyMail takes the code that was mailed to an address.
 func (p *Pages) VerifyMail(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Notify.Verify(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("code")); err != nil {
-		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{MailError: site.Sentence(err.Error())})
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity,
+			page.Notifications{MailError: site.Sentence(err.Error())})
 	}
 	return site.FinishForm(w, r, notifyPath+"#mail")
 }
@@ -202,7 +209,8 @@ func (p *Pages) MakeHook(w http.ResponseWriter, r *http.Request) error {
 	}
 	h, secret, err := p.Notify.NewHook(r.Context(), who.ID, address, everything)
 	if err != nil {
-		return p.sendNotifications(w, r, http.StatusUnprocessableEntity, page.Notifications{HookError: site.Sentence(err.Error()), HookURL: address})
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity,
+			page.Notifications{HookError: site.Sentence(err.Error()), HookURL: address})
 	}
 	audit.Detail(r.Context(), h.Where())
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
@@ -231,15 +239,16 @@ func (p *Pages) hookDone(w http.ResponseWriter, r *http.Request, h notify.Hook, 
 	return site.FinishForm(w, r, notifyPath+"#hooks")
 }
 
-// Unsubscribe returns the page that a link in a mail leads to. Looking at it changes nothing: programs open links, too. Its
-// button, and a mail program's one click (RFC 8058), post.
+// Unsubscribe returns the page that a link in a mail leads to. Looking at it changes nothing: programs open links,
+// too. Its button, and a mail program's one click (RFC 8058), post.
 func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) {
 	p.Adapt(p.WithNotify(p.unsubscribe))(w, r)
 }
 
 func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	token := r.URL.Query().Get("token")
-	f := part.Frame{Title: "Unsubscribe", Asset: p.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door", Styles: []string{"css/door.css"}}
+	f := part.Frame{Title: "Unsubscribe", Asset: p.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door",
+		Styles: []string{"css/door.css"}}
 	m := page.Unsubscribe{Frame: f, Action: "/unsubscribe?" + url.Values{"token": {token}}.Encode()}
 	var err error
 	if r.Method == http.MethodPost {

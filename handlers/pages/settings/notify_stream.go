@@ -25,7 +25,8 @@ type shown struct {
 	Path    string      `json:"path"`
 }
 
-// StreamNotices serves GET /notifications/stream: server-sent events for one tab of a browser, which holds a lock meanwhile.
+// StreamNotices serves GET /notifications/stream: server-sent events for one tab of a browser, which holds a lock
+// meanwhile.
 // It ends when the visitor is signed out or their link ends.
 func (p *Pages) StreamNotices(w http.ResponseWriter, r *http.Request) error {
 	after := r.Header.Get("Last-Event-ID")
@@ -53,7 +54,8 @@ func (p *Pages) StreamNotices(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *http.ResponseController, s *notify.Stream) {
+func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *http.ResponseController,
+	s *notify.Stream) {
 	who := access.FromContext(ctx)
 	alive := time.NewTicker(quiet)
 	defer alive.Stop()

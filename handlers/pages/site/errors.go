@@ -52,9 +52,11 @@ func Classify(err error) *Fault {
 	case errors.Is(err, live.ErrGone):
 		return &Fault{http.StatusNotFound, "Not found, or you don't have access.", err}
 	case errors.Is(err, hub.ErrUnsaved):
-		return &Fault{http.StatusServiceUnavailable, "This hasn't been saved yet." + whyUnsaved(err) + " ahphub keeps trying. Check whether it was saved before you send it again.", err}
+		return &Fault{http.StatusServiceUnavailable, "This hasn't been saved yet." + whyUnsaved(err) +
+			" ahphub keeps trying. Check whether it was saved before you send it again.", err}
 	case errors.Is(err, hub.ErrReadOnly):
-		return &Fault{http.StatusServiceUnavailable, "ahphub can't save changes right now, so nothing was changed." + whyUnsaved(err) + " Try again in a moment.", err}
+		return &Fault{http.StatusServiceUnavailable, "ahphub can't save changes right now, so nothing was changed." +
+			whyUnsaved(err) + " Try again in a moment.", err}
 	case errors.Is(err, live.ErrBusy):
 		return &Fault{http.StatusServiceUnavailable, Sentence(err.Error()), err}
 	case errors.Is(err, live.ErrTooManyOpen):

@@ -52,7 +52,8 @@ func needing(items []part.RailItem) int {
 }
 
 // SessionFrame returns the frame of any page of a session: its head, and the marks of its rooms in Frame.Live.
-func (st *Site) SessionFrame(r *http.Request, v Visit, tab string) (part.Frame, part.SessionHead, *ahp.SessionState, error) {
+func (st *Site) SessionFrame(r *http.Request, v Visit, tab string) (part.Frame, part.SessionHead, *ahp.SessionState,
+	error) {
 	var sess *ahp.SessionState
 	var head part.SessionHead
 	mark, err := st.Live.Draw(r.Context(), v.Who, "session:"+v.Short, func(_ live.Room, s live.States) {
@@ -119,8 +120,8 @@ func (st *Site) isMuted(v Visit) bool {
 	return err == nil && prefs.Mutes(v.Session)
 }
 
-// ShowPeople shows a page of a session who is here, and has its stream say where its reader is: in what of the page's kind,
-// as the id of a chat.
+// ShowPeople shows a page of a session who is here, and has its stream say where its reader is: in what of the
+// page's kind, as the id of a chat.
 func (st *Site) ShowPeople(ctx context.Context, v Visit, f *part.Frame, in string) error {
 	mark, err := st.Live.Draw(ctx, v.Who, "people:"+v.Short, func(room live.Room, _ live.States) {
 		f.Session.People = room.(interface{ People() []part.Person }).People()

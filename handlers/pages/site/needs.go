@@ -19,7 +19,8 @@ func (st *Site) NeedsAnswerOf(who access.Principal, session ahp.URI) bool {
 
 // AnswerRights distinguishes principals for whom MayAnswer differs.
 func AnswerRights(who access.Principal) string {
-	return fmt.Sprint(who.CanApprove(true), who.CanApprove(false), who.Has(access.RightPrompt), who.Has(access.RightManage))
+	return fmt.Sprint(who.CanApprove(true), who.CanApprove(false), who.Has(access.RightPrompt),
+		who.Has(access.RightManage))
 }
 
 // PersonAndRights tells each person apart, besides what AnswerRights does.

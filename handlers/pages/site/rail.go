@@ -64,8 +64,9 @@ func (st *Site) railItems(c core.Caller) []part.RailItem {
 }
 
 func (st *Site) railItem(who access.Principal, s ahp.SessionSummary, group string) part.RailItem {
-	it := part.RailItem{Short: core.ShortID(s.Resource), Title: SessionTitle(s.Title), Agent: st.AgentName(s.Provider), Status: st.StatusFor(who, s), Group: group,
-		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, st.Now())}
+	it := part.RailItem{Short: core.ShortID(s.Resource), Title: SessionTitle(s.Title), Agent: st.AgentName(s.Provider),
+		Status: st.StatusFor(who, s), Group: group, Unread: !s.Status.Has(ahp.SessionStatusIsRead),
+		Age: part.Age(s.ModifiedAt, st.Now())}
 	if s.Changes != nil {
 		it.Add, it.Del = OrZero(s.Changes.Additions), OrZero(s.Changes.Deletions)
 	}
@@ -128,7 +129,8 @@ func (st *Site) FileAsks(c core.Caller) (out []page.FileAsk) {
 		return nil
 	}
 	for _, a := range st.Files.FileAsks() {
-		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write, Repository: a.Repository}
+		it := page.FileAsk{ID: a.ID, Name: a.Name, Client: a.Client, Path: a.Path, Dir: a.Dir, Write: a.Write,
+			Repository: a.Repository}
 		if as, ok := core.FilePath(a.URI); ok && as != a.Path {
 			it.As = as
 		}
@@ -140,8 +142,9 @@ func (st *Site) FileAsks(c core.Caller) (out []page.FileAsk) {
 // fileRail leads from the column of sessions to what is asked.
 func (st *Site) fileRail(c core.Caller) (out []part.RailItem) {
 	for _, a := range st.FileAsks(c) {
-		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: a.Name + ": " + filepath.Base(a.Path), Group: NeedsYou, Unread: true,
-			Status: part.Status{Icon: "need", Word: "Asks to " + AskVerb(a.Write), Class: "need"}})
+		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: a.Name + ": " + filepath.Base(a.Path),
+			Group: NeedsYou, Unread: true, Status: part.Status{Icon: "need", Word: "Asks to " + AskVerb(a.Write),
+				Class: "need"}})
 	}
 	return out
 }

@@ -72,7 +72,8 @@ func (st *Site) SessionFor(who access.Principal, uri ahp.URI) *ahp.SessionState 
 
 // partHead returns the head of the pages of a part of a session: what it is called and does. The rest is the session's.
 func partHead(who access.Principal, short string, s *ahp.SessionState) part.SessionHead {
-	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity), Activity: s.Activity, Only: "changes"}
+	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity),
+		Activity: s.Activity, Only: "changes"}
 	if who.Scope.IsChat() {
 		h.Only, h.Chat = "chat", part.Tail(who.Scope.URI)
 		if i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == who.Scope.URI }); i >= 0 {
@@ -101,8 +102,8 @@ func (st *Site) IsVisible(who access.Principal, uri, session ahp.URI, kind ahp.C
 	return who.Audience().Sees(info)
 }
 
-// TitleOf returns what a session or a part of it is called for those who come by a link: a part does not tell the session's
-// title, which was made of what was said first.
+// TitleOf returns what a session or a part of it is called for those who come by a link: a part does not tell the
+// session's title, which was made of what was said first.
 func (st *Site) TitleOf(session ahp.URI, s access.Scope) string {
 	sum, _ := st.Host.Summary(session)
 	switch {

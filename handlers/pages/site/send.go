@@ -9,8 +9,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Send renders a page. What is small is rendered to memory first, so that a template that fails sends nothing of itself.
-// Of a large page the browser gets the beginning while the rest is rendered; when that fails, the connection is aborted.
+// Send renders a page. What is small is rendered to memory first, so that a template that fails sends nothing of
+// itself.
+// Of a large page the browser gets the beginning while the rest is rendered; when that fails, the connection is
+// aborted.
 func Send(w http.ResponseWriter, status int, c templ.Component) error {
 	out := sender{to: w, status: status}
 	err := c.Render(context.Background(), &out)
@@ -26,8 +28,8 @@ func Send(w http.ResponseWriter, status int, c templ.Component) error {
 	return nil
 }
 
-// The first bytes of a large page are sent and flushed in pieces: the compressor and the connection would keep them until
-// they have more. After flushed bytes the first screen is there, and larger pieces cost less.
+// The first bytes of a large page are sent and flushed in pieces: the compressor and the connection would keep
+// them until they have more. After flushed bytes the first screen is there, and larger pieces cost less.
 const (
 	pieceBytes   = 128 << 10
 	flushedBytes = 1 << 20

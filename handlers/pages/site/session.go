@@ -86,8 +86,9 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 		h.Answers = st.answerers(s.InputNeeded)
 		return h
 	}
-	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity), Activity: s.Activity,
-		Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri), Answers: st.answerers(s.InputNeeded)}
+	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity),
+		Activity: s.Activity, Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri),
+		Answers: st.answerers(s.InputNeeded)}
 	b := changes.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
 	_, h.Worktree = changes.WorktreeOf(s)
@@ -122,7 +123,8 @@ func ChatLinks(s *ahp.SessionState, base, current string) (out []page.ChatLink) 
 		if title == "" {
 			title = "Chat"
 		}
-		out = append(out, page.ChatLink{Href: base + "/c/" + part.Tail(c.Resource), Title: title, Status: StatusOf(c.Status, c.Activity), Current: c.Resource == current})
+		out = append(out, page.ChatLink{Href: base + "/c/" + part.Tail(c.Resource), Title: title,
+			Status: StatusOf(c.Status, c.Activity), Current: c.Resource == current})
 	}
 	return out
 }

@@ -13,7 +13,8 @@ import (
 // EscapeInline keeps a name from being Markdown.
 func EscapeInline(s string) string {
 	s = texts.OneLine(s)
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "|", `\|`).Replace(s)
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
+		"#", `\#`, "|", `\|`).Replace(s)
 }
 
 // OriginOf returns the scheme and host a request came to, for links that work elsewhere.

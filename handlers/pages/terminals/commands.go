@@ -16,7 +16,8 @@ import (
 const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
 
 // command finds a command of a terminal by the end of its id, and what it printed.
-func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) (c machine.TerminalCommand, output string, err error) {
+func (p *Pages) command(ctx context.Context, v site.Visit, terminal,
+	id string) (c machine.TerminalCommand, output string, err error) {
 	uri, err := p.Find(v, terminal)
 	if err != nil {
 		return c, "", err
@@ -35,7 +36,8 @@ func (p *Pages) command(ctx context.Context, v site.Visit, terminal, id string) 
 	return c, "", site.NotFound("This command has scrolled out of the terminal's history.")
 }
 
-// plainOutput returns what a command printed without the empty lines around it; "…" stands for a beginning that is lost.
+// plainOutput returns what a command printed without the empty lines around it; "…" stands for a beginning that is
+// lost.
 func plainOutput(text string, cut bool) string {
 	text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n"), "\r\n")
 	if cut {

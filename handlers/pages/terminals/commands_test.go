@@ -24,7 +24,8 @@ func TestACommandIsQuoted(t *testing.T) {
 		}
 	}
 	got := quoteCommand(machine.TerminalCommand{Line: "seq"}, long)
-	if len(got) > mostQuoted+100 || !strings.Contains(got, "$ seq\n…\né23456789\n") || !strings.HasSuffix(got, "é23456789\n\n```\n") {
+	if len(got) > mostQuoted+100 || !strings.Contains(got, "$ seq\n…\né23456789\n") ||
+		!strings.HasSuffix(got, "é23456789\n\n```\n") {
 		t.Errorf("a long output is not cut to its end: %d bytes, %.60q", len(got), got)
 	}
 }

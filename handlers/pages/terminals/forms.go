@@ -52,7 +52,8 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 	if !ok {
 		return site.NotFound("This session has no chat that can own a terminal.")
 	}
-	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(), Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
+	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(),
+		Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
 		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}}
 	if shell := r.PostFormValue("shell"); shell != "" {
 		own, err := json.Marshal(map[string]string{"shell": shell})
@@ -96,7 +97,8 @@ func (p *Pages) Close(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := p.Host.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: uri}); err != nil {
+	if err := p.Host.Dispose(r.Context(), p.CallerOf(r.Context()),
+		ahp.DisposeTerminalParams{Channel: uri}); err != nil {
 		return err
 	}
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
@@ -112,7 +114,8 @@ func (p *Pages) CloseExited(w http.ResponseWriter, r *http.Request) error {
 		if t.Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
 			continue
 		}
-		if err := p.Host.Dispose(r.Context(), p.CallerOf(r.Context()), ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
+		if err := p.Host.Dispose(r.Context(), p.CallerOf(r.Context()),
+			ahp.DisposeTerminalParams{Channel: t.Resource}); err != nil {
 			return err
 		}
 	}
@@ -130,7 +133,9 @@ func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
 		return p.Host.Release(c, uri, chat)
 	case "background":
 		chat, _ := site.ChatByID(p.SessionState(v.Session), "")
-		return p.Act(r.Context(), uri, &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}})
+		return p.Act(r.Context(), uri,
+			&ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session,
+				Chat: chat}}})
 	case "ask", "me":
 		return p.Host.Ask(c, uri)
 	case "withdraw":
@@ -163,7 +168,8 @@ func (p *Pages) TypeLine(r *http.Request, v site.Visit, uri ahp.URI) error {
 		return err
 	}
 	defer conn.Close(live.ErrGone)
-	o, err := p.Site.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") + "\r"})
+	o, err := p.Site.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") +
+		"\r"})
 	if err == nil && o.Rejected != "" {
 		err = site.Refused(o.Rejected)
 	}

@@ -102,7 +102,8 @@ func (t *terminalRoom) Changed(_ live.States, _ live.News) []live.Patch {
 	}
 	list := make([]live.Item, len(view.Commands))
 	for i, c := range view.Commands {
-		list[i] = live.Item{ID: page.CommandID(view.ID, c), Patch: live.Append("commandlist-"+view.ID, page.TerminalCommandItem(t.base(), view.ID, c))}
+		list[i] = live.Item{ID: page.CommandID(view.ID, c), Patch: live.Append("commandlist-"+view.ID,
+			page.TerminalCommandItem(t.base(), view.ID, c))}
 	}
 	return append(t.regions.Changed(t.head(view)), t.commands.ChangedItems(list...)...)
 }

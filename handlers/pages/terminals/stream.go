@@ -35,8 +35,8 @@ func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 	}
 	uri, _ := p.Find(v, id)
 	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
-	m := page.TerminalFrame{Asset: p.Assets.Path, Theme: p.Frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.Short + "/t/" + id + "/stream", Text: t.Text,
-		Type: v.Who.Has(access.RightType)}
+	m := page.TerminalFrame{Asset: p.Assets.Path, Theme: p.Frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" +
+		v.Short + "/t/" + id + "/stream", Text: t.Text, Type: v.Who.Has(access.RightType)}
 	if ok {
 		m.Cols, m.Rows, m.Mine = site.OrZero(s.Cols), site.OrZero(s.Rows), p.keyboard(v.Who, v.Session, uri, s).Mine
 	}
@@ -80,7 +80,8 @@ func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
 	ctx, end := p.Live.BindStream(r.Context(), v.Who)
 	defer end(nil)
 	leave := p.Host.Attend(caller, uri)
-	s := &termStream{p: p, session: v.Session, uri: uri, who: v.Who, caller: caller, conn: conn, ws: c, begun: make(chan struct{})}
+	s := &termStream{p: p, session: v.Session, uri: uri, who: v.Who, caller: caller, conn: conn, ws: c,
+		begun: make(chan struct{})}
 	defer func() { leave(s.goodbye) }()
 	if s.viewer = p.Host.AddViewer(uri); s.viewer != nil {
 		defer s.viewer.Close()
@@ -158,7 +159,8 @@ func (s *termStream) read(ctx context.Context) {
 			s.take()
 			s.dispatch(ctx, s.caller, &ahp.TerminalInputAction{Data: m.Input})
 		case len(m.Resize) == 2: // by the client that may hold the terminal, so without this socket's own id
-			s.dispatch(ctx, core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, &ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
+			s.dispatch(ctx, core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)},
+				&ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
 		case s.viewer != nil:
 			s.viewer.Taken(m.Taken)
 		}
@@ -185,7 +187,8 @@ func (s *termStream) show(ctx context.Context) {
 			return
 		}
 		if p.Screen {
-			err = s.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"reset":true,"drawn":[%d,%d]}`, p.Cols, p.Rows))
+			err = s.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"reset":true,"drawn":[%d,%d]}`, p.Cols,
+				p.Rows))
 		}
 		if err == nil && (p.Screen || len(p.Data) > 0) {
 			err = s.ws.Write(ctx, websocket.MessageBinary, p.Data)
@@ -265,7 +268,8 @@ func (s *termStream) watch(ctx context.Context) {
 // take gives a free terminal to the one who types in it.
 func (s *termStream) take() {
 	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
-		_ = s.p.Host.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri) // refused, the keys are too
+		// refused, the keys are too
+		_ = s.p.Host.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri)
 	}
 }
 

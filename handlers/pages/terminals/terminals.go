@@ -39,7 +39,8 @@ func (p *Pages) Lines(v site.Visit) (out []page.TerminalLine) {
 		if !p.IsVisible(v.Who, t.Resource, v.Session, ahp.ChannelTerminal) {
 			continue
 		}
-		l := page.TerminalLine{Href: "/s/" + v.Short + "/t/" + part.Tail(t.Resource), Title: cmp.Or(t.Title, "Terminal"),
+		l := page.TerminalLine{Href: "/s/" + v.Short + "/t/" + part.Tail(t.Resource),
+			Title:   cmp.Or(t.Title, "Terminal"),
 			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode}
 		if holder, ok := t.Claim.Value.(*ahp.TerminalClientClaim); ok {
 			l.Holder = p.clientName(v.Session, holder.ClientID)
@@ -83,7 +84,8 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	m := page.Terminals{Session: head, List: p.Lines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(), Commands: commandsOpen(w, r)}
+	m := page.Terminals{Session: head, List: p.Lines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(),
+		Commands: commandsOpen(w, r)}
 	rooms := []string{"terminals:" + v.Short}
 	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)
@@ -112,9 +114,11 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.TerminalsPage(m))
 }
 
-// shownTerminals returns the terminals an address names: one, two beside each other or, of a session's, the newest that runs.
+// shownTerminals returns the terminals an address names: one, two beside each other or, of a session's, the newest
+// that runs.
 func shownTerminals(r *http.Request, list []page.TerminalLine) []string {
-	ids := slices.DeleteFunc([]string{chi.URLParam(r, "terminal"), r.FormValue("with")}, func(s string) bool { return s == "" })
+	ids := slices.DeleteFunc([]string{chi.URLParam(r, "terminal"), r.FormValue("with")},
+		func(s string) bool { return s == "" })
 	if len(ids) > 0 || len(list) == 0 {
 		return slices.Compact(ids)
 	}
@@ -131,7 +135,8 @@ func shownTerminals(r *http.Request, list []page.TerminalLine) []string {
 // commandsOpen returns whether the list of commands is shown; the last choice is remembered.
 func commandsOpen(w http.ResponseWriter, r *http.Request) bool {
 	if choice := r.FormValue("commands"); choice == "on" || choice == "off" {
-		http.SetCookie(w, &http.Cookie{Name: "commands", Value: choice, Path: "/", MaxAge: 365 * 24 * 3600, SameSite: http.SameSiteLaxMode})
+		http.SetCookie(w, &http.Cookie{Name: "commands", Value: choice, Path: "/", MaxAge: 365 * 24 * 3600,
+			SameSite: http.SameSiteLaxMode})
 		return choice == "on"
 	}
 	c, err := r.Cookie("commands")
@@ -172,7 +177,8 @@ func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.Terminal
 	if !ok {
 		return page.Terminal{}, nil
 	}
-	t := page.Terminal{ID: part.Tail(uri), Title: cmp.Or(s.Title, "Terminal"), Cwd: part.FilePath(s.Cwd), Held: heldBy(s),
+	t := page.Terminal{ID: part.Tail(uri), Title: cmp.Or(s.Title, "Terminal"), Cwd: part.FilePath(s.Cwd),
+		Held:    heldBy(s),
 		Running: s.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Commands: p.commandsOf(uri),
 		Detects: s.SupportsCommandDetection != nil && *s.SupportsCommandDetection}
 	ticks, cancel := p.Host.Changes(uri)

@@ -101,7 +101,8 @@ func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 	}
 	out := make([]part.Person, 0, len(list))
 	for _, x := range list {
-		o := part.Person{ID: x.ID, Name: x.Name, Hue: x.Hue, Guest: x.Guest, Away: x.Place.Away, Follows: x.Place.Follows, FollowsName: names[x.Place.Follows]}
+		o := part.Person{ID: x.ID, Name: x.Name, Hue: x.Hue, Guest: x.Guest, Away: x.Place.Away,
+			Follows: x.Place.Follows, FollowsName: names[x.Place.Follows]}
 		if known(aud, uri, x.Place) {
 			o.Place = p.placeOf(uri, x.Place)
 		}
@@ -112,7 +113,8 @@ func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 
 // placeOf returns a place in words, and all that a page needs to go there.
 func (p *Pages) placeOf(uri ahp.URI, at presence.Place) part.Spot {
-	return part.Spot{Page: at.Page, In: at.In, Of: p.placeName(uri, at), Href: at.Href, File: at.File, Path: at.Path, Line: at.Line, Top: at.Top, Typing: at.Typing}
+	return part.Spot{Page: at.Page, In: at.In, Of: p.placeName(uri, at), Href: at.Href, File: at.File, Path: at.Path,
+		Line: at.Line, Top: at.Top, Typing: at.Typing}
 }
 
 // placeName returns the name of a chat or terminal, where there are several.

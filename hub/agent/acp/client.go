@@ -58,7 +58,8 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 		with(p, m, p.terms.release)
 	default:
 		if m.IsRequest() {
-			p.fail(m, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + m.Method + " here"})
+			p.fail(m, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no method " + m.Method +
+				" here"})
 		}
 	}
 }

@@ -103,7 +103,8 @@ func TestCrashAtEachStage(t *testing.T) {
 			w.until("nobody is asked any more", func() bool { return w.session().InputNeeded == nil })
 			w.do(&ahp.ChatTurnResumeAction{TurnID: id})
 			w.until("it runs again", func() bool { return w.chat().ActiveTurn != nil })
-			wants(t, w.finishes(), "edit completed true: Write [user-action]\ninput 1 questions decline\nmarkdown the rest\ncomplete\n")
+			wants(t, w.finishes(), "edit completed true: Write [user-action]\ninput 1 questions decline\nmarkdown "+
+				"the rest\ncomplete\n")
 		})
 	}
 }
@@ -124,7 +125,8 @@ func TestCrashWhileResuming(t *testing.T) {
 	w, file := crashing(t, "loads", "session/load")
 	wants(t, w.say("crash"), "Resume to try again.\nerror\n")
 	id := w.begin(agenttest.User("text"))
-	wants(t, w.ended(), "error Fake was ended by a signal (killed). It said: panic: at session/load. Resume to try again.\nerror\n")
+	wants(t, w.ended(), "error Fake was ended by a signal (killed). It said: panic: at session/load. Resume to try "+
+		"again.\nerror\n")
 	w.cleared(file)
 	w.do(&ahp.ChatTurnResumeAction{TurnID: id})
 	w.until("it went on", func() bool {

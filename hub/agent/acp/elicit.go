@@ -159,12 +159,13 @@ func (p property) question(id, name string, required bool) (ahp.ChatInputQuestio
 		if p.Pattern != "" {
 			message += " (it has to match " + texts.ElideBytes(p.Pattern, 200) + ")"
 		}
-		return &ahp.ChatInputTextQuestion{ID: id, Title: title, Message: message, Required: must, Format: format(p.Format),
-			Min: p.MinLength, Max: p.MaxLength, DefaultValue: as[string](p.Default)}, nil
+		return &ahp.ChatInputTextQuestion{ID: id, Title: title, Message: message, Required: must,
+			Format: format(p.Format),
+			Min:    p.MinLength, Max: p.MaxLength, DefaultValue: as[string](p.Default)}, nil
 	case "number", "integer":
-		return &ahp.ChatInputNumberQuestion{ID: id, Kind: ahp.ChatInputNumberKind(p.Type), Title: title, Message: message,
-			Required: must,
-			Min:      p.Minimum, Max: p.Maximum, DefaultValue: pointer[float64](p.Default)}, nil
+		return &ahp.ChatInputNumberQuestion{ID: id, Kind: ahp.ChatInputNumberKind(p.Type), Title: title,
+			Message: message, Required: must,
+			Min: p.Minimum, Max: p.Maximum, DefaultValue: pointer[float64](p.Default)}, nil
 	case "boolean":
 		return &ahp.ChatInputBooleanQuestion{ID: id, Title: title, Message: message, Required: must,
 			DefaultValue: pointer[bool](p.Default)}, nil

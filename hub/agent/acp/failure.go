@@ -42,7 +42,8 @@ func (p *peer) notIntroduced(ctx context.Context, err error) error {
 		return fmt.Errorf("%s does not speak the Agent Client Protocol: it printed %s. Check its arguments. %s",
 			p.prog.title(), agent.Code(noise), try)
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return fmt.Errorf("%s %s before it introduced itself%s. %s", p.prog.title(), p.proc.describeEnd(), p.quoteOutput(),
+		return fmt.Errorf("%s %s before it introduced itself%s. %s", p.prog.title(), p.proc.describeEnd(),
+			p.quoteOutput(),
 			try)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSlow):
 		return fmt.Errorf("%s did not introduce itself in time%s. %s", p.prog.title(), p.quoteOutput(), try)
@@ -53,7 +54,8 @@ func (p *peer) notIntroduced(ctx context.Context, err error) error {
 var errSlow = errors.New("no answer in time")
 
 func otherVersion(prog Program, have int) error {
-	return fmt.Errorf("%s speaks version %d of the Agent Client Protocol, and ahphub version %d: install a release of it that speaks version %d",
+	return fmt.Errorf("%s speaks version %d of the Agent Client Protocol, and ahphub version %d: install a release "+
+		"of it that speaks version %d",
 		prog.title(), have, version, version)
 }
 
@@ -72,7 +74,8 @@ func (p *peer) explain(err error) error {
 	refused, ok := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return &agent.Failure{Resumable: true, Message: p.prog.title() + " " + p.proc.describeEnd() + p.quoteOutput() + "."}
+		return &agent.Failure{Resumable: true, Message: p.prog.title() + " " + p.proc.describeEnd() + p.quoteOutput() +
+			"."}
 	case ok && refused.Code == codeLogin:
 		return &agent.Failure{Resumable: true, Message: p.needsLogin(refused)}
 	case ok:

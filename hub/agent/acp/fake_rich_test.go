@@ -169,8 +169,8 @@ func (f *fakeAct) richPrompt(session, order, rest string, blocks []any) {
 		raw, _ := json.Marshal((<-wait)["result"])
 		f.say(session, string(raw))
 	case "openurl":
-		got := f.call("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e", "url": rest,
-			"message": "Log in there"})
+		got := f.call("elicitation/create", object{"sessionId": session, "mode": "url", "elicitationId": "e",
+			"url": rest, "message": "Log in there"})
 		raw, _ := json.Marshal(nameOr(got["result"], got["error"]))
 		f.say(session, string(raw))
 	case "task":
@@ -204,9 +204,11 @@ func (f *fakeAct) form(session, method string) {
 func (f *fakeAct) task(session, how string) {
 	by := object{"claudeCode": object{"parentToolUseId": "task"}}
 	tell := func(u object) { f.update(session, u) }
-	tell(object{"sessionUpdate": "tool_call", "toolCallId": "task", "title": "Task", "kind": "think", "status": "pending",
-		"rawInput": object{"description": "Find it", "prompt": "Find the thing", "subagent_type": "explorer"}})
-	tell(object{"sessionUpdate": "agent_message_chunk", "_meta": by, "content": object{"type": "text", "text": "I look"}})
+	tell(object{"sessionUpdate": "tool_call", "toolCallId": "task", "title": "Task", "kind": "think",
+		"status": "pending", "rawInput": object{"description": "Find it", "prompt": "Find the thing",
+			"subagent_type": "explorer"}})
+	tell(object{"sessionUpdate": "agent_message_chunk", "_meta": by, "content": object{"type": "text",
+		"text": "I look"}})
 	tell(object{"sessionUpdate": "tool_call", "_meta": by, "toolCallId": "inner", "title": "Read it", "kind": "read",
 		"status": "pending"})
 	if how == "ask" {

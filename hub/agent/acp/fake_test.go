@@ -204,7 +204,8 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 	case "bytes": // of a file that is not UTF-8, passed on as they are
 		f.mu.Lock()
 		fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":%q,\"update\":"+
-			"{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"a\xfeb\"}}}}\n", session)
+			"{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"a\xfeb\"}}}}\n",
+			session)
 		f.mu.Unlock()
 	case "dirs":
 		f.say(session, strings.Trim(f.dirs.Load().(string), "[]"))
@@ -273,7 +274,8 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 }
 
 func (f *fakeAct) edit(session, path string) string {
-	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "call/1", "title": "Edit " + filepath.Base(path),
+	f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "call/1", "title": "Edit " +
+		filepath.Base(path),
 		"kind": "edit", "status": "pending",
 		"rawInput": object{"file": path}, "locations": []object{{"path": path, "line": 1}},
 		"content": []object{{"type": "diff", "path": path, "oldText": "a\nb\n", "newText": "a\nc\nd\n"}}})

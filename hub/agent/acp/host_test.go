@@ -56,7 +56,8 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 	w.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) }})
 	var err error
 	b.Guard = localtest.NewGuard(t, w.data)
-	w.host, err = host.New(host.Config{Hub: w.hub, Machine: local.New(local.WithData(local.Data{Dir: w.data, Guard: b.Guard})), DataDir: w.data, DefaultDir: w.dir,
+	w.host, err = host.New(host.Config{Hub: w.hub,
+		Machine: local.New(local.WithData(local.Data{Dir: w.data, Guard: b.Guard})), DataDir: w.data, DefaultDir: w.dir,
 		Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
 	w.must(w.host.Start(t.Context()))
@@ -195,12 +196,15 @@ func TestTurns(t *testing.T) {
 		{"a plan, and how far it is", "plan",
 			"markdown **Plan**\n\n- [ ] look\n- [ ] write\n\nnotice Plan: 1 of 2 done, now: write\ncomplete\n"},
 		{"a file of the session", "read " + filepath.Join(w.dir, "in.txt"), "markdown read: two\n\ncomplete\n"},
-		{"a refusal", "refuse", "error Fake refused to continue and dropped this message. Rephrase it and try again.\nerror\n"},
+		{"a refusal", "refuse", "error Fake refused to continue and dropped this message. Rephrase it and try " +
+			"again.\nerror\n"},
 		{"a login that is needed only now", "locked",
-			"error Fake needs a login (Authentication required). Set FAKE_KEY, then try again. It offers: API key: set FAKE_KEY.\nerror\n"},
+			"error Fake needs a login (Authentication required). Set FAKE_KEY, then try again. It offers: API key: " +
+				"set FAKE_KEY.\nerror\n"},
 		{"a variable of the host", "env A_SECRET_OF_THE_HOST", "markdown A_SECRET_OF_THE_HOST=\ncomplete\n"},
 		{"a variable of the host in a terminal", "run echo [$A_SECRET_OF_THE_HOST]",
-			"execute completed true: echo [$A_SECRET_OF_THE_HOST] [not-needed]\nmarkdown exit 0, output \"[]\"\ncomplete\n"},
+			"execute completed true: echo [$A_SECRET_OF_THE_HOST] [not-needed]\nmarkdown exit 0, output " +
+				"\"[]\"\ncomplete\n"},
 		{"a terminal", "run echo $((6*7)); exit 3",
 			"execute completed true: echo $((6*7)); exit 3 [not-needed]\nmarkdown exit 3, output \"42\"\ncomplete\n"},
 	} {
@@ -235,7 +239,8 @@ func TestEditIsApproved(t *testing.T) {
 	}{
 		{"by the option that was picked", "always", true,
 			"edit completed true: Edit f.txt [user-action]\nmarkdown told always\ncomplete\n", "a\nc\nd\n"},
-		{"by kind", "", true, "edit completed true: Edit f.txt [user-action]\nmarkdown told yes\ncomplete\n", "a\nc\nd\n"},
+		{"by kind", "", true, "edit completed true: Edit f.txt [user-action]\nmarkdown told yes\ncomplete\n",
+			"a\nc\nd\n"},
 		{"or denied", "", false, "edit cancelled: denied\nmarkdown told no\ncomplete\n", "a\nb\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -248,7 +253,8 @@ func TestEditIsApproved(t *testing.T) {
 			if call.ToolInput != nil {
 				t.Errorf("the card shows the change twice: %q", call.ToolInput.Text)
 			}
-			if len(call.Options) != 3 || call.Options[0].ID != "no" || call.Options[0].Kind != ahp.ConfirmationOptionKindDeny ||
+			if len(call.Options) != 3 || call.Options[0].ID != "no" ||
+				call.Options[0].Kind != ahp.ConfirmationOptionKindDeny ||
 				call.Options[1].Label != "Always" || *call.Options[1].Group <= *call.Options[2].Group {
 				t.Errorf("the options are %+v", call.Options)
 			}

@@ -48,8 +48,8 @@ func (l Limits) bind(pid int, log *slog.Logger) error {
 	if scopes() != nil || !l.isBounded() {
 		return nil
 	}
-	log.Warn("systemd's control groups are not available; of an agent's limits only that of processes applies", "memory",
-		l.Memory, "cpus", l.CPUs)
+	log.Warn("systemd's control groups are not available; of an agent's limits only that of processes applies",
+		"memory", l.Memory, "cpus", l.CPUs)
 	if l.Processes > 0 && os.Getuid() != 0 { // root has no such limit
 		return limitProcesses(pid, l.Processes)
 	}
@@ -61,7 +61,8 @@ func (l Limits) Unbounded() string {
 	if !l.isBounded() || scopes() != nil {
 		return ""
 	}
-	return "the limits of agents need systemd's control groups (systemd-run --scope), which do not work here: memory and CPU are not bounded"
+	return "the limits of agents need systemd's control groups (systemd-run --scope), which do not work here: memory " +
+		"and CPU are not bounded"
 }
 
 // scopes returns the command that makes scopes, nil when none works.

@@ -151,7 +151,8 @@ func (w *lastWords) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	for line := range strings.Lines(string(b)) {
 		if w.logged++; w.logged <= mostLogged {
-			w.log.Info("an agent wrote to standard error", "stderr", texts.ElideBytes(strings.TrimSpace(line), mostLogLine))
+			w.log.Info("an agent wrote to standard error", "stderr", texts.ElideBytes(strings.TrimSpace(line),
+				mostLogLine))
 		}
 	}
 	w.mu.Unlock()

@@ -27,7 +27,8 @@ func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes 
 	}
 	said, command := transcript(t.History), strings.HasPrefix(t.Message.Text, "/")
 	if fresh && said != "" && !command {
-		out = append(out, text("This is what was said here so far:\n\n"+said+"\n\nThe next message is the one to answer."))
+		out = append(out, text("This is what was said here so far:\n\n"+said+
+			"\n\nThe next message is the one to answer."))
 	}
 	blocks, notes := s.content(p, t.ID, t.Message)
 	out = append(out, blocks...)
@@ -35,7 +36,8 @@ func (s *session) prompt(p *peer, t agent.Turn, fresh bool) (out []block, notes 
 		out = append(out, text("This is what was said here before:\n\n"+said))
 	}
 	if len(t.Threads) > 0 {
-		out = append(out, text("These are "+agent.CountThreads(len(t.Threads))+" of people who looked at the changes:\n"+
+		out = append(out, text("These are "+agent.CountThreads(len(t.Threads))+
+			" of people who looked at the changes:\n"+
 			agent.Threads(s.spec.Dirs, t.Threads)))
 	}
 	if len(out) == 0 {
@@ -107,7 +109,8 @@ func (s *session) embed(p *peer, turn string, v *ahp.MessageEmbeddedResourceAtta
 	case kind == "image" && can.Image, kind == "audio" && can.Audio:
 		return []block{{Type: kind, Data: v.Data, MimeType: v.ContentType}}, ""
 	case isText && can.EmbeddedContext:
-		return []block{{Type: "resource", Resource: &embedded{URI: uri, MimeType: v.ContentType, Text: string(raw)}}}, ""
+		return []block{{Type: "resource", Resource: &embedded{URI: uri, MimeType: v.ContentType, Text: string(raw)}}},
+			""
 	case isText:
 		return []block{text(name + ":\n\n" + agent.CodeBlock("", string(raw)))}, ""
 	case kind != "image" && kind != "audio" && can.EmbeddedContext:

@@ -68,7 +68,8 @@ func TestElicitation(t *testing.T) {
 			t.Fatalf("it asks %+v", req)
 		}
 		first, _ := req.Questions[0].Value.(*ahp.ChatInputTextQuestion)
-		if first == nil || first.Format != "email" || *first.Min != 2 || first.DefaultValue != "a@b.c" || !*first.Required ||
+		if first == nil || first.Format != "email" || *first.Min != 2 || first.DefaultValue != "a@b.c" ||
+			!*first.Required ||
 			first.Message != "Name" {
 			t.Errorf("the first question is %+v", first)
 		}
@@ -165,7 +166,8 @@ func TestSubAgents(t *testing.T) {
 	if len(chat.Turns) != 1 || chat.Turns[0].Message.Text != "Find the thing" {
 		t.Fatalf("the sub-agent's chat is %+v", chat)
 	}
-	if got := agenttest.Text(chat.Turns[0]); got != "markdown I look\nread completed true: Read it [not-needed]\ncomplete\n" {
+	if got := agenttest.Text(
+		chat.Turns[0]); got != "markdown I look\nread completed true: Read it [not-needed]\ncomplete\n" {
 		t.Errorf("the sub-agent did\n%s", got)
 	}
 	if from := chat.Origin.Value.(*ahp.ChatOriginTool); from.ToolCallID != call.ToolCallID {
@@ -197,14 +199,15 @@ func TestSubAgentAsks(t *testing.T) {
 			}
 			return pending != nil
 		})
-		var answer ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: sub.ActiveTurn.ID, ToolCallID: pending.ToolCallID,
-			Approved: true}
+		var answer ahp.Action = &ahp.ChatToolCallConfirmedAction{TurnID: sub.ActiveTurn.ID,
+			ToolCallID: pending.ToolCallID, Approved: true}
 		want := "read completed true: Read it [user-action]\ncomplete\n"
 		if cancel {
 			answer, want = &ahp.ChatTurnCancelledAction{TurnID: sub.ActiveTurn.ID}, "cancelled\n"
 		}
 		w.seq++
-		if o, err := w.host.Dispatch(t.Context(), w.caller, sub.Resource, w.seq, answer); err != nil || o.Rejected != "" {
+		if o, err := w.host.Dispatch(t.Context(), w.caller, sub.Resource, w.seq, answer); err != nil ||
+			o.Rejected != "" {
 			t.Fatal(err, o.Rejected)
 		}
 		wants(t, w.ended(), "done\ncomplete\n")

@@ -60,7 +60,8 @@ func newSession(b Backend, spec agent.Spec) (*session, error) {
 	s := &session{prog: b.Program, launch: b.launch, guard: b.Guard, memory: b.Memory, limits: b.Limits.withDefaults(),
 		spec: spec, dir: spec.Data,
 		log:      spec.Log,
-		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{}, cut: map[string]bool{}}
+		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{},
+		cut: map[string]bool{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
@@ -105,7 +106,8 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	notes := append(s.takeComplaints(), s.settle(ctx, p, id, t.Message, fresh)...)
 	if mode := s.unaskedMode(p, id); t.Guest && mode != "" {
 		return &agent.Failure{Resumable: true, Message: s.prog.title() + " is in the mode " + mode +
-			", in which it does not ask about everything. A guest's requests must be asked about. The owner can choose another mode; then send the message again."}
+			", in which it does not ask about everything. A guest's requests must be asked about. The owner can " +
+			"choose another mode; then send the message again."}
 	}
 	prompt, more := s.prompt(p, t, fresh)
 	r := newPlayer(s, p, id, t)

@@ -268,8 +268,9 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 		}
 	}
 	if model != "" && model != anyModel {
-		notes = append(notes, fmt.Sprintf("%s doesn't let its model be chosen. It continues with its own model instead of %s",
-			s.prog.title(), texts.ElideBytes(model, 80)))
+		notes = append(notes, fmt.Sprintf(
+			"%s doesn't let its model be chosen. It continues with its own model instead of %s", s.prog.title(),
+			texts.ElideBytes(model, 80)))
 	}
 	return notes
 }

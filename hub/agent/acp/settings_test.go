@@ -142,15 +142,17 @@ func TestCommands(t *testing.T) {
 	w.say("mode")
 	ask := func(text string) (out []string) {
 		res, err := w.host.Completions(t.Context(), w.caller,
-			ahp.CompletionsParams{Channel: w.session().DefaultChat, Kind: "userMessage", Text: text, Offset: int64(len(text))})
+			ahp.CompletionsParams{Channel: w.session().DefaultChat, Kind: "userMessage", Text: text,
+				Offset: int64(len(text))})
 		w.must(err)
 		for _, i := range res.Items {
 			out = append(out, i.InsertText)
 		}
 		return out
 	}
-	for text, want := range map[string]string{"/": "/review |/compact |/compact all ", "/comp": "/compact |/compact all ",
-		"/compact a": "/compact all ", "see /comp": "", "/nothing": "", "/review x": ""} {
+	for text, want := range map[string]string{"/": "/review |/compact |/compact all ",
+		"/comp": "/compact |/compact all ", "/compact a": "/compact all ", "see /comp": "", "/nothing": "",
+		"/review x": ""} {
 		if got := strings.Join(ask(text), "|"); got != want {
 			t.Errorf("%q offers %q", text, got)
 		}
@@ -181,7 +183,8 @@ func TestTitleAndCost(t *testing.T) {
 func TestDefaultsBelongToAgent(t *testing.T) {
 	memory := acp.Remember("")
 	newWorld(t, acp.Backend{Program: program("rich"), Memory: memory}).say("mode")
-	if got := string((acp.Backend{Program: program("rich"), Memory: memory}).Config().Properties["mode"].Default); got != `"code"` {
+	if got := string((acp.Backend{Program: program("rich"),
+		Memory: memory}).Config().Properties["mode"].Default); got != `"code"` {
 		t.Errorf("the form begins with %s", got)
 	}
 	w := newWorld(t, acp.Backend{Program: program("planner"), Memory: memory})

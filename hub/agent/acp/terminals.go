@@ -45,7 +45,8 @@ func (s *session) createTerminal(p *peer) func(context.Context, terminalParams) 
 		if r == nil {
 			return nil, errors.New("no turn runs, so no command can be run")
 		}
-		spec := agent.TerminalSpec{Chat: r.turn.Chat, TurnID: r.turn.ID, Title: titleOf(q), Dir: s.dir, Command: commandOf(q)}
+		spec := agent.TerminalSpec{Chat: r.turn.Chat, TurnID: r.turn.ID, Title: titleOf(q), Dir: s.dir,
+			Command: commandOf(q)}
 		if q.Cwd != "" {
 			spec.Dir = q.Cwd
 		}
@@ -231,7 +232,8 @@ func (ts *terminals) content(id string) ahp.ToolResultContentValue {
 		if cut {
 			preview = lastBytes(preview, 4<<10)
 		}
-		v.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(*t.code)), Preview: strings.ToValidUTF8(preview, ""),
+		v.Result = &ahp.TerminalCommandResult{ExitCode: ahp.Ptr(int64(*t.code)), Preview: strings.ToValidUTF8(preview,
+			""),
 			Truncated: &cut}
 	}
 	return v

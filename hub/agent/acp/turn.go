@@ -163,7 +163,8 @@ func (r *player) outcome(reason string) error {
 		return &agent.Failure{Message: name + " reached its limit of model requests for one turn. Resume to continue.",
 			Resumable: true}
 	case "refusal":
-		return &agent.Failure{Message: name + " refused to continue and dropped this message. Rephrase it and try again."}
+		return &agent.Failure{Message: name +
+			" refused to continue and dropped this message. Rephrase it and try again."}
 	case "cancelled":
 		return &agent.Failure{Message: name + " cancelled this turn. Resume to try again.", Resumable: true}
 	}

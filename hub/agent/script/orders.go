@@ -126,8 +126,10 @@ var plan = []Step{
 	{Think: "First I look at what is there, then I say what I would do."},
 	{Say: "Here is the plan:\n\n1. read the code\n2. change one thing\n3. run the tests\n"},
 	{Notice: "Nothing was changed yet."},
-	{Say: "| step | risk |\n| --- | --- |\n| read | none |\n| change | some |\n\n```go\nfunc main() { println(\"hello\") }\n```\n"},
+	{Say: "| step | risk |\n| --- | --- |\n| read | none |\n| change | some |\n\n```go\nfunc main() { " +
+		"println(\"hello\") }\n```\n"},
 	{Action: string(usageAction)},
 }
 
-var usageAction = json.RawMessage(`{"type":"chat/usage","turnId":"","usage":{"inputTokens":1200,"outputTokens":340,"model":"script"}}`)
+var usageAction = json.RawMessage(
+	`{"type":"chat/usage","turnId":"","usage":{"inputTokens":1200,"outputTokens":340,"model":"script"}}`)

@@ -207,7 +207,8 @@ func (p player) spawn(ctx context.Context, s Step) error {
 	out := p.turn.Out
 	err := errors.Join(
 		out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: id, ToolName: "spawn", DisplayName: "Sub-agent"}),
-		out.Emit(&ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Plain("Ask a sub-agent: " + s.Spawn),
+		out.Emit(&ahp.ChatToolCallReadyAction{ToolCallID: id, InvocationMessage: ahp.Plain("Ask a sub-agent: " +
+			s.Spawn),
 			ToolInput: &ahp.ToolInput{Text: s.Message}, Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}))
 	if err != nil {
 		return err

@@ -132,7 +132,8 @@ func checkSteps(steps []Step, depth int) error {
 // verbs returns the fields of the first group that are set.
 func (s Step) verbs() (set []string) {
 	for name, on := range map[string]bool{
-		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0, "clock": s.Clock != 0,
+		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0,
+		"clock": s.Clock != 0,
 		"burst": s.Burst != 0,
 		"run":   s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
 		"action": s.Action != "", "wait": s.Wait != 0, "hold": s.Hold, "fail": s.Fail != "",

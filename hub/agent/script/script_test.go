@@ -43,7 +43,8 @@ func TestOrders(t *testing.T) {
 		"spawn":         {"spawn say hello", "spawn completed true: Asked a sub-agent [not-needed]\ncomplete\n"},
 		"spawn failing": {"spawn fail no", "spawn completed false: The sub-agent failed [not-needed]\ncomplete\n"},
 		"edit":          {"edit a/b.txt x", "edit completed true: Edited `a/b.txt` [user-action]\ncomplete\n"},
-		"edit outside":  {"edit ../b.txt x", "edit completed false: Could not edit `../b.txt` [user-action]\ncomplete\n"},
+		"edit outside": {"edit ../b.txt x",
+			"edit completed false: Could not edit `../b.txt` [user-action]\ncomplete\n"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -266,7 +267,8 @@ func TestPausesEndWithTheTurn(t *testing.T) {
 			if !errors.Is(err, context.DeadlineExceeded) || time.Since(begun) != 2500*time.Millisecond {
 				t.Errorf("%s ended with %v after %v", prompt, err, time.Since(begun))
 			}
-			if got := agenttest.Text(fake.End(err)); prompt[0] == 'c' && !strings.Contains(got, "markdown 1 2 3 \ncancelled") {
+			if got := agenttest.Text(fake.End(err)); prompt[0] == 'c' &&
+				!strings.Contains(got, "markdown 1 2 3 \ncancelled") {
 				t.Errorf("counted %q in 2.5 s", got)
 			}
 		}
@@ -310,8 +312,9 @@ say = "second"
 
 func TestInvalidScenarios(t *testing.T) {
 	for in, want := range map[string]string{
-		"[[turn]]\n[[turn.step]]\nshout = \"x\"":                                  "shout",
-		"[[turn]]\n[[turn.step]]\n":                                               "turn 1, step 1: the step has nothing to do",
+		"[[turn]]\n[[turn.step]]\nshout = \"x\"": "shout",
+		"[[turn]]\n[[turn.step]]\n": "turn 1, step 1: the step has " +
+			"nothing to do",
 		"[[turn]]\n[[turn.step]]\nsay = \"x\"\nrun = \"y\"":                       "several things",
 		"[[turn]]\n[[turn.step]]\nwait = \"-1s\"":                                 "negative",
 		"[[turn]]\n[[turn.step]]\nask = \"{\"":                                    "questions are not valid",
@@ -346,8 +349,8 @@ func TestDemoShowsEveryState(t *testing.T) {
 	}
 	for _, want := range []string{"markdown", "reasoning", "toolCall", "inputRequest", "systemNotification", "error",
 		"complete", "cancelled",
-		"streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "fileEdit", "terminal",
-		"subagent"} {
+		"streaming", "pending-confirmation", "running", "pending-result-confirmation", "completed", "fileEdit",
+		"terminal", "subagent"} {
 		if !seen[want] {
 			t.Errorf("the demo does not show %s", want)
 		}

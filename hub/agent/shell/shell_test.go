@@ -38,8 +38,9 @@ func TestPrompt(t *testing.T) { // AHP requirement 125, where a command is edite
 	}{
 		"approved": {"  ls\n", nil, 0, "ls", "shell completed true: Ran `ls` [user-action]\ncomplete\n"},
 		"a script": {"cd x\nls", nil, 0, "cd x\nls", "shell completed true: Ran `cd x …` [user-action]\ncomplete\n"},
-		"it fails": {"false", nil, 1, "false", "shell completed false: `false` exited with 1 [user-action]\ncomplete\n"},
-		"edited":   {"ls", edit, 0, "ls -l", "shell completed true: Ran `ls -l` [user-action]\ncomplete\n"},
+		"it fails": {"false", nil, 1, "false",
+			"shell completed false: `false` exited with 1 [user-action]\ncomplete\n"},
+		"edited": {"ls", edit, 0, "ls -l", "shell completed true: Ran `ls -l` [user-action]\ncomplete\n"},
 		"denied": {"ls", agenttest.Deny, 0, "",
 			"shell cancelled: denied\nmarkdown The command was denied and did not run.\ncomplete\n"},
 		"ticks": {"echo `date`", nil, 0, "echo `date`",
@@ -111,7 +112,8 @@ func TestTerminalIsShownAndKept(t *testing.T) {
 		!*content.Result.Truncated {
 		t.Errorf("content %+v", content)
 	}
-	if p := content.Result.Preview; !strings.HasPrefix(p, "0123456789\n") || len(p) > 4096 || !strings.HasSuffix(long, p) {
+	if p := content.Result.Preview; !strings.HasPrefix(p, "0123456789\n") || len(p) > 4096 ||
+		!strings.HasSuffix(long, p) {
 		t.Errorf("the preview is not the end of the output: %d bytes", len(p))
 	}
 }
@@ -221,7 +223,10 @@ func TestRunOnlyTypedMessages(t *testing.T) {
 }
 
 func TestCommandCannotStart(t *testing.T) {
-	host := &agenttest.Host{Run: func(agent.TerminalSpec) (int, string) { return agenttest.Refused, "no more terminals" }}
+	host := &agenttest.Host{Run: func(agent.TerminalSpec) (int, string) {
+		return agenttest.Refused,
+			"no more terminals"
+	}}
 	fake, turn := agenttest.New(agenttest.User("ls"))
 	err := open(t, host).Prompt(t.Context(), turn)
 	if got, want := agenttest.Text(fake.End(err)),

@@ -68,7 +68,8 @@ func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
 		d.later.prune(shapeAt(kind), o)
 		for _, s := range d.steps {
 			if !s.raise(&c, text(o, "type"), o) {
-				return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version, instead[kind])
+				return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version,
+					instead[kind])
 			}
 		}
 		return o, nil
@@ -148,7 +149,8 @@ func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
 	d.later.prune(shapeAt(place), o)
 	for _, s := range d.steps {
 		if !s.raise(&c, place, o) {
-			return nil, fmt.Errorf("this cannot be said in AHP %s, which this host works in: %s", ahp.Version, instead[place])
+			return nil, fmt.Errorf("this cannot be said in AHP %s, which this host works in: %s", ahp.Version,
+				instead[place])
 		}
 	}
 	return encode(o)

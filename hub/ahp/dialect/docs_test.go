@@ -42,7 +42,8 @@ func document() string {
 	var b strings.Builder
 	b.WriteString(`# Versions of the protocol
 
-The host works in AHP ` + ahp.Version + ` and speaks the older versions through adapters. Of the versions that a client offers, the
+The host works in AHP ` + ahp.Version +
+		` and speaks the older versions through adapters. Of the versions that a client offers, the
 highest in one of these ranges is taken and answered as it was offered:
 
 ` + ranges() + `
@@ -50,28 +51,36 @@ A client that offers none of these and a later 1.x is answered the highest of th
 
 A client of an older version sees the same sessions as all others, in the shape of its version. What it cannot be told is
 left out or becomes something else; each table below counts for its version and all before it. An action that a version
-lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version + ` is refused with what
+lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version +
+		` is refused with what
 to do instead.
 
 Which release each action, command, notification and field came with is in one table, ` + "`hub/ahp/release/releases.txt`" + `, each
-row with its source. Fields of later versions in what a client sends are ignored, but for ` + "`_meta`" + `, whose keys are free.
+row with its source. Fields of later versions in what a client sends are ignored, but for ` + "`_meta`" +
+		`, whose keys are free.
 
 From 0.9 on the wire is the same: newer actions are filtered, newer fields and values are sent, as clients ignore what
 they do not know.
 
 ## Names of sessions
 
-A session has one URI. Its creator chooses it: web pages make ` + "`ahp-session:/<id>`" + `, and some clients make ` + "`<provider>:/<id>`" + `
+A session has one URI. Its creator chooses it: web pages make ` + "`ahp-session:/<id>`" + `, and some clients make ` +
+		"`<provider>:/<id>`" + `
 because they read the agent out of the scheme. The address that a client connects to decides what it is told:
 
 | address | a session made as ` + "`ahp-session:/<id>`" + ` is called |
 | --- | --- |
-| ` + "`ws://host:port/ahp`" + ` | ` + "`ahp-session:/<id>`" + `. A client that follows it as ` + "`<provider>:/<id>`" + ` is told that name from then on |
-| ` + "`ws://host:port`" + `, with a token | ` + "`<provider>:/<id>`" + `, in lists and notifications too. A client that makes or follows it as ` + "`ahp-session:/<id>`" + ` is told that name from then on |
+| ` + "`ws://host:port/ahp`" + ` | ` + "`ahp-session:/<id>`" + `. A client that follows it as ` + "`<provider>:/<id>`" +
+		` is told that name from then on |
+| ` + "`ws://host:port`" + `, with a token | ` + "`<provider>:/<id>`" +
+		`, in lists and notifications too. A client that makes or follows it as ` + "`ahp-session:/<id>`" +
+		` is told that name from then on |
 
-Both names are understood at both addresses, also in the URIs below a session, as ` + "`<session>/annotations`" + `. A session
+Both names are understood at both addresses, also in the URIs below a session, as ` + "`<session>/annotations`" +
+		`. A session
 that was made as ` + "`<provider>:/<id>`" + ` has that name for every client. A changeset may be followed as
-` + "`<session>/changeset/turn/<turnId>`" + ` (or ` + "`…/session`, `…/uncommitted`, `…/branch`" + `) as well as by its name in the catalogue.
+` + "`<session>/changeset/turn/<turnId>`" + ` (or ` + "`…/session`, `…/uncommitted`, `…/branch`" +
+		`) as well as by its name in the catalogue.
 VS Code connects to the second address: [editors](editors.md) has the lines.
 
 (This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
@@ -130,8 +139,8 @@ func (s *step) tells(actionType string) bool {
 	return slices.ContainsFunc(s.lost, func(l Loss) bool { return strings.Contains(l.What, "`"+actionType+"`") })
 }
 
-// leftOut lists the fields of the newer version that the adapter takes out, by the title of what they are of. Those that
-// it makes something else of have a row of their own.
+// leftOut lists the fields of the newer version that the adapter takes out, by the title of what they are of.
+// Those that it makes something else of have a row of their own.
 func (s *step) leftOut() map[string][]string {
 	out := map[string][]string{}
 	for _, r := range release.Rows() {
@@ -149,25 +158,28 @@ func (s *step) leftOut() map[string][]string {
 
 // isParams reports whether only clients send values of a type.
 func isParams(of string) bool {
-	return slices.ContainsFunc(slices.Collect(maps.Values(params)), func(v any) bool { return ahp.ShapeOf(v).Name == of })
+	return slices.ContainsFunc(slices.Collect(maps.Values(params)),
+		func(v any) bool { return ahp.ShapeOf(v).Name == of })
 }
 
 func quoted(fields []string) string { return "`" + strings.Join(fields, "`, `") + "`" }
 
 var titles = map[string]string{
-	"ActiveTurn": "a turn", "AgentCapabilities": "an agent's capabilities", "AgentCustomization": "an agent of a plugin",
-	"AgentInfo": "an agent", "Changeset": "a changeset in the list", "ChangesetFile": "a file of a changeset",
+	"ActiveTurn": "a turn", "AgentCapabilities": "an agent's capabilities",
+	"AgentCustomization": "an agent of a plugin",
+	"AgentInfo":          "an agent", "Changeset": "a changeset in the list", "ChangesetFile": "a file of a changeset",
 	"ChatState": "a chat", "ChatSummary": "a chat in the session's list", "ContentRef": "a reference to content",
 	"DirectoryCustomization": "a directory of customizations", "Message": "a message",
-	"ClientPluginCustomization": "a plugin", "PluginCustomization": "a plugin", "McpServerCustomization": "an MCP server",
-	"MessageResourceAttachment": "an attached resource", "MultipleChatsCapability": "an agent's capabilities",
-	"HookCustomization": "a hook, prompt, rule or skill", "PromptCustomization": "a hook, prompt, rule or skill",
-	"RuleCustomization": "a hook, prompt, rule or skill", "SkillCustomization": "a hook, prompt, rule or skill",
-	"ResourceResponsePart": "a reference to content", "SessionModelInfo": "a model", "SessionState": "a session",
-	"SessionSummary": "a session in the list", "SystemNotificationResponsePart": "a system notification",
-	"TerminalSessionClaim": "a session's claim", "TerminalState": "a terminal", "TerminalInfo": "a terminal in the list",
-	"ToolResultResourceContent": "a reference to content",
-	"ToolResultTerminalContent": "a tool's terminal", "Turn": "a turn",
+	"ClientPluginCustomization": "a plugin", "PluginCustomization": "a plugin",
+	"McpServerCustomization": "an MCP server", "MessageResourceAttachment": "an attached resource",
+	"MultipleChatsCapability": "an agent's capabilities", "HookCustomization": "a hook, prompt, rule or skill",
+	"PromptCustomization": "a hook, prompt, rule or skill", "RuleCustomization": "a hook, prompt, rule or skill",
+	"SkillCustomization": "a hook, prompt, rule or skill", "ResourceResponsePart": "a reference to content",
+	"SessionModelInfo": "a model", "SessionState": "a session", "SessionSummary": "a session in the list",
+	"SystemNotificationResponsePart": "a system notification", "TerminalSessionClaim": "a session's claim",
+	"TerminalState": "a terminal", "TerminalInfo": "a terminal in the list",
+	"ToolResultResourceContent": "a reference to content", "ToolResultTerminalContent": "a tool's terminal",
+	"Turn":                       "a turn",
 	"McpServerStartingState":     "an MCP server that starts",
 	"McpServerAuthRequiredState": "an MCP server that waits for a sign-in",
 	"ConfigPropertySchema":       "a setting", "SessionConfigPropertySchema": "a setting",

@@ -15,7 +15,8 @@ import (
 // TestOldClientsKeepUp: a client that reduces what it is sent in its version has what a fresh snapshot would show it,
 // unless there was no word for one of the actions.
 func TestOldClientsKeepUp(t *testing.T) {
-	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"), files(t, shared+"fixtures/1.0/derived/*.json"))
+	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"),
+		files(t, shared+"fixtures/1.0/derived/*.json"))
 	for _, d := range dialects {
 		if !d.Rewrites() {
 			continue

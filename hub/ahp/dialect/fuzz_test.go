@@ -10,7 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-var kinds = []ahp.ChannelKind{ahp.ChannelRoot, ahp.ChannelSession, ahp.ChannelChat, ahp.ChannelTerminal, ahp.ChannelChangeset, ahp.ChannelAnnotations}
+var kinds = []ahp.ChannelKind{ahp.ChannelRoot, ahp.ChannelSession, ahp.ChannelChat, ahp.ChannelTerminal,
+	ahp.ChannelChangeset, ahp.ChannelAnnotations}
 
 func fuzzContext() Context {
 	return Context{Resource: "ahp-session:/s", Session: "ahp-session:/s", ClientID: "c", Now: time.UnixMilli(1000)}
@@ -110,9 +111,12 @@ func throughAction(d *Dialect, raw []byte) ([]byte, bool) {
 
 // FuzzParams: no params, result or notification panics.
 func FuzzParams(f *testing.F) {
-	f.Add(uint8(9), "createSession", []byte(`{"workingDirectory":"file:///w","model":{},"activeClient":{"customizations":[{"type":"plugin","enabled":false}]}}`))
-	f.Add(uint8(6), "createChat", []byte(`{"source":{"chat":"c"},"model":1,"initialMessage":{"attachments":[{"type":"chat"}]}}`))
-	f.Add(uint8(9), "root/sessionSummaryChanged", []byte(`{"changes":{"modifiedAt":"2026-01-02T03:04:05Z","workingDirectories":["a"]}}`))
+	f.Add(uint8(9), "createSession",
+		[]byte(`{"workingDirectory":"file:///w","model":{},"activeClient":{"customizations":[{"type":"plugin","enabled":false}]}}`))
+	f.Add(uint8(6), "createChat",
+		[]byte(`{"source":{"chat":"c"},"model":1,"initialMessage":{"attachments":[{"type":"chat"}]}}`))
+	f.Add(uint8(9), "root/sessionSummaryChanged",
+		[]byte(`{"changes":{"modifiedAt":"2026-01-02T03:04:05Z","workingDirectories":["a"]}}`))
 	f.Add(uint8(4), "auth/required", []byte(`{"resource":{"resource":"r"}}`))
 	f.Add(uint8(8), "listSessions", []byte(`{"items":[{"createdAt":"x","workingDirectories":[]}],"filter":{}}`))
 	f.Fuzz(func(t *testing.T, v uint8, method string, raw []byte) {

@@ -1,7 +1,7 @@
 package dialect
 
-// A place names a kind of value that may need to be rewritten: the state of a channel by its kind, an action by its type,
-// params, results and notifications by their method behind a prefix, and what lies inside by the names below.
+// A place names a kind of value that may need to be rewritten: the state of a channel by its kind, an action by
+// its type, params, results and notifications by their method behind a prefix, and what lies inside by the names below.
 const (
 	paramsOf = "params "
 	resultOf = "result "

@@ -176,7 +176,8 @@ func spots(root *spec.Type, seen map[*spec.Type]bool) (out []spot) {
 					continue
 				}
 				typ := f.Type
-				if at.typ.Name == "SessionToolClientExecutionRequest" && f.Name == "toolCall" && typ.Kind == spec.Union {
+				if at.typ.Name == "SessionToolClientExecutionRequest" && f.Name == "toolCall" &&
+					typ.Kind == spec.Union {
 					typ = running(typ)
 				}
 				whole := func(v any) any { return wrap(with(at.typ, f, v)) }

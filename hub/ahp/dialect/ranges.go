@@ -12,8 +12,8 @@ type span struct {
 	only  bool // no later patch belongs to it
 }
 
-// spans is the one table of what is spoken, highest first. Of 0.5 the first patches broke the wire twice, so each stands
-// alone; 0.10.0 was never released and is met as itself.
+// spans is the one table of what is spoken, highest first. Of 0.5 the first patches broke the wire twice, so each
+// stands alone; 0.10.0 was never released and is met as itself.
 var spans = []span{
 	{first: "1.0.0"},
 	{first: "0.10.0", only: true},
@@ -36,8 +36,8 @@ func Supported() []string {
 	return out
 }
 
-// Of returns the dialect of a version, false when none is spoken. A later 1.x is spoken as 1.0: its minor versions add what
-// clients of 1.0 ignore, and so do without.
+// Of returns the dialect of a version, false when none is spoken. A later 1.x is spoken as 1.0: its minor versions
+// add what clients of 1.0 ignore, and so do without.
 func Of(v Version) (*Dialect, bool) {
 	if v.Major == 1 && v.Minor > 0 {
 		return dialects[0], true
@@ -55,7 +55,8 @@ func Implements(v Version) bool {
 func implementing(v Version) (*Dialect, bool) {
 	for i, s := range spans {
 		first := mustParse(s.first)
-		if v.Major == first.Major && v.Minor == first.Minor && (v.Patch == first.Patch || !s.only && v.Patch > first.Patch) {
+		if v.Major == first.Major && v.Minor == first.Minor && (v.Patch == first.Patch || !s.only &&
+			v.Patch > first.Patch) {
 			return dialects[i], true
 		}
 	}
@@ -79,7 +80,8 @@ var dialects = func() []*Dialect {
 				out[i].steps = append(out[i].steps, st)
 			}
 		}
-		out[i].later = newPruner(s.first, "", func(r release.Row) bool { return r.Name != "_meta" }) // whose keys are free
+		// whose keys are free
+		out[i].later = newPruner(s.first, "", func(r release.Row) bool { return r.Name != "_meta" })
 		slices.SortFunc(out[i].steps, func(a, b *step) int { return a.old.Compare(b.old) })
 		out[i].learn()
 	}

@@ -57,7 +57,8 @@ func TestReleasesBetweenPublishedSchemas(t *testing.T) {
 			`{"fileIds":["f"],"reviewed":true,"type":"changeset/filesReviewedChanged"}`},
 		{"0.5.1", `{"type":"session/mcpServerStartRequested","id":"m"}`,
 			`{"id":"m","state":{"kind":"starting"},"type":"session/mcpServerStateChanged"}`},
-		{"0.5.2", `{"type":"session/mcpServerStopRequested","id":"m"}`, `{"id":"m","type":"session/mcpServerStopRequested"}`},
+		{"0.5.2", `{"type":"session/mcpServerStopRequested","id":"m"}`,
+			`{"id":"m","type":"session/mcpServerStopRequested"}`},
 		{"0.5.0", `{"type":"chat/turnsLoaded","turns":[]}`, ""},
 		{"0.5.0", `{"type":"chat/draftChanged"}`, `{"type":"chat/draftChanged"}`},
 		{"0.4.0", `{"type":"chat/draftChanged"}`, ""},
@@ -90,7 +91,8 @@ func TestFieldsOfLaterReleasesAreIgnored(t *testing.T) {
 		{"0.5.1", "subscribe", `{"channel":"c","view":{"turns":1}}`, `{"channel":"c","view":{"turns":1}}`},
 		{"0.5.0", "listSessions", `{"channel":"c","limit":1,"cursor":"x"}`, `{"channel":"c"}`},
 		{"0.5.1", "listSessions", `{"channel":"c","limit":1}`, `{"channel":"c","limit":1}`},
-		{"0.6.0", "createSession", `{"channel":"c","workingDirectories":["a"],"_meta":{"k":1}}`, `{"_meta":{"k":1},"channel":"c"}`},
+		{"0.6.0", "createSession", `{"channel":"c","workingDirectories":["a"],"_meta":{"k":1}}`,
+			`{"_meta":{"k":1},"channel":"c"}`},
 		{"0.7.0", "authenticate", `{"channel":"c","expiresIn":1,"scopes":[]}`, `{"channel":"c","scopes":[]}`},
 	}
 	for _, c := range cases {

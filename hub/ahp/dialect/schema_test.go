@@ -14,7 +14,8 @@ import (
 
 // TestDowngradedFramesAreValid takes the states and actions of today's fixtures down to each version that has a schema.
 func TestDowngradedFramesAreValid(t *testing.T) {
-	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"), files(t, shared+"fixtures/1.0/derived/*.json"))
+	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"),
+		files(t, shared+"fixtures/1.0/derived/*.json"))
 	for _, version := range spec.Versions() {
 		if version == "0.9.0" || version == "1.0.0" {
 			continue // nothing is rewritten for them

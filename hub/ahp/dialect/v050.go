@@ -12,9 +12,10 @@ import (
 // agent belonged to the session.
 var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 	down: map[string]edit{
-		"root":                            configDown,
-		"agentInfo":                       modelsDown,
-		"chat":                            func(_ *Context, o object) bool { delete(o, "activity"); return true }, // nothing would clear it
+		"root":      configDown,
+		"agentInfo": modelsDown,
+		// nothing would clear it
+		"chat":                            func(_ *Context, o object) bool { delete(o, "activity"); return true },
 		"session":                         summaryDown,
 		resultOf + "resolveSessionConfig": func(_ *Context, o object) bool { return choicesDown(child(o, "schema")) },
 		"sessionSummary":                  timesDown,
@@ -42,7 +43,8 @@ var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 		{"model and agent of a message", "left out"},
 		{"what a chat is doing", "left out: nothing would clear it"},
 		{"choices of a setting that are not all texts", "left out: any value can be given"},
-		{"`session/modelChanged` and `session/agentChanged` of the client", "refused; `model` and `agent` of createChat go into its first message, others are ignored"},
+		{"`session/modelChanged` and `session/agentChanged` of the client",
+			"refused; `model` and `agent` of createChat go into its first message, others are ignored"},
 		{"`root/progress`", "not sent"},
 	},
 }

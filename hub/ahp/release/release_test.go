@@ -120,8 +120,8 @@ func TestVersionsAreOrdered(t *testing.T) {
 
 // Each row names the source it is from.
 func TestRowsHaveSources(t *testing.T) {
-	sources := []string{"registry", "changelog", "README.md", "delta-1.0.md", "schema/0.4.0", "schema/0.6.0", "schema/0.7.0",
-		"schema/0.8-dev"}
+	sources := []string{"registry", "changelog", "README.md", "delta-1.0.md", "schema/0.4.0", "schema/0.6.0",
+		"schema/0.7.0", "schema/0.8-dev"}
 	for _, r := range release.Rows() {
 		if !slices.Contains(sources, r.Source) {
 			t.Errorf("%s %s %s of %s is from %q", r.Kind, r.Of, r.Name, r.Release, r.Source)

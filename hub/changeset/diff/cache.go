@@ -39,7 +39,8 @@ const cacheBytes = 64 << 20
 
 // Compute returns what is cached, or loads both versions and compares them, once for all who ask meanwhile. The result
 // is shared: do not write to it.
-func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error)) (*File, error) {
+func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context) (old, new []byte,
+	err error)) (*File, error) {
 	return c.computeOnce(ctx, key, load, func(old, new []byte) *File {
 		f := compute(old, new, key.Options, &syntax{store: c.Syntax})
 		c.put(key, f)

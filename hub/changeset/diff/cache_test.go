@@ -63,10 +63,16 @@ func TestCacheIsBounded(t *testing.T) {
 func TestCacheDoesNotKeepFailures(t *testing.T) {
 	var c Cache
 	bad := errors.New("gone")
-	if _, err := c.Compute(t.Context(), Key{New: "1"}, func(context.Context) ([]byte, []byte, error) { return nil, nil, bad }); !errors.Is(err, bad) {
+	if _, err := c.Compute(t.Context(), Key{New: "1"}, func(context.Context) ([]byte, []byte, error) {
+		return nil, nil,
+			bad
+	}); !errors.Is(err, bad) {
 		t.Fatal(err)
 	}
-	f, err := c.Compute(t.Context(), Key{New: "1"}, func(context.Context) ([]byte, []byte, error) { return nil, []byte("a\n"), nil })
+	f, err := c.Compute(t.Context(), Key{New: "1"}, func(context.Context) ([]byte, []byte, error) {
+		return nil,
+			[]byte("a\n"), nil
+	})
 	if err != nil || f.Additions != 1 {
 		t.Errorf("got %v, %v", f, err)
 	}

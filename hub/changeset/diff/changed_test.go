@@ -2,7 +2,8 @@ package diff
 
 import "testing"
 
-// What forms say of a hunk covers all it changes, also what it removes before the first and after the last line it adds.
+// What forms say of a hunk covers all it changes, also what it removes before the first and after the last line it
+// adds.
 func TestChangedLinesOfAHunk(t *testing.T) {
 	for _, c := range []struct {
 		old, new string

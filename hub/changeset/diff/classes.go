@@ -127,8 +127,8 @@ var special = sync.OnceValue(func() (all struct {
 	return all
 })
 
-// languageKey returns a name that has the language of a file, which files of the same extension share where nothing else
-// counts.
+// languageKey returns a name that has the language of a file, which files of the same extension share where
+// nothing else counts.
 func languageKey(name string) string {
 	stem, ext, ok := strings.Cut(name, ".")
 	if !ok || stem == "" || strings.Contains(ext, ".") {

@@ -110,7 +110,8 @@ func (c *comparison) row(e textdiff.Edit[string]) Row {
 
 func (c *comparison) between(rows []Row, from, to, delta int) []Row {
 	for n := from; n <= to; n++ {
-		rows = append(rows, Row{Old: n + delta, New: n, Text: c.new.lines[n-1], NoNewline: c.new.endsAt(n - 1), Pair: -1})
+		rows = append(rows, Row{Old: n + delta, New: n, Text: c.new.lines[n-1], NoNewline: c.new.endsAt(n - 1),
+			Pair: -1})
 	}
 	return rows
 }

@@ -95,13 +95,15 @@ func TestComputeCounts(t *testing.T) {
 		{"line ends", "a\nb\n", "a\r\nb\r\n", Options{}, 2, 2, 1},
 		{"line ends, spaces ignored", "a\nb\n", "a\r\nb\r\n", Options{Space: SpaceNone}, 0, 0, 0},
 		{"indented, spaces ignored", "if x {\ny\n}\n", "if x {\n\ty + 1\n}\n", Options{Space: SpaceNone}, 1, 1, 1},
-		{"far apart", lines(40), strings.Replace(strings.Replace(lines(40), "line 3\n", "x\n", 1), "line 30\n", "y\n", 1), Options{}, 2, 2, 2},
+		{"far apart", lines(40), strings.Replace(strings.Replace(lines(40), "line 3\n", "x\n", 1), "line 30\n", "y\n",
+			1), Options{}, 2, 2, 2},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			f := Compute([]byte(c.old), []byte(c.new), c.o)
 			if f.Additions != c.add || f.Deletions != c.del || len(f.Hunks) != c.hunks {
-				t.Errorf("got +%d −%d in %d hunks, want +%d −%d in %d", f.Additions, f.Deletions, len(f.Hunks), c.add, c.del, c.hunks)
+				t.Errorf("got +%d −%d in %d hunks, want +%d −%d in %d", f.Additions, f.Deletions, len(f.Hunks), c.add,
+					c.del, c.hunks)
 			}
 			checkSpans(t, f)
 		})
@@ -136,7 +138,8 @@ func TestHunkOfOneLine(t *testing.T) {
 }
 
 func TestWordsOnlyWhereLinesAreAlike(t *testing.T) {
-	f := Compute([]byte("total := add(first, second)\n"), []byte("total := sub(first, second)\nsomething entirely other\n"), Options{})
+	f := Compute([]byte("total := add(first, second)\n"),
+		[]byte("total := sub(first, second)\nsomething entirely other\n"), Options{})
 	rows := f.Hunks[0].Rows
 	if rows[0].Pair != 1 || rows[1].Pair != 0 || rows[2].Pair != -1 {
 		t.Fatalf("pairs are %d %d %d", rows[0].Pair, rows[1].Pair, rows[2].Pair)
@@ -185,7 +188,8 @@ func TestBinaryAndBig(t *testing.T) {
 	if f := Compute([]byte("a\x00b"), []byte("text\n"), Options{}); !f.Binary || f.Hunks != nil {
 		t.Error("a zero byte does not make a file binary")
 	}
-	if f := Compute([]byte("caf\xe9\n"), []byte("caf\xe8\n"), Options{Path: "a.go"}); !f.NotUTF8 || f.Hunks[0].Rows[0].Text != "caf\xe9" {
+	if f := Compute([]byte("caf\xe9\n"), []byte("caf\xe8\n"), Options{Path: "a.go"}); !f.NotUTF8 ||
+		f.Hunks[0].Rows[0].Text != "caf\xe9" {
 		t.Error("Latin-1 text is not kept byte for byte")
 	}
 	if f := Compute(nil, []byte(lines(20_001)), Options{}); !f.TooBig || f.Additions != 20_001 {
@@ -265,7 +269,8 @@ func checkSplit(t testing.TB, f *File) {
 }
 
 func randomPair(r *rand.Rand) (old, new []byte) {
-	words := []string{"func", "return", "x", "y", "(", ")", "{", "}", "\"s\"", "//", "/*", "*/", "`", "é", "\xff", "\t", "1", "if"}
+	words := []string{"func", "return", "x", "y", "(", ")", "{", "}", "\"s\"", "//", "/*", "*/", "`", "é", "\xff", "\t",
+		"1", "if"}
 	line := func() string {
 		var b strings.Builder
 		for range r.IntN(7) {

@@ -24,7 +24,8 @@ func TestIsBinary(t *testing.T) {
 		far[i] = 'x'
 	}
 	far[8500] = 0
-	for data, want := range map[string]bool{"text\n": false, "a\x00": true, "": false, "\xff\xfe": false, string(far): false} {
+	for data, want := range map[string]bool{"text\n": false, "a\x00": true, "": false, "\xff\xfe": false,
+		string(far): false} {
 		if IsBinary([]byte(data)) != want {
 			t.Errorf("%.10q: want %v", data, want)
 		}

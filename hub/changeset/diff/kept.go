@@ -36,8 +36,8 @@ func keyOfSyntax(lexer chroma.Lexer, s side, want []int, whole bool) string {
 
 const classLetters = "kscntfp"
 
-// encode writes classes as numbers: how many lines have some, and of each line how far it is from the one before and how
-// many spans it has, each with its distance from the span before, its length and its class.
+// encode writes classes as numbers: how many lines have some, and of each line how far it is from the one before
+// and how many spans it has, each with its distance from the span before, its length and its class.
 func (c classes) encode() []byte {
 	last := -1
 	for line := range c {

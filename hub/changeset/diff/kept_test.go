@@ -117,7 +117,8 @@ func FuzzKeptSyntax(f *testing.F) {
 		for n, spans := range c {
 			at := 0
 			for _, s := range spans {
-				if n >= len(lines) || s.Start < at || s.End <= s.Start || s.End > len(lines[n]) || !strings.Contains(classLetters, s.Class) {
+				if n >= len(lines) || s.Start < at || s.End <= s.Start || s.End > len(lines[n]) ||
+					!strings.Contains(classLetters, s.Class) {
 					t.Fatalf("line %d has %+v", n, spans)
 				}
 				at = s.End
@@ -144,7 +145,8 @@ func TestKeptColoursAreThereAtFirstSight(t *testing.T) {
 	store := &memory{}
 	c := Cache{Syntax: store}
 	c.ReadSyntax(func(context.Context) []Comparison {
-		return []Comparison{{"b.go", goFile(1, "was"), goFile(1, "is")}, {"a.txt", nil, []byte("x\n")}, {"c.go", nil, goFile(2, "is")}}
+		return []Comparison{{"b.go", goFile(1, "was"), goFile(1, "is")}, {"a.txt", nil, []byte("x\n")},
+			{"c.go", nil, goFile(2, "is")}}
 	})
 	wait(t, "three versions", func() bool { return store.count() == 3 })
 	c.Close()

@@ -31,7 +31,8 @@ type Hunk struct {
 	NewStart, NewLines int
 	Section            string // the line the hunk stands under, as a function's head; "" when none is seen
 	Rows               []Row
-	// Key names what the hunk changes, with the lines next to it, wherever it stands: 32 hex digits. Marks are kept by it.
+	// Key names what the hunk changes, with the lines next to it, wherever it stands: 32 hex digits. Marks are
+	// kept by it.
 	Key string
 }
 

@@ -14,19 +14,21 @@ type Block struct {
 	Line     int // and its first line, of the other side
 }
 
-// What makes a block: git's 20 letters and digits, and three lines that say something, so that the ends of functions and
-// single statements are not called moved.
+// What makes a block: git's 20 letters and digits, and three lines that say something, so that the ends of
+// functions and single statements are not called moved.
 const (
 	leastAlnum = 20
 	leastLines = 3
-	mostAlike  = 8 // places a line may stand in and still begin a search: more common ones are found by their neighbours
+	// places a line may stand in and still begin a search: more common ones are found by their neighbours
+	mostAlike = 8
 )
 
 // Moves finds the blocks of a changeset that were moved, within a file or to another, also when their indentation
 // changed. Files may be nil. The result has, for each file, its blocks in the order of their lines, deletions first.
 // The time it takes grows with the changed lines: a place in the text is looked at for eight others at most.
 func Moves(files []*File) [][]Block {
-	m := mover{out: make([][]Block, len(files)), seed: maphash.MakeSeed(), where: map[uint64][]int{}, replaced: map[int]int{}}
+	m := mover{out: make([][]Block, len(files)), seed: maphash.MakeSeed(), where: map[uint64][]int{},
+		replaced: map[int]int{}}
 	m.collect(files)
 	for i := 0; i < len(m.added); {
 		i = m.search(i)
@@ -108,7 +110,8 @@ type match struct{ added, deleted, lines int }
 // moved from there: that is how re-indented lines look.
 func (m *mover) search(i int) int {
 	var best match
-	if at := m.where[m.added[i].hash]; m.added[i].alnum > 0 && len(at) <= mostAlike && m.steps < mostSteps*(len(m.added)+len(m.deleted)) {
+	if at := m.where[m.added[i].hash]; m.added[i].alnum > 0 && len(at) <= mostAlike &&
+		m.steps < mostSteps*(len(m.added)+len(m.deleted)) {
 		for _, d := range at {
 			if m.deleted[d].run == m.replaced[m.added[i].run] {
 				continue
@@ -182,7 +185,8 @@ func (m *mover) trim(b match) match {
 // note writes both ends down; lines that were copied to several places went to the first.
 func (m *mover) note(b match) {
 	to, from := m.added[b.added], m.deleted[b.deleted]
-	m.out[to.file] = append(m.out[to.file], Block{Kind: Add, From: to.line, To: to.line + b.lines - 1, File: from.file, Line: from.line})
+	m.out[to.file] = append(m.out[to.file], Block{Kind: Add, From: to.line, To: to.line + b.lines - 1, File: from.file,
+		Line: from.line})
 	for i := b.deleted; i < b.deleted+b.lines; i++ {
 		if m.deleted[i].taken {
 			return
@@ -191,7 +195,8 @@ func (m *mover) note(b match) {
 	for i := b.deleted; i < b.deleted+b.lines; i++ {
 		m.deleted[i].taken = true
 	}
-	m.out[from.file] = append(m.out[from.file], Block{Kind: Delete, From: from.line, To: from.line + b.lines - 1, File: to.file, Line: to.line})
+	m.out[from.file] = append(m.out[from.file], Block{Kind: Delete, From: from.line, To: from.line + b.lines - 1,
+		File: to.file, Line: to.line})
 }
 
 // read hashes a line without its spaces, and counts its letters and digits.

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// painter reads the syntax of files in the background, one after the other at a low priority: of most languages it takes
-// longer than all else together (35 ms for two versions of 10 KB).
+// painter reads the syntax of files in the background, one after the other at a low priority: of most languages it
+// takes longer than all else together (35 ms for two versions of 10 KB).
 type painter struct {
-	mu      sync.Mutex
-	jobs    []*job                               // comparisons that readers see without colours, in the order they were asked for
+	mu sync.Mutex
+	// comparisons that readers see without colours, in the order they were asked for
+	jobs    []*job
 	byKey   map[Key]*job                         // jobs
 	sets    []func(context.Context) []Comparison // what readers may look at next
 	set     []Comparison                         // of the sets, the one at hand
@@ -42,7 +43,8 @@ const (
 
 // ComputePlain returns a comparison with its colours when they are known, and otherwise without: they are read in the
 // background.
-func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error)) (*File, error) {
+func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte,
+	err error)) (*File, error) {
 	if f := c.get(key); f != nil {
 		return f, nil
 	}
@@ -69,8 +71,8 @@ func (k Key) plain() Key {
 	return k
 }
 
-// ReadSyntax has the syntax of comparisons read and kept in the background, in their order, after that of all that readers
-// look at. load is called when it is their turn. Without a store nothing is read.
+// ReadSyntax has the syntax of comparisons read and kept in the background, in their order, after that of all that
+// readers look at. load is called when it is their turn. Without a store nothing is read.
 func (c *Cache) ReadSyntax(load func(context.Context) []Comparison) {
 	p := &c.painter
 	p.mu.Lock()
@@ -247,7 +249,8 @@ func (c *Cache) Close() {
 
 // SameRows reports whether f and o compare the same texts into the same rows, whatever their colours.
 func (f *File) SameRows(o *File) bool {
-	return f.texts == o.texts && f.Additions == o.Additions && f.Deletions == o.Deletions && len(f.Hunks) == len(o.Hunks) &&
+	return f.texts == o.texts && f.Additions == o.Additions && f.Deletions == o.Deletions &&
+		len(f.Hunks) == len(o.Hunks) &&
 		f.TooBig == o.TooBig && f.Binary == o.Binary && !f.Binary
 }
 

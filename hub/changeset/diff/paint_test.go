@@ -25,8 +25,10 @@ func hasClasses(f *File) bool {
 
 // TestLanguageIsThatOfTheFullName compares the shortcut by extension with chroma's own search, which takes 5 ms a name.
 func TestLanguageIsThatOfTheFullName(t *testing.T) {
-	stems := []string{"panel_012", "a-b", "CMakeLists", "Makefile", "nginx", "meson", "BUILD", "Dockerfile", "x", "config.h", "go", "PKGBUILD", "Jenkinsfile", "main_test"}
-	exts := []string{"go", "ts", "tsx", "py", "md", "css", "txt", "in", "bak", "conf", "build", "h", "mod", "json", "yml", "nothing"}
+	stems := []string{"panel_012", "a-b", "CMakeLists", "Makefile", "nginx", "meson", "BUILD", "Dockerfile", "x",
+		"config.h", "go", "PKGBUILD", "Jenkinsfile", "main_test"}
+	exts := []string{"go", "ts", "tsx", "py", "md", "css", "txt", "in", "bak", "conf", "build", "h", "mod", "json",
+		"yml", "nothing"}
 	for i, stem := range stems {
 		for j, ext := range exts {
 			if (i+j)%3 != 0 {

@@ -25,8 +25,9 @@ func pictures(t testing.TB) map[string][]byte {
 	bmp := append([]byte("BM"), make([]byte, 24)...)
 	le.PutUint32(bmp[18:], 7)
 	le.PutUint32(bmp[22:], ^uint32(5)+1)
-	return map[string][]byte{"png": p.Bytes(), "jpeg": j.Bytes(), "gif": g.Bytes(), "webp": lossy, "webp, lossless": lossless, "webp, extended": extended, "bmp": bmp,
-		"avif": be.AppendUint32(be.AppendUint32([]byte("\x00\x00\x00\x1cftypavif\x00\x00\x00\x14ispe\x00\x00\x00\x00"), 7), 5)}
+	return map[string][]byte{"png": p.Bytes(), "jpeg": j.Bytes(), "gif": g.Bytes(), "webp": lossy,
+		"webp, lossless": lossless, "webp, extended": extended, "bmp": bmp, "avif": be.AppendUint32(
+			be.AppendUint32([]byte("\x00\x00\x00\x1cftypavif\x00\x00\x00\x14ispe\x00\x00\x00\x00"), 7), 5)}
 }
 
 func TestPixels(t *testing.T) {
@@ -56,9 +57,12 @@ func FuzzPixels(f *testing.F) {
 
 func TestFoldedByName(t *testing.T) {
 	for name, want := range map[string]string{
-		"go.sum": "a lock file", "web/package-lock.json": "a lock file", "yarn.lock": "a lock file", "pnpm-lock.yaml": "a lock file", "Cargo.lock": "a lock file",
-		"poetry.lock": "a lock file", "uv.lock": "a lock file", "Gemfile.lock": "a lock file", "composer.lock": "a lock file", "analysis/a.ipynb": "a notebook",
-		"app.min.js": "minified", "app.js.map": "minified", "api/x.pb.go": "generated", "main.go": "", "lock.go": "", "go.mod": "", "a/min.go": "", "block": "",
+		"go.sum": "a lock file", "web/package-lock.json": "a lock file", "yarn.lock": "a lock file",
+		"pnpm-lock.yaml": "a lock file", "Cargo.lock": "a lock file",
+		"poetry.lock": "a lock file", "uv.lock": "a lock file", "Gemfile.lock": "a lock file",
+		"composer.lock": "a lock file", "analysis/a.ipynb": "a notebook", "app.min.js": "minified",
+		"app.js.map": "minified", "api/x.pb.go": "generated", "main.go": "", "lock.go": "", "go.mod": "",
+		"a/min.go": "", "block": "",
 	} {
 		if got := Folded(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)

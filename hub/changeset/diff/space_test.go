@@ -56,7 +56,8 @@ func TestContextAcrossEmptyLines(t *testing.T) {
 			t.Errorf("line %d is said to be old line %d: %q, %q", r.New, r.Old, r.Text, was[r.Old-1])
 		}
 	}
-	if want := strings.Split(new, "\n"); strings.Join(text, "\n") != strings.Join(want[:len(text)], "\n") || len(text) < 26 {
+	if want := strings.Split(new, "\n"); strings.Join(text, "\n") != strings.Join(want[:len(text)], "\n") ||
+		len(text) < 26 {
 		t.Errorf("%d rows: %q", len(text), text)
 	}
 }
@@ -88,11 +89,15 @@ func TestWhiteSpaceIsGits(t *testing.T) {
 		if os.WriteFile(a, []byte(old.String()), 0o600) != nil || os.WriteFile(b, []byte(new.String()), 0o600) != nil {
 			t.Fatal("cannot write")
 		}
-		for flag, mode := range map[string]Space{"-b": SpaceAmount, "-w": SpaceNone, "--ignore-blank-lines": SpaceBlank} {
-			out, _ := exec.Command(git, "-c", "core.autocrlf=false", "diff", "--no-index", "--minimal", flag, a, b).Output() // differences are its exit code
+		for flag, mode := range map[string]Space{"-b": SpaceAmount, "-w": SpaceNone,
+			"--ignore-blank-lines": SpaceBlank} {
+			// differences are its exit code
+			out, _ := exec.Command(git, "-c", "core.autocrlf=false", "diff", "--no-index", "--minimal", flag, a,
+				b).Output()
 			f := Compute([]byte(old.String()), []byte(new.String()), Options{Space: mode})
 			if same := !strings.Contains(string(out), "@@"); same != (len(f.Hunks) == 0) {
-				t.Errorf("round %d, %s: %d hunks, git says\n%s\n%q\n%q", round, flag, len(f.Hunks), out, old.String(), new.String())
+				t.Errorf("round %d, %s: %d hunks, git says\n%s\n%q\n%q", round, flag, len(f.Hunks), out, old.String(),
+					new.String())
 			}
 		}
 	}

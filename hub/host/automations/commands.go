@@ -85,8 +85,8 @@ func (p *Part) runManually(tx *hub.Tx, params ahp.RunAutomationParams) (ahp.URI,
 		}
 	}
 	if waiting > MaxPending {
-		return "", ahp.Errorf(ahp.CodeConflict, "%d runs of this automation wait already: wait for their end, or cancel some",
-			waiting-1)
+		return "", ahp.Errorf(ahp.CodeConflict,
+			"%d runs of this automation wait already: wait for their end, or cancel some", waiting-1)
 	}
 	run := p.openRun(tx, params.Automation, &ahp.AutomationManualRunOrigin{})
 	p.recordRequest(tx, params.Automation, request{params.RequestID, run})
@@ -133,7 +133,8 @@ func (p *Part) showOlderRuns(tx *hub.Tx, params ahp.FetchAutomationRunsParams) e
 		i := slices.IndexFunc(list, func(r ahp.AutomationRunSummary) bool { return r.Resource == run })
 		switch {
 		case !ok || i < 0:
-			return core.BadParams("cursor: not one of this automation, or its run is gone: take runsNextCursor of the entry")
+			return core.BadParams("cursor: not one of this automation, or its run is gone: take runsNextCursor of " +
+				"the entry")
 		case i+1 < from:
 			return nil // another client asked for this page: the entry has it
 		}

@@ -139,7 +139,8 @@ func (p *Part) Recover(ctx context.Context) error {
 			for _, r := range p.registry.listRuns(e.Resource) {
 				if automation.Running(r.Lifecycle) {
 					p.finishRun(tx, r.Resource, p.newFailure(tx, r.Resource, ahp.ErrorInfo{ErrorType: "interrupted",
-						Message: "ahphub stopped during this run. Open its session to resume it, or run the automation again."}))
+						Message: "ahphub stopped during this run. Open its session to resume it, or run the " +
+							"automation again."}))
 				}
 			}
 		}

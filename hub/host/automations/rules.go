@@ -21,7 +21,8 @@ func (p *Part) checkCreate(r *core.Request, s *ahp.AutomationState, a *ahp.Autom
 	id, ok := strings.CutPrefix(a.Resource, entryScheme+"/")
 	switch {
 	case !ok || id == "" || len(a.Resource) > core.MaxURI || strings.ContainsAny(id, " \t\r\n#?"):
-		return fmt.Sprintf("resource: %.80q cannot be an automation's URI; use one like ahp-automation:/<uuid>", a.Resource)
+		return fmt.Sprintf("resource: %.80q cannot be an automation's URI; use one like ahp-automation:/<uuid>",
+			a.Resource)
 	case slices.ContainsFunc(s.Entries, func(e ahp.AutomationEntry) bool { return e.Resource == a.Resource }):
 		return "there is an automation " + a.Resource + " already: choose another URI, or update it"
 	case len(s.Entries) >= p.core.Limits.Automations:
@@ -95,7 +96,8 @@ func noAutomation(uri ahp.URI) error {
 
 // CheckBeforeStep checks the session template of an action before the hub's lock is taken, because that reads the
 // disk, and returns the check to run in the step. Each run checks the template again when it starts.
-func (p *Part) CheckBeforeStep(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
+func (p *Part) CheckBeforeStep(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action,
+	check hub.Check) hub.Check {
 	var t *ahp.AutomationSessionTemplate
 	switch a := a.(type) {
 	case *ahp.AutomationCreateRequestedAction:

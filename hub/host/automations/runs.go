@@ -132,7 +132,8 @@ func (p *Part) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 }
 
 // buildSession returns the first state of a run's session and its first message, by the definition as it is now.
-func (p *Part) buildSession(ctx context.Context, r ahp.AutomationRunSummary, session ahp.URI) (*ahp.SessionState, ahp.Message, error) {
+func (p *Part) buildSession(ctx context.Context, r ahp.AutomationRunSummary,
+	session ahp.URI) (*ahp.SessionState, ahp.Message, error) {
 	e, ok := p.Get(r.Automation)
 	if !ok {
 		return nil, ahp.Message{}, noAutomation(r.Automation)

@@ -25,7 +25,8 @@ const (
 	metaBranch = "branch"
 	mostBranch = 200 // characters of a name
 
-	branchEvery = time.Second // between two looks at the file that says what is checked out; a branch is asked for as often
+	// between two looks at the file that says what is checked out; a branch is asked for as often
+	branchEvery = time.Second
 )
 
 // ReadBranch returns what a session's first directory has checked out.

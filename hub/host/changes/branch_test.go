@@ -10,7 +10,8 @@ import (
 
 func TestCutLongBranchName(t *testing.T) {
 	got := branchOf(machine.CheckedOut{Branch: "\xff" + strings.Repeat("x", 250)})
-	if n := utf8.RuneCountInString(got.Name); n != mostBranch || !utf8.ValidString(got.Name) || !strings.HasSuffix(got.Name, "…") {
+	if n := utf8.RuneCountInString(got.Name); n != mostBranch || !utf8.ValidString(got.Name) ||
+		!strings.HasSuffix(got.Name, "…") {
 		t.Errorf("it has %d characters: %q", n, got.Name)
 	}
 }

@@ -46,8 +46,8 @@ func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Car
 	return c, svc.Adopt(ctx, to, from, slices.Sorted(maps.Keys(dirs)))
 }
 
-// HandTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat which stays has
-// too: a fork shares its turns with what it was forked from.
+// HandTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat
+// which stays has too: a fork shares its turns with what it was forked from.
 func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 	shared := map[string]bool{}
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, c.from.session); ok {

@@ -53,7 +53,8 @@ func URI(session ahp.URI, kind, turn string) ahp.URI {
 
 // CompareURI names the changeset between what two turns left behind.
 func CompareURI(session ahp.URI, original, modified string) ahp.URI {
-	return changesetScheme + core.ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" + url.PathEscape(modified)
+	return changesetScheme + core.ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" +
+		url.PathEscape(modified)
 }
 
 // changeScope says which changes a changeset holds: of one turn, or from what other left behind to what turn did. chat
@@ -162,7 +163,8 @@ func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool
 		if _, open := tx.Info(uri); open || p.core.Catalogue.Alive(session) == nil {
 			return // another caller opened it, or the session is gone
 		}
-		p.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing, Files: []ahp.ChangesetFile{}})
+		p.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing,
+			Files: []ahp.ChangesetFile{}})
 	})
 	return err == nil, err
 }

@@ -22,11 +22,12 @@ type HunkMark struct {
 
 // HunkReview marks hunks of a file, or takes marks back.
 type HunkReview struct {
-	File     string   // id in the changeset
-	Version  string   // FileNote.Version of the file that was looked at
-	Keys     []string // the hunks it is about
-	All      []string // every hunk of that version
-	Implied  []string // those that stand reviewed by the file's own mark: all of them, or while it is stale the old ones
+	File    string   // id in the changeset
+	Version string   // FileNote.Version of the file that was looked at
+	Keys    []string // the hunks it is about
+	All     []string // every hunk of that version
+	// those that stand reviewed by the file's own mark: all of them, or while it is stale the old ones
+	Implied  []string
 	Reviewed bool
 }
 

@@ -131,8 +131,8 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 			return
 		}
 		if n := len(files); err == nil && n > mostChangedFiles {
-			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore", n,
-				mostChangedFiles)
+			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore",
+				n, mostChangedFiles)
 		}
 		p.publish(ctx, l, uri, scope, files, overlap, p.hiding(ctx, l, scope, k.dirs, k.now), err)
 	}
@@ -224,7 +224,8 @@ func (p *Part) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
 	}
 }
 
-// isSettled reports whether nothing that happens to files changes a scope any more: it lies between turns that are over.
+// isSettled reports whether nothing that happens to files changes a scope any more: it lies between turns that are
+// over.
 func (p *Part) isSettled(ctx context.Context, l *ledger, scope changeScope) bool {
 	turns := scope.turns()
 	for _, turn := range turns {

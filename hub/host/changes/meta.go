@@ -23,7 +23,8 @@ func ReadWatching(m ahp.Meta) (w Watching) {
 	return w
 }
 
-// publishWatching tells those who look at a session's changes that they come late, and why, or that they do not any more.
+// publishWatching tells those who look at a session's changes that they come late, and why, or that they do not
+// any more.
 func (p *Part) publishWatching(l *ledger, why error) {
 	l.watcher.setTold(why == nil)
 	w := Watching{}

@@ -11,7 +11,8 @@ import (
 func TestNoticesOfOthersStay(t *testing.T) {
 	m := withWatching(ahp.Meta{"other": []byte(`1`), core.MetaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true,
 		Why: "so"})
-	if got := string(m[core.MetaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` || string(m["other"]) != "1" {
+	if got := string(m[core.MetaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` ||
+		string(m["other"]) != "1" {
 		t.Errorf("%s %v", got, m)
 	}
 	if got := string(withWatching(m, Watching{})[core.MetaKey]); got != `{"verdicts":2}` {

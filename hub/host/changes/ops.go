@@ -142,11 +142,12 @@ func linesOf(t *ahp.ChangesetOperationRangeTarget) (l machine.Lines, ok bool) {
 
 // meant reports whether a file is meant by a URI: its id, or the URI of one of its sides.
 func meant(f ahp.ChangesetFile, uri ahp.URI) bool {
-	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil && f.Edit.After.URI == uri
+	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil &&
+		f.Edit.After.URI == uri
 }
 
-// operations knows which operation runs on which changeset. A state may say that something runs when the host was killed
-// meanwhile. The zero value is ready.
+// operations knows which operation runs on which changeset. A state may say that something runs when the host was
+// killed meanwhile. The zero value is ready.
 type operations struct {
 	mu sync.Mutex
 	of map[ahp.URI]string // the operation, by changeset
@@ -178,7 +179,8 @@ func (o *operations) end(channel ahp.URI) {
 
 // operationDone shows how it went. It is shown even when the caller went away meanwhile.
 func (p *Part) operationDone(o operation, failed error) {
-	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID, Status: ahp.ChangesetOperationStatusIdle}
+	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID,
+		Status: ahp.ChangesetOperationStatusIdle}
 	if failed != nil {
 		why := failed.Error()
 		if e, ok := errors.AsType[*ahp.Error](failed); ok {

@@ -88,8 +88,9 @@ func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
 			Scopes:      asAWhole, Icon: "git-branch", Group: "git"})
 	}
 	add(o.files > 0, ahp.ChangesetOperation{ID: opRevert, Label: "Revert",
-		Description: "Restore the files to their state before these changes",
-		Scopes:      everywhere, Confirmation: confirm("Revert these changes? You can undo until the files change again."), Icon: "discard"})
+		Description:  "Restore the files to their state before these changes",
+		Scopes:       everywhere,
+		Confirmation: confirm("Revert these changes? You can undo until the files change again."), Icon: "discard"})
 	if o.undo != nil {
 		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.words(), Scopes: asAWhole,
 			Icon: "redo"})
@@ -114,7 +115,8 @@ func (o offer) uncommitted(add func(bool, ahp.ChangesetOperation)) {
 		Scopes: asAWhole, Icon: "git-commit", Group: "git"})
 	add(o.files > 0, ahp.ChangesetOperation{ID: opDiscard, Label: "Discard",
 		Description: "Discard unstaged changes and untracked files",
-		Scopes:      everywhere, Confirmation: confirm("Discard unstaged changes? You can undo until the files change again."), Icon: "discard"})
+		Scopes:      everywhere, Confirmation: confirm(
+			"Discard unstaged changes? You can undo until the files change again."), Icon: "discard"})
 }
 
 func confirm(text string) *ahp.StringOrMarkdown { return &ahp.StringOrMarkdown{Text: text} }

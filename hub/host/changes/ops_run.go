@@ -55,7 +55,8 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 }
 
 // planner works out what an operation writes.
-type planner func(context.Context, ahp.URI, []machine.Tree, []machine.ChangedFile, *machine.Lines) (machine.Rewrite, error)
+type planner func(context.Context, ahp.URI, []machine.Tree, []machine.ChangedFile, *machine.Lines) (machine.Rewrite,
+	error)
 
 // rewrite plans what an operation writes, and writes it once how to take it back is durable. It returns how many paths
 // were written.
@@ -129,8 +130,8 @@ func commitOf(o operation) machine.Commit {
 	return machine.Commit{Message: o.asked.Message, Name: o.caller.Name, Guest: o.caller.Role != access.RoleOwner}
 }
 
-// targetOf returns the work trees, and the files an operation is about: as they are now or, when lines were named, as they were
-// shown, since that is what the lines were counted in.
+// targetOf returns the work trees, and the files an operation is about: as they are now or, when lines were named,
+// as they were shown, since that is what the lines were counted in.
 func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []machine.ChangedFile, error) {
 	l, dirs := o.ledger, p.core.LocalDirs(o.ledger.session)
 	var seen machine.Checkpoint

@@ -38,7 +38,8 @@ type FileNote struct {
 	At    *time.Time     `json:"at,omitempty"`
 	Stale bool           `json:"stale,omitempty"` // changed since it was reviewed
 	Seen  *SeenSides     `json:"seen,omitempty"`  // what was reviewed, while Stale
-	Hunks []HunkMark     `json:"hunks,omitempty"` // hunks that were reviewed one by one, also ones the file does not have now
+	// hunks that were reviewed one by one, also ones the file does not have now
+	Hunks []HunkMark `json:"hunks,omitempty"`
 
 	Guests access.Hiding `json:"guests,omitempty"` // whom it is kept from
 }
@@ -149,7 +150,8 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 			p.cfg.SetTotals(tx, l.session, totals(files))
 		}
 		can.running = p.operating.on(uri)
-		p.publishFiles(tx, uri, s, l.record.draw(uri, scope, files, l.outsiders(p, s), overlap, can.staging, hidden), can)
+		p.publishFiles(tx, uri, s, l.record.draw(uri, scope, files, l.outsiders(p, s), overlap, can.staging, hidden),
+			can)
 	})
 	if err != nil {
 		p.core.Log.Warn("a changeset was not brought up to date", "changeset", uri, "err", err)
@@ -159,8 +161,8 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	}
 }
 
-// outsiders reports which files changed outside of turns, as far as it is known: while a turn runs in the directories, a
-// file that differs may be its work, so only those that were outsiders before remain.
+// outsiders reports which files changed outside of turns, as far as it is known: while a turn runs in the
+// directories, a file that differs may be its work, so only those that were outsiders before remain.
 func (l *ledger) outsiders(p *Part, shown *ahp.ChangesetState) func(ahp.ChangesetFile, FileNote) bool {
 	if !p.running.in(p.core.LocalDirs(l.session)) {
 		return func(ahp.ChangesetFile, FileNote) bool { return true }

@@ -33,8 +33,8 @@ func markKey(channel ahp.URI, file string) string { return channel + " " + file 
 
 const mostTouched = 20_000
 
-// record is the durable part of a session as a whole, in memory. Its lock is taken inside the hub's, never the other way
-// round, and never held over a call that may wait.
+// record is the durable part of a session as a whole, in memory. Its lock is taken inside the hub's, never the
+// other way round, and never held over a call that may wait.
 type record struct {
 	keep    keeper
 	session ahp.URI

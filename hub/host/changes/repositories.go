@@ -165,7 +165,8 @@ func (r *Repositories) Refs(ctx context.Context, session ahp.URI, dir, query str
 }
 
 // PlanRevert calls machine.Changes.PlanRevert for a session.
-func (r *Repositories) PlanRevert(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+func (r *Repositories) PlanRevert(ctx context.Context, session ahp.URI, tops []machine.Tree,
+	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
 ) {
 	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
@@ -174,7 +175,8 @@ func (r *Repositories) PlanRevert(ctx context.Context, session ahp.URI, tops []m
 }
 
 // PlanDiscard calls machine.Changes.PlanDiscard for a session.
-func (r *Repositories) PlanDiscard(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+func (r *Repositories) PlanDiscard(ctx context.Context, session ahp.URI, tops []machine.Tree,
+	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
 ) {
 	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
@@ -211,7 +213,8 @@ func (r *Repositories) Edit(ctx context.Context, session ahp.URI, dirs []string,
 }
 
 // Stage calls machine.Changes.Stage for a session.
-func (r *Repositories) Stage(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+func (r *Repositories) Stage(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile,
+	lines *machine.Lines) (
 	int, error,
 ) {
 	return in(r, session, func(ws machine.Workspace) (int, error) {
@@ -220,7 +223,8 @@ func (r *Repositories) Stage(ctx context.Context, session ahp.URI, tops []machin
 }
 
 // Unstage calls machine.Changes.Unstage for a session.
-func (r *Repositories) Unstage(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, lines *machine.Lines) (
+func (r *Repositories) Unstage(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile,
+	lines *machine.Lines) (
 	int, error,
 ) {
 	return in(r, session, func(ws machine.Workspace) (int, error) {
@@ -229,7 +233,8 @@ func (r *Repositories) Unstage(ctx context.Context, session ahp.URI, tops []mach
 }
 
 // Commit calls machine.Changes.Commit for a session.
-func (r *Repositories) Commit(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile, c machine.Commit) (
+func (r *Repositories) Commit(ctx context.Context, session ahp.URI, tops []machine.Tree, files []machine.ChangedFile,
+	c machine.Commit) (
 	machine.Committed, error,
 ) {
 	return in(r, session, func(ws machine.Workspace) (machine.Committed, error) {
@@ -287,12 +292,14 @@ func (r *Repositories) Adopt(ctx context.Context, session ahp.URI, from ahp.URI,
 }
 
 // Compare calls machine.Changes.Compare for a session.
-func (r *Repositories) Compare(ctx context.Context, session ahp.URI, from, to machine.Checkpoint) ([]machine.ChangedFile, error) {
+func (r *Repositories) Compare(ctx context.Context, session ahp.URI, from,
+	to machine.Checkpoint) ([]machine.ChangedFile, error) {
 	return r.changes.Compare(ctx, kept(session), from, to)
 }
 
 // Patch calls machine.Changes.Patch for a session.
-func (r *Repositories) Patch(ctx context.Context, session ahp.URI, from, to machine.Checkpoint, only ...machine.ChangedFile) ([]byte, error) {
+func (r *Repositories) Patch(ctx context.Context, session ahp.URI, from, to machine.Checkpoint,
+	only ...machine.ChangedFile) ([]byte, error) {
 	return r.changes.Patch(ctx, kept(session), from, to, only...)
 }
 

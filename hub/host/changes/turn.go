@@ -143,7 +143,8 @@ func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turn
 	err := p.core.Do(ctx, func(tx *hub.Tx) {
 		p.cfg.SetTotals(tx, ref.Session, totals(all))
 		if chat, ok := hub.StateOf[*ahp.ChatState](tx, ref.Chat); ok && *r.Changes.Files > 0 && chat.ActiveTurn != nil {
-			tx.Apply(ref.Chat, &ahp.ChatUsageAction{TurnID: ref.Turn, Usage: usageWith(chat.ActiveTurn.Usage, r.Changes)})
+			tx.Apply(ref.Chat, &ahp.ChatUsageAction{TurnID: ref.Turn, Usage: usageWith(chat.ActiveTurn.Usage,
+				r.Changes)})
 		}
 	})
 	if err != nil {
@@ -206,8 +207,8 @@ func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 	return slices.Clip(files), overlap, err
 }
 
-// ends returns the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing is known
-// to have changed.
+// ends returns the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing
+// is known to have changed.
 func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error)) (from, to machine.Checkpoint, overlap bool, err error) {
 	return p.endsFrom(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope,

@@ -48,7 +48,8 @@ func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSche
 			"Isolated branch from the latest commit; merge when you're ready"},
 	}
 	schema.Properties[WorktreeBaseKey] = ahp.SessionConfigPropertySchema{
-		Type: "string", Title: "Worktree base", Description: "A branch, tag or commit. Leave empty to use the current checkout",
+		Type: "string", Title: "Worktree base",
+		Description: "A branch, tag or commit. Leave empty to use the current checkout",
 		EnumDynamic: ahp.Ptr(true),
 	}
 	return schema
@@ -104,8 +105,8 @@ func plainConflict(err error) string {
 	return strings.ReplaceAll(err.Error(), machine.ErrConflict.Error()+": ", "")
 }
 
-// WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session or work
-// tree, -32009 not the owner.
+// WorktreeStanding tells how far a session's work tree is from where it came from. Errors: -32008 no such session
+// or work tree, -32009 not the owner.
 func (p *Part) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (machine.WorktreeStanding, error) {
 	w, err := p.worktree(ctx, c, session)
 	if err != nil {
@@ -115,7 +116,8 @@ func (p *Part) WorktreeStanding(ctx context.Context, c core.Caller, session ahp.
 	return st, ConflictError(err)
 }
 
-// MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that were.
+// MergeWorktree merges a session's branch into the one its work tree was made from, and says how many commits that
+// were.
 // Errors: -32008 no such session or work tree, -32009 not the owner, -32011 it cannot be merged now.
 func (p *Part) MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error) {
 	w, err := p.worktree(ctx, c, session)
@@ -197,15 +199,16 @@ func ConflictError(err error) error {
 	return err
 }
 
-// ForgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be lost.
+// ForgetWorktree takes away the work tree of a session that cannot be restored any more, unless something would be
+// lost.
 func (p *Part) ForgetWorktree(ctx context.Context, session ahp.URI) {
 	var w *machine.Worktree
 	if err := p.keep.read(ctx, bucketWorktrees, session, &w); err != nil || w == nil {
 		return
 	}
 	if err := p.svc.RemoveWorktree(ctx, session, *w, false); err != nil {
-		p.core.Log.Warn("kept a worktree, because it has changes that are nowhere else", "dir", w.Dir, "branch", w.Branch, "err",
-			err)
+		p.core.Log.Warn("kept a worktree, because it has changes that are nowhere else", "dir", w.Dir, "branch",
+			w.Branch, "err", err)
 		return
 	}
 	_ = p.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops

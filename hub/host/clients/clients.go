@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// bucketActive holds the principal of each client that a session lists: the protocol names a client by its id alone. The
-// key is the session and the clientId, in two lines.
+// bucketActive holds the principal of each client that a session lists: the protocol names a client by its id
+// alone. The key is the session and the clientId, in two lines.
 const bucketActive = "active-client"
 
 // Config of a Part.
@@ -32,12 +32,14 @@ type Part struct {
 	mu      sync.Mutex
 	stopped bool
 	in      map[core.ClientRef]map[ahp.URI]*time.Timer // by session: the timer of its grace time, nil while connected
-	of      map[ahp.URI]map[string]string              // the principal of each clientId that a session lists, asleep or not
+	// the principal of each clientId that a session lists, asleep or not
+	of map[ahp.URI]map[string]string
 }
 
 // New returns a Part that knows no client.
 func New(c *core.Core, cfg Config) *Part {
-	return &Part{core: c, cfg: cfg, in: map[core.ClientRef]map[ahp.URI]*time.Timer{}, of: map[ahp.URI]map[string]string{}}
+	return &Part{core: c, cfg: cfg, in: map[core.ClientRef]map[ahp.URI]*time.Timer{},
+		of: map[ahp.URI]map[string]string{}}
 }
 
 // Recover loads the clients that sessions listed when the host last stopped.
@@ -179,8 +181,8 @@ func (p *Part) back(client core.ClientRef, sessions []ahp.URI) {
 	}
 }
 
-// remove takes a client off a session's list, in the session's lane: while the host is read-only it waits there. Another
-// principal's client of the same id stays.
+// remove takes a client off a session's list, in the session's lane: while the host is read-only it waits there.
+// Another principal's client of the same id stays.
 func (p *Part) remove(session ahp.URI, client core.ClientRef) {
 	p.left(session, client) // also when the session is gone or asleep
 	p.core.Lanes.Add(p.core.Ctx, session, func(ctx context.Context) {
@@ -221,7 +223,8 @@ func (p *Part) Disconnected(client core.ClientRef) {
 	}
 }
 
-// Reconnected keeps a client in the sessions that it follows again, and removes it from the others (AHP requirement 139).
+// Reconnected keeps a client in the sessions that it follows again, and removes it from the others (AHP
+// requirement 139).
 func (p *Part) Reconnected(client core.ClientRef, uris []ahp.URI) {
 	p.back(client, uris)
 	for _, s := range p.sessions(client) {

@@ -20,7 +20,8 @@ func (p *Part) Rules() map[string]core.Check {
 // Effects returns what follows when a session lists another client.
 func (p *Part) Effects() map[string]core.Effect {
 	return map[string]core.Effect{
-		"session/activeClientSet": core.On(func(_ context.Context, e *hub.Envelope, _ *ahp.SessionActiveClientSetAction) {
+		"session/activeClientSet": core.On(func(_ context.Context, e *hub.Envelope,
+			_ *ahp.SessionActiveClientSetAction) {
 			p.cfg.Changed(e.Channel.URI)
 		}),
 		"session/activeClientRemoved": core.On(p.afterRemoved),
@@ -35,7 +36,8 @@ func (p *Part) checkSet(r *core.Request, s *ahp.SessionState, a *ahp.SessionActi
 		return "a client can only announce itself: activeClient.clientId must be its own clientId"
 	}
 	if by, listed := p.Principal(r.Info.URI, me); listed && by != r.Caller.ID {
-		return "this session lists a client of another participant under this clientId: choose another one, such as a new UUID"
+		return "this session lists a client of another participant under this clientId: choose another one, such as " +
+			"a new UUID"
 	}
 	taken := map[string]string{}
 	for _, t := range s.ServerTools {
@@ -80,7 +82,8 @@ func failCalls(tx *hub.Tx, s *ahp.SessionState, client string) {
 	for _, r := range s.InputNeeded {
 		call, ok := r.Value.(*ahp.SessionToolClientExecutionRequest)
 		if ok && call.ClientID == client {
-			tx.Apply(call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID, ToolCallID: call.ToolCall.ToolCallID, Result: clientGone})
+			tx.Apply(call.Chat, &ahp.ChatToolCallCompleteAction{TurnID: call.TurnID,
+				ToolCallID: call.ToolCall.ToolCallID, Result: clientGone})
 		}
 	}
 }

@@ -83,7 +83,8 @@ func (c *Catalogue) List(trashed bool) []*Entry {
 }
 
 func newestFirst(a, b *Entry) int {
-	return cmp.Or(-cmp.Compare(a.Summary.ModifiedAt, b.Summary.ModifiedAt), cmp.Compare(a.Summary.Resource, b.Summary.Resource))
+	return cmp.Or(-cmp.Compare(a.Summary.ModifiedAt, b.Summary.ModifiedAt), cmp.Compare(a.Summary.Resource,
+		b.Summary.Resource))
 }
 
 // Count returns the number of sessions that are alive, or in the trash.

@@ -44,7 +44,8 @@ type Core struct {
 
 // New returns a Core; zero fields of the configuration take their defaults.
 func New(cfg Config) *Core {
-	c := &Core{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits.withDefaults(), Lanes: NewLanes(),
+	c := &Core{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits.withDefaults(),
+		Lanes:     NewLanes(),
 		Catalogue: NewCatalogue(), Woken: func(ahp.URI) {}}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)

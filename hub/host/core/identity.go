@@ -76,7 +76,8 @@ type Stamp struct {
 
 	Version ahp.URI `json:"version,omitempty"` // the content the lines were read in, so that they can be followed
 
-	// Range belongs to threads: the lines they were written on. The host moves the thread's own range with edits of the file.
+	// Range belongs to threads: the lines they were written on. The host moves the thread's own range with edits
+	// of the file.
 	Range *ahp.TextRange `json:"range,omitempty"`
 }
 

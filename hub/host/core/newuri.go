@@ -9,7 +9,8 @@ import (
 )
 
 // CheckNewURI refuses a URI that a client cannot give to what it creates. Each kind has its schemes, so that no channel
-// passes for one of another kind; the first scheme makes the example. A URI is <scheme>:/<id>, with an authority or without.
+// passes for one of another kind; the first scheme makes the example. A URI is <scheme>:/<id>, with an authority
+// or without.
 func CheckNewURI(field, kind string, uri ahp.URI, schemes ...string) error {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	u, err := url.Parse(uri)

@@ -62,7 +62,8 @@ func (r resolver) clientPlugins(s *ahp.SessionState, n *contents, have []ahp.Cus
 func (r resolver) clientPlugin(client ahp.SessionActiveClient, p ahp.ClientPluginCustomization,
 	n *contents) *ahp.PluginCustomization {
 	out := &ahp.PluginCustomization{ID: p.ID, URI: p.URI, Name: p.Name, Icons: p.Icons, Range: p.Range,
-		Enablement: p.Enablement, ClientID: client.ClientID, Load: p.Load, Children: p.Children, Version: p.Version, Meta: p.Meta}
+		Enablement: p.Enablement, ClientID: client.ClientID, Load: p.Load, Children: p.Children, Version: p.Version,
+		Meta: p.Meta}
 	if read, ok := n.plugins[p.URI].Value.(*ahp.PluginCustomization); ok {
 		out.Load, out.Children = read.Load, read.Children
 	}

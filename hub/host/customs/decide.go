@@ -13,7 +13,8 @@ import (
 )
 
 // Whether a customization is used is decided for a session, for a directory's sessions, or for all; the nearest
-// decision counts. The host keeps decisions, so that they hold after a restart and for entries without a field for them.
+// decision counts. The host keeps decisions, so that they hold after a restart and for entries without a field for
+// them.
 
 // decisionsBucket holds the decisions of each scope: id → on.
 const decisionsBucket = "customizations"

@@ -30,7 +30,8 @@ type Part struct {
 
 // New returns a Part without decisions: call Load.
 func New(c *core.Core, cfg Config) *Part {
-	return &Part{core: c, cfg: cfg, registry: registry{by: map[ahp.URI]*contents{}, decided: map[string]map[string]bool{},
+	return &Part{core: c, cfg: cfg, registry: registry{by: map[ahp.URI]*contents{},
+		decided: map[string]map[string]bool{},
 		trusted: map[string]Trust{}, tokens: map[string]string{}}}
 }
 

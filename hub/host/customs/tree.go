@@ -85,7 +85,8 @@ func (n *contents) child(r machine.CustomRoot, e machine.CustomEntry) ahp.ChildC
 	if meta == nil {
 		meta = newMeta(aboutKey, e.Description)
 	}
-	return ahp.ChildCustomization{Value: &ahp.HookCustomization{ID: e.ID, URI: uri, Name: e.Name, Range: span, Meta: meta}}
+	return ahp.ChildCustomization{Value: &ahp.HookCustomization{ID: e.ID, URI: uri, Name: e.Name, Range: span,
+		Meta: meta}}
 }
 
 // server converts a declared MCP server, which does not run, and adds it to the contents.

@@ -120,7 +120,9 @@ func (p *Part) findTrustee(c core.Caller, session ahp.URI, id string) (*mcpServe
 	case v == nil:
 		return nil, core.BadParams("there is no such server in this session: it may be gone by now")
 	case v.place == machine.OwnPlace:
-		return nil, core.BadParams("this server comes from ahphub's own settings. Remove it from %s to stop it from running", machine.OwnServers)
+		return nil, core.BadParams(
+			"this server comes from ahphub's own settings. Remove it from %s to stop it from running",
+			machine.OwnServers)
 	case v.entry.Command == nil:
 		return nil, core.BadParams("%s %s", v.entry.Name, v.entry.Problem)
 	}
@@ -238,7 +240,10 @@ func (p *Part) TakeToken(resource, token string) (known bool) {
 	c.mu.Unlock()
 	for _, w := range list {
 		if token != "" {
-			p.core.Lanes.Add(p.core.Ctx, lane(w.session), func(context.Context) { p.startServer(w.session, w.v, false) })
+			p.core.Lanes.Add(p.core.Ctx, lane(w.session), func(context.Context) {
+				p.startServer(w.session, w.v,
+					false)
+			})
 		}
 	}
 	return len(list) > 0

@@ -109,7 +109,8 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 	a := g.asks[i]
 	g.asks = slices.Delete(g.asks, i, i+1)
 	if a.granted = grant; grant {
-		g.give(FileGrant{machine.FileGrant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by, now})
+		g.give(FileGrant{machine.FileGrant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by,
+			now})
 	} else {
 		g.deny(a.question, now.Add(a.deniedFor()), now)
 	}
@@ -139,7 +140,8 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 	defer p.grants.leave(a, c.ClientID)
 	if !joined && p.cfg.Asked != nil {
 		if err := p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Asked(tx, a.FileAsk) }); err != nil {
-			p.core.Log.Warn("cannot notify about a client's request for files", "err", err) // the inbox shows it all the same
+			// the inbox shows it all the same
+			p.core.Log.Warn("cannot notify about a client's request for files", "err", err)
 		}
 	}
 	timer := time.NewTimer(FileAskFor)

@@ -36,9 +36,10 @@ func (p *Part) ResourceWrite(ctx context.Context, c core.Caller, params ahp.Reso
 	if ahp.OfClient(params.URI) {
 		return fromClient[ahp.ResourceWriteResult](ctx, p, c, "resourceWrite", params, params.URI)
 	}
-	return ahp.ResourceWriteResult{}, p.change(ctx, c, "resourceWrite", params.URI, func(reach machine.FileReach) error {
-		return p.cfg.Files.Write(ctx, reach, params)
-	})
+	return ahp.ResourceWriteResult{}, p.change(ctx, c, "resourceWrite", params.URI,
+		func(reach machine.FileReach) error {
+			return p.cfg.Files.Write(ctx, reach, params)
+		})
 }
 
 // ResourceMkdir answers resourceMkdir (AHP requirement 179).
@@ -48,9 +49,10 @@ func (p *Part) ResourceMkdir(ctx context.Context, c core.Caller, params ahp.Reso
 	if ahp.OfClient(params.URI) {
 		return fromClient[ahp.ResourceMkdirResult](ctx, p, c, "resourceMkdir", params, params.URI)
 	}
-	return ahp.ResourceMkdirResult{}, p.change(ctx, c, "resourceMkdir", params.URI, func(reach machine.FileReach) error {
-		return p.cfg.Files.Mkdir(ctx, reach, params.URI)
-	})
+	return ahp.ResourceMkdirResult{}, p.change(ctx, c, "resourceMkdir", params.URI,
+		func(reach machine.FileReach) error {
+			return p.cfg.Files.Mkdir(ctx, reach, params.URI)
+		})
 }
 
 // ResourceCopy answers resourceCopy (AHP requirement 176).

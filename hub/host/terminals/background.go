@@ -106,7 +106,8 @@ func (p *Part) recoverBackground(ctx context.Context) error {
 			return err
 		}
 		if err := p.endBackground(ctx, r.Key, b); err != nil {
-			p.core.Log.Error("cannot remove a background command of the last run from the list", "chat", b.Chat, "err", err)
+			p.core.Log.Error("cannot remove a background command of the last run from the list", "chat", b.Chat, "err",
+				err)
 		}
 	}
 	return nil

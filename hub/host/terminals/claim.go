@@ -79,7 +79,8 @@ func (p *Part) Deny(c core.Caller, uri ahp.URI, client string) error {
 func (p *Part) Take(c core.Caller, uri ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
 		if !c.IsOwner() && !holds(c, s.Claim) && !t.hold.isFree(s.Claim) {
-			return ahp.Errorf(ahp.CodePermissionDenied, "only the owner can take a terminal from its holder: ask for it")
+			return ahp.Errorf(ahp.CodePermissionDenied,
+				"only the owner can take a terminal from its holder: ask for it")
 		}
 		tx.Apply(uri, claimFor(c.ClientID))
 		return nil

@@ -20,7 +20,8 @@ func (p *Part) Commands(uri ahp.URI) []machine.TerminalCommand {
 	}
 	var out []machine.TerminalCommand
 	for _, part := range p.commandParts(uri) {
-		c := machine.TerminalCommand{ID: part.CommandID, Line: part.CommandLine, Started: time.UnixMilli(part.Timestamp),
+		c := machine.TerminalCommand{ID: part.CommandID, Line: part.CommandLine,
+			Started:  time.UnixMilli(part.Timestamp),
 			ExitCode: part.ExitCode}
 		if part.DurationMs != nil {
 			d := time.Duration(*part.DurationMs) * time.Millisecond

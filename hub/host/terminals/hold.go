@@ -14,7 +14,8 @@ import (
 
 // How long the holder of a terminal may be away. Clients of the protocol have Limits.ClientGrace.
 const (
-	PageGrace = 3 * time.Second // after a person's last stream of it broke off; a holder who returns by then has it again
+	// after a person's last stream of it broke off; a holder who returns by then has it again
+	PageGrace = 3 * time.Second
 	FormGrace = 2 * time.Minute // after a form claimed it, or typed in it, without a stream
 )
 

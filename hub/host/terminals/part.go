@@ -46,7 +46,8 @@ type Config struct {
 	Reconsider func(tx *hub.Tx, session ahp.URI)
 
 	// Dispatch runs an action of a page as one of a client.
-	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
+	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome,
+		error)
 }
 
 // Part keeps the terminals of a host. Its lock is taken below the hub's.

@@ -37,7 +37,8 @@ func TestRunningProgramsOutputIsSaved(t *testing.T) {
 }
 
 func TestRecoveredTerminalsHaveExited(t *testing.T) {
-	saved := &ahp.TerminalState{Title: "old", Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "ana-1"}},
+	saved := &ahp.TerminalState{Title: "old",
+		Claim:     ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: "ana-1"}},
 		Lifecycle: ahp.TerminalLifecycleState{Status: ahp.TerminalLifecycleStatusRunning},
 		Content:   []ahp.TerminalContentPart{{Value: &ahp.TerminalUnclassifiedPart{Value: ahp.NewText("kept\r\n")}}}}
 	w := newWorld(t)
@@ -59,7 +60,8 @@ func TestRecoveredTerminalsHaveExited(t *testing.T) {
 	for i := range KeptExited + 2 { // those of tool calls are bounded over restarts as well
 		info.URI = fmt.Sprintf("ahp-terminal:/call-%d", i)
 		call := empty
-		call.Claim = ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: chat, ToolCallID: "call"}}
+		call.Claim = ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: chat,
+			ToolCallID: "call"}}
 		w.do(func(tx *hub.Tx) {
 			must(t, tx.Open(info, &call))
 			w.part.listInRoot(tx, info.URI)

@@ -60,7 +60,8 @@ func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 	switch claim := params.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
 		if claim.ClientID != c.ClientID || claim.ClientID == "" {
-			return core.BadParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID, c.ClientID)
+			return core.BadParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID,
+				c.ClientID)
 		}
 	case *ahp.TerminalSessionClaim: // specFor finds its session
 	default:
@@ -146,8 +147,10 @@ func (p *Part) Dispose(_ context.Context, c core.Caller, params ahp.DisposeTermi
 		return core.Denied(err)
 	}
 	if s, ok := hub.StateOf[*ahp.TerminalState](p.core.Hub, params.Channel); ok {
-		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID && !c.IsOwner() {
-			return ahp.Errorf(ahp.CodePermissionDenied, "another client holds this terminal: ask it to close the terminal")
+		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID &&
+			!c.IsOwner() {
+			return ahp.Errorf(ahp.CodePermissionDenied,
+				"another client holds this terminal: ask it to close the terminal")
 		}
 	}
 	return p.dispose(params.Channel)

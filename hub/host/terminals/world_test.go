@@ -46,9 +46,12 @@ func newWorld(t *testing.T) *world {
 		}
 	}})
 	c := core.New(core.Config{Hub: w.hub, Store: s})
-	w.part = New(c, Config{Machine: local.New().Terminals(), Files: local.New().Files(), DefaultDir: t.TempDir(), Grace: 100 * time.Millisecond,
-		Directories: func(context.Context, ahp.URI) ([]string, error) { return nil, nil },
-		CheckURI:    func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
+	w.part = New(c, Config{Machine: local.New().Terminals(), Files: local.New().Files(), DefaultDir: t.TempDir(),
+		Grace: 100 * time.Millisecond, Directories: func(context.Context, ahp.URI) ([]string, error) {
+			return nil,
+				nil
+		},
+		CheckURI: func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
 	ctx, end := context.WithCancel(context.Background())
 	var journal sync.WaitGroup
 	journal.Go(func() { _ = s.Run(ctx, w.hub) })

@@ -58,7 +58,8 @@ func (p *Part) FollowLines(ctx context.Context, session ahp.URI) {
 	files, looked := map[ahp.URI][]string{}, 0
 	var moves []ahp.AnnotationsUpdatedAction
 	for _, t := range s.Annotations {
-		if st, _ := core.ReadStamp(t.Meta); t.Resolved || t.Range == nil || st.Range == nil || originOf(t).Side == "before" {
+		if st, _ := core.ReadStamp(t.Meta); t.Resolved || t.Range == nil || st.Range == nil ||
+			originOf(t).Side == "before" {
 			continue
 		}
 		if looked++; looked > mostFollowed {
@@ -126,8 +127,8 @@ func (p *Part) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState)
 
 func rangeOf(t ahp.Annotation) review.Range { return WholeLines(*t.Range) }
 
-// WholeLines are the lines of a range, from 1 and both included: positions of the protocol count from zero, and a range that
-// ends before the first character of a line ends with the line before.
+// WholeLines are the lines of a range, from 1 and both included: positions of the protocol count from zero, and a
+// range that ends before the first character of a line ends with the line before.
 func WholeLines(r ahp.TextRange) review.Range {
 	to := int(r.End.Line) + 1
 	if r.End.Character == 0 && r.End.Line > r.Start.Line {

@@ -30,7 +30,8 @@ type Config struct {
 	Judged func(*hub.Tx, ahp.URI, review.Event)
 
 	// Dispatch runs an action as a client's: rights, rules, hub.
-	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
+	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome,
+		error)
 
 	// CheckVersion refuses a version of a file that a caller may not read.
 	CheckVersion func(ctx context.Context, c core.Caller, uri ahp.URI) error

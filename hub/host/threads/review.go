@@ -15,7 +15,8 @@ import (
 // bucketReviews holds the review.Review of each session: what people did that the protocol has no shape for.
 const bucketReviews = "desk"
 
-// reviews are the reviews of all sessions that have one. The lock is taken inside of the hub's, never the other way round.
+// reviews are the reviews of all sessions that have one. The lock is taken inside of the hub's, never the other
+// way round.
 type reviews struct {
 	mu       sync.Mutex
 	all      map[ahp.URI]review.Review
@@ -136,8 +137,9 @@ func (p *Part) recordMentions(r *core.Request, thread string, entries ...ahp.Ann
 	for _, e := range entries {
 		for _, called := range review.Mentions(e.Text.Text, people) {
 			if called.ID != r.Caller.ID {
-				events = append(events, review.Called{Mention: review.Mention{Who: called.ID, By: review.Person{ID: r.Caller.ID,
-					Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
+				events = append(events, review.Called{Mention: review.Mention{Who: called.ID,
+					By: review.Person{ID: r.Caller.ID,
+						Name: r.Caller.Name}, Thread: thread, At: r.Now.UTC()}})
 			}
 		}
 	}

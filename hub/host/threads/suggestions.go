@@ -169,7 +169,8 @@ func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path st
 		}
 		at, ok := p.locateThread(ctx, session, a.thread, lines)
 		if !ok {
-			return nil, fmt.Errorf("%w: the suggestion's lines in %s have changed. Apply it manually", machine.ErrConflict, filepath.Base(path))
+			return nil, fmt.Errorf("%w: the suggestion's lines in %s have changed. Apply it manually",
+				machine.ErrConflict, filepath.Base(path))
 		}
 		if slices.Equal(lines[at.From-1:at.To], a.lines) {
 			return nil, fmt.Errorf("%w: %s already matches the suggestion", machine.ErrConflict, filepath.Base(path))
@@ -180,8 +181,8 @@ func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path st
 	return []byte(out), err
 }
 
-// locateThread finds the lines of a thread in a file's text, and only when they read there as they did. What was quoted comes
-// from a client and is what people are shown: it must be what that version says.
+// locateThread finds the lines of a thread in a file's text, and only when they read there as they did. What was
+// quoted comes from a client and is what people are shown: it must be what that version says.
 func (p *Part) locateThread(ctx context.Context, session ahp.URI, t ahp.Annotation,
 	lines []string) (review.Range, bool) {
 	o := originOf(t)

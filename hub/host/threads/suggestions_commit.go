@@ -26,7 +26,9 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	case err != nil:
 		return ahp.Errorf(ahp.CodeInternalError, "the repository cannot be read: %v", err)
 	case n > 0:
-		return ahp.Errorf(ahp.CodeConflict, "nothing was changed: files are staged already and would be committed too. Commit or unstage them, or apply to the working tree")
+		return ahp.Errorf(ahp.CodeConflict,
+			"nothing was changed: files are staged already and would be committed too. Commit or unstage them, or "+
+				"apply to the working tree")
 	}
 	undo, err := p.writeSuggestions(ctx, session, list)
 	if err != nil {
@@ -36,7 +38,8 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	for i, a := range list {
 		paths[i] = a.path
 	}
-	done, err := repos.CommitFiles(ctx, session, dirs, paths, machine.Commit{Message: commitMessage(c, list), Name: c.Name})
+	done, err := repos.CommitFiles(ctx, session, dirs, paths, machine.Commit{Message: commitMessage(c, list),
+		Name: c.Name})
 	p.cfg.Refresh(session)
 	if err != nil {
 		return ahp.Errorf(ahp.CodeConflict, "nothing was committed: %v", errors.Join(err,

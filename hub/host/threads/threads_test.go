@@ -35,7 +35,8 @@ func FuzzQuotes(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		m := ahp.Meta{core.MetaKey: raw}
-		if side, hunk, version := hunkOf(m); len(hunk) > maxHunk || len(version) > maxVersion || side != "" && side != "before" && side != "after" {
+		if side, hunk, version := hunkOf(m); len(hunk) > maxHunk || len(version) > maxVersion || side != "" &&
+			side != "before" && side != "after" {
 			t.Errorf("quoted %q of side %q", hunk, side)
 		}
 	})

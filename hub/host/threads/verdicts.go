@@ -14,8 +14,8 @@ import (
 )
 
 // A verdict is about a session's changes as they were when it was given. The protocol has no shape for it: it is the
-// host's own state, in the session's review. An approval is withdrawn when what was approved changes; asking for changes
-// stands until its author says otherwise.
+// host's own state, in the session's review. An approval is withdrawn when what was approved changes; asking for
+// changes stands until its author says otherwise.
 
 // bucketJudged keeps which version of each file a standing verdict is about, by session and person.
 const bucketJudged = "judged"
@@ -76,7 +76,8 @@ func (p *Part) DismissVerdict(ctx context.Context, c core.Caller, session ahp.UR
 		who = c.ID
 	}
 	if who != c.ID && !c.IsOwner() {
-		return core.Denied(&access.Denied{Need: access.RightReview, Reason: "only the owner can dismiss someone else's review"})
+		return core.Denied(&access.Denied{Need: access.RightReview,
+			Reason: "only the owner can dismiss someone else's review"})
 	}
 	if _, stands := p.Review(session).Of(who); !stands {
 		return core.BadParams("there is no review to dismiss. It may have been cleared in the meantime")

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// ReplaceVersions replaces the versions of files that a guest names in new comments by those they are shown. Viewers of a
-// thread may read the version it was written on, so that naming a version would open it.
+// ReplaceVersions replaces the versions of files that a guest names in new comments by those they are shown.
+// Viewers of a thread may read the version it was written on, so that naming a version would open it.
 func (p *Part) ReplaceVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a
@@ -31,8 +31,8 @@ func (p *Part) ReplaceVersions(ctx context.Context, c core.Caller, info hub.Chan
 	return a
 }
 
-// replaceVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else that of
-// the file as they are shown it, else none.
+// replaceVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else
+// that of the file as they are shown it, else none.
 func (p *Part) replaceVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
 	side, hunk, version := hunkOf(m)
 	if version == "" {

@@ -28,7 +28,8 @@ func WithData(d Data) Option {
 		m.changes = &changes{changeset.New(changeset.Config{
 			Dir: filepath.Join(d.Dir, "checkpoints"), Worktrees: filepath.Join(d.Dir, "worktrees"),
 			Refuse: func(path string) error { return errors.Join(d.Guard.CheckPath(path), d.Guard.CheckWhole(path)) },
-			Ignore: d.Guard.Dirs, Closed: d.Guard.IsSecret, Pass: d.Pass, TrustFilters: d.TrustFilters, Notify: d.Notify,
+			Ignore: d.Guard.Dirs, Closed: d.Guard.IsSecret, Pass: d.Pass, TrustFilters: d.TrustFilters,
+			Notify: d.Notify,
 		})}
 	}
 }

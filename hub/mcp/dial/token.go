@@ -64,7 +64,8 @@ func (a *asked) token(ctx context.Context) error {
 		Resource:    ahp.ProtectedResourceMetadata{Resource: a.server}}
 	if m := a.metadata(ctx, params["resource_metadata"]); m != nil {
 		need.Resource.ResourceName, need.Resource.AuthorizationServers = m.ResourceName, m.AuthorizationServers
-		need.Resource.ScopesSupported, need.Resource.BearerMethodsSupported = m.ScopesSupported, m.BearerMethodsSupported
+		need.Resource.ScopesSupported, need.Resource.BearerMethodsSupported = m.ScopesSupported,
+			m.BearerMethodsSupported
 	}
 	return &machine.ServerNeedsToken{Auth: need}
 }

@@ -1,5 +1,5 @@
-// Command licences lists the licence of every library that is in the program, for Linux and macOS, and of every one that
-// its pages load. It fails on a licence that is not allowed, and on one that it cannot tell.
+// Command licences lists the licence of every library that is in the program, for Linux and macOS, and of every
+// one that its pages load. It fails on a licence that is not allowed, and on one that it cannot tell.
 //
 //	licences -root DIR            write DIR/docs/licences.md
 //	licences -root DIR -check     fail when it is not current
@@ -21,7 +21,8 @@ import (
 
 // allowed are licences that ask for no more than to be named and handed on. MPL-2.0 asks for changes to its own files,
 // of which there are none; OFL-1.1 is that of a font which a library has beside its code.
-var allowed = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "0BSD", "Unlicense", "CC0-1.0", "Zlib", "MPL-2.0", "OFL-1.1", "BlueOak-1.0.0"}
+var allowed = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "0BSD", "Unlicense", "CC0-1.0",
+	"Zlib", "MPL-2.0", "OFL-1.1", "BlueOak-1.0.0"}
 
 // part is one library.
 type part struct {
@@ -82,7 +83,9 @@ func forbidden(parts []part) error {
 		}
 		for _, l := range p.Licences {
 			if !slices.Contains(allowed, l) {
-				wrong = append(wrong, fmt.Errorf("%s %s is under %s, which is not allowed here: use another library, or decide about it in .ci/tools/supply", p.Name, p.Version, l))
+				wrong = append(wrong, fmt.Errorf(
+					"%s %s is under %s, which is not allowed here: use another library, or decide about it in "+
+						".ci/tools/supply", p.Name, p.Version, l))
 			}
 		}
 	}
@@ -91,8 +94,10 @@ func forbidden(parts []part) error {
 
 func document(modules, pages []part) []byte {
 	var b bytes.Buffer
-	b.WriteString("# Licences\n\nWhat is in the program besides its own code ([LICENSE](LICENSE)), made by `make licences` and checked by `make check`.\n" +
-		"The texts go along with a release: `make sbom` writes them and a CycloneDX bill of materials into `dist`.\nAllowed: " +
+	b.WriteString("# Licences\n\nWhat is in the program besides its own code ([LICENSE](LICENSE)), made by `make " +
+		"licences` and checked by `make check`.\n" +
+		"The texts go along with a release: `make sbom` writes them and a CycloneDX bill of materials into " +
+		"`dist`.\nAllowed: " +
 		strings.Join(allowed, ", ") + ".\n")
 	table := func(title string, parts []part) {
 		fmt.Fprintf(&b, "\n## %s\n\n| library | version | licence |\n| --- | --- | --- |\n", title)

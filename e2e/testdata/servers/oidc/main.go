@@ -1,5 +1,5 @@
-// Command oidc is a provider of OpenID Connect for tests: the library of zitadel/oidc with its in-memory storage, people
-// of a file, and their groups. It prints where it listens.
+// Command oidc is a provider of OpenID Connect for tests: the library of zitadel/oidc with its in-memory storage,
+// people of a file, and their groups. It prints where it listens.
 package main
 
 import (
@@ -45,7 +45,8 @@ func run(listen, users, redirect string) error {
 	}
 	issuer := "http://" + l.Addr().String()
 	fmt.Println(issuer)
-	provider := exampleop.SetupServer(issuer, &grouped{storage.NewStorage(store), groups}, slog.New(slog.NewTextHandler(os.Stderr, nil)), false)
+	provider := exampleop.SetupServer(issuer, &grouped{storage.NewStorage(store), groups},
+		slog.New(slog.NewTextHandler(os.Stderr, nil)), false)
 	return http.Serve(l, provider)
 }
 

@@ -1,6 +1,6 @@
 // Smtp is a mail server for tests: it speaks STARTTLS with a certificate of its own, wants its one user to sign in, and
-// leaves every mail it takes in a directory, the envelope in front. While a file named hold is there, it has taken a mail
-// and does not say so; while one named away is there, it refuses for now.
+// leaves every mail it takes in a directory, the envelope in front. While a file named hold is there, it has taken
+// a mail and does not say so; while one named away is there, it refuses for now.
 package main
 
 import (
@@ -54,7 +54,8 @@ func certificate(path string) (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour),
+		NotAfter:    time.Now().Add(24 * time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
 	if err != nil {
