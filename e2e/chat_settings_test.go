@@ -14,7 +14,7 @@ func (p *Page) pick(selector, value string) {
 }
 
 // Model, mode and approval settings are beside the composer, for all viewers; the agent gets changes.
-func TestSettingsBesideTheComposer(t *testing.T) {
+func TestComposerSettings(t *testing.T) {
 	t.Parallel()
 	p, b, ana, dir := withChatAgent(t)
 	begin(p, ana, dir, "hello")

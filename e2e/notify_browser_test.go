@@ -125,7 +125,7 @@ document.hasFocus = () => sessionStorage.getItem('focused') === 'yes';
 
 // Of two tabs one shows what happened, once; a click leads to it; nothing is shown of a visible session, nor of a
 // muted session. A browser that refuses says so.
-func TestToldByTheBrowser(t *testing.T) {
+func TestBrowserNotifications(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	b := OpenBrowser(t)

@@ -192,7 +192,7 @@ func sessionThat(t *testing.T, c *http.Client, prog *Program, what string) strin
 
 // The owner is told by webhook and mail of what waits: signed, once each, by a server that is away at first, and
 // no more after one click in the mail.
-func TestToldByWebhookAndMail(t *testing.T) {
+func TestWebhookAndEmailNotifications(t *testing.T) {
 	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
 	prog := Start(t, mail.options())
@@ -328,7 +328,7 @@ func TestMailMember(t *testing.T) {
 }
 
 // A host that is killed while something is delivered delivers it once more, with the same id, and nothing a third time.
-func TestToldAfterACrash(t *testing.T) {
+func TestNotificationsAfterCrash(t *testing.T) {
 	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
 	prog := Start(t, mail.options())

@@ -48,7 +48,7 @@ func TestAnswersForTheSenderAlone(t *testing.T) {
 	nothing(t, b)
 }
 
-func TestAnswerSenderThatDoesNotFollow(t *testing.T) {
+func TestAnswerReachesSenderWithoutSubscription(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a := connect(t, h, "a")
 	h.Dispatch(a, chatURI, 1, title("busy"), nil)

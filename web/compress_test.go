@@ -87,7 +87,7 @@ func unpack(t *testing.T, coding string, body []byte) string {
 }
 
 // The length of an answer may give away what stands beside text of an attacker's choice (BREACH).
-func TestAnswersThatAttackersCauseAreNotCompressed(t *testing.T) {
+func TestCrossSiteAnswersAreNotCompressed(t *testing.T) {
 	text := strings.Repeat("a secret beside text of theirs ", 1000)
 	page := typed("text/html; charset=utf-8", text)
 	for name, ask := range map[string]struct {

@@ -215,7 +215,7 @@ func conversation(v *page.Changes) {
 	v.Files[1].Reviewed, v.Files[1].ReviewedBy, v.Files[1].Shut = true, "Ben", true
 	v.Files[3].Stale = true
 	v.Files = append(v.Files, part.DiffFile{ID: "gen/huge.sql", Base: v.Base + "/changes", Query: v.Query,
-		Path: "gen/huge.sql", Status: part.DiffModified, Add: 18_200, Del: 9_100, Fold: "27 300 changed lines"})
+		Path: "gen/huge.sql", Status: part.DiffModified, Add: 18_200, Del: 9_100, Fold: "27,300 changed lines"})
 	v.Drafts = []page.Draft{{ID: "d1", File: part.DiffKey("cmd/greet/main.go"), Path: "cmd/greet/main.go",
 		Side: part.After, From: 13, To: 13, Text: "A full stop reads cold here."}}
 	v.Unsent = 2

@@ -11,7 +11,7 @@ import (
 )
 
 // Every definition of every version compiles, and every union tells its variants apart: by a field, or by their kinds.
-func TestEveryVersionIsWhole(t *testing.T) {
+func TestEveryVersionIsComplete(t *testing.T) {
 	for _, version := range Versions() {
 		s := Need(t, version)
 		for _, typ := range s.Types() {
@@ -76,7 +76,7 @@ func TestMarksAreKept(t *testing.T) {
 	}
 }
 
-func TestDeltaRefusesWhatDoesNotFit(t *testing.T) {
+func TestDeltaRefusesMismatches(t *testing.T) {
 	for line, want := range map[string]string{
 		"+ Turn { id: string }":    "is it there before",
 		"~ Nobody { id: string }":  "is it there before",

@@ -86,7 +86,7 @@ func TestPageHasWhatWasDoneBeforeIt(t *testing.T) {
 	}
 }
 
-func TestReaderFarBehindIsSentTheWhole(t *testing.T) {
+func TestSlowReaderGetsWholePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := newEngine(t, Config{})
 		_, mark := e.draw(t, ana)
@@ -126,7 +126,7 @@ func TestRoomEndsAfterItsLastReader(t *testing.T) {
 	})
 }
 
-func TestRoomOfAMissingChannelIsGone(t *testing.T) {
+func TestRoomOfMissingChannelIsGone(t *testing.T) {
 	e := newEngine(t, Config{})
 	if err := e.cfg.Hub.Do(func(tx *hub.Tx) { tx.Close(sessionURI) }); err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ func TestRegionsSendOnlyWhatChanged(t *testing.T) {
 	}
 }
 
-func TestRegionsOfAListRemoveWhatIsGone(t *testing.T) {
+func TestListRegionsRemoveMissingItems(t *testing.T) {
 	r := Regions{}
 	item := func(id, html string) Item { return Item{id, Patch{Op: OpAppend, ID: "list", HTML: html}} }
 	one, two := item("1", "one"), item("2", "two")

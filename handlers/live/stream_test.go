@@ -52,7 +52,7 @@ func TestStreamContinuesAtItsMark(t *testing.T) {
 	}
 }
 
-func TestStreamOfAnEarlierRunStartsAnew(t *testing.T) {
+func TestStreamOfEarlierRunRestarts(t *testing.T) {
 	e := newEngine(t, Config{})
 	url := serve(t, e, ana)
 	_, mark := e.draw(t, ana)

@@ -48,7 +48,7 @@ func (s *testSite) postFiles(path string, fields url.Values, files map[string][]
 }
 
 // The first message of a new session takes files as any other does; what cannot be taken makes no session.
-func TestANewSessionTakesFiles(t *testing.T) {
+func TestNewSessionTakesFiles(t *testing.T) {
 	s := open(t)
 	dir := t.TempDir()
 	form := url.Values{"dir": {dir}, "agent": {script.Provider}, "message": {"say seen"}}

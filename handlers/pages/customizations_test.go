@@ -43,7 +43,7 @@ func idOf(t *testing.T, page, name string) string {
 	return m[1]
 }
 
-func TestThePageSaysWhatThereIsAndWhereItIsFrom(t *testing.T) {
+func TestPageNamesCustomizationsAndSources(t *testing.T) {
 	s, base, _ := customized(t)
 	page := s.get(base + "/customizations")
 	for _, want := range []string{"AGENTS.md", "House &lt;rules&gt;", ".claude/skills", "its head is no YAML", "files",

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-func TestEveryPageIsThere(t *testing.T) {
+func TestEveryPageIsServed(t *testing.T) {
 	s := open(t)
 	base, chat := s.session()
 	for path, want := range map[string]string{

@@ -194,7 +194,7 @@ func TestOneRenderForAllViewers(t *testing.T) {
 	}
 }
 
-func TestStreamGoesOnWhereItBroke(t *testing.T) {
+func TestStreamResumesAfterBreak(t *testing.T) {
 	s := open(t)
 	base, _, uri, turn := s.held()
 	b := s.tab(base)
@@ -213,7 +213,7 @@ func TestStreamGoesOnWhereItBroke(t *testing.T) {
 	settle(b, s, base)
 }
 
-func TestStreamOfAnEarlierRunIsSentWhole(t *testing.T) {
+func TestStreamOfEarlierRunIsSentWhole(t *testing.T) {
 	s := open(t)
 	base, _, uri, turn := s.held()
 	b := s.tab(base)

@@ -137,7 +137,7 @@ func TestAPageSaysWhereItsReaderIs(t *testing.T) {
 }
 
 // What is not in the session, or not to be seen, is no place.
-func TestPlacesThatAreNone(t *testing.T) {
+func TestInvalidPlaces(t *testing.T) {
 	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"},
 		{"nowhere", ""}, {"", ""}} {
 		s := open(t)

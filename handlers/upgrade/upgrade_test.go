@@ -59,7 +59,7 @@ func accept(t *testing.T, w http.ResponseWriter, r *http.Request) (*websocket.Co
 	return ws, c
 }
 
-func TestKeptSocketOutlivesItsRequest(t *testing.T) {
+func TestSocketOutlivesItsRequest(t *testing.T) {
 	returned, cause := make(chan struct{}), make(chan error, 1)
 	server, stop := context.WithCancelCause(t.Context())
 	deferred := make(chan struct{})
@@ -102,7 +102,7 @@ func TestKeptSocketOutlivesItsRequest(t *testing.T) {
 	}
 }
 
-func TestPanicOfKeptSocketIsReported(t *testing.T) {
+func TestSocketPanicIsReported(t *testing.T) {
 	url, ended := serveKept(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
 		ws, _ := accept(t, w, r)
 		Keep(r.Context(), func() {

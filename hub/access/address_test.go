@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLoggedAddressHidesWhatMayBeAToken(t *testing.T) {
+func TestLoggedAddressHidesPossibleTokens(t *testing.T) {
 	const token = "dGhpcyBpcyBhIHRva2Vu_-x"
 	for _, address := range []string{"/j/" + token, "/" + token, "/signin%23" + token, "/signin%23token=" + token,
 		"/s/" + token + "/c/x",

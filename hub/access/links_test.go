@@ -96,7 +96,7 @@ func TestLinkLifecycle(t *testing.T) {
 	}
 }
 
-func TestRevokingEndsWhatIsOpen(t *testing.T) {
+func TestRevocationEndsOpenConnections(t *testing.T) {
 	links := open(t, &memory{docs: map[string][]byte{}})
 	token, made, _ := links.New(t.Context(), Link{Session: mine, Role: RoleViewer})
 	p, err := links.Redeem(t.Context(), token, "Ana")

@@ -156,7 +156,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-func TestDecodeKeepsWhatItDoesNotKnow(t *testing.T) { // AHP requirement 23
+func TestDecodeKeepsUnknownValues(t *testing.T) { // AHP requirement 23
 	for _, in := range []string{
 		`{"kind":"hologram","depth":[3, 12345678901234567890]}`, `{"kind":7}`, `"text"`, `[1]`,
 	} {

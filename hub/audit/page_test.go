@@ -85,7 +85,7 @@ func (c *counting) AuditBefore(ctx context.Context, before int64, visit func(int
 }
 
 // However long the audit is, a page reads what it shows, and a filter that nothing matches comes to an end.
-func TestPageReadsWhatItShows(t *testing.T) {
+func TestPageReadsOnlyShownEntries(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	for range 300 {
 		w.log.Note(t.Context(), audit.Entry{What: "joined"})
@@ -119,7 +119,7 @@ func (endless) AuditBefore(_ context.Context, _ int64, visit func(int64, []byte)
 	return nil
 }
 
-func TestPlaceThatIsNoneIsRefused(t *testing.T) {
+func TestInvalidPlaceIsRefused(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	for _, place := range []string{"x", "0", "1.", "1.x", "1.-2", "9223372036854775807", "99999999999999999999", "1" +
 		strings.Repeat(".1", 300)} {

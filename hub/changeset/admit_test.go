@@ -207,7 +207,7 @@ func (p *place) isGranted(name string, other *place) {
 }
 
 // These need no permission.
-func TestLayoutsThatNeedNoGrant(t *testing.T) {
+func TestLayoutsWithoutGrant(t *testing.T) {
 	for name, make := range map[string]func(p *place) (dirs []string){
 		"a directory below the top": func(p *place) []string { return []string{p.path("sub")} },
 		"a work tree that is its own": func(p *place) []string {
@@ -312,7 +312,7 @@ func TestLayoutIsLookedAtEachTime(t *testing.T) {
 }
 
 // A repository that begins to lead elsewhere while git looks at it shows nothing of it either.
-func TestLayoutThatChangesDuringALook(t *testing.T) {
+func TestLayoutChangesDuringLook(t *testing.T) {
 	like := newRepo(t)
 	other, want := like.secrets(), like.git("rev-parse", "HEAD^{tree}")
 	for _, name := range []string{"a work tree that is configured", "a .git link"} {

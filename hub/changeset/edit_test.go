@@ -62,7 +62,7 @@ func TestCarryOutLargePlan(t *testing.T) {
 	}
 }
 
-func TestGrantDoesNotOpenWhatIsRefused(t *testing.T) {
+func TestGrantDoesNotOverrideRefusal(t *testing.T) {
 	p := newRepo(t)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere.git")
 	p.fine(os.Rename(p.path(".git"), elsewhere))

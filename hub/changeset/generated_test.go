@@ -9,7 +9,7 @@ import (
 )
 
 // What .gitattributes call generated, of the root and of directories below; what they do not speak of stays unsaid.
-func TestAttributesSayWhatIsGenerated(t *testing.T) {
+func TestGitAttributesMarkGeneratedFiles(t *testing.T) {
 	p := newRepo(t)
 	generated := func() map[string]machine.Generated {
 		t.Helper()

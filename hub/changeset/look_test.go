@@ -26,7 +26,7 @@ func (p *place) look(paths ...string) machine.Checkpoint {
 }
 
 // Of every kind of write, a look at the paths the system tells of finds what a look at everything finds.
-func TestLookFindsWhatACheckpointFinds(t *testing.T) {
+func TestLookMatchesCheckpoint(t *testing.T) {
 	long := strings.Repeat("a line that stays\n", 20)
 	for name, c := range map[string]struct {
 		do   func(p *place)
@@ -168,7 +168,7 @@ func TestLookDuringARebaseAndInASparseCheckout(t *testing.T) {
 	})
 }
 
-func TestLookOfAFolderThatIsGone(t *testing.T) {
+func TestLookAtMissingFolder(t *testing.T) {
 	p := newRepo(t)
 	p.checkpoint()
 	p.remove("")

@@ -67,7 +67,7 @@ func TestRevertKeepsLaterEdits(t *testing.T) {
 	}
 }
 
-func TestRevertThatDoesNotApplyChangesNothing(t *testing.T) {
+func TestFailedRevertChangesNothing(t *testing.T) {
 	cases := map[string]func(*place){
 		"same line edited": func(p *place) { p.write("b.txt", "something else\n") },
 		"file gone":        func(p *place) { p.remove("b.txt") },
@@ -117,7 +117,7 @@ func TestRevertKeepsLineEnds(t *testing.T) {
 	}
 }
 
-func TestRevertOfWhatWasNotStored(t *testing.T) {
+func TestRevertUnstoredContent(t *testing.T) {
 	p := newPlace(t)
 	p.svc = New(Config{Dir: p.data, FileBytes: 3})
 	before := p.checkpoint()

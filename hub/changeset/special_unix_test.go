@@ -165,7 +165,7 @@ func TestPipeInPlaceOfATrackedFile(t *testing.T) {
 }
 
 // What would be done for a person is refused before it begins.
-func TestSpecialFilesStopWhoActs(t *testing.T) {
+func TestSpecialFilesStopWriters(t *testing.T) {
 	p := newRepo(t)
 	p.identity()
 	p.write("sub/b.txt", "changed\n")

@@ -76,7 +76,7 @@ func names(f Found) (list []string) {
 	return list
 }
 
-func TestChangesAreToldAsTheyHappen(t *testing.T) {
+func TestChangesAreReportedAsTheyHappen(t *testing.T) {
 	root := Root{Dir: tree(t, "\n-- readme.txt --\n"), Place: Workspace}
 	l, told, _ := watched(t, root)
 	for _, step := range []struct {

@@ -163,7 +163,7 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 }
 
 // What people are shown as the old lines is what is replaced: a client cannot quote others.
-func TestSuggestionsReplaceWhatTheyQuote(t *testing.T) {
+func TestSuggestionsReplaceQuotedLines(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
 	a := c.threads().Annotations[0]

@@ -16,9 +16,9 @@ import (
 	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
-// TestWhateverClientsDo has several people do anything in any order, and looks whether the
+// TestRandomClientActions has several people do anything in any order, and looks whether the
 // host still agrees with itself: mirrors, aggregates, and whose comment is whose.
-func TestWhateverClientsDo(t *testing.T) { // AHP requirements 40, 76, 86, 104
+func TestRandomClientActions(t *testing.T) { // AHP requirements 40, 76, 86, 104
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			inWorld(t, func(w *world) { w.anything(rand.New(rand.NewPCG(seed, 1))) })

@@ -14,7 +14,7 @@ import (
 
 // A pipe in the place of a file that git reads is named on the page of the changes, at once; once it is gone they show
 // again.
-func TestSpecialFileIsNamedToWhoeverLooks(t *testing.T) {
+func TestSpecialFileIsNamedToReaders(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "one\n2\n")
 	uri := c.follow("uncommitted", "")

@@ -10,7 +10,7 @@ import (
 )
 
 // When a turn ends, what it changed is handed over in the order of its review: both versions of each file.
-func TestTurnHandsOverWhatItChanged(t *testing.T) {
+func TestTurnHandsOverChangedFiles(t *testing.T) {
 	loads := make(chan func(context.Context) []diff.Comparison, 8)
 	c := newChangingWith(t, Config{ReadSyntax: func(load func(context.Context) []diff.Comparison) { loads <- load }})
 	c.turn(func() { c.write("z.go", "z\n"); c.write("a.txt", "one\n2\n"); c.write("blob", "\x00\x01") })

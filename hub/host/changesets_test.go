@@ -329,7 +329,7 @@ func TestUnknownChangesets(t *testing.T) {
 	}
 }
 
-func TestDirectoryAddedLaterBeginsThere(t *testing.T) {
+func TestAddedDirectoryBeginsAtItsOwnCheckpoint(t *testing.T) {
 	c := newChanging(t)
 	c.turn(func() { c.write("a.txt", "x\n") })
 	other := t.TempDir()

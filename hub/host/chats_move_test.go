@@ -61,7 +61,7 @@ func TestAMovedChat(t *testing.T) {
 }
 
 // What a side chat is beside of reaches the agent once, with what was selected (AHP requirement 95).
-func TestASideChatKnowsWhatItIsBeside(t *testing.T) {
+func TestSideChatKnowsItsSource(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()
 		w.agent.prompt = nil

@@ -106,7 +106,7 @@ func TestSnapshotOfChatHasItsChanges(t *testing.T) { // AHP requirement 86
 	})
 }
 
-func TestProjectIsThatOfTheFirstDirectory(t *testing.T) {
+func TestProjectFollowsFirstDirectory(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		elsewhere := core.FileURI(t.TempDir())

@@ -104,7 +104,7 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 	})
 }
 
-func TestClientThatLeftWhileTheDiskWasFull(t *testing.T) { // AHP requirement 138
+func TestClientLeavesWhileDiskIsFull(t *testing.T) { // AHP requirement 138
 	journaled(t, func(w *world) {
 		c := w.connect(owner, "ana-1")
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,

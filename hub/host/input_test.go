@@ -63,7 +63,7 @@ func TestInput(t *testing.T) { // AHP requirements 129 to 131
 	})
 }
 
-func TestAnswersThatAreRefused(t *testing.T) { // AHP requirements 132 to 134
+func TestInvalidAnswersAreRefused(t *testing.T) { // AHP requirements 132 to 134
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
 			_, err := turn.Out.Ask(ctx, form)

@@ -39,7 +39,7 @@ func pass(d time.Duration) {
 
 // A session that a client makes and never uses starts no agent and is in no list of pages. It is gone ten minutes after
 // its client left, and takes no place in the trash.
-func TestUnusedSessionGoesWithItsClient(t *testing.T) {
+func TestUnusedSessionEndsWithItsClient(t *testing.T) {
 	inLazyWorld(t, func(w *world, opened *atomic.Int32) {
 		watcher := w.connect(owner, "watcher")
 		watcher.subscribe(ahp.RootURI)

@@ -54,7 +54,7 @@ func TestQueuedWhileIdleStartsAtOnce(t *testing.T) { // AHP requirement 110
 	})
 }
 
-func TestQueueGoesOnAfterFailureAndCancel(t *testing.T) { // AHP requirement 109
+func TestQueueContinuesAfterFailureAndCancel(t *testing.T) { // AHP requirement 109
 	inWorld(t, func(w *world) {
 		release := hold(w)
 		c := w.create()

@@ -168,7 +168,7 @@ func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 	}
 }
 
-func TestSessionThatWasBeingMadeIsTriedAgain(t *testing.T) {
+func TestInterruptedSessionCreationIsRetried(t *testing.T) {
 	dir := t.TempDir()
 	stuck := &fake{open: func(ctx context.Context, _ agent.Spec) error { <-ctx.Done(); return ctx.Err() }}
 	one := newLife(t, dir, stuck, core.Limits{})

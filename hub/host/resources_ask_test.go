@@ -181,7 +181,7 @@ func TestAGrantedDirectoryIsWritten(t *testing.T) {
 	})
 }
 
-func TestWhatIsGrantedEndsWithTheAccount(t *testing.T) {
+func TestGrantsEndWithAccount(t *testing.T) {
 	inWorld(t, func(w *world) {
 		_, file := w.outside()
 		c := core.Caller{Principal: ben, ClientID: "editor"}
@@ -217,7 +217,7 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 	})
 }
 
-func TestNobodyAnswersForFiles(t *testing.T) {
+func TestUnansweredFileRequest(t *testing.T) {
 	var heard []string
 	asked := func(_ *hub.Tx, a files.FileAsk) { heard = append(heard, a.Words()) }
 	inWorldOf(t, Config{FilesAsked: asked}, func(w *world) {

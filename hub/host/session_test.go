@@ -51,7 +51,7 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 	})
 }
 
-func TestAgentThatDoesNotOpenFailsTheSession(t *testing.T) { // AHP requirement 68
+func TestFailedAgentStartFailsSession(t *testing.T) { // AHP requirement 68
 	inWorld(t, func(w *world) {
 		w.agent.open = func(context.Context, agent.Spec) error { return errors.New("no such program") }
 		w.create()

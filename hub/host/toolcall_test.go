@@ -107,7 +107,7 @@ func TestDenial(t *testing.T) {
 	})
 }
 
-func TestConfirmationsThatAreRefused(t *testing.T) { // AHP requirement 122
+func TestInvalidConfirmationsAreRefused(t *testing.T) { // AHP requirement 122
 	inWorld(t, func(w *world) {
 		commands(w, ahp.ChatToolCallReadyAction{Options: []ahp.ConfirmationOption{
 			{ID: "once", Label: "Once", Kind: ahp.ConfirmationOptionKindApprove}, {ID: "never", Label: "Never",
@@ -163,7 +163,7 @@ func TestAutoApprovalIsTheOwnersAlone(t *testing.T) {
 }
 
 // A guest who approves what the owner asked for cannot make something else of it; the owner can (AHP requirement 125).
-func TestGuestsApproveWhatStandsThere(t *testing.T) {
+func TestGuestApprovesOnlyShownRequest(t *testing.T) {
 	inWorld(t, func(w *world) {
 		answers := commands(w, ahp.ChatToolCallReadyAction{Editable: ahp.Ptr(true)})
 		c := w.create()
@@ -331,7 +331,7 @@ func TestSilentClientToolFails(t *testing.T) { // AHP requirement 143
 	})
 }
 
-func TestClientThatGoesAway(t *testing.T) { // AHP requirements 137 to 140
+func TestClientDisconnects(t *testing.T) { // AHP requirements 137 to 140
 	for name, tc := range map[string]struct {
 		leave func(*world, *client)
 		after time.Duration

@@ -62,7 +62,7 @@ func TestAToolboxLastsAsLongAsItsAgent(t *testing.T) {
 	})
 }
 
-func TestAnAgentThatDoesNotOpenHasNoToolbox(t *testing.T) {
+func TestFailedAgentStartRemovesToolbox(t *testing.T) {
 	inToolWorld(t, func(w *world, tokens *[]string) {
 		w.agent.open = func(context.Context, agent.Spec) error { return errors.New("no licence") }
 		w.create()

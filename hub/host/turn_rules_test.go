@@ -46,7 +46,7 @@ func TestStreamsGoIntoTheirPart(t *testing.T) {
 }
 
 // AHP requirement 135.
-func TestAQuestionNobodyAnsweredStays(t *testing.T) {
+func TestUnansweredQuestionStays(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
 			_, err := turn.Out.Ask(ctx, form)

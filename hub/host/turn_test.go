@@ -99,7 +99,7 @@ func TestStartedAt(t *testing.T) { // AHP requirement 107
 	})
 }
 
-func TestMessagesThatAreRefused(t *testing.T) { // AHP requirements 99, 108
+func TestInvalidMessagesAreRefused(t *testing.T) { // AHP requirements 99, 108
 	inWorld(t, func(w *world) {
 		c := w.create()
 		agents := user("hello")
@@ -254,7 +254,7 @@ func TestAgentCannotSpeakAfterItsTurn(t *testing.T) {
 	})
 }
 
-func TestAgentMaySayOnlyWhatATurnSays(t *testing.T) {
+func TestAgentMaySendOnlyActionsOfTurns(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
 			return turn.Out.Emit(&ahp.SessionTitleChangedAction{Title: "mine"})

@@ -13,7 +13,7 @@ import (
 )
 
 // A watch does not outlive the program: what a crash left of one is taken away at the start (AHP requirement 183).
-func TestWatchesOfTheLastRunAreGone(t *testing.T) {
+func TestWatchesEndWithTheirRun(t *testing.T) {
 	left := hub.BootChannel{ChannelInfo: files.WatchInfo("ahp-resource-watch:/left")}
 	w := newWorld(t, Config{}, hub.Config{Boot: hub.Boot{Channels: []hub.BootChannel{left}}})
 	defer w.stop()

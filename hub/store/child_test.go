@@ -124,7 +124,7 @@ func killed(t *testing.T, mode, dir string) (lines []string) {
 
 // Promise 3: what anyone has seen survives kill -9. Promise 4: serverSeq never
 // goes back.
-func TestKillLosesNothingThatWasShown(t *testing.T) {
+func TestKillLosesNothingShown(t *testing.T) {
 	dir, before, last := t.TempDir(), "", int64(0)
 	for range *kills {
 		var shown strings.Builder

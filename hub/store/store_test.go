@@ -194,7 +194,7 @@ func TestDamagedDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-func TestLargeDatabaseIsCheckedBesideTheWork(t *testing.T) {
+func TestLargeDatabaseIsCheckedInBackground(t *testing.T) {
 	dir := t.TempDir()
 	must(t, open(t, Config{Dir: dir}).Close())
 	s := open(t, Config{Dir: dir, CheckBytes: 1})
@@ -237,7 +237,7 @@ func TestBackupIsADataDirectory(t *testing.T) {
 }
 
 // Batches that wait while the disk works share the next transaction.
-func TestBatchesThatWaitShareATransaction(t *testing.T) {
+func TestWaitingBatchesShareTransaction(t *testing.T) {
 	commits, entered, release := 0, make(chan struct{}), make(chan struct{})
 	cfg := Config{}
 	cfg.fail = func() error {

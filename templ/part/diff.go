@@ -45,7 +45,7 @@ type DiffFile struct {
 	ReviewedBy string            // who set the mark, for people
 	Stale      bool              // changed since its review
 	Done       map[string]string // hunks that are reviewed, by their keys, and by whom; nil when the file is as a whole
-	Fold       string            // why the rows are not in the page ("12 400 changed lines"), "" when they are
+	Fold       string            // why the rows are not in the page ("12,400 changed lines"), "" when they are
 	Shut       bool              // rows are in the page, folded
 	Versions   string            // object ids of both sides, as a permalink carries them: "old new", "-" for none
 

@@ -76,7 +76,7 @@ func TestPlaceNote(t *testing.T) {
 }
 
 // Only what would do something is offered at a file and its hunks.
-func TestOperationsThatApply(t *testing.T) {
+func TestApplicableOperations(t *testing.T) {
 	for staged, want := range map[string]string{"": "stage discard revert", StagedPart: "stage unstage discard revert",
 		StagedAll: "unstage revert"} {
 		f := DiffFile{Staged: staged}

@@ -109,7 +109,7 @@ func TestThreadsStandWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestEveryStateSaysWhatItIs(t *testing.T) {
+func TestEveryStateIsDescribed(t *testing.T) {
 	for name, c := range map[string]struct {
 		file DiffFile
 		want []string
@@ -173,7 +173,7 @@ func TestLargePagesDrawFewerColours(t *testing.T) {
 }
 
 // Of a file that changed since it was reviewed only what is new stands open; what a thread speaks of does too.
-func TestOnlyWhatIsNewSinceTheReviewIsOpen(t *testing.T) {
+func TestOnlyHunksSinceReviewAreOpen(t *testing.T) {
 	lines := func(edit map[int]string) []byte {
 		var b strings.Builder
 		for i := range 60 {

@@ -88,7 +88,7 @@ func TestApprovalCardKeepsTheHostsOrder(t *testing.T) {
 }
 
 // What stands out is the approval that binds the least, wherever the agent lists it.
-func TestApproveOnceStandsOut(t *testing.T) {
+func TestApproveOnceIsPrimary(t *testing.T) {
 	option := func(id, kind string, group int64) ahp.ConfirmationOption {
 		return ahp.ConfirmationOption{ID: id, Kind: ahp.ConfirmationOptionKind(kind), Group: ahp.Ptr(group)}
 	}

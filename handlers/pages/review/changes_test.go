@@ -87,7 +87,7 @@ func TestFilesComeInTheOrderOfTheTree(t *testing.T) {
 	}
 }
 
-func TestWhatIsDoneToAThread(t *testing.T) {
+func TestThreadActions(t *testing.T) {
 	th := &ahp.Annotation{ID: "t", Entries: []ahp.AnnotationEntry{{ID: "1"}, {ID: "2"}}}
 	for _, c := range []struct {
 		verb, entry, text string

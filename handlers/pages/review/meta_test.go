@@ -8,7 +8,7 @@ import (
 )
 
 // A file is folded for what its repository says of it, and else for what its name and its first lines tell.
-func TestWhatIsFolded(t *testing.T) {
+func TestFoldedFiles(t *testing.T) {
 	edited := &diff.File{Hunks: []diff.Hunk{{}}}
 	itself := &diff.File{Hunks: []diff.Hunk{{}}, Generated: true}
 	for _, c := range []struct {

@@ -415,7 +415,7 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-func TestIgnoreLinesThatAreNotMessages(t *testing.T) {
+func TestInvalidLinesAreIgnored(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("chatty")})
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }

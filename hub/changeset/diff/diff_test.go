@@ -137,7 +137,7 @@ func TestHunkOfOneLine(t *testing.T) {
 	}
 }
 
-func TestWordsOnlyWhereLinesAreAlike(t *testing.T) {
+func TestWordDiffOnlyForSimilarLines(t *testing.T) {
 	f := Compute([]byte("total := add(first, second)\n"),
 		[]byte("total := sub(first, second)\nsomething entirely other\n"), Options{})
 	rows := f.Hunks[0].Rows

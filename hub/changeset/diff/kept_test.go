@@ -50,7 +50,7 @@ func loadGo(i int) func(context.Context) ([]byte, []byte, error) {
 }
 
 // What is kept makes the same comparison as a lexer, of small files and of the parts that are read of large ones.
-func TestKeptSyntaxIsThatOfTheLexer(t *testing.T) {
+func TestCachedSyntaxMatchesLexer(t *testing.T) {
 	large := strings.Repeat("func name(a int) string { return \"text\" } // why\n", 2000)
 	for _, c := range []struct{ path, old, new string }{
 		{"a.go", string(goFile(1, "was")), string(goFile(1, "is"))},
@@ -100,7 +100,7 @@ func TestSyntaxIsKeptByContent(t *testing.T) {
 }
 
 // Whatever a store returns, a comparison stands: spans lie within their lines.
-func FuzzKeptSyntax(f *testing.F) {
+func FuzzCachedSyntax(f *testing.F) {
 	lines := strings.Split(strings.TrimSuffix(string(goFile(1, "is")), "\n"), "\n")
 	good := classes{0: {{0, 7, "k", false}}, 2: {{0, 5, "c", false}, {6, 7, "c", false}}}
 	if c, ok := decodeClasses(good.encode(), lines); !ok || !cmp.Equal(c, good) {
@@ -128,7 +128,7 @@ func FuzzKeptSyntax(f *testing.F) {
 }
 
 // A broken entry is as good as none: the lexer is asked.
-func TestBrokenSyntaxIsReadAnew(t *testing.T) {
+func TestBrokenSyntaxIsRecomputed(t *testing.T) {
 	store := &memory{}
 	compute(goFile(1, "was"), goFile(1, "is"), Options{Path: "a.go"}, &syntax{store: store})
 	for key := range store.data {
@@ -141,7 +141,7 @@ func TestBrokenSyntaxIsReadAnew(t *testing.T) {
 }
 
 // A reader who comes later, in another run of the program, has the colours at first sight.
-func TestKeptColoursAreThereAtFirstSight(t *testing.T) {
+func TestCachedColoursShowOnFirstView(t *testing.T) {
 	store := &memory{}
 	c := Cache{Syntax: store}
 	c.ReadSyntax(func(context.Context) []Comparison {
@@ -199,7 +199,7 @@ func TestPainterGivesWay(t *testing.T) {
 }
 
 // The key of what is kept names the lexers' version: it is to change with the library.
-func TestLexerVersionIsThatOfTheModule(t *testing.T) {
+func TestLexerVersionMatchesModule(t *testing.T) {
 	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {
 		t.Fatal(err)

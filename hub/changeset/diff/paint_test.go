@@ -23,8 +23,8 @@ func hasClasses(f *File) bool {
 	return false
 }
 
-// TestLanguageIsThatOfTheFullName compares the shortcut by extension with chroma's own search, which takes 5 ms a name.
-func TestLanguageIsThatOfTheFullName(t *testing.T) {
+// TestLanguageFollowsFullName compares the shortcut by extension with chroma's own search, which takes 5 ms a name.
+func TestLanguageFollowsFullName(t *testing.T) {
 	stems := []string{"panel_012", "a-b", "CMakeLists", "Makefile", "nginx", "meson", "BUILD", "Dockerfile", "x",
 		"config.h", "go", "PKGBUILD", "Jenkinsfile", "main_test"}
 	exts := []string{"go", "ts", "tsx", "py", "md", "css", "txt", "in", "bak", "conf", "build", "h", "mod", "json",

@@ -29,7 +29,7 @@ func TestOldUndosGo(t *testing.T) {
 }
 
 // What a state says runs does not, when the host was killed meanwhile.
-func TestWhatRanBeforeAKillIsOver(t *testing.T) {
+func TestKillEndsRunningTurns(t *testing.T) {
 	s := &ahp.ChangesetState{Operations: []ahp.ChangesetOperation{{ID: opRevert,
 		Status: ahp.ChangesetOperationStatusRunning}}}
 	if ops := operationsFor(s, offer{kind: kindSession, files: 1}); ops[0].Status != ahp.ChangesetOperationStatusIdle {
