@@ -43,7 +43,7 @@ func TestAgentsSoakComments(t *testing.T) {
 	h.ana.Type("Greet the world, please.")
 	h.ana.Click("form.cf button[value=comment]")
 	h.ana.Wait("!document.querySelector('#files form.cf')")
-	h.ana.Says("#send", "Send 1 comment")
+	h.ana.Says("#send", "Send 1 open comment")
 	reader := h.browser.Page()
 	reader.SignIn(h.program)
 	reader.Open(chat + "/threads?state=all")

@@ -51,7 +51,8 @@ func TestPageShowsFileOfClient(t *testing.T) {
 	}
 	c, _ := signIn(t, prog.SignIn())
 	status, page := get(t, c, prog.URL+"/s/"+shortOf(t, c, prog, session))
-	_, link, ok := strings.Cut(page, `<a class="chip" href="`)
+	_, turns, _ := strings.Cut(page, `<div id="turns">`)
+	_, link, ok := strings.Cut(turns, `<a class="chip" href="`)
 	link, _, _ = strings.Cut(link, `"`)
 	if status != 200 || !ok || !strings.Contains(page, "notes.md") {
 		t.Fatalf("no link to the file: %d\n%s", status, page)

@@ -140,7 +140,7 @@ func (j *journey) markReviewed() {
 
 // sendToAgent hands the open comments to the agent, as a turn of their own.
 func (j *journey) sendToAgent() {
-	j.ana.Says("#send", "Send 1 comment to the agent")
+	j.ana.Says("#send", "Send 1 open comment to agent")
 	j.ana.Click("#send")
 	j.watcher.wait("a turn with the comments", func() bool {
 		turns := j.watcher.chat(j.chat).Turns

@@ -203,6 +203,6 @@ func TestSignInInABrowser(t *testing.T) {
 	}
 	page.Allow(`403 \(Forbidden\)`)
 	page.Open(p.Lines["sign_in"] + "x")
-	page.WaitText("main", "was used already")
+	page.WaitText("main", "has already been used")
 	page.Shot("refused")
 }

@@ -5,14 +5,18 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// completeSnapshot fills in what no action of the protocol changes, so that a snapshot is true when it is made. Its
+// snapshots completes the states that clients subscribe to.
+type snapshots struct{ core *core.Core }
+
+// complete fills in what no action of the protocol changes, so that a snapshot is true when it is made. Its
 // client learns of later changes by root/sessionSummaryChanged and session/chatUpdated.
-func (h *Host) completeSnapshot(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp.State {
+func (sn snapshots) complete(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp.State {
 	switch s := s.(type) {
 	case *ahp.SessionState:
-		return h.completeSession(ch.URI, s)
+		return sn.completeSession(ch.URI, s)
 	case *ahp.ChatState:
 		return completeChat(tx, ch.Session, s)
 	}
@@ -21,10 +25,10 @@ func (h *Host) completeSnapshot(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp
 
 // completeSession counts the threads (AHP requirement 159), which may be asleep, and gathers the status from the chats
 // (AHP requirement 73).
-func (h *Host) completeSession(uri ahp.URI, s *ahp.SessionState) *ahp.SessionState {
+func (sn snapshots) completeSession(uri ahp.URI, s *ahp.SessionState) *ahp.SessionState {
 	out := *s
 	out.Status, out.Project = statusOf(s), projectNow(s)
-	if e := h.core.Catalogue.Alive(uri); e != nil && e.Summary.Annotations != nil {
+	if e := sn.core.Catalogue.Alive(uri); e != nil && e.Summary.Annotations != nil {
 		out.Annotations = e.Summary.Annotations
 	}
 	return &out

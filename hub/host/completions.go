@@ -122,16 +122,16 @@ func (h *Host) filesLike(ctx context.Context, c core.Caller, session ahp.URI, qu
 	slices.SortFunc(found, func(a, b match) int {
 		return cmp.Or(a.rank-b.rank, len(a.name)-len(b.name), strings.Compare(a.name, b.name))
 	})
-	return h.openMatches(ctx, session, found)
+	return openMatches(found, func(path string) string { return h.whyClosed(ctx, session, path) })
 }
 
 // openMatches returns the best matches that are not closed.
-func (h *Host) openMatches(ctx context.Context, session ahp.URI, all []match) (open []match) {
+func openMatches(all []match, whyClosed func(path string) string) (open []match) {
 	for _, m := range all {
 		if len(open) == mostCompletions {
 			break
 		}
-		if h.whyClosed(ctx, session, m.path) == "" {
+		if whyClosed(m.path) == "" {
 			open = append(open, m)
 		}
 	}

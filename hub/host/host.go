@@ -128,7 +128,7 @@ func New(cfg Config) (*Host, error) {
 	h.core.Woken = h.woken
 	h.newParts()
 	h.rules, h.effects = h.newRules(), h.newEffects()
-	cfg.Hub.CompleteSnapshots(h.completeSnapshot)
+	cfg.Hub.CompleteSnapshots(snapshots{h.core}.complete)
 	return h, nil
 }
 
