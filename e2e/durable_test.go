@@ -156,7 +156,7 @@ func TestFullDiskLosesNothingAndAnswersReads(t *testing.T) {
 		!strings.Contains(page, "The disk is full: free some space.") {
 		t.Errorf("a message on a full disk: %s\n%s", res.Status, page)
 	}
-	if !strings.Contains(page, html.EscapeString(typed)+"</textarea>") || !strings.Contains(page, "Send again") {
+	if !strings.Contains(page, html.EscapeString(typed)+"</textarea>") || !strings.Contains(page, "Try again") {
 		t.Errorf("what was typed is not kept:\n%s", page)
 	}
 	w.readsAreAnswered(session, note)

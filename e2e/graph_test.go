@@ -194,7 +194,7 @@ var only = map[string][]string{
 	"github.com/wneessen/go-mail":              {"hub/notify"},
 	"github.com/fsnotify/fsnotify":             {"hub/resource", "hub/changeset", "hub/custom"},
 	"go.yaml.in/yaml/v3":                       {"hub/custom"},
-	"github.com/klauspost/compress":            {"web", "static", "e2e"},
+	"github.com/klauspost/compress":            {"web", "e2e"},
 }
 
 func TestImportGraph(t *testing.T) {

@@ -4,6 +4,7 @@ package static
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -11,6 +12,7 @@ import (
 	"net/http"
 	"path"
 	"strings"
+	"sync"
 )
 
 //go:embed css js img vendor/xterm
@@ -22,7 +24,8 @@ type Assets struct{ byName map[string]*asset }
 type asset struct {
 	name, hash, kind string
 	body             []byte
-	packings         packings
+	once             sync.Once
+	packed           []byte // gzip, made when first asked for; nil where it would not be smaller
 }
 
 // New reads what was embedded. It fails only for a file whose type it cannot tell.
@@ -81,22 +84,39 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Vary", "Accept-Encoding")
-	coding, body := f.packed(r.Header.Get("Accept-Encoding"))
-	if coding != "" {
-		h.Set("Content-Encoding", coding)
+	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+		if packed := f.gzip(); packed != nil {
+			h.Set("Content-Encoding", "gzip")
+			_, _ = w.Write(packed)
+			return
+		}
 	}
-	_, _ = w.Write(body)
+	_, _ = w.Write(f.body)
 }
 
-// Compressed is how many bytes a file costs on the wire with gzip, which every browser takes; budgets are checked with
-// it.
+// Compressed is how many bytes a file costs on the wire; budgets are checked with it.
 func (a *Assets) Compressed(name string) int {
 	f := a.byName[name]
 	if f == nil {
 		return 0
 	}
-	_, body := f.packed("gzip")
-	return len(body)
+	if packed := f.gzip(); packed != nil {
+		return len(packed)
+	}
+	return len(f.body)
+}
+
+func (f *asset) gzip() []byte {
+	f.once.Do(func() {
+		var b bytes.Buffer
+		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+		_, _ = z.Write(f.body)
+		_ = z.Close()
+		if b.Len() < len(f.body) {
+			f.packed = b.Bytes()
+		}
+	})
+	return f.packed
 }
 
 func kind(name string) string {

@@ -254,29 +254,32 @@ func findAndLink(ctx context.Context, s *site, r report) error {
 // weigh counts bytes on the wire: the page's HTML, and every script and style sheet that it names.
 func (s *site) weigh(r report) error {
 	page := "/s/" + r.name + "/changes"
+	plain, html, err := s.wire(page, "identity")
+	if err != nil {
+		return err
+	}
+	r.row("HTML, plain", kb(plain), "–")
 	for _, coding := range []string{"zstd", "gzip"} {
-		n, html, err := s.wire(page, coding)
+		n, _, err := s.wire(page, coding)
 		if err != nil {
 			return err
 		}
 		r.row("P7 HTML on the wire, "+coding, kb(n), map[string]string{"d1": "300"}[r.name])
-		if r.name != "d1" {
-			continue
-		}
-		weight := map[string]int{}
-		for _, m := range assetOf.FindAllStringSubmatch(html, -1) {
-			n, _, err := s.wire(m[1], coding)
-			if err != nil {
-				return err
-			}
-			weight[m[2]] += n
-		}
-		r.row("P7 JavaScript on the wire, "+coding, kb(weight["js"]), "25")
-		r.row("P7 CSS on the wire, "+coding, kb(weight["css"]), "20")
 	}
-	_, html, err := s.wire(page, "identity")
-	r.row("HTML, plain", kb(len(html)), "–")
-	return err
+	if r.name != "d1" {
+		return nil
+	}
+	weight := map[string]int{}
+	for _, m := range assetOf.FindAllStringSubmatch(html, -1) {
+		n, _, err := s.wire(m[1], "gzip")
+		if err != nil {
+			return err
+		}
+		weight[m[2]] += n
+	}
+	r.row("P7 JavaScript on the wire", kb(weight["js"]), "25")
+	r.row("P7 CSS on the wire", kb(weight["css"]), "20")
+	return nil
 }
 
 // assetOf matches what a page loads with it.

@@ -3,6 +3,12 @@
 // {"r":[cols,rows]} and {"a":bytes taken} to it. Search, links and wide characters are loaded when they are needed.
 (() => {
 'use strict';
+// The server went away before the library was here: the frame begins anew once it answers.
+if (!window.Terminal) {
+  const again = () => fetch('/healthz', { cache: 'no-store' }).then(() => location.reload(), () => setTimeout(again, 1000));
+  again();
+  return;
+}
 const $ = (id) => document.getElementById(id);
 const data = document.body.dataset;
 const may = 'type' in data;
