@@ -51,8 +51,7 @@ func (s *socket) initialize(ctx context.Context, m jsonrpc.Message) error {
 	for _, uri := range uris {
 		subs = append(subs, hub.Subscription{URI: uri})
 	}
-	s.conn.Subscribe(initialized{m, s.greeting(v)}, subs...)
-	s.followAll(exports)
+	s.followAll(exports, func() { s.conn.Subscribe(initialized{m, s.greeting(v)}, subs...) })
 	s.start(p.ClientInfo)
 	return nil
 }

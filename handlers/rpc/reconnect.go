@@ -41,8 +41,8 @@ func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	}
 	exports, asked := s.telemetryOf(p.Subscriptions)
 	uris, missing := s.prepare(ctx, asked)
-	s.conn.Reconnect(reconnected{m, missing}, p.LastSeenServerSeq, uris)
-	s.followAll(exports) // telemetry sent in between is lost (AHP requirements 46 and 205)
+	// Telemetry that was sent in between is lost (AHP requirements 46 and 205).
+	s.followAll(exports, func() { s.conn.Reconnect(reconnected{m, missing}, p.LastSeenServerSeq, uris) })
 	s.start(nil)
 	s.cfg.Host.Reconnected(s.caller(), uris)
 	return nil

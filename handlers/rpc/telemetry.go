@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ahphub/ahphub/hub/access"
@@ -61,17 +62,30 @@ func (s *socket) subscribeTelemetry(m jsonrpc.Message, uri ahp.URI) error {
 	if err := s.mayFollow(uri); err != nil {
 		return err
 	}
-	s.answer(m, []byte("{}"))
-	s.follow(uri)
+	s.followAll([]ahp.URI{uri}, func() { s.answer(m, []byte("{}")) })
 	return nil
 }
 
-func (s *socket) follow(uri ahp.URI) {
+// followAll follows channels and calls answer. What is published meanwhile waits for the answer: it does not come before
+// it, and a client that has read the answer misses nothing.
+func (s *socket) followAll(uris []ahp.URI, answer func()) {
+	var answered sync.Mutex
+	answered.Lock()
+	defer answered.Unlock()
+	for _, uri := range uris {
+		s.follow(uri, &answered)
+	}
+	answer()
+}
+
+func (s *socket) follow(uri ahp.URI, answered *sync.Mutex) {
 	s.unfollow(uri)
 	e := &export{}
 	s.exports[uri] = e
 	e.leave = s.cfg.Telemetry.Follow(uri, func(method string, params []byte) bool {
 		frame := jsonrpc.AppendNotification(nil, method, params)
+		answered.Lock()
+		defer answered.Unlock()
 		if n := int64(len(frame)); s.exporting.Add(n) > maxExported {
 			s.exporting.Add(-n)
 			return false
@@ -100,12 +114,6 @@ func (s *socket) telemetryOf(asked []ahp.URI) (exports, rest []ahp.URI) {
 		}
 	}
 	return exports, rest
-}
-
-func (s *socket) followAll(uris []ahp.URI) {
-	for _, uri := range uris {
-		s.follow(uri)
-	}
 }
 
 func (s *socket) unfollowAll() {
