@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/e2e/oracle"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -117,20 +118,21 @@ func do(t testing.TB, h *hub.Hub, uri string, actions ...ahp.Action) {
 	}))
 }
 
-// mirror reduces a connection's frames, as a client does.
+// mirror reduces a connection's frames, as a client does: with the oracle, which shares nothing with the program's
+// reducers.
 type mirror struct {
 	t      testing.TB
-	states map[string]ahp.State
+	states *oracle.Mirror
 	last   int64
 }
 
-func newMirror(t testing.TB) *mirror { return &mirror{t: t, states: map[string]ahp.State{}} }
+func newMirror(t testing.TB) *mirror { return &mirror{t: t, states: oracle.NewMirror(ahp.Version)} }
 
 func (m *mirror) take(items []hub.Item) {
 	m.t.Helper()
 	for _, it := range items {
 		for _, s := range it.Snapshots {
-			m.states[s.Info.URI] = s.State
+			must(m.t, m.states.Adopt(s.Info.URI, string(s.Info.Kind), []byte(encode(m.t, s.State))))
 			m.last = max(m.last, s.Seq)
 		}
 		for _, e := range it.Replay {
@@ -148,9 +150,17 @@ func (m *mirror) apply(e *hub.Envelope) {
 		m.t.Fatalf("serverSeq %d after %d", e.Seq, m.last)
 	}
 	m.last = e.Seq
-	if s := m.states[e.Channel.URI]; s != nil && e.Rejection == "" {
-		m.states[e.Channel.URI] = ahp.Reduce(s, e.Action)
+	if m.states.Follows(e.Channel.URI) && e.Rejection == "" {
+		b, err := ahp.MarshalAction(e.Action)
+		must(m.t, err)
+		must(m.t, m.states.Apply(e.Channel.URI, b))
 	}
+}
+
+// differs lists where the mirror of a channel differs from a state, or is empty.
+func (m *mirror) differs(uri string, s ahp.State) string {
+	m.t.Helper()
+	return m.states.Compare(uri, []byte(encode(m.t, s)))
 }
 
 func encode(t testing.TB, s ahp.State) string {

@@ -67,10 +67,10 @@ func TestResumeTerminalPastWindow(t *testing.T) {
 	}
 	m.take([]hub.Item{it})
 	want, _, _ := h.State(termURI)
-	if encode(t, m.states[termURI]) != encode(t, want) {
-		t.Errorf("the terminal differs:\n%s\n%s", encode(t, m.states[termURI]), encode(t, want))
+	if diff := m.differs(termURI, want); diff != "" {
+		t.Errorf("the terminal differs:\n%s", diff)
 	}
-	if !strings.Contains(encode(t, m.states[chatURI]), "hello") {
+	if !strings.Contains(fmt.Sprint(m.states.State(chatURI)), "hello") {
 		t.Error("the chat missed its delta")
 	}
 }

@@ -42,8 +42,8 @@ func TestAllConnectionsSeeOneOrder(t *testing.T) { // AHP requirement 27
 		for m.last < h.Seq() {
 			m.take(next(t, c))
 		}
-		if got := encode(t, m.states[chatURI]); got != encode(t, want) {
-			t.Errorf("connection %d mirrors another chat:\n%s\n%s", i, got, encode(t, want))
+		if diff := m.differs(chatURI, want); diff != "" {
+			t.Errorf("connection %d mirrors another chat:\n%s", i, diff)
 		}
 	}
 }
@@ -73,8 +73,8 @@ func TestSubscribingUnderLoadLeavesNoGap(t *testing.T) {
 		for m.last < last {
 			m.take(next(t, conns[i]))
 		}
-		if encode(t, m.states[chatURI]) != encode(t, want) {
-			t.Fatalf("connection %d differs", i)
+		if diff := m.differs(chatURI, want); diff != "" {
+			t.Fatalf("connection %d differs:\n%s", i, diff)
 		}
 	}
 }
@@ -239,8 +239,8 @@ func TestMergingNeverChangesTheState(t *testing.T) {
 		}
 		for _, uri := range []string{chatURI, termURI} {
 			want, _, _ := h.State(uri)
-			if got := encode(t, m.states[uri]); got != encode(t, want) {
-				t.Fatalf("seed %d: %s\n got %s\nwant %s", seed, uri, got, encode(t, want))
+			if diff := m.differs(uri, want); diff != "" {
+				t.Fatalf("seed %d: %s:\n%s", seed, uri, diff)
 			}
 		}
 	}
@@ -349,7 +349,8 @@ func TestStalledReaderIsClosedAndResumes(t *testing.T) {
 		t.Fatal("want a replay: the window holds it")
 	}
 	m.take(got)
-	if want, _, _ := h.State(chatURI); encode(t, m.states[chatURI]) != encode(t, want) {
-		t.Fatal("the resumed mirror differs")
+	want, _, _ := h.State(chatURI)
+	if diff := m.differs(chatURI, want); diff != "" {
+		t.Fatalf("the resumed mirror differs:\n%s", diff)
 	}
 }

@@ -14,12 +14,12 @@ func snapshotFor[S ahp.State](w *world, id string, uri ahp.URI) S {
 	c := w.connect(owner, id)
 	c.subscribe(uri)
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, ok := c.mirror[uri].(S)
-	if !ok {
-		w.t.Fatalf("the snapshot of %s is a %T", uri, c.mirror[uri])
+	follows := c.mirror.Follows(uri)
+	c.mu.Unlock()
+	if !follows {
+		w.t.Fatalf("there is no snapshot of %s", uri)
 	}
-	return s
+	return mirrored[S](c, uri)
 }
 
 // A snapshot is true when it is made, also in what no action changes (AHP requirements 73, 86 and 159).

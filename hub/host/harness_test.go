@@ -4,15 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 
-	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/ahphub/ahphub/e2e/oracle"
 	"github.com/ahphub/ahphub/e2e/wire"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
@@ -225,14 +224,15 @@ func (w *world) threads() *ahp.AnnotationsState {
 	return state
 }
 
-// client is a connection with a mirror of what it follows.
+// client is a connection with a mirror of what it follows: kept by the oracle, which shares nothing with the program's
+// reducers.
 type client struct {
 	w      *world
 	caller core.Caller
 	seq    int64
 
 	mu     sync.Mutex
-	mirror map[ahp.URI]ahp.State
+	mirror *oracle.Mirror
 	got    []string // types of actions, and methods of notifications
 	notes  []*hub.Notification
 }
@@ -241,7 +241,7 @@ func (w *world) connect(p access.Principal, id string) *client {
 	w.t.Helper()
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: p.ID, ClientID: id, Audience: p.Audience()})
 	w.must(err)
-	c := &client{w: w, caller: core.Caller{Principal: p, ClientID: id, Conn: conn}, mirror: map[ahp.URI]ahp.State{}}
+	c := &client{w: w, caller: core.Caller{Principal: p, ClientID: id, Conn: conn}, mirror: oracle.NewMirror(ahp.Version)}
 	go c.read()
 	w.t.Cleanup(func() { conn.Close(errors.New("the test is over")) })
 	return c
@@ -264,7 +264,7 @@ func (c *client) read() {
 func (c *client) take(it hub.Item) {
 	for _, s := range it.Snapshots {
 		if s.State != nil {
-			c.mirror[s.Info.URI] = s.State
+			c.check(c.mirror.Adopt(s.Info.URI, string(s.Info.Kind), wireOf(c.w.t, s.State)))
 		}
 	}
 	if n, ok := it.Put.(*hub.Notification); ok {
@@ -276,10 +276,46 @@ func (c *client) take(it hub.Item) {
 		if a, ok := e.Action.(*ahp.SessionChatUpdatedAction); ok && a.Changes.Resource != nil { // AHP requirement 71
 			c.w.t.Errorf("a chat's change names %s as its resource", *a.Changes.Resource)
 		}
-		if s := c.mirror[e.Channel.URI]; s != nil && e.Rejection == "" {
-			c.mirror[e.Channel.URI] = ahp.Reduce(s, e.Action)
+		if c.mirror.Follows(e.Channel.URI) && e.Rejection == "" {
+			c.check(c.mirror.Apply(e.Channel.URI, wireOf(c.w.t, e.Action)))
 		}
 	}
+}
+
+// check fails the test from the goroutine that reads.
+func (c *client) check(err error) {
+	if err != nil {
+		c.w.t.Error(err)
+	}
+}
+
+// wireOf returns a state or an action as it is sent.
+func wireOf(t *testing.T, v any) []byte {
+	t.Helper()
+	b, err := ahp.Marshal(v)
+	if err != nil {
+		t.Error(err)
+	}
+	return b
+}
+
+// mirrored reads the mirror of a channel; nil when it is not followed.
+func mirrored[S ahp.State](c *client, uri ahp.URI) (s S) {
+	c.w.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.mirror.Follows(uri) {
+		return s
+	}
+	b, err := json.Marshal(c.mirror.State(uri))
+	c.w.must(err)
+	state, err := ahp.UnmarshalState(ahp.ChannelKind(c.mirror.Kind(uri)), b)
+	c.w.must(err)
+	s, ok := state.(S)
+	if !ok {
+		c.w.t.Fatalf("the mirror of %s is a %T", uri, state)
+	}
+	return s
 }
 
 func (c *client) subscribe(uris ...ahp.URI) {
@@ -349,10 +385,13 @@ func (c *client) converged() {
 	synctest.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for uri, mirror := range c.mirror {
-		if s, _, ok := c.w.hub.State(uri); ok && !reflect.DeepEqual(asJSON(c.w.t, s), asJSON(c.w.t, mirror)) {
-			c.w.t.Errorf("the mirror of %s differs (-host +mirror):\n%s", uri, cmp.Diff(asJSON(c.w.t, s),
-				asJSON(c.w.t, mirror)))
+	for _, uri := range c.mirror.Channels() {
+		s, _, ok := c.w.hub.State(uri)
+		if !ok {
+			continue
+		}
+		if diff := c.mirror.Compare(uri, wireOf(c.w.t, s)); diff != "" {
+			c.w.t.Errorf("the mirror of %s (got) differs from the host (want):\n%s", uri, diff)
 		}
 	}
 }

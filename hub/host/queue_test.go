@@ -138,9 +138,9 @@ func TestDrafts(t *testing.T) { // AHP requirement 120
 		other.subscribe(session, w.chat(), ahp.RootURI)
 		draft := user("half a tho")
 		c.do(w.chat(), &ahp.ChatDraftChangedAction{Draft: &draft})
+		seen := mirrored[*ahp.ChatState](other, w.chat()).Draft
 		other.mu.Lock()
-		seen := other.mirror[w.chat()].(*ahp.ChatState).Draft
-		listed := fmt.Sprint(asJSON(t, other.mirror[session]), asJSON(t, other.notes))
+		listed := fmt.Sprint(other.mirror.State(session), asJSON(t, other.notes))
 		other.mu.Unlock()
 		if seen == nil || seen.Text != "half a tho" {
 			t.Errorf("another client has the draft %+v", seen)

@@ -197,8 +197,5 @@ func skips(text string) bool {
 }
 
 func (c *client) screen(uri ahp.URI) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, _ := c.mirror[uri].(*ahp.TerminalState)
-	return screenText(s)
+	return screenText(mirrored[*ahp.TerminalState](c, uri))
 }
