@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -122,6 +123,25 @@ func (t *Threads) with(state string) string {
 }
 
 func (t *Threads) narrowed() bool { return t.Pick.Path != "" || t.Pick.By != "" }
+
+const mostQuoted = 8 // lines of a thread's quote
+
+// quotedLine is a line of a thread's quote.
+type quotedLine struct{ number, text string }
+
+// quotedLines returns the last lines a thread is about; none when the thread itself quotes them.
+func quotedLines(x *part.Thread) []quotedLine {
+	if x.Quote == "" || x.Outdated {
+		return nil
+	}
+	all := strings.Split(x.Quote, "\n")
+	skipped := max(0, len(all)-mostQuoted)
+	out := make([]quotedLine, 0, mostQuoted)
+	for i, text := range all[skipped:] {
+		out = append(out, quotedLine{strconv.Itoa(x.From + skipped + i), text})
+	}
+	return out
+}
 
 // refs are the suggestions on the page that can be applied.
 func (t *Threads) refs() (out []string) {

@@ -146,7 +146,9 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 		w.tools(next)
 	}
 	w.chunk = append(w.chunk, "</div>"...)
-	w.n++
+	if hidden > 0 || next.Section != "" || w.view.Links {
+		w.n++ // an empty bar has no height
+	}
 }
 
 const expandStep = 20
@@ -297,7 +299,7 @@ func (w *rowWriter) full() {
 }
 
 func (w *rowWriter) flush() {
-	if w.n == 0 || w.err != nil {
+	if len(w.chunk) == 0 || w.err != nil {
 		return
 	}
 	head := append(make([]byte, 0, 64), `<div class="ck t`...)
