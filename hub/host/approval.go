@@ -16,9 +16,8 @@ const optionKind = "ahphub:kind"
 // kinds are tool calls that can be allowed as a kind, and what they are called; the names are those of the Agent Client
 // Protocol's kinds, and the shell agent's own.
 var kinds = map[string]string{
-	"read": "all reading", "search": "all searches", "fetch": "all fetching", "edit": "all edits",
-	"delete": "all deletions",
-	"move":   "all moves", "execute": "all commands", "shell": "all commands",
+	"read": "reading", "search": "searches", "fetch": "fetching", "edit": "edits", "delete": "deletions",
+	"move": "moves", "execute": "commands", "shell": "commands",
 }
 
 // reads are the kinds that change nothing on the machine and reach nothing beyond it.
@@ -60,7 +59,7 @@ func offerKind(s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction)
 	if first < 0 || slices.ContainsFunc(a.Options[first+1:], approves) {
 		return
 	}
-	own := ahp.ConfirmationOption{ID: optionKind, Label: "Allow " + word + " here",
+	own := ahp.ConfirmationOption{ID: optionKind, Label: "Always allow " + word + " in this session",
 		Kind: ahp.ConfirmationOptionKindApprove}
 	a.Options = slices.Insert(slices.Clone(a.Options), first+1, own)
 }

@@ -79,7 +79,7 @@ func TestPolicies(t *testing.T) {
 func TestAllowingAKind(t *testing.T) {
 	inApprovalWorld(t, func(w *world, ran *[]string) {
 		c := w.create()
-		want := []string{"approve: Approve", "ahphub:kind: Allow all edits here", "deny: Deny"}
+		want := []string{"approve: Approve", "ahphub:kind: Always allow edits in this session", "deny: Deny"}
 		if got := c.ask("1", "edit"); !slices.Equal(got, want) {
 			t.Fatalf("offered %q, want %q", got, want)
 		}

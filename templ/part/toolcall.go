@@ -67,7 +67,7 @@ func (t Tool) editsHref(chat string) string {
 
 // invocation is what the agent says about a call, unless that is the command, which stands below it whole.
 func (t Tool) invocation() ahp.StringOrMarkdown {
-	if t.Invocation.Text == t.command() {
+	if t.Invocation.Text == t.command() || t.namesOnlyEdit() {
 		return ahp.StringOrMarkdown{}
 	}
 	if says, code, ok := strings.Cut(t.Invocation.Text, "\n\n```"); ok && len(t.Edits()) > 0 &&
@@ -80,6 +80,18 @@ func (t Tool) invocation() ahp.StringOrMarkdown {
 		return ahp.StringOrMarkdown{}
 	}
 	return t.Invocation
+}
+
+// namesOnlyEdit reports whether what the agent says about a call is no more than the file it edits, which is drawn.
+func (t Tool) namesOnlyEdit() bool {
+	list := t.Edits()
+	if len(list) != 1 || t.Status != ahp.ToolCallStatusPendingConfirmation {
+		return false
+	}
+	verb, file, ok := strings.Cut(t.Invocation.Text, "`")
+	file, more, _ := strings.Cut(file, "`")
+	path := FilePath(SideURI(list[0].Before, list[0].After))
+	return ok && len(verb) < 10 && more == "" && file != "" && strings.HasSuffix("/"+path, "/"+strings.TrimPrefix(file, "/"))
 }
 
 func firstApprove(list []ahp.ConfirmationOption) int {
@@ -176,10 +188,88 @@ func (c Tool) movable() bool {
 	return c.Status == ahp.ToolCallStatusRunning && c.ToolName == "shell" && c.terminal() != nil
 }
 
-// foldID names what a reader opens and shuts. A call that shows a terminal is open from the
-// beginning, so it has a name of its own: what it was before there was output does not count.
-func (c Tool) foldID() string {
-	if c.terminal() != nil {
+// exit is the exit status of a call's command; nil while there is none.
+func (c Tool) exit() *int64 {
+	if t := c.terminal(); t != nil && t.Result != nil {
+		return t.Result.ExitCode
+	}
+	return nil
+}
+
+// counts sums the lines that a finished call added and removed; ok is false for one that edited nothing.
+func (c Tool) counts() (add, del int64, ok bool) {
+	if c.Result == nil || !c.Result.Success {
+		return 0, 0, false
+	}
+	for _, e := range c.Edits() {
+		if e.Diff != nil {
+			add, del, ok = add+value(e.Diff.Added), del+value(e.Diff.Removed), true
+		}
+	}
+	return add, del, ok
+}
+
+// isCommand reports whether a call runs a command.
+func (c Tool) isCommand() bool {
+	return c.ToolName == "shell" || c.ToolName == "execute" || c.terminal() != nil
+}
+
+// ran is the command of a call whose line says nothing else; "" for others, as one that continues in the background.
+func (c Tool) ran() string {
+	if !c.isCommand() || c.Result != nil && c.exit() == nil {
+		return ""
+	}
+	return c.command()
+}
+
+// widestCommand is how many characters of a command its line shows for certain.
+const widestCommand = 60
+
+// isShownWhole reports whether the line of a call has all of its command.
+func (c Tool) isShownWhole() bool {
+	cmd := c.ran()
+	return cmd != "" && !strings.Contains(strings.TrimSpace(cmd), "\n") && len(cmd) <= widestCommand
+}
+
+// edited names the file of a call that changed one.
+func (c Tool) edited(t Turn) string {
+	if list := c.Edits(); len(list) == 1 && c.Result != nil && c.Result.Success {
+		path := FilePath(SideURI(list[0].Before, list[0].After))
+		return strings.TrimPrefix(path, strings.TrimSuffix(t.Dir, "/")+"/")
+	}
+	return ""
+}
+
+// icon is the picture of what a call does.
+func (c Tool) icon() string {
+	switch {
+	case len(c.Edits()) > 0:
+		return "edit"
+	case c.isCommand():
+		return "terminal"
+	}
+	return "tool"
+}
+
+// startsOpen reports whether a call is open before its reader touches it: a command that runs or failed, and one whose
+// output ends the turn.
+func (c Tool) startsOpen(t Turn) bool {
+	if c.terminal() == nil {
+		return t.leftOpen(c)
+	}
+	exit := c.exit()
+	return exit == nil || *exit != 0 || t.endsWith(c)
+}
+
+// endsWith reports whether a call is the last part of the turn.
+func (t *Turn) endsWith(c Tool) bool {
+	return len(t.Parts) > 0 && t.PartID(len(t.Parts)-1) == "tool-"+c.ToolCallID
+}
+
+// foldID names what a reader opens and shuts. It changes with the state a call starts in, so that what a reader did before
+// there was output does not count.
+func (c Tool) foldID(t Turn) string {
+	if c.terminal() != nil && c.startsOpen(t) {
 		return "fold-terminal-" + c.ToolCallID
 	}
 	return "fold-" + c.ToolCallID

@@ -193,7 +193,7 @@ func (p *Pages) ConfirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
 		return a, nil
 	}
 	a.Reason = ahp.ToolCallCancellationReasonDenied
-	if why := strings.TrimSpace(r.PostForm.Get("reason")); why != "" {
+	if why := strings.TrimSpace(strings.Join(r.PostForm["reason"], " ")); why != "" { // each option that denies has a field
 		text := ahp.Plain(why)
 		a.ReasonMessage = &text
 	}
