@@ -211,7 +211,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
 	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs,
-		Reviews: a.host.Threads, Changes: a.host.Changes, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
+		Reviews: a.host.Threads, Changes: a.host.Changes, Worktrees: a.host.Worktrees, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
 		Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,

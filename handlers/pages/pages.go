@@ -36,7 +36,8 @@ type Deps struct {
 	Automations automations.Automations
 	Customs     customs.Customs
 	Reviews     Reviews
-	Changes     Changes
+	Changes     review.Changes
+	Worktrees   Worktrees
 	Terminals   terminals.Host
 	Files       site.Files
 	Hub         *hub.Hub
@@ -75,10 +76,10 @@ type Reviews interface {
 	review.Reviews
 }
 
-// Changes is the host's part for what sessions change.
-type Changes interface {
+// Worktrees is the host's part for branches and worktrees.
+type Worktrees interface {
 	site.Branches
-	review.Changes
+	review.Worktrees
 }
 
 // Pages joins the areas. Close it after the server stopped.
@@ -107,13 +108,14 @@ func New(d Deps) *Pages {
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Changes, Files: d.Files, Hub: d.Hub, Links: d.Links,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Files: d.Files, Hub: d.Hub, Links: d.Links,
 		Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
 		d.Customs),
 		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
-		Review: review.New(s, d.Host, d.Reviews, d.Changes, d.Docs, d.Diffs)}
+		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
+			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})

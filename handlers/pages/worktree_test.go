@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/agent/script"
-	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
 // A session is given a worktree when it is made; its changes are committed in the review, merged and the tree removed,
@@ -26,7 +26,7 @@ func TestAWorktreeByForms(t *testing.T) {
 	}
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
 	at := x.base + "/worktree"
-	tree, ok := changes.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
+	tree, ok := worktrees.Of(x.pages.SessionState(x.session0(x.base)))
 	if !ok {
 		t.Fatal("the session has no worktree")
 	}
@@ -71,7 +71,7 @@ func TestAWorktreeByForms(t *testing.T) {
 func TestAWorktreeIsDiscarded(t *testing.T) {
 	x := openTree(t)
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
-	tree, _ := changes.WorktreeOf(x.pages.SessionState(x.session0(x.base)))
+	tree, _ := worktrees.Of(x.pages.SessionState(x.session0(x.base)))
 	if err := os.WriteFile(filepath.Join(tree.Dir, "b.txt"), []byte("b\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}

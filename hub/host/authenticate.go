@@ -12,7 +12,7 @@ import (
 // (AHP requirements 189 and 190). It is kept in memory alone, for the whole host as its agents are, and never logged.
 func (h *Host) Authenticate(ctx context.Context, c core.Caller,
 	p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
-	if err := core.MayCall(c, "authenticate", core.RootInfo); err != nil {
+	if err := c.MayCall("authenticate", core.RootInfo); err != nil {
 		return ahp.AuthenticateResult{}, err
 	}
 	for _, b := range h.cfg.Agents {

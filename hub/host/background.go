@@ -3,7 +3,6 @@ package host
 import (
 	"context"
 
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -28,8 +27,8 @@ func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
 		return core.NoChannel(chat)
 	}
 	// who may stop a turn may let it go on
-	if err := access.MayAct(c.Principal, "chat/turnCancelled", info); err != nil {
-		return core.Denied(err)
+	if err := c.MayAct("chat/turnCancelled", info); err != nil {
+		return err
 	}
 	if l := h.turns.liveIf(info.Session); l != nil && l.moveToBackground(chat) {
 		return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
@@ -66,7 +67,7 @@ func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	if s := c.changes(uri); len(s.Files) != 0 || strings.Contains(s.Error.Message, other) {
 		t.Errorf("a viewer is shown %v, %+v", s.Files, s.Error)
 	}
-	if b := changes.ReadBranch(c.session().Meta); b.Name != "" {
+	if b := worktrees.ReadBranch(c.session().Meta); b.Name != "" {
 		t.Errorf("what is checked out there is shown: %+v", b)
 	}
 

@@ -28,7 +28,7 @@ func (h *Host) CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatPa
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
 		return core.NoSession(p.Channel)
 	}
-	if err := core.MayCall(c, "createChat", info); err != nil {
+	if err := c.MayCall("createChat", info); err != nil {
 		return err
 	}
 	if err := h.core.Ensure(ctx, info.URI); err != nil {
@@ -175,7 +175,7 @@ func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChat
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
 		return core.NoChannel(p.Channel)
 	}
-	if err := core.MayCall(c, "disposeChat", info); err != nil {
+	if err := c.MayCall("disposeChat", info); err != nil {
 		return err
 	}
 	if err := h.moves.wakeChats(ctx, info.Session); err != nil {
@@ -290,7 +290,7 @@ func (h *Host) MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
 		return ahp.MoveChatResult{}, core.NoChannel(p.Channel)
 	}
-	if err := core.MayCall(c, "moveChat", info); err != nil {
+	if err := c.MayCall("moveChat", info); err != nil {
 		return ahp.MoveChatResult{}, err
 	}
 	if err := h.moves.wakeChats(ctx, info.Session); err != nil {

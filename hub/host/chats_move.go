@@ -9,8 +9,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
 // mover moves chats between sessions, or out of one into a new session, with their turns and marks.
@@ -39,7 +39,7 @@ func (mv *mover) moveInto(ctx context.Context, c core.Caller, info hub.ChannelIn
 	if !known || dest.Kind != ahp.ChannelSession || !c.Audience().Sees(dest) {
 		return res, core.NoSession(to.Session)
 	}
-	if err := core.MayCall(c, "moveChat", dest); err != nil {
+	if err := c.MayCall("moveChat", dest); err != nil {
 		return res, err
 	}
 	if err := mv.h.core.Ensure(ctx, to.Session); err != nil {
@@ -254,7 +254,7 @@ func (mv *mover) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 
 // moveOut makes a session of a chat, with the agent, directories and settings of the one it leaves.
 func (mv *mover) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
-	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
+	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return res, err
 	}
 	to := core.NewSessionURI()
@@ -314,7 +314,7 @@ func cloneConfig(c *ahp.SessionConfigState) *ahp.SessionConfigState {
 	}
 	own := *c
 	own.Values = maps.Clone(c.Values)
-	delete(own.Values, changes.IsolationKey) // the directory is that of the session it leaves
+	delete(own.Values, worktrees.IsolationKey) // the directory is that of the session it leaves
 	return &own
 }
 

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -43,7 +43,7 @@ func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.Completions
 		return none, core.BadParams(
 			"channel: %s is neither a session nor a chat: completions are for what is written there", p.Channel)
 	}
-	if err := core.MayCall(c, "completions", info); err != nil {
+	if err := c.MayCall("completions", info); err != nil {
 		return none, err
 	}
 	units := utf16.Encode([]rune(p.Text))
@@ -166,7 +166,7 @@ func fits(name, query string) (rank int, ok bool) {
 func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller,
 	p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
 	none := ahp.SessionConfigCompletionsResult{Items: []ahp.SessionConfigValueItem{}}
-	if err := core.MayCall(c, "sessionConfigCompletions", core.RootInfo); err != nil {
+	if err := c.MayCall("sessionConfigCompletions", core.RootInfo); err != nil {
 		return none, err
 	}
 	backend, err := h.backend(p.Provider)
@@ -184,7 +184,7 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller,
 			none.Items = append(none.Items, item)
 		}
 	}
-	if p.Property == changes.WorktreeBaseKey && setting.EnumDynamic != nil {
+	if p.Property == worktrees.BaseKey && setting.EnumDynamic != nil {
 		none.Items = append(none.Items, h.refsLike(ctx, p.WorkingDirectory, p.Query)...)
 	}
 	none.Items = none.Items[:min(len(none.Items), mostCompletions)]

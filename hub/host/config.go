@@ -153,7 +153,7 @@ func mutable(schema ahp.SessionConfigSchema, key string) bool {
 func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult,
 	error) {
 	none := ahp.ResolveSessionConfigResult{}
-	if err := core.MayCall(c, "resolveSessionConfig", core.RootInfo); err != nil {
+	if err := c.MayCall("resolveSessionConfig", core.RootInfo); err != nil {
 		return none, err
 	}
 	backend, err := h.backend(p.Provider)
@@ -173,5 +173,5 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 
 // schemaOf returns an agent's settings with those that the host has for every agent.
 func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
-	return h.Changes.AddSettings(b.Config())
+	return h.Worktrees.AddSettings(b.Config())
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
 // autoApproveKey is the setting by which editors say what approvalKey says here.
@@ -18,7 +18,7 @@ const autoApproveKey = "autoApprove"
 var approvalOf = map[string]string{"default": agent.ApprovalAsk, "autoApprove": agent.ApprovalAuto}
 
 // strictest lists the settings that bound what runs, and the value that bounds it most.
-var strictest = map[string]string{approvalKey: agent.ApprovalAsk, changes.IsolationKey: changes.IsolationWorktree}
+var strictest = map[string]string{approvalKey: agent.ApprovalAsk, worktrees.IsolationKey: worktrees.IsolationWorktree}
 
 // knownSettings returns those of a client's settings that a schema has. Others are left out, and so are values that a
 // setting does not have, which leaves its default; a setting that bounds what runs becomes the strictest instead. What

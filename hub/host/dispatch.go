@@ -94,7 +94,7 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 			return h.notHere(uri)
 		}
 	}
-	if err := core.MayCall(c, "subscribe", info); err != nil {
+	if err := c.MayCall("subscribe", info); err != nil {
 		return err
 	}
 	if info.Kind == ahp.ChannelResourceWatch {

@@ -32,7 +32,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
 		return core.NoSession(p.Channel)
 	}
-	if err := core.MayCall(c, "disposeSession", info); err != nil {
+	if err := c.MayCall("disposeSession", info); err != nil {
 		return err
 	}
 	if !h.disposing.claim(info.URI) {
@@ -191,7 +191,7 @@ func (h *Host) TrashLimit() int { return h.core.Limits.Trash }
 // RestoreSession undoes DisposeSession: the same URIs, the same history. Changesets are
 // computed anew; terminals are gone.
 func (h *Host) RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error {
-	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
+	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return err
 	}
 	if e := h.core.Catalogue.Get(uri); e == nil || e.Trashed == "" {

@@ -23,6 +23,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/host/threads"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -88,6 +89,7 @@ type Host struct {
 	trash       trashCan
 	disposing   claims
 	Changes     *changes.Part
+	Worktrees   *worktrees.Part
 	Threads     *threads.Part
 	git         *changes.Repositories // nil when no changesets are offered
 	opening     openings
@@ -173,7 +175,6 @@ func (h *Host) stop() {
 		h.Customs.Close()
 		h.Terminals.Close()
 		h.Files.Close()
-		h.Changes.Close()
 		h.core.Wait()
 	}()
 	timer := time.NewTimer(h.core.Limits.Stop)

@@ -76,7 +76,7 @@ func parseCursor(s string) (p position, err error) {
 // clients that send none do not ask for a second page.
 func (h *Host) ListSessions(_ context.Context, c core.Caller,
 	p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
-	if err := core.MayCall(c, "listSessions", core.RootInfo); err != nil {
+	if err := c.MayCall("listSessions", core.RootInfo); err != nil {
 		return ahp.ListSessionsResult{}, err
 	}
 	list := h.visible(c)

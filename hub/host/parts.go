@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
@@ -12,6 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/host/threads"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
@@ -45,25 +47,37 @@ func (h *Host) newParts() {
 		},
 		TurnEnded: func(ctx context.Context, session ahp.URI) { h.Threads.FollowLines(ctx, session) },
 		Granted:   h.Files.GrantedOutside, MayLeadTo: h.Files.MayLeadTo, SettleRepository: h.Files.SettleRepository,
-		IsBusy: h.isBusy, CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) },
-		ReadSyntax: h.cfg.ReadSyntax,
+		ChatOfTurn: h.chatOfTurn, ChatDirs: h.chatDirs, SetMeta: setSessionMeta,
+		RefreshBranch: func(session ahp.URI) { h.Worktrees.RefreshBranch(session) },
+		Folders:       h.core.Limits.Folders, Idle: h.core.Limits.Idle, ReadSyntax: h.cfg.ReadSyntax,
 	})
 	h.git = h.Changes.Repositories()
+	h.Worktrees = h.newWorktrees()
 	h.Threads = h.newThreads()
 	h.Automations = automations.New(h.core, automations.Config{
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
 		Isolate: func(ctx context.Context, session ahp.URI, s *ahp.SessionState) (func(), error) {
-			return h.Changes.Isolate(ctx, session, s, func(string) {})
+			return h.Worktrees.Isolate(ctx, session, s, func(string) {})
 		},
 	})
 	h.Customs = customs.New(h.core, customs.Config{
 		Customs: h.cfg.Machine.Customs(), Home: h.cfg.Home, DataDir: h.cfg.DataDir, ServersChanged: h.serversChanged,
 		WorktreeOf: func(s *ahp.SessionState) (dir, repo string, ok bool) {
-			t, ok := changes.WorktreeOf(s)
+			t, ok := worktrees.Of(s)
 			return t.Dir, t.Repo, ok
 		},
 	})
+}
+
+// newWorktrees makes the part for branches and worktrees.
+func (h *Host) newWorktrees() *worktrees.Part {
+	cfg := worktrees.Config{SetMeta: setSessionMeta, IsBusy: h.isBusy,
+		CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) }}
+	if h.git != nil {
+		cfg.Repositories = h.git
+	}
+	return worktrees.New(h.core, cfg)
 }
 
 // newThreads makes the part for threads.
@@ -75,6 +89,32 @@ func (h *Host) newThreads() *threads.Part {
 		cfg.Repositories = h.git
 	}
 	return threads.New(h.core, cfg)
+}
+
+// chatOfTurn returns the chat of a session that has a turn; known is false when none has it.
+func (h *Host) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
+	e := h.core.Catalogue.Alive(session)
+	if e == nil {
+		return "", false, nil
+	}
+	for _, c := range e.Summary.Chats {
+		if err := h.core.Ensure(ctx, c.Resource); err != nil {
+			return "", false, err
+		}
+		if s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
+			return c.Resource, true, nil
+		}
+	}
+	return "", false, nil
+}
+
+// chatDirs returns the local directories that a chat has of its own.
+func (h *Host) chatDirs(chat ahp.URI) []string {
+	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
+	if !ok {
+		return nil
+	}
+	return core.LocalPaths(s.WorkingDirectories)
 }
 
 // isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
 // Editors make a session as soon as a person looks at an empty chat. Such a session is provisional while nothing
@@ -166,7 +166,7 @@ func hasThreads(e *core.Entry) bool {
 
 // hasOwnChanges reports whether files were seen to change in a session's worktree.
 func hasOwnChanges(e *core.Entry, s *ahp.SessionState) bool {
-	_, own := changes.WorktreeOf(s)
+	_, own := worktrees.Of(s)
 	return own && e.Summary.Changes != nil && e.Summary.Changes.Files != nil && *e.Summary.Changes.Files > 0
 }
 
@@ -250,7 +250,7 @@ func (ps *provisionals) worktreeHasWork(ctx context.Context, session ahp.URI) bo
 	if !ok {
 		return false
 	}
-	return ps.h.Changes.HasUnsavedWork(ctx, s)
+	return ps.h.Worktrees.HasUnsavedWork(ctx, s)
 }
 
 func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.ChannelInfo) {
@@ -281,7 +281,7 @@ func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.Chan
 // forgetSession removes from disk what is left of a session that cannot be restored.
 func (ps *provisionals) forgetSession(ctx context.Context, session ahp.URI) {
 	ps.h.Changes.Forget(ctx, session)
-	ps.h.Changes.ForgetWorktree(ctx, session)
+	ps.h.Worktrees.Forget(ctx, session)
 	if err := os.RemoveAll(ps.h.agentData(session)); err != nil {
 		ps.h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
 	}

@@ -17,7 +17,7 @@ func (h *Host) RetrySession(ctx context.Context, c core.Caller, session ahp.URI)
 	if !known || info.Kind != ahp.ChannelSession || h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(info) {
 		return core.NoSession(session)
 	}
-	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
+	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return err
 	}
 	if err := h.core.Ensure(ctx, session); err != nil {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
 func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35, 37
@@ -130,7 +130,7 @@ func TestSettings(t *testing.T) { // AHP requirements 63, 84
 			t.Errorf("resolved to %s, %v", res.Values, err)
 		}
 		if got := slices.Sorted(maps.Keys(res.Schema.Properties)); !slices.Equal(got,
-			[]string{"approval", changes.IsolationKey, "shell", changes.WorktreeBaseKey}) {
+			[]string{"approval", worktrees.IsolationKey, "shell", worktrees.BaseKey}) {
 			t.Errorf("the settings are %q", got)
 		}
 		if _, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{Provider: "x"}); code(

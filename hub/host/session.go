@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -26,7 +26,7 @@ const defaultTitle = "New session"
 // Errors: -32003 the URI is taken, -32002 no such agent, -32602 a directory, setting or
 // active client is wrong, -32009 not allowed.
 func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error {
-	if err := core.MayCall(c, "createSession", core.RootInfo); err != nil {
+	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return err
 	}
 	told, err := newProgress(c, p.ProgressToken)
@@ -37,7 +37,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err != nil {
 		return err
 	}
-	unmake, err := h.Changes.Isolate(ctx, p.Channel, state, told.step)
+	unmake, err := h.Worktrees.Isolate(ctx, p.Channel, state, told.step)
 	if err != nil {
 		told.end("Couldn't create the worktree")
 		return err
@@ -64,7 +64,7 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 	if err := h.openSession(tx, uri, state); err != nil {
 		return err
 	}
-	changes.RecordWorktree(tx, uri, state)
+	worktrees.Record(tx, uri, state)
 	tx.Effect(uri, func(context.Context) { h.begin(uri) })
 	return nil
 }

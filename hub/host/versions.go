@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/version"
@@ -33,7 +31,7 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	case errors.Is(err, machine.ErrTooLarge):
 		return nil, "", core.BadParams("uri: %v", err)
 	}
-	return data, b.Path, changes.ConflictError(err)
+	return data, b.Path, machine.ProtocolError(err)
 }
 
 // Blobs returns the versions that ahp-blob: URIs of a session name, read at once. Those that it does not return
@@ -77,8 +75,8 @@ func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session 
 	if !known || h.git == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return "", b, core.NoChannel(uri)
 	}
-	if err := access.MayCall(c.Principal, "resourceRead", core.SessionInfo(session)); err != nil {
-		return "", b, core.Denied(err)
+	if err := c.MayCall("resourceRead", core.SessionInfo(session)); err != nil {
+		return "", b, err
 	}
 	// editors escape more
 	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.Path) && !h.refers(ctx, c, session, b.URI(), b.Path) {

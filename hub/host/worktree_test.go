@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
 // repository is one with a commit, and how to run git in a directory of it.
@@ -54,13 +54,13 @@ func TestASessionInAWorktree(t *testing.T) {
 	const other ahp.URI = "ahp-session:/tree"
 	isolated := ahp.CreateSessionParams{Channel: other,
 		WorkingDirectories: []ahp.URI{core.FileURI(filepath.Join(repo, "sub"))},
-		Config:             ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}
+		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}}
 	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
 	state := func() *ahp.SessionState {
 		st, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
 		return st
 	}
-	tree, ok := changes.WorktreeOf(state())
+	tree, ok := worktrees.Of(state())
 	dir, _ := core.FilePath(state().WorkingDirectories[0])
 	if !ok || tree.Repo != repo || tree.Into != "main" || dir != filepath.Join(tree.Dir, "sub") ||
 		state().Project.DisplayName != "sub" {
@@ -75,27 +75,27 @@ func TestASessionInAWorktree(t *testing.T) {
 
 	w.must(os.WriteFile(filepath.Join(dir, "b.txt"), []byte("two\n"), 0o644))
 	guest := core.Caller{Principal: viewer, ClientID: "vic"}
-	_, err := w.host.Changes.MergeWorktree(t.Context(), guest, other)
+	_, err := w.host.Worktrees.Merge(t.Context(), guest, other)
 	wantCode(t, err, ahp.CodeSessionNotFound)
-	_, err = w.host.Changes.MergeWorktree(t.Context(), c.caller, other)
+	_, err = w.host.Worktrees.Merge(t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeConflict)
 	git(dir, "add", "-A")
 	git(dir, "commit", "-q", "-m", "second")
-	wantCode(t, w.host.Changes.RemoveWorktree(t.Context(), c.caller, other, false), ahp.CodeConflict)
-	if n, err := w.host.Changes.MergeWorktree(t.Context(), c.caller, other); n != 1 || err != nil {
+	wantCode(t, w.host.Worktrees.Remove(t.Context(), c.caller, other, false), ahp.CodeConflict)
+	if n, err := w.host.Worktrees.Merge(t.Context(), c.caller, other); n != 1 || err != nil {
 		t.Fatalf("merged %d commits: %v", n, err)
 	}
 	if _, err := os.Stat(filepath.Join(repo, "sub", "b.txt")); err != nil {
 		t.Error(err)
 	}
-	w.must(w.host.Changes.RemoveWorktree(t.Context(), c.caller, other, false))
+	w.must(w.host.Worktrees.Remove(t.Context(), c.caller, other, false))
 	if got := state().WorkingDirectories[0]; got != core.FileURI(filepath.Join(repo, "sub")) {
 		t.Errorf("afterwards it works in %s", got)
 	}
-	if _, ok := changes.WorktreeOf(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
+	if _, ok := worktrees.Of(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
 		t.Error("something of the worktree is left")
 	}
-	_, err = w.host.Changes.MergeWorktree(t.Context(), c.caller, other)
+	_, err = w.host.Worktrees.Merge(t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeNotFound)
 }
 
@@ -116,11 +116,11 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	}
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
 		WorkingDirectories: []ahp.URI{core.FileURI(repo)},
-		Config:             ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}}))
+		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}}))
 	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
 	removed := make(chan error)
-	go func() { removed <- w.host.Changes.RemoveWorktree(t.Context(), c.caller, other, false) }()
+	go func() { removed <- w.host.Worktrees.Remove(t.Context(), c.caller, other, false) }()
 	select {
 	case err := <-removed:
 		t.Errorf("it did not wait for the agent: %v", err)
@@ -138,7 +138,7 @@ func TestNoWorktree(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
 		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())},
-		Config:             ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`)}})
+		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}})
 	wantCode(t, err, ahp.CodeInvalidParams)
 	if !strings.Contains(err.Error(), "is not in a git repository") {
 		t.Errorf("it says %v", err)
@@ -163,12 +163,12 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 	git(repo, "commit", "-q", "-m", "second")
 	schema, err := w.host.ResolveSessionConfig(c.caller, ahp.ResolveSessionConfigParams{})
 	w.must(err)
-	if p := schema.Schema.Properties[changes.WorktreeBaseKey]; p.EnumDynamic == nil || !*p.EnumDynamic {
+	if p := schema.Schema.Properties[worktrees.BaseKey]; p.EnumDynamic == nil || !*p.EnumDynamic {
 		t.Fatalf("%+v", p)
 	}
 	offered := func(dir ahp.URI, query string) (names []string) {
 		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller,
-			ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: changes.WorktreeBaseKey, Query: query})
+			ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: worktrees.BaseKey, Query: query})
 		w.must(err)
 		for _, i := range res.Items {
 			names = append(names, i.Value)
@@ -188,15 +188,15 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 		raw, _ := json.Marshal(base)
 		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri,
 			WorkingDirectories: []ahp.URI{core.FileURI(repo)},
-			Config: ahp.Meta{changes.IsolationKey: json.RawMessage(`"worktree"`),
-				changes.WorktreeBaseKey: raw}})
+			Config: ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`),
+				worktrees.BaseKey: raw}})
 	}
 	for _, base := range []string{"nowhere", "--exec=x", "v1:sub"} {
 		wantCode(t, in("ahp-session:/bad", base), ahp.CodeInvalidParams)
 	}
 	w.must(in("ahp-session:/old", "release/1.0"))
 	s, _ := hub.StateOf[*ahp.SessionState](w.hub, "ahp-session:/old")
-	tree, _ := changes.WorktreeOf(s)
+	tree, _ := worktrees.Of(s)
 	if _, err := os.Stat(filepath.Join(tree.Dir, "later.txt")); !os.IsNotExist(err) ||
 		tree.Base != git(repo, "rev-parse", "v1") {
 		t.Errorf("it began at %s, with what came later (%v)", tree.Base, err)

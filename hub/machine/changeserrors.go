@@ -3,7 +3,10 @@ package machine
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 var (
@@ -43,8 +46,11 @@ func (e *SlowError) Error() string {
 		"and look for a slow disk or a file that it waits for", e.Limit, where)
 }
 
-// Refusal returns the text of an error about the caller's files, which is not a fault of the host.
+// Refusal returns the text of an error about the caller's files or repository, which is not a fault of the host.
 func Refusal(err error) (message string, ok bool) {
+	if errors.Is(err, ErrConflict) {
+		return strings.ReplaceAll(err.Error(), ErrConflict.Error()+": ", ""), true
+	}
 	if special, ok := errors.AsType[*SpecialFileError](err); ok {
 		return special.Error(), true
 	}
@@ -55,6 +61,14 @@ func Refusal(err error) (message string, ok bool) {
 		return slow.Error(), true
 	}
 	return "", false
+}
+
+// ProtocolError converts a Refusal into the protocol's error -32011, and returns other errors as they are.
+func ProtocolError(err error) error {
+	if message, refused := Refusal(err); refused {
+		return ahp.Errorf(ahp.CodeConflict, "%s", message)
+	}
+	return err
 }
 
 // OutsideError reports that a repository leads out of its session's directories, which the owner has not allowed.

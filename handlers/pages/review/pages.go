@@ -18,18 +18,28 @@ import (
 // Pages are the pages, forms and room of a session's changes: files, threads, drafts, verdicts, the worktree.
 type Pages struct {
 	*site.Site
-	Host    Host
-	Reviews Reviews
-	Changes Changes
-	Docs    Docs // drafts and marks of people; nil keeps none
-	diffs   *diff.Cache
+	Host      Host
+	Reviews   Reviews
+	Changes   Changes
+	Worktrees Worktrees
+	Docs      Docs // drafts and marks of people; nil keeps none
+	diffs     *diff.Cache
 
 	draftOrder draftOrder
 }
 
+// Parts is the host and those of its parts that the review's pages use.
+type Parts struct {
+	Host      Host
+	Reviews   Reviews
+	Changes   Changes
+	Worktrees Worktrees
+}
+
 // New makes the review's pages, with a cache of comparisons that they close.
-func New(s *site.Site, h Host, reviews Reviews, c Changes, docs Docs, diffs *diff.Cache) *Pages {
-	return &Pages{Site: s, Host: h, Reviews: reviews, Changes: c, Docs: docs, diffs: diffs}
+func New(s *site.Site, parts Parts, docs Docs, diffs *diff.Cache) *Pages {
+	return &Pages{Site: s, Host: parts.Host, Reviews: parts.Reviews, Changes: parts.Changes,
+		Worktrees: parts.Worktrees, Docs: docs, diffs: diffs}
 }
 
 // Close stops the reading of syntax, and waits for the file at hand.
@@ -53,13 +63,17 @@ type Reviews interface {
 	MarkMentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error
 }
 
-// Changes is the host's part for changesets and worktrees.
+// Changes is the host's part for changesets.
 type Changes interface {
 	Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
 	InvokeOperation(ctx context.Context, c core.Caller, req ahp.InvokeChangesetOperationParams) (
 		ahp.InvokeChangesetOperationResult, error)
-	MergeWorktree(ctx context.Context, c core.Caller, session ahp.URI) (int, error)
-	RemoveWorktree(ctx context.Context, c core.Caller, session ahp.URI, force bool) error
 	ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r changes.HunkReview) error
-	WorktreeStanding(ctx context.Context, c core.Caller, session ahp.URI) (machine.WorktreeStanding, error)
+}
+
+// Worktrees is the host's part for worktrees.
+type Worktrees interface {
+	Merge(ctx context.Context, c core.Caller, session ahp.URI) (commits int, err error)
+	Remove(ctx context.Context, c core.Caller, session ahp.URI, force bool) error
+	Standing(ctx context.Context, c core.Caller, session ahp.URI) (machine.WorktreeStanding, error)
 }

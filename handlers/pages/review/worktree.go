@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -36,7 +36,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 	}
 	s := p.SessionState(v.Session)
 	m.Base, m.Fresh = "/s/"+v.Short, freshWorktree(s)
-	if t, ok := changes.WorktreeOf(s); ok {
+	if t, ok := worktrees.Of(s); ok {
 		m.Repo, m.Dir, m.Branch, m.Into, m.Commit = t.Repo, t.Dir, t.Branch, t.Into, t.Base
 		if err := p.stands(r, v, &m); err != nil {
 			return err
@@ -56,7 +56,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 
 // stands fills in how far a worktree is from where it came from.
 func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
-	st, err := p.Changes.WorktreeStanding(r.Context(), p.CallerOf(r.Context()), v.Session)
+	st, err := p.Worktrees.Standing(r.Context(), p.CallerOf(r.Context()), v.Session)
 	if err != nil {
 		if f := site.Classify(err); f.Status == http.StatusConflict { // git cannot tell, and says why
 			m.Problem = cmp.Or(m.Problem, f.Text)
@@ -72,7 +72,7 @@ func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
 // freshWorktree returns the form of a new session that works beside this one, in a worktree of its own.
 func freshWorktree(s *ahp.SessionState) string {
 	q := url.Values{"config.isolation": {"worktree"}}
-	if t, ok := changes.WorktreeOf(s); ok {
+	if t, ok := worktrees.Of(s); ok {
 		q.Set("dir", t.Repo)
 	} else if len(s.WorkingDirectories) > 0 {
 		q.Set("dir", part.FilePath(s.WorkingDirectories[0]))
@@ -91,10 +91,10 @@ func (p *Pages) ChangeWorktree(w http.ResponseWriter, r *http.Request) error {
 	switch do := r.PostFormValue("do"); do {
 	case "merge":
 		var n int
-		n, err = p.Changes.MergeWorktree(r.Context(), p.CallerOf(r.Context()), v.Session)
+		n, err = p.Worktrees.Merge(r.Context(), p.CallerOf(r.Context()), v.Session)
 		to += "merge&n=" + strconv.Itoa(n)
 	case "remove", "discard":
-		err = p.Changes.RemoveWorktree(r.Context(), p.CallerOf(r.Context()), v.Session, do == "discard")
+		err = p.Worktrees.Remove(r.Context(), p.CallerOf(r.Context()), v.Session, do == "discard")
 		to, m.Force = to+"remove", do == "remove"
 	default:
 		return site.BadRequest("Choose an action: merge, remove or discard.")

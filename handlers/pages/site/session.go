@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host/changes"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -89,9 +89,9 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity),
 		Activity: s.Activity, Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri),
 		Answers: st.answerers(s.InputNeeded)}
-	b := changes.ReadBranch(s.Meta)
+	b := worktrees.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached
-	_, h.Worktree = changes.WorktreeOf(s)
+	_, h.Worktree = worktrees.Of(s)
 	h.Wide = st.Files.IsWide(s.WorkingDirectories)
 	if sum, ok := st.Host.Summary(uri); ok {
 		h.Status = StatusOf(sum.Status, sum.Activity)

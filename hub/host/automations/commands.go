@@ -31,7 +31,7 @@ func (p *Part) Capabilities(c core.Caller) *ahp.AutomationCapabilities {
 func (p *Part) ListTriggerDefinitions(_ context.Context, c core.Caller,
 	params ahp.ListAutomationTriggerDefinitionsParams) (ahp.ListAutomationTriggerDefinitionsResult, error) {
 	none := ahp.ListAutomationTriggerDefinitionsResult{Items: []ahp.AutomationTriggerDefinition{}}
-	if err := core.MayCall(c, "listAutomationTriggerDefinitions", core.RootInfo); err != nil {
+	if err := c.MayCall("listAutomationTriggerDefinitions", core.RootInfo); err != nil {
 		return none, err
 	}
 	return none, p.cfg.CheckProvider(params.Provider)
@@ -61,7 +61,7 @@ func (p *Part) Run(_ context.Context, c core.Caller, params ahp.RunAutomationPar
 
 // checkCommand checks the caller and the channel of a command.
 func checkCommand(c core.Caller, method string, channel ahp.URI) error {
-	if err := core.MayCall(c, method, channelInfo); err != nil {
+	if err := c.MayCall(method, channelInfo); err != nil {
 		return err
 	}
 	if channel != ahp.AutomationsURI {

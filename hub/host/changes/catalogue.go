@@ -84,11 +84,7 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 
 // chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
 func (p *Part) chatDirs(chat ahp.URI) []string {
-	s, ok := hub.StateOf[*ahp.ChatState](p.core.Hub, chat)
-	if !ok {
-		return nil
-	}
-	return p.unlinked(core.LocalPaths(s.WorkingDirectories))
+	return p.unlinked(p.cfg.ChatDirs(chat))
 }
 
 // unlinked returns directories as git names them: with their links resolved.

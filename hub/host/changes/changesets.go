@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -118,30 +117,6 @@ func (p *Part) parseURI(uri ahp.URI) (session ahp.URI, scope changeScope, ok boo
 	return session, scope, ok
 }
 
-// tasks runs goroutines until it is closed. The zero value is ready.
-type tasks struct {
-	mu     sync.Mutex
-	closed bool
-	wg     sync.WaitGroup
-}
-
-// start runs f in a goroutine that close waits for; after close it does nothing.
-func (t *tasks) start(f func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.closed {
-		t.wg.Go(f)
-	}
-}
-
-// close refuses more goroutines and waits for those that run.
-func (t *tasks) close() {
-	t.mu.Lock()
-	t.closed = true
-	t.mu.Unlock()
-	t.wg.Wait()
-}
-
 // Open opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
 // false when there is no such changeset, or not for this caller.
 func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
@@ -156,7 +131,7 @@ func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool
 	if err != nil || !known || !c.Audience().Sees(info) {
 		return false, err
 	}
-	if err := core.MayCall(c, "subscribe", info); err != nil {
+	if err := c.MayCall("subscribe", info); err != nil {
 		return false, err
 	}
 	err = p.core.Hub.Do(func(tx *hub.Tx) {
@@ -191,19 +166,10 @@ func (p *Part) infoOf(ctx context.Context, uri, session ahp.URI,
 	return info, true, nil
 }
 
-// chatOfTurn finds the chat of a turn; of one that was cut off its chat nothing is left but what it changed.
+// chatOfTurn returns the chat of a turn. An interrupted turn that is in no chat any more has only a change record.
 func (p *Part) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
-	e := p.core.Catalogue.Alive(session)
-	if e == nil {
-		return "", false, nil
-	}
-	for _, c := range e.Summary.Chats {
-		if err := p.core.Ensure(ctx, c.Resource); err != nil {
-			return "", false, err
-		}
-		if s, ok := hub.StateOf[*ahp.ChatState](p.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
-			return c.Resource, true, nil
-		}
+	if chat, known, err = p.cfg.ChatOfTurn(ctx, session, turn); err != nil || known {
+		return chat, known, err
 	}
 	r, err := p.ledger(session).turns.get(ctx, turn)
 	return "", r != nil, err
@@ -222,7 +188,7 @@ func (p *Part) Follow(uri ahp.URI) {
 	}
 	p.want(l, wanted{whole: watch, bases: watch})
 	if watch {
-		p.tasks.start(func() { p.watch(l) })
+		p.core.Go(func() { p.watch(l) })
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
@@ -45,10 +44,10 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 		return core.NoChannel(uri)
 	}
-	if err := access.MayAct(c.Principal, "changeset/filesReviewChanged", info); err != nil {
-		return core.Denied(err)
+	if err := c.MayAct("changeset/filesReviewChanged", info); err != nil {
+		return err
 	}
-	if err := p.core.Wake(ctx, info); err != nil {
+	if err := p.wake(ctx, session, uri); err != nil {
 		return err
 	}
 	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys,

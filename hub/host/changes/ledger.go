@@ -21,7 +21,6 @@ type ledger struct {
 	schedule schedule // what is followed, and when to look
 	watcher  watcher  // the directories, and whether the system tells of writes
 	bases    bases    // commits that changesets are compared with
-	head     head     // what is checked out
 }
 
 func newLedger(keep keeper, session ahp.URI) *ledger {

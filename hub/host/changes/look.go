@@ -72,7 +72,7 @@ func (p *Part) RefreshAll() {
 // want has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
 func (p *Part) want(l *ledger, w wanted) {
 	if l.schedule.request(w) {
-		p.tasks.start(func() { p.keepUp(l) })
+		p.core.Go(func() { p.keepUp(l) })
 	}
 }
 
@@ -113,7 +113,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 		l.bases.forget()
 	}
 	if w.bases {
-		p.requestBranch(l)
+		p.cfg.RefreshBranch(l.session)
 	}
 	uris := l.schedule.uris()
 	if w.known {

@@ -43,10 +43,10 @@ func (p *Part) InvokeOperation(ctx context.Context, c core.Caller,
 	if !known || !ok || info.Kind != ahp.ChannelChangeset || !c.Audience().Sees(info) {
 		return none, core.NoChannel(req.Channel)
 	}
-	if err := core.MayCall(c, "invokeChangesetOperation", info); err != nil {
+	if err := c.MayCall("invokeChangesetOperation", info); err != nil {
 		return none, err
 	}
-	if err := p.core.Wake(ctx, info); err != nil {
+	if err := p.wake(ctx, session, req.Channel); err != nil {
 		return none, err
 	}
 	o := operation{InvokeChangesetOperationParams: req, caller: c, ledger: p.ledger(session), scope: scope}

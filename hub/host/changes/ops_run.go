@@ -107,9 +107,6 @@ func (o operation) failure(err error) error {
 		return nil
 	case errors.As(err, &refused):
 		return ahp.Errorf(ahp.CodeConflict, "%s", refused.Error())
-	case errors.Is(err, machine.ErrConflict):
-		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], strings.ReplaceAll(err.Error(),
-			machine.ErrConflict.Error()+": ", ""))
 	}
 	if message, refused := machine.Refusal(err); refused {
 		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], message)

@@ -19,6 +19,8 @@ type Config struct {
 	Files   machine.Files   // of the computer where sessions work
 
 	PollFor time.Duration // until watching is tried again after it failed; 0: a minute
+	Folders int           // most directories that are watched for one session
+	Idle    time.Duration // after which a changeset without followers sleeps
 
 	// Computed is called with every newly computed state of a session's changes: which version every changed file has.
 	Computed func(ctx context.Context, session ahp.URI, versions func() map[string]string)
@@ -36,25 +38,29 @@ type Config struct {
 	// SettleRepository drops the questions that repositories of a session raised, as they were looked at without them.
 	SettleRepository func(session ahp.URI)
 
-	// IsBusy reports whether a session's agent plays a turn; it waits for one that is being opened.
-	IsBusy func(ctx context.Context, session ahp.URI) bool
+	// ChatOfTurn returns the chat of a session that has a turn; known is false when none has it.
+	ChatOfTurn func(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error)
 
-	// CloseAgent closes a session's agent; the next turn opens it again.
-	CloseAgent func(session ahp.URI)
+	// ChatDirs returns the local directories that a chat has of its own. The chat is awake.
+	ChatDirs func(chat ahp.URI) []string
+
+	// RefreshBranch has the branch of a session read again.
+	RefreshBranch func(session ahp.URI)
+
+	// SetMeta publishes a value under the host's own key of a session's `_meta`; nil removes it. The hub's lock is held.
+	SetMeta func(tx *hub.Tx, session ahp.URI, key string, value any)
 
 	// ReadSyntax is given what a turn changed, for the colours of its review; nil: they are read when it is opened.
 	ReadSyntax func(load func(context.Context) []diff.Comparison)
 }
 
-// Part computes sessions' changesets and runs their operations; it keeps review marks,
-// branches and worktrees.
+// Part computes sessions' changesets, runs their operations, and keeps review marks.
 type Part struct {
 	core *core.Core
 	cfg  Config
 	svc  *Repositories // nil: no changesets are offered
 	keep keeper
 
-	tasks     tasks
 	running   runningTurns
 	operating operations
 
@@ -79,15 +85,20 @@ func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{"changeset/filesReviewChanged": core.Rule(p.checkFilesReviewed)}
 }
 
-// Close stops watching and computing, and waits. The core's context has ended.
-func (p *Part) Close() { p.tasks.close() }
-
 // WatchStatus says how a session's directories are looked at.
 type WatchStatus struct {
 	Watched bool // the system tells of writes
 	Busy    bool // a look is under way or due
 	Whole   int  // looks at every file so far
 	Narrow  int  // looks at the files that were written so far
+}
+
+// wake loads a changeset and, before it, its session, into which its changes are aggregated.
+func (p *Part) wake(ctx context.Context, session, uri ahp.URI) error {
+	if err := p.core.Ensure(ctx, session); err != nil {
+		return err
+	}
+	return p.core.Ensure(ctx, uri)
 }
 
 // Status returns how a session's directories are looked at.

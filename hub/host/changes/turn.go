@@ -81,7 +81,7 @@ func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (m
 
 // keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
 func (p *Part) keepCheckpoint(session ahp.URI, c machine.Checkpoint) {
-	p.tasks.start(func() {
+	p.core.Go(func() {
 		if err := p.svc.Keep(p.core.Ctx, session, c); err != nil && p.core.Ctx.Err() == nil {
 			p.core.Log.Warn("a checkpoint depends on the repository it was taken of", "session", session, "err", err)
 		}
@@ -122,7 +122,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	l.record.change(ctx, func(rec *ledgerRecord) { rec.touch(files) })
 	p.publishTotals(ctx, l, ref, done, now)
 	p.cfg.TurnEnded(ctx, ref.Session)
-	p.requestBranch(l)
+	p.cfg.RefreshBranch(ref.Session)
 	p.refresh(l)
 	p.readSyntax(ref.Session, files)
 }
@@ -274,7 +274,7 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 	if !known || !c.Audience().Sees(info) {
 		return nil, core.NoChannel(uri)
 	}
-	if err := core.MayCall(c, "subscribe", info); err != nil {
+	if err := c.MayCall("subscribe", info); err != nil {
 		return nil, err
 	}
 	dirs := p.core.LocalDirs(session)

@@ -79,7 +79,7 @@ func say(c chan struct{}) {
 
 // watchOnce watches until there are no followers or the directories are others, or returns why it cannot.
 func (p *Part) watchOnce(l *ledger) error {
-	w, err := p.svc.Watch(p.core.Ctx, l.session, p.core.LocalDirs(l.session), p.core.Limits.Folders)
+	w, err := p.svc.Watch(p.core.Ctx, l.session, p.core.LocalDirs(l.session), p.cfg.Folders)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *Part) poll(l *ledger) {
 // stillFollowed lets changesets without followers sleep, and reports whether any is left.
 func (p *Part) stillFollowed(l *ledger) bool {
 	for _, uri := range l.schedule.uris() {
-		p.core.Hub.Sleep(uri, p.core.Now().Add(-p.core.Limits.Idle))
+		p.core.Hub.Sleep(uri, p.core.Now().Add(-p.cfg.Idle))
 		if _, _, awake := p.core.Hub.State(uri); !awake {
 			l.schedule.leave(uri)
 		}

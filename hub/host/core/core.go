@@ -39,7 +39,10 @@ type Core struct {
 	Woken func(uri ahp.URI)
 
 	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup
+
+	mu      sync.Mutex // guards waiting
+	waiting bool       // Wait was called: no goroutine starts any more
+	wg      sync.WaitGroup
 }
 
 // New returns a Core; zero fields of the configuration take their defaults.
@@ -57,14 +60,25 @@ func New(cfg Config) *Core {
 	return c
 }
 
-// Go runs f in a goroutine that Wait waits for.
-func (c *Core) Go(f func()) { c.wg.Go(f) }
+// Go runs f in a goroutine that Wait waits for. Once Wait was called, it does nothing.
+func (c *Core) Go(f func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.waiting {
+		c.wg.Go(f)
+	}
+}
 
 // Stop ends Ctx.
 func (c *Core) Stop() { c.cancel(ErrStopping) }
 
-// Wait returns once every goroutine started by Go has ended.
-func (c *Core) Wait() { c.wg.Wait() }
+// Wait returns once every goroutine started by Go has ended. Call Stop first.
+func (c *Core) Wait() {
+	c.mu.Lock()
+	c.waiting = true
+	c.mu.Unlock()
+	c.wg.Wait()
+}
 
 // ErrStopping is the cause with which contexts end when the host stops.
 var ErrStopping = errors.New("the server is stopping")

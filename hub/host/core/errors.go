@@ -32,8 +32,16 @@ func Denied(err error) error {
 }
 
 // MayCall asks the rights table whether the caller may use a method on a channel.
-func MayCall(c Caller, method string, ch hub.ChannelInfo) error {
+func (c Caller) MayCall(method string, ch hub.ChannelInfo) error {
 	if err := access.MayCall(c.Principal, method, ch); err != nil {
+		return Denied(err)
+	}
+	return nil
+}
+
+// MayAct asks the rights table whether the caller may send an action to a channel.
+func (c Caller) MayAct(action string, ch hub.ChannelInfo) error {
+	if err := access.MayAct(c.Principal, action, ch); err != nil {
 		return Denied(err)
 	}
 	return nil

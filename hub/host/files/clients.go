@@ -218,7 +218,7 @@ func (p *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (from Publ
 	if method == "resourceRead" {
 		about = p.whole(c)
 	}
-	if err := core.MayCall(c, method, about); err != nil {
+	if err := c.MayCall(method, about); err != nil {
 		return from, err
 	}
 	for i, uri := range uris {

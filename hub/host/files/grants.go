@@ -89,7 +89,7 @@ func (p *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 		about = p.whole(c)
 	}
 	f, granted := machine.FileReach{}, p.grantedTo(c)
-	err := core.MayCall(c, method, about)
+	err := c.MayCall(method, about)
 	if err == nil {
 		f = p.files(c)
 	} else if len(granted) == 0 {

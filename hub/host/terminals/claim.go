@@ -154,8 +154,8 @@ func (p *Part) act(c core.Caller, uri ahp.URI, a ahp.Action) error {
 	if !known || info.Kind != ahp.ChannelTerminal || !c.Audience().Sees(info) {
 		return core.NoChannel(uri)
 	}
-	if err := access.MayAct(c.Principal, a.ActionType(), info); err != nil {
-		return core.Denied(err)
+	if err := c.MayAct(a.ActionType(), info); err != nil {
+		return err
 	}
 	c.Conn = nil
 	o, err := p.cfg.Dispatch(p.core.Ctx, c, uri, 0, a)
@@ -176,8 +176,8 @@ func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ah
 	if !known || info.Kind != ahp.ChannelTerminal || !c.Audience().Sees(info) {
 		return core.NoChannel(uri)
 	}
-	if err := access.MayAct(c.Principal, "terminal/claimed", info); err != nil {
-		return core.Denied(err)
+	if err := c.MayAct("terminal/claimed", info); err != nil {
+		return err
 	}
 	t := p.get(uri)
 	if t == nil {

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
@@ -33,8 +32,8 @@ func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTermi
 			info.Chat = c.Scope.URI
 		}
 	}
-	if err := access.MayCall(c.Principal, "createTerminal", info); err != nil {
-		return core.Denied(err)
+	if err := c.MayCall("createTerminal", info); err != nil {
+		return err
 	}
 	if err := p.checkNew(c, params); err != nil {
 		return err
@@ -143,8 +142,8 @@ func (p *Part) Dispose(_ context.Context, c core.Caller, params ahp.DisposeTermi
 	if !known || info.Kind != ahp.ChannelTerminal {
 		return core.NoChannel(params.Channel)
 	}
-	if err := access.MayCall(c.Principal, "disposeTerminal", info); err != nil {
-		return core.Denied(err)
+	if err := c.MayCall("disposeTerminal", info); err != nil {
+		return err
 	}
 	if s, ok := hub.StateOf[*ahp.TerminalState](p.core.Hub, params.Channel); ok {
 		if holder, held := s.Claim.Value.(*ahp.TerminalClientClaim); held && holder.ClientID != c.ClientID &&

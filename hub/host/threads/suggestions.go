@@ -59,7 +59,7 @@ func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.U
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoSession(session)
 	}
-	if err := core.MayCall(c, "invokeChangesetOperation", core.SessionInfo(session)); err != nil {
+	if err := c.MayCall("invokeChangesetOperation", core.SessionInfo(session)); err != nil {
 		return nil, err
 	}
 	if p.cfg.Repositories == nil {

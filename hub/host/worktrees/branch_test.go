@@ -1,4 +1,4 @@
-package changes
+package worktrees
 
 import (
 	"strings"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestCutLongBranchName(t *testing.T) {
-	got := branchOf(machine.CheckedOut{Branch: "\xff" + strings.Repeat("x", 250)})
+	got := newBranch(machine.CheckedOut{Branch: "\xff" + strings.Repeat("x", 250)})
 	if n := utf8.RuneCountInString(got.Name); n != mostBranch || !utf8.ValidString(got.Name) ||
 		!strings.HasSuffix(got.Name, "…") {
 		t.Errorf("it has %d characters: %q", n, got.Name)

@@ -1,21 +1,22 @@
-package changes
+package host
 
 import (
 	"encoding/json"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-func TestNoticesOfOthersStay(t *testing.T) {
-	m := withWatching(ahp.Meta{"other": []byte(`1`), core.MetaKey: []byte(`{"verdicts":2}`)}, Watching{Polling: true,
-		Why: "so"})
+func TestOwnMetaKeepsOtherNotices(t *testing.T) {
+	m := withOwn(ahp.Meta{"other": []byte(`1`), core.MetaKey: []byte(`{"verdicts":2}`)}, "changes",
+		changes.Watching{Polling: true, Why: "so"})
 	if got := string(m[core.MetaKey]); got != `{"changes":{"polling":true,"seconds":0,"why":"so"},"verdicts":2}` ||
 		string(m["other"]) != "1" {
 		t.Errorf("%s %v", got, m)
 	}
-	if got := string(withWatching(m, Watching{})[core.MetaKey]); got != `{"verdicts":2}` {
+	if got := string(withOwn(m, "changes", nil)[core.MetaKey]); got != `{"verdicts":2}` {
 		t.Error(got)
 	}
 }
