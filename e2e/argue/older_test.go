@@ -16,7 +16,7 @@ import (
 )
 
 // older are the versions that are spoken through adapters.
-var older = []string{"0.4.0", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "1.0.0"}
+var older = []string{"0.4.0", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0", "1.0.0"}
 
 // loss is a place where the mirror of an older client differs until its next snapshot, and the row of docs/versions.md
 // that says so. Places are regular expressions for the whole path.
@@ -26,13 +26,13 @@ type loss struct {
 }
 
 var losses = []loss{
-	{"0.10.0", "chat/isReadChanged", `/status`, "`chat/isReadChanged`"},
-	{"0.10.0", "chat/isArchivedChanged", `/status`, "`chat/isArchivedChanged`"},
-	{"0.10.0", "session/chatsReordered", `/chats/.*`, "`session/chatsReordered`"},
-	{"0.10.0", "session/mcpServerBackgroundRequested", `.*/state/blocking`, "`session/mcpServerBackgroundRequested`"},
-	{"0.10.0", "chat/(movable|changesets|canvases)Changed", `/(movable|changesets|canvases).*`,
-		"From 0.9 on the wire is the same"},
-	{"0.10.0", "chat/backgroundWork.*", `/backgroundWork.*`, "From 0.9 on the wire is the same"},
+	{"1.0.0", "chat/isReadChanged", `/status`, "`chat/isReadChanged`"},
+	{"1.0.0", "chat/isArchivedChanged", `/status`, "`chat/isArchivedChanged`"},
+	{"1.0.0", "session/chatsReordered", `/chats/.*`, "`session/chatsReordered`"},
+	{"1.0.0", "session/mcpServerBackgroundRequested", `.*/state/blocking`, "`session/mcpServerBackgroundRequested`"},
+	{"1.0.0", "chat/(movable|changesets|canvases)Changed", `/(movable|changesets|canvases).*`,
+		"`chat/movableChanged`"},
+	{"1.0.0", "chat/backgroundWork.*", `/backgroundWork.*`, "`chat/backgroundWorkSet`"},
 	{"0.9.0", "chat/turnResume", `/(activeTurn|status|turns|inputRequests).*`,
 		"not sent: the turn stays failed until the next snapshot"},
 	{"0.9.0", "changeset/contentChanged", `/error`, "cleared when its content changes, as old reducers do"},
@@ -134,18 +134,16 @@ func (m *olderMirror) step(kind string, has object, after ahp.State, action ahp.
 	if found != "" {
 		return nil, found
 	}
-	if m.Rewrites() || m.Knows(action.ActionType()) { // as the endpoint decides
-		raw, _ := ahp.MarshalAction(action)
-		if down, ok := m.DownAction(channel, raw); ok {
-			sent, err := oracle.Decode(down)
-			if err != nil {
-				return nil, err.Error()
-			}
-			if err := m.schema.Validate(spec.ActionDef(sent["type"].(string)), down); err != nil && !m.open(sent) {
-				return nil, err.Error()
-			}
-			has = oracle.Reduce(m.version, kind, has, sent)
+	raw, _ := ahp.MarshalAction(action)
+	if down, ok := m.DownAction(channel, raw); ok {
+		sent, err := oracle.Decode(down)
+		if err != nil {
+			return nil, err.Error()
 		}
+		if err := m.schema.Validate(spec.ActionDef(sent["type"].(string)), down); err != nil && !m.open(sent) {
+			return nil, err.Error()
+		}
+		has = oracle.Reduce(m.version, kind, has, sent)
 	}
 	return want, m.undeclared(action.ActionType(), differ(m.timeless(kind, has), m.timeless(kind, want)))
 }

@@ -31,7 +31,7 @@ func NoteAction(c dialect.Context, a ahp.Action) {
 	for _, version := range dialect.Supported() {
 		d := spoken(version)
 		down, sent := d.DownAction(c, raw)
-		if !sent || !d.Rewrites() && !d.Knows(a.ActionType()) {
+		if !sent {
 			continue
 		}
 		var t struct {

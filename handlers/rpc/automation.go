@@ -25,12 +25,11 @@ func automations(cfg *Config) Automations { return cfg.Automations }
 // knowsAutomations reports whether the client's version has automations: 0.9 and later.
 func (s *socket) knowsAutomations() bool { return s.tongue.Knows("automation/set") }
 
-// later refuses a method to clients whose version does not have it. From 0.9 on the wire is the same: clients of 0.9
-// that know a newer method may call it.
+// later refuses a method to clients whose version does not have it.
 func later(run func(*socket, context.Context, jsonrpc.Message) error) func(*socket, context.Context,
 	jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
-		if s.tongue.Rewrites() && !s.tongue.KnowsCommand(m.Method) {
+		if !s.tongue.KnowsCommand(m.Method) {
 			return ahp.Errorf(ahp.CodeMethodNotFound, "protocol version %s has no method %q", s.tongue.version,
 				m.Method)
 		}

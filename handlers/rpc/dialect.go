@@ -16,7 +16,7 @@ import (
 // upgradeParams converts params to the current version. Before a version is negotiated, params are
 // the same in all of them.
 func (s *socket) upgradeParams(m jsonrpc.Message) (json.RawMessage, error) {
-	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Rewrites() {
+	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Filters() {
 		return m.Params, nil
 	}
 	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat},
@@ -29,7 +29,7 @@ func (s *socket) upgradeParams(m jsonrpc.Message) (json.RawMessage, error) {
 
 // decodeAction converts an action to the current version.
 func (s *socket) decodeAction(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
-	if s.tongue.Rewrites() {
+	if s.tongue.Filters() {
 		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}
 		if info, state, ok := s.visible(channel); ok {
 			c.Session, c.State = info.Session, state

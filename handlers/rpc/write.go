@@ -132,9 +132,6 @@ func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
 // inDialect returns the action in the dialect. Refusals are always sent: their sender recognizes
 // them by number.
 func inDialect(d *dialect.Dialect, e *hub.Envelope) (ahp.Action, bool) {
-	if !d.Rewrites() {
-		return e.Action, e.Origin != nil || d.Knows(e.Action.ActionType())
-	}
 	if _, unknown := e.Action.(*ahp.UnknownAction); unknown || d.Same(e.Action.ActionType()) {
 		return e.Action, true // an unknown one is echoed unchanged
 	}

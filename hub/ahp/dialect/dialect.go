@@ -30,8 +30,11 @@ type Context struct {
 // Name is the first version of the range.
 func (d *Dialect) Name() string { return d.name }
 
-// Rewrites reports whether anything but filtering is done. When not, values are those of package ahp.
+// Rewrites reports whether anything but filtering is done. When not, what is sent is as package ahp writes it.
 func (d *Dialect) Rewrites() bool { return len(d.steps) > 0 }
+
+// Filters reports whether the version lacks anything of today's. When not, what its clients send is read as it is.
+func (d *Dialect) Filters() bool { return d != dialects[0] }
 
 // Before reports whether the dialect is older than a version.
 func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v)) < 0 }
@@ -58,26 +61,10 @@ func (d *Dialect) learn() {
 	}
 }
 
-// UpAction reads an action that a client dispatched. The error is for that client.
+// UpAction reads an action that a client dispatched. Fields that the version does not have are ignored (AHP requirement
+// 23). The error is for that client.
 func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
-	return d.action(raw, func(o object) (object, error) {
-		kind := text(o, "type")
-		if !d.Knows(kind) {
-			return nil, fmt.Errorf("AHP %s has no action %s: offer a newer version", d.name, kind)
-		}
-		d.later.prune(shapeAt(kind), o)
-		for _, s := range d.steps {
-			if !s.raise(&c, text(o, "type"), o) {
-				return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version,
-					instead[kind])
-			}
-		}
-		return o, nil
-	})
-}
-
-func (d *Dialect) action(raw []byte, f func(object) (object, error)) ([]byte, error) {
-	if !d.Rewrites() {
+	if !d.Filters() {
 		return raw, nil
 	}
 	v, err := decode(raw)
@@ -85,21 +72,35 @@ func (d *Dialect) action(raw []byte, f func(object) (object, error)) ([]byte, er
 	if err != nil || !ok {
 		return raw, nil // the decoder reports what is wrong
 	}
-	if o, err = f(o); err != nil {
-		return nil, err
+	kind := text(o, "type")
+	if !d.Knows(kind) {
+		return nil, fmt.Errorf("AHP %s has no action %s: offer a newer version", d.name, kind)
+	}
+	if !d.reads(kind) {
+		return raw, nil
+	}
+	d.later.prune(shapeAt(kind), o)
+	for _, s := range d.steps {
+		if !s.raise(&c, text(o, "type"), o) {
+			return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version,
+				instead[kind])
+		}
 	}
 	return encode(o)
 }
 
+// reads reports whether what a client sends at a place may need to be changed.
+func (d *Dialect) reads(place string) bool { return d.Rewrites() || d.later.touches[shapeAt(place)] }
+
 // DownAction writes an action for a client of the dialect; false when it has no word for it.
 func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
-	if !d.Rewrites() {
-		return raw, true
-	}
 	v, err := decode(raw)
 	o, ok := v.(object)
 	if err != nil || !ok {
 		return nil, false
+	}
+	if !d.Rewrites() {
+		return raw, d.Knows(text(o, "type"))
 	}
 	for i := len(d.steps) - 1; i >= 0; i-- {
 		s := d.steps[i]
@@ -111,8 +112,11 @@ func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
 	return b, err == nil
 }
 
-// UpState reads a state of the dialect. Fields that the version does not have are ignored (AHP requirement 23).
+// UpState reads a state that a host sent to a client of the dialect.
 func (d *Dialect) UpState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, error) {
+	if !d.Rewrites() {
+		return raw, nil
+	}
 	return d.up(c, string(kind), raw)
 }
 
@@ -141,10 +145,13 @@ func (d *Dialect) DownNotification(c Context, method string, raw []byte) ([]byte
 }
 
 func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
+	if !d.reads(place) {
+		return raw, nil
+	}
 	v, err := decode(raw)
 	o, ok := v.(object)
-	if !d.Rewrites() || err != nil || !ok {
-		return raw, nil
+	if err != nil || !ok {
+		return raw, nil // the decoder reports what is wrong
 	}
 	d.later.prune(shapeAt(place), o)
 	for _, s := range d.steps {

@@ -59,8 +59,8 @@ Which release each action, command, notification and field came with is in one t
 row with its source. Fields of later versions in what a client sends are ignored, but for ` + "`_meta`" +
 		`, whose keys are free.
 
-From 0.9 on the wire is the same: newer actions are filtered, newer fields and values are sent, as clients ignore what
-they do not know.
+From 0.9 on the wire is the same but for actions and commands: fields and values of 1.0.0 are sent to clients of 0.9, as
+these ignore what they do not know. 0.10.0 was never released, and has what 0.9 has.
 
 ## Names of sessions
 
@@ -85,6 +85,9 @@ VS Code connects to the second address: [editors](editors.md) has the lines.
 
 (This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
 `)
+	fmt.Fprintf(&b, "\n## Before %s\n\n| what | becomes |\n| --- | --- |\n", ahp.Version)
+	fmt.Fprintf(&b, "| %s | not sent |\n", quoted(cameWith(release.Action, ahp.Version)))
+	fmt.Fprintf(&b, "| %s of the client | -32601 |\n", quoted(cameWith(release.Command, ahp.Version)))
 	for _, s := range slices.Backward(steps) {
 		fmt.Fprintf(&b, "\n## Before %s\n\n| what | becomes |\n| --- | --- |\n", s.new)
 		for _, l := range s.lost {
@@ -117,12 +120,22 @@ func ranges() string {
 	return out
 }
 
+// cameWith lists what a release added, of actions or commands.
+func cameWith(kind release.Kind, version string) (names []string) {
+	for _, r := range release.Rows() {
+		if r.Kind == kind && r.Release == version && !r.Gone {
+			names = append(names, r.Name)
+		}
+	}
+	return names
+}
+
 // filtered lists the actions that the older version lacks and the adapter has no other word for.
 func (s *step) filtered() []string {
 	var out []string
 	for _, info := range ahp.Actions() {
 		since := mustParse(release.Since(release.Action, "", info.Type))
-		if since.Compare(s.old) <= 0 || since.Compare(s.new) > 0 && s != to090 {
+		if since.Compare(s.old) <= 0 || since.Compare(s.new) > 0 {
 			continue
 		}
 		o := object{"type": info.Type}

@@ -27,7 +27,7 @@ func TestActionsOfLaterReleasesAreNotSent(t *testing.T) {
 			raw, err := ahp.MarshalAction(a)
 			must(t, err)
 			down, sent := d.DownAction(Context{}, raw)
-			if sent = sent && (d.Rewrites() || d.Knows(info.Type)); sent && !known[typeOf(down)] {
+			if sent && !known[typeOf(down)] {
 				t.Errorf("%s is sent %s for %s, which it does not have", d.Name(), typeOf(down), info.Type)
 			}
 			if !sent && known[info.Type] {
@@ -94,12 +94,41 @@ func TestFieldsOfLaterReleasesAreIgnored(t *testing.T) {
 		{"0.6.0", "createSession", `{"channel":"c","workingDirectories":["a"],"_meta":{"k":1}}`,
 			`{"_meta":{"k":1},"channel":"c"}`},
 		{"0.7.0", "authenticate", `{"channel":"c","expiresIn":1,"scopes":[]}`, `{"channel":"c","scopes":[]}`},
+		{"0.9.0", "authenticate", `{"channel":"c","expiresIn":1,"scopes":[]}`, `{"channel":"c","scopes":[]}`},
+		{"0.10.0", "authenticate", `{"channel":"c","expiresIn":1,"_meta":{"k":1}}`, `{"_meta":{"k":1},"channel":"c"}`},
+		{"1.0.0", "authenticate", `{"channel":"c","expiresIn":1}`, `{"channel":"c","expiresIn":1}`},
 	}
 	for _, c := range cases {
 		up, err := of(t, c.version).UpParams(Context{}, c.method, []byte(c.params))
 		must(t, err)
 		if string(up) != c.want {
 			t.Errorf("%s %s %s is read as %s, want %s", c.version, c.method, c.params, up, c.want)
+		}
+	}
+}
+
+func TestDispatchedActionsAreOfTheVersion(t *testing.T) {
+	const create = `{"type":"automation/createRequested","resource":"a","definition":{"title":"t",` +
+		`"disableConditions":[]}}`
+	cases := []struct{ version, action, want string }{
+		{"0.9.0", create, `{"definition":{"title":"t"},"resource":"a","type":"automation/createRequested"}`},
+		{"0.10.0", create, `{"definition":{"title":"t"},"resource":"a","type":"automation/createRequested"}`},
+		{"1.0.0", create, create},
+		{"0.8.0", create, "AHP 0.8.0 has no action automation/createRequested: offer a newer version"},
+		{"0.9.0", `{"type":"chat/isReadChanged","isRead":true}`,
+			"AHP 0.9.0 has no action chat/isReadChanged: offer a newer version"},
+		{"0.10.0", `{"type":"session/mcpServerBackgroundRequested","id":"m"}`,
+			"AHP 0.10.0 has no action session/mcpServerBackgroundRequested: offer a newer version"},
+		{"0.9.0", `{"type":"chat/turnResume","turnId":"t"}`, `{"type":"chat/turnResume","turnId":"t"}`},
+	}
+	for _, c := range cases {
+		up, err := of(t, c.version).UpAction(Context{}, []byte(c.action))
+		got := string(up)
+		if err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s %s is read as %s, want %s", c.version, c.action, got, c.want)
 		}
 	}
 }
