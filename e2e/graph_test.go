@@ -64,7 +64,7 @@ var packages = map[string]imports{
 	"hub/telemetry":  {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},
 	"hub/automation": {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
 	"hub/notify": {[]string{"hub", "hub/ahp", "hub/access", "hub/review", "hub/texts"},
-		"who is told what is derived from the timeline and from desks, and asks the host by an interface"},
+		"who is told what is derived from the timeline and from reviews, and asks the host by an interface"},
 	"hub/store": {[]string{"hub", "hub/ahp"},
 		"the store writes what the hub hands it; another one can stand in its place"},
 	"hub/host/core": {[]string{"hub", "hub/ahp", "hub/access", "hub/ids", "hub/texts"},

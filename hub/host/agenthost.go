@@ -60,7 +60,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	out, err := l.h.Dispatch(ctx, core.Caller{Principal: access.Agent(session.Provider, name, l.uri)},
 		core.AnnotationsURI(l.uri), 0, &ahp.AnnotationsEntrySetAction{AnnotationID: thread,
 			Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}})
-	return taken(out, err)
+	return outcomeError(out, err)
 }
 
 // adopt registers a turn before it starts, so that its effect leaves it to the agent.

@@ -125,7 +125,7 @@ func (w *world) consistent() {
 	var want []ahp.SessionInputRequest
 	for _, c := range s.Chats {
 		chat, _ := hub.StateOf[*ahp.ChatState](w.hub, c.Resource)
-		want = append(want, outstanding(c.Resource, chat.ActiveTurn)...)
+		want = append(want, listWaiting(c.Resource, chat.ActiveTurn)...)
 		if d, differs := diffChat(c, summarizeChat(chat)); differs {
 			w.t.Fatalf("the catalogue of chats is behind by %+v", d)
 		}
@@ -141,7 +141,7 @@ func (w *world) consistent() {
 	}
 	e := w.host.core.Catalogue.Get(session)
 	now := *e
-	fold(&now, s)
+	updateSummary(&now, s)
 	if d, differs := diffSummary(e.Summary, now.Summary); differs {
 		w.t.Fatalf("the summary is behind by %+v", d)
 	}

@@ -23,9 +23,9 @@ var kinds = map[string]string{
 // reads are the kinds that change nothing on the machine and reach nothing beyond it.
 var reads = []string{"read", "search", "think"}
 
-// allowed reports whether a session's settings let a call run without anybody's answer. What a
-// guest asked for always waits.
-func allowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
+// isCallAllowed reports whether a session's settings let a call run without an answer. A guest's call always
+// waits.
+func isCallAllowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
 	if FromGuest(m) {
 		return false
 	}

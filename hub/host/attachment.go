@@ -72,14 +72,15 @@ func (h *Host) wakeAttachments(ctx context.Context, session ahp.URI, a ahp.Actio
 	if m == nil {
 		return
 	}
-	for _, uri := range referred(*m) {
+	for _, uri := range attachedChannels(*m) {
 		if info, known := h.core.Hub.Info(uri); known && info.Session == session {
 			_ = h.core.Ensure(ctx, uri)
 		}
 	}
 }
 
-func referred(m ahp.Message) (uris []ahp.URI) {
+// attachedChannels returns the channels whose threads or chats are attached to a message.
+func attachedChannels(m ahp.Message) (uris []ahp.URI) {
 	for _, a := range m.Attachments {
 		switch v := a.Value.(type) {
 		case *ahp.MessageAnnotationsAttachment:

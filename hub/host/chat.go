@@ -70,10 +70,10 @@ func sourceChat(src *ahp.ChatSource) (ahp.URI, bool) {
 	return "", false
 }
 
-// begun fills a new chat with what it starts from.
-func (h *Host) begun(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.ChatSource) error {
+// fillNewChat fills a new chat from its source.
+func (h *Host) fillNewChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.ChatSource) error {
 	if side, ok := src.Value.(*ahp.SideChatSource); ok {
-		return h.beside(tx, s, to, side)
+		return h.startSideChat(tx, s, to, side)
 	}
 	return h.forkChat(tx, s, to, src)
 }
@@ -91,7 +91,7 @@ func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp
 		WorkingDirectories: p.WorkingDirectories, Changesets: h.Changes.ChatCatalogue(info.URI, p.Chat,
 			p.WorkingDirectories), Turns: []*ahp.Turn{}, Origin: &ahp.ChatOrigin{Value: &ahp.ChatOriginUser{}}}
 	if p.Source != nil {
-		if err := h.begun(tx, session, chat, p.Source); err != nil {
+		if err := h.fillNewChat(tx, session, chat, p.Source); err != nil {
 			return err
 		}
 	}

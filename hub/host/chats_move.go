@@ -193,8 +193,8 @@ func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 	return slices.Insert(rest, at, moved...), nil
 }
 
-// idle says why a chat cannot leave its session now.
-func (m move) idle() error {
+// checkIdle returns why a chat cannot leave its session now.
+func (m move) checkIdle() error {
 	for _, c := range m.chats {
 		if c.ActiveTurn != nil || len(c.QueuedMessages) > 0 || len(c.BackgroundWork) > 0 {
 			return ahp.Errorf(ahp.CodeTurnInProgress,
@@ -205,7 +205,7 @@ func (m move) idle() error {
 }
 
 func (mv *mover) checkFits(m move, dest *ahp.SessionState) error {
-	if err := m.idle(); err != nil {
+	if err := m.checkIdle(); err != nil {
 		return err
 	}
 	switch {
@@ -264,7 +264,7 @@ func (mv *mover) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInf
 	err = mv.relocate(ctx, to, func(tx *hub.Tx, moves func(move) error) error {
 		m, err := mv.prepare(tx, info)
 		if err == nil {
-			err = m.idle()
+			err = m.checkIdle()
 		}
 		if err == nil {
 			err = moves(m)

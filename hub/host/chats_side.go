@@ -13,8 +13,8 @@ import (
 // A side chat begins empty: what was said in the chat it is beside, up to a turn or into the one that runs, is what its
 // agent is told with the first message (AHP requirement 95).
 
-// beside checks the source of a side chat (AHP requirements 91, 92 and 94).
-func (h *Host) beside(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.SideChatSource) error {
+// startSideChat checks the source of a side chat and points the chat at it (AHP requirements 91, 92 and 94).
+func (h *Host) startSideChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.SideChatSource) error {
 	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
 	if many.SideChat == nil || !*many.SideChat {
 		return core.BadParams("source: the agent of this session has no side chats")
@@ -79,12 +79,13 @@ func (l *live) withSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
 		return m
 	}
 	m.Attachments = append(slices.Clone(m.Attachments), ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{
-		Label: from.Title, DisplayKind: "chat", ModelRepresentation: asideOf(from, o)}})
+		Label: from.Title, DisplayKind: "chat", ModelRepresentation: sideTranscript(from, o)}})
 	return m
 }
 
-// asideOf is the transcript up to the turn, what that says so far when it runs, and what was selected.
-func asideOf(from *ahp.ChatState, o *ahp.ChatOriginSideChat) string {
+// sideTranscript returns the transcript up to the turn, the partial answer of a running turn, and the selected
+// text.
+func sideTranscript(from *ahp.ChatState, o *ahp.ChatOriginSideChat) string {
 	var b strings.Builder
 	b.WriteString(transcript(from, o.TurnID))
 	if a := from.ActiveTurn; a != nil && a.ID == o.TurnID {

@@ -27,9 +27,10 @@ func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 		about = nil
 	}
 	name := CommandTrigger + c.Name
-	meta := ahp.Meta{"ahphub/command": about, "command": quoted(c.Name), "description": quoted(c.Description)}
+	meta := ahp.Meta{"ahphub/command": about, "command": encodeString(c.Name),
+		"description": encodeString(c.Description)}
 	if c.Hint != "" {
-		meta["argumentHint"] = quoted(c.Hint)
+		meta["argumentHint"] = encodeString(c.Hint)
 	}
 	return ahp.CompletionItem{InsertText: name + " ", RangeStart: ahp.Ptr(int64(0)), RangeEnd: &end,
 		Attachment: ahp.MessageAttachment{Value: &ahp.SimpleMessageAttachment{Label: name, DisplayKind: "command",

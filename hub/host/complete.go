@@ -27,15 +27,15 @@ func (sn snapshots) complete(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp.St
 // (AHP requirement 73).
 func (sn snapshots) completeSession(uri ahp.URI, s *ahp.SessionState) *ahp.SessionState {
 	out := *s
-	out.Status, out.Project = statusOf(s), projectNow(s)
+	out.Status, out.Project = statusOf(s), newestProject(s)
 	if e := sn.core.Catalogue.Alive(uri); e != nil && e.Summary.Annotations != nil {
 		out.Annotations = e.Summary.Annotations
 	}
 	return &out
 }
 
-// projectNow is that of the first directory, which may have been replaced since the session began.
-func projectNow(s *ahp.SessionState) *ahp.ProjectInfo {
+// newestProject is that of the first directory, which may have been replaced since the session began.
+func newestProject(s *ahp.SessionState) *ahp.ProjectInfo {
 	if p := projectOf(s.WorkingDirectories); p != nil {
 		return p
 	}

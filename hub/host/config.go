@@ -139,7 +139,7 @@ func (h *Host) checkConfigChanged(r *core.Request, s *ahp.SessionState, a *ahp.S
 		}
 	}
 	a.Config = values
-	r.Tx.Effect(r.Info.URI, func(ctx context.Context) { h.settingsChanged(ctx, r.Info.URI, changed) })
+	r.Tx.Effect(r.Info.URI, func(ctx context.Context) { h.handleSettingsChanged(ctx, r.Info.URI, changed) })
 	return ""
 }
 

@@ -30,8 +30,8 @@ func knownSettings(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 		strict, bounds := strictest[key]
 		switch wrong := checkSetting(schema, key, value) != ""; {
 		case !ok:
-		case wrong && bounds && allows(p, quoted(strict)):
-			known[key] = quoted(strict)
+		case wrong && bounds && allows(p, encodeString(strict)):
+			known[key] = encodeString(strict)
 		case wrong && isType(p.Type, value):
 		default:
 			known[key] = value
@@ -52,8 +52,8 @@ func withApproval(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	delete(asked, autoApproveKey)
 	var value string
 	_ = json.Unmarshal(foreign, &value) // anything but a string is an unknown value
-	if asked[approvalKey] = quoted(strictest[approvalKey]); approvalOf[value] != "" {
-		asked[approvalKey] = quoted(approvalOf[value])
+	if asked[approvalKey] = encodeString(strictest[approvalKey]); approvalOf[value] != "" {
+		asked[approvalKey] = encodeString(approvalOf[value])
 	}
 	return asked
 }
@@ -62,7 +62,8 @@ func allows(p ahp.SessionConfigPropertySchema, value json.RawMessage) bool {
 	return len(p.Enum) == 0 || slices.ContainsFunc(p.Enum, func(e json.RawMessage) bool { return sameJSON(e, value) })
 }
 
-func quoted(s string) json.RawMessage {
+// encodeString returns a string as JSON.
+func encodeString(s string) json.RawMessage {
 	b, _ := json.Marshal(s) // strings always encode
 	return b
 }

@@ -42,8 +42,8 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 		}
 		const other ahp.URI = "fake:/1"
 		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
-			Config: ahp.Meta{"isolation": quoted("folder"), "autoApprove": quoted("default"),
-				"mode": quoted("interactive")}}))
+			Config: ahp.Meta{"isolation": encodeString("folder"), "autoApprove": encodeString("default"),
+				"mode": encodeString("interactive")}}))
 		s, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
 		if got, _ := json.Marshal(s.Config.Values); string(
 			got) != `{"approval":"ask","isolation":"folder","shell":"sh"}` {
@@ -60,17 +60,18 @@ func TestAutoApproveSetsApprovalForOwnerAlone(t *testing.T) {
 		drivers.subscribe(session)
 		for _, key := range []string{autoApproveKey, approvalKey} {
 			for _, value := range []string{"autoApprove", "auto"} {
-				drivers.refused(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: quoted(value)}}, "")
+				drivers.refused(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{key: encodeString(value)}},
+					"")
 			}
 		}
 		if got := core.ConfigValue(w.session(), approvalKey); got != "ask" {
 			t.Fatalf("a driver set approval to %s", got)
 		}
-		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: quoted("autoApprove")}})
+		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: encodeString("autoApprove")}})
 		if got := core.ConfigValue(w.session(), approvalKey); got != "auto" {
 			t.Errorf("approval is %s after the owner's autoApprove", got)
 		}
-		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: quoted("assisted")}})
+		c.do(session, &ahp.SessionConfigChangedAction{Config: ahp.Meta{autoApproveKey: encodeString("assisted")}})
 		if got := core.ConfigValue(w.session(), approvalKey); got != "ask" {
 			t.Errorf("approval is %s after a value of autoApprove that is not known here", got)
 		}

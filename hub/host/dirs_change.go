@@ -12,9 +12,9 @@ import (
 // What clients change about the directories of a session. Whether an agent can have several, and what may happen to the
 // first, is what it says of itself.
 
-// lookedAt looks at the directory that an action names before the hub's lock is taken, and has it refused once the
-// rights and the other rules were asked.
-func (h *Host) lookedAt(ctx context.Context, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
+// checkDirs looks up the directory that an action names before the hub's lock is taken; the returned check
+// refuses a bad one after the rights and the other rules.
+func (h *Host) checkDirs(ctx context.Context, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
 	var uri ahp.URI
 	switch a := a.(type) {
 	case *ahp.SessionWorkingDirectorySetAction:
@@ -62,7 +62,7 @@ func (h *Host) checkDirSet(r *core.Request, s *ahp.SessionState, _ *ahp.SessionW
 	case len(s.WorkingDirectories) >= mostDirs:
 		return "this session has as many directories as it can have: take one out first"
 	}
-	return working(s)
+	return checkIdle(s)
 }
 
 // mostDirs bounds the directories of a session.
@@ -74,12 +74,12 @@ func (h *Host) checkDirRemoved(r *core.Request, s *ahp.SessionState,
 	switch {
 	case can == nil:
 		return fixedDirs
-	case isPrimary(s, a.Directory) && (yes(can.ImmutablePrimary) || yes(can.PrimaryReplacement)):
+	case isPrimary(s, a.Directory) && (isTrue(can.ImmutablePrimary) || isTrue(can.PrimaryReplacement)):
 		return "the first directory of this session stays"
 	case len(s.WorkingDirectories) == 1 && isPrimary(s, a.Directory):
 		return "this is the session's only directory"
 	}
-	return inUse(s, a.Directory)
+	return checkUnused(s, a.Directory)
 }
 
 func (h *Host) checkDirReplaced(r *core.Request, s *ahp.SessionState,
@@ -90,52 +90,54 @@ func (h *Host) checkDirReplaced(r *core.Request, s *ahp.SessionState,
 		return fixedDirs
 	case !slices.Contains(s.WorkingDirectories, a.Directory):
 		return "this session has no such directory: it may have been replaced already"
-	case isPrimary(s, a.Directory) && !yes(can.PrimaryReplacement):
+	case isPrimary(s, a.Directory) && !isTrue(can.PrimaryReplacement):
 		return "the first directory of this session stays"
 	}
-	return inUse(s, a.Directory)
+	return checkUnused(s, a.Directory)
 }
 
 func isPrimary(s *ahp.SessionState, dir ahp.URI) bool {
 	return len(s.WorkingDirectories) > 0 && s.WorkingDirectories[0] == dir
 }
 
-func yes(b *bool) bool { return b != nil && *b }
+func isTrue(b *bool) bool { return b != nil && *b }
 
-// working keeps the directories while an agent is in them: its next turn opens it in those there are then.
-func working(s *ahp.SessionState) string {
+// checkIdle refuses a change of directories while an agent works in them: its next turn opens it in the
+// directories of that time.
+func checkIdle(s *ahp.SessionState) string {
 	for _, c := range s.Chats {
-		if inFlight(c.Status) {
+		if isWorking(c.Status) {
 			return "the agent works in these directories now: wait for its end, or cancel it"
 		}
 	}
 	return ""
 }
 
-// inUse keeps what chats were given a part of their session's directories (AHP requirement 117).
-func inUse(s *ahp.SessionState, dir ahp.URI) string {
+// checkUnused refuses the removal of a directory that was given to a chat (AHP requirement 117), or in which an
+// agent works.
+func checkUnused(s *ahp.SessionState, dir ahp.URI) string {
 	for _, c := range s.Chats {
 		if slices.Contains(c.WorkingDirectories, dir) {
 			return "the chat " + c.Title + " works in this directory: take it out there first"
 		}
 	}
-	return working(s)
+	return checkIdle(s)
 }
 
-func (h *Host) dirSet(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectorySetAction) {
-	h.dirsChanged(e.Channel.URI)
+func (h *Host) handleDirSet(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectorySetAction) {
+	h.handleDirsChanged(e.Channel.URI)
 }
 
-func (h *Host) dirRemoved(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectoryRemovedAction) {
-	h.dirsChanged(e.Channel.URI)
+func (h *Host) handleDirRemoved(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectoryRemovedAction) {
+	h.handleDirsChanged(e.Channel.URI)
 }
 
-func (h *Host) dirReplaced(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectoryReplacedAction) {
-	h.dirsChanged(e.Channel.URI)
+func (h *Host) handleDirReplaced(_ context.Context, e *hub.Envelope, _ *ahp.SessionWorkingDirectoryReplacedAction) {
+	h.handleDirsChanged(e.Channel.URI)
 }
 
-// dirsChanged lets the session's agent go: the next turn opens it in the directories there are now.
-func (h *Host) dirsChanged(session ahp.URI) {
+// handleDirsChanged lets the session's agent go: the next turn opens it in the directories there are now.
+func (h *Host) handleDirsChanged(session ahp.URI) {
 	h.dropIdle(session)
 	h.Customs.Refresh(session)
 }

@@ -31,7 +31,7 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 		return hub.Outcome{}, err
 	}
 	a = h.Threads.ReplaceVersions(ctx, c, info, a)
-	check := h.lookedAt(ctx, info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
+	check := h.checkDirs(ctx, info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
 	check = h.cfg.Audit.Action(ctx, c.Principal, channel, h.Automations.CheckBeforeStep(ctx, c, info, a, check))
 	if c.Conn == nil {
 		return h.dispatchPlain(channel, a, check)
@@ -91,7 +91,7 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 			return err
 		}
 		if info, known = h.core.Hub.Info(uri); !opened || !known {
-			return h.notHere(uri)
+			return h.unknownURI(uri)
 		}
 	}
 	if err := c.MayCall("subscribe", info); err != nil {
@@ -102,7 +102,7 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	}
 	if err := h.core.Wake(ctx, info); err != nil {
 		if errors.Is(err, hub.ErrUnknownChannel) {
-			return h.notHere(uri)
+			return h.unknownURI(uri)
 		}
 		return err
 	}
@@ -113,7 +113,8 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	return nil
 }
 
-func (h *Host) notHere(uri ahp.URI) error {
+// unknownURI returns the error for a URI that names no channel.
+func (h *Host) unknownURI(uri ahp.URI) error {
 	if h.core.Catalogue.Get(uri) != nil || strings.HasPrefix(uri, "ahp-session:") {
 		return core.NoSession(uri)
 	}

@@ -42,7 +42,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 	if e := h.core.Catalogue.Get(info.URI); e != nil {
 		h.Automations.WakeRun(ctx, e.Summary)
 	}
-	channels, err := h.quieten(ctx, info)
+	channels, err := h.endTurns(ctx, info)
 	if err != nil {
 		return err
 	}
@@ -60,8 +60,8 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 	return ahp.Errorf(ahp.CodeConflict, "this session keeps changing: try again in a moment")
 }
 
-// quieten ends the session's turns and loads every channel that is kept.
-func (h *Host) quieten(ctx context.Context, info hub.ChannelInfo) ([]hub.ChannelInfo, error) {
+// endTurns ends the session's turns and loads every channel that is kept.
+func (h *Host) endTurns(ctx context.Context, info hub.ChannelInfo) ([]hub.ChannelInfo, error) {
 	if err := h.core.Ensure(ctx, info.URI); err != nil {
 		return nil, err
 	}

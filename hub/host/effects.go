@@ -22,17 +22,17 @@ func (h *Host) ownEffects() map[string]core.Effect {
 	return map[string]core.Effect{
 		"chat/turnStarted":       core.On(h.turns.runTurn),
 		"chat/turnResume":        core.On(h.turns.resumeTurn),
-		"chat/turnComplete":      core.On(h.turns.turnEnded),
-		"chat/turnCancelled":     core.On(h.turns.turnCancelled),
-		"chat/error":             core.On(h.turns.turnFailed),
-		"chat/truncated":         core.On(h.turns.chatTruncated),
-		"chat/toolCallConfirmed": core.On(h.turns.toolCallConfirmed),
-		"chat/toolCallComplete":  core.On(h.turns.toolCallCompleted),
-		"chat/inputCompleted":    core.On(h.turns.inputCompleted),
+		"chat/turnComplete":      core.On(h.turns.handleTurnEnded),
+		"chat/turnCancelled":     core.On(h.turns.handleTurnCancelled),
+		"chat/error":             core.On(h.turns.handleTurnFailed),
+		"chat/truncated":         core.On(h.turns.handleChatTruncated),
+		"chat/toolCallConfirmed": core.On(h.turns.handleToolCallConfirmed),
+		"chat/toolCallComplete":  core.On(h.turns.handleToolCallCompleted),
+		"chat/inputCompleted":    core.On(h.turns.handleInputCompleted),
 
-		"session/workingDirectorySet":      core.On(h.dirSet),
-		"session/workingDirectoryRemoved":  core.On(h.dirRemoved),
-		"session/workingDirectoryReplaced": core.On(h.dirReplaced),
+		"session/workingDirectorySet":      core.On(h.handleDirSet),
+		"session/workingDirectoryRemoved":  core.On(h.handleDirRemoved),
+		"session/workingDirectoryReplaced": core.On(h.handleDirReplaced),
 	}
 }
 

@@ -48,7 +48,7 @@ func checkAnswerChanged(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputAnswe
 	if req == nil {
 		return notAsked
 	}
-	q, ok := question(req, a.QuestionID)
+	q, ok := findQuestion(req, a.QuestionID)
 	if !ok {
 		return "there is no question " + a.QuestionID + " in this request"
 	}
@@ -69,7 +69,7 @@ func checkInputCompleted(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputComp
 		return "response must be accept, decline or cancel"
 	}
 	for _, id := range slices.Sorted(maps.Keys(a.Answers)) {
-		q, ok := question(req, id)
+		q, ok := findQuestion(req, id)
 		if !ok {
 			return "there is no question " + id + " in this request"
 		}
@@ -80,11 +80,12 @@ func checkInputCompleted(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputComp
 	if a.Response != ahp.ChatInputResponseKindAccept {
 		return ""
 	}
-	return missing(req, a.Answers)
+	return checkRequired(req, a.Answers)
 }
 
-// missing names a required question without a submitted answer (AHP requirement 134).
-func missing(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) string {
+// checkRequired returns why answers are not complete: a required question has no submitted answer (AHP
+// requirement 134).
+func checkRequired(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) string {
 	for _, q := range req.Questions {
 		id, required, text := questionOf(q)
 		answer, ok := final[id]
@@ -99,7 +100,7 @@ func missing(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) st
 	return ""
 }
 
-func question(req *ahp.ChatInputRequest, id string) (ahp.ChatInputQuestion, bool) {
+func findQuestion(req *ahp.ChatInputRequest, id string) (ahp.ChatInputQuestion, bool) {
 	i := slices.IndexFunc(req.Questions, func(q ahp.ChatInputQuestion) bool {
 		have, _,
 			_ := questionOf(q)
@@ -143,12 +144,12 @@ func checkAnswer(q ahp.ChatInputQuestion, answer ahp.ChatInputAnswer) string {
 	switch q := q.Value.(type) {
 	case *ahp.ChatInputTextQuestion:
 		if v, ok := a.Value.Value.(*ahp.ChatInputTextAnswerValue); ok {
-			return ifFinal(final, between("characters", int64(utf8.RuneCountInString(v.Value)), q.Min, q.Max))
+			return whenFinal(final, checkBounds("characters", int64(utf8.RuneCountInString(v.Value)), q.Min, q.Max))
 		}
 		reason += ": it asks for text"
 	case *ahp.ChatInputNumberQuestion:
 		if v, ok := a.Value.Value.(*ahp.ChatInputNumberAnswerValue); ok {
-			return ifFinal(final, checkNumber(q, v.Value))
+			return whenFinal(final, checkNumber(q, v.Value))
 		}
 		reason += ": it asks for a number"
 	case *ahp.ChatInputBooleanQuestion:
@@ -166,14 +167,14 @@ func checkAnswer(q ahp.ChatInputQuestion, answer ahp.ChatInputAnswer) string {
 			if bad := checkSelected(q.Options, q.AllowFreeformInput, v.Value, v.FreeformValues); bad != "" {
 				return bad
 			}
-			return ifFinal(final, between("choices", int64(len(v.Value)+len(v.FreeformValues)), q.Min, q.Max))
+			return whenFinal(final, checkBounds("choices", int64(len(v.Value)+len(v.FreeformValues)), q.Min, q.Max))
 		}
 		reason += ": it asks for some of its options"
 	}
 	return reason
 }
 
-func ifFinal(final bool, reason string) string {
+func whenFinal(final bool, reason string) string {
 	if final {
 		return reason
 	}
@@ -192,7 +193,8 @@ func checkNumber(q *ahp.ChatInputNumberQuestion, v float64) string {
 	return ""
 }
 
-func between(what string, n int64, least, most *int64) string {
+// checkBounds returns why n is out of bounds, "" when it is not.
+func checkBounds(what string, n int64, least, most *int64) string {
 	switch {
 	case least != nil && n < *least:
 		return fmt.Sprintf("%d %s are too few: at least %d", n, what, *least)
@@ -216,16 +218,16 @@ func checkSelected(options []ahp.ChatInputOption, freeform *bool, chosen, own []
 	return ""
 }
 
-// inputCompleted hands the answers to the agent: the final ones over the drafts.
-func (ts *turns) inputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
+// handleInputCompleted hands the answers to the agent: the final ones over the drafts.
+func (ts *turns) handleInputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
 	done := *a
 	if s, ok := hub.StateOf[*ahp.ChatState](ts.h.core.Hub, e.Channel.URI); ok && s.ActiveTurn != nil {
-		done.Answers = merged(s.ActiveTurn, a)
+		done.Answers = mergeAnswers(s.ActiveTurn, a)
 	}
 	ts.answer(e.Channel.URI, a.RequestID, &done)
 }
 
-func merged(t *ahp.ActiveTurn, a *ahp.ChatInputCompletedAction) map[string]ahp.ChatInputAnswer {
+func mergeAnswers(t *ahp.ActiveTurn, a *ahp.ChatInputCompletedAction) map[string]ahp.ChatInputAnswer {
 	all := map[string]ahp.ChatInputAnswer{}
 	for _, p := range t.ResponseParts.All() {
 		if part, ok := p.Value.(*ahp.InputRequestResponsePart); ok && part.Request.ID == a.RequestID {

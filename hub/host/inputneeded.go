@@ -11,7 +11,7 @@ import (
 // mirrorInputNeeded keeps session.inputNeeded equal to what blocks the chat's turn, with
 // everything an unsubscribed client needs to answer (AHP requirements 76 and 77).
 func (h *Host) mirrorInputNeeded(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatState, session *ahp.SessionState) {
-	want := outstanding(ch.URI, chat.ActiveTurn)
+	want := listWaiting(ch.URI, chat.ActiveTurn)
 	for _, have := range session.InputNeeded {
 		id, of := requestOf(have)
 		if of == ch.URI && !slices.ContainsFunc(want, func(r ahp.SessionInputRequest) bool {
@@ -56,8 +56,8 @@ func requestOf(r ahp.SessionInputRequest) (id string, chat ahp.URI) {
 	return "", ""
 }
 
-// outstanding lists what a turn waits for, in the order of its parts.
-func outstanding(chat ahp.URI, t *ahp.ActiveTurn) (list []ahp.SessionInputRequest) {
+// listWaiting returns what a turn waits for, in the order of its parts.
+func listWaiting(chat ahp.URI, t *ahp.ActiveTurn) (list []ahp.SessionInputRequest) {
 	if t == nil {
 		return nil
 	}

@@ -28,7 +28,7 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	}
 	sum := sha256.Sum256(content)
 	oid := hex.EncodeToString(sum[:])
-	if err := a.l.h.keep(a.l.uri, oid, content); err != nil {
+	if err := a.l.h.writeKept(a.l.uri, oid, content); err != nil {
 		return ahp.ContentRef{}, err
 	}
 	named := version.Ref{Session: core.ShortID(a.l.uri), OID: oid, Path: path, Kind: version.Kept}
@@ -37,7 +37,7 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 
 func (h *Host) keptDir(session ahp.URI) string { return filepath.Join(h.agentData(session), "edits") }
 
-func (h *Host) keep(session ahp.URI, oid string, content []byte) error {
+func (h *Host) writeKept(session ahp.URI, oid string, content []byte) error {
 	dir := h.keptDir(session)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (h *Host) keep(session ahp.URI, oid string, content []byte) error {
 	return os.WriteFile(file, content, 0o600)
 }
 
-// kept reads a version that Keep was given.
-func (h *Host) kept(session ahp.URI, oid string) ([]byte, error) {
+// readKept reads a version that Keep was given.
+func (h *Host) readKept(session ahp.URI, oid string) ([]byte, error) {
 	if !machine.IsOID(oid) {
 		return nil, machine.ErrNoContent
 	}

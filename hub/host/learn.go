@@ -151,9 +151,9 @@ func requireLogin(tx *hub.Tx, o agent.Offer) {
 	}
 }
 
-// settingsChanged has the agent take what a client set. A value that it does not take is set back: the agent says why
-// in its next turn.
-func (h *Host) settingsChanged(ctx context.Context, session ahp.URI, values ahp.Meta) {
+// handleSettingsChanged has the agent take what a client set. A value that it does not take is set back: the agent
+// says why in its next turn.
+func (h *Host) handleSettingsChanged(ctx context.Context, session ahp.URI, values ahp.Meta) {
 	l := h.turns.liveIf(session)
 	if l == nil {
 		return // it takes them when it is opened

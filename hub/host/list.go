@@ -85,7 +85,7 @@ func (h *Host) ListSessions(_ context.Context, c core.Caller,
 		if err != nil {
 			return ahp.ListSessionsResult{}, err
 		}
-		list = list[after(list, at):]
+		list = list[indexAfter(list, at):]
 	}
 	limit := len(list)
 	if p.Limit != nil {
@@ -106,7 +106,7 @@ func (h *Host) ListSessions(_ context.Context, c core.Caller,
 	return res, nil
 }
 
-func after(list []*core.Entry, p position) int {
+func indexAfter(list []*core.Entry, p position) int {
 	i, found := slices.BinarySearchFunc(list, p, func(e *core.Entry, p position) int {
 		return cmp.Or(-cmp.Compare(e.Summary.ModifiedAt, p.ModifiedAt), cmp.Compare(e.Summary.Resource, p.Resource))
 	})

@@ -55,8 +55,8 @@ func (ts *turns) liveIf(session ahp.URI) *live {
 	return ts.live[session]
 }
 
-// goes runs f in a goroutine that stop waits for; after stop it does nothing.
-func (l *live) goes(f func()) {
+// startTask runs f in a goroutine that stop waits for; after stop it does nothing.
+func (l *live) startTask(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -90,7 +90,7 @@ func (l *live) open(ctx context.Context) (agent.Session, error) {
 func (l *live) openAgent() {
 	told := l.h.opening.take(l.uri)
 	s, err := l.connect(told)
-	defer told.end(openedOrNot(err))
+	defer told.end(openedText(err))
 	if err != nil {
 		l.takeTools()
 	}

@@ -71,7 +71,7 @@ func (h *Host) SendAnnotations(ctx context.Context, c core.Caller, session ahp.U
 		Attachments: []ahp.MessageAttachment{{
 			Value: &ahp.MessageAnnotationsAttachment{Label: annotationsLabel(len(ids)), Resource: annotations,
 				AnnotationIDs: ids}}}}
-	return h.say(ctx, c, chat, m, steer)
+	return h.sendMessage(ctx, c, chat, m, steer)
 }
 
 func annotationsLabel(n int) string {
@@ -92,8 +92,8 @@ func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error
 	return s.DefaultChat, h.core.Ensure(ctx, s.DefaultChat)
 }
 
-// say starts a turn, or while one runs queues the message or steers by it.
-func (h *Host) say(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Message, steer bool) error {
+// sendMessage starts a turn or, while one runs, queues the message or steers with it.
+func (h *Host) sendMessage(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Message, steer bool) error {
 	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
 	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
 	if ok && s.ActiveTurn != nil {
@@ -120,5 +120,5 @@ func (h *Host) say(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Messa
 // message waits for the next turn.
 func (h *Host) Steers(chat ahp.URI) bool {
 	info, known := h.core.Hub.Info(chat)
-	return known && h.turns.steerable(info) != nil
+	return known && h.turns.findSteerable(info) != nil
 }

@@ -113,7 +113,7 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 			return
 		}
 		kind := toolName(s, a.ToolCallID)
-		if allowed(session, kind, s.ActiveTurn.Message) {
+		if isCallAllowed(session, kind, s.ActiveTurn.Message) {
 			a.Confirmed = ahp.ToolCallConfirmationReasonSetting
 			return
 		}
@@ -128,7 +128,7 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 	}
 	got, err := waitFor[*ahp.ChatToolCallConfirmedAction](ctx, o.r.ctx, answer)
 	if err == nil && !got.Approved {
-		o.r.calls.ended(o, a.ToolCallID, outcomeDenied)
+		o.r.calls.end(o, a.ToolCallID, outcomeDenied)
 	}
 	return got, err
 }

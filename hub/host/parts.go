@@ -30,7 +30,7 @@ func (h *Host) newParts() {
 		RefreshChanges: func() { h.Changes.RefreshAll() },
 	})
 	h.clients = clients.New(h.core, clients.Config{Changed: func(session ahp.URI) {
-		h.clientsChanged(session)
+		h.handleClientsChanged(session)
 		h.Customs.Refresh(session)
 	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
@@ -62,7 +62,8 @@ func (h *Host) newParts() {
 		},
 	})
 	h.Customs = customs.New(h.core, customs.Config{
-		Customs: h.cfg.Machine.Customs(), Home: h.cfg.Home, DataDir: h.cfg.DataDir, ServersChanged: h.serversChanged,
+		Customs: h.cfg.Machine.Customs(), Home: h.cfg.Home, DataDir: h.cfg.DataDir,
+		ServersChanged: h.handleServersChanged,
 		WorktreeOf: func(s *ahp.SessionState) (dir, repo string, ok bool) {
 			t, ok := worktrees.Of(s)
 			return t.Dir, t.Repo, ok
@@ -133,8 +134,8 @@ func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller,
 	return h.Changes.InvokeOperation(ctx, c, p)
 }
 
-// Desk returns the review of a session; it never changes.
-func (h *Host) Desk(session ahp.URI) review.Review { return h.Threads.Review(session) }
+// Review returns the review of a session; the value never changes.
+func (h *Host) Review(session ahp.URI) review.Review { return h.Threads.Review(session) }
 
 // track returns what git makes of a file; without checkpoints everything counts as ignored.
 func (h *Host) track(ctx context.Context, dir, path string) (machine.Tracking, error) {

@@ -96,14 +96,14 @@ func (o *openings) note(session ahp.URI, p *progress) {
 // pause ends what was told so far of a session whose agent is opened later; one that nothing was told of waits for
 // that.
 func (o *openings) pause(session ahp.URI) {
-	if p := o.take(session); p.begun() {
-		p.end(openedOrNot(nil))
+	if p := o.take(session); p.hasSteps() {
+		p.end(openedText(nil))
 	} else {
 		o.note(session, p)
 	}
 }
 
-func (p *progress) begun() bool {
+func (p *progress) hasSteps() bool {
 	if p == nil {
 		return false
 	}

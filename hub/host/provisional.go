@@ -232,7 +232,7 @@ func (ps *provisionals) removeProvisional(ctx context.Context, session ahp.URI) 
 	if !known {
 		return
 	}
-	channels, err := ps.h.quieten(ctx, info)
+	channels, err := ps.h.endTurns(ctx, info)
 	if err == nil && ps.worktreeHasWork(ctx, session) {
 		err = ps.h.Keep(session)
 	}

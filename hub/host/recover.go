@@ -52,23 +52,24 @@ func (h *Host) readCatalogue(ctx context.Context) error {
 	return nil
 }
 
-// cutOff tells from the entry alone whether something was going on.
-func cutOff(e *core.Entry) bool {
-	if e.Lifecycle == ahp.SessionLifecycleCreating || inFlight(e.Summary.Status) {
+// isInterrupted reports, from a session's entry alone, whether the session was working when the host stopped.
+func isInterrupted(e *core.Entry) bool {
+	if e.Lifecycle == ahp.SessionLifecycleCreating || isWorking(e.Summary.Status) {
 		return true
 	}
 	for _, c := range e.Summary.Chats {
-		if c.Status != nil && inFlight(*c.Status) {
+		if c.Status != nil && isWorking(*c.Status) {
 			return true
 		}
 	}
 	return false
 }
 
-func inFlight(s ahp.SessionStatus) bool { return s.Has(ahp.SessionStatusInProgress) }
+// isWorking reports whether a status says that a turn runs.
+func isWorking(s ahp.SessionStatus) bool { return s.Has(ahp.SessionStatusInProgress) }
 
 func (h *Host) recoverSession(ctx context.Context, e *core.Entry) error {
-	if !cutOff(e) {
+	if !isInterrupted(e) {
 		return nil
 	}
 	uri := e.Summary.Resource
@@ -101,7 +102,7 @@ func (h *Host) endCutOff(tx *hub.Tx, chat ahp.URI) {
 		ended = h.cfg.LastAlive
 	}
 	skipWaiting(tx, chat, s.ActiveTurn)
-	tx.Apply(chat, interrupted(s.ActiveTurn.ID, core.Elapsed(s.ActiveTurn, ended)))
+	tx.Apply(chat, interruptTurn(s.ActiveTurn.ID, core.Elapsed(s.ActiveTurn, ended)))
 }
 
 // skipWaiting ends the tool calls that wait for approval in a turn that is about to be interrupted, and says why: the
@@ -125,8 +126,8 @@ const Interrupted = "Interrupted by a restart"
 
 const errorInterrupted = "interrupted"
 
-// interrupted ends a turn because ahphub stops, or did.
-func interrupted(turn string, ms int64) *ahp.ChatErrorAction {
+// interruptTurn returns the action that ends a turn because ahphub stops or has stopped.
+func interruptTurn(turn string, ms int64) *ahp.ChatErrorAction {
 	return turnError(turn, ms, errorInterrupted, "ahphub restarted during this turn. Resume to continue from here.",
 		true)
 }

@@ -148,7 +148,7 @@ func TestTurnCutOffByACrash(t *testing.T) { // AHP requirements 13, 115
 	}
 	s := two.chat()
 	last := core.LastTurn(s)
-	if last == nil || s.ActiveTurn != nil || !resumable(last) || last.Message.Text != "make" {
+	if last == nil || s.ActiveTurn != nil || !isResumable(last) || last.Message.Text != "make" {
 		t.Fatalf("after the crash the chat is %+v", s)
 	}
 	if call := last.ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Status(); call != ahp.ToolCallStatusCancelled {

@@ -91,8 +91,8 @@ func (l *live) servesOthers(list []customs.Served) bool {
 	return !slices.EqualFunc(box.relays, list, func(r *Relay, s customs.Served) bool { return r.Served == s })
 }
 
-// serversChanged reopens the agent of a session if it was given other servers than these.
-func (h *Host) serversChanged(session ahp.URI, list []customs.Served) {
+// handleServersChanged reopens the agent of a session if it was given other servers than these.
+func (h *Host) handleServersChanged(session ahp.URI, list []customs.Served) {
 	if l := h.turns.liveIf(session); l != nil && l.servesOthers(list) {
 		h.reopenAgent(session)
 	}

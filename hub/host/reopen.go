@@ -23,21 +23,22 @@ func (h *Host) RetrySession(ctx context.Context, c core.Caller, session ahp.URI)
 	if err := h.core.Ensure(ctx, session); err != nil {
 		return err
 	}
-	if !h.failed(session) {
+	if !h.hasFailed(session) {
 		return core.BadParams("channel: this session did not fail to start: send a message")
 	}
 	h.openNow(session)
 	return nil
 }
 
-func (h *Host) failed(session ahp.URI) bool {
+// hasFailed reports whether a session's agent could not be opened.
+func (h *Host) hasFailed(session ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	return ok && s.Lifecycle == ahp.SessionLifecycleFailed
 }
 
-// reopened tells how opening the agent went this time, when it failed before.
-func (l *live) reopened(err error) {
-	if l.ctx.Err() == nil && l.h.failed(l.uri) {
+// settleReopened reports how opening the agent went, if it had failed before.
+func (l *live) settleReopened(err error) {
+	if l.ctx.Err() == nil && l.h.hasFailed(l.uri) {
 		l.settle(err)
 	}
 }

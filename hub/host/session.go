@@ -173,7 +173,7 @@ func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created stri
 		&ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
 	e := &core.Entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created,
 		Annotations: s.Annotations}}
-	fold(e, s)
+	updateSummary(e, s)
 	h.core.Save(tx, e)
 	h.notifyAdded(tx, e.Summary)
 }
@@ -196,9 +196,9 @@ func (h *Host) begin(uri ahp.URI) {
 func (h *Host) openNow(uri ahp.URI) {
 	h.Customs.Refresh(uri)
 	l := h.turns.liveOf(uri)
-	l.goes(func() {
+	l.startTask(func() {
 		_, err := l.open(l.ctx)
-		h.opening.take(uri).end(openedOrNot(err)) // still there when a turn had the agent opened already
+		h.opening.take(uri).end(openedText(err)) // still there when a turn had the agent opened already
 		if l.ctx.Err() != nil {
 			return // disposed meanwhile, or the host stops: tried again at the next start
 		}
@@ -206,7 +206,7 @@ func (h *Host) openNow(uri ahp.URI) {
 	})
 }
 
-func openedOrNot(err error) string {
+func openedText(err error) string {
 	if err != nil {
 		return "The agent didn't start"
 	}

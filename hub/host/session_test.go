@@ -75,7 +75,8 @@ func TestMessageOpensAFailedSessionAgain(t *testing.T) {
 		c.do(w.chat(), started("hello"))
 		synctest.Wait()
 		turn := w.chatState().Turns[0]
-		if turn.State != ahp.TurnStateError || !resumable(turn) || w.session().Lifecycle != ahp.SessionLifecycleFailed {
+		if turn.State != ahp.TurnStateError || !isResumable(turn) ||
+			w.session().Lifecycle != ahp.SessionLifecycleFailed {
 			t.Fatalf("the turn is %s in a session that is %s", turn.State, w.session().Lifecycle)
 		}
 		broken = nil

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-func (ts *turns) steerable(ch hub.ChannelInfo) agent.Steerable {
+func (ts *turns) findSteerable(ch hub.ChannelInfo) agent.Steerable {
 	l := ts.liveIf(ch.Session)
 	if l == nil {
 		return nil
@@ -26,7 +26,7 @@ func (ts *turns) steerable(ch hub.ChannelInfo) agent.Steerable {
 // steer hands a steering message to the turn that runs (AHP requirement 112). The message is taken from the others
 // first, so that no next turn begins with it as well; one that the agent does not take waits again.
 func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
-	to, l := ts.steerable(ch), ts.liveIf(ch.Session)
+	to, l := ts.findSteerable(ch), ts.liveIf(ch.Session)
 	if to == nil || l == nil {
 		return
 	}
@@ -47,14 +47,14 @@ func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 		return
 	}
 	refused := to.Steer(ctx, ch.URI, l.resolve(ctx, m.Message))
-	err = ts.h.core.Do(ctx, func(tx *hub.Tx) { ts.steered(tx, ch, turn, m, refused) })
+	err = ts.h.core.Do(ctx, func(tx *hub.Tx) { ts.recordSteer(tx, ch, turn, m, refused) })
 	if err != nil || refused != nil {
 		ts.h.core.Log.Info("a steering message waits for the next turn", "chat", ch.URI, "refused", refused, "err", err)
 	}
 }
 
-// steered notes in the turn what was said into it, or has the message wait again.
-func (ts *turns) steered(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
+// recordSteer notes in the turn what was said into it, or has the message wait again.
+func (ts *turns) recordSteer(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 	if !ok {
 		return

@@ -112,7 +112,7 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 		tx.Apply(e.Channel.URI, &ahp.SessionActivityChangedAction{Activity: activity})
 		return // its own derivation goes on from here
 	}
-	h.updateEntry(tx, e.Channel.URI, func(e *core.Entry) { fold(e, s) })
+	h.updateEntry(tx, e.Channel.URI, func(e *core.Entry) { updateSummary(e, s) })
 	h.provisional.reconsider(tx, e.Channel.URI)
 }
 
@@ -157,11 +157,11 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 	}
 }
 
-// fold brings a session's state into its entry.
-func fold(e *core.Entry, s *ahp.SessionState) {
+// updateSummary brings a session's state into its entry.
+func updateSummary(e *core.Entry, s *ahp.SessionState) {
 	sum := &e.Summary
 	e.Lifecycle = s.Lifecycle
-	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, projectNow(s)
+	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, newestProject(s)
 	sum.WorkingDirectories, sum.DefaultChat, sum.Origin = s.WorkingDirectories, s.DefaultChat, s.Origin
 	sum.Status = statusOf(s)
 	sum.ModifiedAt = max(sum.ModifiedAt, latest(s).ModifiedAt)

@@ -39,7 +39,7 @@ const (
 	outcomeDenied    = "denied"
 )
 
-func ended(span trace.Span, outcome string) {
+func endSpan(span trace.Span, outcome string) {
 	if span.IsRecording() {
 		span.SetAttributes(attribute.String("ahp.outcome", outcome))
 		if outcome == outcomeFailed {
@@ -76,8 +76,8 @@ func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told fu
 	r.calls.begin(ctx)
 	return ctx, func(err error) {
 		outcome := outcomeOf(r, err)
-		r.calls.over(l.h, provider)
-		ended(span, outcome)
+		r.calls.endAll(l.h, provider)
+		endSpan(span, outcome)
 		l.h.cfg.Meters.Turn(provider, outcome, l.h.core.Now().Sub(began))
 	}
 }
@@ -106,7 +106,7 @@ func (l *live) tellOpening(provider string, open func() (agent.Session, error)) 
 	if err != nil {
 		outcome = outcomeFailed
 	}
-	ended(span, outcome)
+	endSpan(span, outcome)
 	l.h.cfg.Meters.AgentStart(provider, outcome, l.h.core.Now().Sub(began))
 	return s, err
 }

@@ -29,19 +29,19 @@ func (c *callSpans) begin(ctx context.Context) {
 func (o *out) note(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.ChatToolCallStartAction:
-		o.r.calls.started(o, a.ToolCallID, a.ToolName)
+		o.r.calls.start(o, a.ToolCallID, a.ToolName)
 	case *ahp.ChatToolCallReadyAction:
-		o.r.calls.started(o, a.ToolCallID, "")
+		o.r.calls.start(o, a.ToolCallID, "")
 	case *ahp.ChatToolCallCompleteAction:
 		outcome := outcomeOK
 		if !a.Result.Success {
 			outcome = outcomeFailed
 		}
-		o.r.calls.ended(o, a.ToolCallID, outcome)
+		o.r.calls.end(o, a.ToolCallID, outcome)
 	}
 }
 
-func (c *callSpans) started(o *out, id, tool string) {
+func (c *callSpans) start(o *out, id, tool string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if _, known := c.open[id]; known || c.ctx == nil {
@@ -56,25 +56,25 @@ func (c *callSpans) started(o *out, id, tool string) {
 	c.open[id] = span
 }
 
-func (c *callSpans) ended(o *out, id, outcome string) {
+func (c *callSpans) end(o *out, id, outcome string) {
 	c.mu.Lock()
 	span, known := c.open[id]
 	delete(c.open, id)
 	c.mu.Unlock()
 	if known {
-		ended(span, outcome)
+		endSpan(span, outcome)
 		o.l.h.cfg.Meters.ToolCall(o.l.h.provider(o.l.uri), outcome)
 	}
 }
 
-// over ends the calls that the turn left open.
-func (c *callSpans) over(h *Host, provider string) {
+// endAll ends the calls that the turn left open.
+func (c *callSpans) endAll(h *Host, provider string) {
 	c.mu.Lock()
 	left := slices.Collect(maps.Values(c.open))
 	c.ctx, c.open = nil, nil
 	c.mu.Unlock()
 	for _, span := range left {
-		ended(span, outcomeCancelled)
+		endSpan(span, outcomeCancelled)
 		h.cfg.Meters.ToolCall(provider, outcomeCancelled)
 	}
 }

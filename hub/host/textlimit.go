@@ -13,16 +13,16 @@ var errTurnFull = errors.New("this turn holds as much text as a turn may")
 // addText counts what an action adds to its turn's text. Once that is over the limit the turn ends, with an error that
 // says so; what was said by then is kept.
 func (o *out) addText(a ahp.Action) error {
-	if o.r.text.Add(int64(textAdded(a))) <= int64(o.l.h.core.Limits.TurnBytes) {
+	if o.r.text.Add(int64(countText(a))) <= int64(o.l.h.core.Limits.TurnBytes) {
 		return nil
 	}
 	o.r.cancel(errTurnFull)
 	return errTurnFull
 }
 
-// textAdded is how many bytes an action adds to a turn. Output that a tool call shows while it runs is replaced by what
-// it ends with, which counts.
-func textAdded(a ahp.Action) int {
+// countText returns how many bytes an action adds to a turn. The output that a tool call shows while it runs is
+// replaced by its result, which counts.
+func countText(a ahp.Action) int {
 	switch a := a.(type) {
 	case *ahp.ChatDeltaAction:
 		return len(a.Content)

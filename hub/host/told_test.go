@@ -70,7 +70,8 @@ func TestACallAsksAgainWhileItRuns(t *testing.T) {
 func TestSummaryHasNoMeta(t *testing.T) {
 	e := &core.Entry{}
 	// AHP requirement 64
-	if fold(e, &ahp.SessionState{Meta: ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}}); len(e.Summary.Meta) != 0 {
+	if updateSummary(e, &ahp.SessionState{Meta: ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}}); len(
+		e.Summary.Meta) != 0 {
 		t.Errorf("the summary carries %s", e.Summary.Meta)
 	}
 }

@@ -159,10 +159,10 @@ func checkCallContent(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallCont
 	return checkClientCall(r, s, a.TurnID, a.ToolCallID, &a.Meta)
 }
 
-func (ts *turns) toolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {
+func (ts *turns) handleToolCallConfirmed(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallConfirmedAction) {
 	ts.answer(e.Channel.URI, a.ToolCallID, a)
 }
 
-func (ts *turns) toolCallCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallCompleteAction) {
+func (ts *turns) handleToolCallCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatToolCallCompleteAction) {
 	ts.answer(e.Channel.URI, a.ToolCallID, a)
 }

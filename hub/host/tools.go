@@ -109,8 +109,8 @@ type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// taken is what became of an action that an agent had dispatched, as an error.
-func taken(out hub.Outcome, err error) error {
+// outcomeError returns why an action that an agent had dispatched was not applied, nil when it was.
+func outcomeError(out hub.Outcome, err error) error {
 	switch {
 	case err != nil:
 		return err

@@ -36,8 +36,8 @@ func (b *Toolbox) Changed() <-chan struct{} {
 	return b.changed
 }
 
-// clientsChanged tells the agent's toolbox that other tools may be on offer.
-func (h *Host) clientsChanged(session ahp.URI) {
+// handleClientsChanged tells the agent's toolbox that other tools may be on offer.
+func (h *Host) handleClientsChanged(session ahp.URI) {
 	l := h.turns.liveIf(session)
 	if l == nil {
 		return

@@ -39,7 +39,7 @@ func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
 		return err
 	}
 	out, err := b.l.h.Dispatch(ctx, b.caller, core.AnnotationsURI(b.l.uri), 0, a)
-	return taken(out, err)
+	return outcomeError(out, err)
 }
 
 // Origin is what a comment made now is about: the turn that runs, if one does.

@@ -31,13 +31,13 @@ func (ts *turns) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.Chat
 		return reason
 	}
 	a.Meta = core.KeepStamp(nil, a.Meta)
-	a.StartedAt = core.Timestamp(near(a.StartedAt, r.Now))
+	a.StartedAt = core.Timestamp(acceptTime(a.StartedAt, r.Now))
 	return ts.h.checkMessage(r, &a.Message)
 }
 
-// near lets a client's time stand when its clock is about right. Durations and the order of
-// the list of sessions come from it.
-func near(at string, now time.Time) time.Time {
+// acceptTime returns the time a client sent when its clock is about right, otherwise now. Durations and the
+// order of sessions come from it.
+func acceptTime(at string, now time.Time) time.Time {
 	if t, err := time.Parse(time.RFC3339, at); err == nil && t.Sub(now).Abs() < time.Minute {
 		return t
 	}
@@ -82,13 +82,13 @@ func (ts *turns) checkTurnResume(r *core.Request, s *ahp.ChatState, a *ahp.ChatT
 		return "this chat is busy with a turn: wait for its end or cancel it"
 	}
 	last := core.LastTurn(s)
-	if last == nil || last.ID != a.TurnID || !resumable(last) {
+	if last == nil || last.ID != a.TurnID || !isResumable(last) {
 		return "only the last turn can be resumed, and only when its error says so: send a new message instead"
 	}
 	return ts.checkTurnAllowed(r, s)
 }
 
-func resumable(t *ahp.Turn) bool {
+func isResumable(t *ahp.Turn) bool {
 	if t.State != ahp.TurnStateError || len(t.ResponseParts) == 0 {
 		return false
 	}
@@ -117,19 +117,19 @@ func (ts *turns) startRun(ch hub.ChannelInfo, turn string) {
 	}
 }
 
-func (ts *turns) turnEnded(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
+func (ts *turns) handleTurnEnded(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCompleteAction) {
 	ts.endRun(e.Channel, a.TurnID)
 }
 
-func (ts *turns) turnCancelled(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCancelledAction) {
+func (ts *turns) handleTurnCancelled(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnCancelledAction) {
 	ts.endRun(e.Channel, a.TurnID)
 }
 
-func (ts *turns) turnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAction) {
+func (ts *turns) handleTurnFailed(_ context.Context, e *hub.Envelope, a *ahp.ChatErrorAction) {
 	ts.endRun(e.Channel, a.TurnID)
 }
 
-func (ts *turns) chatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
+func (ts *turns) handleChatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
 	chat, ok := hub.StateOf[*ahp.ChatState](ts.h.core.Hub, e.Channel.URI)
 	if ok && chat.ActiveTurn == nil { // what runs now began after the cut
 		ts.endRun(e.Channel, "")
@@ -165,7 +165,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 		}
 	}()
 	s, err := l.open(r.ctx)
-	l.reopened(err)
+	l.settleReopened(err)
 	if err != nil {
 		return &agent.Failure{Message: "the agent could not be opened: " + err.Error(), Resumable: true}
 	}
@@ -202,7 +202,7 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 		if errors.Is(context.Cause(r.ctx), core.ErrStopping) && err != nil {
 			skipWaiting(tx, r.chat, s.ActiveTurn)
 		}
-		tx.Apply(r.chat, ending(r, err, core.Elapsed(s.ActiveTurn, ended)))
+		tx.Apply(r.chat, endAction(r, err, core.Elapsed(s.ActiveTurn, ended)))
 	})
 	if failed != nil {
 		l.h.core.Log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id,
@@ -210,7 +210,8 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 	}
 }
 
-func ending(r *run, err error, ms int64) ahp.Action {
+// endAction returns the action that ends a run.
+func endAction(r *run, err error, ms int64) ahp.Action {
 	var failure *agent.Failure
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, errTurnFull):
@@ -220,7 +221,7 @@ func ending(r *run, err error, ms int64) ahp.Action {
 	case err == nil:
 		return &ahp.ChatTurnCompleteAction{TurnID: r.id, Duration: ms}
 	case errors.Is(cause, core.ErrStopping):
-		return interrupted(r.id, ms)
+		return interruptTurn(r.id, ms)
 	case cause != nil:
 		return &ahp.ChatTurnCancelledAction{TurnID: r.id, Duration: ms}
 	case errors.As(err, &failure):

@@ -162,7 +162,7 @@ func TestHowATurnEnds(t *testing.T) { // AHP requirement 107
 				c.say("go")
 				release(tc.err)
 				last := core.LastTurn(w.chatState())
-				if last == nil || last.State != tc.state || resumable(last) != tc.resumable {
+				if last == nil || last.State != tc.state || isResumable(last) != tc.resumable {
 					t.Fatalf("the turn is %+v", last)
 				}
 				if tc.message != "" {
@@ -296,7 +296,7 @@ func TestStopEndsTurnsAsResumableErrors(t *testing.T) {
 			t.Errorf("stopping took %v", took)
 		}
 		last := core.LastTurn(w.chatState())
-		if last == nil || !resumable(last) {
+		if last == nil || !isResumable(last) {
 			t.Fatalf("the turn is %+v", last)
 		}
 		if w.agent.closed != 1 {

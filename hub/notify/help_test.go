@@ -94,7 +94,7 @@ type world struct {
 	hub    *hub.Hub
 	n      *Notifier
 	store  *memory
-	desk   review.Review
+	review review.Review
 	people map[string]access.Principal
 
 	mu      sync.Mutex
@@ -225,7 +225,7 @@ func (w *world) apply(uri ahp.URI, a ahp.Action) {
 	synctest.Wait()
 }
 
-func (w *world) Desk(ahp.URI) review.Review { return w.desk }
+func (w *world) Review(ahp.URI) review.Review { return w.review }
 
 func (w *world) Summary(ahp.URI) (ahp.SessionSummary, bool) { return ahp.SessionSummary{}, false }
 

@@ -29,7 +29,7 @@ type Store interface {
 
 // Sessions is the host's knowledge of sessions; both methods are called under the hub's lock.
 type Sessions interface {
-	Desk(session ahp.URI) review.Review
+	Review(session ahp.URI) review.Review
 	Summary(session ahp.URI) (ahp.SessionSummary, bool)
 }
 

@@ -118,7 +118,7 @@ func isOfTool(c *ahp.ChatState) bool {
 // observeComments handles new entries of a thread. The host sets a comment's timestamp once, so
 // moved and edited entries keep theirs.
 func (n *Notifier) observeComments(tx *hub.Tx, e *hub.Envelope, thread string, entries ...ahp.AnnotationEntry) {
-	people := n.cfg.Host.Desk(e.Channel.Session).People
+	people := n.cfg.Host.Review(e.Channel.Session).People
 	for _, entry := range entries {
 		by, at, ok := n.cfg.Author(entry)
 		if !ok || e.At.Sub(at).Abs() > fresh {
@@ -227,7 +227,7 @@ func (n *Notifier) visitors(about hub.ChannelInfo) []string {
 	if session == "" {
 		session = about.URI
 	}
-	return except(append([]string{access.Owner("").ID}, ids(n.cfg.Host.Desk(session).People)...))
+	return except(append([]string{access.Owner("").ID}, ids(n.cfg.Host.Review(session).People)...))
 }
 
 func ids(people []review.Person) []string {

@@ -69,7 +69,7 @@ func TestNotices(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := newWorld(t, newMemory())
-				w.desk = w.desk.After(review.Joined{Person: ben})
+				w.review = w.review.After(review.Joined{Person: ben})
 				if test.uri == chat {
 					w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: "t1"})
 				}
@@ -140,7 +140,7 @@ func TestNotifyVerdict(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		ben := review.Person{ID: "guest:ben", Name: "Ben"}
-		w.desk = w.desk.After(review.Joined{Person: ben})
+		w.review = w.review.After(review.Joined{Person: ben})
 		given := review.Given{Verdict: review.Verdict{By: ben, Kind: review.RequestChanges, Summary: "# No\nmore",
 			At: time.Now()}}
 		w.do(func(tx *hub.Tx) {

@@ -86,9 +86,9 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 	if c := s.Changes; c != nil {
 		it.Add, it.Del, it.Files = site.OrZero(c.Additions), site.OrZero(c.Deletions), site.OrZero(c.Files)
 	}
-	desk := p.Reviews.Review(s.Resource)
-	it.Verdicts = site.DrawVerdicts(desk.Standing(), nil)
-	if m := desk.MentionsOf(c.ID); len(m) > 0 {
+	rev := p.Reviews.Review(s.Resource)
+	it.Verdicts = site.DrawVerdicts(rev.Standing(), nil)
+	if m := rev.MentionsOf(c.ID); len(m) > 0 {
 		it.Called = m[len(m)-1].By.Name
 	}
 	if s.Annotations != nil {
@@ -153,6 +153,6 @@ func (r *inboxRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
 // Watch pings as the rail does, and when a verdict or a mention changes.
 func (r *inboxRoom) Watch(ping func()) (stop func()) {
-	rail, desks := r.p.WatchRail(ping), r.p.WatchDesk("", ping)
-	return func() { rail(); desks() }
+	rail, reviews := r.p.WatchRail(ping), r.p.WatchReview("", ping)
+	return func() { rail(); reviews() }
 }

@@ -48,7 +48,7 @@ func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
 
 // Watch pings when a verdict changes. While the room has readers the branch is kept current.
 func (s *sessionRoom) Watch(ping func()) (stop func()) {
-	unwatch, unfollow := s.st.WatchDesk(s.uri, ping), s.st.Branches.FollowBranch(s.uri)
+	unwatch, unfollow := s.st.WatchReview(s.uri, ping), s.st.Branches.FollowBranch(s.uri)
 	return func() { unwatch(); unfollow() }
 }
 

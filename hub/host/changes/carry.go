@@ -101,7 +101,7 @@ func scopePart(uri ahp.URI) string {
 // CarryMarks has files of moved turns count as reviewed where they are seen now.
 func (p *Part) CarryMarks(ctx context.Context, c Carried) {
 	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
-	c.from.record.view(func(rec *ledgerRecord) {
+	c.from.record.read(func(rec *ledgerRecord) {
 		for id := range c.turns {
 			was, is := URI(c.from.session, kindTurn, id)+" ", URI(c.to.session, kindTurn, id)+" "
 			carryKeys(marks, rec.Marks, was, is)

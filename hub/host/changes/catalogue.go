@@ -84,11 +84,11 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 
 // chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
 func (p *Part) chatDirs(chat ahp.URI) []string {
-	return p.unlinked(p.cfg.ChatDirs(chat))
+	return p.resolveDirs(p.cfg.ChatDirs(chat))
 }
 
-// unlinked returns directories as git names them: with their links resolved.
-func (p *Part) unlinked(dirs []string) []string {
+// resolveDirs returns directories as git names them: with their symbolic links resolved.
+func (p *Part) resolveDirs(dirs []string) []string {
 	if len(dirs) == 0 {
 		return nil
 	}

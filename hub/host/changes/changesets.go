@@ -184,9 +184,9 @@ func (p *Part) Follow(uri ahp.URI) {
 	l := p.ledger(session)
 	slept, watch := l.schedule.follow(uri)
 	if slept {
-		p.outOfDate(p.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
+		p.markRecomputing(p.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
 	}
-	p.want(l, wanted{whole: watch, bases: watch})
+	p.requestLook(l, wanted{whole: watch, bases: watch})
 	if watch {
 		p.core.Go(func() { p.watch(l) })
 	}

@@ -20,8 +20,8 @@ type hiding struct {
 	changed  func() (map[string]bool, error) // files that the session changed
 }
 
-// hiding returns what decides for a scope. now looks at the directories.
-func (p *Part) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
+// newHiding returns what decides which files of a scope guests see. now looks at the directories.
+func (p *Part) newHiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error)) *hiding {
 	return &hiding{
 		wide:     p.cfg.Files.IsWide(ctx, dirs),
@@ -38,11 +38,11 @@ func (p *Part) hiding(ctx context.Context, l *ledger, scope changeScope, dirs []
 	}
 }
 
-// hidden returns the files that are hidden, by name.
-func (v *hiding) hidden(files []machine.ChangedFile) (map[string]access.Hiding, error) {
+// hideFiles returns the files that are hidden, by name.
+func (v *hiding) hideFiles(files []machine.ChangedFile) (map[string]access.Hiding, error) {
 	out := map[string]access.Hiding{}
 	for _, f := range files {
-		kind, err := v.of(f)
+		kind, err := v.hideFile(f)
 		if err != nil {
 			return nil, err
 		}
@@ -53,31 +53,31 @@ func (v *hiding) hidden(files []machine.ChangedFile) (map[string]access.Hiding, 
 	return out, nil
 }
 
-// of looks at both sides of a file: each must be one that guests may see. Private names are hidden even when git tracks
-// them: a key that was committed by mistake is still a key.
-func (v *hiding) of(f machine.ChangedFile) (access.Hiding, error) {
+// hideFile judges both sides of a file: guests must be allowed to see each. Private names are hidden even when
+// git tracks them: a key that was committed by mistake is still a key.
+func (v *hiding) hideFile(f machine.ChangedFile) (access.Hiding, error) {
 	if f.OldMode != "" && guard.IsPrivateName(f.OldName()) || f.NewMode != "" && guard.IsPrivateName(f.Name()) {
 		return access.HidePrivate, nil
 	}
 	if f.OldMode != "" && !v.ofCommit {
-		if kind, err := v.side(f.OldName()); err != nil || kind != access.HideNone {
+		if kind, err := v.hideSide(f.OldName()); err != nil || kind != access.HideNone {
 			return kind, err
 		}
 	}
 	if f.NewMode == "" {
 		return access.HideNone, nil
 	}
-	if kind, err := v.side(f.Name()); err != nil || kind != access.HideNone {
+	if kind, err := v.hideSide(f.Name()); err != nil || kind != access.HideNone {
 		return kind, err
 	}
 	if !v.ofCommit || f.OldMode != "" && f.OldName() == f.Name() {
 		return access.HideNone, nil // it was committed, or the session changed it
 	}
-	return v.fresh(f.Name())
+	return v.hideUncommitted(f.Name())
 }
 
-// side is about one version of a file whose name is not private.
-func (v *hiding) side(name string) (access.Hiding, error) {
+// hideSide judges one version of a file whose name is not private.
+func (v *hiding) hideSide(name string) (access.Hiding, error) {
 	if !v.wide {
 		return access.HideNone, nil
 	}
@@ -88,8 +88,8 @@ func (v *hiding) side(name string) (access.Hiding, error) {
 	return access.HidePrivate, nil
 }
 
-// fresh is about a file that no commit has.
-func (v *hiding) fresh(name string) (access.Hiding, error) {
+// hideUncommitted judges a file that no commit has.
+func (v *hiding) hideUncommitted(name string) (access.Hiding, error) {
 	tracked, err := v.isTracked(name)
 	if err != nil || tracked {
 		return access.HideNone, err
@@ -115,6 +115,6 @@ func (p *Part) visibleFiles(ctx context.Context, c core.Caller, session ahp.URI,
 	if err != nil {
 		return nil, err
 	}
-	hidden, err := p.hiding(ctx, p.ledger(session), scope, p.core.LocalDirs(session), now).hidden(files)
+	hidden, err := p.newHiding(ctx, p.ledger(session), scope, p.core.LocalDirs(session), now).hideFiles(files)
 	return slices.DeleteFunc(files, func(f machine.ChangedFile) bool { return c.Hides(hidden[f.Name()]) }), err
 }

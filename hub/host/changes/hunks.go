@@ -129,8 +129,8 @@ func withMarks(marks []HunkMark, keys []string, m HunkMark) []HunkMark {
 	return marks
 }
 
-// cloned is the record as it can be written down while it changes.
-func (rec ledgerRecord) cloned() ledgerRecord {
+// clone returns a copy that can be encoded while the record changes.
+func (rec ledgerRecord) clone() ledgerRecord {
 	rec.Marks, rec.Hunks = maps.Clone(rec.Marks), maps.Clone(rec.Hunks) // their values never change
 	return rec
 }

@@ -53,7 +53,7 @@ func (w *wanted) narrow() {
 }
 
 // refresh has every file looked at and the open changesets of a session brought up to date, since something changed.
-func (p *Part) refresh(l *ledger) { p.want(l, wanted{whole: true, bases: true, known: true}) }
+func (p *Part) refresh(l *ledger) { p.requestLook(l, wanted{whole: true, bases: true, known: true}) }
 
 // Refresh has every file of a session looked at and its open changesets brought up to date.
 func (p *Part) Refresh(session ahp.URI) { p.refresh(p.ledger(session)) }
@@ -69,16 +69,17 @@ func (p *Part) RefreshAll() {
 	}
 }
 
-// want has the open changesets of a session brought up to date, soon and once for all who ask meanwhile.
-func (p *Part) want(l *ledger, w wanted) {
+// requestLook has the open changesets of a session brought up to date; requests that come during a look share
+// the next one.
+func (p *Part) requestLook(l *ledger, w wanted) {
 	if l.schedule.request(w) {
-		p.core.Go(func() { p.keepUp(l) })
+		p.core.Go(func() { p.runLooks(l) })
 	}
 }
 
-// keepUp looks until nothing asks for it any more. Between two looks it rests: as long as one took, and after one at
-// everything three times that, so that a directory that always changes does not take a core.
-func (p *Part) keepUp(l *ledger) {
+// runLooks looks until no request is left. It rests after each look as long as the look took, and three times as
+// long after one at every file, so that a directory that always changes does not take a core.
+func (p *Part) runLooks(l *ledger) {
 	for {
 		w, more := l.schedule.take(p.core.Ctx.Err() != nil)
 		if !more {
@@ -117,9 +118,9 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	}
 	uris := l.schedule.uris()
 	if w.known {
-		p.outOfDate(ctx, l, uris)
+		p.markRecomputing(ctx, l, uris)
 	}
-	defer k.owe()
+	defer k.requestRest()
 	for _, uri := range uris {
 		_, scope, ok := p.parseURI(uri)
 		if _, _, awake := p.core.Hub.State(uri); !ok || !awake {
@@ -134,7 +135,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore",
 				n, mostChangedFiles)
 		}
-		p.publish(ctx, l, uri, scope, files, overlap, p.hiding(ctx, l, scope, k.dirs, k.now), err)
+		p.publish(ctx, l, uri, scope, files, overlap, p.newHiding(ctx, l, scope, k.dirs, k.now), err)
 	}
 }
 
@@ -148,17 +149,17 @@ func (k *looking) look(ctx context.Context) (c machine.Checkpoint, err error) {
 	if k.done = err == nil; k.done {
 		k.p.cfg.SettleRepository(k.l.session)
 	}
-	k.l.schedule.looked(k.want.whole, err)
+	k.l.schedule.noteLook(k.want.whole, err)
 	if err != nil {
-		say(k.l.watcher.failing)
+		notify(k.l.watcher.failing)
 	}
 	return c, err
 }
 
-// owe leaves what no open changeset asked for, or could not be told, to the look that needs it.
-func (k *looking) owe() {
+// requestRest leaves to the next look what no open changeset asked for, or what could not be computed.
+func (k *looking) requestRest() {
 	if !k.done {
-		k.l.schedule.owe(wanted{whole: k.want.whole, paths: k.want.paths})
+		k.l.schedule.requestRest(wanted{whole: k.want.whole, paths: k.want.paths})
 	}
 }
 
@@ -173,7 +174,7 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI,
 		return nil, overlap, err
 	}
 	last := k.l.schedule.lastShown(uri)
-	if last.is(from, to) {
+	if last.isCurrent(from, to) {
 		return last.files, overlap, nil
 	}
 	if files, err = k.p.svc.Compare(ctx, k.l.session, from, to); err != nil {
@@ -204,8 +205,9 @@ func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []st
 	return p.svc.Head(ctx, l.session, dirs)
 }
 
-// outOfDate says of the changesets that follow the files that they are being computed again.
-func (p *Part) outOfDate(ctx context.Context, l *ledger, uris []ahp.URI) {
+// markRecomputing publishes that changesets are being computed again, except those that no write can change any
+// more.
+func (p *Part) markRecomputing(ctx context.Context, l *ledger, uris []ahp.URI) {
 	var live []ahp.URI
 	for _, uri := range uris {
 		if _, scope, ok := p.parseURI(uri); ok && !p.isSettled(ctx, l, scope) {

@@ -60,7 +60,7 @@ func (p *Part) InvokeOperation(ctx context.Context, c core.Caller,
 		return none, errors.Join(err, refused)
 	}
 	said, failed := p.operate(ctx, o)
-	p.operationDone(o, failed)
+	p.publishOutcome(o, failed)
 	p.refresh(o.ledger)
 	if failed != nil {
 		return none, failed
@@ -79,7 +79,7 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 		return core.BadParams("operationId: this changeset has no operation %q", texts.CutBytes(o.OperationID, 80))
 	}
 	op := s.Operations[i]
-	scope, err := o.aim(s)
+	scope, err := o.readTarget(s)
 	running := p.operating.on(o.Channel)
 	switch {
 	case err != nil:
@@ -98,8 +98,8 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	return nil
 }
 
-// aim reads the target.
-func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, error) {
+// readTarget reads the operation's target.
+func (o *operation) readTarget(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, error) {
 	if o.Target == nil {
 		return ahp.ChangesetOperationScopeChangeset, nil
 	}
@@ -117,7 +117,7 @@ func (o *operation) aim(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, err
 	default:
 		return "", core.BadParams("target: its kind is not known here")
 	}
-	i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return meant(f, o.resource) })
+	i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return isNamed(f, o.resource) })
 	if i < 0 {
 		return scope, core.BadParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile",
 			o.resource)
@@ -140,8 +140,8 @@ func linesOf(t *ahp.ChangesetOperationRangeTarget) (l machine.Lines, ok bool) {
 		most)) + 1}, from >= 0 && to >= from
 }
 
-// meant reports whether a file is meant by a URI: its id, or the URI of one of its sides.
-func meant(f ahp.ChangesetFile, uri ahp.URI) bool {
+// isNamed reports whether a URI names a changed file: by its id, or by the URI of one of its sides.
+func isNamed(f ahp.ChangesetFile, uri ahp.URI) bool {
 	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil &&
 		f.Edit.After.URI == uri
 }
@@ -177,8 +177,8 @@ func (o *operations) end(channel ahp.URI) {
 	delete(o.of, channel)
 }
 
-// operationDone shows how it went. It is shown even when the caller went away meanwhile.
-func (p *Part) operationDone(o operation, failed error) {
+// publishOutcome publishes how an operation ended, even when its caller has left.
+func (p *Part) publishOutcome(o operation, failed error) {
 	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID,
 		Status: ahp.ChangesetOperationStatusIdle}
 	if failed != nil {

@@ -92,7 +92,7 @@ func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
 		Scopes:       everywhere,
 		Confirmation: confirm("Revert these changes? You can undo until the files change again."), Icon: "discard"})
 	if o.undo != nil {
-		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.words(), Scopes: asAWhole,
+		add(true, ahp.ChangesetOperation{ID: opUndo, Label: "Undo", Description: o.undo.describe(), Scopes: asAWhole,
 			Icon: "redo"})
 	}
 	return ops

@@ -16,7 +16,7 @@ import (
 func (p *Part) operate(ctx context.Context, o operation) (said string, err error) {
 	if o.OperationID == opUndo {
 		said, err = p.takeBack(ctx, o)
-		return said, o.failure(err)
+		return said, o.explainError(err)
 	}
 	tops, files, err := p.targetOf(ctx, o)
 	if err != nil {
@@ -27,13 +27,13 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 	switch o.OperationID {
 	case opRevert:
 		n, err = p.rewrite(ctx, o, tops, files, svc.PlanRevert)
-		said = "Reverted " + o.what(files)
+		said = "Reverted " + o.describeTarget(files)
 	case opDiscard:
 		n, err = p.rewrite(ctx, o, tops, files, svc.PlanDiscard)
-		said = "Discarded " + o.what(files)
+		said = "Discarded " + o.describeTarget(files)
 	case opStage:
 		n, err = svc.Stage(ctx, session, tops, files, o.lines)
-		said = "Staged " + o.what(files)
+		said = "Staged " + o.describeTarget(files)
 	case opUnstage:
 		if o.resource == "" {
 			files = nil // and whatever is staged that is not shown
@@ -49,9 +49,9 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		n, said = 1, "Created branch "+o.asked.Name
 	}
 	if err == nil && n == 0 {
-		err = fmt.Errorf("%w: %s", machine.ErrConflict, idle[o.OperationID])
+		err = fmt.Errorf("%w: %s", machine.ErrConflict, nothingToDo[o.OperationID])
 	}
-	return said, o.failure(err)
+	return said, o.explainError(err)
 }
 
 // planner works out what an operation writes.
@@ -74,8 +74,8 @@ func (p *Part) rewrite(ctx context.Context, o operation, tops []machine.Tree, fi
 	return len(r.Files), p.svc.CarryOut(ctx, session, r) // the undo of what was not carried out is never offered
 }
 
-// idle says why an operation had nothing to do.
-var idle = map[string]string{
+// nothingToDo says why an operation had nothing to do.
+var nothingToDo = map[string]string{
 	opRevert:  "the files are already in that state",
 	opDiscard: "everything is staged. Unstage it first",
 	opStage:   "there are no changes",
@@ -89,7 +89,7 @@ func onBranch(name string) string {
 	return " on " + name
 }
 
-func (o operation) what(files []machine.ChangedFile) string {
+func (o operation) describeTarget(files []machine.ChangedFile) string {
 	if o.lines != nil && len(files) == 1 {
 		return "hunk in " + files[0].Path
 	}
@@ -99,8 +99,8 @@ func (o operation) what(files []machine.ChangedFile) string {
 	return countFiles(len(files))
 }
 
-// failure is what the caller is told, in words that make sense without the code.
-func (o operation) failure(err error) error {
+// explainError returns an error as the caller is told it, in words that make sense without the code.
+func (o operation) explainError(err error) error {
 	var refused *machine.RefusedError
 	switch {
 	case err == nil:
@@ -109,12 +109,12 @@ func (o operation) failure(err error) error {
 		return ahp.Errorf(ahp.CodeConflict, "%s", refused.Error())
 	}
 	if message, refused := machine.Refusal(err); refused {
-		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothing[o.OperationID], message)
+		return ahp.Errorf(ahp.CodeConflict, "%s: %s", nothingDone[o.OperationID], message)
 	}
 	return ahp.Errorf(ahp.CodeInternalError, "%s failed: %v", strings.ToLower(o.label), err)
 }
 
-var nothing = map[string]string{
+var nothingDone = map[string]string{
 	opRevert: "nothing was reverted", opDiscard: "nothing was discarded", opStage: "nothing was staged",
 	opUnstage: "nothing was unstaged",
 	opCommit:  "nothing was committed", opBranch: "no branch was created", opUndo: "nothing was restored",
@@ -150,10 +150,11 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []mac
 	if o.resource != "" {
 		files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool {
 			drawn, _ := changesetFile("", f, false)
-			return !meant(drawn, o.resource)
+			return !isNamed(drawn, o.resource)
 		})
 		if len(files) == 0 {
-			return nil, nil, ahp.Errorf(ahp.CodeConflict, "%s: the file no longer has changes", nothing[o.OperationID])
+			return nil, nil, ahp.Errorf(ahp.CodeConflict, "%s: the file no longer has changes",
+				nothingDone[o.OperationID])
 		}
 	}
 	return seen.Trees, files, nil

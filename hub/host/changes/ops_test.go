@@ -22,7 +22,7 @@ func TestOldUndosGo(t *testing.T) {
 		for _, n := range c.files {
 			list = append(list, record(n))
 		}
-		if got := bounded(list); len(got) != c.want {
+		if got := dropOldest(list); len(got) != c.want {
 			t.Errorf("of %v %d are kept, want %d", c.files, len(got), c.want)
 		}
 	}

@@ -32,7 +32,7 @@ type undoRecord struct {
 	Undo    machine.Rewrite `json:"undo"`
 }
 
-func (r *undoRecord) words() string {
+func (r *undoRecord) describe() string {
 	verb := "revert"
 	if r.Op == opDiscard {
 		verb = "discard"
@@ -59,7 +59,7 @@ func (u *undoLog) load(ctx context.Context) ([]undoRecord, error) {
 		return had, nil
 	}
 	var list []undoRecord
-	if err := u.keep.read(ctx, bucketUndo, u.session, &list); err != nil {
+	if err := u.keep.readRecord(ctx, bucketUndo, u.session, &list); err != nil {
 		return nil, err
 	}
 	u.mu.Lock()
@@ -94,7 +94,7 @@ func (p *Part) keepUndo(ctx context.Context, o operation, u machine.Rewrite) err
 	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(),
 		Undo: u}
 	return p.changeUndos(ctx, o.ledger, func(list []undoRecord) []undoRecord {
-		return bounded(append(slices.Clone(list), r))
+		return dropOldest(append(slices.Clone(list), r))
 	})
 }
 
@@ -105,8 +105,8 @@ func (p *Part) forgetUndo(ctx context.Context, l *ledger, id string) error {
 	})
 }
 
-// bounded drops the oldest of what is too much; the newest stays.
-func bounded(list []undoRecord) []undoRecord {
+// dropOldest drops the oldest records beyond the limits; the newest stays.
+func dropOldest(list []undoRecord) []undoRecord {
 	files := 0
 	for i := len(list) - 1; i >= 0; i-- {
 		files += len(list[i].Undo.Files)

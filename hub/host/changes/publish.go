@@ -131,7 +131,7 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		can, failed = p.offer(ctx, l, uri, scope, files)
 	}
 	if failed == nil {
-		hidden, failed = hide.hidden(files)
+		hidden, failed = hide.hideFiles(files)
 	}
 	if ctx.Err() != nil {
 		return
@@ -164,7 +164,7 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 // outsiders reports which files changed outside of turns, as far as it is known: while a turn runs in the
 // directories, a file that differs may be its work, so only those that were outsiders before remain.
 func (l *ledger) outsiders(p *Part, shown *ahp.ChangesetState) func(ahp.ChangesetFile, FileNote) bool {
-	if !p.running.in(p.core.LocalDirs(l.session)) {
+	if !p.running.runsIn(p.core.LocalDirs(l.session)) {
 		return func(ahp.ChangesetFile, FileNote) bool { return true }
 	}
 	before := map[string]string{}
@@ -192,13 +192,14 @@ func (r *record) draw(uri ahp.URI, scope changeScope, files []machine.ChangedFil
 			note.Staged = staging.Of(f)
 		}
 		note.Guests = hidden[f.Name()]
-		out = append(out, r.noted(uri, file, note))
+		out = append(out, r.annotate(uri, file, note))
 	}
 	return out
 }
 
-// noted writes the review mark and the note into a file; the lock is held. A mark holds for the version it was set on.
-func (r *record) noted(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
+// annotate returns a file with its review mark and note in its `_meta`; the lock is held. A mark holds for the
+// version it was set on.
+func (r *record) annotate(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
 	note.By, note.At, note.Stale, note.Seen = nil, nil, false, nil
 	note.Hunks = r.rec.Hunks[markKey(uri, file.ID)]
 	m, marked := r.rec.Marks[markKey(uri, file.ID)]
@@ -325,7 +326,7 @@ func (r *record) showMarks(tx *hub.Tx, uri ahp.URI, files []string) {
 	var show []ahp.ChangesetFile
 	for _, f := range s.Files {
 		if slices.Contains(files, f.ID) {
-			show = append(show, r.noted(uri, f, ReadFileNote(f.Meta)))
+			show = append(show, r.annotate(uri, f, ReadFileNote(f.Meta)))
 		}
 	}
 	r.mu.Unlock()

@@ -52,7 +52,7 @@ func (r *record) load(ctx context.Context) error {
 		return nil
 	}
 	var rec ledgerRecord
-	if err := r.keep.read(ctx, bucketChanges, r.session, &rec); err != nil {
+	if err := r.keep.readRecord(ctx, bucketChanges, r.session, &rec); err != nil {
 		return err
 	}
 	r.mu.Lock()
@@ -76,9 +76,9 @@ func (r *record) change(ctx context.Context, edit func(*ledgerRecord)) {
 	r.mu.Lock()
 	edit(&r.rec)
 	r.version++
-	version, rec := r.version, r.rec.cloned()
+	version, rec := r.version, r.rec.clone()
 	r.mu.Unlock()
-	r.keep.write(ctx, bucketChanges, r.session, rec, func() bool {
+	r.keep.writeRecord(ctx, bucketChanges, r.session, rec, func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		newer := version > r.saved
@@ -95,13 +95,13 @@ func (r *record) changeIn(tx *hub.Tx, edit func(*ledgerRecord)) {
 	edit(&r.rec)
 	r.version++
 	r.saved = r.version
-	rec := r.rec.cloned()
+	rec := r.rec.clone()
 	size := 64*len(rec.Touched) + 256*(len(rec.Marks)+len(rec.Hunks))
 	tx.RecordLater(bucketChanges, r.session, size, func() ([]byte, error) { return json.Marshal(rec) })
 }
 
-// view calls f with the record; f does not change it.
-func (r *record) view(f func(*ledgerRecord)) {
+// read calls f with the record; f does not change it.
+func (r *record) read(f func(*ledgerRecord)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(&r.rec)
@@ -159,8 +159,8 @@ func (r *ledgerRecord) touch(files []machine.ChangedFile) {
 // keeper reads and writes what the part keeps.
 type keeper struct{ core *core.Core }
 
-// read reads a record into v, and leaves v alone when there is none.
-func (k keeper) read(ctx context.Context, bucket, key string, v any) error {
+// readRecord reads a record into v, and leaves v alone when there is none.
+func (k keeper) readRecord(ctx context.Context, bucket, key string, v any) error {
 	if k.core.Store == nil {
 		return nil
 	}
@@ -174,8 +174,8 @@ func (k keeper) read(ctx context.Context, bucket, key string, v any) error {
 	return nil
 }
 
-// write records v in a step of its own, if wanted still reports true in that step; nil always does.
-func (k keeper) write(ctx context.Context, bucket, key string, v any, wanted func() bool) {
+// writeRecord records v in a step of its own, if wanted still reports true in that step; nil always does.
+func (k keeper) writeRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)
 	if err == nil {
 		err = k.core.Do(ctx, func(tx *hub.Tx) {

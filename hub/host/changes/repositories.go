@@ -24,9 +24,9 @@ func (r *Repositories) workspace(session ahp.URI) machine.Workspace {
 	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session), Granted: r.granted()}
 }
 
-// in makes a call that goes to the repositories of a session. When one leads elsewhere, it is made again only when the
-// owner has allowed that meanwhile.
-func in[T any](r *Repositories, session ahp.URI, call func(machine.Workspace) (T, error)) (T, error) {
+// inWorkspace makes a call that goes to the repositories of a session. When one leads elsewhere, the call is
+// made again only if the owner allows that.
+func inWorkspace[T any](r *Repositories, session ahp.URI, call func(machine.Workspace) (T, error)) (T, error) {
 	ws := r.workspace(session)
 	for {
 		v, err := call(ws)
@@ -38,20 +38,20 @@ func in[T any](r *Repositories, session ahp.URI, call func(machine.Workspace) (T
 	}
 }
 
-// do is in for a call that returns nothing.
-func (r *Repositories) do(session ahp.URI, call func(machine.Workspace) error) error {
-	_, err := in(r, session, func(ws machine.Workspace) (struct{}, error) { return struct{}{}, call(ws) })
+// doInWorkspace is inWorkspace for a call that returns nothing.
+func (r *Repositories) doInWorkspace(session ahp.URI, call func(machine.Workspace) error) error {
+	_, err := inWorkspace(r, session, func(ws machine.Workspace) (struct{}, error) { return struct{}{}, call(ws) })
 	return err
 }
 
-// kept names a session for calls that read only what is kept of it.
-func kept(session ahp.URI) machine.Workspace { return machine.Workspace{Session: session} }
+// sessionOnly names a session for calls that read only what is kept of it.
+func sessionOnly(session ahp.URI) machine.Workspace { return machine.Workspace{Session: session} }
 
 // Checkpoint calls machine.Changes.Checkpoint for a session.
 func (r *Repositories) Checkpoint(ctx context.Context, session ahp.URI, dirs []string) (
 	machine.Checkpoint, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
 		return r.changes.Checkpoint(ctx, ws, dirs)
 	})
 }
@@ -60,7 +60,7 @@ func (r *Repositories) Checkpoint(ctx context.Context, session ahp.URI, dirs []s
 func (r *Repositories) LookAtAll(ctx context.Context, session ahp.URI, dirs []string) (
 	machine.Checkpoint, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
 		return r.changes.LookAtAll(ctx, ws, dirs)
 	})
 }
@@ -69,7 +69,7 @@ func (r *Repositories) LookAtAll(ctx context.Context, session ahp.URI, dirs []st
 func (r *Repositories) Look(ctx context.Context, session ahp.URI, dirs, paths []string) (
 	machine.Checkpoint, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
 		return r.changes.Look(ctx, ws, dirs, paths)
 	})
 }
@@ -78,7 +78,7 @@ func (r *Repositories) Look(ctx context.Context, session ahp.URI, dirs, paths []
 func (r *Repositories) Head(ctx context.Context, session ahp.URI, dirs []string) (
 	machine.Checkpoint, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
 		return r.changes.Head(ctx, ws, dirs)
 	})
 }
@@ -87,7 +87,7 @@ func (r *Repositories) Head(ctx context.Context, session ahp.URI, dirs []string)
 func (r *Repositories) Branch(ctx context.Context, session ahp.URI, dirs []string) (
 	machine.Checkpoint, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Checkpoint, error) {
 		return r.changes.Branch(ctx, ws, dirs)
 	})
 }
@@ -96,7 +96,7 @@ func (r *Repositories) Branch(ctx context.Context, session ahp.URI, dirs []strin
 func (r *Repositories) Watch(ctx context.Context, session ahp.URI, dirs []string, most int) (
 	machine.ChangesWatch, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.ChangesWatch, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.ChangesWatch, error) {
 		return r.changes.Watch(ctx, ws, dirs, most)
 	})
 }
@@ -105,7 +105,7 @@ func (r *Repositories) Watch(ctx context.Context, session ahp.URI, dirs []string
 func (r *Repositories) CheckedOut(ctx context.Context, session ahp.URI, dir string) (
 	machine.CheckedOut, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.CheckedOut, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.CheckedOut, error) {
 		return r.changes.CheckedOut(ctx, ws, dir)
 	})
 }
@@ -114,7 +114,7 @@ func (r *Repositories) CheckedOut(ctx context.Context, session ahp.URI, dir stri
 func (r *Repositories) Staging(ctx context.Context, session ahp.URI, dirs []string) (
 	machine.Staging, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Staging, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Staging, error) {
 		return r.changes.Staging(ctx, ws, dirs)
 	})
 }
@@ -123,7 +123,7 @@ func (r *Repositories) Staging(ctx context.Context, session ahp.URI, dirs []stri
 func (r *Repositories) Staged(ctx context.Context, session ahp.URI, dirs []string) (
 	int, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (int, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.Staged(ctx, ws, dirs)
 	})
 }
@@ -132,7 +132,7 @@ func (r *Repositories) Staged(ctx context.Context, session ahp.URI, dirs []strin
 func (r *Repositories) Files(ctx context.Context, session ahp.URI, dirs []string, most int) (
 	[]string, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) ([]string, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) ([]string, error) {
 		return r.changes.Files(ctx, ws, dirs, most)
 	})
 }
@@ -141,7 +141,7 @@ func (r *Repositories) Files(ctx context.Context, session ahp.URI, dirs []string
 func (r *Repositories) Track(ctx context.Context, session ahp.URI, dir, path string) (
 	machine.Tracking, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Tracking, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Tracking, error) {
 		return r.changes.Track(ctx, ws, dir, path)
 	})
 }
@@ -150,7 +150,7 @@ func (r *Repositories) Track(ctx context.Context, session ahp.URI, dir, path str
 func (r *Repositories) TrackedFiles(ctx context.Context, session ahp.URI, dirs []string) (
 	[]string, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) ([]string, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) ([]string, error) {
 		return r.changes.TrackedFiles(ctx, ws, dirs)
 	})
 }
@@ -159,7 +159,7 @@ func (r *Repositories) TrackedFiles(ctx context.Context, session ahp.URI, dirs [
 func (r *Repositories) Refs(ctx context.Context, session ahp.URI, dir, query string, most int) (
 	[]machine.Ref, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) ([]machine.Ref, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) ([]machine.Ref, error) {
 		return r.changes.Refs(ctx, ws, dir, query, most)
 	})
 }
@@ -169,7 +169,7 @@ func (r *Repositories) PlanRevert(ctx context.Context, session ahp.URI, tops []m
 	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
 		return r.changes.PlanRevert(ctx, ws, tops, files, lines)
 	})
 }
@@ -179,26 +179,26 @@ func (r *Repositories) PlanDiscard(ctx context.Context, session ahp.URI, tops []
 	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
 		return r.changes.PlanDiscard(ctx, ws, tops, files, lines)
 	})
 }
 
 // CarryOut calls machine.Changes.CarryOut for a session.
 func (r *Repositories) CarryOut(ctx context.Context, session ahp.URI, w machine.Rewrite) error {
-	return r.do(session, func(ws machine.Workspace) error { return r.changes.CarryOut(ctx, ws, w) })
+	return r.doInWorkspace(session, func(ws machine.Workspace) error { return r.changes.CarryOut(ctx, ws, w) })
 }
 
 // TakeBack calls machine.Changes.TakeBack for a session.
 func (r *Repositories) TakeBack(ctx context.Context, session ahp.URI, w machine.Rewrite) error {
-	return r.do(session, func(ws machine.Workspace) error { return r.changes.TakeBack(ctx, ws, w) })
+	return r.doInWorkspace(session, func(ws machine.Workspace) error { return r.changes.TakeBack(ctx, ws, w) })
 }
 
 // Texts calls machine.Changes.Texts for a session.
 func (r *Repositories) Texts(ctx context.Context, session ahp.URI, dirs, paths []string) (
 	[]machine.Text, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) ([]machine.Text, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) ([]machine.Text, error) {
 		return r.changes.Texts(ctx, ws, dirs, paths)
 	})
 }
@@ -207,7 +207,7 @@ func (r *Repositories) Texts(ctx context.Context, session ahp.URI, dirs, paths [
 func (r *Repositories) Edit(ctx context.Context, session ahp.URI, dirs []string, edits []machine.TextEdit) (
 	machine.Rewrite, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Rewrite, error) {
 		return r.changes.Edit(ctx, ws, dirs, edits)
 	})
 }
@@ -217,7 +217,7 @@ func (r *Repositories) Stage(ctx context.Context, session ahp.URI, tops []machin
 	lines *machine.Lines) (
 	int, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (int, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.Stage(ctx, ws, tops, files, lines)
 	})
 }
@@ -227,7 +227,7 @@ func (r *Repositories) Unstage(ctx context.Context, session ahp.URI, tops []mach
 	lines *machine.Lines) (
 	int, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (int, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.Unstage(ctx, ws, tops, files, lines)
 	})
 }
@@ -237,21 +237,24 @@ func (r *Repositories) Commit(ctx context.Context, session ahp.URI, tops []machi
 	c machine.Commit) (
 	machine.Committed, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.Committed, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Committed, error) {
 		return r.changes.Commit(ctx, ws, tops, files, c)
 	})
 }
 
 // CreateBranch calls machine.Changes.CreateBranch for a session.
 func (r *Repositories) CreateBranch(ctx context.Context, session ahp.URI, tops []machine.Tree, name string) error {
-	return r.do(session, func(ws machine.Workspace) error { return r.changes.CreateBranch(ctx, ws, tops, name) })
+	return r.doInWorkspace(session, func(ws machine.Workspace) error {
+		return r.changes.CreateBranch(ctx, ws, tops,
+			name)
+	})
 }
 
 // MergeWorktree calls machine.Changes.MergeWorktree for a session.
 func (r *Repositories) MergeWorktree(ctx context.Context, session ahp.URI, w machine.Worktree) (
 	int, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (int, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.MergeWorktree(ctx, ws, w)
 	})
 }
@@ -260,21 +263,24 @@ func (r *Repositories) MergeWorktree(ctx context.Context, session ahp.URI, w mac
 func (r *Repositories) Standing(ctx context.Context, session ahp.URI, w machine.Worktree) (
 	machine.WorktreeStanding, error,
 ) {
-	return in(r, session, func(ws machine.Workspace) (machine.WorktreeStanding, error) {
+	return inWorkspace(r, session, func(ws machine.Workspace) (machine.WorktreeStanding, error) {
 		return r.changes.Standing(ctx, ws, w)
 	})
 }
 
 // RemoveWorktree calls machine.Changes.RemoveWorktree for a session.
 func (r *Repositories) RemoveWorktree(ctx context.Context, session ahp.URI, w machine.Worktree, force bool) error {
-	return r.do(session, func(ws machine.Workspace) error { return r.changes.RemoveWorktree(ctx, ws, w, force) })
+	return r.doInWorkspace(session, func(ws machine.Workspace) error {
+		return r.changes.RemoveWorktree(ctx, ws, w,
+			force)
+	})
 }
 
 // AddWorktree calls machine.Changes.AddWorktree for a session.
 func (r *Repositories) AddWorktree(ctx context.Context, session ahp.URI, n machine.NewWorktree) (
 	w machine.Worktree, dir string, err error,
 ) {
-	err = r.do(session, func(ws machine.Workspace) error {
+	err = r.doInWorkspace(session, func(ws machine.Workspace) error {
 		w, dir, err = r.changes.AddWorktree(ctx, ws, n)
 		return err
 	})
@@ -283,44 +289,44 @@ func (r *Repositories) AddWorktree(ctx context.Context, session ahp.URI, n machi
 
 // Keep calls machine.Changes.Keep for a session.
 func (r *Repositories) Keep(ctx context.Context, session ahp.URI, c machine.Checkpoint) error {
-	return r.changes.Keep(ctx, kept(session), c)
+	return r.changes.Keep(ctx, sessionOnly(session), c)
 }
 
 // Adopt calls machine.Changes.Adopt for a session.
 func (r *Repositories) Adopt(ctx context.Context, session ahp.URI, from ahp.URI, dirs []string) error {
-	return r.changes.Adopt(ctx, kept(session), from, dirs)
+	return r.changes.Adopt(ctx, sessionOnly(session), from, dirs)
 }
 
 // Compare calls machine.Changes.Compare for a session.
 func (r *Repositories) Compare(ctx context.Context, session ahp.URI, from,
 	to machine.Checkpoint) ([]machine.ChangedFile, error) {
-	return r.changes.Compare(ctx, kept(session), from, to)
+	return r.changes.Compare(ctx, sessionOnly(session), from, to)
 }
 
 // Patch calls machine.Changes.Patch for a session.
 func (r *Repositories) Patch(ctx context.Context, session ahp.URI, from, to machine.Checkpoint,
 	only ...machine.ChangedFile) ([]byte, error) {
-	return r.changes.Patch(ctx, kept(session), from, to, only...)
+	return r.changes.Patch(ctx, sessionOnly(session), from, to, only...)
 }
 
 // Content calls machine.Changes.Content for a session.
 func (r *Repositories) Content(ctx context.Context, session ahp.URI, oid string) ([]byte, error) {
-	return r.changes.Content(ctx, kept(session), oid)
+	return r.changes.Content(ctx, sessionOnly(session), oid)
 }
 
 // Contents calls machine.Changes.Contents for a session.
 func (r *Repositories) Contents(ctx context.Context, session ahp.URI, oids []string) map[string][]byte {
-	return r.changes.Contents(ctx, kept(session), oids)
+	return r.changes.Contents(ctx, sessionOnly(session), oids)
 }
 
 // CanTakeBack calls machine.Changes.CanTakeBack for a session.
 func (r *Repositories) CanTakeBack(ctx context.Context, session ahp.URI, w machine.Rewrite) bool {
-	return r.changes.CanTakeBack(ctx, kept(session), w)
+	return r.changes.CanTakeBack(ctx, sessionOnly(session), w)
 }
 
 // Drop calls machine.Changes.Drop for a session.
 func (r *Repositories) Drop(ctx context.Context, session ahp.URI) error {
-	return r.changes.Drop(ctx, kept(session))
+	return r.changes.Drop(ctx, sessionOnly(session))
 }
 
 // IsCurrent calls machine.Changes.IsCurrent.

@@ -97,16 +97,16 @@ func (s *schedule) take(over bool) (w wanted, more bool) {
 	return w, s.busy
 }
 
-// owe leaves to the next look what the last one did not do.
-func (s *schedule) owe(w wanted) {
+// requestRest leaves to the next look what the last one did not do.
+func (s *schedule) requestRest(w wanted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.whole = w.whole || s.failure != nil
 	s.next.join(w)
 }
 
-// looked notes how a look went.
-func (s *schedule) looked(whole bool, err error) {
+// noteLook notes how a look went.
+func (s *schedule) noteLook(whole bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if whole {
@@ -182,7 +182,7 @@ type shown struct {
 	files    []machine.ChangedFile
 }
 
-func (s *shown) is(from, to machine.Checkpoint) bool {
+func (s *shown) isCurrent(from, to machine.Checkpoint) bool {
 	return s != nil && sameTrees(s.from, from) && sameTrees(s.to, to)
 }
 

@@ -45,7 +45,7 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 		p.logLostTurn(ref, err)
 		return
 	}
-	r := turnRecord{dirs: p.unlinked(ref.Dirs)}
+	r := turnRecord{dirs: p.resolveDirs(ref.Dirs)}
 	if own := p.chatDirs(ref.Chat); len(own) > 0 {
 		r.dirs = own
 	}

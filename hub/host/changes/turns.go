@@ -41,7 +41,7 @@ func (t *turns) get(ctx context.Context, id string) (*turnRecord, error) {
 		return r, nil
 	}
 	var read *turnRecord
-	if err := t.keep.read(ctx, bucketCheckpoints, turnKey(t.session, id), &read); err != nil || read == nil {
+	if err := t.keep.readRecord(ctx, bucketCheckpoints, turnKey(t.session, id), &read); err != nil || read == nil {
 		return nil, err
 	}
 	t.mu.Lock()
@@ -58,7 +58,7 @@ func (t *turns) put(ctx context.Context, id string, r turnRecord) {
 	t.mu.Lock()
 	t.read[id] = &r
 	t.mu.Unlock()
-	t.keep.write(ctx, bucketCheckpoints, turnKey(t.session, id), r, nil)
+	t.keep.writeRecord(ctx, bucketCheckpoints, turnKey(t.session, id), r, nil)
 }
 
 // take adds the record of a turn that came from another session.
@@ -95,7 +95,7 @@ func (t *runningTurns) begin(ref TurnRef, r *turnRecord) (overlap bool) {
 	}
 	mine := &turnRecord{dirs: r.dirs}
 	for id, other := range t.running {
-		if id != ref.Turn && nested(other.dirs, r.dirs) {
+		if id != ref.Turn && isNested(other.dirs, r.dirs) {
 			other.Overlap, mine.Overlap = true, true
 		}
 	}
@@ -119,20 +119,20 @@ func (t *runningTurns) has(turn string) bool {
 	return t.running[turn] != nil
 }
 
-// in reports whether a turn of any session runs in one of the directories, within or around one.
-func (t *runningTurns) in(dirs []string) bool {
+// runsIn reports whether a turn of any session runs in one of the directories, within or around one.
+func (t *runningTurns) runsIn(dirs []string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range t.running {
-		if nested(r.dirs, dirs) {
+		if isNested(r.dirs, dirs) {
 			return true
 		}
 	}
 	return false
 }
 
-// nested reports whether a directory of one list is one of the other, or within one.
-func nested(a, b []string) bool {
+// isNested reports whether a directory of one list is one of the other, or within one.
+func isNested(a, b []string) bool {
 	for _, x := range a {
 		for _, y := range b {
 			if x == y || strings.HasPrefix(x, y+"/") || strings.HasPrefix(y, x+"/") {

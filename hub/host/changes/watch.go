@@ -51,7 +51,7 @@ func (w *watcher) moveTo(dirs []string) (others bool) {
 	others = w.dirs != nil && !slices.Equal(w.dirs, dirs)
 	w.dirs = slices.Clone(dirs)
 	if others {
-		say(w.moved)
+		notify(w.moved)
 	}
 	return others
 }
@@ -69,8 +69,8 @@ func (w *watcher) isTold() bool {
 	return w.told
 }
 
-// say leaves word in a channel that holds one.
-func say(c chan struct{}) {
+// notify fills a channel that holds one; a notice that is already there covers this one.
+func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default: // said already
@@ -84,7 +84,7 @@ func (p *Part) watchOnce(l *ledger) error {
 		return err
 	}
 	defer w.Close()
-	p.want(l, wanted{whole: true}) // what was written before it was watched
+	p.requestLook(l, wanted{whole: true}) // what was written before it was watched
 	p.publishWatching(l, nil)
 	return p.lookAfterWrites(l, w)
 }
@@ -100,12 +100,12 @@ func (p *Part) lookAfterWrites(l *ledger, w machine.ChangesWatch) error {
 			return nil
 		case got, ok := <-w.Written():
 			if !ok {
-				p.want(l, wanted{whole: true, known: true})
+				p.requestLook(l, wanted{whole: true, known: true})
 				return w.Err()
 			}
-			p.want(l, wantedAfter(got))
+			p.requestLook(l, wantedAfter(got))
 		case <-l.watcher.moved:
-			p.want(l, wanted{whole: true, known: true})
+			p.requestLook(l, wanted{whole: true, known: true})
 			return nil
 		case <-l.watcher.failing:
 			if err := l.schedule.lastFailure(); err != nil {
@@ -141,7 +141,7 @@ func (p *Part) poll(l *ledger) {
 		if l.schedule.takeFound() {
 			wait = pollFirst / 2
 		}
-		p.want(l, wanted{whole: true})
+		p.requestLook(l, wanted{whole: true})
 	}
 }
 

@@ -73,8 +73,8 @@ func (p *Part) Principal(session ahp.URI, id string) (principal string, listed b
 	return principal, listed
 }
 
-// joined records that a client is connected to a session that lists it.
-func (p *Part) joined(session ahp.URI, client core.ClientRef) {
+// recordJoin records that a client is connected to a session that lists it.
+func (p *Part) recordJoin(session ahp.URI, client core.ClientRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.in[client] == nil {
@@ -84,8 +84,8 @@ func (p *Part) joined(session ahp.URI, client core.ClientRef) {
 	p.in[client][session] = nil
 }
 
-// left forgets that a client was connected to a session.
-func (p *Part) left(session ahp.URI, client core.ClientRef) {
+// recordLeave records that a client is no longer connected to a session.
+func (p *Part) recordLeave(session ahp.URI, client core.ClientRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	stopTimer(p.in[client][session])
@@ -107,7 +107,7 @@ func (p *Part) List(tx *hub.Tx, session ahp.URI, client core.ClientRef) {
 		p.note(session, client)
 		tx.Record(bucketActive, session+"\n"+client.ID, []byte(client.Principal))
 	}
-	p.joined(session, client)
+	p.recordJoin(session, client)
 }
 
 // Unlist forgets a client of a session.
@@ -116,7 +116,7 @@ func (p *Part) Unlist(tx *hub.Tx, session ahp.URI, id string) {
 	if !listed {
 		return
 	}
-	p.left(session, core.ClientRef{Principal: by, ID: id})
+	p.recordLeave(session, core.ClientRef{Principal: by, ID: id})
 	p.mu.Lock()
 	if delete(p.of[session], id); len(p.of[session]) == 0 {
 		delete(p.of, session)
@@ -164,13 +164,13 @@ func (p *Part) Woken(session ahp.URI, id string) {
 	_, here := p.in[client][session]
 	p.mu.Unlock()
 	if !here {
-		p.joined(session, client)
+		p.recordJoin(session, client)
 		p.startGrace(session, client)
 	}
 }
 
-// back stops the grace time of a client in sessions that it follows again.
-func (p *Part) back(client core.ClientRef, sessions []ahp.URI) {
+// stopGrace stops the grace time of a client in sessions that it follows again.
+func (p *Part) stopGrace(client core.ClientRef, sessions []ahp.URI) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range sessions {
@@ -184,7 +184,7 @@ func (p *Part) back(client core.ClientRef, sessions []ahp.URI) {
 // remove takes a client off a session's list, in the session's lane: while the host is read-only it waits there.
 // Another principal's client of the same id stays.
 func (p *Part) remove(session ahp.URI, client core.ClientRef) {
-	p.left(session, client) // also when the session is gone or asleep
+	p.recordLeave(session, client) // also when the session is gone or asleep
 	p.core.Lanes.Add(p.core.Ctx, session, func(ctx context.Context) {
 		err := p.core.Do(ctx, func(tx *hub.Tx) {
 			if by, _ := p.Principal(session, client.ID); by == client.Principal {
@@ -226,7 +226,7 @@ func (p *Part) Disconnected(client core.ClientRef) {
 // Reconnected keeps a client in the sessions that it follows again, and removes it from the others (AHP
 // requirement 139).
 func (p *Part) Reconnected(client core.ClientRef, uris []ahp.URI) {
-	p.back(client, uris)
+	p.stopGrace(client, uris)
 	for _, s := range p.sessions(client) {
 		if !slices.Contains(uris, s) {
 			p.remove(s, client)
@@ -241,6 +241,6 @@ func (p *Part) Evict(tx *hub.Tx, client core.ClientRef) {
 			tx.Apply(session, &ahp.SessionActiveClientRemovedAction{ClientID: client.ID})
 			failCalls(tx, s, client.ID)
 		}
-		p.left(session, client)
+		p.recordLeave(session, client)
 	}
 }

@@ -194,8 +194,10 @@ func (p *Part) newResolver(session ahp.URI, s *ahp.SessionState) resolver {
 	return r
 }
 
-// of returns the decisions on an entry, the nearest first. A client's own counts where the host has none.
-func (r resolver) of(id string, published []ahp.CustomizationEnablement) (list []ahp.CustomizationEnablement) {
+// listEnablements returns the decisions on an entry, the nearest first. A client's own counts where the host has
+// none.
+func (r resolver) listEnablements(id string,
+	published []ahp.CustomizationEnablement) (list []ahp.CustomizationEnablement) {
 	if on, ok := r.c.decided[r.session][id]; ok {
 		list = append(list, ahp.CustomizationEnablement{Value: &ahp.CustomizationSessionEnablement{Enabled: on}})
 	}
@@ -219,11 +221,11 @@ func (r resolver) resolve(c ahp.Customization, n *contents) ahp.Customization {
 	switch v := c.Value.(type) {
 	case *ahp.PluginCustomization:
 		p := *v
-		p.Enablement, p.Children = r.of(p.ID, p.Enablement), r.children(p.Children, n)
+		p.Enablement, p.Children = r.listEnablements(p.ID, p.Enablement), r.children(p.Children, n)
 		return ahp.Customization{Value: &p}
 	case *ahp.DirectoryCustomization:
 		d := *v
-		d.Enabled, d.Children = ahp.Enabled(r.of(d.ID, nil)), r.children(d.Children, n)
+		d.Enabled, d.Children = ahp.Enabled(r.listEnablements(d.ID, nil)), r.children(d.Children, n)
 		return ahp.Customization{Value: &d}
 	case *ahp.McpServerCustomization:
 		return ahp.Customization{Value: r.server(v, n)}
@@ -246,7 +248,7 @@ func (r resolver) resolveChild(c ahp.ChildCustomization, n *contents) ahp.ChildC
 	if m, ok := c.Value.(*ahp.McpServerCustomization); ok {
 		return ahp.ChildCustomization{Value: r.server(m, n)}
 	}
-	if d := r.of(c.ID(), nil); len(d) > 0 {
+	if d := r.listEnablements(c.ID(), nil); len(d) > 0 {
 		return c.WithEnabled(ahp.Enabled(d))
 	}
 	return c
@@ -254,7 +256,7 @@ func (r resolver) resolveChild(c ahp.ChildCustomization, n *contents) ahp.ChildC
 
 func (r resolver) server(m *ahp.McpServerCustomization, n *contents) *ahp.McpServerCustomization {
 	x := *m
-	x.Enablement = r.of(x.ID, x.Enablement)
+	x.Enablement = r.listEnablements(x.ID, x.Enablement)
 	if v := n.servers[x.ID]; v != nil {
 		x.State, x.Meta = v.now(), nil
 		if !r.c.isTrusted(v) {

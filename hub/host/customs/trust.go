@@ -145,7 +145,7 @@ type ServerDetail struct {
 func (p *Part) ServerDetails(owner bool, session ahp.URI) map[string]ServerDetail {
 	out := map[string]ServerDetail{}
 	for _, v := range p.listServers(session) {
-		d := ServerDetail{Place: v.place, Tools: v.shownTools()}
+		d := ServerDetail{Place: v.place, Tools: v.listTools()}
 		if c := v.entry.Command; c != nil {
 			d.Digest = c.Digest()
 			p.registry.mu.Lock()
@@ -161,7 +161,7 @@ func (p *Part) ServerDetails(owner bool, session ahp.URI) map[string]ServerDetai
 	return out
 }
 
-func (v *mcpServer) shownTools() (list []ServerTool) {
+func (v *mcpServer) listTools() (list []ServerTool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, t := range v.tools {
@@ -229,7 +229,7 @@ func (p *Part) TakeToken(resource, token string) (known bool) {
 	c.mu.Lock()
 	for session, n := range c.by {
 		for _, v := range n.servers {
-			if v.wants(resource) {
+			if v.wantsToken(resource) {
 				list = append(list, waiting{session, v})
 				if c.tokens[v.entry.Command.URL] = token; token == "" {
 					delete(c.tokens, v.entry.Command.URL)
@@ -249,7 +249,7 @@ func (p *Part) TakeToken(resource, token string) (known bool) {
 	return len(list) > 0
 }
 
-func (v *mcpServer) wants(resource string) bool {
+func (v *mcpServer) wantsToken(resource string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	auth, ok := v.state.(*ahp.McpServerAuthRequiredState)

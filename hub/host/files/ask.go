@@ -112,7 +112,7 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 		g.give(FileGrant{machine.FileGrant{Path: a.Path, Dir: a.Dir, Write: a.Write}, a.ID, a.question.who, a.Name, by,
 			now})
 	} else {
-		g.deny(a.question, now.Add(a.deniedFor()), now)
+		g.deny(a.question, now.Add(a.denialTime()), now)
 	}
 	close(a.answered)
 	g.tell()
@@ -127,15 +127,15 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 		if !ok {
 			return err
 		}
-		return notGranted(params, known.Message)
+		return denyGrant(params, known.Message)
 	}
 	if found.Closed != "" {
-		return notGranted(params, found.Closed)
+		return denyGrant(params, found.Closed)
 	}
 	a, joined, err := p.grants.ask(FileAsk{ID: ids.New(), Name: c.Name, Client: texts.CutBytes(c.ClientID, 80),
 		Path: found.Path, URI: params.URI, Dir: found.Dir, Write: write, At: p.core.Now()}, c)
 	if err != nil {
-		return notGranted(params, err.Error())
+		return denyGrant(params, err.Error())
 	}
 	defer p.grants.leave(a, c.ClientID)
 	if !joined && p.cfg.Asked != nil {
@@ -149,11 +149,11 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 	select {
 	case <-a.answered:
 		if !a.granted {
-			return notGranted(params, "the owner declined")
+			return denyGrant(params, "the owner declined")
 		}
 		return nil
 	case <-timer.C:
-		return notGranted(params, "the owner didn't answer in time. Ask again; the request shows in the owner's inbox")
+		return denyGrant(params, "the owner didn't answer in time. Ask again; the request shows in the owner's inbox")
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-p.core.Ctx.Done():
@@ -166,7 +166,7 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 	q := fileQuestion{c.ID, f.Path, f.Write}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if err := g.room(q, c.ClientID, f.At); err != nil {
+	if err := g.checkAsk(q, c.ClientID, f.At); err != nil {
 		return nil, false, err
 	}
 	for _, a := range g.asks {
@@ -184,8 +184,8 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 	return a, false, nil
 }
 
-// room returns why a question is not asked; nil when it is.
-func (g *grants) room(q fileQuestion, client string, now time.Time) error {
+// checkAsk returns why a question is not asked; nil when it is.
+func (g *grants) checkAsk(q fileQuestion, client string, now time.Time) error {
 	if now.Before(g.denied[q]) {
 		return errors.New("the owner declined a moment ago")
 	}

@@ -37,12 +37,12 @@ func (p Publisher) name() string {
 	return "client " + texts.CutBytes(p.client, 80)
 }
 
-// published names who serves a URI that the caller may know of. Where several name the same URI, a guest's client
-// does not take the place of the owner's, nor a later one that of an earlier one.
-func (p *Part) published(c core.Caller, uri ahp.URI) (Publisher, error) {
+// findPublisher returns who serves a URI that the caller may know of. When several serve it, the owner's client
+// goes before a guest's, and an earlier one before a later one.
+func (p *Part) findPublisher(c core.Caller, uri ahp.URI) (Publisher, error) {
 	var first Publisher
 	for _, e := range p.cfg.Visible(c) {
-		for from, owners := range p.publishedIn(c, e.Summary.Resource, uri) {
+		for from, owners := range p.eachPublisher(c, e.Summary.Resource, uri) {
 			if owners {
 				return from, nil
 			}
@@ -57,16 +57,16 @@ func (p *Part) published(c core.Caller, uri ahp.URI) (Publisher, error) {
 	return first, nil
 }
 
-// publishedIn yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen;
+// eachPublisher yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen;
 // the second value says that the owner sent it.
-func (p *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publisher, bool] {
+func (p *Part) eachPublisher(c core.Caller, session, uri ahp.URI) iter.Seq2[Publisher, bool] {
 	return func(yield func(Publisher, bool) bool) {
 		s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 		if !ok {
 			return
 		}
 		if c.IsOwner() {
-			if from, ok := p.customizedBy(session, s, uri); ok && !yield(from, false) {
+			if from, ok := p.findCustomizer(session, s, uri); ok && !yield(from, false) {
 				return
 			}
 		}
@@ -79,8 +79,8 @@ func (p *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publis
 			if !ok {
 				continue
 			}
-			for m, parts := range said(chat) {
-				if from, ok, owners := namedIn(m, parts, uri); ok && !yield(from, owners) {
+			for m, parts := range eachMessage(chat) {
+				if from, ok, owners := findNamed(m, parts, uri); ok && !yield(from, owners) {
 					return
 				}
 			}
@@ -88,11 +88,11 @@ func (p *Part) publishedIn(c core.Caller, session, uri ahp.URI) iter.Seq2[Publis
 	}
 }
 
-// customizedBy finds the active client whose customizations hold a URI: itself, or a file below it.
-func (p *Part) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (Publisher, bool) {
+// findCustomizer finds the active client whose customizations hold a URI: itself, or a file below it.
+func (p *Part) findCustomizer(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (Publisher, bool) {
 	for _, a := range s.ActiveClients {
 		for _, custom := range a.Customizations {
-			if below(custom.URI, uri) {
+			if isBelow(custom.URI, uri) {
 				by, listed := p.cfg.ClientOf(session, a.ClientID)
 				return Publisher{by, a.ClientID}, listed
 			}
@@ -101,16 +101,16 @@ func (p *Part) customizedBy(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (
 	return Publisher{}, false
 }
 
-// below takes no path that may lead out again.
-func below(dir, uri ahp.URI) bool {
+// isBelow takes no path that may lead out again.
+func isBelow(dir, uri ahp.URI) bool {
 	rest, ok := strings.CutPrefix(uri, strings.TrimSuffix(dir, "/"))
 	escaped := strings.ToLower(rest)
 	return ok && dir != "" && (rest == "" || rest[0] == '/') && !strings.Contains(rest, "/..") &&
 		!strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%2f")
 }
 
-// said yields the messages of a chat, oldest first, with what was answered to each.
-func said(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
+// eachMessage yields the messages of a chat, oldest first, with what was answered to each.
+func eachMessage(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
 	return func(yield func(ahp.Message, []ahp.ResponsePart) bool) {
 		for _, t := range s.Turns {
 			if !yield(t.Message, t.ResponseParts) {
@@ -131,14 +131,14 @@ func said(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
 	}
 }
 
-// namedIn finds who serves a URI that a message or what was answered to it names; owners says that the owner sent it.
-func namedIn(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p Publisher, found, owners bool) {
-	if attaches(m, uri) {
+// findNamed finds who serves a URI that a message or what was answered to it names; owners says that the owner sent it.
+func findNamed(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p Publisher, found, owners bool) {
+	if hasAttachment(m, uri) {
 		st, _ := core.ReadStamp(m.Meta)
 		return PublisherOf(m), true, st.By.Role == access.RoleOwner
 	}
 	for _, part := range parts {
-		if call, ok := part.Value.(*ahp.ToolCallResponsePart); ok && refersTo(call.ToolCall, uri) {
+		if call, ok := part.Value.(*ahp.ToolCallResponsePart); ok && hasResult(call.ToolCall, uri) {
 			p, found = contributorOf(call.ToolCall.Base())
 			return p, found, false
 		}
@@ -159,8 +159,8 @@ func contributorOf(call *ahp.ToolCallBase) (Publisher, bool) {
 	return Publisher{principal, by.ClientID}, true
 }
 
-// refersTo reports whether a client's tool answered with a URI.
-func refersTo(call ahp.ToolCallState, uri ahp.URI) bool {
+// hasResult reports whether a client's tool answered with a URI.
+func hasResult(call ahp.ToolCallState, uri ahp.URI) bool {
 	done, ok := call.Value.(*ahp.ToolCallCompletedState)
 	if !ok || done.Contributor == nil {
 		return false
@@ -174,7 +174,7 @@ func refersTo(call ahp.ToolCallState, uri ahp.URI) bool {
 	})
 }
 
-func attaches(m ahp.Message, uri ahp.URI) bool {
+func hasAttachment(m ahp.Message, uri ahp.URI) bool {
 	for _, a := range m.Attachments {
 		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && v.URI == uri {
 			return true
@@ -216,13 +216,13 @@ func fromClient[R any](ctx context.Context, p *Part, c core.Caller, method strin
 func (p *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (from Publisher, err error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
-		about = p.whole(c)
+		about = p.wholeScope(c)
 	}
 	if err := c.MayCall(method, about); err != nil {
 		return from, err
 	}
 	for i, uri := range uris {
-		one, err := p.published(c, uri)
+		one, err := p.findPublisher(c, uri)
 		switch {
 		case err != nil:
 			return from, err

@@ -86,9 +86,9 @@ func (p *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
 func (p *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
-		about = p.whole(c)
+		about = p.wholeScope(c)
 	}
-	f, granted := machine.FileReach{}, p.grantedTo(c)
+	f, granted := machine.FileReach{}, p.listGrants(c)
 	err := c.MayCall(method, about)
 	if err == nil {
 		f = p.files(c)
@@ -99,8 +99,8 @@ func (p *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 	return f, nil
 }
 
-// grantedTo is for accounts only: guests get no grants.
-func (p *Part) grantedTo(c core.Caller) (out []machine.FileGrant) {
+// listGrants returns the caller's grants. Only accounts have some; guests get none.
+func (p *Part) listGrants(c core.Caller) (out []machine.FileGrant) {
 	if !mayAskFor(c) {
 		return nil
 	}

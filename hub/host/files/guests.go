@@ -47,27 +47,27 @@ func (p *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) e
 	e := p.core.Catalogue.Alive(c.Session)
 	switch {
 	case e == nil || !c.Scope.IsWhole():
-		return notForGuests(path, "it is not shared with you")
+		return denyGuest(path, "it is not shared with you")
 	case p.IsWide(e.Summary.WorkingDirectories):
-		return notForGuests(path, "guests see no files of a session that works in a home directory or above")
+		return denyGuest(path, "guests see no files of a session that works in a home directory or above")
 	case guard.IsPrivateName(path):
-		return notForGuests(path, "keys, environments and git's own files are not shown to guests")
+		return denyGuest(path, "keys, environments and git's own files are not shown to guests")
 	}
 	real, tracking, err := p.track(ctx, c.Session, path)
 	switch {
 	case err != nil || tracking == machine.Ignored:
-		return notForGuests(path, ignoredOrMissing)
+		return denyGuest(path, ignoredOrMissing)
 	case guard.IsPrivateName(real):
-		return notForGuests(path, "it leads to a file that is not shown to guests")
+		return denyGuest(path, "it leads to a file that is not shown to guests")
 	case tracking == machine.Tracked || c.AllFiles || p.cfg.HasTouched(ctx, c.Session, real):
 		return nil
 	}
-	return notForGuests(path, "git does not track it. Ask the owner for a link that shows all files")
+	return denyGuest(path, "git does not track it. Ask the owner for a link that shows all files")
 }
 
 const ignoredOrMissing = "git ignores it or it is not there"
 
-func notForGuests(path, why string) error {
+func denyGuest(path, why string) error {
 	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not shared with you: %s", path, why)
 }
 

@@ -21,11 +21,11 @@ const (
 	forgottenRepository   = 10 * time.Minute // a question of a session that is not there
 )
 
-// gitThrough names in questions and grants who reads: git, led by a file of a repository.
-func gitThrough(by string) string { return "Git, through " + by }
+// nameRepository names in questions and grants who reads: git, led by a file of a repository.
+func nameRepository(by string) string { return "Git, through " + by }
 
-// asRepository is the holder of a repository's grants: the file that leads out, for every viewer.
-func asRepository(by string) string { return "repository:" + by }
+// repositoryHolder is the holder of a repository's grants: the file that leads out, for every viewer.
+func repositoryHolder(by string) string { return "repository:" + by }
 
 // MayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
 // answered the owner finds the question in the inbox.
@@ -34,8 +34,8 @@ func (p *Part) MayLeadTo(session ahp.URI, out machine.Outside) bool {
 	if err != nil || found.Closed != "" {
 		return false
 	}
-	a := FileAsk{ID: ids.New(), Name: gitThrough(out.By), Path: out.Path, URI: core.FileURI(out.Path), Dir: found.Dir,
-		At: p.core.Now(), Repository: out.By, Session: session}
+	a := FileAsk{ID: ids.New(), Name: nameRepository(out.By), Path: out.Path, URI: core.FileURI(out.Path),
+		Dir: found.Dir, At: p.core.Now(), Repository: out.By, Session: session}
 	granted, asked := p.grants.repository(a, p.isAlive)
 	if asked && p.cfg.Asked != nil {
 		if err := p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Asked(tx, a) }); err != nil {
@@ -51,7 +51,7 @@ func (p *Part) GrantedOutside() (out []machine.Outside) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, f := range g.given {
-		if by, of := strings.CutPrefix(f.For, asRepository("")); of {
+		if by, of := strings.CutPrefix(f.For, repositoryHolder("")); of {
 			out = append(out, machine.Outside{By: by, Path: f.Path})
 		}
 	}
@@ -62,7 +62,7 @@ func (p *Part) isAlive(session ahp.URI) bool { return p.core.Catalogue.Alive(ses
 
 // repository looks for a grant, and otherwise keeps the question unless it is there, was denied, or there are too many.
 func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked bool) {
-	q := fileQuestion{who: asRepository(f.Repository), path: f.Path}
+	q := fileQuestion{who: repositoryHolder(f.Repository), path: f.Path}
 	isAlive := f.Session != "" && alive(f.Session)
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -118,8 +118,8 @@ func (g *grants) dropAsks(which func(*fileAsk) bool) {
 	}
 }
 
-// deniedFor is how long a question that was denied is not asked again.
-func (a *fileAsk) deniedFor() time.Duration {
+// denialTime returns how long a denied question is not asked again.
+func (a *fileAsk) denialTime() time.Duration {
 	if a.Repository != "" {
 		return deniedRepository
 	}
@@ -128,7 +128,7 @@ func (a *fileAsk) deniedFor() time.Duration {
 
 // lookAgain has the open changesets of all sessions looked at after the owner decided where repositories may lead.
 func (p *Part) lookAgain(who string) {
-	if !strings.HasPrefix(who, asRepository("")) {
+	if !strings.HasPrefix(who, repositoryHolder("")) {
 		return
 	}
 	p.cfg.RefreshChanges()

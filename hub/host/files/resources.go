@@ -53,8 +53,8 @@ func (p *Part) ResourceRead(ctx context.Context, c core.Caller, params ahp.Resou
 	return machine.EncodeContent(got.Type, got.Data, params.Encoding), nil
 }
 
-// whole is what a call without a session is about: the caller's session, or the host.
-func (p *Part) whole(c core.Caller) hub.ChannelInfo {
+// wholeScope returns what a call without a session is about: the caller's session, or the host.
+func (p *Part) wholeScope(c core.Caller) hub.ChannelInfo {
 	if c.Session != "" {
 		return core.SessionInfo(c.Session)
 	}

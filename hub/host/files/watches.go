@@ -152,14 +152,14 @@ func (p *Part) LeaveWatches(client core.ClientRef, uris ...ahp.URI) {
 		if len(uris) == 0 || slices.Contains(uris, uri) {
 			delete(w.joining, client)
 		}
-		if !w.awaited(p.core.Now()) && p.core.Hub.CountFollowers(uri) == 0 {
+		if !w.isAwaited(p.core.Now()) && p.core.Hub.CountFollowers(uri) == 0 {
 			delete(p.watches.open, uri)
 			w.cancel()
 		}
 	}
 }
 
-func (w *watch) awaited(now time.Time) bool {
+func (w *watch) isAwaited(now time.Time) bool {
 	for _, until := range w.joining {
 		if now.Before(until) {
 			return true

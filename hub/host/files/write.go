@@ -110,11 +110,11 @@ func (p *Part) ResourceRequest(ctx context.Context, c core.Caller, params ahp.Re
 		params.Read = ahp.Ptr(true)
 	}
 	if !mayAskFor(c) {
-		return none, notGranted(params, "guests only have access to what is shared with them")
+		return none, denyGrant(params, "guests only have access to what is shared with them")
 	}
 	if strings.HasPrefix(params.URI, version.Scheme) && !write {
 		if _, _, err := p.cfg.ReadVersion(ctx, c, params.URI); err != nil {
-			return none, notGranted(params, "there is no such version of a file")
+			return none, denyGrant(params, "there is no such version of a file")
 		}
 		return none, nil
 	}
@@ -150,7 +150,7 @@ func (p *Part) withGrantHint(ctx context.Context, c core.Caller, uri ahp.URI, wr
 	return &ahp.Error{Code: e.Code, Message: e.Message, Data: ahp.PermissionDeniedErrorData{Request: &request}}
 }
 
-func notGranted(p ahp.ResourceRequestParams, why string) error {
+func denyGrant(p ahp.ResourceRequestParams, why string) error {
 	p.Meta = nil
 	e := ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not open to you: %s", p.URI, why)
 	e.Data = ahp.PermissionDeniedErrorData{Request: &p}

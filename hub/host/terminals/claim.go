@@ -33,7 +33,7 @@ type Ask struct {
 func (p *Part) Ask(c core.Caller, uri ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
 		switch {
-		case holds(c, s.Claim):
+		case isHolder(c, s.Claim):
 			return nil
 		case t.hold.isFree(s.Claim):
 			tx.Apply(uri, claimFor(c.ClientID))
@@ -78,7 +78,7 @@ func (p *Part) Deny(c core.Caller, uri ahp.URI, client string) error {
 // Take gives the caller a terminal without asking its holder. Only the owner may take it from another client.
 func (p *Part) Take(c core.Caller, uri ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
-		if !c.IsOwner() && !holds(c, s.Claim) && !t.hold.isFree(s.Claim) {
+		if !c.IsOwner() && !isHolder(c, s.Claim) && !t.hold.isFree(s.Claim) {
 			return ahp.Errorf(ahp.CodePermissionDenied,
 				"only the owner can take a terminal from its holder: ask for it")
 		}
@@ -90,7 +90,7 @@ func (p *Part) Take(c core.Caller, uri ahp.URI) error {
 // Release gives a terminal that the caller holds back to the tool call that waits for it, else to its session.
 func (p *Part) Release(c core.Caller, uri, chat ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
-		if holds(c, s.Claim) {
+		if isHolder(c, s.Claim) {
 			tx.Apply(uri, t.sessionClaim(chat))
 		}
 		return nil
@@ -203,7 +203,7 @@ func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ah
 
 // mayAnswer refuses a caller that may not answer the ask of a client.
 func mayAnswer(c core.Caller, t *term, s *ahp.TerminalState, client string, now time.Time) error {
-	if !c.IsOwner() && !holds(c, s.Claim) {
+	if !c.IsOwner() && !isHolder(c, s.Claim) {
 		return ahp.Errorf(ahp.CodePermissionDenied, "only the holder of this terminal and the owner may hand it over")
 	}
 	asks := func(a Ask) bool { return a.Client == client && !a.Denied }
@@ -217,8 +217,8 @@ func claimFor(client string) *ahp.TerminalClaimedAction {
 	return &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: client}}}
 }
 
-// holds reports whether a claim is the caller's: of its client or, for a page, of the person's pages.
-func holds(c core.Caller, claim ahp.TerminalClaim) bool {
+// isHolder reports whether a claim is the caller's: of its client or, for a page, of the person's pages.
+func isHolder(c core.Caller, claim ahp.TerminalClaim) bool {
 	held, ok := claim.Value.(*ahp.TerminalClientClaim)
 	if !ok {
 		return false

@@ -198,7 +198,7 @@ func (p *Part) retain(t *term) {
 	if p.all[t.info.URI] == t {
 		p.exited = append(p.exited, t)
 	}
-	old := surplus(p.exited, t.info.Session)
+	old := oldestSurplus(p.exited, t.info.Session)
 	p.mu.Unlock()
 	if old != nil {
 		p.remove(old.info.URI)
@@ -206,8 +206,8 @@ func (p *Part) retain(t *term) {
 	}
 }
 
-// surplus returns the oldest terminal that is too many, of the session or of the host.
-func surplus(exited []*term, session ahp.URI) (old *term) {
+// oldestSurplus returns the oldest terminal that is too many, of the session or of the host.
+func oldestSurplus(exited []*term, session ahp.URI) (old *term) {
 	n := 0
 	for _, t := range slices.Backward(exited) {
 		if t.info.Session == session {

@@ -38,7 +38,7 @@ func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.Terminal
 	case len(a.Data) > mostKeys:
 		return fmt.Sprintf("%d bytes are too many to type at once: at most %d", len(a.Data), mostKeys)
 	}
-	if t := p.get(r.Info.URI); t != nil && holds(r.Caller, s.Claim) {
+	if t := p.get(r.Info.URI); t != nil && isHolder(r.Caller, s.Claim) {
 		t.hold.noteTyping(p, t)
 	}
 	return ""
@@ -77,7 +77,7 @@ func (p *Part) isHeldByOther(r *core.Request, s *ahp.TerminalState) bool {
 // isHeldByClient reports whether a client other than the caller holds the terminal, and is here.
 func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
 	_, held := s.Claim.Value.(*ahp.TerminalClientClaim)
-	if !held || holds(r.Caller, s.Claim) {
+	if !held || isHolder(r.Caller, s.Claim) {
 		return false
 	}
 	t := p.get(r.Info.URI)
@@ -87,7 +87,7 @@ func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
 // checkClaimed lets the holder pass a claim on, and a client take one from a session for itself (AHP requirements 165
 // and 167).
 func (p *Part) checkClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
-	mine := holds(r.Caller, s.Claim)
+	mine := isHolder(r.Caller, s.Claim)
 	if p.isHeldByClient(r, s) {
 		return "another client holds this terminal: ask it to hand the terminal over"
 	}

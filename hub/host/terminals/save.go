@@ -32,16 +32,16 @@ func (t *term) remember(a ahp.Action) {
 		t.since, t.printed = append(t.since[:0:0], a), 0
 	case *ahp.TerminalDataAction, *ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction:
 		t.since = append(t.since, a)
-		t.printed += weigh(a)
+		t.printed += estimateSize(a)
 	}
 	for t.printed > mostPrinted && len(t.since) > 1 {
-		t.printed -= weigh(t.since[0])
+		t.printed -= estimateSize(t.since[0])
 		t.since = t.since[1:]
 	}
 }
 
-// weigh returns about how many bytes an action takes in a record.
-func weigh(a ahp.Action) int {
+// estimateSize returns about how many bytes an action takes in a record.
+func estimateSize(a ahp.Action) int {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:
 		return len(a.Data)

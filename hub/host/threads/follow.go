@@ -69,7 +69,7 @@ func (p *Part) FollowLines(ctx context.Context, session ahp.URI) {
 			files[t.Resource] = p.workingLines(ctx, session, t.Resource)
 		}
 		if now, ok := p.locateThread(ctx, session, t, files[t.Resource]); ok && rangeOf(t) != now {
-			moves = append(moves, ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Range: movedTo(*t.Range, now)})
+			moves = append(moves, ahp.AnnotationsUpdatedAction{AnnotationID: t.ID, Range: moveRange(*t.Range, now)})
 		}
 	}
 	if len(moves) == 0 {
@@ -97,9 +97,8 @@ func (p *Part) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsSta
 	}
 }
 
-// placed makes where a thread is now the place it was written at: a person put it there by hand, and what it quoted
-// stands elsewhere.
-func placed(t ahp.Annotation) ahp.Annotation {
+// replaceOrigin makes a thread's range its origin: a client moved it by hand, so what it quoted is elsewhere.
+func replaceOrigin(t ahp.Annotation) ahp.Annotation {
 	if st, ok := core.ReadStamp(t.Meta); ok {
 		st.Range = t.Range
 		t.Meta = st.Write(t.Meta)
@@ -121,7 +120,7 @@ func (p *Part) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState)
 		return
 	}
 	if i := FindThread(s, a.AnnotationID); i >= 0 {
-		tx.Apply(e.Channel.URI, &ahp.AnnotationsSetAction{Annotation: placed(s.Annotations[i])})
+		tx.Apply(e.Channel.URI, &ahp.AnnotationsSetAction{Annotation: replaceOrigin(s.Annotations[i])})
 	}
 }
 
@@ -142,8 +141,8 @@ func LineRange(from, to int) *ahp.TextRange {
 	return &ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to)}}
 }
 
-// movedTo shifts a range to other lines of the same number; characters stay.
-func movedTo(r ahp.TextRange, to review.Range) *ahp.TextRange {
+// moveRange returns a range shifted to other lines of the same number; characters stay.
+func moveRange(r ahp.TextRange, to review.Range) *ahp.TextRange {
 	by := int64(to.From - WholeLines(r).From)
 	r.Start.Line, r.End.Line = r.Start.Line+by, r.End.Line+by
 	return &r

@@ -13,7 +13,7 @@ import (
 )
 
 // bucketReviews holds the review.Review of each session: what people did that the protocol has no shape for.
-const bucketReviews = "desk"
+const bucketReviews = "desk" // the name in databases that exist
 
 // reviews are the reviews of all sessions that have one. The lock is taken inside of the hub's, never the other
 // way round.

@@ -54,7 +54,7 @@ func commitMessage(c core.Caller, list []applied) string {
 	for _, a := range list {
 		names = append(names, filepath.Base(a.path))
 		if st, ok := core.ReadStamp(a.entry.Meta); ok && st.By.ID != c.ID {
-			coauthors = append(coauthors, trailer(st.By.ID, st.By.Name))
+			coauthors = append(coauthors, coAuthor(st.By.ID, st.By.Name))
 		}
 	}
 	what := "a suggestion"
@@ -78,8 +78,8 @@ func sortedSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-// trailer credits a person. The hub knows no address of people, so it uses one that cannot exist.
-func trailer(id, name string) string {
+// coAuthor credits a person. The hub knows no address of people, so it uses one that cannot exist.
+func coAuthor(id, name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {
 			return -1

@@ -130,7 +130,7 @@ func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) st
 	t.Meta = core.KeepStamp(old.Meta, t.Meta)
 	reason := checkThreadChange(r, old, *t)
 	if reason == "" && !reflect.DeepEqual(old.Range, t.Range) {
-		*t = placed(*t)
+		*t = replaceOrigin(*t)
 	}
 	return reason
 }

@@ -20,7 +20,7 @@ func TestLinesOfARange(t *testing.T) {
 		"up to a column": {ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 3, To: 4}},
 		"within a line":  {ahp.TextRange{Start: at(2, 4), End: at(2, 9)}, review.Range{From: 3, To: 3}},
 		"nothing of it":  {ahp.TextRange{Start: at(2, 0), End: at(2, 0)}, review.Range{From: 3, To: 3}},
-		"moved, by lines": {*movedTo(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}),
+		"moved, by lines": {*moveRange(ahp.TextRange{Start: at(2, 4), End: at(3, 1)}, review.Range{From: 9, To: 10}),
 			review.Range{From: 9, To: 10}},
 	} {
 		if got := WholeLines(c.r); got != c.want {

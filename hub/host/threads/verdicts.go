@@ -118,7 +118,7 @@ func (p *Part) WithdrawOvertaken(ctx context.Context, session ahp.URI, versions 
 			events = append(events, review.Overtaken{Who: v.By.ID, Digest: v.Digest})
 		default:
 			events = append(events, review.Ended{Who: v.By.ID, Digest: v.Digest, Why: review.Withdrawn,
-				At: p.core.Now().UTC(), Changed: p.changedSince(ctx, session, v, now)})
+				At: p.core.Now().UTC(), Changed: p.listChangedSince(ctx, session, v, now)})
 		}
 	}
 	if len(events) == 0 {
@@ -132,8 +132,9 @@ func (p *Part) WithdrawOvertaken(ctx context.Context, session ahp.URI, versions 
 	}
 }
 
-// changedSince lists the files that are not what a verdict is about; none when that is not known any more.
-func (p *Part) changedSince(ctx context.Context, session ahp.URI, v review.Verdict, now map[string]string) []string {
+// listChangedSince returns the files that changed since a verdict; none when that is not known any more.
+func (p *Part) listChangedSince(ctx context.Context, session ahp.URI, v review.Verdict,
+	now map[string]string) []string {
 	if p.core.Store == nil {
 		return nil
 	}

@@ -64,8 +64,8 @@ func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
 	return out
 }
 
-// WatchDesk pings when a verdict or a mention changes; it is part of a room's Watch.
-func (st *Site) WatchDesk(session ahp.URI, ping func()) (stop func()) {
+// WatchReview pings when a verdict or a mention changes; it is part of a room's Watch.
+func (st *Site) WatchReview(session ahp.URI, ping func()) (stop func()) {
 	changed, cancel := st.Reviews.WatchReview(session)
 	return live.PingOn(changed, cancel, ping)
 }
