@@ -12,7 +12,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents test-editors unit deps generate check soak bench bench-ui licences sbom vuln vendor clean
+.PHONY: help run demo build install test test-agents test-editors unit deps generate check format soak bench bench-ui licences sbom vuln vendor clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -36,8 +36,12 @@ generate: ## templ files, docs/support.md
 	$(GO) tool $(TOOLS) templ generate -log-level warn
 	$(GO) run ./e2e/support
 
-check: ## generated files are current, gofmt, go vet, staticcheck
+check: ## generated files are current, gofmt, go vet, staticcheck; biome for scripts and style sheets
 	@GO="$(GO)" sh .ci/check
+
+format: ## format Go, scripts and style sheets
+	gofmt -w $$(find . -name '*.go' -not -path './.ci/*')
+	@sh .ci/check front --write
 
 test: deps check unit ## everything, as the CI runs it
 	@if [ "$$BROWSER" = skip ]; then echo "NOTE: the browser tests were skipped (BROWSER=skip)."; fi

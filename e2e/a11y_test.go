@@ -45,10 +45,11 @@ const tooSmall = `[...document.querySelectorAll('a, button, summary, select, inp
 	.map(([e, r]) => e.outerHTML.slice(0, 100) + ' is ' + r.height + ' px')`
 
 // notInHelp are keys a page knows and its help does not.
-const notInHelp = `(() => {
+var notInHelp = `(async () => {
+	const { keys } = ` + Module("keys.js") + `;
 	const told = new Set([...document.querySelectorAll('#help kbd')].flatMap(k => { const t = k.textContent; return [t, ...t.split(/ \/ | – | then | /)]; }));
 	const digits = [...document.querySelectorAll('#help kbd')].some(k => k.textContent === '1 – 5');
-	return Object.keys(window.ahphub?.keys || {}).filter(k => !told.has(k) && !told.has({Escape: 'Esc'}[k]) && !(digits && /^[1-5]$/.test(k)));
+	return Object.keys(keys).filter(k => !told.has(k) && !told.has({Escape: 'Esc'}[k]) && !(digits && /^[1-5]$/.test(k)));
 })()`
 
 // notPages are the routes a person does not open as a page, with the reason.
@@ -126,7 +127,7 @@ func TestAccessibility(t *testing.T) {
 		who.Open(prog.URL + path)
 		who.Wait(`document.readyState === 'complete'`)
 		rules("light")
-		for _, key := range Eval[[]string](who, notInHelp) {
+		for _, key := range awaited[[]string](who, notInHelp) {
 			t.Errorf("%s: the key %s is not in the help", name, key)
 		}
 		who.look(1440, 900, "dark")

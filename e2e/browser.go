@@ -271,6 +271,11 @@ func Eval[T any](p *Page, expression string) T {
 	return v
 }
 
+// Module returns the expression for what a script of the page exports, for an async function.
+func Module(name string) string {
+	return `(await import(document.querySelector('script[src$="/js/base.js"]').src.replace('base.js', '` + name + `')))`
+}
+
 // Wait waits until a JavaScript expression is true.
 func (p *Page) Wait(expression string) {
 	p.t.Helper()

@@ -11,11 +11,11 @@ func TestTerminalInChatIsReadable(t *testing.T) {
 	ana.SignIn(p)
 	begin(p, ana, t.TempDir(), "seq 12; sleep 600")
 	ana.Click(".approval button[data-kind=approve]")
-	const term = "document.querySelector('.term-live')?.contentWindow?.ahphubTerm"
+	const term = "document.querySelector('.term-live')?.contentDocument?.getElementById('term')?.xterm"
 	ana.Wait(term + "?.buffer.active.getLine(11)?.translateToString(true) === '12'")
 	ana.Wait(term + ".options.fontSize >= 11")
 	ana.Wait("(f => f.contentDocument.querySelector('#term .xterm-screen').offsetHeight * 13 / " +
-		"f.contentWindow.ahphubTerm.rows <= f.contentDocument.getElementById('term').clientHeight + " +
+		"f.contentDocument.getElementById('term').xterm.rows <= f.contentDocument.getElementById('term').clientHeight + " +
 		"1)(document.querySelector('.term-live'))")
 	// it grew, and the end stays in sight
 	ana.Wait("(s => s.scrollTop + s.clientHeight > s.scrollHeight - 2)(document.querySelector('#scroll'))")

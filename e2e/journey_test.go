@@ -143,7 +143,7 @@ func (j *journey) answerInTerminal() {
 	j.ana.Live()
 	j.ana.Wait(glyphs + ".includes('Run the tests?')")
 	j.ana.Click(".termstate button[value=me]")
-	j.ana.Wait("document.querySelector('.termframe').contentWindow.ahphubTerm.options.disableStdin === false")
+	j.ana.Wait("document.querySelector('.termframe').contentDocument.getElementById('term').xterm.options.disableStdin === false")
 	j.ana.Click(".termframe")
 	j.ana.Press("yes\r")
 	j.watcher.wait("the tests", func() bool {
@@ -155,7 +155,7 @@ func (j *journey) answerInTerminal() {
 }
 
 // glyphs is what the terminal's frame has on its screen.
-const glyphs = `((t) => t ? Array.from({length: t.buffer.active.length}, (_, i) => t.buffer.active.getLine(i).translateToString(true)).join('\n') : '')(document.querySelector('.termframe')?.contentWindow?.ahphubTerm)`
+const glyphs = `((t) => t ? Array.from({length: t.buffer.active.length}, (_, i) => t.buffer.active.getLine(i).translateToString(true)).join('\n') : '')(document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm)`
 
 // endOfTurn finds the chip of what the turn changed.
 func (j *journey) endOfTurn() {

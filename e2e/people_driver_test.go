@@ -52,7 +52,7 @@ func TestDriving(t *testing.T) {
 	owner.Click(`.termtools form button`)
 	owner.Says(".termpane.is-mine", "You're in control")
 	guest.Open(prog.URL + Eval[string](owner, "location.pathname"))
-	guest.Wait(`document.querySelector('.termframe')?.contentWindow?.ahphubTerm`)
+	guest.Wait(`document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm`)
 	guest.Live()
 	guest.Click(`.holder button[value=ask]`)
 	owner.Says(".asks-keyboard", "Ben requests control")

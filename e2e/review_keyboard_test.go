@@ -266,9 +266,10 @@ func (k *keyboard) switchOff() {
 	k.uncommitted()
 	k.Press("?")
 	k.Wait("document.querySelector('#help').open")
-	missing := Eval[string](k.Page, `(() => {
+	missing := awaited[string](k.Page, `(async () => {
+		const { keys } = `+Module("keys.js")+`;
 		const said = new Set([...document.querySelectorAll('#help kbd')].flatMap(e => [e.textContent, ...e.textContent.split(/[ \/–]+/)]));
-		return Object.keys(ahphub.keys).filter(k => !said.has(k === 'Escape' ? 'Esc' : k) && !'234'.includes(k)).join(' ');
+		return Object.keys(keys).filter(k => !said.has(k === 'Escape' ? 'Esc' : k) && !'234'.includes(k)).join(' ');
 	})()`)
 	if missing != "" {
 		k.t.Errorf("the list of keys misses %s", missing)

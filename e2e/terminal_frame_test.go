@@ -29,7 +29,7 @@ func TestTerminalFrame(t *testing.T) {
 func pointAt(p *Page, text string, click bool) {
 	p.t.Helper()
 	at := Eval[[]float64](p, `(() => {
-		const f = document.querySelector('.termframe'), t = f.contentWindow.ahphubTerm, b = t.buffer.active;
+		const f = document.querySelector('.termframe'), t = f.contentDocument.getElementById('term').xterm, b = t.buffer.active;
 		for (let i = b.length - 1; i >= 0; i--) {
 			const x = b.getLine(i).translateToString(true).indexOf('`+text+`');
 			if (x < 0) continue;
@@ -50,7 +50,7 @@ func (x *terminals) links() {
 	x.shell()
 	run(p, 0, `clear; printf 'see https://example.com/a?b=1 \e]8;;https://evil.example/x\e\\http://good.example\e]8;;\e\\ \e]8;;javascript:alert(1)\e\\script\e]8;;\e\\ \e]8;;file:///etc/passwd\e\\local\e]8;;\e\\\n'`)
 	p.Wait(shows(0) + `.includes('good.example script local') && ` +
-		inFrame(0, `window.ahphubFrame.links !== undefined`))
+		inFrame(0, `document.getElementById('tip')`))
 	tip := func(want string) string {
 		return inFrame(0, `(t => t && !t.hidden && t.textContent.includes('`+want+`'))(document.getElementById('tip'))`)
 	}
@@ -147,7 +147,7 @@ func (x *terminals) trustedTypes() {
 	p := x.owner.Beside()
 	p.Allow(`Trusted(HTML|ScriptURL)|trusted-types`)
 	p.Open(frame)
-	p.Wait(`window.ahphubFrame`)
+	p.Wait(`document.getElementById('term')?.frame`)
 	for _, attack := range []string{
 		`document.body.innerHTML = '<b>x</b>'`,
 		`document.createElement('script').src = '/assets/0/js/base.js'`,
@@ -218,13 +218,13 @@ func (x *terminals) accessible() {
 		t.Errorf("the page scrolls sideways: %d px", w)
 	}
 	p.Open(Eval[string](p, `document.querySelector('.termframe').src`))
-	p.Wait(`window.ahphubFrame?.state.mine && document.querySelector('.xterm-rows').textContent.includes('colour 97')`)
-	Eval[any](p, `window.ahphubFrame.find()`)
+	p.Wait(`document.getElementById('term')?.frame?.state.mine && document.querySelector('.xterm-rows').textContent.includes('colour 97')`)
+	Eval[any](p, `document.getElementById('term').frame.find()`)
 	p.Wait(`document.activeElement.id === 'find'`)
 	p.Press("colour")
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
-		p.Wait(`ahphubTerm.options.theme.background === '` + map[string]string{"light": "#ffffff",
+		p.Wait(`document.getElementById('term').xterm.options.theme.background === '` + map[string]string{"light": "#ffffff",
 			"dark": "#16181b"}[l.scheme] + `'`)
 		for _, f := range axeFindings(p) {
 			t.Errorf("the frame, %s: %s\n\t%s", l.name, f.Rule, strings.Join(f.Nodes, "\n\t"))

@@ -24,7 +24,7 @@ func TestTerminalOfAToolCall(t *testing.T) {
 	p.Unfold(".tool details.fold")
 	frame := func(expression string) string {
 		return `((f, window, document, term) => term && (` + expression +
-			`))(...(f => [f, f.contentWindow, f.contentDocument, f.contentWindow.ahphubTerm])(document.querySelector('.term-live')))`
+			`))(...(f => [f, f.contentWindow, f.contentDocument, f.contentDocument.getElementById('term').xterm])(document.querySelector('.term-live')))`
 	}
 	const shown = `Array.from({length: term.buffer.active.length}, (_, i) => term.buffer.active.getLine(i).translateToString(true)).join('\n')`
 	p.Wait(frame(shown + `.includes('what')`))

@@ -130,7 +130,7 @@ func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 	p, ana, ben := x.opened(), x.person("ana"), x.person("ben")
 	for _, g := range []*Page{ana, ben} {
 		g.Open(x.url + x.base)
-		g.Wait(`document.querySelector('.termframe')?.contentWindow?.ahphubTerm`)
+		g.Wait(`document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm`)
 		g.Live()
 	}
 	ana.look(800, 500, "light")

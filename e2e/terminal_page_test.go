@@ -43,13 +43,13 @@ func (x *terminals) shell() {
 
 // termIn is a terminal in a page, counted from the left.
 func termIn(n int) string {
-	return fmt.Sprintf(`document.querySelectorAll('.termframe')[%d].contentWindow.ahphubTerm`, n)
+	return fmt.Sprintf(`document.querySelectorAll('.termframe')[%d].contentDocument.getElementById('term').xterm`, n)
 }
 
 // shows is the text of a terminal with its scrollback.
 func shows(n int) string {
 	return `(() => { const t = document.querySelectorAll('.termframe')[` + strconv.Itoa(n) +
-		`]?.contentWindow?.ahphubTerm; if (!t) return ''; const b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
+		`]?.contentDocument?.getElementById('term')?.xterm; if (!t) return ''; const b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
 }
 
 // opened waits for the page of a terminal that was asked for on the page of all.

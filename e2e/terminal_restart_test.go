@@ -17,8 +17,8 @@ func TestTerminalComesBack(t *testing.T) {
 	p.Wait(shows(0) + `.includes('on2') && ` + shows(0) + `.endsWith('$')`)
 	before := Eval[string](p, cells)
 	Eval[any](p, termIn(0)+`.focus()`)
-	Eval[any](p, inFrame(0, `(window.ahphubFrame.screens = 0, window.ahphubFrame.hangUp())`))
-	p.Wait(inFrame(0, `window.ahphubFrame.screens === 1`))
+	Eval[any](p, inFrame(0, `(document.getElementById('term').frame.screens = 0, document.getElementById('term').frame.hangUp())`))
+	p.Wait(inFrame(0, `document.getElementById('term').frame.screens === 1`))
 	if after := Eval[string](p, cells); after != before {
 		was := strings.Split(before, "\n")
 		for i, line := range strings.Split(after, "\n") {
@@ -28,7 +28,7 @@ func TestTerminalComesBack(t *testing.T) {
 			}
 		}
 	}
-	Eval[any](p, inFrame(0, `(window.ahphubFrame.hangUp(), window.ahphubFrame.type('echo lat\x65r$((1+1))\r'))`))
+	Eval[any](p, inFrame(0, `(document.getElementById('term').frame.hangUp(), document.getElementById('term').frame.type('echo lat\x65r$((1+1))\r'))`))
 	p.Wait(shows(0) + `.includes('later2')`)
 
 	run(p, 0, `i=0; while :; do i=$((i+1)); echo tick$i; sleep 0.5; done`)
@@ -45,5 +45,5 @@ func TestTerminalComesBack(t *testing.T) {
 }
 
 // cells is a screen with its colours and the widths of its characters; an invisible space is none.
-const cells = `(() => { const t = document.querySelector('.termframe').contentWindow.ahphubTerm, b = t.buffer.active; let s = t.cols + 'x' + t.rows + ' ' + b.cursorX + ',' + b.cursorY + '\n';
+const cells = `(() => { const t = document.querySelector('.termframe').contentDocument.getElementById('term').xterm, b = t.buffer.active; let s = t.cols + 'x' + t.rows + ' ' + b.cursorX + ',' + b.cursorY + '\n';
 	for (let i = 0; i < b.length; i++) { const l = b.getLine(i); for (let j = 0; j < l.length; j++) { const c = l.getCell(j); if (c.getChars().trim() || c.getBgColor() > 0) s += j + c.getChars() + c.getWidth() + '/' + c.getFgColor() + (c.isBold() ? 'b' : '') + ' '; } s += '\n'; } return s.trimEnd(); })()`

@@ -24,14 +24,14 @@ func TestTerminalInBrowser(t *testing.T) {
 	base := "/s/" + core.ShortID(session)
 	page.Open(prog.URL + base + "/t")
 	Eval[any](page, `document.querySelector('.termbar form button').click()`)
-	const text = `(() => { const t = document.querySelector('.termframe').contentWindow.ahphubTerm, b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
-	page.Wait(`document.querySelector('.termframe')?.contentWindow?.ahphubTerm`)
+	const text = `(() => { const t = document.querySelector('.termframe').contentDocument.getElementById('term').xterm, b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
+	page.Wait(`document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm`)
 	page.Wait(`(` + text + `).length > 0`)
-	Eval[any](page, `document.querySelector('.termframe').contentWindow.ahphubTerm.input("printf 'A\\033[31mred\\033[m\\n'; seq 1 40; echo B$((1+1))B\r")`)
+	Eval[any](page, `document.querySelector('.termframe').contentDocument.getElementById('term').xterm.input("printf 'A\\033[31mred\\033[m\\n'; seq 1 40; echo B$((1+1))B\r")`)
 	page.Wait(`(` + text + `).includes('B2B')`)
 	before := Eval[string](page, text)
 	page.Open(prog.URL + Eval[string](page, "location.pathname"))
-	page.Wait(`document.querySelector('.termframe')?.contentWindow?.ahphubTerm`)
+	page.Wait(`document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm`)
 	page.Wait(`(` + text + `).includes('B2B')`)
 	if after := Eval[string](page, text); after != before {
 		t.Errorf("loaded anew the terminal shows\n%s\nbefore\n%s", after, before)

@@ -33,11 +33,12 @@ func TestNewestTurnStaysVisible(t *testing.T) {
 	}
 	p.Wait(inSight)
 
-	got := Eval[[]bool](p, `(() => {
+	got := awaited[[]bool](p, `(async () => {
+		const { isAtEnd, scrollToEnd } = `+Module("patch.js")+`;
 		const view = document.getElementById('scroll');
 		const grow = () => { const d = document.createElement('div'); d.style.height = '300px'; document.getElementById('turns').append(d); };
-		const scrolled = () => { view.dispatchEvent(new Event('scroll')); return ahphub.atEnd(); };
-		ahphub.toEnd();
+		const scrolled = () => { view.dispatchEvent(new Event('scroll')); return isAtEnd(); };
+		scrollToEnd();
 		grow();
 		const grew = scrolled();
 		view.scrollTop -= 200;

@@ -1,5 +1,8 @@
 // Package static holds what browsers load beside the pages: our style sheets and scripts, and the vendored
 // front-end libraries. Everything is embedded and served by the hash of its content, so a cache may keep it for ever.
+//
+// The scripts are ES modules: one for each part of a page, which imports what it needs by relative address. They share
+// one hash, that of all of js, so that these addresses lead to files of the same version and one module runs once.
 package static
 
 import (
@@ -8,11 +11,17 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"path"
+	"regexp"
 	"strings"
 	"sync"
+
+	"github.com/tdewolff/minify/v2"
+	"github.com/tdewolff/minify/v2/css"
+	"github.com/tdewolff/minify/v2/js"
 )
 
 //go:embed css js img vendor/xterm
@@ -23,43 +32,75 @@ type Assets struct{ byName map[string]*asset }
 
 type asset struct {
 	name, hash, kind string
-	body             []byte
+	source           []byte
 	once             sync.Once
-	packed           []byte // gzip, made when first asked for; nil where it would not be smaller
+	body             []byte // what is served: the source without what browsers do not need
+	packed           []byte // gzip of body; nil where it would not be smaller
 }
 
-// New reads what was embedded. It fails only for a file whose type it cannot tell.
+// New reads what was embedded.
 func New() (*Assets, error) {
 	a := &Assets{byName: map[string]*asset{}}
+	tree := sha256.New()
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
-		body, err := files.ReadFile(name)
+		source, err := files.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		if strings.HasPrefix(name, "js/") {
-			body = dropComments(body)
+		f := &asset{name: name, kind: kind(name), source: source}
+		a.byName[name] = f
+		if isModule(name) {
+			_, _ = fmt.Fprintln(tree, name, len(source))
+			_, _ = tree.Write(source)
+			return nil
 		}
-		sum := sha256.Sum256(body)
-		a.byName[name] = &asset{name: name, hash: hex.EncodeToString(sum[:6]), kind: kind(name), body: body}
+		sum := sha256.Sum256(source)
+		f.hash = hex.EncodeToString(sum[:6])
 		return nil
 	})
+	for name, f := range a.byName {
+		if isModule(name) {
+			f.hash = hex.EncodeToString(tree.Sum(nil)[:6])
+		}
+	}
 	return a, err
 }
 
-// dropComments removes what a browser does not need of a script: lines that are a comment, and the indentation. It
-// keeps the line breaks, which end statements; a test checks that no text runs over several lines.
-func dropComments(script []byte) []byte {
-	out := make([]byte, 0, len(script))
-	for line := range bytes.Lines(script) {
-		line = bytes.TrimLeft(line, " \t")
-		if !bytes.HasPrefix(line, []byte("//")) && len(bytes.TrimSpace(line)) > 0 {
-			out = append(out, line...)
+// isModule reports whether a file is one of our scripts.
+func isModule(name string) bool { return strings.HasPrefix(name, "js/") }
+
+// imported finds what a module imports before it runs; what it loads later, by import(), is not among them.
+var imported = regexp.MustCompile(`(?m)(?:^import|^export [^;]*? from|^} from|^import [^;]*? from) '\./([\w-]+\.js)';`)
+
+// Imports returns the addresses of the modules that scripts import, directly or not, beside the scripts themselves. A
+// page names them, so that a browser asks for all of them at once.
+func (a *Assets) Imports(scripts ...string) (paths []string) {
+	seen := map[string]bool{}
+	for _, name := range scripts {
+		seen[name] = true
+	}
+	var visit func(name string)
+	visit = func(name string) {
+		f := a.byName[name]
+		if f == nil {
+			return
+		}
+		for _, m := range imported.FindAllSubmatch(f.source, -1) {
+			other := "js/" + string(m[1])
+			if !seen[other] {
+				seen[other] = true
+				paths = append(paths, a.Path(other))
+				visit(other)
+			}
 		}
 	}
-	return out
+	for _, name := range scripts {
+		visit(name)
+	}
+	return paths
 }
 
 // Path is the address of a file, as in "/assets/3f2a…/css/base.css"; "" when there is no such file.
@@ -85,13 +126,14 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Vary", "Accept-Encoding")
 	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
-		if packed := f.gzip(); packed != nil {
+		if _, packed := f.prepare(); packed != nil {
 			h.Set("Content-Encoding", "gzip")
 			_, _ = w.Write(packed)
 			return
 		}
 	}
-	_, _ = w.Write(f.body)
+	body, _ := f.prepare()
+	_, _ = w.Write(body)
 }
 
 // Compressed is how many bytes a file costs on the wire; budgets are checked with it.
@@ -100,14 +142,17 @@ func (a *Assets) Compressed(name string) int {
 	if f == nil {
 		return 0
 	}
-	if packed := f.gzip(); packed != nil {
+	body, packed := f.prepare()
+	if packed != nil {
 		return len(packed)
 	}
-	return len(f.body)
+	return len(body)
 }
 
-func (f *asset) gzip() []byte {
+// prepare returns a file as it is served, plain and compressed. Both are made when they are first asked for.
+func (f *asset) prepare() (body, packed []byte) {
 	f.once.Do(func() {
+		f.body = minified(f.name, f.source)
 		var b bytes.Buffer
 		z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
 		_, _ = z.Write(f.body)
@@ -116,7 +161,26 @@ func (f *asset) gzip() []byte {
 			f.packed = b.Bytes()
 		}
 	})
-	return f.packed
+	return f.body, f.packed
+}
+
+// minified drops comments, space and long local names of our own scripts and style sheets. A test checks that none is
+// served as it was written because the library could not read it.
+func minified(name string, source []byte) []byte {
+	var out bytes.Buffer
+	var err error
+	switch {
+	case isModule(name):
+		err = (&js.Minifier{}).Minify(nil, &out, bytes.NewReader(source), nil)
+	case strings.HasPrefix(name, "css/"):
+		err = (&css.Minifier{}).Minify(minify.New(), &out, bytes.NewReader(source), nil)
+	default:
+		return source
+	}
+	if err != nil {
+		return source
+	}
+	return out.Bytes()
 }
 
 func kind(name string) string {

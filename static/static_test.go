@@ -1,12 +1,16 @@
 package static
 
 import (
+	"bytes"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -23,18 +27,24 @@ func assets(t *testing.T) *Assets {
 // What a page costs to load is a promise: compressed bytes of scripts and style sheets.
 func TestBudgets(t *testing.T) {
 	a := assets(t)
+	withImports := func(scripts ...string) []string {
+		for _, address := range a.Imports(scripts...) {
+			scripts = append(scripts, strings.SplitN(address, "/", 4)[3])
+		}
+		return scripts
+	}
 	for _, b := range []struct {
 		what  string
 		most  int
 		files []string
 	}{
-		{"scripts of the review", 25 << 10, []string{"js/base.js", "js/review.js", "js/review-comments.js",
-			"js/hunks.js", "js/mention.js", "js/presence.js"}},
+		{"scripts of the review", 25 << 10, withImports("js/base.js", "js/review.js", "js/review-comments.js",
+			"js/hunks.js", "js/mention.js", "js/presence.js")},
 		{"style sheets of the review", 20 << 10, []string{"css/base.css", "css/chat.css", "css/review.css",
 			"css/presence.css"}},
-		{"scripts of the chat", 15 << 10, []string{"js/base.js", "js/chat.js", "js/chat-send.js"}},
-		{"the terminal's frame", 130 << 10, []string{"vendor/xterm/xterm.js", "vendor/xterm/xterm.css",
-			"vendor/xterm/addon-fit.js", "js/term.js", "css/term.css"}},
+		{"scripts of the chat", 15 << 10, withImports("js/base.js", "js/chat.js", "js/chat-send.js")},
+		{"the terminal's frame", 130 << 10, append(withImports("js/term.js"), "vendor/xterm/xterm.js",
+			"vendor/xterm/xterm.css", "vendor/xterm/addon-fit.js", "css/term.css")},
 	} {
 		sum := 0
 		for _, f := range b.files {
@@ -50,28 +60,49 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// Comments and indentation are not served, so no text of ours may run over several lines, where they would be part
-// of it.
-func TestScriptsAreServedWithoutComments(t *testing.T) {
-	entries, err := fs.ReadDir(files, "js")
-	if err != nil {
-		t.Fatal(err)
-	}
+// Nothing that only people need is sent: a script that the minifier cannot read would be served as it was written.
+func TestOwnFilesAreMinified(t *testing.T) {
 	a := assets(t)
-	for _, e := range entries {
-		src, err := files.ReadFile("js/" + e.Name())
-		if err != nil {
-			t.Fatal(err)
+	for name, f := range a.byName {
+		if !isModule(name) && !strings.HasPrefix(name, "css/") {
+			continue
 		}
-		for i, line := range strings.Split(string(src), "\n") {
-			if strings.Count(strings.ReplaceAll(line, "'```'", ""), "`")%2 != 0 && !strings.Contains(line, "+= '`'") {
-				t.Errorf("%s:%d: a text runs over several lines", e.Name(), i+1)
+		if body, _ := f.prepare(); bytes.Contains(body, []byte("\n  ")) || len(body) > len(f.source)*9/10 {
+			t.Errorf("%s is served with %d of %d bytes", name, len(body), len(f.source))
+		}
+	}
+}
+
+// A module that is reached by two addresses would run twice. All share one hash, name each other by relative
+// addresses, and import only what is there.
+func TestModulesShareOneTree(t *testing.T) {
+	a := assets(t)
+	tree := path.Dir(a.Path("js/base.js"))
+	for name, f := range a.byName {
+		if !isModule(name) {
+			continue
+		}
+		if path.Dir(a.Path(name)) != tree {
+			t.Errorf("%s is at %s, and base.js below %s", name, a.Path(name), tree)
+		}
+		found := imported.FindAllSubmatch(f.source, -1)
+		if all := regexp.MustCompile(`(?m)^import | from '`).FindAll(f.source, -1); len(found) == 0 && len(all) > 0 {
+			t.Errorf("the imports of %s are not found", name)
+		}
+		for _, m := range found {
+			if a.byName["js/"+string(m[1])] == nil {
+				t.Errorf("%s imports %s, which is not there", name, m[1])
 			}
 		}
-		served := a.byName["js/"+e.Name()].body
-		if bad := regexp.MustCompile(`(?m)^(\s|//).*`).Find(served); bad != nil {
-			t.Errorf("%s is served with %q", e.Name(), bad)
+	}
+	got := a.Imports("js/base.js", "js/review.js", "js/hunks.js")
+	for _, want := range []string{"js/dom.js", "js/patch.js", "js/live.js", "js/keys.js"} {
+		if !slices.Contains(got, a.Path(want)) {
+			t.Errorf("the imports of a review lack %s: %v", want, got)
 		}
+	}
+	if slices.Contains(got, a.Path("js/review.js")) || len(slices.Compact(slices.Sorted(slices.Values(got)))) != len(got) {
+		t.Errorf("the imports of a review name a script of the page, or one twice: %v", got)
 	}
 }
 
@@ -88,12 +119,12 @@ func TestAssetsAreServedForEver(t *testing.T) {
 			t.Errorf("with %q: %d %v", accept, w.Code, w.Header())
 		}
 	}
-	for _, path := range []string{"/assets/000000000000/css/base.css", "/assets/x", "/assets/", a.Path("css/base.css") +
+	for _, address := range []string{"/assets/000000000000/css/base.css", "/assets/x", "/assets/", a.Path("css/base.css") +
 		"x", "/assets/000000000000/../static.go"} {
 		w := httptest.NewRecorder()
-		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		a.ServeHTTP(w, httptest.NewRequest(http.MethodGet, address, nil))
 		if w.Code != 404 {
-			t.Errorf("%s answers %d", path, w.Code)
+			t.Errorf("%s answers %d", address, w.Code)
 		}
 	}
 }
@@ -148,18 +179,28 @@ func TestVendoredFilesMatchTheLock(t *testing.T) {
 	}
 }
 
-func TestScriptsParse(t *testing.T) {
+// A browser reads the scripts as they are served: the minifier's output is a module of JavaScript, too.
+func TestServedScriptsParse(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
 		t.Skip("there is no node to parse scripts with")
 	}
-	scripts, err := fs.Glob(files, "js/*.js")
-	if err != nil || len(scripts) == 0 {
-		t.Fatalf("no scripts: %v", err)
-	}
-	for _, name := range scripts {
-		if out, err := exec.Command(node, "--check", name).CombinedOutput(); err != nil {
-			t.Errorf("%s: %s", name, out)
+	dir := t.TempDir()
+	for name, f := range assets(t).byName {
+		if !isModule(name) {
+			continue
 		}
+		served, _ := f.prepare()
+		if err := os.WriteFile(filepath.Join(dir, path.Base(name)), served, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const parse = `const fs = require('fs'), vm = require('vm'), names = fs.readdirSync('.');
+		if (names.length < 20) throw new Error('too few scripts');
+		for (const name of names) new vm.SourceTextModule(fs.readFileSync(name, 'utf8'), { identifier: name });`
+	check := exec.Command(node, "--experimental-vm-modules", "--no-warnings", "-e", parse)
+	check.Dir = dir
+	if out, err := check.CombinedOutput(); err != nil {
+		t.Errorf("%s", out)
 	}
 }

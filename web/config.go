@@ -31,6 +31,7 @@ type Pages interface {
 type Assets interface {
 	http.Handler
 	Path(name string) string
+	Imports(scripts ...string) []string
 }
 
 // Tools is the endpoint of the host's tools for agents on this machine. It has its own tokens.

@@ -13,8 +13,9 @@ import (
 
 // frame returns the frame of this package's few pages, which have no signed-in visitor.
 func (s *Server) frame(title string) part.Frame {
-	return part.Frame{Title: title, Asset: s.cfg.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door",
-		Styles: []string{"css/door.css"}, Scripts: []string{"js/token.js"}}
+	return part.Frame{Title: title, Asset: s.cfg.Assets.Path, Imports: s.cfg.Assets.Imports,
+		Viewer: part.Viewer{Guest: true}, Body: "door", Styles: []string{"css/door.css"},
+		Scripts: []string{"js/token.js"}}
 }
 
 // fail sends an error: one sentence to scripts, a page to browsers.

@@ -66,7 +66,8 @@ func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byt
 
 type fakeAssets struct{}
 
-func (fakeAssets) Path(name string) string { return "/assets/0/" + name }
+func (fakeAssets) Path(name string) string    { return "/assets/0/" + name }
+func (fakeAssets) Imports(...string) []string { return nil }
 func (fakeAssets) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprint(w, "asset")
 }

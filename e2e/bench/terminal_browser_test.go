@@ -21,7 +21,7 @@ const keepSockets = `{ const W = WebSocket; window.WebSocket = class extends W {
 // watchKeys notes when a key goes down and when what came of it was painted: a task that waits for the frame that
 // renders it runs right after that frame.
 const watchKeys = `(() => {
-  const t = window.ahphubTerm, took = window.benchTook = [];
+  const t = document.getElementById('term').xterm, took = window.benchTook = [];
   let begun = 0, at = 0;
   document.addEventListener('keydown', (e) => { begun = e.timeStamp; at = t.buffer.active.cursorX; }, true);
   t.onRender(() => { if (begun && t.buffer.active.cursorX > at) { const b = begun; begun = 0; const c = new MessageChannel(); c.port1.onmessage = () => took.push(performance.now() - b); c.port2.postMessage(0); } });
@@ -29,7 +29,7 @@ const watchKeys = `(() => {
 
 // looks is what a terminal shows: its text, its colours, where the cursor is.
 const looks = `(() => {
-  const b = window.ahphubTerm.buffer.active, out = [b.type, b.cursorX, b.cursorY];
+  const b = document.getElementById('term').xterm.buffer.active, out = [b.type, b.cursorX, b.cursorY];
   for (let y = 0; y < b.length; y++) {
     const l = b.getLine(y);
     out.push(l.translateToString(true).trimEnd());
@@ -52,8 +52,8 @@ func BenchmarkTerminalBrowser(b *testing.B) {
 			return err
 		}))
 		p.Open(h.URL + h.shell(b, c) + "/frame")
-		p.Wait(`window.ahphubTerm && /[$#] ?$/.test(ahphubTerm.buffer.active.getLine(ahphubTerm.buffer.active.cursorY).translateToString(true))`)
-		e2e.Eval[bool](p, `(ahphubTerm.focus(), true)`)
+		p.Wait(`document.getElementById('term').xterm && /[$#] ?$/.test(document.getElementById('term').xterm.buffer.active.getLine(document.getElementById('term').xterm.buffer.active.cursorY).translateToString(true))`)
+		e2e.Eval[bool](p, `(document.getElementById('term').xterm.focus(), true)`)
 		e2e.Eval[bool](p, `(`+watchKeys+`, true)`)
 		keyToGlyph(b, p, "key-to-glyph")
 		busy := h.shells(b)()
@@ -107,8 +107,8 @@ func keyToGlyph(b *testing.B, p *e2e.Page, name string) {
 // reconnects fills the screen with colours, cuts the line five times, and measures until the screen is the same.
 func reconnects(b *testing.B, p *e2e.Page) {
 	b.Helper()
-	e2e.Eval[bool](p, `(ahphubTerm.input("i=0; while [ $i -lt 200 ]; do i=$((i+1)); printf '\\033[3%dmline %d\\033[m 漢字\\n' $((i%8)) $i; done; echo do$((1))ne\r"), true)`)
-	p.Wait(`Array.from({length: ahphubTerm.rows}, (_, y) => ahphubTerm.buffer.active.getLine(ahphubTerm.buffer.active.baseY + y).translateToString()).join().includes('do1ne')`)
+	e2e.Eval[bool](p, `(document.getElementById('term').xterm.input("i=0; while [ $i -lt 200 ]; do i=$((i+1)); printf '\\033[3%dmline %d\\033[m 漢字\\n' $((i%8)) $i; done; echo do$((1))ne\r"), true)`)
+	p.Wait(`Array.from({length: document.getElementById('term').xterm.rows}, (_, y) => document.getElementById('term').xterm.buffer.active.getLine(document.getElementById('term').xterm.buffer.active.baseY + y).translateToString()).join().includes('do1ne')`)
 	var worst float64
 	for range 5 {
 		e2e.Eval[bool](p, `(() => {

@@ -180,14 +180,17 @@ func TestReviewByKeyboard(t *testing.T) {
 	}
 }
 
+// patches is the module that applies live patches.
+const patches = `await import(document.querySelector('script[src$="/js/base.js"]').src.replace('base.js', 'patch.js'))`
+
 // Text being written stays, with its caret, while patches replace the file around it.
 func TestCaretSurvivesPatches(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)
 	got := eval[string](t, ctx,
-		`(async()=>{key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="cf.*?<\/form>/gs,'');
+		`(async()=>{const{patch}=`+patches+`;key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="cf.*?<\/form>/gs,'');
 		ta.value='half a thought';ta.setSelectionRange(4,6);
-		for(let i=0;i<100;i++){ahphub.patch([['r',f.id,html]]);await 0;await 0}
+		for(let i=0;i<100;i++){patch([['r',f.id,html]]);await 0;await 0}
 		const now=document.activeElement;
 		return [now.tagName,now.value,now.selectionStart,now.selectionEnd,document.querySelectorAll('.file#'+CSS.escape(f.id)).length,now.closest('.file')?.id===f.id].join()})()`)
 	if got != "TEXTAREA,half a thought,4,6,1,true" {
@@ -199,7 +202,7 @@ func TestNewThreadsFindTheirLine(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	key := part.DiffKey("cmd/greet/main.go")
 	got := eval[string](t, ctx,
-		`(async()=>{ahphub.patch([['a','pool','<div class="thr" id="thr-x" data-thread="x" data-file="`+key+
+		`(async()=>{const{patch}=`+patches+`;patch([['a','pool','<div class="thr" id="thr-x" data-thread="x" data-file="`+key+
 			`" data-at="R8"><details class="thread" id="thread-x" open data-state="open"><summary>new</summary></details></div>']]);
 		await 0;await 0;const p=document.getElementById('thr-x').previousElementSibling;return p.className+p.dataset.l})()`)
 	if !strings.HasPrefix(got, "r a") || !strings.HasSuffix(got, " 8") {

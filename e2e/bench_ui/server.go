@@ -224,7 +224,7 @@ func conversation(v *page.Changes) {
 func (s *site) frame(v *page.Changes, title string) part.Frame {
 	add, del := v.Totals()
 	return part.Frame{
-		Title: title, Asset: s.assets.Path, Tab: "changes", Styles: []string{"css/review.css"},
+		Title: title, Asset: s.assets.Path, Imports: s.assets.Imports, Tab: "changes", Styles: []string{"css/review.css"},
 		Scripts: part.ReviewScripts(),
 		Viewer:  part.Viewer{Name: "Ana", Owner: true, Comment: true, Prompt: true, Approve: true},
 		Rail: []part.RailItem{{Short: path.Base(v.Base), Title: "Greet everyone", Status: part.Status{Icon: "idle",

@@ -1,8 +1,8 @@
 // What a tool call changes is drawn by the host, with the review's own rows: at once on a card that waits, and when its
 // line is opened afterwards. Cards are replaced now and then, so the answer is kept.
-(() => {
-'use strict';
-const app = window.ahphub;
+import { parse } from './dom.js';
+import { onPatch } from './patch.js';
+
 const known = new Map();
 const get = async (url) => {
   const r = await fetch(url, { headers: { 'X-Fragment': 'edits' } });
@@ -18,22 +18,35 @@ async function draw(box) {
       known.set(url, get(url));
       if (known.size > 30) known.delete(known.keys().next().value);
     }
-    box.replaceChildren(app.parse(await known.get(url)));
+    box.replaceChildren(parse(await known.get(url)));
   } catch {
     known.delete(url);
     delete box.dataset.drawn; // the link is still there
   }
 }
-const look = (root) => { for (const b of root.querySelectorAll('.asks [data-edits], .fold[open] [data-edits]')) draw(b); };
+const look = (root) => {
+  for (const b of root.querySelectorAll('.asks [data-edits], .fold[open] [data-edits]')) draw(b);
+};
 look(document);
-app.on.push((list) => { if (list.some((p) => p[0] !== 's' && /^(tool|turn|parts)/.test(p[1]))) look(document); });
-document.addEventListener('toggle', (e) => { if (e.target.open) for (const b of e.target.querySelectorAll('[data-edits]')) draw(b); }, true);
+onPatch((list) => {
+  if (list.some((p) => p[0] !== 's' && /^(tool|turn|parts)/.test(p[1]))) look(document);
+});
+document.addEventListener(
+  'toggle',
+  (e) => {
+    if (e.target.open) for (const b of e.target.querySelectorAll('[data-edits]')) draw(b);
+  },
+  true,
+);
 
 // A click loads a file that is too long for the card.
 document.addEventListener('click', async (e) => {
   const a = e.target.closest?.('.edit-file .load');
   if (!a || e.ctrlKey || e.metaKey) return;
   e.preventDefault();
-  try { a.closest('.fb').replaceChildren(app.parse(await get(a.getAttribute('href')))); } catch { location.assign(a.href); }
+  try {
+    a.closest('.fb').replaceChildren(parse(await get(a.getAttribute('href'))));
+  } catch {
+    location.assign(a.href);
+  }
 });
-})();

@@ -1,112 +1,131 @@
 // Sending from the composer. A message leaves the field when it is sent, with its own text, files and mentions, and messages
 // go out one after the other. One that fails is restored: into the field when that is empty, above it otherwise.
-(() => {
-'use strict';
-const $ = (id) => document.getElementById(id);
-const app = window.ahphub, field = $('message'), form = field?.form, files = $('attach');
-if (form?.dataset.stay !== 'clear') return;
-const key = 'unsent:' + location.pathname;
-const waiting = []; // sent, not answered yet; the first of them is under way
-const patience = 400; // ms until a message that is under way is shown as such
-let failed = [];
-const noFiles = () => new DataTransfer().files;
-const changed = () => field.dispatchEvent(new Event('input', { bubbles: true }));
-const isEmpty = () => !field.value.trim() && !files.files.length;
-// A reload keeps the texts; files cannot be stored.
-const store = () => {
-  const texts = [...failed, ...waiting].map((m) => m.text);
-  try { texts.length ? sessionStorage.setItem(key, JSON.stringify(texts)) : sessionStorage.removeItem(key); } catch { /* no storage */ }
-};
+import { $, $$, parse, post, store, stored, toast } from './dom.js';
+import { scrollToEnd } from './patch.js';
 
-form.addEventListener('submit', (e) => {
-  if ('keep' in (e.submitter?.dataset || {})) return; // Stop sends nothing of the message
-  e.preventDefault();
-  send({
-    to: form.action, body: new FormData(form, e.submitter), text: field.value, caret: [field.selectionStart, field.selectionEnd],
-    files: files.files, mentions: [...form.querySelectorAll('input[name=file]')].map((h) => h.value),
-  });
-  clear();
-});
-function clear() {
-  files.files = noFiles();
-  files.dispatchEvent(new Event('replaced'));
-  field.value = '';
-  changed();
-  form.dispatchEvent(new CustomEvent('cleared'));
-  document.dispatchEvent(new CustomEvent('sent'));
-  app.toEnd();
-}
-async function send(m) {
-  m.since = Date.now();
-  waiting.push(m);
-  store();
-  setTimeout(show, patience);
-  while (waiting[0] === m) {
-    const small = !m.files.length && m.text.length < 8000; // a small message goes out even if the page is left
-    const wrong = await app.post(m.to, m.body, { keepalive: small });
-    if (wrong) giveBack(waiting.splice(0), wrong); else waiting.shift();
-    show();
-    if (waiting.length) m = waiting[0];
-  }
-}
-// Messages queued behind a failed one were meant to follow it.
-function giveBack(list, wrong) {
-  app.toast(wrong, true);
-  if (isEmpty() && !failed.length) putBack(list.shift());
-  failed.push(...list);
-}
-function putBack(m) {
-  const typed = field.value.trim() ? '\n\n' + field.value : '';
-  const all = new DataTransfer();
-  for (const f of [...m.files, ...files.files]) all.items.add(f);
-  files.files = all.files;
-  files.dispatchEvent(new Event('replaced'));
-  for (const v of m.mentions) form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'file', value: v }));
-  field.value = m.text + typed;
-  if (m.caret) field.setSelectionRange(...m.caret);
-  changed();
-}
+const field = $('#message');
+const form = field?.form;
+const files = $('#attach');
+if (form?.dataset.stay === 'clear') compose();
 
-// ---- what was not sent, or is under way for long: a row each --------------------------------------------------------
-function show() {
-  store();
-  const late = waiting.filter((m) => Date.now() - m.since >= patience), focused = $('unsent')?.contains(document.activeElement);
-  $('unsent')?.remove();
-  if (focused) field.focus();
-  if (!failed.length && !late.length) return;
-  const box = app.parse('<ul id="unsent" role="list" aria-label="Messages not sent"></ul>').firstChild;
-  for (const m of [...failed, ...late]) {
-    const row = app.parse('<li class="queued row wrap"><span class="badge"></span><span class="grow cut"></span></li>').firstChild;
-    const [badge, text] = row.children, n = m.files.length;
-    badge.textContent = late.includes(m) ? 'Sending…' : 'Not sent';
-    text.textContent = m.text.trim() + (n ? ' · ' + (n === 1 ? '1 file' : n + ' files') : '');
-    if (failed.includes(m)) {
-      badge.classList.add('need');
-      row.append(app.parse('<button type="button" class="btn small" data-do="again">Send again</button><button type="button" class="btn small" data-do="edit">Edit</button><button type="button" class="btn quiet small" data-do="discard" aria-label="Discard message">×</button>'));
-    }
-    row.addEventListener('click', (e) => {
-      const what = e.target.dataset.do;
-      if (!what) return;
-      failed = failed.filter((x) => x !== m);
-      if (what === 'again') send(m);
-      if (what === 'edit') putBack(m);
-      show();
+function compose() {
+  const key = `unsent:${location.pathname}`;
+  const waiting = []; // sent, not answered yet; the first of them is under way
+  const patience = 400; // ms until a message that is under way is shown as such
+  let failed = [];
+  const noFiles = () => new DataTransfer().files;
+  const changed = () => field.dispatchEvent(new Event('input', { bubbles: true }));
+  const isEmpty = () => !field.value.trim() && !files.files.length;
+  // A reload keeps the texts; files cannot be stored.
+  const remember = () => {
+    const texts = [...failed, ...waiting].map((m) => m.text);
+    store(key, texts.length ? JSON.stringify(texts) : '');
+  };
+
+  form.addEventListener('submit', (e) => {
+    if ('keep' in (e.submitter?.dataset || {})) return; // Stop sends nothing of the message
+    e.preventDefault();
+    send({
+      to: form.action,
+      body: new FormData(form, e.submitter),
+      text: field.value,
+      caret: [field.selectionStart, field.selectionEnd],
+      files: files.files,
+      mentions: [...form.querySelectorAll('input[name=file]')].map((h) => h.value),
     });
-    box.append(row);
+    clear();
+  });
+  function clear() {
+    files.files = noFiles();
+    files.dispatchEvent(new Event('replaced'));
+    field.value = '';
+    changed();
+    form.dispatchEvent(new CustomEvent('cleared'));
+    document.dispatchEvent(new CustomEvent('sent'));
+    scrollToEnd();
   }
-  form.before(box);
-}
+  async function send(m) {
+    m.since = Date.now();
+    waiting.push(m);
+    remember();
+    setTimeout(show, patience);
+    while (waiting[0] === m) {
+      const small = !m.files.length && m.text.length < 8000; // a small message goes out even if the page is left
+      const wrong = await post(m.to, m.body, { keepalive: small });
+      if (wrong) giveBack(waiting.splice(0), wrong);
+      else waiting.shift();
+      show();
+      if (waiting.length) m = waiting[0];
+    }
+  }
+  // Messages queued behind a failed one were meant to follow it.
+  function giveBack(list, wrong) {
+    toast(wrong, true);
+    if (isEmpty() && !failed.length) putBack(list.shift());
+    failed.push(...list);
+  }
+  function putBack(m) {
+    const typed = field.value.trim() ? `\n\n${field.value}` : '';
+    const all = new DataTransfer();
+    for (const f of [...m.files, ...files.files]) all.items.add(f);
+    files.files = all.files;
+    files.dispatchEvent(new Event('replaced'));
+    for (const v of m.mentions)
+      form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'file', value: v }));
+    field.value = m.text + typed;
+    if (m.caret) field.setSelectionRange(...m.caret);
+    changed();
+  }
 
-// The page was left during a request: messages it shows by now have arrived.
-let left = [];
-try { left = JSON.parse(sessionStorage.getItem(key)) || []; } catch { /* no storage */ }
-const arrived = new Set([...document.querySelectorAll('#turns .said .text'), ...document.querySelectorAll('#queue textarea')].map((el) => el.textContent.trim()));
-failed = left.filter((text) => !arrived.has(text.trim())).map((text) => {
-  const body = new FormData();
-  body.set('text', text);
-  body.set('how', 'queue');
-  return { to: form.action, body, text, files: noFiles(), mentions: [] };
-});
-if (failed.length && isEmpty()) putBack(failed.shift());
-if (left.length) show();
-})();
+  // ---- what was not sent, or is under way for long: a row each --------------------------------------------------------
+  function show() {
+    remember();
+    const late = waiting.filter((m) => Date.now() - m.since >= patience);
+    const focused = $('#unsent')?.contains(document.activeElement);
+    $('#unsent')?.remove();
+    if (focused) field.focus();
+    if (!failed.length && !late.length) return;
+    const box = parse('<ul id="unsent" role="list" aria-label="Messages not sent"></ul>').firstChild;
+    for (const m of [...failed, ...late]) {
+      const row = parse(
+        '<li class="queued row wrap"><span class="badge"></span><span class="grow cut"></span></li>',
+      ).firstChild;
+      const [badge, text] = row.children;
+      const n = m.files.length;
+      badge.textContent = late.includes(m) ? 'Sending…' : 'Not sent';
+      text.textContent = m.text.trim() + (n ? ` · ${n === 1 ? '1 file' : `${n} files`}` : '');
+      if (failed.includes(m)) {
+        badge.classList.add('need');
+        row.append(
+          parse(
+            '<button type="button" class="btn small" data-do="again">Send again</button><button type="button" class="btn small" data-do="edit">Edit</button><button type="button" class="btn quiet small" data-do="discard" aria-label="Discard message">×</button>',
+          ),
+        );
+      }
+      row.addEventListener('click', (e) => {
+        const what = e.target.dataset.do;
+        if (!what) return;
+        failed = failed.filter((x) => x !== m);
+        if (what === 'again') send(m);
+        if (what === 'edit') putBack(m);
+        show();
+      });
+      box.append(row);
+    }
+    form.before(box);
+  }
+
+  // The page was left during a request: messages it shows by now have arrived.
+  const left = JSON.parse(stored(key) || '[]');
+  const arrived = new Set([...$$('#turns .said .text'), ...$$('#queue textarea')].map((el) => el.textContent.trim()));
+  failed = left
+    .filter((text) => !arrived.has(text.trim()))
+    .map((text) => {
+      const body = new FormData();
+      body.set('text', text);
+      body.set('how', 'queue');
+      return { to: form.action, body, text, files: noFiles(), mentions: [] };
+    });
+  if (failed.length && isEmpty()) putBack(failed.shift());
+  if (left.length) show();
+}

@@ -1,53 +1,101 @@
 // The chat page: composer keys, approval keys, shared answers, earlier turns without a jump, the pane.
-(() => {
-'use strict';
-const $ = (id) => document.getElementById(id);
-const app = window.ahphub;
-const scroll = $('scroll');
-const message = $('message');
+import { $, $$, byId, parse, store, stored, toast } from './dom.js';
+import { keys } from './keys.js';
+import { isAtEnd, measureEnd, onPatch, scrollToEnd } from './patch.js';
+
+const scroll = $('#scroll');
+const message = $('#message');
 
 // Open at the newest turn, unless an address names another place.
-if (scroll && !location.hash && !new URLSearchParams(location.search).has('before')) scroll.scrollTop = scroll.scrollHeight;
-scroll?.addEventListener('scroll', () => {
-  if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) { $('new-pill').hidden = true; delete $('new-pill').dataset.n; }
-}, { passive: true });
+if (scroll && !location.hash && !new URLSearchParams(location.search).has('before'))
+  scroll.scrollTop = scroll.scrollHeight;
+scroll?.addEventListener(
+  'scroll',
+  () => {
+    if (scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 40) {
+      $('#new-pill').hidden = true;
+      delete $('#new-pill').dataset.n;
+    }
+  },
+  { passive: true },
+);
 
 // A reader at the end stays there while content grows: text, a terminal that fits its rows, a loaded picture, the queue
 // below. It is measured when the page was laid out anyway.
 if (scroll) {
   let landed = !location.hash && !new URLSearchParams(location.search).has('before');
-  if (!landed) addEventListener('load', () => requestAnimationFrame(() => { app.look(); landed = true; }));
-  const follow = new ResizeObserver(() => { if (landed && app.atEnd()) app.toEnd(); });
-  follow.observe($('turns'));
+  if (!landed)
+    addEventListener('load', () =>
+      requestAnimationFrame(() => {
+        measureEnd();
+        landed = true;
+      }),
+    );
+  const follow = new ResizeObserver(() => {
+    if (landed && isAtEnd()) scrollToEnd();
+  });
+  follow.observe($('#turns'));
   follow.observe(scroll);
-  app.on.push((list) => { if (list.some((p) => p[0] === 'r' && p[1] === 'turns')) follow.observe($('turns')); });
+  onPatch((list) => {
+    if (list.some((p) => p[0] === 'r' && p[1] === 'turns')) follow.observe($('#turns'));
+  });
 }
 
 // Times as the reader's clock shows them. Making a format takes longer than a patch may.
-const hours = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' }), day = new Intl.DateTimeFormat([], { dateStyle: 'short', timeStyle: 'medium' });
-const clocks = (root) => { for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) { t.dataset.local = ''; const d = new Date(t.dateTime); if (!isNaN(d)) { t.textContent = hours.format(d); t.title = day.format(d); } } };
+const hours = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' });
+const day = new Intl.DateTimeFormat([], { dateStyle: 'short', timeStyle: 'medium' });
+const clocks = (root) => {
+  for (const t of root.querySelectorAll('time[datetime]:not([data-local])')) {
+    t.dataset.local = '';
+    const d = new Date(t.dateTime);
+    if (!Number.isNaN(+d)) {
+      t.textContent = hours.format(d);
+      t.title = day.format(d);
+    }
+  }
+};
 clocks(document);
-app.on.push((list) => { if (list.some((p) => p[0] === 'a' || p[0] === 'r' && /^(turn|background)/.test(p[1]))) clocks(document); });
+onPatch((list) => {
+  if (list.some((p) => p[0] === 'a' || (p[0] === 'r' && /^(turn|background)/.test(p[1])))) clocks(document);
+});
 
 // What is being written survives a reload; js/chat-send.js sends it.
-const key = 'draft:' + location.pathname + (message?.form.elements.edit ? '?edit' : '');
+const key = `draft:${location.pathname}${message?.form.elements.edit ? '?edit' : ''}`;
 if (message) {
-  let kept = '';
-  try { kept = sessionStorage.getItem(key) || ''; } catch { /* no storage */ }
+  const kept = stored(key);
   const quote = new URLSearchParams(location.search).has('quote') && message.value;
-  message.value = quote ? (kept && !kept.includes(quote) ? kept.trimEnd() + '\n\n' : '') + (kept.includes(quote) ? kept : quote) : message.value || kept;
-  message.addEventListener('input', () => { try { sessionStorage.setItem(key, message.value); } catch { /* no storage */ } });
-  if (quote) { // what a terminal printed joins what was being written, once
+  message.value = quote
+    ? (kept && !kept.includes(quote) ? `${kept.trimEnd()}\n\n` : '') + (kept.includes(quote) ? kept : quote)
+    : message.value || kept;
+  message.addEventListener('input', () => store(key, message.value));
+  if (quote) {
+    // what a terminal printed joins what was being written, once
     history.replaceState(null, '', location.pathname);
     message.focus();
     message.dispatchEvent(new Event('input', { bubbles: true }));
   }
   // An arrow up in an empty composer brings back what this person said before, and down goes back.
-  const said = () => [...document.querySelectorAll('#turns .said')].filter((s) => s.querySelector('.who b')?.textContent === message.form.dataset.me).map((s) => s.querySelector('.text').textContent).filter((t, i, all) => t && t !== all[i - 1]);
-  let back = 0, shown = '';
+  const said = () =>
+    $$('#turns .said')
+      .filter((s) => s.querySelector('.who b')?.textContent === message.form.dataset.me)
+      .map((s) => s.querySelector('.text').textContent)
+      .filter((t, i, all) => t && t !== all[i - 1]);
+  let back = 0;
+  let shown = '';
   message.addEventListener('keydown', (e) => {
-    const up = e.key === 'ArrowUp', down = e.key === 'ArrowDown';
-    if (!up && !down || e.isComposing || e.shiftKey || e.ctrlKey || e.altKey || e.metaKey || message.value !== (back ? shown : '') || down && !back) return;
+    const up = e.key === 'ArrowUp';
+    const down = e.key === 'ArrowDown';
+    if (
+      (!up && !down) ||
+      e.isComposing ||
+      e.shiftKey ||
+      e.ctrlKey ||
+      e.altKey ||
+      e.metaKey ||
+      message.value !== (back ? shown : '') ||
+      (down && !back)
+    )
+      return;
     const all = said();
     if (up && back === all.length) return;
     e.preventDefault();
@@ -55,9 +103,12 @@ if (message) {
     shown = message.value = back ? all.at(-back) : '';
     message.dispatchEvent(new Event('input', { bubbles: true }));
   });
-  message.addEventListener('input', () => { if (message.value !== shown) back = 0; });
+  message.addEventListener('input', () => {
+    if (message.value !== shown) back = 0;
+  });
   const press = (how) => {
-    const b = $('composer-mode').querySelector(`button[value=${how}]`) || $('composer-mode').querySelector('button.main');
+    const b =
+      $('#composer-mode').querySelector(`button[value=${how}]`) || $('#composer-mode').querySelector('button.main');
     if (message.value.trim()) message.form.requestSubmit(b);
   };
   message.addEventListener('keydown', (e) => {
@@ -69,17 +120,40 @@ if (message) {
 }
 
 // A refused setting, or one that another person changed, is reset.
-document.addEventListener('refused', (e) => { if (e.target.matches?.('[data-setting]')) e.target.reset(); }, true);
+document.addEventListener(
+  'refused',
+  (e) => {
+    if (e.target.matches?.('[data-setting]')) e.target.reset();
+  },
+  true,
+);
 
 // An approval card with the focus inside: y, n, d.
 const card = () => document.activeElement?.closest?.('.asks');
-for (const [k, kind] of [['y', 'approve'], ['n', 'deny']]) {
-  const before = app.keys[k];
-  app.keys[k] = (e) => { const c = card(); c ? c.querySelector(`button[data-kind=${kind}]`)?.click() : before?.(e); };
+for (const [k, kind] of [
+  ['y', 'approve'],
+  ['n', 'deny'],
+]) {
+  const before = keys[k];
+  keys[k] = (e) => {
+    const c = card();
+    c ? c.querySelector(`button[data-kind=${kind}]`)?.click() : before?.(e);
+  };
 }
-const beforeD = app.keys.d;
-app.keys.d = (e) => { const c = card(); if (!c) { beforeD?.(e); return; } const d = c.querySelector('details'); if (d) d.open = !d.open; };
-addEventListener('hashchange', () => { const t = location.hash && $(decodeURIComponent(location.hash.slice(1))); if (t?.tabIndex >= 0) t.focus({ preventScroll: true }); });
+const beforeD = keys.d;
+keys.d = (e) => {
+  const c = card();
+  if (!c) {
+    beforeD?.(e);
+    return;
+  }
+  const d = c.querySelector('details');
+  if (d) d.open = !d.open;
+};
+addEventListener('hashchange', () => {
+  const t = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
+  if (t?.tabIndex >= 0) t.focus({ preventScroll: true });
+});
 
 // Answers are edited together: each change of a field is shared with the others before sending.
 document.addEventListener('change', (e) => {
@@ -88,26 +162,41 @@ document.addEventListener('change', (e) => {
   if (!form || !q || !document.body.classList.contains('may-prompt')) return;
   const body = new URLSearchParams(new FormData(form));
   body.set('question', q.dataset.question);
-  fetch(form.action.replace(/input$/, 'answer'), { method: 'POST', body, headers: { 'X-Fragment': 'answer' } }).catch(() => {});
+  fetch(form.action.replace(/input$/, 'answer'), { method: 'POST', body, headers: { 'X-Fragment': 'answer' } }).catch(
+    () => {},
+  );
 });
 
 // Copying: an answer as the Markdown it was written in, and code as it is.
 const copy = async (text, b) => {
-  try { await navigator.clipboard.writeText(await text); } catch { app.toast('The browser blocked copying.', true); return; }
+  try {
+    await navigator.clipboard.writeText(await text);
+  } catch {
+    toast('The browser blocked copying.', true);
+    return;
+  }
   const was = b.textContent;
   b.textContent = 'Copied';
-  setTimeout(() => { b.textContent = was; }, 1500);
+  setTimeout(() => {
+    b.textContent = was;
+  }, 1500);
 };
 document.addEventListener('click', (e) => {
   const a = e.target.closest?.('a[data-copy]');
-  if (a && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(fetch(a.href).then((r) => r.text()), a); }
+  if (a && !e.ctrlKey && !e.metaKey) {
+    e.preventDefault();
+    copy(
+      fetch(a.href).then((r) => r.text()),
+      a,
+    );
+  }
   const b = e.target.closest?.('.code > .copy');
   if (b) copy(b.parentNode.querySelector('pre').textContent, b);
 });
 const tool = (e) => {
   const c = e.target.closest?.('#turns .code');
   if (!c || c.querySelector('.copy')) return;
-  document.querySelector('.code > .copy')?.remove();
+  $('.code > .copy')?.remove();
   const b = document.createElement('button');
   b.type = 'button';
   b.className = 'btn small copy';
@@ -124,48 +213,80 @@ async function earlier(a) {
   try {
     const r = await fetch(a.getAttribute('href'), { headers: { 'X-Fragment': 'earlier' } });
     if (!r.ok) throw new Error(r.status);
-    const got = app.parse(await r.text()), next = got.querySelector('#earlier');
+    const got = parse(await r.text());
+    const next = got.querySelector('#earlier');
     clocks(got);
-    const old = [...got.querySelectorAll('.turn')].filter((t) => !$(t.id));
-    const first = $('turns').firstElementChild, at = first?.getBoundingClientRect().top;
-    $('turns').prepend(...old);
+    const old = [...got.querySelectorAll('.turn')].filter((t) => !byId(t.id));
+    const first = $('#turns').firstElementChild;
+    const at = first?.getBoundingClientRect().top;
+    $('#turns').prepend(...old);
     if (first) scroll.scrollTop += first.getBoundingClientRect().top - at;
-    if (next) a.setAttribute('href', next.getAttribute('href')); else a.parentNode.remove();
-  } catch { /* the link is still there */ } finally { delete a.dataset.busy; }
+    if (next) a.setAttribute('href', next.getAttribute('href'));
+    else a.parentNode.remove();
+  } catch {
+    /* the link is still there */
+  } finally {
+    delete a.dataset.busy;
+  }
   if (a.isConnected && near(a)) earlier(a);
 }
 const near = (a) => a.getBoundingClientRect().bottom > scroll.getBoundingClientRect().top - 800;
-const reach = () => { const a = $('earlier'); if (a && scroll.scrollHeight > scroll.clientHeight && near(a)) earlier(a); };
-if ($('earlier')) { // the observer sees layout changes, but misses a reader who returns to the top before it runs
+const reach = () => {
+  const a = $('#earlier');
+  if (a && scroll.scrollHeight > scroll.clientHeight && near(a)) earlier(a);
+};
+if ($('#earlier')) {
+  // the observer sees layout changes, but misses a reader who returns to the top before it runs
   scroll.addEventListener('scroll', reach, { passive: true });
-  new IntersectionObserver(reach, { root: scroll, rootMargin: '800px 0px 0px 0px' }).observe($('earlier'));
+  new IntersectionObserver(reach, { root: scroll, rootMargin: '800px 0px 0px 0px' }).observe($('#earlier'));
 }
 document.addEventListener('click', (e) => {
   const a = e.target.closest?.('#earlier');
-  if (a && !e.ctrlKey && !e.metaKey) { e.preventDefault(); earlier(a); return; }
+  if (a && !e.ctrlKey && !e.metaKey) {
+    e.preventDefault();
+    earlier(a);
+    return;
+  }
   if (e.ctrlKey || e.metaKey) return;
-  if (e.target.closest?.('[data-pane-toggle]')) { e.preventDefault(); togglePane(); }
-  if (e.target.closest?.('[data-info]')) { e.preventDefault(); showInfo(); }
+  if (e.target.closest?.('[data-pane-toggle]')) {
+    e.preventDefault();
+    togglePane();
+  }
+  if (e.target.closest?.('[data-info]')) {
+    e.preventDefault();
+    showInfo();
+  }
 });
-const showInfo = () => { document.querySelector('.head-row .menu[open]')?.removeAttribute('open'); $('info').showModal(); };
+const showInfo = () => {
+  $('.head-row .menu[open]')?.removeAttribute('open');
+  $('#info').showModal();
+};
 if (location.hash === '#info') showInfo();
 
 // The changed files beside the chat: a column on wide screens, on others over the chat while they are open.
-const main = $('main'), narrow = matchMedia('(max-width: 1199px)');
+const main = $('#main');
+const narrow = matchMedia('(max-width: 1199px)');
 function togglePane() {
-  if (narrow.matches) { main.classList.toggle('pane-over'); return; }
+  if (narrow.matches) {
+    main.classList.toggle('pane-over');
+    return;
+  }
   const closed = main.classList.toggle('nopane');
   main.toggleAttribute('data-pane-closed', closed);
   fetchPane(closed ? 'none' : 'changes');
 }
-app.keys.Escape = () => main.classList.remove('pane-over');
+keys.Escape = () => main.classList.remove('pane-over');
 async function fetchPane(open) {
   let r;
-  try { r = await fetch('?pane=' + open, { headers: { 'X-Fragment': 'pane' } }); } catch { return; } // the server is away: the stream says so
-  if (!r.ok || !$('pane')) return;
-  const had = +$('pane').dataset.files;
-  $('pane').replaceWith(app.parse(await r.text()));
-  if (!had && +$('pane').dataset.files && !main.hasAttribute('data-pane-closed')) main.classList.remove('nopane'); // the first files
+  try {
+    r = await fetch(`?pane=${open}`, { headers: { 'X-Fragment': 'pane' } });
+  } catch {
+    return;
+  } // the server is away: the stream says so
+  if (!r.ok || !$('#pane')) return;
+  const had = +$('#pane').dataset.files;
+  $('#pane').replaceWith(parse(await r.text()));
+  if (!had && +$('#pane').dataset.files && !main.hasAttribute('data-pane-closed')) main.classList.remove('nopane'); // the first files
   reading();
 }
 // The list follows the head: new counts mean new files. While they are being compared it asks again.
@@ -174,7 +295,10 @@ const again = (wait) => {
   clearTimeout(due);
   due = setTimeout(() => fetchPane(main.hasAttribute('data-pane-closed') ? 'none' : 'changes'), wait);
 };
-const reading = () => { if ($('pane')?.dataset.reading !== undefined) again(500); };
-app.on.push((list) => { if (list.some((p) => p[1] === 'counts')) again(300); });
+const reading = () => {
+  if ($('#pane')?.dataset.reading !== undefined) again(500);
+};
+onPatch((list) => {
+  if (list.some((p) => p[1] === 'counts')) again(300);
+});
 reading();
-})();

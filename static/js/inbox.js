@@ -1,95 +1,152 @@
 // The inbox keeps its order and layout while it is pointed at, touched, or has the focus by keyboard: what a click meets is
 // what was read. Meanwhile the newest list waits, a pill counts what is new in it, and a request that no longer waits says
 // so in its place.
-(() => {
-'use strict';
-const $ = (id) => document.getElementById(id);
-const app = window.ahphub;
-if (!$('inbox')) return;
-const grace = 250; // ms after the pointer left: crossing a gap is not leaving, and a click comes after its touch
-const answered = 'Answered';
-const reaction = 350; // ms in which a hand that is on its way cannot follow what moved
-let held = '', pointed = false, touched = false, shownAt = -reaction, before = [];
+import { $, byId, parse, toast } from './dom.js';
+import { holdPatches } from './patch.js';
 
-// ---- is it in use? --------------------------------------------------------------------------------------------------
-const isInside = (el) => !!el?.closest?.('#inbox, #inbox-new');
-const isInUse = () => pointed || touched || isInside(document.activeElement) && document.activeElement.matches(':focus-visible');
-const release = () => setTimeout(() => { if (held && !isInUse()) show(); }, grace);
-const point = (on) => { if (pointed && !on) release(); pointed = on; };
-document.addEventListener('pointerover', (e) => point(isInside(e.target)));
-document.addEventListener('pointerout', (e) => { if (!e.relatedTarget) point(false); });
-document.addEventListener('pointerdown', (e) => { touched = isInside(e.target); }, true);
-for (const on of ['pointerup', 'pointercancel']) document.addEventListener(on, () => setTimeout(() => { touched = false; release(); }, grace), true);
-document.addEventListener('focusout', release);
-document.addEventListener('visibilitychange', () => { if (document.hidden) point(false); });
+if ($('#inbox')) watchInbox();
 
-// ---- requests: one is the same as long as it asks for the same ------------------------------------------------------
-const requests = (root) => [...root.querySelectorAll('form.approval')];
-const keyOf = (form) => [form.getAttribute('action'), ...['call', 'stage', 'shown'].map((n) => form.elements[n]?.value)].join();
-function close(form, text) {
-  if (form.classList.contains('answered')) {
-    if (text === answered) form.querySelector('[role=status]').textContent = text; // the newer list came before the reply
-    return;
+function watchInbox() {
+  const grace = 250; // ms after the pointer left: crossing a gap is not leaving, and a click comes after its touch
+  const answered = 'Answered';
+  const reaction = 350; // ms in which a hand that is on its way cannot follow what moved
+  let held = '';
+  let pointed = false;
+  let touched = false;
+  let shownAt = -reaction;
+  let before = [];
+
+  // ---- is it in use? --------------------------------------------------------------------------------------------------
+  const isInside = (el) => !!el?.closest?.('#inbox, #inbox-new');
+  const isInUse = () =>
+    pointed || touched || (isInside(document.activeElement) && document.activeElement.matches(':focus-visible'));
+  const release = () =>
+    setTimeout(() => {
+      if (held && !isInUse()) show();
+    }, grace);
+  const point = (on) => {
+    if (pointed && !on) release();
+    pointed = on;
+  };
+  document.addEventListener('pointerover', (e) => point(isInside(e.target)));
+  document.addEventListener('pointerout', (e) => {
+    if (!e.relatedTarget) point(false);
+  });
+  document.addEventListener(
+    'pointerdown',
+    (e) => {
+      touched = isInside(e.target);
+    },
+    true,
+  );
+  for (const on of ['pointerup', 'pointercancel'])
+    document.addEventListener(
+      on,
+      () =>
+        setTimeout(() => {
+          touched = false;
+          release();
+        }, grace),
+      true,
+    );
+  document.addEventListener('focusout', release);
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) point(false);
+  });
+
+  // ---- requests: one is the same as long as it asks for the same ------------------------------------------------------
+  const requests = (root) => [...root.querySelectorAll('form.approval')];
+  const keyOf = (form) =>
+    [form.getAttribute('action'), ...['call', 'stage', 'shown'].map((n) => form.elements[n]?.value)].join();
+  function close(form, text) {
+    if (form.classList.contains('answered')) {
+      if (text === answered) form.querySelector('[role=status]').textContent = text; // the newer list came before the reply
+      return;
+    }
+    const buttons = [...form.querySelectorAll('button[name]')];
+    const focused = form.contains(document.activeElement);
+    form.classList.add('answered');
+    for (const f of [...buttons, ...form.querySelectorAll('textarea')]) f.disabled = true;
+    const note = Object.assign(document.createElement('span'), { className: 'grow cut reason', role: 'status' });
+    const reason = form.querySelector('.reason'); // the note takes its place, so that nothing moves
+    if (reason) {
+      note.style.minHeight = `${reason.offsetHeight}px`;
+      reason.replaceWith(note);
+    } else buttons[0]?.parentElement.append(note);
+    note.textContent = text;
+    if (focused) (form.closest('li')?.querySelector('.inlink') || $('#main')).focus({ preventScroll: true });
   }
-  const buttons = [...form.querySelectorAll('button[name]')], focused = form.contains(document.activeElement);
-  form.classList.add('answered');
-  for (const f of [...buttons, ...form.querySelectorAll('textarea')]) f.disabled = true;
-  const note = Object.assign(document.createElement('span'), { className: 'grow cut reason', role: 'status' });
-  const reason = form.querySelector('.reason'); // the note takes its place, so that nothing moves
-  if (reason) { note.style.minHeight = reason.offsetHeight + 'px'; reason.replaceWith(note); } else buttons[0]?.parentElement.append(note);
-  note.textContent = text;
-  if (focused) (form.closest('li')?.querySelector('.inlink') || $('main')).focus({ preventScroll: true });
-}
-document.addEventListener('sent', (e) => { if (e.target.matches?.('#inbox form.approval')) close(e.target, answered); });
+  document.addEventListener('sent', (e) => {
+    if (e.target.matches?.('#inbox form.approval')) close(e.target, answered);
+  });
 
-// ---- a newer list ---------------------------------------------------------------------------------------------------
-app.hold = ([op, id, html]) => {
-  if (op !== 'r' || id !== 'inbox') return false;
-  held = html;
-  isInUse() ? compare() : show();
-  return true;
-};
-const asked = (root) => [...root.querySelectorAll('form.approval, p.ask a[href]')].map((el) => el.getAttribute('href') || keyOf(el));
-function compare() {
-  const next = app.parse(held), here = asked($('inbox')), open = asked(next);
-  for (const form of requests($('inbox'))) if (!open.includes(keyOf(form))) close(form, 'No longer waiting');
-  count([...next.querySelectorAll('li[id]')].reduce((n, li) => n + (asked(li).filter((k) => !here.includes(k)).length || !$(li.id)), 0));
-}
-function count(n) {
-  pill.hidden = !n;
-  const text = n ? n + ' new' : '';
-  if (pill.textContent !== text) pill.textContent = text;
-}
-// show puts the newest list in. A request that is still the same keeps its own form, with what was typed and opened there.
-function show() {
-  const next = app.parse(held), old = requests($('inbox')), active = document.activeElement;
-  before = old.map((f) => [keyOf(f), f.getBoundingClientRect()]);
-  shownAt = performance.now();
-  held = '';
-  for (const form of requests(next)) {
-    const same = old.find((f) => keyOf(f) === keyOf(form) && !f.classList.contains('answered'));
-    if (same) form.replaceWith(same);
+  // ---- a newer list ---------------------------------------------------------------------------------------------------
+  holdPatches(([op, id, html]) => {
+    if (op !== 'r' || id !== 'inbox') return false;
+    held = html;
+    isInUse() ? compare() : show();
+    return true;
+  });
+  const asked = (root) =>
+    [...root.querySelectorAll('form.approval, p.ask a[href]')].map((el) => el.getAttribute('href') || keyOf(el));
+  function compare() {
+    const next = parse(held);
+    const here = asked($('#inbox'));
+    const open = asked(next);
+    for (const form of requests($('#inbox'))) if (!open.includes(keyOf(form))) close(form, 'No longer waiting');
+    count(
+      [...next.querySelectorAll('li[id]')].reduce(
+        (n, li) => n + (asked(li).filter((k) => !here.includes(k)).length || !byId(li.id)),
+        0,
+      ),
+    );
   }
-  $('inbox').replaceWith(next);
-  $('inbox').dataset.moved = '';
-  setTimeout(() => { if (performance.now() - shownAt >= reaction) delete $('inbox').dataset.moved; }, reaction + 1);
-  if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
-  count(0);
-}
-const pill = app.parse('<div id="inbox-new" role="status"><button class="pill" type="button" title="Show new items" hidden></button></div>').firstChild.firstChild;
-$('inbox').before(pill.parentNode);
-pill.addEventListener('click', (e) => {
-  show();
-  if (!e.detail) $('inbox').querySelector('.inlink')?.focus(); // by keyboard
-});
+  function count(n) {
+    pill.hidden = !n;
+    const text = n ? `${n} new` : '';
+    if (pill.textContent !== text) pill.textContent = text;
+  }
+  // show puts the newest list in. A request that is still the same keeps its own form, with what was typed and opened there.
+  function show() {
+    const next = parse(held);
+    const old = requests($('#inbox'));
+    const active = document.activeElement;
+    before = old.map((f) => [keyOf(f), f.getBoundingClientRect()]);
+    shownAt = performance.now();
+    held = '';
+    for (const form of requests(next)) {
+      const same = old.find((f) => keyOf(f) === keyOf(form) && !f.classList.contains('answered'));
+      if (same) form.replaceWith(same);
+    }
+    $('#inbox').replaceWith(next);
+    $('#inbox').dataset.moved = '';
+    setTimeout(() => {
+      if (performance.now() - shownAt >= reaction) delete $('#inbox').dataset.moved;
+    }, reaction + 1);
+    if (active !== document.activeElement && active.isConnected) active.focus({ preventScroll: true });
+    count(0);
+  }
+  const pill = parse(
+    '<div id="inbox-new" role="status"><button class="pill" type="button" title="Show new items" hidden></button></div>',
+  ).firstChild.firstChild;
+  $('#inbox').before(pill.parentNode);
+  pill.addEventListener('click', (e) => {
+    show();
+    if (!e.detail) $('#inbox').querySelector('.inlink')?.focus(); // by keyboard
+  });
 
-// A press that began before the list moved is not meant for its new target.
-document.addEventListener('click', (e) => {
-  const form = e.target.closest?.('#inbox form.approval');
-  if (!form || !e.detail || !e.target.closest('button[name]') || !('moved' in $('inbox').dataset)) return;
-  const there = ([, r]) => e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom;
-  if (before.find(there)?.[0] === keyOf(form)) return;
-  e.preventDefault();
-  app.toast('The list changed as you clicked. Check the request and try again.');
-}, true);
-})();
+  // A press that began before the list moved is not meant for its new target.
+  document.addEventListener(
+    'click',
+    (e) => {
+      const form = e.target.closest?.('#inbox form.approval');
+      if (!form || !e.detail || !e.target.closest('button[name]') || !('moved' in $('#inbox').dataset)) return;
+      const there = ([, r]) =>
+        e.clientX >= r.left && e.clientX <= r.right && e.clientY >= r.top && e.clientY <= r.bottom;
+      if (before.find(there)?.[0] === keyOf(form)) return;
+      e.preventDefault();
+      toast('The list changed as you clicked. Check the request and try again.');
+    },
+    true,
+  );
+}

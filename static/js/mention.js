@@ -1,20 +1,32 @@
 // Visitors of a session can be mentioned: an @ in a comment or a message offers their names.
-'use strict';
-(() => {
-  const names = JSON.parse(document.body.dataset.people || '[]');
-  if (!names.length) return;
-  let list = null, box = null, from = 0, at = 0;
-  const close = () => { list?.remove(); list = null; box?.removeAttribute('aria-activedescendant'); };
-  const begun = el => { // what stands between an @ and the caret, when that may become a name
+const names = JSON.parse(document.body.dataset.people || '[]');
+if (names.length) offerNames();
+
+function offerNames() {
+  let list = null;
+  let box = null;
+  let from = 0;
+  let at = 0;
+  const close = () => {
+    list?.remove();
+    list = null;
+    box?.removeAttribute('aria-activedescendant');
+  };
+  const begun = (el) => {
+    // what stands between an @ and the caret, when that may become a name
     const m = /(^|[^\p{L}\p{N}_@])@([\p{L}\p{N}_ ]{0,40})$/u.exec(el.value.slice(0, el.selectionStart));
     return m && { from: el.selectionStart - m[2].length, text: m[2].toLowerCase() };
   };
-  const offer = el => {
+  const offer = (el) => {
     close();
     const b = begun(el);
-    const fit = b ? names.filter(n => n.toLowerCase().startsWith(b.text) && n.length > b.text.length).slice(0, 6) : [];
+    const fit = b
+      ? names.filter((n) => n.toLowerCase().startsWith(b.text) && n.length > b.text.length).slice(0, 6)
+      : [];
     if (!fit.length) return;
-    box = el; from = b.from; at = 0;
+    box = el;
+    from = b.from;
+    at = 0;
     list = document.createElement('ul');
     list.className = 'names card';
     list.id = 'names';
@@ -22,36 +34,50 @@
     list.setAttribute('aria-label', 'People');
     fit.forEach((n, i) => {
       const li = document.createElement('li');
-      li.id = 'name-' + i;
+      li.id = `name-${i}`;
       li.setAttribute('role', 'option');
       li.textContent = n;
-      li.addEventListener('mousedown', e => { e.preventDefault(); at = i; take(); });
+      li.addEventListener('mousedown', (e) => {
+        e.preventDefault();
+        at = i;
+        take();
+      });
       list.append(li);
     });
     el.after(list);
     show();
   };
   const show = () => {
-    [...list.children].forEach((li, i) => li.setAttribute('aria-selected', String(i === at)));
-    box.setAttribute('aria-activedescendant', 'name-' + at);
+    for (const [i, li] of [...list.children].entries()) li.setAttribute('aria-selected', String(i === at));
+    box.setAttribute('aria-activedescendant', `name-${at}`);
   };
   const take = () => {
-    const name = list.children[at].textContent, end = box.selectionStart, el = box;
+    const name = list.children[at].textContent;
+    const end = box.selectionStart;
+    const el = box;
     close();
-    el.setRangeText(name + ' ', from, end, 'end');
+    el.setRangeText(`${name} `, from, end, 'end');
     el.dispatchEvent(new Event('input', { bubbles: true }));
     el.focus();
   };
-  const mine = el => el.matches?.('textarea[data-mentions], .thr textarea');
-  document.addEventListener('input', e => { if (mine(e.target)) offer(e.target); });
+  const mine = (el) => el.matches?.('textarea[data-mentions], .thr textarea');
+  document.addEventListener('input', (e) => {
+    if (mine(e.target)) offer(e.target);
+  });
   document.addEventListener('focusout', close);
-  document.addEventListener('keydown', e => {
-    if (!list || e.target !== box || e.isComposing) return;
-    if (e.key === 'ArrowDown' || e.key === 'ArrowUp') { at = (at + (e.key === 'ArrowDown' ? 1 : -1) + list.children.length) % list.children.length; show(); }
-    else if ((e.key === 'Enter' && !e.ctrlKey && !e.metaKey && !e.shiftKey) || e.key === 'Tab') take();
-    else if (e.key === 'Escape') close();
-    else return;
-    e.preventDefault();
-    e.stopImmediatePropagation();
-  }, true);
-})();
+  document.addEventListener(
+    'keydown',
+    (e) => {
+      if (!list || e.target !== box || e.isComposing) return;
+      if (e.key === 'ArrowDown' || e.key === 'ArrowUp') {
+        at = (at + (e.key === 'ArrowDown' ? 1 : -1) + list.children.length) % list.children.length;
+        show();
+      } else if ((e.key === 'Enter' && !e.ctrlKey && !e.metaKey && !e.shiftKey) || e.key === 'Tab') take();
+      else if (e.key === 'Escape') close();
+      else return;
+      e.preventDefault();
+      e.stopImmediatePropagation();
+    },
+    true,
+  );
+}

@@ -1,16 +1,16 @@
 // The form of a new session: each agent has settings of its own.
-(() => {
-'use strict';
-const form = document.querySelector('form[action="/new"]');
+import { $, byId, parse } from './dom.js';
+
+const form = $('form[action="/new"]');
 form?.addEventListener('change', async (e) => {
   if (e.target.name !== 'agent' && e.target.name !== 'dir') return;
-  const chosen = () => new URLSearchParams(['agent', 'dir'].map((k) => [k, new FormData(form).get(k) ?? ''])).toString();
+  const chosen = () =>
+    new URLSearchParams(['agent', 'dir'].map((k) => [k, new FormData(form).get(k) ?? ''])).toString();
   const asked = chosen();
-  const r = await fetch('/new?' + asked, { headers: { 'X-Fragment': 'config' } }).catch(() => null);
+  const r = await fetch(`/new?${asked}`, { headers: { 'X-Fragment': 'config' } }).catch(() => null);
   if (!r?.ok || asked !== chosen()) return;
-  const fresh = window.ahphub.parse(await r.text());
-  document.getElementById('wide-note')?.replaceWith(fresh.querySelector('#wide-note'));
-  if (e.target.name === 'agent') document.getElementById('config').replaceWith(fresh);
-  else for (const list of fresh.querySelectorAll('datalist')) document.getElementById(list.id)?.replaceWith(list); // what was set stays
+  const fresh = parse(await r.text());
+  $('#wide-note')?.replaceWith(fresh.querySelector('#wide-note'));
+  if (e.target.name === 'agent') $('#config').replaceWith(fresh);
+  else for (const list of fresh.querySelectorAll('datalist')) byId(list.id)?.replaceWith(list); // what was set stays
 });
-})();

@@ -1,8 +1,8 @@
 // Notifications of this browser. Of all its tabs one, which holds a lock, follows the stream; the tab that shows the
 // session in question is the one that notifies, so that a click leads there.
-(() => {
-'use strict';
-const box = document.getElementById('notify-here');
+import { $, $$, store, stored } from './dom.js';
+
+const box = $('#notify-here');
 const can = 'Notification' in window && window.isSecureContext && navigator.locks && window.BroadcastChannel;
 const here = document.body.dataset.sessionHere;
 const allowed = () => can && Notification.permission === 'granted';
@@ -10,30 +10,42 @@ const allowed = () => can && Notification.permission === 'granted';
 // notify is false where only installed apps may show anything.
 function notify(x) {
   try {
-    const n = new Notification(x.title, { body: x.text || '', tag: x.session + ' ' + x.kind, icon: document.body.dataset.icons.split(' ')[1] });
+    const n = new Notification(x.title, {
+      body: x.text || '',
+      tag: `${x.session} ${x.kind}`,
+      icon: document.body.dataset.icons.split(' ')[1],
+    });
     n.onclick = () => {
       n.close();
       window.focus();
       if (!x.path) return;
-      const typed = [...document.querySelectorAll('textarea')].some((t) => t.value !== t.defaultValue);
-      if (typed && here !== x.session) window.open(x.path); else location.assign(x.path);
+      const typed = $$('textarea').some((t) => t.value !== t.defaultValue);
+      if (typed && here !== x.session) window.open(x.path);
+      else location.assign(x.path);
     };
     return true;
-  } catch { return false; }
+  } catch {
+    return false;
+  }
 }
 
 if (allowed() && (!box || 'on' in box.dataset)) follow();
 function follow() {
-  const tabs = new BroadcastChannel('ahphub-notify'), me = crypto.randomUUID(), told = new Set();
-  let asked, answers;
+  const tabs = new BroadcastChannel('ahphub-notify');
+  const me = crypto.randomUUID();
+  const told = new Set();
+  let asked;
+  let answers;
   tabs.onmessage = ({ data: m }) => {
     if (m.who && m.session === here) tabs.postMessage({ has: m.who, tab: me, seen: seen() });
     if (m.has && m.has === asked) answers.push(m);
     if (m.tab === me && m.show) notify(m.show);
   };
   const seen = () => document.hasFocus() && !document.hidden;
-  const remember = (id) => { try { localStorage.setItem('notified', id); } catch { /* private window */ } };
-  const last = () => { try { return localStorage.getItem('notified') || ''; } catch { return ''; } };
+  const remember = (id) => {
+    store('notified', id, true);
+  };
+  const last = () => stored('notified', true);
 
   let line = Promise.resolve();
   async function tell(x) {
@@ -43,49 +55,92 @@ function follow() {
     asked = x.id;
     answers = x.session === here ? [{ tab: me, seen: seen() }] : [];
     tabs.postMessage({ who: x.id, session: x.session });
-    await new Promise((done) => { setTimeout(done, 150); });
+    await new Promise((done) => {
+      setTimeout(done, 150);
+    });
     asked = '';
     if (answers.some((a) => a.seen)) return;
     const to = (answers.find((a) => a.tab === me) || answers[0])?.tab;
-    if (to && to !== me) tabs.postMessage({ tab: to, show: x }); else notify(x);
+    if (to && to !== me) tabs.postMessage({ tab: to, show: x });
+    else notify(x);
   }
   function open() {
-    const events = new EventSource('/notifications/stream?after=' + encodeURIComponent(last()));
-    events.onopen = () => { document.documentElement.dataset.notify = 'on'; };
-    events.onmessage = (e) => { const x = JSON.parse(e.data); line = line.then(() => tell(x)); };
-    events.onerror = () => { if (events.readyState === 2) setTimeout(open, 10000 * (1 + Math.random())); };
+    const events = new EventSource(`/notifications/stream?after=${encodeURIComponent(last())}`);
+    events.onopen = () => {
+      document.documentElement.dataset.notify = 'on';
+    };
+    events.onmessage = (e) => {
+      const x = JSON.parse(e.data);
+      line = line.then(() => tell(x));
+    };
+    events.onerror = () => {
+      if (events.readyState === 2) setTimeout(open, 10000 * (1 + Math.random()));
+    };
   }
-  navigator.locks.request('ahphub-notify', () => { open(); return new Promise(() => {}); }); // until this tab goes
+  navigator.locks.request('ahphub-notify', () => {
+    open();
+    return new Promise(() => {});
+  }); // until this tab goes
 }
 
-if (!box) return;
-const zone = document.querySelector('[data-zone]');
-if (zone && !zone.value) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone || '';
+if (box) showSettings();
 
-const form = box.querySelector('form'), button = form.querySelector('button'), test = document.getElementById('notify-try');
-const state = (text) => { document.getElementById('notify-state').textContent = text; };
-const secure = 'Browsers show notifications only at https addresses and localhost. Open ahphub at one of these.';
-function draw() {
-  if (!window.isSecureContext) { state(secure); return; }
-  if (!can) { state('This browser cannot show notifications.'); return; }
-  if (Notification.permission === 'denied') { state("Notifications from this address are blocked. Allow them in the browser's site settings, then reload this page."); button.hidden = button.value === 'yes'; return; }
-  button.hidden = false;
-  if (button.value === 'yes') { state('Off in this browser.'); return; }
-  if (Notification.permission === 'default') { state('Enabled, but the browser still needs your permission.'); button.value = 'yes'; button.textContent = 'Allow notifications'; return; }
-  state('On in this browser.');
-  test.hidden = false;
+function showSettings() {
+  const zone = $('[data-zone]');
+  if (zone && !zone.value) zone.value = Intl.DateTimeFormat().resolvedOptions().timeZone || '';
+
+  const form = box.querySelector('form');
+  const button = form.querySelector('button');
+  const test = $('#notify-try');
+  const state = (text) => {
+    $('#notify-state').textContent = text;
+  };
+  const secure = 'Browsers show notifications only at https addresses and localhost. Open ahphub at one of these.';
+  function draw() {
+    if (!window.isSecureContext) {
+      state(secure);
+      return;
+    }
+    if (!can) {
+      state('This browser cannot show notifications.');
+      return;
+    }
+    if (Notification.permission === 'denied') {
+      state(
+        "Notifications from this address are blocked. Allow them in the browser's site settings, then reload this page.",
+      );
+      button.hidden = button.value === 'yes';
+      return;
+    }
+    button.hidden = false;
+    if (button.value === 'yes') {
+      state('Off in this browser.');
+      return;
+    }
+    if (Notification.permission === 'default') {
+      state('Enabled, but the browser still needs your permission.');
+      button.value = 'yes';
+      button.textContent = 'Allow notifications';
+      return;
+    }
+    state('On in this browser.');
+    test.hidden = false;
+  }
+  draw();
+  form.addEventListener('submit', async (e) => {
+    if (button.value !== 'yes' || Notification.permission === 'granted') return;
+    e.preventDefault();
+    if ((await Notification.requestPermission()) !== 'granted') {
+      draw();
+      return;
+    }
+    const field = document.createElement('input');
+    Object.assign(field, { type: 'hidden', name: 'on', value: 'yes' });
+    form.append(field);
+    form.submit();
+  });
+  test.addEventListener('click', () => {
+    if (!notify({ title: 'Test notification', text: 'Notifications will look like this.', session: '', kind: 'test' }))
+      state('This browser only shows notifications from installed apps.');
+  });
 }
-draw();
-form.addEventListener('submit', async (e) => {
-  if (button.value !== 'yes' || Notification.permission === 'granted') return;
-  e.preventDefault();
-  if ((await Notification.requestPermission()) !== 'granted') { draw(); return; }
-  const field = document.createElement('input');
-  Object.assign(field, { type: 'hidden', name: 'on', value: 'yes' });
-  form.append(field);
-  form.submit();
-});
-test.addEventListener('click', () => {
-  if (!notify({ title: 'Test notification', text: 'Notifications will look like this.', session: '', kind: 'test' })) state('This browser only shows notifications from installed apps.');
-});
-})();

@@ -1,270 +1,395 @@
 // Comments of a review: their boxes under lines, drafts that save themselves, suggestions, and the other small forms of
 // threads and operations. It stands on what review.js shares.
-'use strict';
-(() => {
-  const rv = window.ahphub.review;
-  if (!rv) return;
-  const { root, $, $$, fileOf, fold, rowAt, rowFor, under, go, send, fail, may } = rv;
-  const { toast, keys } = window.ahphub;
+import { $, $$, byId, may, toast } from './dom.js';
+import { keys } from './keys.js';
+import { onPatch } from './patch.js';
+import {
+  currentRow,
+  fail,
+  fileOf,
+  filter,
+  first,
+  fold,
+  go,
+  hooks,
+  nowFile,
+  nowThread,
+  root,
+  rowAt,
+  rowFor,
+  send,
+  under,
+  unselect,
+  whereIs,
+} from './review.js';
 
-  const place = (form, row, file) => {
-    if (row) under(row).after(form);
-    else if (file) $('.fb', file).prepend(form);
-  };
-  const openForm = (file, at) => {
-    if (!file || !may('comment')) return;
-    const key = file.dataset.file;
-    const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
-    if (old) { $('textarea', old).focus(); return; }
-    const form = $('#comment-form').content.firstElementChild.cloneNode(true);
-    form.dataset.file = key;
-    form.dataset.at = at;
-    form.elements.file.value = key;
-    form.elements.at.value = at;
-    $('textarea', form).id = 'cf-' + key + at;
-    $('.where', form).textContent = at ? words(at) : 'Whole file';
-    $('.suggest', form).hidden = !at.startsWith('R');
-    fold(file, false);
-    place(form, rowFor(file, at), file);
-    rv.focused = $('textarea', form);
-    rv.focused.focus({ preventScroll: true });
-    form.scrollIntoView({ block: 'nearest' });
-  };
-  // What is opened to be written in has the focus, and is not under the bar.
-  root.addEventListener('click', e => {
-    const box = e.target.closest('summary')?.parentElement;
-    if (box?.matches('.reply, .od') && !box.open) requestAnimationFrame(() => {
+const place = (form, row, file) => {
+  if (row) under(row).after(form);
+  else if (file) $('.fb', file).prepend(form);
+};
+const openForm = (file, at) => {
+  if (!file || !may('comment')) return;
+  const key = file.dataset.file;
+  const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
+  if (old) {
+    $('textarea', old).focus();
+    return;
+  }
+  const form = $('#comment-form').content.firstElementChild.cloneNode(true);
+  form.dataset.file = key;
+  form.dataset.at = at;
+  form.elements.file.value = key;
+  form.elements.at.value = at;
+  $('textarea', form).id = `cf-${key}${at}`;
+  $('.where', form).textContent = at ? words(at) : 'Whole file';
+  $('.suggest', form).hidden = !at.startsWith('R');
+  fold(file, false);
+  place(form, rowFor(file, at), file);
+  hooks.focused = $('textarea', form);
+  hooks.focused.focus({ preventScroll: true });
+  form.scrollIntoView({ block: 'nearest' });
+};
+// What is opened to be written in has the focus, and is not under the bar.
+root.addEventListener('click', (e) => {
+  const box = e.target.closest('summary')?.parentElement;
+  if (box?.matches('.reply, .od') && !box.open)
+    requestAnimationFrame(() => {
       const field = $('textarea, .odf input:not([type=hidden])', box);
       field?.focus({ preventScroll: true });
       field?.form.scrollIntoView({ block: 'nearest' });
     });
-  });
-  const words = at => (at.includes('-') ? 'Lines ' : 'Line ') + at.replace('-', '–').replaceAll(/[LR]/g, '') + (at.startsWith('L') ? ' (before)' : '');
-  const comment = rv.comment = () => {
-    if (!rv.cur()) go(rv.first());
-    const row = rv.cur();
-    if (row) { openForm(fileOf(row), rv.whereIs()); rv.unselect(); }
-  };
-  const code = row => [...row.childNodes].filter(n => n.nodeType === 3 || !n.matches('u, .more, .ln')).map(n => n.textContent).join('').replace(/\n$/, '');
-  const suggest = form => { // what the lines read, to be changed
-    const [a, b] = form.dataset.at.slice(1).split('-R').map(Number), text = form.elements.text, lines = [];
-    for (let n = a; n <= (b || a); n++) {
-      const row = rowAt(fileOf(form), 'R', n);
-      if (!row) return toast('Expand all of these lines first.', true);
-      lines.push(code(row));
-    }
-    let marks = '```';
-    while (lines.some(l => l.includes(marks))) marks += '`';
-    const was = text.value.replace(/\s+$/, ''), start = was ? was.length + 2 : 0, fence = marks + 'suggestion\n';
-    text.value = (was ? was + '\n\n' : '') + fence + lines.join('\n') + '\n' + marks + '\n';
-    text.focus();
-    text.setSelectionRange(start + fence.length, start + fence.length + lines.join('\n').length);
-    autosave(form);
-  };
+});
+const words = (at) =>
+  (at.includes('-') ? 'Lines ' : 'Line ') +
+  at.replace('-', '–').replaceAll(/[LR]/g, '') +
+  (at.startsWith('L') ? ' (before)' : '');
+const comment = (hooks.comment = () => {
+  if (!currentRow()) go(first());
+  const row = currentRow();
+  if (row) {
+    openForm(fileOf(row), whereIs());
+    unselect();
+  }
+});
+const code = (row) =>
+  [...row.childNodes]
+    .filter((n) => n.nodeType === 3 || !n.matches('u, .more, .ln'))
+    .map((n) => n.textContent)
+    .join('')
+    .replace(/\n$/, '');
+const suggest = (form) => {
+  // what the lines read, to be changed
+  const [a, b] = form.dataset.at.slice(1).split('-R').map(Number);
+  const text = form.elements.text;
+  const lines = [];
+  for (let n = a; n <= (b || a); n++) {
+    const row = rowAt(fileOf(form), 'R', n);
+    if (!row) return toast('Expand all of these lines first.', true);
+    lines.push(code(row));
+  }
+  let marks = '```';
+  while (lines.some((l) => l.includes(marks))) marks += '`';
+  const was = text.value.replace(/\s+$/, '');
+  const start = was ? was.length + 2 : 0;
+  const fence = `${marks}suggestion\n`;
+  text.value = `${(was ? `${was}\n\n` : '') + fence + lines.join('\n')}\n${marks}\n`;
+  text.focus();
+  text.setSelectionRange(start + fence.length, start + fence.length + lines.join('\n').length);
+  autosave(form);
+};
 
-  // ---- drafts save themselves ----
-  // A draft has its id from here, and each save its number, so that the server can ignore a save that was overtaken by a
-  // newer one or by the end of its draft.
-  const timers = new WeakMap(), hex = n => [...crypto.getRandomValues(new Uint8Array(n))].map(b => b.toString(16).padStart(2, '0')).join(''), page = hex(8);
-  let saves = 0;
-  const newID = () => {
-    const t = Date.now().toString(16).padStart(12, '0'), r = hex(9);
-    return `${t.slice(0, 8)}-${t.slice(8)}-7${r.slice(0, 3)}-8${r.slice(3, 6)}-${r.slice(6)}`;
-  };
-  const bodyOf = (form, what) => {
-    form.elements.draft.value ||= newID();
-    const body = new FormData(form);
-    body.set('do', what);
-    body.set('page', page);
-    body.set('n', ++saves);
-    return body;
-  };
-  const autosave = form => {
-    clearTimeout(timers.get(form));
-    timers.set(form, setTimeout(() => save(form).catch(() => { $('.saved', form).textContent = 'Not saved: no connection'; }), 700));
-  };
-  const still = form => { // nothing more is saved by itself
-    clearTimeout(timers.get(form));
-    timers.delete(form);
-  };
-  const save = async form => {
-    still(form);
-    if (!form.elements.text.value.trim()) return drop(form);
-    form.saving = (form.saving || 0) + 1;
-    try {
-      const res = await send(form.action, bodyOf(form, 'save'), form.elements.text.value.length < 15000);
-      if (res.headers.has('Draft-Gone') && form.isConnected) { form.elements.draft.value = ''; autosave(form); } // it ended on another page, and is still written here
-      if (!res.headers.has('Draft-Id')) return;
-      form.classList.add('draft');
-      $('.saved', form).textContent = 'Saved';
-      showCount(res.headers);
-    } finally { form.saving--; }
-  };
-  const drop = async form => { // what is typed next is another draft
-    still(form);
-    if (!form.elements.draft.value) return;
-    const body = bodyOf(form, 'discard');
-    form.elements.draft.value = '';
-    form.classList.remove('draft');
-    $('.saved', form).textContent = '';
-    showCount((await send(form.action, body, true)).headers);
-  };
-  const showCount = h => { if (h.has('Draft-Count')) { $('#draftcount').dataset.n = h.get('Draft-Count'); relabel(); } };
-  const relabel = () => { // the bar: my drafts, and what all share
-    const d = $('#draftcount'), b = $('#send'), shared = $('#review-counts')?.dataset;
-    if (!d || !shared) return;
-    const mine = +d.dataset.n, n = mine + +shared.unsent, what = n === 1 ? '1 open comment' : n + ' open comments';
-    $('#finish-note').textContent = !mine ? '' : mine === 1 ? 'Your draft will be published too.' : `Your ${mine} drafts will be published too.`;
-    d.textContent = mine ? mine === 1 ? '1 draft' : mine + ' drafts' : '';
-    d.classList.toggle('some', mine > 0);
-    if (!b) return;
-    const runs = shared.running === 'true', steer = $('#steer');
-    b.disabled = steer.disabled = !n;
-    steer.hidden = !runs || !n;
-    b.textContent = !n ? 'Send comments to agent' : runs ? `Queue ${what} for agent` : `Send ${what} to agent`;
-  };
-  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'review-counts')) relabel(); });
-  const closeForm = form => {
-    const row = rowFor(fileOf(form), form.dataset.at);
-    form.remove();
-    rv.focused = null;
-    if (row) go(row);
-  };
-  const discard = async form => {
-    const file = fileOf(form), row = rowFor(file, form.dataset.at);
-    closeForm(form);
-    try { await drop(form); } catch (err) { place(form, row, file); fail(err); }
-  };
-  const publish = async form => {
-    still(form);
-    const body = bodyOf(form, 'comment'), back = take(form);
-    form.elements.draft.value = '';
-    form.classList.remove('draft');
-    try {
-      showCount((await send(form.action, body)).headers);
-      if (!form.elements.text.value && form.isConnected) closeForm(form);
-    } catch (err) {
-      back();
-      form.elements.draft.value ||= body.get('draft');
-      fail(err);
-    }
-  };
-  const submit = (form, button) => {
-    const what = button?.value || 'save';
-    if (what === 'discard') return discard(form);
-    if (what === 'comment') return publish(form);
-    const row = rowFor(fileOf(form), form.dataset.at);
-    $('textarea', form).blur();
-    if (row) go(row);
-    return save(form).catch(fail);
-  };
+// ---- drafts save themselves ----
+// A draft has its id from here, and each save its number, so that the server can ignore a save that was overtaken by a
+// newer one or by the end of its draft.
+const timers = new WeakMap();
+const hex = (n) => [...crypto.getRandomValues(new Uint8Array(n))].map((b) => b.toString(16).padStart(2, '0')).join('');
+const page = hex(8);
+let saves = 0;
+const newID = () => {
+  const t = Date.now().toString(16).padStart(12, '0');
+  const r = hex(9);
+  return `${t.slice(0, 8)}-${t.slice(8)}-7${r.slice(0, 3)}-8${r.slice(3, 6)}-${r.slice(6)}`;
+};
+const bodyOf = (form, what) => {
+  form.elements.draft.value ||= newID();
+  const body = new FormData(form);
+  body.set('do', what);
+  body.set('page', page);
+  body.set('n', ++saves);
+  return body;
+};
+const autosave = (form) => {
+  clearTimeout(timers.get(form));
+  timers.set(
+    form,
+    setTimeout(
+      () =>
+        save(form).catch(() => {
+          $('.saved', form).textContent = 'Not saved: no connection';
+        }),
+      700,
+    ),
+  );
+};
+const still = (form) => {
+  // nothing more is saved by itself
+  clearTimeout(timers.get(form));
+  timers.delete(form);
+};
+const save = async (form) => {
+  still(form);
+  if (!form.elements.text.value.trim()) return drop(form);
+  form.saving = (form.saving || 0) + 1;
+  try {
+    const res = await send(form.action, bodyOf(form, 'save'), form.elements.text.value.length < 15000);
+    if (res.headers.has('Draft-Gone') && form.isConnected) {
+      form.elements.draft.value = '';
+      autosave(form);
+    } // it ended on another page, and is still written here
+    if (!res.headers.has('Draft-Id')) return;
+    form.classList.add('draft');
+    $('.saved', form).textContent = 'Saved';
+    showCount(res.headers);
+  } finally {
+    form.saving--;
+  }
+};
+const drop = async (form) => {
+  // what is typed next is another draft
+  still(form);
+  if (!form.elements.draft.value) return;
+  const body = bodyOf(form, 'discard');
+  form.elements.draft.value = '';
+  form.classList.remove('draft');
+  $('.saved', form).textContent = '';
+  showCount((await send(form.action, body, true)).headers);
+};
+const showCount = (h) => {
+  if (h.has('Draft-Count')) {
+    $('#draftcount').dataset.n = h.get('Draft-Count');
+    relabel();
+  }
+};
+const relabel = () => {
+  // the bar: my drafts, and what all share
+  const d = $('#draftcount');
+  const b = $('#send');
+  const shared = $('#review-counts')?.dataset;
+  if (!d || !shared) return;
+  const mine = +d.dataset.n;
+  const n = mine + +shared.unsent;
+  const what = n === 1 ? '1 open comment' : `${n} open comments`;
+  $('#finish-note').textContent = !mine
+    ? ''
+    : mine === 1
+      ? 'Your draft will be published too.'
+      : `Your ${mine} drafts will be published too.`;
+  d.textContent = mine ? (mine === 1 ? '1 draft' : `${mine} drafts`) : '';
+  d.classList.toggle('some', mine > 0);
+  if (!b) return;
+  const runs = shared.running === 'true';
+  const steer = $('#steer');
+  b.disabled = steer.disabled = !n;
+  steer.hidden = !runs || !n;
+  b.textContent = !n ? 'Send comments to agent' : runs ? `Queue ${what} for agent` : `Send ${what} to agent`;
+};
+onPatch((list) => {
+  if (list.some((p) => p[1] === 'review-counts')) relabel();
+});
+const closeForm = (form) => {
+  const row = rowFor(fileOf(form), form.dataset.at);
+  form.remove();
+  hooks.focused = null;
+  if (row) go(row);
+};
+const discard = async (form) => {
+  const file = fileOf(form);
+  const row = rowFor(file, form.dataset.at);
+  closeForm(form);
+  try {
+    await drop(form);
+  } catch (err) {
+    place(form, row, file);
+    fail(err);
+  }
+};
+const publish = async (form) => {
+  still(form);
+  const body = bodyOf(form, 'comment');
+  const back = take(form);
+  form.elements.draft.value = '';
+  form.classList.remove('draft');
+  try {
+    showCount((await send(form.action, body)).headers);
+    if (!form.elements.text.value && form.isConnected) closeForm(form);
+  } catch (err) {
+    back();
+    form.elements.draft.value ||= body.get('draft');
+    fail(err);
+  }
+};
+const submit = (form, button) => {
+  const what = button?.value || 'save';
+  if (what === 'discard') return discard(form);
+  if (what === 'comment') return publish(form);
+  const row = rowFor(fileOf(form), form.dataset.at);
+  $('textarea', form).blur();
+  if (row) go(row);
+  return save(form).catch(fail);
+};
 
-  // ---- other small forms: reply, edit, resolve, operations ----
-  // take empties the text of a form that is sent and returns how to put it back: before what was typed meanwhile, and
-  // where a patch replaced the field, into its successor.
-  const take = form => {
-    const old = form.elements.text, { value, selectionStart, selectionEnd } = old;
-    old.value = '';
-    return () => {
-      const now = old.isConnected ? old : document.getElementById(old.id), typed = now?.value;
-      if (!now) return;
-      now.value = typed ? value + '\n\n' + typed : value;
-      if (!typed) now.setSelectionRange(selectionStart, selectionEnd);
-    };
+// ---- other small forms: reply, edit, resolve, operations ----
+// take empties the text of a form that is sent and returns how to put it back: before what was typed meanwhile, and
+// where a patch replaced the field, into its successor.
+const take = (form) => {
+  const old = form.elements.text;
+  const { value, selectionStart, selectionEnd } = old;
+  old.value = '';
+  return () => {
+    const now = old.isConnected ? old : byId(old.id);
+    const typed = now?.value;
+    if (!now) return;
+    now.value = typed ? `${value}\n\n${typed}` : value;
+    if (!typed) now.setSelectionRange(selectionStart, selectionEnd);
   };
-  const post = async (form, button) => {
-    const body = new FormData(form), d = form.closest('details.reply, details.edit');
-    if (button?.name) body.set(button.name, button.value);
-    const back = d?.matches('.reply') && take(form);
-    try {
-      const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
-      if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form, body);
-      const box = d && document.getElementById(d.id);
-      if (box && $('textarea', box).value === (back ? '' : body.get('text'))) box.open = false; // nothing was typed meanwhile
-    } catch (err) {
-      back?.();
-      fail(err);
-    }
-  };
-  const done = (said, box, form, body) => { // an operation's answer; that of a thread's form comes as a live patch
-    toast(said);
-    if (!box || [...new FormData(form)].some(([k, v]) => v !== body.get(k))) return;
-    box.open = false;
-    form.reset();
-  };
-  const firstLine = area => { // how long the first line of a commit's message is
-    const n = [...area.value.split('\n', 1)[0]].length, hint = $('#op-hint');
-    hint.dataset.text ||= hint.textContent;
-    hint.textContent = n > 72 ? `The summary has ${n} characters. Keep it under 72.` : hint.dataset.text;
-    hint.classList.toggle('bad', n > 72);
-  };
-  window.ahphub.on.push(list => { if (list.some(p => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message')); });
-  root.addEventListener('submit', e => {
-    const form = e.target;
-    if (e.submitter?.matches('.fo')) {
-      e.preventDefault();
-      const b = e.submitter, label = b.textContent;
-      if (!('confirm' in b.dataset) || b.dataset.sure) return post(form, b);
-      b.dataset.sure = '1';
-      b.textContent = 'Click again to ' + label.charAt(0).toLowerCase() + label.slice(1);
-      setTimeout(() => { delete b.dataset.sure; b.textContent = label; }, 4000);
-      return;
-    }
-    if (form.matches('.cf')) { e.preventDefault(); submit(form, e.submitter); }
-    else if (form.closest('#sendbar')) { // what was typed a moment ago goes along
-      const unsaved = $$('.cf', root).filter(f => timers.has(f) || f.saving);
-      $('#files').inert = true; // what would be typed until the next page came were lost
-      if (!unsaved.length) return;
-      e.preventDefault();
-      Promise.all(unsaved.map(save)).then(() => form.requestSubmit(e.submitter), err => { $('#files').inert = false; fail(err); });
-    }
-    else if (form.hasAttribute('data-post')) { e.preventDefault(); post(form, e.submitter); }
-  });
-  root.addEventListener('input', e => {
-    if (e.target.id === 'op-message') firstLine(e.target);
-    if (e.target.matches('textarea')) rv.focused = e.target;
-    const form = e.target.closest('.cf');
-    if (form) autosave(form);
-  });
-  addEventListener('pagehide', () => {
-    for (const form of $$('.cf', root)) {
-      if ((timers.has(form) || form.saving) && form.elements.text.value.trim()) navigator.sendBeacon(form.action, new URLSearchParams(bodyOf(form, 'save')));
-    }
-  });
-  addEventListener('pageshow', () => { const files = $('#files'); if (files) files.inert = false; });
-  root.addEventListener('click', e => {
-    const t = e.target, c = t.closest('.cfile');
-    if (t.closest('.suggest')?.form) return suggest(t.closest('form'));
-    if (!c || e.metaKey || e.ctrlKey) return;
+};
+const post = async (form, button) => {
+  const body = new FormData(form);
+  const d = form.closest('details.reply, details.edit');
+  if (button?.name) body.set(button.name, button.value);
+  const back = d?.matches('.reply') && take(form);
+  try {
+    const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
+    if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form, body);
+    const box = d && byId(d.id);
+    if (box && $('textarea', box).value === (back ? '' : body.get('text'))) box.open = false; // nothing was typed meanwhile
+  } catch (err) {
+    back?.();
+    fail(err);
+  }
+};
+const done = (said, box, form, body) => {
+  // an operation's answer; that of a thread's form comes as a live patch
+  toast(said);
+  if (!box || [...new FormData(form)].some(([k, v]) => v !== body.get(k))) return;
+  box.open = false;
+  form.reset();
+};
+const firstLine = (area) => {
+  // how long the first line of a commit's message is
+  const n = [...area.value.split('\n', 1)[0]].length;
+  const hint = $('#op-hint');
+  hint.dataset.text ||= hint.textContent;
+  hint.textContent = n > 72 ? `The summary has ${n} characters. Keep it under 72.` : hint.dataset.text;
+  hint.classList.toggle('bad', n > 72);
+};
+onPatch((list) => {
+  if (list.some((p) => p[1] === 'ops') && $('#op-message')?.value) firstLine($('#op-message'));
+});
+root.addEventListener('submit', (e) => {
+  const form = e.target;
+  if (e.submitter?.matches('.fo')) {
     e.preventDefault();
-    openForm(fileOf(c), '');
-  });
+    const b = e.submitter;
+    const label = b.textContent;
+    if (!('confirm' in b.dataset) || b.dataset.sure) return post(form, b);
+    b.dataset.sure = '1';
+    b.textContent = `Click again to ${label.charAt(0).toLowerCase()}${label.slice(1)}`;
+    setTimeout(() => {
+      delete b.dataset.sure;
+      b.textContent = label;
+    }, 4000);
+    return;
+  }
+  if (form.matches('.cf')) {
+    e.preventDefault();
+    submit(form, e.submitter);
+  } else if (form.closest('#sendbar')) {
+    // what was typed a moment ago goes along
+    const unsaved = $$('.cf', root).filter((f) => timers.has(f) || f.saving);
+    $('#files').inert = true; // what would be typed until the next page came were lost
+    if (!unsaved.length) return;
+    e.preventDefault();
+    Promise.all(unsaved.map(save)).then(
+      () => form.requestSubmit(e.submitter),
+      (err) => {
+        $('#files').inert = false;
+        fail(err);
+      },
+    );
+  } else if (form.hasAttribute('data-post')) {
+    e.preventDefault();
+    post(form, e.submitter);
+  }
+});
+root.addEventListener('input', (e) => {
+  if (e.target.id === 'op-message') firstLine(e.target);
+  if (e.target.matches('textarea')) hooks.focused = e.target;
+  const form = e.target.closest('.cf');
+  if (form) autosave(form);
+});
+addEventListener('pagehide', () => {
+  for (const form of $$('.cf', root)) {
+    if ((timers.has(form) || form.saving) && form.elements.text.value.trim())
+      navigator.sendBeacon(form.action, new URLSearchParams(bodyOf(form, 'save')));
+  }
+});
+addEventListener('pageshow', () => {
+  const files = $('#files');
+  if (files) files.inert = false;
+});
+root.addEventListener('click', (e) => {
+  const t = e.target;
+  const c = t.closest('.cfile');
+  if (t.closest('.suggest')?.form) return suggest(t.closest('form'));
+  if (!c || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  openForm(fileOf(c), '');
+});
 
-  // ---- keys ----
-  Object.assign(keys, {
-    c: comment, C: () => openForm(rv.nowFile(), ''),
-    e: () => { const t = rv.nowThread(), f = t && $('form.resolve', t); if (f) post(f); },
-  });
-  const typing = el => el?.matches?.('input, textarea, select, [contenteditable]');
-  document.addEventListener('keydown', e => {
-    if (e.defaultPrevented || $('dialog[open]')) return;
-    const el = e.target, form = el.closest?.('form.cf, form[data-post]');
-    if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
-      if (e.shiftKey) { e.preventDefault(); sendAll(); } else if (form) { e.preventDefault(); form.requestSubmit($('button.main', form) || undefined); }
-      return;
+// ---- keys ----
+Object.assign(keys, {
+  c: comment,
+  C: () => openForm(nowFile(), ''),
+  e: () => {
+    const t = nowThread();
+    const f = t && $('form.resolve', t);
+    if (f) post(f);
+  },
+});
+const typing = (el) => el?.matches?.('input, textarea, select, [contenteditable]');
+document.addEventListener('keydown', (e) => {
+  if (e.defaultPrevented || $('dialog[open]')) return;
+  const el = e.target;
+  const form = el.closest?.('form.cf, form[data-post]');
+  if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+    if (e.shiftKey) {
+      e.preventDefault();
+      sendAll();
+    } else if (form) {
+      e.preventDefault();
+      form.requestSubmit($('button.main', form) || undefined);
     }
-    if (e.key === 'Escape' && typing(el)) {
-      el.blur();
-      if (el.id === 'filter') { el.value = ''; rv.filter(''); }
-      if (form?.matches('.cf') && !form.elements.text.value.trim()) discard(form);
-      return;
+    return;
+  }
+  if (e.key === 'Escape' && typing(el)) {
+    el.blur();
+    if (el.id === 'filter') {
+      el.value = '';
+      filter('');
     }
-  });
-  const sendAll = async () => {
-    try { await Promise.all($$('.cf', root).map(f => f.elements.text.value.trim() && save(f))); } catch (err) { return fail(err); }
-    const b = $('#send');
-    if (b && !b.disabled) b.form.requestSubmit(b);
-  };
+    if (form?.matches('.cf') && !form.elements.text.value.trim()) discard(form);
+    return;
+  }
+});
+const sendAll = async () => {
+  try {
+    await Promise.all($$('.cf', root).map((f) => f.elements.text.value.trim() && save(f)));
+  } catch (err) {
+    return fail(err);
+  }
+  const b = $('#send');
+  if (b && !b.disabled) b.form.requestSubmit(b);
+};
 
-  for (const b of $$('.cf .suggest', root)) b.hidden = !b.form.dataset.at?.startsWith('R');
-})();
+for (const b of $$('.cf .suggest', root)) b.hidden = !b.form.dataset.at?.startsWith('R');

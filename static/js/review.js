@@ -1,443 +1,644 @@
 // The review page: rows, keys, folding, context, threads, live patches. Everything works by event delegation over the
 // server's HTML; nothing here renders a diff. Live patches may replace any file or thread at any moment: what a person
 // is writing is taken out of the removed nodes and put back under its line (rescue).
-'use strict';
-(() => {
-  const root = document.getElementById('review');
-  if (!root) return;
-  const $ = (s, el = document) => el.querySelector(s);
-  const $$ = (s, el = document) => [...el.querySelectorAll(s)];
-  const split = () => !!$('.fb.split', root);
-  const may = right => document.body.classList.contains('may-' + right);
-  const { parse: fragment, toast, keys: all } = window.ahphub;
-  let cur = null, anchor = null, busy = 0, settling = 0;
+import { $, $$, byId, may, parse, toast } from './dom.js';
+import { keys } from './keys.js';
 
-  // ---- rows ----
-  const fileOf = el => el?.closest('.file');
-  const sideOf = r => r.classList.contains('d') || r.classList.contains('l') ? 'L' : 'R';
-  const line = (r, side) => { // numbers of both sides share an attribute: "12 14"
-    const n = r.dataset.l.trim().split(/ +/);
-    return side !== sideOf(r) && n.length < 2 ? 0 : +(side === 'L' ? n[0] : n[n.length - 1]);
-  };
-  const rowAt = (file, side, want) => {
-    let other = null;
-    for (const r of file && want ? file.getElementsByClassName('r') : []) {
-      if (r.classList.contains('e') || line(r, side) !== want) continue;
-      if (sideOf(r) === side) return r;
-      other ||= r;
-    }
-    return other;
-  };
-  const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT, n => {
-    const c = n.classList;
-    if (c.contains('r')) return c.contains('e') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
-    if (c.contains('ck') || c.contains('file') || c.contains('files') || c.contains('rbody') || c.contains('hs')) return NodeFilter.FILTER_SKIP;
-    return c.contains('fb') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
-  });
-  const move = (from, dir, all) => { // rows of a hunk that was reviewed and is shut are no steps
-    walker.currentNode = from;
-    let r;
-    do r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && !all && r.closest('.hs:not([open])'));
-    return r;
-  };
-  // In split view the other half of a visual row is not a step of its own.
-  const partner = (a, b) => split() && (a.nextElementSibling === b ? a.classList.contains('l') : b.nextElementSibling === a && b.classList.contains('l'));
-  const step = dir => {
-    if (!cur?.isConnected) return first();
-    let next = move(cur, dir);
-    if (next && partner(cur, next)) next = move(next, dir);
-    if (next && split() && dir < 0) {
-      const left = next.previousElementSibling;
-      if (sideOf(cur) === 'L' && left?.matches('.r.l')) next = left;
-    }
-    return next;
-  };
-  const topFile = () => {
-    const y = edge() + 8;
-    return $$('.file', root).find(f => f.getBoundingClientRect().bottom > y);
-  };
-  const first = () => {
-    const f = topFile() || $('.file', root);
-    return f && move(f, 1);
-  };
-  const edge = () => $('.rbar').getBoundingClientRect().bottom;
+const root = $('#review');
+// hooks are what the other scripts of a review add: focused is the text being written.
+export const hooks = { focused: null, at: null, comment: null, headed: null, link: null, reveal: null };
+const split = () => !!$('.fb.split', root);
+let cur = null;
+let anchor = null;
+let busy = 0;
+let settling = 0;
 
-  const paint = () => {
-    for (const r of $$('.r.sel', root)) r.classList.remove('sel');
-    if (!anchor?.isConnected || !cur) return;
-    for (const r of between(anchor, cur)) r.classList.add('sel');
-  };
-  const between = (a, b) => {
-    if (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_PRECEDING) [a, b] = [b, a];
-    const out = [a];
-    for (let r = a; r !== b && (r = move(r, 1)) && fileOf(r) === fileOf(a);) if (!split() || sideOf(r) === sideOf(a)) out.push(r);
-    return out;
-  };
-  const go = (row, block = 'nearest') => {
-    if (!row) return;
-    const shut = row.closest('.hs:not([open])');
-    if (shut) shut.open = true;
-    cur?.classList.remove('cur');
+// ---- rows ----
+const fileOf = (el) => el?.closest('.file');
+const sideOf = (r) => (r.classList.contains('d') || r.classList.contains('l') ? 'L' : 'R');
+const line = (r, side) => {
+  // numbers of both sides share an attribute: "12 14"
+  const n = r.dataset.l.trim().split(/ +/);
+  return side !== sideOf(r) && n.length < 2 ? 0 : +(side === 'L' ? n[0] : n[n.length - 1]);
+};
+const rowAt = (file, side, want) => {
+  let other = null;
+  for (const r of file && want ? file.getElementsByClassName('r') : []) {
+    if (r.classList.contains('e') || line(r, side) !== want) continue;
+    if (sideOf(r) === side) return r;
+    other ||= r;
+  }
+  return other;
+};
+const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT, (n) => {
+  const c = n.classList;
+  if (c.contains('r')) return c.contains('e') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
+  if (c.contains('ck') || c.contains('file') || c.contains('files') || c.contains('rbody') || c.contains('hs'))
+    return NodeFilter.FILTER_SKIP;
+  return c.contains('fb') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
+});
+const move = (from, dir, all) => {
+  // rows of a hunk that was reviewed and is shut are no steps
+  walker.currentNode = from;
+  let r;
+  do r = dir > 0 ? walker.nextNode() : walker.previousNode();
+  while (r && !all && r.closest('.hs:not([open])'));
+  return r;
+};
+// In split view the other half of a visual row is not a step of its own.
+const partner = (a, b) =>
+  split() &&
+  (a.nextElementSibling === b ? a.classList.contains('l') : b.nextElementSibling === a && b.classList.contains('l'));
+const step = (dir) => {
+  if (!cur?.isConnected) return first();
+  let next = move(cur, dir);
+  if (next && partner(cur, next)) next = move(next, dir);
+  if (next && split() && dir < 0) {
+    const left = next.previousElementSibling;
+    if (sideOf(cur) === 'L' && left?.matches('.r.l')) next = left;
+  }
+  return next;
+};
+const topFile = () => {
+  const y = edge() + 8;
+  return $$('.file', root).find((f) => f.getBoundingClientRect().bottom > y);
+};
+const first = () => {
+  const f = topFile() || $('.file', root);
+  return f && move(f, 1);
+};
+const edge = () => $('.rbar').getBoundingClientRect().bottom;
+
+const paint = () => {
+  for (const r of $$('.r.sel', root)) r.classList.remove('sel');
+  if (!anchor?.isConnected || !cur) return;
+  for (const r of between(anchor, cur)) r.classList.add('sel');
+};
+const between = (a, b) => {
+  if (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_PRECEDING) [a, b] = [b, a];
+  const out = [a];
+  for (let r = a; r !== b && (r = move(r, 1)) && fileOf(r) === fileOf(a); )
+    if (!split() || sideOf(r) === sideOf(a)) out.push(r);
+  return out;
+};
+const go = (row, block = 'nearest') => {
+  if (!row) return;
+  const shut = row.closest('.hs:not([open])');
+  if (shut) shut.open = true;
+  cur?.classList.remove('cur');
+  cur = row;
+  row.classList.add('cur');
+  row.scrollIntoView({ block });
+  if (anchor) paint();
+  mark(fileOf(row));
+  clearTimeout(settling);
+  settling = setTimeout(() => hooks.at?.(row), 80); // not at each step of a held key
+};
+const goFile = (f) => {
+  // everything is changed before anything is measured
+  if (!f) return;
+  cur?.classList.remove('cur');
+  cur = null;
+  walker.currentNode = f;
+  const row = walker.nextNode();
+  if (row && fileOf(row) === f) {
     cur = row;
     row.classList.add('cur');
-    row.scrollIntoView({ block });
-    if (anchor) paint();
-    mark(fileOf(row));
-    clearTimeout(settling);
-    settling = setTimeout(() => shared.at?.(row), 80); // not at each step of a held key
-  };
-  const goFile = f => { // everything is changed before anything is measured
-    if (!f) return;
-    cur?.classList.remove('cur');
-    cur = null;
-    walker.currentNode = f;
-    const row = walker.nextNode();
-    if (row && fileOf(row) === f) { cur = row; row.classList.add('cur'); }
-    mark(f);
-    f.scrollIntoView({ block: 'start' });
-  };
-  const nowFile = () => (cur?.isConnected && fileOf(cur)) || lastFile?.isConnected && lastFile || topFile();
-  let lastFile = null;
-  const mark = f => {
-    if (f === lastFile) return;
-    lastFile = f;
-    $('.tree li.at')?.classList.remove('at');
-    const li = f && document.getElementById('ft-' + f.dataset.file);
-    if (li) { li.classList.add('at'); li.scrollIntoView({ block: 'nearest' }); }
-  };
-  const hunk = dir => {
-    const here = cur?.isConnected, changed = x => x.classList.contains('a') || x.classList.contains('d');
-    let r = here ? cur : first();
-    while (here && r && changed(r)) r = move(r, dir);
-    while (r && !changed(r)) r = move(r, dir);
-    if (r && dir < 0) for (let p; (p = move(r, -1)) && changed(p) && fileOf(p) === fileOf(r);) r = p;
-    go(r, 'center');
-  };
-  const nextFile = dir => {
-    const list = $$('.file', root).filter(f => f.offsetParent);
-    goFile(list[Math.max(0, Math.min(list.length - 1, list.indexOf(nowFile()) + dir))]);
-  };
-  const nextUnreviewed = from => {
-    const list = $$('.file', root), i = list.indexOf(from);
-    return [...list.slice(i + 1), ...list.slice(0, i)].find(f => !f.hasAttribute('data-reviewed'));
-  };
+  }
+  mark(f);
+  f.scrollIntoView({ block: 'start' });
+};
+const nowFile = () => (cur?.isConnected && fileOf(cur)) || (lastFile?.isConnected && lastFile) || topFile();
+let lastFile = null;
+const mark = (f) => {
+  if (f === lastFile) return;
+  lastFile = f;
+  $('.tree li.at')?.classList.remove('at');
+  const li = f && byId(`ft-${f.dataset.file}`);
+  if (li) {
+    li.classList.add('at');
+    li.scrollIntoView({ block: 'nearest' });
+  }
+};
+const hunk = (dir) => {
+  const here = cur?.isConnected;
+  const changed = (x) => x.classList.contains('a') || x.classList.contains('d');
+  let r = here ? cur : first();
+  while (here && r && changed(r)) r = move(r, dir);
+  while (r && !changed(r)) r = move(r, dir);
+  if (r && dir < 0) for (let p; (p = move(r, -1)) && changed(p) && fileOf(p) === fileOf(r); ) r = p;
+  go(r, 'center');
+};
+const nextFile = (dir) => {
+  const list = $$('.file', root).filter((f) => f.offsetParent);
+  goFile(list[Math.max(0, Math.min(list.length - 1, list.indexOf(nowFile()) + dir))]);
+};
+const nextUnreviewed = (from) => {
+  const list = $$('.file', root);
+  const i = list.indexOf(from);
+  return [...list.slice(i + 1), ...list.slice(0, i)].find((f) => !f.hasAttribute('data-reviewed'));
+};
 
-  // ---- talking to the server ----
-  const send = async (url, body, keepalive) => { // keepalive: it is sent even if the page is left
-    progress(1);
-    try {
-      const res = await fetch(url, { method: body ? 'POST' : 'GET', body, keepalive, headers: { 'X-Fragment': '1' } });
-      if (!res.ok) throw new Error((await res.text()).slice(0, 300) || res.statusText);
-      return res;
-    } finally { progress(-1); }
-  };
-  let slow = 0;
-  const progress = d => {
-    busy += d;
-    clearTimeout(slow);
-    if (busy) slow = setTimeout(() => root.setAttribute('aria-busy', 'true'), 300);
-    else root.removeAttribute('aria-busy');
-  };
-  const fail = err => toast(err.message || "The server didn't respond. Try again.", true);
+// ---- talking to the server ----
+const send = async (url, body, keepalive) => {
+  // keepalive: it is sent even if the page is left
+  progress(1);
+  try {
+    const res = await fetch(url, { method: body ? 'POST' : 'GET', body, keepalive, headers: { 'X-Fragment': '1' } });
+    if (!res.ok) throw new Error((await res.text()).slice(0, 300) || res.statusText);
+    return res;
+  } finally {
+    progress(-1);
+  }
+};
+let slow = 0;
+const progress = (d) => {
+  busy += d;
+  clearTimeout(slow);
+  if (busy) slow = setTimeout(() => root.setAttribute('aria-busy', 'true'), 300);
+  else root.removeAttribute('aria-busy');
+};
+const fail = (err) => toast(err.message || "The server didn't respond. Try again.", true);
 
-  // ---- folding, reviewed ----
-  const fold = (f, shut) => {
-    const fb = $('.fb', f), b = $('.fold', f);
-    if (shut) fb.setAttribute('hidden', 'until-found'); else fb.removeAttribute('hidden');
-    f.classList.toggle('shut', shut);
-    b.setAttribute('aria-expanded', String(!shut));
-  };
-  const toggleFold = f => f && fold(f, !f.classList.contains('shut'));
-  root.addEventListener('beforematch', e => fold(fileOf(e.target), false));
-  const painted = () => new Promise(done => requestAnimationFrame(() => setTimeout(done))); // asking the server can wait that long
-  const review = async (f, on) => {
-    if (!f || !may('comment')) return;
-    const body = new FormData();
-    body.set('reviewed', on);
-    f.toggleAttribute('data-reviewed', on);
-    $('.rv', f).setAttribute('aria-pressed', String(on));
-    fold(f, on);
-    await painted();
-    try { await send($('.rv', f).formAction, body); } catch (err) { f.toggleAttribute('data-reviewed', !on); fold(f, !on); fail(err); }
-  };
-  const reviewAndNext = () => {
-    const f = nowFile();
-    if (!f) return;
-    const next = nextUnreviewed(f);
-    review(f, true);
-    goFile(next && next !== f ? next : f);
-  };
+// ---- folding, reviewed ----
+const fold = (f, shut) => {
+  const fb = $('.fb', f);
+  const b = $('.fold', f);
+  if (shut) fb.setAttribute('hidden', 'until-found');
+  else fb.removeAttribute('hidden');
+  f.classList.toggle('shut', shut);
+  b.setAttribute('aria-expanded', String(!shut));
+};
+const toggleFold = (f) => f && fold(f, !f.classList.contains('shut'));
+root.addEventListener('beforematch', (e) => fold(fileOf(e.target), false));
+const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // asking the server can wait that long
+const review = async (f, on) => {
+  if (!f || !may('comment')) return;
+  const body = new FormData();
+  body.set('reviewed', on);
+  f.toggleAttribute('data-reviewed', on);
+  $('.rv', f).setAttribute('aria-pressed', String(on));
+  fold(f, on);
+  await painted();
+  try {
+    await send($('.rv', f).formAction, body);
+  } catch (err) {
+    f.toggleAttribute('data-reviewed', !on);
+    fold(f, !on);
+    fail(err);
+  }
+};
+const reviewAndNext = () => {
+  const f = nowFile();
+  if (!f) return;
+  const next = nextUnreviewed(f);
+  review(f, true);
+  goFile(next && next !== f ? next : f);
+};
 
-  // ---- places of boxes ----
-  const rowFor = (file, at) => {
-    const m = /([LR])(\d+)$/.exec(at);
-    return m ? rowAt(file, m[1], +m[2]) : null;
-  };
-  const under = row => split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r') ? row.nextElementSibling : row;
-  const whereIs = () => {
-    if (!cur) return '';
-    const rows = anchor ? between(anchor, cur) : [cur], side = sideOf(rows[rows.length - 1]);
-    const nums = rows.map(r => line(r, side)).filter(Boolean);
-    const a = Math.min(...nums), b = Math.max(...nums);
-    return a === b ? side + b : `${side}${a}-${side}${b}`;
-  };
-  root.addEventListener('submit', e => {
-    if (!e.submitter?.matches('.rv')) return;
-    e.preventDefault();
-    const f = fileOf(e.submitter);
-    review(f, !f.hasAttribute('data-reviewed'));
-  });
+// ---- places of boxes ----
+const rowFor = (file, at) => {
+  const m = /([LR])(\d+)$/.exec(at);
+  return m ? rowAt(file, m[1], +m[2]) : null;
+};
+const under = (row) =>
+  split() && row.classList.contains('l') && row.nextElementSibling?.classList.contains('r')
+    ? row.nextElementSibling
+    : row;
+const whereIs = () => {
+  if (!cur) return '';
+  const rows = anchor ? between(anchor, cur) : [cur];
+  const side = sideOf(rows[rows.length - 1]);
+  const nums = rows.map((r) => line(r, side)).filter(Boolean);
+  const a = Math.min(...nums);
+  const b = Math.max(...nums);
+  return a === b ? side + b : `${side}${a}-${side}${b}`;
+};
+root.addEventListener('submit', (e) => {
+  if (!e.submitter?.matches('.rv')) return;
+  e.preventDefault();
+  const f = fileOf(e.submitter);
+  review(f, !f.hasAttribute('data-reviewed'));
+});
 
-  // ---- context ----
-  const expand = async (h, a, whole) => {
-    const [lo, hi] = hidden(h), entire = whole || a.classList.contains('al'), up = a.classList.contains('up');
-    await gap(h, entire || !up ? lo : Math.max(lo, hi - 19), entire || up ? hi : Math.min(hi, lo + 19));
+// ---- context ----
+const expand = async (h, a, whole) => {
+  const [lo, hi] = hidden(h);
+  const entire = whole || a.classList.contains('al');
+  const up = a.classList.contains('up');
+  await gap(h, entire || !up ? lo : Math.max(lo, hi - 19), entire || up ? hi : Math.min(hi, lo + 19));
+};
+const gap = async (h, from, to) => {
+  // rows of a gap, at its end if they reach it
+  const f = fileOf(h);
+  const up = to === hidden(h)[1] && from > hidden(h)[0];
+  const rows = parse(
+    await (
+      await send(
+        `${root.dataset.base}/changes/context?${root.dataset.query}&file=${f.dataset.file}&from=${from}&to=${to}`,
+      )
+    ).text(),
+  );
+  if (up) h.after(rows);
+  else h.before(rows);
+  const [a2, b2] = hidden(h);
+  if (a2 <= b2) return;
+  if (!h.dataset.k) h.remove();
+  else {
+    h.classList.add('no');
+    for (const b of $$(':scope > button', h)) b.remove();
+  } // the bar of a hunk stays
+};
+const hidden = (h) => {
+  // the lines between the rows around a bar
+  const next = (dir, el) => {
+    walker.currentNode = el;
+    let r = dir > 0 ? walker.nextNode() : walker.previousNode();
+    while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir, true);
+    return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0;
   };
-  const gap = async (h, from, to) => { // rows of a gap, at its end if they reach it
-    const f = fileOf(h), up = to === hidden(h)[1] && from > hidden(h)[0];
-    const rows = fragment(await (await send(`${root.dataset.base}/changes/context?${root.dataset.query}&file=${f.dataset.file}&from=${from}&to=${to}`)).text());
-    if (up) h.after(rows); else h.before(rows);
-    const [a2, b2] = hidden(h);
-    if (a2 <= b2) return;
-    if (!h.dataset.k) h.remove();
-    else { h.classList.add('no'); for (const b of $$(':scope > button', h)) b.remove(); } // the bar of a hunk stays
-  };
-  const hidden = h => { // the lines between the rows around a bar
-    const next = (dir, el) => { walker.currentNode = el; let r = dir > 0 ? walker.nextNode() : walker.previousNode(); while (r && fileOf(r) === fileOf(h) && !line(r, 'R')) r = move(r, dir, true); return r && fileOf(r) === fileOf(h) ? line(r, 'R') : 0; };
-    return [next(-1, h) + 1, h.dataset.t ? +h.dataset.t : next(1, h) - 1];
-  };
-  const near = () => {
-    const f = nowFile();
-    if (!f) return null;
-    const bars = $$('.h', f).filter(h => $(':scope > button', h));
-    if (!cur) return bars[0];
-    const y = b => Math.abs(b.getBoundingClientRect().top - cur.getBoundingClientRect().top);
-    return bars.sort((a, b) => y(a) - y(b))[0];
-  };
-  const more = async whole => {
-    const f = nowFile();
-    try {
-      if ($('.load', f)) return load($('.load', f));
-      if (whole) for (const h of $$('.h', f)) { const a = $(':scope > button', h); if (a) await expand(h, a, true); }
-      else { const h = near(); if (h) await expand(h, $('.up, .al, .dn', h)); }
-    } catch (err) { fail(err); }
-  };
-  const load = async a => {
-    const f = fileOf(a);
-    try {
-      const body = fragment(await (await send(a.href)).text());
-      $('.fb', f).replaceChildren(body);
-      $('.fb', f).className = 'fb' + (split() ? ' split' : '');
-    } catch (err) { fail(err); }
-  };
-
-  // ---- threads ----
-  const openThreads = () => $$('.thr', root).filter(t => $('.thread[data-state=open]', t));
-  let thread = null;
-  const nextThread = dir => {
-    const list = openThreads();
-    if (!list.length) return toast('No open threads');
-    let i = list.indexOf(thread);
-    if (i < 0 && cur) i = list.findIndex(t => cur.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING) - (dir > 0 ? 1 : 0);
-    i = (i + dir + list.length) % list.length;
-    thread = list[i];
-    fold(fileOf(thread), false);
-    const card = $('.thread', thread);
-    card.open = true;
-    thread.scrollIntoView({ block: 'center' });
-    $('summary', card).focus({ preventScroll: true });
-    seen(card);
-    $('#threadpos').textContent = `thread ${i + 1} of ${list.length}`;
-  };
-  const nowThread = () => document.activeElement?.closest('.thr') || (thread?.isConnected && thread);
-  const seenQueue = new Set();
-  const seen = card => {
-    if (!card.hasAttribute('data-unread')) return;
-    card.removeAttribute('data-unread');
-    seenQueue.add(card.id.slice(7));
-    clearTimeout(seen.timer);
-    seen.timer = setTimeout(() => {
-      const body = new URLSearchParams([...seenQueue].map(id => ['thread', id]));
-      seenQueue.clear();
-      send(root.dataset.base + '/threads/seen', body).catch(() => {});
-    }, 300);
-  };
-  const watcher = new IntersectionObserver(list => {
-    for (const e of list) if (e.isIntersecting && e.target.hasAttribute('data-unread')) setTimeout(() => e.target.isConnected && !document.hidden && seen(e.target), 2500);
-  }, { threshold: 0.6 });
-
-  // ---- live patches: put back what a patch took away ----
-  const own = el => {
-    const me = root.dataset.me;
-    for (const e of $$('[data-by]', el)) e.classList.toggle('mine', !!me && e.dataset.by === me);
-    for (const t of el.matches?.('time') ? [el] : $$('time[datetime]', el)) t.textContent = ago(t.dateTime);
-    for (const t of $$('.thread[data-unread]', el)) watcher.observe(t);
-  };
-  const ago = iso => {
-    const at = new Date(iso), s = (Date.now() - at) / 1000;
-    if (s < 60) return 'just now';
-    if (s < 3600) return Math.floor(s / 60) + ' min ago';
-    if (s < 86400) return Math.floor(s / 3600) + ' h ago';
-    return at.toLocaleString([], { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
-  };
-  const settle = box => { // a thread or draft that is not under its line yet
-    const f = document.getElementById('file-' + box.dataset.file) || document.getElementById('group-' + box.dataset.file);
-    if (!f) return;
-    const at = box.dataset.at, row = rowFor(f, at);
-    if (!row) {
-      $('.fb', f).prepend(box);
-      const { reveal } = window.ahphub.review || {};
-      if (!at.startsWith('R') || box.sought || !reveal || $('.outdated', box)) return;
-      box.sought = true; // on context that is not open here
-      reveal(f, +at.match(/\d+$/)[0]).then(() => rowFor(f, at) && settle(box), () => {});
-      return;
+  return [next(-1, h) + 1, h.dataset.t ? +h.dataset.t : next(1, h) - 1];
+};
+const near = () => {
+  const f = nowFile();
+  if (!f) return null;
+  const bars = $$('.h', f).filter((h) => $(':scope > button', h));
+  if (!cur) return bars[0];
+  const y = (b) => Math.abs(b.getBoundingClientRect().top - cur.getBoundingClientRect().top);
+  return bars.sort((a, b) => y(a) - y(b))[0];
+};
+const more = async (whole) => {
+  const f = nowFile();
+  try {
+    if ($('.load', f)) return load($('.load', f));
+    if (whole)
+      for (const h of $$('.h', f)) {
+        const a = $(':scope > button', h);
+        if (a) await expand(h, a, true);
+      }
+    else {
+      const h = near();
+      if (h) await expand(h, $('.up, .al, .dn', h));
     }
-    let after = under(row);
-    while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
-    after.after(box);
-  };
-  const rescue = node => {
-    if (node.nodeType !== 1) return;
-    const boxes = node.matches('.cf') ? [] : $$('.cf', node);
-    for (const form of boxes) settle(form);
-    if (shared.focused && !shared.focused.isConnected) shared.focused = null;
-    if (shared.focused && (document.activeElement === document.body || !document.activeElement)) shared.focused.focus({ preventScroll: true });
-  };
-  const refold = (was, now) => {
-    if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale')) fold(now, was.classList.contains('shut'));
-  };
-  new MutationObserver(list => {
-    for (const m of list) for (const n of m.addedNodes) if (n.nodeType === 1 && (n.matches('.files, .file, .thr, .thread, .fh') || m.target.id === 'pool')) added(n);
-    for (const m of list) for (const n of m.removedNodes) {
+  } catch (err) {
+    fail(err);
+  }
+};
+const load = async (a) => {
+  const f = fileOf(a);
+  try {
+    const body = parse(await (await send(a.href)).text());
+    $('.fb', f).replaceChildren(body);
+    $('.fb', f).className = `fb${split() ? ' split' : ''}`;
+  } catch (err) {
+    fail(err);
+  }
+};
+
+// ---- threads ----
+const openThreads = () => $$('.thr', root).filter((t) => $('.thread[data-state=open]', t));
+let thread = null;
+const nextThread = (dir) => {
+  const list = openThreads();
+  if (!list.length) return toast('No open threads');
+  let i = list.indexOf(thread);
+  if (i < 0 && cur)
+    i = list.findIndex((t) => cur.compareDocumentPosition(t) & Node.DOCUMENT_POSITION_FOLLOWING) - (dir > 0 ? 1 : 0);
+  i = (i + dir + list.length) % list.length;
+  thread = list[i];
+  fold(fileOf(thread), false);
+  const card = $('.thread', thread);
+  card.open = true;
+  thread.scrollIntoView({ block: 'center' });
+  $('summary', card).focus({ preventScroll: true });
+  seen(card);
+  $('#threadpos').textContent = `thread ${i + 1} of ${list.length}`;
+};
+const nowThread = () => document.activeElement?.closest('.thr') || (thread?.isConnected && thread);
+const seenQueue = new Set();
+const seen = (card) => {
+  if (!card.hasAttribute('data-unread')) return;
+  card.removeAttribute('data-unread');
+  seenQueue.add(card.id.slice(7));
+  clearTimeout(seen.timer);
+  seen.timer = setTimeout(() => {
+    const body = new URLSearchParams([...seenQueue].map((id) => ['thread', id]));
+    seenQueue.clear();
+    send(`${root.dataset.base}/threads/seen`, body).catch(() => {});
+  }, 300);
+};
+const watcher = new IntersectionObserver(
+  (list) => {
+    for (const e of list)
+      if (e.isIntersecting && e.target.hasAttribute('data-unread'))
+        setTimeout(() => e.target.isConnected && !document.hidden && seen(e.target), 2500);
+  },
+  { threshold: 0.6 },
+);
+
+// ---- live patches: put back what a patch took away ----
+const own = (el) => {
+  const me = root.dataset.me;
+  for (const e of $$('[data-by]', el)) e.classList.toggle('mine', !!me && e.dataset.by === me);
+  for (const t of el.matches?.('time') ? [el] : $$('time[datetime]', el)) t.textContent = ago(t.dateTime);
+  for (const t of $$('.thread[data-unread]', el)) watcher.observe(t);
+};
+const ago = (iso) => {
+  const at = new Date(iso);
+  const s = (Date.now() - at) / 1000;
+  if (s < 60) return 'just now';
+  if (s < 3600) return `${Math.floor(s / 60)} min ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)} h ago`;
+  return at.toLocaleString([], { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+};
+const settle = (box) => {
+  // a thread or draft that is not under its line yet
+  const f = byId(`file-${box.dataset.file}`) || byId(`group-${box.dataset.file}`);
+  if (!f) return;
+  const at = box.dataset.at;
+  const row = rowFor(f, at);
+  if (!row) {
+    $('.fb', f).prepend(box);
+    const { reveal } = hooks;
+    if (!at.startsWith('R') || box.sought || !reveal || $('.outdated', box)) return;
+    box.sought = true; // on context that is not open here
+    reveal(f, +at.match(/\d+$/)[0]).then(
+      () => rowFor(f, at) && settle(box),
+      () => {},
+    );
+    return;
+  }
+  let after = under(row);
+  while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
+  after.after(box);
+};
+const rescue = (node) => {
+  if (node.nodeType !== 1) return;
+  const boxes = node.matches('.cf') ? [] : $$('.cf', node);
+  for (const form of boxes) settle(form);
+  if (hooks.focused && !hooks.focused.isConnected) hooks.focused = null;
+  if (hooks.focused && (document.activeElement === document.body || !document.activeElement))
+    hooks.focused.focus({ preventScroll: true });
+};
+const refold = (was, now) => {
+  if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale'))
+    fold(now, was.classList.contains('shut'));
+};
+new MutationObserver((list) => {
+  for (const m of list)
+    for (const n of m.addedNodes)
+      if (n.nodeType === 1 && (n.matches('.files, .file, .thr, .thread, .fh') || m.target.id === 'pool')) added(n);
+  for (const m of list)
+    for (const n of m.removedNodes) {
       if (n.nodeType !== 1 || !n.matches('.files, .file, .thr, .thread, .fb')) continue;
-      for (const f of n.matches('.files') ? $$('.file', n) : [n]) refold(f, f.id && document.getElementById(f.id));
+      for (const f of n.matches('.files') ? $$('.file', n) : [n]) refold(f, f.id && byId(f.id));
       rescue(n);
     }
-    const pool = $('#pool');
-    for (const box of $$('.thr', pool)) settle(box);
-  }).observe(root, { childList: true, subtree: true });
-  const headed = h => { // a head that came alone: its file is as the head says, and as folded as it was
-    const f = fileOf(h);
-    f.toggleAttribute('data-reviewed', $('.rv', h)?.getAttribute('aria-pressed') === 'true');
-    $('.fold', h)?.setAttribute('aria-expanded', String(!f.classList.contains('shut')));
-    shared.headed?.(f);
-  };
-  const added = n => {
-    own(n);
-    if (n.matches('.fh') && fileOf(n)) headed(n);
-    const card = n.matches('.thread') ? n : $('.thread', n);
-    const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
-    if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') { card.setAttribute('data-unread', ''); watcher.observe(card); }
-  };
-  document.addEventListener('focusin', e => { shared.focused = e.target.matches('textarea') ? e.target : null; });
+  const pool = $('#pool');
+  for (const box of $$('.thr', pool)) settle(box);
+}).observe(root, { childList: true, subtree: true });
+const headed = (h) => {
+  // a head that came alone: its file is as the head says, and as folded as it was
+  const f = fileOf(h);
+  f.toggleAttribute('data-reviewed', $('.rv', h)?.getAttribute('aria-pressed') === 'true');
+  $('.fold', h)?.setAttribute('aria-expanded', String(!f.classList.contains('shut')));
+  hooks.headed?.(f);
+};
+const added = (n) => {
+  own(n);
+  if (n.matches('.fh') && fileOf(n)) headed(n);
+  const card = n.matches('.thread') ? n : $('.thread', n);
+  const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
+  if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') {
+    card.setAttribute('data-unread', '');
+    watcher.observe(card);
+  }
+};
+document.addEventListener('focusin', (e) => {
+  hooks.focused = e.target.matches('textarea') ? e.target : null;
+});
 
-  // ---- mouse ----
-  const gutter = e => {
-    const r = e.target.closest?.('.r');
-    return r && !r.classList.contains('e') && e.target === r && e.clientX - r.getBoundingClientRect().left < parseFloat(getComputedStyle(r).paddingLeft) ? r : null;
-  };
-  let drag = null;
-  root.addEventListener('mousedown', e => {
-    const cell = e.target.closest?.('.r');
-    if (cell && split()) { const fb = cell.closest('.fb'); fb.classList.toggle('pick-l', cell.classList.contains('l')); fb.classList.toggle('pick-r', !cell.classList.contains('l')); }
-    const row = e.button === 0 && gutter(e);
-    if (!row) return;
-    e.preventDefault();
-    if (e.shiftKey && cur) { anchor ||= cur; go(row); drag = null; link(); return; }
-    anchor = null;
-    paint();
+// ---- mouse ----
+const gutter = (e) => {
+  const r = e.target.closest?.('.r');
+  return r &&
+    !r.classList.contains('e') &&
+    e.target === r &&
+    e.clientX - r.getBoundingClientRect().left < parseFloat(getComputedStyle(r).paddingLeft)
+    ? r
+    : null;
+};
+let drag = null;
+root.addEventListener('mousedown', (e) => {
+  const cell = e.target.closest?.('.r');
+  if (cell && split()) {
+    const fb = cell.closest('.fb');
+    fb.classList.toggle('pick-l', cell.classList.contains('l'));
+    fb.classList.toggle('pick-r', !cell.classList.contains('l'));
+  }
+  const row = e.button === 0 && gutter(e);
+  if (!row) return;
+  e.preventDefault();
+  if (e.shiftKey && cur) {
+    anchor ||= cur;
     go(row);
-    drag = row;
-  });
-  root.addEventListener('mouseover', e => {
-    const row = drag && e.buttons === 1 && e.target.closest('.r');
-    if (row && row !== cur && fileOf(row) === fileOf(drag)) { anchor = drag; go(row); }
-  });
-  addEventListener('mouseup', e => {
-    if (!drag) return;
-    const row = drag, first = e.clientX - row.getBoundingClientRect().left < parseFloat(getComputedStyle(row, '::before').width);
     drag = null;
-    if (anchor || first) shared.comment(); else link();
-  });
-  root.addEventListener('click', e => {
-    const t = e.target;
-    const f = t.closest('.fold'), a = t.closest('.h > button'), l = t.closest('.load');
-    if (f) return toggleFold(fileOf(f));
-    if (e.metaKey || e.ctrlKey || !(a || l)) return;
-    e.preventDefault();
-    if (a) expand(a.parentElement, a).catch(fail);
-    else load(l);
-  });
-  $('#tree')?.addEventListener('click', e => {
-    const li = e.target.closest('li[id]');
-    if (!li || e.metaKey || e.ctrlKey) return;
-    e.preventDefault();
-    goFile(document.getElementById('file-' + li.id.slice(3)));
-    history.replaceState(null, '', '#f-' + li.id.slice(3));
-  });
-  root.addEventListener('scroll', e => { // one scroll bar moves every row of its file
-    if (e.target.classList?.contains('hx')) e.target.parentElement.style.setProperty('--sx', e.target.scrollLeft + 'px');
-  }, { capture: true, passive: true });
-  root.addEventListener('wheel', e => {
+    link();
+    return;
+  }
+  anchor = null;
+  paint();
+  go(row);
+  drag = row;
+});
+root.addEventListener('mouseover', (e) => {
+  const row = drag && e.buttons === 1 && e.target.closest('.r');
+  if (row && row !== cur && fileOf(row) === fileOf(drag)) {
+    anchor = drag;
+    go(row);
+  }
+});
+addEventListener('mouseup', (e) => {
+  if (!drag) return;
+  const row = drag;
+  const first = e.clientX - row.getBoundingClientRect().left < parseFloat(getComputedStyle(row, '::before').width);
+  drag = null;
+  if (anchor || first) hooks.comment();
+  else link();
+});
+root.addEventListener('click', (e) => {
+  const t = e.target;
+  const f = t.closest('.fold');
+  const a = t.closest('.h > button');
+  const l = t.closest('.load');
+  if (f) return toggleFold(fileOf(f));
+  if (e.metaKey || e.ctrlKey || !(a || l)) return;
+  e.preventDefault();
+  if (a) expand(a.parentElement, a).catch(fail);
+  else load(l);
+});
+$('#tree')?.addEventListener('click', (e) => {
+  const li = e.target.closest('li[id]');
+  if (!li || e.metaKey || e.ctrlKey) return;
+  e.preventDefault();
+  goFile(byId(`file-${li.id.slice(3)}`));
+  history.replaceState(null, '', `#f-${li.id.slice(3)}`);
+});
+root.addEventListener(
+  'scroll',
+  (e) => {
+    // one scroll bar moves every row of its file
+    if (e.target.classList?.contains('hx'))
+      e.target.parentElement.style.setProperty('--sx', `${e.target.scrollLeft}px`);
+  },
+  { capture: true, passive: true },
+);
+root.addEventListener(
+  'wheel',
+  (e) => {
     const dx = e.shiftKey && !e.deltaX ? e.deltaY : e.deltaX;
     const hx = Math.abs(dx) > Math.abs(e.shiftKey ? 0 : e.deltaY) && $('.hx', e.target.closest('.fb') || root);
     if (hx) hx.scrollLeft += dx;
-  }, { passive: true });
+  },
+  { passive: true },
+);
 
-  // ---- filter ----
-  const filter = text => {
-    const q = text.trim().toLowerCase();
-    let dir = null;
-    for (const li of $('#tree ul').children) {
-      if (li.classList.contains('dir')) { dir = li; li.hidden = !!q; continue; }
-      li.hidden = !!q && !li.dataset.path.toLowerCase().includes(q);
-      if (!li.hidden && dir) dir.hidden = false;
+// ---- filter ----
+const filter = (text) => {
+  const q = text.trim().toLowerCase();
+  let dir = null;
+  for (const li of $('#tree ul').children) {
+    if (li.classList.contains('dir')) {
+      dir = li;
+      li.hidden = !!q;
+      continue;
     }
-  };
-  root.addEventListener('input', e => { if (e.target.id === 'filter') filter(e.target.value); });
-
-  // ---- what the scripts of comments and of hunks stand on ----
-  const shared = window.ahphub.review = {
-    root, $, $$, fileOf, fold, rowAt, rowFor, under, line, first, go, goFile, send, fail, split, may, nextUnreviewed, nowFile, nowThread, whereIs, filter,
-    hidden, rows: gap, settle,
-    focused: null, // the text being written
-    cur: () => cur?.isConnected ? cur : null,
-    unselect: () => { anchor = null; },
-    select: (a, b) => { anchor = null; paint(); anchor = b !== a ? a : null; go(b, 'center'); if (!anchor) a.classList.add('sel'); },
-  };
-  const link = () => { if (cur) shared.link?.(); };
-
-  // ---- keys ----
-  Object.assign(all, {
-    j: () => go(step(1)), k: () => go(step(-1)), n: () => hunk(1), p: () => hunk(-1), J: () => nextFile(1), K: () => nextFile(-1),
-    u: () => goFile(nextUnreviewed(nowFile())), ']': () => nextThread(1), '[': () => nextThread(-1), v: reviewAndNext, o: () => toggleFold(nowFile()),
-    s: () => { anchor = anchor ? null : cur; paint(); },
-    r: () => { const t = nowThread(); if (t) { $('.reply', t).open = true; $('.reply textarea', t).focus(); } },
-    x: () => more(false), X: () => more(true), m: () => $('.seg a:not([aria-current])')?.click(),
-    z: () => document.body.classList.toggle('full'), '/': () => $('#filter')?.focus(), Escape: () => out(),
-  });
-  for (const n of '12345') all[n] = () => $$('.scopes a')[n - 1]?.click();
-  const out = () => {
-    if (anchor) { anchor = null; paint(); } else if (cur) { cur.classList.remove('cur'); cur = null; }
-  };
-
-  for (const b of $$('[data-copy-from]', root)) {
-    b.hidden = !navigator.clipboard;
-    b.addEventListener('click', () => send(b.dataset.copyFrom).then(res => res.text()).then(text => navigator.clipboard.writeText(text)).then(() => toast('Copied'), fail));
+    li.hidden = !!q && !li.dataset.path.toLowerCase().includes(q);
+    if (!li.hidden && dir) dir.hidden = false;
   }
+};
+root.addEventListener('input', (e) => {
+  if (e.target.id === 'filter') filter(e.target.value);
+});
 
-  // ---- another look at the same place ----
-  const place = () => { // as a permalink says it: the line the reader is at, or the first in sight
-    const box = $('#files')?.getBoundingClientRect(), row = cur?.isConnected ? cur : box && document.elementFromPoint(box.left + box.width * 0.75, edge() + 60)?.closest('.r:not(.e)');
-    const f = row ? fileOf(row) : nowFile();
-    return f ? '#f-' + f.dataset.file + (row ? sideOf(row) + line(row, sideOf(row)) : '') : '';
-  };
-  root.addEventListener('click', e => { const a = e.target.closest('.seg a, #ws nav a'); if (a) a.hash = place(); }, { capture: true });
-  const phone = matchMedia('(max-width: 640px)'), unified = $('.seg a[data-key]');
-  if (phone.matches && split() && unified) location.replace(unified.href + location.hash);
+// ---- what the scripts of comments and of hunks stand on ----
+const currentRow = () => (cur?.isConnected ? cur : null);
+const unselect = () => {
+  anchor = null;
+};
+const select = (a, b) => {
+  anchor = null;
+  paint();
+  anchor = b !== a ? a : null;
+  go(b, 'center');
+  if (!anchor) a.classList.add('sel');
+};
+const link = () => {
+  if (cur) hooks.link?.();
+};
 
-  // ---- start ----
-  for (const d of $$('.draft', $('#drafts') || root)) settle(d);
-  for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
-  own(root);
-})();
+// ---- keys ----
+Object.assign(keys, {
+  j: () => go(step(1)),
+  k: () => go(step(-1)),
+  n: () => hunk(1),
+  p: () => hunk(-1),
+  J: () => nextFile(1),
+  K: () => nextFile(-1),
+  u: () => goFile(nextUnreviewed(nowFile())),
+  ']': () => nextThread(1),
+  '[': () => nextThread(-1),
+  v: reviewAndNext,
+  o: () => toggleFold(nowFile()),
+  s: () => {
+    anchor = anchor ? null : cur;
+    paint();
+  },
+  r: () => {
+    const t = nowThread();
+    if (t) {
+      $('.reply', t).open = true;
+      $('.reply textarea', t).focus();
+    }
+  },
+  x: () => more(false),
+  X: () => more(true),
+  m: () => $('.seg a:not([aria-current])')?.click(),
+  z: () => document.body.classList.toggle('full'),
+  '/': () => $('#filter')?.focus(),
+  Escape: () => out(),
+});
+for (const n of '12345') keys[n] = () => $$('.scopes a')[n - 1]?.click();
+const out = () => {
+  if (anchor) {
+    anchor = null;
+    paint();
+  } else if (cur) {
+    cur.classList.remove('cur');
+    cur = null;
+  }
+};
+
+for (const b of $$('[data-copy-from]', root)) {
+  b.hidden = !navigator.clipboard;
+  b.addEventListener('click', () =>
+    send(b.dataset.copyFrom)
+      .then((res) => res.text())
+      .then((text) => navigator.clipboard.writeText(text))
+      .then(() => toast('Copied'), fail),
+  );
+}
+
+// ---- another look at the same place ----
+const place = () => {
+  // as a permalink says it: the line the reader is at, or the first in sight
+  const box = $('#files')?.getBoundingClientRect();
+  const row = cur?.isConnected
+    ? cur
+    : box && document.elementFromPoint(box.left + box.width * 0.75, edge() + 60)?.closest('.r:not(.e)');
+  const f = row ? fileOf(row) : nowFile();
+  return f ? `#f-${f.dataset.file}${row ? sideOf(row) + line(row, sideOf(row)) : ''}` : '';
+};
+root.addEventListener(
+  'click',
+  (e) => {
+    const a = e.target.closest('.seg a, #ws nav a');
+    if (a) a.hash = place();
+  },
+  { capture: true },
+);
+const phone = matchMedia('(max-width: 640px)');
+const unified = $('.seg a[data-key]');
+if (phone.matches && split() && unified) location.replace(unified.href + location.hash);
+
+// ---- start ----
+for (const d of $$('.draft', $('#drafts') || root)) settle(d);
+for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
+own(root);
+
+export {
+  currentRow,
+  fail,
+  fileOf,
+  filter,
+  first,
+  fold,
+  gap,
+  go,
+  goFile,
+  hidden,
+  line,
+  nextUnreviewed,
+  nowFile,
+  nowThread,
+  root,
+  rowAt,
+  rowFor,
+  select,
+  send,
+  settle,
+  split,
+  under,
+  unselect,
+  whereIs,
+};

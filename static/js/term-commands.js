@@ -1,24 +1,45 @@
 // From command to command, by the places that the host marks in the output.
-(() => {
-'use strict';
-const app = window.ahphubFrame, term = app.term;
+import { places, term } from './term.js';
+
 // found gives each command of the list its row; of one whose lines are gone there is none.
-const found = () => [...(frameElement?.closest('.termpane')?.querySelectorAll('[data-jump]') || [])]
-  .map((b) => ({ id: b.dataset.jump, row: app.places.get(b.dataset.jump)?.line ?? -1 })).filter((c) => c.row >= 0).sort((a, b) => a.row - b.row);
-let mark = null, at = null;
+const found = () =>
+  [...(frameElement?.closest('.termpane')?.querySelectorAll('[data-jump]') || [])]
+    .map((b) => ({ id: b.dataset.jump, row: places.get(b.dataset.jump)?.line ?? -1 }))
+    .filter((c) => c.row >= 0)
+    .sort((a, b) => a.row - b.row);
+let mark = null;
+let at = null;
 function show(row) {
   mark?.dispose();
-  const b = term.buffer.normal, marker = term.registerMarker(row - b.baseY - b.cursorY);
-  mark = marker && term.registerDecoration({ marker, width: term.cols, backgroundColor: term.options.theme.selectionBackground });
+  const b = term.buffer.normal;
+  const marker = term.registerMarker(row - b.baseY - b.cursorY);
+  mark =
+    marker &&
+    term.registerDecoration({ marker, width: term.cols, backgroundColor: term.options.theme.selectionBackground });
   term.scrollToLine(Math.max(0, row - 1));
   at = row;
 }
-term.onData(() => { mark?.dispose(); mark = at = null; });
-app.toCommand = (way, id) => {
+term.onData(() => {
+  mark?.dispose();
+  mark = at = null;
+});
+export function showCommand(way, id) {
   if (term.buffer.active.type !== 'normal') return;
-  const rows = found(), from = at ?? (term.buffer.normal.viewportY === term.buffer.normal.baseY ? term.buffer.normal.length : term.buffer.normal.viewportY);
-  const to = id ? rows.find((r) => r.id === id) : way < 0 ? rows.findLast((r) => r.row < from) : rows.find((r) => r.row > from);
+  const rows = found();
+  const from =
+    at ??
+    (term.buffer.normal.viewportY === term.buffer.normal.baseY
+      ? term.buffer.normal.length
+      : term.buffer.normal.viewportY);
+  const to = id
+    ? rows.find((r) => r.id === id)
+    : way < 0
+      ? rows.findLast((r) => r.row < from)
+      : rows.find((r) => r.row > from);
   if (to) show(to.row);
-  else if (way > 0) { mark?.dispose(); mark = at = null; term.scrollToBottom(); }
-};
-})();
+  else if (way > 0) {
+    mark?.dispose();
+    mark = at = null;
+    term.scrollToBottom();
+  }
+}

@@ -1,79 +1,114 @@
 // The page around the terminals' frames: who has the keyboard, tabs after a patch, the list of commands, settings.
-(() => {
-'use strict';
-const $ = (id) => document.getElementById(id);
-const app = window.ahphub;
-const panes = () => [...document.querySelectorAll('.termpane')];
-const frameOf = (el) => el.closest('.termpane')?.querySelector('.termframe')?.contentWindow?.ahphubFrame;
+import { $, $$, setCurrent, store, stored, toast } from './dom.js';
+import { onPatch } from './patch.js';
+
+const panes = () => $$('.termpane');
+const frameOf = (el) =>
+  el.closest('.termpane')?.querySelector('.termframe')?.contentDocument?.getElementById('term')?.frame;
 // The keyboard of a phone shrinks the page instead of lying over the keys.
-const view = document.querySelector('meta[name=viewport]');
+const view = $('meta[name=viewport]');
 view.content += ', interactive-widget=resizes-content';
 
 // What differs by viewer is a class of the pane, around what all viewers share.
 addEventListener('terminal', (e) => {
-  const { frame, mine, held, asked, gone } = e.detail, pane = frame?.closest('.termpane');
+  const { frame, mine, held, asked, gone } = e.detail;
+  const pane = frame?.closest('.termpane');
   if (!pane) return;
-  pane.className = 'termpane is-' + (gone ? 'over' : mine ? 'mine' : held || 'free') + (asked ? ' asked-' + asked : '');
+  pane.className = `termpane is-${gone ? 'over' : mine ? 'mine' : held || 'free'}${asked ? ` asked-${asked}` : ''}`;
 });
 const shown = new Set(panes().map((p) => p.dataset.terminal));
 function mark() {
-  for (const t of document.querySelectorAll('.termtab')) shown.has(t.dataset.terminal) ? t.setAttribute('aria-current', 'true') : t.removeAttribute('aria-current');
+  for (const t of $$('.termtab')) setCurrent(t, shown.has(t.dataset.terminal) && 'true');
 }
-app.on.push((list) => { if (list.some((p) => p[1] === 'terminals')) mark(); });
-document.querySelector('.termtab[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+onPatch((list) => {
+  if (list.some((p) => p[1] === 'terminals')) mark();
+});
+$('.termtab[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
 
 // ---- commands ------------------------------------------------------------------------------------------------------
 function fold(a) {
   const on = a.closest('.termpane').toggleAttribute('data-commands');
   a.setAttribute('aria-expanded', on);
-  document.cookie = 'commands=' + (on ? 'on' : 'off') + ';path=/;max-age=31536000;samesite=lax';
+  document.cookie = `commands=${on ? 'on' : 'off'};path=/;max-age=31536000;samesite=lax`;
 }
 const does = {
   find: (f) => f?.find(),
   previous: (f) => f?.jump(-1),
   next: (f) => f?.jump(1),
-  commands: (f, a) => fold(a),
+  commands: (_, a) => fold(a),
 };
 async function copy(a) {
   try {
     const r = await fetch(a.href);
     if (!r.ok) throw new Error(await r.text());
     await navigator.clipboard.writeText(await r.text());
-    app.toast('Output copied');
-  } catch { location.assign(a.href); } // no clipboard here: the text as a page
+    toast('Output copied');
+  } catch {
+    location.assign(a.href);
+  } // no clipboard here: the text as a page
 }
 document.addEventListener('click', (e) => {
-  const tool = e.target.closest?.('[data-term]'), jump = e.target.closest?.('[data-jump]'), text = e.target.closest?.('[data-copy]'), size = e.target.closest?.('[data-term-font]');
-  if (tool && !e.ctrlKey && !e.metaKey) { e.preventDefault(); does[tool.dataset.term]?.(frameOf(tool), tool); }
+  const tool = e.target.closest?.('[data-term]');
+  const jump = e.target.closest?.('[data-jump]');
+  const text = e.target.closest?.('[data-copy]');
+  const size = e.target.closest?.('[data-term-font]');
+  if (tool && !e.ctrlKey && !e.metaKey) {
+    e.preventDefault();
+    does[tool.dataset.term]?.(frameOf(tool), tool);
+  }
   if (jump) frameOf(jump)?.jump(0, jump.dataset.jump);
-  if (text && !e.ctrlKey && !e.metaKey) { e.preventDefault(); copy(text); }
+  if (text && !e.ctrlKey && !e.metaKey) {
+    e.preventDefault();
+    copy(text);
+  }
   if (size) set({ font: Math.min(Math.max(own.font + +size.dataset.termFont, 8), 32) });
 });
 
 // ---- settings: kept by the browser, the frames hear of them --------------------------------------------------------
-const own = { font: matchMedia('(pointer: coarse)').matches ? 12 : 13, chord: 'Ctrl+Alt+.', reader: false, clip: false };
-try { Object.assign(own, JSON.parse(localStorage.getItem('terminal') || '{}')); } catch { /* no storage */ }
+const own = {
+  font: matchMedia('(pointer: coarse)').matches ? 12 : 13,
+  chord: 'Ctrl+Alt+.',
+  reader: false,
+  clip: false,
+};
+Object.assign(own, JSON.parse(stored('terminal', true) || '{}'));
 function draw() {
-  $('term-font').textContent = own.font;
-  $('term-chord').value = own.chord;
-  $('term-reader').checked = own.reader;
-  $('term-clip').checked = own.clip;
+  $('#term-font').textContent = own.font;
+  $('#term-chord').value = own.chord;
+  $('#term-reader').checked = own.reader;
+  $('#term-clip').checked = own.clip;
 }
 function set(change) {
   Object.assign(own, change);
-  try { localStorage.setItem('terminal', JSON.stringify(own)); } catch { app.toast("This browser can't store settings.", true); }
+  if (!store('terminal', JSON.stringify(own), true)) toast("This browser can't store settings.", true);
   draw();
 }
 draw();
-$('term-reader').addEventListener('change', (e) => set({ reader: e.target.checked }));
-$('term-clip').addEventListener('change', (e) => set({ clip: e.target.checked }));
-$('term-chord').addEventListener('keydown', (e) => {
+$('#term-reader').addEventListener('change', (e) => set({ reader: e.target.checked }));
+$('#term-clip').addEventListener('change', (e) => set({ clip: e.target.checked }));
+$('#term-chord').addEventListener('keydown', (e) => {
   if (e.key === 'Tab' || ['Control', 'Alt', 'Shift', 'Meta'].includes(e.key)) return;
   e.preventDefault();
   e.stopPropagation();
-  if (e.key === 'Escape') { e.target.blur(); return; }
-  if (!(e.ctrlKey || e.metaKey) || !(e.altKey || e.shiftKey)) { app.toast('Use Ctrl with Alt or Shift and a key. Other combinations belong to the shell.', true); return; }
-  set({ chord: [e.ctrlKey && 'Ctrl', e.altKey && 'Alt', e.shiftKey && 'Shift', e.metaKey && 'Meta', e.key.length === 1 ? e.key.toUpperCase() : e.key].filter(Boolean).join('+') });
+  if (e.key === 'Escape') {
+    e.target.blur();
+    return;
+  }
+  if (!(e.ctrlKey || e.metaKey) || !(e.altKey || e.shiftKey)) {
+    toast('Use Ctrl with Alt or Shift and a key. Other combinations belong to the shell.', true);
+    return;
+  }
+  set({
+    chord: [
+      e.ctrlKey && 'Ctrl',
+      e.altKey && 'Alt',
+      e.shiftKey && 'Shift',
+      e.metaKey && 'Meta',
+      e.key.length === 1 ? e.key.toUpperCase() : e.key,
+    ]
+      .filter(Boolean)
+      .join('+'),
+  });
 });
 
 // Enter on a tab goes into its terminal when it is shown already.
@@ -81,6 +116,7 @@ document.addEventListener('keydown', (e) => {
   const tab = e.target.closest?.('.termtab[aria-current]');
   if (e.key !== 'Enter' || !tab) return;
   e.preventDefault();
-  document.querySelector(`.termpane[data-terminal="${CSS.escape(tab.dataset.terminal)}"] .termframe`)?.contentWindow.ahphubTerm?.focus();
+  $(`.termpane[data-terminal="${CSS.escape(tab.dataset.terminal)}"] .termframe`)
+    ?.contentDocument?.getElementById('term')
+    ?.xterm?.focus();
 });
-})();

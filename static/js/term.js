@@ -1,81 +1,143 @@
 // The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output. Text frames are JSON:
 // {"reset":true} before a whole screen and what keyboard of handlers/pages says from the host; {"i":keys},
 // {"r":[cols,rows]} and {"a":bytes taken} to it. Search, links and wide characters are loaded when they are needed.
-(() => {
-'use strict';
+import { $, stored } from './dom.js';
+
 // The server went away before the library was here: the frame begins anew once it answers.
 if (!window.Terminal) {
-  const again = () => fetch('/healthz', { cache: 'no-store' }).then(() => location.reload(), () => setTimeout(again, 1000));
+  const again = () =>
+    fetch('/healthz', { cache: 'no-store' }).then(
+      () => location.reload(),
+      () => setTimeout(again, 1000),
+    );
   again();
-  return;
+  await new Promise(() => {}); // nothing below runs
 }
-const $ = (id) => document.getElementById(id);
 const data = document.body.dataset;
 const may = 'type' in data;
-const outside = parent !== window && parent.document;
+export const outside = parent !== window && parent.document;
 
 // ---- a person's own settings: kept by the browser, shared by all frames -------------------------------------------
 const touch = matchMedia('(pointer: coarse)').matches;
-const own = { font: touch ? 12 : 13, chord: 'Ctrl+Alt+.', reader: false, clip: false };
+export const own = { font: touch ? 12 : 13, chord: 'Ctrl+Alt+.', reader: false, clip: false };
 function read() {
-  try { Object.assign(own, JSON.parse(localStorage.getItem('terminal') || '{}')); } catch { /* no storage, or not ours */ }
+  Object.assign(own, JSON.parse(stored('terminal', true) || '{}'));
   own.font = Math.min(Math.max(+own.font || 13, 8), 32);
 }
 read();
-addEventListener('storage', (e) => { if (e.key === 'terminal') { read(); apply(); } });
+addEventListener('storage', (e) => {
+  if (e.key === 'terminal') {
+    read();
+    apply();
+  }
+});
 
 // ---- colours follow the page ---------------------------------------------------------------------------------------
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
 const palettes = {
-  dark: ['#16181b #e6e8ea #e6e8ea #16181b #36547f', '#3a4149 #f2777a #8fcf8f #e6c068 #74adff #d99bea #66cccc #d6dade', '#8a939c #ff9a9c #a9e0a9 #f2d68c #9dc4ff #e8b9f5 #8fe0e0 #ffffff'],
-  light: ['#ffffff #1c2024 #1c2024 #ffffff #b9d4fb', '#1c2024 #c0272d #1a7433 #8a5a00 #0b57d0 #8b2b8f #0a6f78 #5b646d', '#4a535c #a11d24 #10602a #704800 #0847ab #742078 #075a62 #1c2024'],
+  dark: [
+    '#16181b #e6e8ea #e6e8ea #16181b #36547f',
+    '#3a4149 #f2777a #8fcf8f #e6c068 #74adff #d99bea #66cccc #d6dade',
+    '#8a939c #ff9a9c #a9e0a9 #f2d68c #9dc4ff #e8b9f5 #8fe0e0 #ffffff',
+  ],
+  light: [
+    '#ffffff #1c2024 #1c2024 #ffffff #b9d4fb',
+    '#1c2024 #c0272d #1a7433 #8a5a00 #0b57d0 #8b2b8f #0a6f78 #5b646d',
+    '#4a535c #a11d24 #10602a #704800 #0847ab #742078 #075a62 #1c2024',
+  ],
 };
 function theme() {
-  const choice = document.documentElement.dataset.theme, light = choice ? choice === 'light' : !dark.matches;
+  const choice = document.documentElement.dataset.theme;
+  const light = choice ? choice === 'light' : !dark.matches;
   const [base, plain, bright] = palettes[light ? 'light' : 'dark'].map((s) => s.split(' '));
-  const t = { background: base[0], foreground: base[1], cursor: base[2], cursorAccent: base[3], selectionBackground: base[4] };
-  names.forEach((n, i) => { t[n] = plain[i]; t['bright' + n[0].toUpperCase() + n.slice(1)] = bright[i]; });
+  const t = {
+    background: base[0],
+    foreground: base[1],
+    cursor: base[2],
+    cursorAccent: base[3],
+    selectionBackground: base[4],
+  };
+  names.forEach((n, i) => {
+    t[n] = plain[i];
+    t[`bright${n[0].toUpperCase()}${n.slice(1)}`] = bright[i];
+  });
   return t;
 }
-dark.addEventListener('change', () => { term.options.theme = theme(); });
+dark.addEventListener('change', () => {
+  term.options.theme = theme();
+});
 
-const term = new Terminal({
-  cols: +data.cols || 80, rows: +data.rows || 24, fontSize: own.font, lineHeight: 1.25, scrollback: 5000, disableStdin: true, allowProposedApi: true,
-  fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace', minimumContrastRatio: 4.5, macOptionClickForcesSelection: true,
-  theme: theme(), screenReaderMode: own.reader, linkHandler: { allowNonHttpProtocols: false, activate: (e, uri) => links((l) => l.go(e, uri, true)), hover: (e, uri) => links((l) => l.hover(e, uri, true)), leave: () => links((l) => l.leave()) },
+export const term = new Terminal({
+  cols: +data.cols || 80,
+  rows: +data.rows || 24,
+  fontSize: own.font,
+  lineHeight: 1.25,
+  scrollback: 5000,
+  disableStdin: true,
+  allowProposedApi: true,
+  fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  minimumContrastRatio: 4.5,
+  macOptionClickForcesSelection: true,
+  theme: theme(),
+  screenReaderMode: own.reader,
+  linkHandler: {
+    allowNonHttpProtocols: false,
+    activate: (e, uri) => links((l) => l.go(e, uri, true)),
+    hover: (e, uri) => links((l) => l.hover(e, uri, true)),
+    leave: () => links((l) => l.leave()),
+  },
 });
 const fit = new FitAddon.FitAddon();
 term.loadAddon(fit);
-term.open($('term'));
-window.ahphubTerm = term;
+term.open($('#term'));
 
 // ---- parts that are loaded when they are needed --------------------------------------------------------------------
-const app = (window.ahphubFrame = { term, own, outside });
 const loading = {};
-const checked = { createScriptURL(src) {
-  if (!/^\/assets\/[0-9a-f]+\/(js|vendor\/xterm)\/[\w-]+\.js$/.test(src)) throw new TypeError('not a script of this server');
-  return src;
-} };
+const checked = {
+  createScriptURL(src) {
+    if (!/^\/assets\/[0-9a-f]+\/vendor\/xterm\/[\w-]+\.js$/.test(src))
+      throw new TypeError('not a script of this server');
+    return src;
+  },
+};
 const policy = window.trustedTypes?.createPolicy('ahphub-terminal', checked) || checked;
-function load(what) {
-  return (loading[what] ||= data[what].split(' ').reduce((before, src) => before.then(() => new Promise((done, failed) => {
+function load(addon) {
+  return (loading[addon] ||= new Promise((done, failed) => {
     const s = document.createElement('script');
-    s.src = policy.createScriptURL(src); s.onload = done; s.onerror = failed;
+    s.src = policy.createScriptURL(data[addon]);
+    s.onload = done;
+    s.onerror = failed;
     document.head.append(s);
-  })), Promise.resolve()));
+  }));
 }
-const links = (f) => load('links').then(() => f(app.links), () => {});
-const jump = (way, id) => load('commands').then(() => app.toCommand(way, id), () => {});
-const find = () => load('search').then(() => app.search(), () => {});
+const links = (f) =>
+  load('links')
+    .then(() => import('./term-links.js'))
+    .then(f, () => {});
+const jump = (way, id) =>
+  import('./term-commands.js').then(
+    (m) => m.showCommand(way, id),
+    () => {},
+  );
+const find = () =>
+  load('search')
+    .then(() => import('./term-search.js'))
+    .then(
+      (m) => m.openSearch(),
+      () => {},
+    );
 setTimeout(() => links(() => {}), 200);
 
 // ---- places: where a prompt stands, and which command was typed there, as the host tells in the output --------------
-const places = new Map();
+export const places = new Map();
 let prompt = null;
 term.parser.registerOscHandler(6973, (s) => {
   if (term.buffer.active.type !== 'normal') return true;
-  if (s === 'A') { prompt = term.registerMarker(0); return true; }
+  if (s === 'A') {
+    prompt = term.registerMarker(0);
+    return true;
+  }
   const here = s[0] === '=';
   places.set(here ? s.slice(1) : s, here ? term.registerMarker(0) : prompt || term.registerMarker(-1));
   if (!here) prompt = null;
@@ -83,14 +145,25 @@ term.parser.registerOscHandler(6973, (s) => {
 });
 
 // ---- the stream ----------------------------------------------------------------------------------------------------
-let socket, tries = 0, unsent = [], gone = false;
+let socket;
+let tries = 0;
+let unsent = [];
+let gone = false;
 const state = { size: [+data.cols, +data.rows], held: '', holder: '', mine: 'mine' in data, may: false, asked: '' };
 const open = () => socket && socket.readyState === 1;
-const tell = (m) => { if (open()) socket.send(JSON.stringify(m)); };
+const tell = (m) => {
+  if (open()) socket.send(JSON.stringify(m));
+};
 // Keys typed while the line is down are sent when it is back, up to a few: a word, not a script.
 function type(keys) {
-  if (!state.mine && !state.may) { nudge(); return; }
-  if (!open()) { if (unsent.length < 256) unsent.push(keys); return; }
+  if (!state.mine && !state.may) {
+    nudge();
+    return;
+  }
+  if (!open()) {
+    if (unsent.length < 256) unsent.push(keys);
+    return;
+  }
   for (let i = 0, n; i < keys.length; i = n) {
     n = Math.min(i + 16000, keys.length);
     if (n < keys.length && keys.charCodeAt(n - 1) >> 10 === 0x36) n--; // a pair of surrogates stays together
@@ -100,16 +173,44 @@ function type(keys) {
 function connect() {
   const mine = (socket = new WebSocket(location.origin.replace(/^http/, 'ws') + data.stream));
   mine.binaryType = 'arraybuffer';
-  let taken = 0, told = 0, soon = 0;
-  const say = () => { soon = 0; if (mine === socket && told < taken) tell({ a: (told = taken) }); };
-  const took = (n) => { taken += n; if (taken - told >= 32768) say(); else if (!soon) soon = setTimeout(say, 50); };
-  mine.onopen = () => { tries = 0; sent = ''; show(); };
+  let taken = 0;
+  let told = 0;
+  let soon = 0;
+  const say = () => {
+    soon = 0;
+    if (mine === socket && told < taken) tell({ a: (told = taken) });
+  };
+  const took = (n) => {
+    taken += n;
+    if (taken - told >= 32768) say();
+    else if (!soon) soon = setTimeout(say, 50);
+  };
+  mine.onopen = () => {
+    tries = 0;
+    sent = '';
+    show();
+  };
   mine.onmessage = (e) => {
-    if (typeof e.data !== 'string') { write(new Uint8Array(e.data), took); return; }
+    if (typeof e.data !== 'string') {
+      write(new Uint8Array(e.data), took);
+      return;
+    }
     const m = JSON.parse(e.data);
-    if (m.reset) { write('\x1bc', () => { places.clear(); prompt = null; drawing = true; if (m.drawn) resize(...m.drawn); }); return; } // in its place among the output
+    if (m.reset) {
+      write('\x1bc', () => {
+        places.clear();
+        prompt = null;
+        drawing = true;
+        if (m.drawn) resize(...m.drawn);
+      });
+      return;
+    } // in its place among the output
     Object.assign(state, { exit: undefined, holder: '' }, m);
-    if (unsent.length && (state.mine || state.may)) { const all = unsent.join(''); unsent = []; type(all); }
+    if (unsent.length && (state.mine || state.may)) {
+      const all = unsent.join('');
+      unsent = [];
+      type(all);
+    }
     layout();
     show();
   };
@@ -120,25 +221,58 @@ function connect() {
     if (!gone) setTimeout(connect, Math.min(100 * 2 ** tries++, 1500) * (0.75 + Math.random() / 2));
   };
 }
-addEventListener('pagehide', () => { const left = socket; socket = null; left?.close(4000); }); // a deliberate close: the keyboard is free at once
-addEventListener('pageshow', (e) => { if (e.persisted) connect(); });
-addEventListener('online', () => { if (!open() && !gone) connect(); });
-if (outside) parent.addEventListener('stale', () => { if (!gone && socket) { const was = socket; connect(); was.close(); show(); } }); // the page gave up its own stream
+addEventListener('pagehide', () => {
+  const left = socket;
+  socket = null;
+  left?.close(4000);
+}); // a deliberate close: the keyboard is free at once
+addEventListener('pageshow', (e) => {
+  if (e.persisted) connect();
+});
+addEventListener('online', () => {
+  if (!open() && !gone) connect();
+});
+if (outside)
+  parent.addEventListener('stale', () => {
+    if (!gone && socket) {
+      const was = socket;
+      connect();
+      was.close();
+      show();
+    }
+  }); // the page gave up its own stream
 let drawing = false; // a whole screen comes next: it is written at the size it was drawn for
 // Output waits for the widths of Unicode 11 where it has characters that may be wide: the host's own screen counts by them.
-let held = null, wide = false;
+let held = null;
+let wide = false;
 function write(x, then) {
-  if (held) { held.push([x, then]); return; }
+  if (held) {
+    held.push([x, then]);
+    return;
+  }
   if (!wide && typeof x !== 'string' && x.some((b) => b >= 0xe2)) {
     wide = true;
     held = [[x, then]];
-    const go = () => { const all = held; held = null; for (const [y, f] of all) write(y, f); };
-    load('unicode').then(() => { term.loadAddon(new Unicode11Addon.Unicode11Addon()); term.unicode.activeVersion = '11'; go(); }, go);
+    const go = () => {
+      const all = held;
+      held = null;
+      for (const [y, f] of all) write(y, f);
+    };
+    load('unicode').then(() => {
+      term.loadAddon(new Unicode11Addon.Unicode11Addon());
+      term.unicode.activeVersion = '11';
+      go();
+    }, go);
     return;
   }
   term.write(x, () => {
     if (then) then(x.length);
-    if (drawing && typeof x !== 'string') { drawing = false; app.screens++; layout(); show(); }
+    if (drawing && typeof x !== 'string') {
+      drawing = false;
+      frame.screens++;
+      layout();
+      show();
+    }
   });
 }
 
@@ -148,20 +282,32 @@ let sent = '';
 function layout() {
   if (drawing) return;
   const [cols, rows] = state.size;
-  if (inline) { if (cols > 0 && rows > 0) within(cols, rows); return; }
+  if (inline) {
+    if (cols > 0 && rows > 0) within(cols, rows);
+    return;
+  }
   if (state.mine) {
     if (term.options.fontSize !== own.font) term.options.fontSize = own.font;
     const d = fit.proposeDimensions();
-    const fits = d && d.cols > 1 && d.rows > 0, now = fits && d.cols + 'x' + d.rows;
+    const fits = d && d.cols > 1 && d.rows > 0;
+    const now = fits && `${d.cols}x${d.rows}`;
     // Of two windows of one person the one in use decides.
-    if (fits && now !== cols + 'x' + rows && now !== sent && (!sent || (outside || document).hasFocus())) { sent = now; tell({ r: [d.cols, d.rows] }); }
-    if (fits && (now === sent || now === cols + 'x' + rows)) { if (cols > 0 && rows > 0) resize(cols, rows); return; }
+    if (fits && now !== `${cols}x${rows}` && now !== sent && (!sent || (outside || document).hasFocus())) {
+      sent = now;
+      tell({ r: [d.cols, d.rows] });
+    }
+    if (fits && (now === sent || now === `${cols}x${rows}`)) {
+      if (cols > 0 && rows > 0) resize(cols, rows);
+      return;
+    }
   }
   if (!(cols > 0 && rows > 0)) return;
   resize(cols, rows);
-  for (let i = 0; i < 12; i++) { // grown once, then shrunk until it fits
-    const d = fit.proposeDimensions(), size = term.options.fontSize;
-    if (!d || !d.cols || !d.rows) return;
+  for (let i = 0; i < 12; i++) {
+    // grown once, then shrunk until it fits
+    const d = fit.proposeDimensions();
+    const size = term.options.fontSize;
+    if (!d?.cols || !d.rows) return;
     const fits = d.cols >= cols && d.rows >= rows;
     if (fits && i) return;
     const by = (spare) => Math.floor(size * Math.min((d.cols + spare) / cols, (d.rows + spare) / rows) * 4) / 4;
@@ -171,29 +317,56 @@ function layout() {
   }
 }
 // Within a chat the type fits the width and stays readable, and the frame is as high as what is shown: it only grows.
-const inline = outside && !frameElement.matches('.termframe'), leastFont = 11, mostLines = 30;
-let lines = 3, growing = 0;
+const inline = outside && !frameElement.matches('.termframe');
+const leastFont = 11;
+const mostLines = 30;
+let lines = 3;
+let growing = 0;
 function within(cols, rows) {
   resize(cols, rows);
   for (let i = 0; i < 4; i++) {
-    const d = fit.proposeDimensions(), size = term.options.fontSize;
-    const next = d?.cols && Math.max(leastFont, Math.min(own.font, Math.floor(size * (d.cols + 0.9) / cols * 4) / 4));
-    if (!next || next === size || i && next > size) break;
+    const d = fit.proposeDimensions();
+    const size = term.options.fontSize;
+    const next =
+      d?.cols && Math.max(leastFont, Math.min(own.font, Math.floor(((size * (d.cols + 0.9)) / cols) * 4) / 4));
+    if (!next || next === size || (i && next > size)) break;
     term.options.fontSize = next;
   }
-  const b = term.buffer.active, box = $('term'), screen = box.querySelector('.xterm-screen').offsetHeight;
+  const b = term.buffer.active;
+  const box = $('#term');
+  const screen = box.querySelector('.xterm-screen').offsetHeight;
   let used = b.type === 'normal' && !b.baseY ? b.cursorY + 1 : rows;
   for (let y = rows - 1; y >= used; y--) if (b.getLine(b.baseY + y)?.translateToString(true)) used = y + 1;
   lines = Math.min(Math.max(lines, used), rows, mostLines);
-  const high = Math.ceil(lines * screen / rows + document.body.offsetHeight - box.clientHeight + 2);
-  frameElement.style.height = high + 'px';
+  const high = Math.ceil((lines * screen) / rows + document.body.offsetHeight - box.clientHeight + 2);
+  frameElement.style.height = `${high}px`;
   box.style.overflowY = rows > mostLines || frameElement.offsetHeight < high ? 'auto' : 'hidden';
 }
-if (inline) { document.body.dataset.inline = ''; term.onWriteParsed(() => { growing ||= setTimeout(() => { growing = 0; layout(); }, 50); }); }
-const resize = (c, r) => { if (c !== term.cols || r !== term.rows) term.resize(c, r); };
+function grow() {
+  growing = 0;
+  layout();
+}
+if (inline) {
+  document.body.dataset.inline = '';
+  term.onWriteParsed(() => {
+    if (!growing) growing = setTimeout(grow, 50);
+  });
+}
+const resize = (c, r) => {
+  if (c !== term.cols || r !== term.rows) term.resize(c, r);
+};
 let due;
-new ResizeObserver(() => { clearTimeout(due); due = setTimeout(() => { layout(); show(); }, 60); }).observe($('term'));
-addEventListener('focus', () => { sent = ''; layout(); });
+new ResizeObserver(() => {
+  clearTimeout(due);
+  due = setTimeout(() => {
+    layout();
+    show();
+  }, 60);
+}).observe($('#term'));
+addEventListener('focus', () => {
+  sent = '';
+  layout();
+});
 function apply() {
   term.options.screenReaderMode = own.reader;
   if (state.mine) term.options.fontSize = own.font;
@@ -207,31 +380,45 @@ function who() {
   if (gone) return 'This terminal was closed';
   if (!open()) return tries || socket?.readyState > 1 ? 'Reconnecting…' : '';
   if (state.mine) return outside && !inline ? '' : "You're in control"; // the page around says so
-  if (state.held === 'over') return words.over + (state.exit == null ? '' : ' ' + state.exit);
-  if (state.held === 'held') return state.holder + ' is in control';
-  return (state.held !== 'free' || may) && words[state.held] || 'No one is in control';
+  if (state.held === 'over') return words.over + (state.exit == null ? '' : ` ${state.exit}`);
+  if (state.held === 'held') return `${state.holder} is in control`;
+  return ((state.held !== 'free' || may) && words[state.held]) || 'No one is in control';
 }
 function show() {
   const typing = (state.mine || state.may) && !gone;
   term.options.disableStdin = !typing;
   const text = who();
-  if ($('who').textContent !== text) $('who').textContent = text;
-  $('size').textContent = term.cols + '×' + term.rows;
-  $('chord').textContent = own.chord;
+  if ($('#who').textContent !== text) $('#who').textContent = text;
+  $('#size').textContent = `${term.cols}×${term.rows}`;
+  $('#chord').textContent = own.chord;
   const b = document.body.dataset;
   b.held = gone ? 'over' : state.mine ? 'mine' : state.held;
   b.line = gone || open() ? 'up' : 'down';
-  if (outside) parent.dispatchEvent(new parent.CustomEvent('terminal', { detail: { frame: frameElement, mine: state.mine, held: state.held, asked: state.asked, gone } }));
+  if (outside)
+    parent.dispatchEvent(
+      new parent.CustomEvent('terminal', {
+        detail: { frame: frameElement, mine: state.mine, held: state.held, asked: state.asked, gone },
+      }),
+    );
 }
 // Keys that go nowhere say so.
 function nudge() {
-  $('who').classList.remove('nudge');
-  requestAnimationFrame(() => $('who').classList.add('nudge'));
+  $('#who').classList.remove('nudge');
+  requestAnimationFrame(() => $('#who').classList.add('nudge'));
 }
 
 // ---- keys: everything goes to the shell but the chord that leaves, finding, and what copies and jumps --------------
-app.chordOf = (e) => [e.ctrlKey && 'Ctrl', e.altKey && 'Alt', e.shiftKey && 'Shift', e.metaKey && 'Meta', e.key.length === 1 ? e.key.toUpperCase() : e.key].filter(Boolean).join('+');
-function leave() {
+export const chordOf = (e) =>
+  [
+    e.ctrlKey && 'Ctrl',
+    e.altKey && 'Alt',
+    e.shiftKey && 'Shift',
+    e.metaKey && 'Meta',
+    e.key.length === 1 ? e.key.toUpperCase() : e.key,
+  ]
+    .filter(Boolean)
+    .join('+');
+export function leave() {
   term.blur();
   if (!outside) return;
   parent.focus();
@@ -240,42 +427,64 @@ function leave() {
 const does = {
   'Ctrl+Shift+F': find,
   'Ctrl+Shift+C': copy,
-  'Ctrl+Shift+ArrowUp': () => jump(-1), 'Ctrl+Shift+ArrowDown': () => jump(1),
+  'Ctrl+Shift+ArrowUp': () => jump(-1),
+  'Ctrl+Shift+ArrowDown': () => jump(1),
 };
 term.attachCustomKeyEventHandler((e) => {
-  const chord = app.chordOf(e), f = chord === own.chord ? leave : does[chord];
-  if (f) { if (e.type === 'keydown') { e.preventDefault(); e.stopPropagation(); f(); } return false; }
+  const chord = chordOf(e);
+  const f = chord === own.chord ? leave : does[chord];
+  if (f) {
+    if (e.type === 'keydown') {
+      e.preventDefault();
+      e.stopPropagation();
+      f();
+    }
+    return false;
+  }
   if (e.type === 'keydown' && !state.mine && !state.may && e.key.length === 1 && !e.ctrlKey && !e.metaKey) nudge();
-  return !(chord === 'Ctrl+Shift+V' || e.metaKey && /^[cv]$/i.test(e.key)); // the browser's own
+  return !(chord === 'Ctrl+Shift+V' || (e.metaKey && /^[cv]$/i.test(e.key))); // the browser's own
 });
 function copy() {
   const text = term.getSelection(); // a page without TLS has no clipboard but this one
   if (text && !document.execCommand('copy')) navigator.clipboard?.writeText(text).catch(() => {});
 }
 const press = { ctrl: false, alt: false };
-function modify(k, on) { press[k] = on; document.querySelector(`[data-key=${k}]`).setAttribute('aria-pressed', on); }
+function modify(k, on) {
+  press[k] = on;
+  $(`[data-key=${k}]`).setAttribute('aria-pressed', on);
+}
 term.onData((s) => {
-  if (press.ctrl && s.length === 1 && /[a-z@[\\\]^_? ]/i.test(s)) s = s === '?' ? '\x7f' : String.fromCharCode(s.toUpperCase().charCodeAt(0) & 31);
-  if (press.alt && s.length === 1) s = '\x1b' + s;
+  if (press.ctrl && s.length === 1 && /[a-z@[\\\]^_? ]/i.test(s))
+    s = s === '?' ? '\x7f' : String.fromCharCode(s.toUpperCase().charCodeAt(0) & 31);
+  if (press.alt && s.length === 1) s = `\x1b${s}`;
   for (const k in press) if (press[k]) modify(k, false);
   type(s);
 });
 term.onBinary(type);
 // More than one line, and a program that does not ask for pastes in brackets: each line would run at once.
-document.addEventListener('paste', (e) => {
-  const text = e.clipboardData?.getData('text/plain') || '', lines = text.trimEnd().split('\n').length;
-  if (term.modes.bracketedPasteMode || lines < 2 || !e.target.closest?.('#term')) return;
-  e.preventDefault();
-  e.stopImmediatePropagation();
-  if (confirm(`Paste ${lines} lines? Each line runs as it is pasted.`)) term.paste(text);
-}, true);
+document.addEventListener(
+  'paste',
+  (e) => {
+    const text = e.clipboardData?.getData('text/plain') || '';
+    const lines = text.trimEnd().split('\n').length;
+    if (term.modes.bracketedPasteMode || lines < 2 || !e.target.closest?.('#term')) return;
+    e.preventDefault();
+    e.stopImmediatePropagation();
+    if (confirm(`Paste ${lines} lines? Each line runs as it is pasted.`)) term.paste(text);
+  },
+  true,
+);
 const plain = { esc: '\x1b', tab: '\t', int: '\x03', slash: '/', minus: '-', pipe: '|', tilde: '~' };
 const arrows = { up: 'A', down: 'B', right: 'C', left: 'D' };
-$('keys').addEventListener('click', (e) => {
+$('#keys').addEventListener('click', (e) => {
   const k = e.target.dataset.key;
   if (!k) return;
   if (k in press) modify(k, !press[k]);
-  else if (k === 'paste') navigator.clipboard?.readText?.().then((s) => term.paste(s), () => {});
+  else if (k === 'paste')
+    navigator.clipboard?.readText?.().then(
+      (s) => term.paste(s),
+      () => {},
+    );
   else if (arrows[k]) type((term.modes.applicationCursorKeysMode ? '\x1bO' : '\x1b[') + arrows[k]);
   else term.input(plain[k]);
   term.focus();
@@ -284,11 +493,32 @@ $('keys').addEventListener('click', (e) => {
 // OSC 52 writes to the clipboard only where its reader said so, and never reads it.
 term.parser.registerOscHandler(52, (s) => {
   const text = s.slice(s.indexOf(';') + 1);
-  if (own.clip && text !== '?' && text.length < 1e5) try { navigator.clipboard?.writeText(new TextDecoder().decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)))).catch(() => {}); } catch { /* not base64 */ }
+  if (own.clip && text !== '?' && text.length < 1e5)
+    try {
+      navigator.clipboard
+        ?.writeText(new TextDecoder().decode(Uint8Array.from(atob(text), (c) => c.charCodeAt(0))))
+        .catch(() => {});
+    } catch {
+      /* not base64 */
+    }
   return true;
 });
 
-Object.assign(app, { state, places, find, jump, leave, type, screens: 0, hangUp: () => { socket.close(); show(); } });
+// What the page around this frame uses is a property of its element.
+const frame = {
+  state,
+  places,
+  find,
+  jump,
+  leave,
+  type,
+  screens: 0,
+  hangUp: () => {
+    socket.close();
+    show();
+  },
+};
+Object.assign($('#term'), { xterm: term, frame });
 connect();
-if (may && touch === false && !inline && (!outside || outside.querySelector('.termframe') === frameElement)) term.focus();
-})();
+if (may && touch === false && !inline && (!outside || outside.querySelector('.termframe') === frameElement))
+  term.focus();

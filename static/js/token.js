@@ -1,24 +1,28 @@
 // Sign-in and join links carry their token in the fragment, which browsers never send. It goes into the form here, and out
 // of the address before it can be copied from there.
-'use strict';
-(() => {
-  // Where one signs in first, no name is asked for: the account has one.
-  const first = (form) => {
-    form.querySelector('[data-anonymous]')?.remove();
-    const go = form.querySelector('[data-go-on]');
-    go.textContent = go.dataset.goOn;
-  };
-  // An invalid token needs no name: only the error stays.
-  const over = (form, look) => {
-    for (const e of form.children) e.hidden = e !== look && e.tagName !== 'H1';
-    look.className = 'note bad';
-    look.setAttribute('role', 'alert');
-  };
-  // A link that is opened where another one was is no new page for a browser.
-  addEventListener('hashchange', () => { if (location.hash.length > 20) location.reload(); });
-  const field = document.querySelector('input[name=token]');
-  const token = location.hash.slice(1);
-  if (!field || !token) return;
+import { $ } from './dom.js';
+
+// Where one signs in first, no name is asked for: the account has one.
+const first = (form) => {
+  form.querySelector('[data-anonymous]')?.remove();
+  const go = form.querySelector('[data-go-on]');
+  go.textContent = go.dataset.goOn;
+};
+// An invalid token needs no name: only the error stays.
+const over = (form, look) => {
+  for (const e of form.children) e.hidden = e !== look && e.tagName !== 'H1';
+  look.className = 'note bad';
+  look.setAttribute('role', 'alert');
+};
+// A link that is opened where another one was is no new page for a browser.
+addEventListener('hashchange', () => {
+  if (location.hash.length > 20) location.reload();
+});
+const field = $('input[name=token]');
+const token = location.hash.slice(1);
+if (field && token) takeToken();
+
+function takeToken() {
   history.replaceState(null, '', location.pathname + location.search);
   field.value = token;
   const line = field.closest('[data-token-line]');
@@ -35,4 +39,4 @@
       })
       .catch(() => {}); // sending the form says what is wrong
   }
-})();
+}

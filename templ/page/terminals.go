@@ -136,6 +136,7 @@ func (c TerminalCommand) took() string {
 // TerminalFrame is the document inside the frame; its own policy allows inline styles, which xterm.js needs.
 type TerminalFrame struct {
 	Asset      func(string) string
+	Imports    []string // addresses of what its script imports
 	Theme      string
 	Title      string
 	Stream     string // address of its WebSocket

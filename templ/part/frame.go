@@ -14,11 +14,12 @@ import (
 // Frame is what surrounds a page. What differs by viewer goes to Viewer and Body; everything else may be patched from
 // HTML that all viewers share.
 type Frame struct {
-	Title   string              // of the document, before " · ahphub"
-	Asset   func(string) string // name of an embedded file → its address
-	Path    string              // of this page, for forms that come back to it
-	Theme   string              // "light", "dark" or "" for the system's
-	Safe    bool                // colour-blind-safe additions and deletions
+	Title   string                   // of the document, before " · ahphub"
+	Asset   func(string) string      // name of an embedded file → its address
+	Imports func(...string) []string // addresses of what scripts import; nil where nothing is to be loaded early
+	Path    string                   // of this page, for forms that come back to it
+	Theme   string                   // "light", "dark" or "" for the system's
+	Safe    bool                     // colour-blind-safe additions and deletions
 	Viewer  Viewer
 	Rail    []RailItem // nil with Viewer.Guest
 	Needs   int        // sessions that wait for a person: tab title and badge
@@ -30,6 +31,23 @@ type Frame struct {
 	Styles  []string // more style sheets, as "css/review.css"
 	Scripts []string // more scripts, as "js/review.js"
 	Names   []string // whom a comment can mention
+}
+
+// scripts returns the page's scripts in the order in which they run.
+func (f Frame) scripts() []string {
+	out := append([]string{"js/base.js"}, f.Scripts...)
+	if f.Session != nil {
+		out = append(out, "js/presence.js")
+	}
+	return out
+}
+
+// imports returns the addresses of the modules that the page's scripts import.
+func (f Frame) imports() []string {
+	if f.Imports == nil {
+		return nil
+	}
+	return f.Imports(f.scripts()...)
 }
 
 // Viewer is the person looking.

@@ -45,7 +45,7 @@ func (p *Pages) shared(r *http.Request) (site.Visit, error) {
 }
 
 func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v site.Visit, status int, m page.Share) error {
-	f := p.ReviewFrame(r, v, "Share", "share")
+	f := p.StyledFrame(r, v, "Share", "share")
 	f.Styles = append(f.Styles, "css/people.css")
 	mark, err := p.Live.Draw(r.Context(), v.Who, "session:"+v.Short, func(live.Room, live.States) {})
 	if err != nil {

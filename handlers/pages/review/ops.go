@@ -128,7 +128,7 @@ func (p *Pages) opFailed(w http.ResponseWriter, r *http.Request, v site.Visit, a
 }
 
 func (p *Pages) askOp(w http.ResponseWriter, r *http.Request, v site.Visit, status int, ask *page.OpAsk) error {
-	ask.Frame = p.ReviewFrame(r, v, ask.Op.Label, "changes")
+	ask.Frame = p.StyledFrame(r, v, ask.Op.Label, "changes")
 	return site.Send(w, status, page.OpAskPage(ask))
 }
 

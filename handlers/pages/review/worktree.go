@@ -42,7 +42,7 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 			return err
 		}
 	}
-	f := p.ReviewFrame(r, v, "Worktree", "worktree")
+	f := p.StyledFrame(r, v, "Worktree", "worktree")
 	mark, err := p.Live.Draw(r.Context(), v.Who, "session:"+v.Short, func(live.Room, live.States) {})
 	if err != nil {
 		return err

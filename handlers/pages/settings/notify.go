@@ -247,8 +247,8 @@ func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) {
 
 func (p *Pages) unsubscribe(w http.ResponseWriter, r *http.Request) error {
 	token := r.URL.Query().Get("token")
-	f := part.Frame{Title: "Unsubscribe", Asset: p.Assets.Path, Viewer: part.Viewer{Guest: true}, Body: "door",
-		Styles: []string{"css/door.css"}}
+	f := part.Frame{Title: "Unsubscribe", Asset: p.Assets.Path, Imports: p.Assets.Imports,
+		Viewer: part.Viewer{Guest: true}, Body: "door", Styles: []string{"css/door.css"}}
 	m := page.Unsubscribe{Frame: f, Action: "/unsubscribe?" + url.Values{"token": {token}}.Encode()}
 	var err error
 	if r.Method == http.MethodPost {

@@ -15,7 +15,7 @@ import (
 // Frame returns what surrounds a page of the caller: theme, rights, rail. Pages of a session set Session.
 func (st *Site) Frame(r *http.Request, title, tab string) part.Frame {
 	who := access.FromContext(r.Context())
-	f := part.Frame{Title: title, Tab: tab, Asset: st.Assets.Path, Path: r.URL.RequestURI(), Viewer: viewer(who)}
+	f := part.Frame{Title: title, Tab: tab, Asset: st.Assets.Path, Imports: st.Assets.Imports, Path: r.URL.RequestURI(), Viewer: viewer(who)}
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}
@@ -82,15 +82,22 @@ func (st *Site) SessionFrame(r *http.Request, v Visit, tab string) (part.Frame, 
 	return f, head, sess, nil
 }
 
-// ReviewFrame returns the frame of a page of a session with the review's style and script.
+// ReviewFrame returns the frame of a page with a review: its style and its scripts.
 func (st *Site) ReviewFrame(r *http.Request, v Visit, title, tab string) part.Frame {
+	f := st.StyledFrame(r, v, title, tab)
+	f.Scripts = append(f.Scripts, part.ReviewScripts()...)
+	return f
+}
+
+// StyledFrame returns the frame of a page of a session that looks as the review does.
+func (st *Site) StyledFrame(r *http.Request, v Visit, title, tab string) part.Frame {
 	f := st.Frame(r, title, tab)
 	s := st.SessionFor(v.Who, v.Session)
 	head := st.head(v.Who, v.Short, v.Session, s)
 	f.Session = &head
 	st.greet(&f, v)
 	f.Title = title + " · " + head.Title
-	f.Styles, f.Scripts = append(f.Styles, "css/review.css"), append(f.Scripts, part.ReviewScripts()...)
+	f.Styles = append(f.Styles, "css/review.css")
 	return f
 }
 

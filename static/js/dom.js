@@ -1,0 +1,73 @@
+// Helpers that every script shares: finding elements, parsing HTML, notes, forms, what the browser stores.
+export const $ = (selector, root = document) => root.querySelector(selector);
+export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
+export const byId = (id) => document.getElementById(id);
+
+const asIs = { createHTML: (html) => html };
+let policy; // made when it is first needed: a terminal's frame allows none of this name
+
+// parse returns the server's HTML as a fragment.
+export function parse(html) {
+  policy ||= window.trustedTypes?.createPolicy('ahphub', asIs) || asIs;
+  const template = document.createElement('template');
+  template.innerHTML = policy.createHTML(html);
+  return template.content;
+}
+
+// may reports whether the viewer has a right; the server checks it again.
+export const may = (right) => document.body.classList.contains(`may-${right}`);
+
+// stored and store read and write what the browser keeps. It may refuse: pages work without.
+const area = (local) => (local ? localStorage : sessionStorage);
+export function stored(key, local) {
+  try {
+    return area(local).getItem(key) || '';
+  } catch {
+    return '';
+  }
+}
+export function store(key, value, local) {
+  try {
+    value ? area(local).setItem(key, value) : area(local).removeItem(key);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function toast(text, bad) {
+  const note = document.createElement('div');
+  note.textContent = text;
+  if (bad) note.className = 'note bad';
+  for (const other of $$('#toast > *')) if (other.textContent === text) other.remove();
+  $('#toast').append(note);
+  setTimeout(() => note.remove(), 8000);
+}
+
+// setCurrent marks the link that leads to what is shown; where it does not, value is false.
+export const setCurrent = (link, value) =>
+  value ? link.setAttribute('aria-current', value) : link.removeAttribute('aria-current');
+
+// say has screen readers announce a text.
+let said = '';
+export function say(text) {
+  if (!$('#said') || text === said) return;
+  $('#said').textContent = said = text;
+}
+export const sayAgain = () => {
+  said = '';
+};
+
+// post sends a form and returns the error, '' for none.
+export async function post(to, body, more) {
+  const busy = setTimeout(() => $('#busy').classList.add('on'), 300);
+  try {
+    const r = await fetch(to, { method: 'POST', body, headers: { 'X-Fragment': 'form' }, redirect: 'manual', ...more });
+    return r.ok ? '' : (await r.text()) || 'Something went wrong. Reload the page and try again.';
+  } catch {
+    return "Can't reach the server. Your message hasn't been sent.";
+  } finally {
+    clearTimeout(busy);
+    $('#busy').classList.remove('on');
+  }
+}
