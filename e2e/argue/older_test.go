@@ -47,6 +47,7 @@ var losses = []loss{
 	{"0.6.0", "chat/inputCompleted", `/activeTurn/responseParts/.*`, "at the end of the turn until the next snapshot"},
 	{"0.6.0", "chat/toolCallAuth.*", `.*/toolCall/_meta.*`, "tool call that waits for a sign-in"},
 	{"0.6.0", "chat/toolCallComplete", `/status|.*/toolCall/(status|content).*`, "tool call that waits for a sign-in"},
+	{"0.5.2", "session/customizationToggled", `/customizations/\d+/children.*`, "a child of a plugin that is off"},
 	{"0.5.1", "chat/turnsLoaded", `/turns.*`, "`fetchTurns {cursor}` and `chat/turnsLoaded`"},
 	{"0.5.1", "session/inputNeeded.*", `(/summary)?/status`, "status of a session that waits for a person"},
 	{"0.5.0", "session/activeClient.*", `/activeClient.*`, "the last of them; when any leaves, none"},
@@ -68,6 +69,20 @@ func TestOlderMirrorsAgree(t *testing.T) { // AHP requirements 22 and 40
 				}
 			}
 		})
+	}
+}
+
+// What long runs found, by the seed that showed it.
+func TestOlderMirrorsAgreeWhereLongRunsDidNot(t *testing.T) { // AHP requirements 22 and 40
+	for _, c := range []struct {
+		version, kind string
+		seed          uint64
+	}{
+		{"0.4.0", "session", 372}, // a child of a directory is switched
+	} {
+		if found := newOlder(t, c.version).run(c.kind, c.seed); found != "" {
+			t.Errorf("%s, %s, seed %d: %s", c.version, c.kind, c.seed, found)
+		}
 	}
 }
 

@@ -69,15 +69,19 @@ func (r *reduction) removeCustomization(id string) {
 	}
 }
 
-// toggle switches a customization. Since 0.8.0 plugins and MCP servers keep all decisions, and the others what the
-// first one says. What an unknown kind makes of decisions is for its version to know.
+// toggle switches a customization. Children but MCP servers are switched since 0.5.2. Since 0.8.0 plugins and MCP
+// servers keep all decisions, and the others what the first one says. What an unknown kind makes of decisions is for
+// its version to know.
 func (r *reduction) toggle(found object) {
+	kind := text(found, "type")
 	if r.version < v080 {
-		found["enabled"] = flag(r.a, "enabled")
+		if r.version >= v052 || kind == "plugin" || kind == "mcpServer" || kind == "directory" {
+			found["enabled"] = flag(r.a, "enabled")
+		}
 		return
 	}
 	decisions := items(r.a, "enablement")
-	switch text(found, "type") {
+	switch kind {
 	case "plugin", "mcpServer":
 		delete(found, "enablement")
 		if len(decisions) > 0 {

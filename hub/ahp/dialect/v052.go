@@ -19,7 +19,7 @@ var to052 = &step{old: Version{0, 5, 1}, new: Version{0, 5, 2},
 		{"`changeset/filesReviewedChanged`", "not sent"},
 		{"answered input request of a turn", "left out"},
 		{"end of a tool's terminal", "the terminal, or what it showed last"},
-		{"a child of a plugin that is off", "left out of the plugin's children"},
+		{"a child of a plugin that is off", "left out of the plugin's children, once it is switched from the next snapshot on"},
 	},
 }
 
