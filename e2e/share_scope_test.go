@@ -197,6 +197,11 @@ func TestNoLeakToAGuestOfAPart(t *testing.T) {
 			if !hasThread(guest, h.session+"/annotations", h.ourThread, "about ours") {
 				t.Error("the guest misses the thread that is theirs to see")
 			}
+			s, _ := guest.State(h.session).(*ahp.SessionState)
+			if a := s.Annotations; a == nil || a.Resource != h.session+"/annotations" || a.AnnotationCount != 1 ||
+				a.EntryCount != 1 { // AHP requirement 159
+				t.Errorf("the guest sees one thread with one comment, and the session says %+v", a)
+			}
 			web := cookieFor(t, prog, token)
 			stream := liveOver(t, ctx, prog, web, h.short, guestHeard)
 

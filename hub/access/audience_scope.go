@@ -93,13 +93,16 @@ const (
 	changesetTitle = "Changes"
 )
 
-// sessionState returns the part of the session that concerns the scope: its working directories and
-// its one chat or changeset.
+// sessionState returns the part of the session that concerns the scope: its working directories, its
+// one chat or changeset, and the number of threads about it.
 func (a scopeAudience) sessionState(s *ahp.SessionState) *ahp.SessionState {
 	out := &ahp.SessionState{Provider: s.Provider, Title: changesetTitle, Status: ahp.SessionStatusIdle,
 		Lifecycle:          s.Lifecycle,
 		WorkingDirectories: s.WorkingDirectories, ActiveClients: []ahp.SessionActiveClient{},
 		Chats: []ahp.ChatSummary{}}
+	if s.Annotations != nil {
+		out.Annotations = a.countThreads(s.Annotations.Resource)
+	}
 	if a.scope.IsChangeset() {
 		for _, c := range s.Changesets {
 			if c.URITemplate == a.scope.URI {
@@ -124,6 +127,16 @@ func (a scopeAudience) sessionState(s *ahp.SessionState) *ahp.SessionState {
 		}
 	}
 	return out
+}
+
+// countThreads counts the threads that the channel shows this audience (AHP requirement 159); nil
+// when they are not in memory.
+func (a scopeAudience) countThreads(uri ahp.URI) *ahp.AnnotationsSummary {
+	s, ok := a.state(uri).(*ahp.AnnotationsState)
+	if !ok {
+		return nil
+	}
+	return a.threads(s).Summary(uri)
 }
 
 func (a scopeAudience) concerns(r ahp.SessionInputRequest) bool {

@@ -12,6 +12,15 @@ type AnnotationsState struct {
 	Annotations []Annotation `json:"annotations"`
 }
 
+// Summary counts the threads, which are at a URI, and their comments.
+func (s *AnnotationsState) Summary(resource URI) *AnnotationsSummary {
+	sum := &AnnotationsSummary{Resource: resource, AnnotationCount: int64(len(s.Annotations))}
+	for _, a := range s.Annotations {
+		sum.EntryCount += int64(len(a.Entries))
+	}
+	return sum
+}
+
 // Annotation is a thread about a file or a part of it. It has at least one entry (AHP requirement 160).
 type Annotation struct {
 	ID       string            `json:"id"`

@@ -145,7 +145,7 @@ func (w *world) consistent() {
 	if d, differs := diffSummary(e.Summary, now.Summary); differs {
 		w.t.Fatalf("the summary is behind by %+v", d)
 	}
-	if n := countThreads(notes, w.threads()); !reflect.DeepEqual(e.Summary.Annotations, n) {
+	if n := w.threads().Summary(notes); !reflect.DeepEqual(e.Summary.Annotations, n) {
 		w.t.Fatalf("the counts are %+v, want %+v", e.Summary.Annotations, n)
 	}
 }

@@ -1,9 +1,11 @@
 package host
 
 import (
+	"context"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
@@ -122,3 +124,68 @@ func TestProjectFollowsFirstDirectory(t *testing.T) {
 		}
 	})
 }
+
+// A guest of a chat is told how many threads there are about it, whether or not they are in memory, and of no other.
+func TestSnapshotCountsThreadsOfAPart(t *testing.T) { // AHP requirement 159
+	dir, f := t.TempDir(), &fake{}
+	before := newLife(t, dir, f, core.Limits{})
+	before.start("hi")
+	before.until("the turn has ended", func() bool { return len(before.chat().Turns) == 1 })
+	chat := before.chat().Resource
+	about := thread("a", comment("e1", "why?"), comment("e2", "really?"))
+	about.Annotation.Origin = ahp.AnnotationOrigin{Session: session, Chat: chat, TurnID: before.chat().Turns[0].ID}
+	before.do(notes, about)
+	before.do(notes, thread("b", comment("e3", "of the session alone")))
+	before.end(true)
+
+	l := newLife(t, dir, f, core.Limits{})
+	if _, _, awake := l.hub.State(notes); awake {
+		t.Fatal("the threads are in memory")
+	}
+	for _, c := range []struct {
+		name             string
+		scope            access.Scope
+		threads, entries int64
+	}{
+		{"its chat", access.Scope{Kind: ahp.ChannelChat, URI: chat}, 1, 2},
+		{"another chat", access.Scope{Kind: ahp.ChannelChat, URI: "ahp-chat:/other"}, 0, 0},
+		{"the whole session", access.Scope{}, 2, 3},
+	} {
+		guest := l.guestOf(c.scope)
+		conn, err := l.hub.Connect(hub.ConnConfig{Principal: guest.ID, ClientID: c.name, Audience: guest.Audience()})
+		l.must(err)
+		l.must(l.host.Prepare(t.Context(), core.Caller{Principal: guest, ClientID: c.name, Conn: conn}, session))
+		conn.Subscribe("", hub.Subscription{URI: session})
+		items, err := conn.Next(t.Context(), nil)
+		l.must(err)
+		s, ok := items[0].Snapshots[0].State.(*ahp.SessionState)
+		if !ok || s.Annotations == nil || s.Annotations.AnnotationCount != c.threads ||
+			s.Annotations.EntryCount != c.entries {
+			t.Errorf("a guest of %s is told of %+v, want %d threads with %d comments", c.name, s, c.threads, c.entries)
+		}
+		conn.Close(nil)
+	}
+}
+
+// guestOf returns the guest of a link to a part of the session.
+func (l *life) guestOf(scope access.Scope) access.Principal {
+	l.t.Helper()
+	links, err := access.OpenLinks(l.t.Context(), noDocuments{})
+	l.must(err)
+	links.SetWorld(l.hub)
+	token, _, err := links.New(l.t.Context(), access.Link{Session: session, Scope: scope, Role: access.RoleCommenter,
+		CreatedBy: owner.ID})
+	l.must(err)
+	guest, err := links.Redeem(l.t.Context(), token, "Ben")
+	l.must(err)
+	return guest
+}
+
+// noDocuments is a store of documents that forgets.
+type noDocuments struct{}
+
+func (noDocuments) Put(context.Context, string, string, []byte) error { return nil }
+
+func (noDocuments) Delete(context.Context, string, string) error { return nil }
+
+func (noDocuments) Each(context.Context, string, func(string, []byte) error) error { return nil }

@@ -106,10 +106,29 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 		}
 		return err
 	}
-	if info.Kind == ahp.ChannelChangeset {
+	switch info.Kind {
+	case ahp.ChannelChangeset:
 		h.Changes.Follow(uri)
+	case ahp.ChannelSession:
+		if err := h.wakeCounted(ctx, c, uri); err != nil {
+			return err
+		}
 	}
 	h.Threads.RememberVisitor(c, info)
+	return nil
+}
+
+// wakeCounted loads what a session's snapshot counts for a guest of a part of it: the threads, and the changeset whose
+// files they are on. For all others the catalogue has the counts.
+func (h *Host) wakeCounted(ctx context.Context, c core.Caller, session ahp.URI) error {
+	if c.Principal.Scope.IsWhole() {
+		return nil
+	}
+	for _, uri := range []ahp.URI{core.AnnotationsURI(session), c.Principal.Scope.URI} {
+		if err := h.core.Ensure(ctx, uri); err != nil && !errors.Is(err, hub.ErrUnknownChannel) {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -120,17 +120,9 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		h.updateEntry(tx, e.Channel.Session,
-			func(entry *core.Entry) { entry.Summary.Annotations = countThreads(e.Channel.URI, s) })
+			func(entry *core.Entry) { entry.Summary.Annotations = s.Summary(e.Channel.URI) })
 		h.provisional.reconsider(tx, e.Channel.Session)
 	}
-}
-
-func countThreads(uri ahp.URI, s *ahp.AnnotationsState) *ahp.AnnotationsSummary {
-	sum := &ahp.AnnotationsSummary{Resource: uri, AnnotationCount: int64(len(s.Annotations))}
-	for _, a := range s.Annotations {
-		sum.EntryCount += int64(len(a.Entries))
-	}
-	return sum
 }
 
 // setChanges publishes what a session changed in files, all in all.
