@@ -37,10 +37,11 @@ func (s *Service) branchTree(ctx context.Context, src source) (string, error) {
 			return "", err
 		}
 		if base == "" {
-			return "", fmt.Errorf("this branch has no commit in common with %s: choose another scope",
+			return "", fmt.Errorf("this branch has no commit in common with %s. Choose another scope",
 				strings.TrimPrefix(ref, "refs/"))
 		}
 		return s.ask(ctx, src, "rev-parse", "--verify", "--quiet", base+"^{tree}")
 	}
-	return "", fmt.Errorf("no default branch is known: name one with git remote set-head origin --auto, or call it main")
+	return "", fmt.Errorf("this repository has no default branch. Set one with git remote set-head origin --auto, or " +
+		"name a branch main")
 }

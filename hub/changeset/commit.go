@@ -19,7 +19,7 @@ import (
 func (s *Service) Commit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
 	c machine.Commit) (machine.Committed, error) {
 	if strings.TrimSpace(c.Message) == "" {
-		return machine.Committed{}, fmt.Errorf("%w: the message is empty: write what changed and why",
+		return machine.Committed{}, fmt.Errorf("%w: the message is empty. Write what changed and why",
 			machine.ErrConflict)
 	}
 	where, err := s.whereToCommit(ctx, ws, tops, files)
@@ -64,13 +64,13 @@ func (s *Service) whereToCommit(ctx context.Context, ws machine.Workspace, tops 
 		return staged[0], nil
 	}
 	return machine.Tree{}, fmt.Errorf(
-		"%w: several repositories have something to commit: stage the files of one of them alone", machine.ErrConflict)
+		"%w: several repositories have changes to commit. Stage the files of one of them", machine.ErrConflict)
 }
 
 func (w *rewriting) commit(ctx context.Context, files []machine.ChangedFile,
 	c machine.Commit) (machine.Committed, error) {
 	if busy := w.src.busy(); busy != "" {
-		return machine.Committed{}, fmt.Errorf("%w: %s is in progress: finish or abort it in a terminal, then commit",
+		return machine.Committed{}, fmt.Errorf("%w: %s is in progress. Finish or abort it in a terminal, then commit",
 			machine.ErrConflict, busy)
 	}
 	if err := w.stagedElsewhere(ctx); err != nil {
@@ -111,7 +111,7 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	}
 	for path := range x.files {
 		if !under(path, w.src.prefix) {
-			return fmt.Errorf("%w: %s is staged, which is not in this directory: unstage it, or commit in a terminal",
+			return fmt.Errorf("%w: %s is staged but outside of this directory. Unstage it, or commit in a terminal",
 				machine.ErrConflict, path)
 		}
 	}

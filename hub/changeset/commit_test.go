@@ -162,7 +162,7 @@ func TestCreateBranch(t *testing.T) {
 	if got := p.git("symbolic-ref", "HEAD"); got != "refs/heads/fix/typo" || p.read("a.txt") != "edited\n" {
 		t.Errorf("HEAD is %s", got)
 	}
-	p.refused("below a branch", func() error { return branch("main/sub") }, "git says")
+	p.refused("below a branch", func() error { return branch("main/sub") }, "git reported")
 }
 
 // Places where a repository is not what it usually is.
@@ -242,7 +242,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 			_, err := p.commitWith(machine.Commit{Message: "x",
 				Name: "Ana"})
 			return err
-		}, "a.txt is staged, which is not in this directory")
+		}, "a.txt is staged but outside of this directory")
 		tops, _ := p.now()
 		_, err := p.svc.Unstage(t.Context(), session, tops, nil, nil)
 		p.fine(err)
@@ -328,7 +328,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 			},
 		} {
 			if err := do(); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(),
-				"the index is locked") {
+				"has locked the index") {
 				t.Errorf("%s: %v", what, err)
 			}
 		}

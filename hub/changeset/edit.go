@@ -88,7 +88,7 @@ func (s *Service) eachEdited(ctx context.Context, ws machine.Workspace, dirs, pa
 func (w *rewriting) editable(full string) (path string, now *entry, err error) {
 	path, err = filepath.Rel(w.src.top, full)
 	if err != nil || !filepath.IsLocal(path) || isGits(path) {
-		return "", nil, fmt.Errorf("%w: %s is not a file of this directory", machine.ErrConflict, full)
+		return "", nil, fmt.Errorf("%w: %s is not in this directory", machine.ErrConflict, full)
 	}
 	path = filepath.ToSlash(path)
 	now, err = readEntry(w.root, path)
@@ -96,9 +96,9 @@ func (w *rewriting) editable(full string) (path string, now *entry, err error) {
 	case err != nil:
 		return path, nil, err
 	case now == nil:
-		return path, nil, fmt.Errorf("%w: there is no %s any more", machine.ErrConflict, path)
+		return path, nil, fmt.Errorf("%w: %s no longer exists", machine.ErrConflict, path)
 	case now.link || len(now.data) > mostEdited:
-		return path, nil, fmt.Errorf("%w: %s is not a text that can be edited", machine.ErrConflict, path)
+		return path, nil, fmt.Errorf("%w: %s is not a text file", machine.ErrConflict, path)
 	}
 	return path, now, nil
 }

@@ -49,7 +49,7 @@ func TestCarryOutLargePlan(t *testing.T) {
 	}
 	p.write("z.txt", "theirs\n")
 	p.refused("a plan", func() error { return p.svc.CarryOut(t.Context(), session, plan) },
-		"z.txt was written to since")
+		"z.txt has changed since")
 	if got := p.read("x.txt"); got != "gone\n" {
 		t.Error("half of the plan is carried out")
 	}

@@ -77,7 +77,7 @@ func readEntry(root *os.Root, path string) (*entry, error) {
 		target, err := root.Readlink(name)
 		return &entry{link: true, data: []byte(target)}, err
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%w: %s is not a file any more", machine.ErrConflict, path)
+		return nil, fmt.Errorf("%w: %s is no longer a file", machine.ErrConflict, path)
 	}
 	f, err := plainFile(root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)) // it may be another one by now
 	if err != nil {
@@ -145,7 +145,7 @@ func carryOut(root *os.Root, steps []step) error {
 	})
 	for _, s := range steps {
 		if now, err := readEntry(root, s.path); err != nil || !now.equal(s.was) {
-			return errors.Join(err, fmt.Errorf("%w: %s was changed just now", machine.ErrConflict, s.path))
+			return errors.Join(err, fmt.Errorf("%w: %s was changed just now. Try again", machine.ErrConflict, s.path))
 		}
 	}
 	for i, s := range steps {

@@ -126,7 +126,7 @@ type gitError struct {
 
 func (e *gitError) Error() string {
 	if errors.Is(e.err, exec.ErrNotFound) {
-		return "git is not installed: install it to see what changed"
+		return "git is not installed. Install it to see what changed"
 	}
 	if e.stderr == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)

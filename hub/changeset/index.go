@@ -142,7 +142,7 @@ func (src source) busy() string {
 }
 
 var errLocked = fmt.Errorf(
-	"%w: the index is locked, as another git is at work there: try again, or remove its index.lock when none runs",
+	"%w: another git process has locked the index. Try again, or remove index.lock if no git is running",
 	machine.ErrConflict)
 
 // act runs git as the person would. A locked index or any other refusal is ErrConflict, with git's
@@ -160,5 +160,5 @@ func refusal(err error) error {
 	case strings.Contains(g.stderr, ".lock': File exists"):
 		return errLocked
 	}
-	return fmt.Errorf("%w: git says: %s", machine.ErrConflict, g.stderr)
+	return fmt.Errorf("%w: git reported: %s", machine.ErrConflict, g.stderr)
 }

@@ -187,11 +187,11 @@ func TestEditInNestedRepositories(t *testing.T) {
 			n.refused(gits, func() error {
 				_, err := n.svc.Edit(t.Context(), session, []string{n.dir}, []machine.TextEdit{{Path: n.path(gits)}})
 				return err
-			}, "is not a file of this directory")
+			}, "is not in this directory")
 			n.refused("reading "+gits, func() error {
 				_, err := n.svc.Texts(t.Context(), session, []string{n.dir}, []string{n.path(gits)})
 				return err
-			}, "is not a file of this directory")
+			}, "is not in this directory")
 		}
 	})
 }

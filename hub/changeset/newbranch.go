@@ -50,7 +50,7 @@ func (w *rewriting) newBranchName(ctx context.Context, name string) error {
 		if !hasExited(err) {
 			return err
 		}
-		return fmt.Errorf("%w: %q cannot be the name of a branch: use letters, digits, dashes and slashes, as in "+
+		return fmt.Errorf("%w: %q cannot be the name of a branch. Use letters, digits, dashes and slashes, as in "+
 			"fix/typo",
 			machine.ErrConflict, name)
 	}
@@ -59,7 +59,7 @@ func (w *rewriting) newBranchName(ctx context.Context, name string) error {
 		if err != nil {
 			return err
 		}
-		return fmt.Errorf("%w: there is a branch %s already: choose another name", machine.ErrConflict, name)
+		return fmt.Errorf("%w: the branch %s already exists. Choose another name", machine.ErrConflict, name)
 	}
 	return nil
 }

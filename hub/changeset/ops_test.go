@@ -225,7 +225,7 @@ func TestOperationsOnOddFiles(t *testing.T) {
 				t.Errorf("taking it back made %q", got)
 			}
 			p.refused("taking it back again", func() error { return p.svc.TakeBack(t.Context(), session, undo) },
-				"written to since")
+				"has changed since")
 			done, err := p.commitWith(machine.Commit{Message: "Change " + c.path, Name: "Ana", Email: "ana@host"})
 			p.fine(err)
 			if done.Branch != "main" || p.git("status", "--porcelain") != "" || p.read("ignored.log") != "ignored\n" {
@@ -305,7 +305,7 @@ func TestDiscardingLines(t *testing.T) {
 		_,
 			err := p.discard("f.txt", &machine.Lines{From: 1, To: 8})
 		return err
-	}, "nothing is changed in these lines")
+	}, "have no changes")
 	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\neight\n")
 	if _, err = p.discard("f.txt", nil); err != nil || p.read("f.txt") != "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n" {
 		t.Errorf("discarding what is not staged left %q, %v", p.read("f.txt"), err)
@@ -329,7 +329,7 @@ func TestUndoEndsWithTheNextWrite(t *testing.T) {
 			t.Errorf("%s was written to, and undoing is offered", write.name)
 		}
 		p.refused(write.name, func() error { return p.svc.TakeBack(t.Context(), session, undo) }, write.name+
-			" was written to since")
+			" has changed since")
 		p.remove(write.name)
 		if was != "(none)" {
 			p.write(write.name, was)
@@ -390,9 +390,9 @@ func TestRevertLines(t *testing.T) {
 	}
 	p.write("f.txt", strings.Replace(p.read("f.txt"), "TWO", "2.0", 1))
 	p.refused("lines that were edited since", func() error { return revert(machine.Lines{From: 1, To: 3}) },
-		"the same lines of f.txt were changed since")
+		"the same lines of f.txt have changed since")
 	p.refused("lines without a change", func() error { return revert(machine.Lines{From: 4, To: 6}) },
-		"nothing is changed in these lines")
+		"have no changes")
 	if out := p.git("diff", "--cached", "--name-only"); out != "" {
 		t.Errorf("the index has %s", out)
 	}

@@ -59,7 +59,7 @@ func (s *Service) commitOf(ctx context.Context, src source, name string) (string
 		return "", fmt.Errorf("%w: the repository in %s has no branch, tag or commit %q", machine.ErrConflict, src.top,
 			name)
 	case oid == "":
-		return "", fmt.Errorf("%w: the repository in %s has no commit yet: make one first", machine.ErrConflict,
+		return "", fmt.Errorf("%w: the repository in %s has no commits yet. Make one first", machine.ErrConflict,
 			src.top)
 	}
 	return oid, nil

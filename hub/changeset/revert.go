@@ -121,7 +121,7 @@ func kept(f machine.ChangedFile) error {
 		return fmt.Errorf("%w: %s was not stored (%s)", machine.ErrConflict, f.Path, f.Skipped)
 	}
 	if f.OldMode == machine.ModeSubmodule || f.NewMode == machine.ModeSubmodule {
-		return fmt.Errorf("%w: %s is a submodule: check out its commit by hand", machine.ErrConflict, f.Path)
+		return fmt.Errorf("%w: %s is a submodule. Check out its commit in a terminal", machine.ErrConflict, f.Path)
 	}
 	return nil
 }
@@ -171,7 +171,7 @@ func without(old, new *entry, l machine.Lines, path string) (*entry, error) {
 	data, n := mix(old.bytes(), new.bytes(), l, false)
 	switch {
 	case n == 0:
-		return nil, fmt.Errorf("%w: nothing is changed in these lines of %s", machine.ErrConflict, path)
+		return nil, fmt.Errorf("%w: these lines of %s have no changes", machine.ErrConflict, path)
 	case old == nil && len(data) == 0:
 		return nil, nil
 	case new == nil:
@@ -191,7 +191,7 @@ func conflictIf(yes bool, path string) error {
 	if !yes {
 		return nil
 	}
-	return fmt.Errorf("%w: there is a %s again", machine.ErrConflict, path)
+	return fmt.Errorf("%w: %s exists again. Move it away first", machine.ErrConflict, path)
 }
 
 // undo returns the step that takes one path from new back to old.
@@ -206,11 +206,11 @@ func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]s
 	case now.equal(new):
 		return []step{{path, now, old}}, nil
 	case now == nil || old == nil || new == nil || now.link || old.link || new.link:
-		return nil, fmt.Errorf("%w: %s was changed since", machine.ErrConflict, path)
+		return nil, fmt.Errorf("%w: %s has changed since", machine.ErrConflict, path)
 	}
 	merged, err := w.merge(ctx, now.data, new.data, old.data)
 	if err != nil {
-		return nil, fmt.Errorf("%w: the same lines of %s were changed since", machine.ErrConflict, path)
+		return nil, fmt.Errorf("%w: the same lines of %s have changed since", machine.ErrConflict, path)
 	}
 	exec := now.exec
 	if now.exec == new.exec {
@@ -238,7 +238,7 @@ func (w *rewriting) version(ctx context.Context, path, mode, oid string) (*entry
 	}
 	data, err := w.run(ctx, w.src, nil, args...)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a version of %s is not kept any more", machine.ErrConflict, path)
+		return nil, fmt.Errorf("%w: a version of %s is no longer stored", machine.ErrConflict, path)
 	}
 	return &entry{link: mode == machine.ModeSymlink, exec: mode == "100755", data: data}, nil
 }

@@ -175,7 +175,7 @@ func (w *rewriting) threeOf(ctx context.Context, f machine.ChangedFile) (v three
 		}
 	}
 	if w.index.files[f.Path].Unmerged {
-		return v, fmt.Errorf("%w: %s has conflicts: stage the whole file once they are resolved", machine.ErrConflict,
+		return v, fmt.Errorf("%w: %s has conflicts. Resolve them, then stage the whole file", machine.ErrConflict,
 			f.Path)
 	}
 	return v, nil
@@ -198,7 +198,7 @@ func (w *rewriting) stored(ctx context.Context, path, mode, oid string) (*entry,
 	}
 	data, err := w.run(ctx, w.src, nil, "cat-file", "blob", oid)
 	if err != nil {
-		return nil, fmt.Errorf("%w: a version of %s is not kept any more", machine.ErrConflict, path)
+		return nil, fmt.Errorf("%w: a version of %s is no longer stored", machine.ErrConflict, path)
 	}
 	return &entry{link: mode == machine.ModeSymlink, exec: mode == "100755", data: data}, nil
 }
@@ -207,7 +207,7 @@ func nothingThere(n int, path string) error {
 	if n > 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: nothing is changed in these lines of %s", machine.ErrConflict, path)
+	return fmt.Errorf("%w: these lines of %s have no changes", machine.ErrConflict, path)
 }
 
 // stageLines takes some of what is different between the index and the work tree. Lines of the old
@@ -248,7 +248,7 @@ func (w *rewriting) unstageLines(ctx context.Context, f machine.ChangedFile, l m
 	}
 	data, n := mix(v.head.bytes(), v.index.bytes(), l, false)
 	if nothingThere(n, f.Path) != nil {
-		return fmt.Errorf("%w: nothing in these lines of %s is staged", machine.ErrConflict, f.Path)
+		return fmt.Errorf("%w: these lines of %s are not staged", machine.ErrConflict, f.Path)
 	}
 	mode := v.indexMode
 	if mode == "" {

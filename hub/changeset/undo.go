@@ -132,7 +132,7 @@ func (w *rewriting) stepsOf(ctx context.Context, files []machine.RewrittenFile) 
 			return nil, err
 		}
 		if f.Top != w.src.top || !isKept(f.Was, now) {
-			return nil, fmt.Errorf("%w: %s was written to since", machine.ErrConflict, f.Path)
+			return nil, fmt.Errorf("%w: %s has changed since", machine.ErrConflict, f.Path)
 		}
 		steps = append(steps, step{path: f.Path, was: now})
 	}

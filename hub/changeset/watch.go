@@ -74,7 +74,7 @@ func (s *Service) Watch(ctx context.Context, ws machine.Workspace, dirs []string
 		written: make(chan machine.Written), done: make(chan struct{})}
 	var err error
 	if w.system, w.events, w.errors, err = begin(); err != nil {
-		return nil, fmt.Errorf("the system allows no more watchers (on Linux raise fs.inotify.max_user_instances): %w",
+		return nil, fmt.Errorf("the system allows no more watchers (on Linux, raise fs.inotify.max_user_instances): %w",
 			err)
 	}
 	if err := w.walk(ctx, nil); err != nil {
@@ -171,7 +171,7 @@ func (w *Watch) add(d Folder) error {
 		return nil
 	}
 	if len(w.seen) >= w.most {
-		return fmt.Errorf("there are more than %d directories, the most that are watched: add what is not source to "+
+		return fmt.Errorf("there are more than %d directories, the most that are watched. Add generated files to "+
 			".gitignore", w.most)
 	}
 	err := w.system.Add(d.Path)
@@ -179,7 +179,7 @@ func (w *Watch) add(d Folder) error {
 	case os.IsNotExist(err) || os.IsPermission(err):
 		return nil
 	case err != nil:
-		return fmt.Errorf("the system watches no more directories (on Linux raise fs.inotify.max_user_watches): %w",
+		return fmt.Errorf("the system watches no more directories (on Linux, raise fs.inotify.max_user_watches): %w",
 			err)
 	}
 	w.seen[d.Path] = true

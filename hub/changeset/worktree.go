@@ -24,7 +24,7 @@ func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace,
 			machine.ErrConflict, n.Dir)
 	}
 	if s.cfg.Worktrees == "" || n.Name != filepath.Base(n.Name) || !filepath.IsLocal(n.Name) {
-		return machine.Worktree{}, "", fmt.Errorf("%q is no name for a worktree", n.Name)
+		return machine.Worktree{}, "", fmt.Errorf("%q cannot be the name of a worktree", n.Name)
 	}
 	at := filepath.Join(s.cfg.Worktrees, n.Name, filepath.Base(n.Dir))
 	w := machine.Worktree{Repo: src.top, Dir: at, Branch: n.Branch}

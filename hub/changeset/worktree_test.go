@@ -113,7 +113,7 @@ func TestWorktreeNeedsRepository(t *testing.T) {
 	conflict(t, err, "is not in a git repository")
 	p.git("init", "-q")
 	_, _, err = p.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: p.dir, Name: "one", Branch: "x"})
-	conflict(t, err, "has no commit yet")
+	conflict(t, err, "has no commits yet")
 
 	r := newRepo(t)
 	_, _, err = r.svc.AddWorktree(t.Context(), session, machine.NewWorktree{Dir: r.dir, Name: "one", Branch: "main"})

@@ -14,7 +14,7 @@ import (
 
 var (
 	// ErrData refuses what lies in the data directory, or is one of the program's secrets.
-	ErrData = errors.New("ahphub keeps its own data there, which it never opens for anyone")
+	ErrData = errors.New("ahphub stores its own data there, which no one can access")
 	// ErrKernel refuses what is no place for files: among it are other programs' memory and environment.
 	ErrKernel = errors.New("it is in /proc, /sys, /dev or another kernel file system, which holds no files")
 )

@@ -91,7 +91,7 @@ func (h *Host) maySpawn(tx *hub.Tx, session, parent ahp.URI) error {
 		return errDisposed
 	}
 	if len(s.Chats) >= h.core.Limits.Chats {
-		return fmt.Errorf("this session has %d chats already", len(s.Chats))
+		return fmt.Errorf("this session already has %d chats", len(s.Chats))
 	}
 	if depth := depthOf(s, parent); depth >= h.core.Limits.ChatDepth {
 		return fmt.Errorf("a chat %d levels deep cannot start another one", depth)

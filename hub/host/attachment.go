@@ -37,7 +37,7 @@ func checkAnnotationsAttachment(r *core.Request, v *ahp.MessageAnnotationsAttach
 	s, _ := hub.StateOf[*ahp.AnnotationsState](r.Tx, v.Resource)
 	for _, id := range v.AnnotationIDs {
 		if s == nil || threads.FindThread(s, id) < 0 {
-			return "there is no annotation " + id + ": it may have been removed"
+			return "there is no annotation " + id + ". It may have been removed"
 		}
 	}
 	return ""

@@ -226,7 +226,7 @@ func TestNewBranchOperation(t *testing.T) {
 	c.write("a.txt", "edited\n")
 	uri := c.follow("branch", "")
 	if _, err := c.invoke(uri, "create-branch", nil, "name", "main"); code(err) != ahp.CodeConflict ||
-		!strings.Contains(err.Error(), "no branch was created: there is a branch main already") {
+		!strings.Contains(err.Error(), "no branch was created: the branch main already exists") {
 		t.Errorf("a branch that is there: %v", err)
 	}
 	c.does("Created branch fix/it", uri, "create-branch", nil, "name", "fix/it")

@@ -127,16 +127,16 @@ func (h *Host) addChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 
 func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatParams) error {
 	if many := h.agentInfo(s.Provider).Capabilities; many == nil || many.MultipleChats == nil {
-		return core.BadParams("the agent of this session cannot have more chats: create another session")
+		return core.BadParams("the agent of this session cannot have more chats. Create another session")
 	}
 	if len(s.Chats) >= h.core.Limits.Chats { // AHP requirement 97
-		return core.BadParams("this session has %d chats already: dispose some first", len(s.Chats))
+		return core.BadParams("this session already has %d chats. Dispose some first", len(s.Chats))
 	}
 	if err := core.CheckNewURI("chat", "chat", p.Chat, "ahp-chat"); err != nil {
 		return err
 	}
 	if _, taken := tx.Info(p.Chat); taken || h.core.Catalogue.Get(p.Chat) != nil {
-		return ahp.Errorf(ahp.CodeAlreadyExists, "there is a channel %s already: choose another URI", p.Chat)
+		return ahp.Errorf(ahp.CodeAlreadyExists, "the channel %s already exists. Choose another URI", p.Chat)
 	}
 	for _, d := range p.WorkingDirectories { // AHP requirement 117
 		if !slices.Contains(s.WorkingDirectories, d) {
@@ -191,7 +191,7 @@ func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChat
 		if s.DefaultChat == info.URI {
 			next := nextDefault(s, info.URI)
 			if next == "" {
-				refused = core.BadParams("channel: this is the session's only chat: dispose the session instead")
+				refused = core.BadParams("channel: this is the session's only chat. Dispose the session instead")
 				return
 			}
 			h.moves.promoteChat(tx, info.Session, next)
@@ -275,7 +275,7 @@ func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
 	case err == nil && ok && id == "":
 		return len(turns), nil
 	case err != nil || !ok || i < 0:
-		return 0, core.BadParams("cursor: not one of this chat, or its turn is gone: subscribe again")
+		return 0, core.BadParams("cursor: it is not from this chat, or its turn was removed. Subscribe again")
 	}
 	return i, nil
 }
@@ -302,5 +302,5 @@ func (h *Host) MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams
 	case *ahp.MoveChatNewSessionDestination:
 		return h.moves.moveOut(ctx, c, info)
 	}
-	return ahp.MoveChatResult{}, core.BadParams("destination: name a session, or ask for a new one")
+	return ahp.MoveChatResult{}, core.BadParams("destination: name a session or request a new one")
 }

@@ -66,7 +66,7 @@ func (mv *mover) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx,
 	}
 	c, err := mv.h.Changes.Carry(ctx, m.from, to, m.turns())
 	if err != nil {
-		return ahp.Errorf(ahp.CodeInternalError, "what its turns changed cannot be brought along: %v", err)
+		return ahp.Errorf(ahp.CodeInternalError, "the changes of its turns can't be moved: %v", err)
 	}
 	err = mv.h.core.Hub.Do(func(tx *hub.Tx) {
 		refused = step(tx, func(now move) error {

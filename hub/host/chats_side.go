@@ -29,7 +29,7 @@ func (h *Host) startSideChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState,
 	}
 	if sel := src.Selection; sel != nil {
 		if sel.Text == "" {
-			return core.BadParams("source.selection: there is no text in it")
+			return core.BadParams("source.selection: it has no text")
 		}
 		if sel.ResponsePartID != "" &&
 			!slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool { return partID(p) == sel.ResponsePartID }) {

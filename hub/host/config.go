@@ -127,7 +127,7 @@ func (h *Host) checkConfigChanged(r *core.Request, s *ahp.SessionState, a *ahp.S
 			return key + " is fixed once a session exists: create another session for another value"
 		}
 		if ownersSetting(key) && !r.Caller.IsOwner() {
-			return "only the owner decides what needs an approval"
+			return "only the owner can change what needs approval"
 		}
 		changed[key] = values[key]
 	}

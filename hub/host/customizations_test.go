@@ -322,13 +322,13 @@ func TestRefuseInvalidDecisions(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
 		c := w.create()
-		c.refused(session, toggled("skill:one", forSession(true), forSession(false)), "one decision a scope")
+		c.refused(session, toggled("skill:one", forSession(true), forSession(false)), "one decision for each scope")
 		c.refused(session, toggled("skill:one",
 			ahp.CustomizationEnablement{Value: &ahp.CustomizationWorkspaceEnablement{URI: "file:///etc"}}),
 			"first directory")
 		c.refused(session, toggled("skill:one",
 			ahp.CustomizationEnablement{Value: &ahp.UnknownVariant{Raw: json.RawMessage(
-				`{"kind":"team","enabled":true}`)}}), "not known here")
+				`{"kind":"team","enabled":true}`)}}), "not supported")
 		for _, p := range []struct {
 			c    *client
 			says string

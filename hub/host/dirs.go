@@ -61,14 +61,14 @@ func (h *Host) directoriesOf(ctx context.Context, session ahp.URI) ([]string, er
 func (h *Host) existingDir(ctx context.Context, uri ahp.URI) (string, error) {
 	path, ok := core.FilePath(uri)
 	if !ok {
-		return "", core.BadParams("workingDirectories: %.200q is not a file:// URI of this machine", uri)
+		return "", core.BadParams("workingDirectories: %.200q is not a file:// URI of this server", uri)
 	}
 	place := h.cfg.Machine.Files().Places(ctx, []string{path}, nil)[0]
 	switch {
 	case !place.Exists:
-		return "", core.BadParams("workingDirectories: %s does not exist or cannot be read: check the path", path)
+		return "", core.BadParams("workingDirectories: %s does not exist or can't be read. Check the path", path)
 	case !place.Dir:
-		return "", core.BadParams("workingDirectories: %s is a file: choose its directory", path)
+		return "", core.BadParams("workingDirectories: %s is a file. Choose its directory", path)
 	}
 	return path, nil
 }

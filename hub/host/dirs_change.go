@@ -60,7 +60,7 @@ func (h *Host) checkDirSet(r *core.Request, s *ahp.SessionState, _ *ahp.SessionW
 	case h.multipleDirs(r, s) == nil:
 		return fixedDirs
 	case len(s.WorkingDirectories) >= mostDirs:
-		return "this session has as many directories as it can have: take one out first"
+		return "this session has the maximum number of directories. Remove one first"
 	}
 	return checkIdle(s)
 }
@@ -75,7 +75,7 @@ func (h *Host) checkDirRemoved(r *core.Request, s *ahp.SessionState,
 	case can == nil:
 		return fixedDirs
 	case isPrimary(s, a.Directory) && (isTrue(can.ImmutablePrimary) || isTrue(can.PrimaryReplacement)):
-		return "the first directory of this session stays"
+		return "the first directory of this session can't be removed"
 	case len(s.WorkingDirectories) == 1 && isPrimary(s, a.Directory):
 		return "this is the session's only directory"
 	}
@@ -89,9 +89,9 @@ func (h *Host) checkDirReplaced(r *core.Request, s *ahp.SessionState,
 	case can == nil:
 		return fixedDirs
 	case !slices.Contains(s.WorkingDirectories, a.Directory):
-		return "this session has no such directory: it may have been replaced already"
+		return "this session has no such directory. It may have been replaced already"
 	case isPrimary(s, a.Directory) && !isTrue(can.PrimaryReplacement):
-		return "the first directory of this session stays"
+		return "the first directory of this session can't be replaced"
 	}
 	return checkUnused(s, a.Directory)
 }
@@ -107,7 +107,7 @@ func isTrue(b *bool) bool { return b != nil && *b }
 func checkIdle(s *ahp.SessionState) string {
 	for _, c := range s.Chats {
 		if isWorking(c.Status) {
-			return "the agent works in these directories now: wait for its end, or cancel it"
+			return "the agent is working in these directories. Wait for its turn to end, or cancel it"
 		}
 	}
 	return ""
@@ -118,7 +118,7 @@ func checkIdle(s *ahp.SessionState) string {
 func checkUnused(s *ahp.SessionState, dir ahp.URI) string {
 	for _, c := range s.Chats {
 		if slices.Contains(c.WorkingDirectories, dir) {
-			return "the chat " + c.Title + " works in this directory: take it out there first"
+			return "the chat " + c.Title + " uses this directory. Remove it from the chat first"
 		}
 	}
 	return checkIdle(s)

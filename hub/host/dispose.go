@@ -57,7 +57,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 			return err
 		}
 	}
-	return ahp.Errorf(ahp.CodeConflict, "this session keeps changing: try again in a moment")
+	return ahp.Errorf(ahp.CodeConflict, "this session keeps changing. Try again in a moment")
 }
 
 // endTurns ends the session's turns and loads every channel that is kept.

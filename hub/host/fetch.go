@@ -50,7 +50,7 @@ func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageR
 	left int) ([]byte, string, error) {
 	switch {
 	case left <= 0:
-		return nil, "", fmt.Errorf("at most %d files of a message are read from its client", mostFetched)
+		return nil, "", fmt.Errorf("at most %d files of a message can be read from its client", mostFetched)
 	case v.SizeHint != nil && *v.SizeHint > int64(room):
 		return nil, "", errFetchedTooMuch
 	}
@@ -64,7 +64,7 @@ func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageR
 	return data, mediaType, err
 }
 
-var errFetchedTooMuch = fmt.Errorf("the files of a message that lie with its client may have %d MB together",
+var errFetchedTooMuch = fmt.Errorf("the files that a message takes from its client can have %d MB in total",
 	mostFetchedBytes>>20)
 
 func fetchedLabel(v *ahp.MessageResourceAttachment) string {

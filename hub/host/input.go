@@ -50,7 +50,7 @@ func checkAnswerChanged(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputAnswe
 	}
 	q, ok := findQuestion(req, a.QuestionID)
 	if !ok {
-		return "there is no question " + a.QuestionID + " in this request"
+		return "this request has no question " + a.QuestionID + ""
 	}
 	if a.Answer == nil {
 		return ""

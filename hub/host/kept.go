@@ -19,7 +19,7 @@ const (
 	mostKeptFiles = 2000    // versions of a session
 )
 
-var errKeptFull = errors.New("this session has kept as many versions of files as it may")
+var errKeptFull = errors.New("this session stores the maximum number of file versions")
 
 // Keep implements agent.Keeper.
 func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {

@@ -17,7 +17,7 @@ func (h *Host) checkMessage(r *core.Request, m *ahp.Message) string {
 		return reason
 	}
 	if m.Text == "" && len(m.Attachments) == 0 {
-		return "this message is empty: write something"
+		return "this message is empty. Write something"
 	}
 	st := r.Stamp()
 	if files.AttachesOfClient(m) {

@@ -18,8 +18,8 @@ type out struct {
 }
 
 var (
-	errTurnOver   = errors.New("this turn is over")
-	errNotForChat = errors.New("an agent may only say actions of its turn in a chat")
+	errTurnOver   = errors.New("this turn has ended")
+	errNotForChat = errors.New("an agent can only send actions of its turn to a chat")
 )
 
 // Emit applies an action of the turn. It waits while the host is read-only.
@@ -192,7 +192,7 @@ func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Act
 }
 
 var givenUp = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The agent did not wait for the client"),
-	Error: &ahp.ToolCallError{Message: "the agent gave up this call", Code: "cancelled"}}
+	Error: &ahp.ToolCallError{Message: "the agent abandoned this call", Code: "cancelled"}}
 
 // offering finds the active client that offers a tool.
 func (o *out) offering(clientID, tool string) (core.ClientRef, ahp.ToolDefinition, error) {
@@ -209,5 +209,5 @@ func (o *out) offering(clientID, tool string) (core.ClientRef, ahp.ToolDefinitio
 		}
 	}
 	return core.ClientRef{}, ahp.ToolDefinition{},
-		refusef("no connected client offers the tool %s any more: list the tools again", tool)
+		refusef("no connected client offers the tool %s any more. List the tools again", tool)
 }

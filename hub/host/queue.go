@@ -53,7 +53,7 @@ func queuedAt(s *ahp.ChatState, id string) int {
 func (ts *turns) checkPendingSet(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMessageSetAction) string {
 	switch {
 	case a.ID == "":
-		return "a waiting message needs an id: choose a new one, like a UUID"
+		return "a queued message needs an id. Choose a new one, like a UUID"
 	case a.Kind != ahp.PendingMessageKindQueued && a.Kind != ahp.PendingMessageKindSteering:
 		return "kind must be queued or steering"
 	case a.Kind == ahp.PendingMessageKindQueued && queuedAt(s, a.ID) < 0 &&
@@ -94,7 +94,7 @@ func checkPendingRemoved(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMe
 	steering := s.SteeringMessage != nil && s.SteeringMessage.ID == a.ID && a.Kind == ahp.PendingMessageKindSteering
 	queued := queuedAt(s, a.ID) >= 0 && a.Kind == ahp.PendingMessageKindQueued
 	if !steering && !queued { // AHP requirement 113
-		return "no such message is waiting: it may have started already"
+		return "this message is not in the queue. It may have started already"
 	}
 	return checkOwnPending(r, s, a.ID, "remove")
 }

@@ -24,7 +24,7 @@ func (h *Host) RetrySession(ctx context.Context, c core.Caller, session ahp.URI)
 		return err
 	}
 	if !h.hasFailed(session) {
-		return core.BadParams("channel: this session did not fail to start: send a message")
+		return core.BadParams("channel: this session started. Send a message instead")
 	}
 	h.openNow(session)
 	return nil

@@ -76,7 +76,7 @@ func checkTitle(_ *core.Request, _ *ahp.SessionState, a *ahp.SessionTitleChanged
 	case a.Title == "":
 		return "a title needs at least one character"
 	case len(a.Title) > core.MaxTitle:
-		return "this title is too long: at most 200 bytes"
+		return "this title is too long. Use at most 200 bytes"
 	}
 	return ""
 }

@@ -113,7 +113,7 @@ func (h *Host) backend(provider string) (agent.Backend, error) {
 		return b, nil
 	}
 	known := strings.Join(slices.Sorted(maps.Keys(h.cfg.Agents)), ", ")
-	return nil, ahp.Errorf(ahp.CodeProviderNotFound, "there is no agent %q here: choose one of %s", name, known)
+	return nil, ahp.Errorf(ahp.CodeProviderNotFound, "this server has no agent %q. Choose one of %s", name, known)
 }
 
 func (h *Host) agentInfo(provider string) ahp.AgentInfo {
@@ -134,9 +134,9 @@ func (h *Host) checkNewURI(uri ahp.URI) error {
 	}
 	switch _, taken := h.core.Hub.Info(uri); {
 	case strings.Contains(uri, "://") || strings.HasSuffix(uri, "/annotations") || strings.Contains(uri, "/changeset/"):
-		return core.BadParams("channel: %s is reserved; use one like ahp-session:/<uuid>", uri)
+		return core.BadParams("channel: %s is reserved. Use a URI like ahp-session:/<uuid>", uri)
 	case h.core.Catalogue.Count(false) >= h.core.Limits.Sessions:
-		return core.BadParams("there are %d sessions already: dispose some first", h.core.Limits.Sessions)
+		return core.BadParams("there are already %d sessions. Dispose some first", h.core.Limits.Sessions)
 	case taken || h.core.Catalogue.Get(uri) != nil:
 		return sessionExists(uri)
 	}
@@ -152,7 +152,7 @@ func checkTerminalURI(uri ahp.URI) error {
 func isProtocolScheme(scheme string) bool { return strings.HasPrefix(scheme, "ahp-") }
 
 func sessionExists(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodeSessionAlreadyExists, "there is a session %s already: choose another URI", uri)
+	return ahp.Errorf(ahp.CodeSessionAlreadyExists, "the session %s already exists. Choose another URI", uri)
 }
 
 // openSession opens the channels of a new session, all in one step.

@@ -104,7 +104,7 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 		"root":   {ahp.CreateSessionParams{Channel: ahp.RootURI}, ahp.CodeInvalidParams, "ahp-session:/"},
 		"no URI": {ahp.CreateSessionParams{Channel: "hello"}, ahp.CodeInvalidParams, "URI"},
 		"unknown agent": {ahp.CreateSessionParams{Channel: "fake:/2", Provider: "nobody"}, ahp.CodeProviderNotFound,
-			"choose one of fake"},
+			"Choose one of fake"},
 		"no directory": {ahp.CreateSessionParams{Channel: "fake:/2",
 			WorkingDirectories: []ahp.URI{"file:///no/such/place"}}, ahp.CodeInvalidParams, "does not exist"},
 		"a file": {ahp.CreateSessionParams{Channel: "fake:/2",

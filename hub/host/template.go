@@ -27,7 +27,7 @@ func (h *Host) CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplat
 		return nil
 	}
 	if !slices.ContainsFunc(models, func(m ahp.SessionModelInfo) bool { return m.ID == t.Model.ID }) {
-		return core.BadParams("model: the agent %s has no model %.80q: leave it out, or choose one the agent lists",
+		return core.BadParams("model: the agent %s has no model %.80q. Leave it out, or choose one that the agent lists",
 			name, t.Model.ID)
 	}
 	return nil

@@ -169,7 +169,7 @@ func TestOnlyTheHolderTypes(t *testing.T) {
 		keys := &ahp.TerminalInputAction{Data: "x"}
 		c.do(term1, keys)
 		second := w.connect(owner, "ana-2")
-		second.refused(term1, keys, "the keyboard is theirs")
+		second.refused(term1, keys, "Request control first")
 		second.refused(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}, "another client")
 		c.do(term1, &ahp.TerminalClaimedAction{Claim: w.bySession()})
 		second.do(term1, keys) // it belongs to no client

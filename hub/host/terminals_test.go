@@ -42,7 +42,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 		code   int
 		say    string
 	}{
-		"no claim": {c.caller, ahp.CreateTerminalParams{Channel: term1}, ahp.CodeInvalidParams, "owner"},
+		"no claim": {c.caller, ahp.CreateTerminalParams{Channel: term1}, ahp.CodeInvalidParams, "holder"},
 		"a foreign claim": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: byClient("ben-1")},
 			ahp.CodeInvalidParams, "ben-1"},
 		"an unknown owner": {c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: alien}, ahp.CodeSessionNotFound,
@@ -127,7 +127,7 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 		t.Error("a viewer typed")
 	}
 	c.send(term1, &ahp.TerminalClearedAction{})
-	if r := type_(c, "x"); !strings.Contains(r, "keyboard") {
+	if r := type_(c, "x"); !strings.Contains(r, "Request control") {
 		t.Errorf("who gave it away still types: %q", r)
 	}
 	type_(ben, "exit 3\n")

@@ -8,7 +8,7 @@ import (
 )
 
 // errTurnFull ends a turn whose agent said more than one turn may hold.
-var errTurnFull = errors.New("this turn holds as much text as a turn may")
+var errTurnFull = errors.New("this turn has reached the maximum length")
 
 // addText counts what an action adds to its turn's text. Once that is over the limit the turn ends, with an error that
 // says so; what was said by then is kept.

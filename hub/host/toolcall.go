@@ -68,7 +68,7 @@ func checkOption(options []ahp.ConfirmationOption, a *ahp.ChatToolCallConfirmedA
 		return "there is no option " + a.SelectedOptionID + " to select"
 	case options[i].Kind == ahp.ConfirmationOptionKindDeny && a.Approved,
 		options[i].Kind == ahp.ConfirmationOptionKindApprove && !a.Approved:
-		return "the option " + a.SelectedOptionID + " says the opposite of this answer"
+		return "the option " + a.SelectedOptionID + " contradicts this answer"
 	}
 	return ""
 }

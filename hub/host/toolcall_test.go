@@ -118,7 +118,7 @@ func TestInvalidConfirmationsAreRefused(t *testing.T) { // AHP requirement 122
 			"already answered": {TurnID: "t", ToolCallID: "other", Approved: true},
 			"has ended":        {TurnID: "old", ToolCallID: "c", Approved: true},
 			"can't be edited":  {TurnID: "t", ToolCallID: "c", Approved: true, EditedToolInput: "rm"},
-			"the opposite":     {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "never"},
+			"contradicts":      {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "never"},
 			"no option twice":  {TurnID: "t", ToolCallID: "c", Approved: true, SelectedOptionID: "twice"},
 		} {
 			c.refused(w.chat(), a, says)

@@ -43,7 +43,7 @@ type toolboxes struct {
 	relays map[tokenKey]*Relay // the session's MCP servers
 }
 
-var errAgentClosed = errors.New("this agent's time with the session is over")
+var errAgentClosed = errors.New("this agent's connection to the session has ended")
 
 // giveTools makes a toolbox and its token for an agent that is about to be opened, and says
 // how the agent reaches it. The token is new each time and kept nowhere.

@@ -83,7 +83,7 @@ func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, err
 			return f, asRefusal(err)
 		}
 	}
-	return File{}, refusef("there is no file %q in this session: give its path relative to %s", name,
+	return File{}, refusef("this session has no file %q. Give its path relative to %s", name,
 		strings.Join(dirs, " or "))
 }
 
@@ -108,7 +108,7 @@ func pathsIn(dirs []string, name string) (list []string, err error) {
 		}
 	}
 	if len(list) == 0 {
-		return nil, refusef("%q is outside of this session's directories: give a path relative to %s", name,
+		return nil, refusef("%q is outside of this session's directories. Give a path relative to %s", name,
 			strings.Join(dirs, " or "))
 	}
 	return list, nil
@@ -142,9 +142,10 @@ func (b *Toolbox) version(ctx context.Context, c machine.ChangedFile, name strin
 	}
 	switch {
 	case mode == "" && before:
-		return File{}, refusef("%s is new in this session, so there is nothing before: comment on the side after", name)
+		return File{}, refusef("%s is new in this session, so it has no earlier version. Comment on the side after",
+			name)
 	case mode == "":
-		return File{}, refusef("%s is deleted in this session: comment on the side before", name)
+		return File{}, refusef("%s is deleted in this session. Comment on the side before", name)
 	}
 	f := File{URI: core.FileURI(path), Binary: c.Binary}
 	if oid == "" || c.Binary {
@@ -194,7 +195,7 @@ func (b *Toolbox) FileName(uri ahp.URI) string {
 func (b *Toolbox) TextNow(ctx context.Context, uri ahp.URI) (string, error) {
 	path, ok := core.FilePath(uri)
 	if !ok {
-		return "", refusef("%.200q is no file of this session", uri)
+		return "", refusef("%.200q is not a file of this session", uri)
 	}
 	f, err := b.fileNow(ctx, path)
 	if err == nil && f.Binary {

@@ -19,11 +19,11 @@ import (
 func (ts *turns) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnStartedAction) string {
 	switch {
 	case a.TurnID == "":
-		return "a turn needs a turnId: choose a new one, like a UUID"
+		return "a turn needs a turnId. Choose a new one, like a UUID"
 	case s.ActiveTurn != nil:
-		return "this chat is busy with a turn: wait for its end, cancel it, or queue the message"
+		return "this chat is busy with a turn. Wait for its end, cancel it, or queue the message"
 	case core.HasTurn(s, a.TurnID):
-		return "there is a turn " + a.TurnID + " in this chat already: choose a new turnId"
+		return "this chat already has a turn " + a.TurnID + ". Choose a new turnId"
 	case a.QueuedMessageID != "" && !isPending(s, a.QueuedMessageID):
 		return "no message with this queuedMessageId is waiting"
 	}
@@ -79,11 +79,11 @@ func checkTurnCancelled(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnCancel
 
 func (ts *turns) checkTurnResume(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnResumeAction) string {
 	if s.ActiveTurn != nil {
-		return "this chat is busy with a turn: wait for its end or cancel it"
+		return "this chat is busy with a turn. Wait for its end or cancel it"
 	}
 	last := core.LastTurn(s)
 	if last == nil || last.ID != a.TurnID || !isResumable(last) {
-		return "only the last turn can be resumed, and only when its error says so: send a new message instead"
+		return "only the last turn can be resumed, and only when its error allows it. Send a new message instead"
 	}
 	return ts.checkTurnAllowed(r, s)
 }
@@ -167,7 +167,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	s, err := l.open(r.ctx)
 	l.settleReopened(err)
 	if err != nil {
-		return &agent.Failure{Message: "the agent could not be opened: " + err.Error(), Resumable: true}
+		return &agent.Failure{Message: "the agent could not be started: " + err.Error(), Resumable: true}
 	}
 	return s.Prompt(ctx, t)
 }

@@ -27,7 +27,7 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	}
 	switch {
 	case errors.Is(err, machine.ErrNoContent):
-		return nil, "", ahp.Errorf(ahp.CodeNotFound, "%.200s is not kept any more", uri)
+		return nil, "", ahp.Errorf(ahp.CodeNotFound, "%.200s is no longer stored", uri)
 	case errors.Is(err, machine.ErrTooLarge):
 		return nil, "", core.BadParams("uri: %v", err)
 	}

@@ -11,13 +11,13 @@ import (
 
 var (
 	// ErrNoContent reports that no checkpoint of the session has the object.
-	ErrNoContent = errors.New("this version is not kept any more")
+	ErrNoContent = errors.New("this version is no longer stored")
 	// ErrTooLarge reports that the content exceeds the limit of a read.
 	ErrTooLarge = errors.New("too large")
 	// ErrConflict reports that something has changed since, or is in the way, so that nothing was done.
-	ErrConflict = errors.New("it does not apply any more")
+	ErrConflict = errors.New("it can't be applied")
 	// ErrStale is an ErrConflict with a write that came between reading a text and changing it: read it again.
-	ErrStale = fmt.Errorf("%w: a file was written to just now", ErrConflict)
+	ErrStale = fmt.Errorf("%w: a file was changed just now", ErrConflict)
 )
 
 // SpecialFileError reports a file that git would read and wait for without end.

@@ -56,7 +56,7 @@ type ServerConn interface {
 type ServerNeedsToken struct{ Auth ahp.McpAuthRequirement }
 
 func (e *ServerNeedsToken) Error() string {
-	return "it wants to know who calls: sign in for " + e.Auth.Resource.Resource
+	return "it requires sign-in for " + e.Auth.Resource.Resource
 }
 
 // OwnServers is the file in the hub's data directory that declares MCP servers for every session.

@@ -114,7 +114,7 @@ type CommandOutput struct {
 // CheckTerminalSize refuses sizes that no terminal has: programs divide by them and allocate by them.
 func CheckTerminalSize(cols, rows int) error {
 	if cols < 1 || cols > MaxSize || rows < 1 || rows > MaxSize {
-		return fmt.Errorf("a terminal of %d columns and %d rows cannot be had: both must lie between 1 and %d",
+		return fmt.Errorf("a terminal can't have %d columns and %d rows. Both must be between 1 and %d",
 			cols, rows, MaxSize)
 	}
 	return nil

@@ -134,7 +134,7 @@ func (n *session) reply(ctx context.Context, in replyInput) (string, error) {
 
 func (n *session) say(ctx context.Context, thread, text string) error {
 	if strings.TrimSpace(text) == "" {
-		return host.Refusal("the text is empty: write something")
+		return host.Refusal("the text is empty. Write something")
 	}
 	return n.box.Annotate(ctx, &ahp.AnnotationsEntrySetAction{AnnotationID: thread,
 		Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}})
@@ -193,7 +193,7 @@ func quoteOf(f host.File, in addInput) (*ahp.TextRange, string, error) {
 	case in.Line == 0 && in.EndLine == 0:
 		return nil, "", nil
 	case f.Binary:
-		return nil, "", host.Refusal("this file is not text: leave the line out to comment on the whole file")
+		return nil, "", host.Refusal("this file is not text. Leave the line out to comment on the whole file")
 	case in.Line < 1 || in.EndLine != 0 && in.EndLine < in.Line:
 		return nil, "", host.Refusal("lines count from 1, and end_line is not before line")
 	case last > len(lines):
@@ -212,11 +212,11 @@ func textOf(in addInput, quote string) (string, error) {
 	}
 	switch {
 	case in.Line == 0:
-		return "", host.Refusal("a suggestion needs the lines it replaces: give line and end_line")
+		return "", host.Refusal("a suggestion needs the lines that it replaces. Give line and end_line")
 	case in.Side == before:
-		return "", host.Refusal("a suggestion replaces lines of the file as it is now: use the side after")
+		return "", host.Refusal("a suggestion replaces lines of the current file. Use the side after")
 	case strings.TrimSuffix(*in.Suggestion, "\n") == quote:
-		return "", host.Refusal("the suggestion is what these lines say already")
+		return "", host.Refusal("the suggestion matches these lines already")
 	}
 	return strings.TrimSpace(text + "\n\n" + block("suggestion", *in.Suggestion)), nil
 }

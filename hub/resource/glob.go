@@ -29,12 +29,12 @@ func patterns(name string, list *ahp.StringCollection) (out []string, err error)
 		return nil, nil
 	}
 	if len(list.Items) > mostGlobs {
-		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: at most %d patterns are taken", name, mostGlobs)
+		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: at most %d patterns are allowed", name, mostGlobs)
 	}
 	for _, p := range list.Items {
 		p = strings.TrimSuffix(strings.TrimPrefix(p, "./"), "/")
 		if p == "" || len(p) > mostGlobBytes || !doublestar.ValidatePattern(p) {
-			return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %.80q is not a pattern of paths", name, p)
+			return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %.80q is not a valid path pattern", name, p)
 		}
 		out = append(out, p)
 	}

@@ -55,10 +55,11 @@ func newPut(p ahp.ResourceWriteParams) (w put, err error) {
 		w.mode = ahp.ResourceWriteModeTruncate
 	case ahp.ResourceWriteModeTruncate, ahp.ResourceWriteModeAppend, ahp.ResourceWriteModeInsert:
 	default:
-		return w, ahp.Errorf(ahp.CodeInvalidParams, "mode: %.40q is none of truncate, append and insert", w.mode)
+		return w, ahp.Errorf(ahp.CodeInvalidParams, "mode: %.40q is not supported. Use truncate, append or insert",
+			w.mode)
 	}
 	if len(w.data) > mostBytes {
-		return w, ahp.Errorf(ahp.CodeInvalidParams, "%.200s: %d MB is the most that is written at once", w.uri,
+		return w, ahp.Errorf(ahp.CodeInvalidParams, "%.200s: at most %d MB can be written at once", w.uri,
 			mostBytes>>20)
 	}
 	return w, nil
@@ -72,11 +73,11 @@ func Decode(data string, encoding ahp.ContentEncoding) ([]byte, error) {
 	case ahp.ContentEncodingBase64:
 		b, err := base64.StdEncoding.DecodeString(data)
 		if err != nil {
-			return nil, ahp.Errorf(ahp.CodeInvalidParams, "data: not base64: %v", err)
+			return nil, ahp.Errorf(ahp.CodeInvalidParams, "data: this is not valid base64: %v", err)
 		}
 		return b, nil
 	}
-	return nil, ahp.Errorf(ahp.CodeInvalidParams, "encoding: %.40q is neither utf-8 nor base64", encoding)
+	return nil, ahp.Errorf(ahp.CodeInvalidParams, "encoding: %.40q is not supported. Use utf-8 or base64", encoding)
 }
 
 // into looks before it opens: opening a pipe would wait for its other end.
@@ -121,11 +122,11 @@ func (w put) atEnd() bool { return w.mode == ahp.ResourceWriteModeAppend && w.po
 func (w put) allowed(info fs.FileInfo) error {
 	switch {
 	case w.create:
-		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", w.uri)
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s already exists", w.uri)
 	case info.IsDir():
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a directory: name a file inside of it", w.uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a directory. Name a file in it", w.uri)
 	case !info.Mode().IsRegular():
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not a file that can be written", w.uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not a regular file, so it can't be written", w.uri)
 	case w.etag != "" && w.etag != etag(info):
 		return w.conflict()
 	}
@@ -133,7 +134,7 @@ func (w put) allowed(info fs.FileInfo) error {
 }
 
 func (w put) conflict() error {
-	return ahp.Errorf(ahp.CodeConflict, "%.200s was changed since: resolve and read it again", w.uri)
+	return ahp.Errorf(ahp.CodeConflict, "%.200s has changed since. Resolve and read it again", w.uri)
 }
 
 func (w put) write(file *os.File) error {

@@ -58,9 +58,9 @@ func (s *spot) readFile(root *os.Root, rel string) (c machine.FileContent, err e
 func readable(uri ahp.URI, info os.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a directory: list it instead", uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a directory. List it instead", uri)
 	case !info.Mode().IsRegular():
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not a file that can be read", uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not a regular file, so it can't be read", uri)
 	case info.Size() > mostBytes:
 		return tooLarge(uri)
 	}
@@ -68,6 +68,6 @@ func readable(uri ahp.URI, info os.FileInfo) error {
 }
 
 func tooLarge(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is larger than %d MB, the most that is read at once", uri,
+	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is larger than %d MB, the most that can be read at once", uri,
 		mostBytes>>20)
 }

@@ -41,10 +41,11 @@ func Path(uri ahp.URI) (string, error) {
 	escaped := strings.ToLower(u.EscapedPath())
 	switch {
 	case u.Host != "" && u.Host != "localhost":
-		return "", ahp.Errorf(ahp.CodePermissionDenied, "uri: files of %.100s cannot be read from here", u.Host)
+		return "", ahp.Errorf(ahp.CodePermissionDenied, "uri: files of the computer %.100s can't be read from here",
+			u.Host)
 	case !strings.HasPrefix(u.Path, "/") || strings.ContainsRune(u.Path, 0) || strings.Contains(escaped, "%2f") ||
 		strings.Contains(escaped, "%5c"):
-		return "", ahp.Errorf(ahp.CodeInvalidParams, "uri: %.200q is not the path of a file", uri)
+		return "", ahp.Errorf(ahp.CodeInvalidParams, "uri: %.200q has no absolute path", uri)
 	}
 	return filepath.Clean(filepath.FromSlash(u.Path)), nil
 }
@@ -117,7 +118,7 @@ func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (v T,
 }
 
 func denied(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is outside of the directories that are open to you", uri)
+	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is outside of the directories that you can access", uri)
 }
 
 // problem turns what the system says into an error of the protocol. A path that leads out of its root is a refusal, and
@@ -132,9 +133,9 @@ func problem(uri ahp.URI, err error) error {
 	case guard.IsRefusal(err):
 		return closed(uri, err)
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return ahp.Errorf(ahp.CodeNotFound, "there is no %.200s", uri)
+		return ahp.Errorf(ahp.CodeNotFound, "%.200s does not exist", uri)
 	case errors.Is(err, fs.ErrExist):
-		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", uri)
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s already exists", uri)
 	case errors.Is(err, fs.ErrPermission):
 		return ahp.Errorf(ahp.CodePermissionDenied, "ahphub has no permission to open %.200s", uri)
 	}
@@ -154,7 +155,7 @@ func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
 		return none, s.notDirectory(err)
 	}
 	if len(entries) > mostEntries {
-		return none, ahp.Errorf(ahp.CodeInvalidParams, "%.200s has over %d entries: list a directory inside of it", uri,
+		return none, ahp.Errorf(ahp.CodeInvalidParams, "%.200s has over %d entries. List a directory in it", uri,
 			mostEntries)
 	}
 	out := ahp.ResourceListResult{Entries: make([]ahp.DirectoryEntry, 0, len(entries))}
@@ -195,7 +196,7 @@ var errNoDirectory = errors.New("not a directory")
 
 func (s *spot) notDirectory(err error) error {
 	if errors.Is(err, errNoDirectory) {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a file: read it instead", s.uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is a file. Read it instead", s.uri)
 	}
 	return problem(s.uri, err)
 }

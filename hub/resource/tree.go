@@ -57,7 +57,7 @@ func (f Files) Delete(uri ahp.URI, recursive bool) error {
 	}
 	err = s.root.Remove(s.rel)
 	if errors.Is(err, fs.ErrExist) {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not empty: say recursive to delete all of it", uri)
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not empty. Set recursive to delete all of it", uri)
 	}
 	return problem(uri, err)
 }
@@ -137,14 +137,14 @@ func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
 	case err != nil:
 		return problem(s.uri, err)
 	case mustBeFree:
-		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is there already", s.uri)
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s already exists", s.uri)
 	case os.SameFile(info, there):
 		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s and %.200s are the same", from.uri, s.uri)
 	case there.IsDir():
 		return ahp.Errorf(ahp.CodeAlreadyExists,
 			"%.200s is a directory: delete it first, or choose a name inside of it", s.uri)
 	case info.IsDir():
-		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a file: delete it first", s.uri)
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%.200s is a file. Delete it first", s.uri)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func (c *copying) walk(part string) error {
 
 func (c *copying) entry(source, target string, d fs.DirEntry) error {
 	if c.entries++; c.entries > mostCopied {
-		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d entries, the most that is copied at once",
+		return ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d entries, the most that can be copied at once",
 			c.from.uri, mostCopied)
 	}
 	info, err := d.Info()
@@ -214,7 +214,7 @@ func (c *copying) entry(source, target string, d fs.DirEntry) error {
 	case mode.IsRegular():
 		return c.file(source, target, mode.Perm())
 	}
-	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is neither file, link nor directory",
+	return ahp.Errorf(ahp.CodeInvalidParams, "%.200s is not a file, link or directory",
 		path.Join(c.from.uri, source))
 }
 
@@ -233,7 +233,7 @@ func (c *copying) file(source, target string, perm fs.FileMode) (err error) {
 	}
 	n, err := io.Copy(out, io.LimitReader(in, mostCopiedBytes-c.bytes+1))
 	if c.bytes += n; err == nil && c.bytes > mostCopiedBytes {
-		err = ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d MB, the most that is copied at once",
+		err = ahp.Errorf(ahp.CodeInvalidParams, "%.200s has more than %d MB, the most that can be copied at once",
 			c.from.uri, mostCopiedBytes>>20)
 	}
 	return errors.Join(broken(c.to.uri, err), out.Close())

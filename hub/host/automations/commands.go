@@ -133,7 +133,8 @@ func (p *Part) showOlderRuns(tx *hub.Tx, params ahp.FetchAutomationRunsParams) e
 		i := slices.IndexFunc(list, func(r ahp.AutomationRunSummary) bool { return r.Resource == run })
 		switch {
 		case !ok || i < 0:
-			return core.BadParams("cursor: not one of this automation, or its run is gone: take runsNextCursor of " +
+			return core.BadParams("cursor: it is not from this automation, or its run was removed. Use " +
+				"runsNextCursor of " +
 				"the entry")
 		case i+1 < from:
 			return nil // another client asked for this page: the entry has it

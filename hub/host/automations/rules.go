@@ -24,7 +24,7 @@ func (p *Part) checkCreate(r *core.Request, s *ahp.AutomationState, a *ahp.Autom
 		return fmt.Sprintf("resource: %.80q cannot be an automation's URI; use one like ahp-automation:/<uuid>",
 			a.Resource)
 	case slices.ContainsFunc(s.Entries, func(e ahp.AutomationEntry) bool { return e.Resource == a.Resource }):
-		return "there is an automation " + a.Resource + " already: choose another URI, or update it"
+		return "the automation " + a.Resource + " already exists. Choose another URI, or update it"
 	case len(s.Entries) >= p.core.Limits.Automations:
 		return fmt.Sprintf("there are %d automations already: remove some first", len(s.Entries))
 	}
@@ -91,7 +91,7 @@ func (p *Part) checkRunCancel(r *core.Request, s *ahp.AutomationRunState,
 }
 
 func noAutomation(uri ahp.URI) error {
-	return ahp.Errorf(ahp.CodeNotFound, "there is no automation %s: it may have been removed", uri)
+	return ahp.Errorf(ahp.CodeNotFound, "there is no automation %s. It may have been removed", uri)
 }
 
 // CheckBeforeStep checks the session template of an action before the hub's lock is taken, because that reads the

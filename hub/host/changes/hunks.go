@@ -52,7 +52,7 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 	}
 	if len(r.Keys) == 0 || len(r.All) > mostHunkKeys || slices.ContainsFunc(r.Keys,
 		func(k string) bool { return !slices.Contains(r.All, k) }) {
-		return core.BadParams("keys: name hunks the file has")
+		return core.BadParams("keys: every key must name a hunk of the file")
 	}
 	l := p.ledger(session)
 	if err := l.record.load(ctx); err != nil {
@@ -80,7 +80,7 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 		l.record.showMarks(tx, uri, []string{r.File})
 	})
 	if err == nil && !found {
-		return core.BadParams("file: it is not in this changeset; it may have changed meanwhile")
+		return core.BadParams("file: it is not in this changeset; it may have changed in the meantime")
 	}
 	return err
 }

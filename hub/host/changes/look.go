@@ -132,7 +132,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 			return
 		}
 		if n := len(files); err == nil && n > mostChangedFiles {
-			err = fmt.Errorf("%d files changed, more than the %d that are shown: add what is not source to .gitignore",
+			err = fmt.Errorf("%d files changed, more than the %d that can be shown. Add generated files to .gitignore",
 				n, mostChangedFiles)
 		}
 		p.publish(ctx, l, uri, scope, files, overlap, p.newHiding(ctx, l, scope, k.dirs, k.now), err)

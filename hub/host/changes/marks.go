@@ -13,7 +13,7 @@ func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState,
 	a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {
 		if !slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool { return f.ID == id }) {
-			return "there is no file " + id + " in this changeset: it may have changed meanwhile"
+			return "this changeset has no file " + id + ". It may have changed in the meantime"
 		}
 	}
 	if len(a.Files) == 0 {
@@ -21,7 +21,7 @@ func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState,
 	}
 	l := p.ledger(r.Info.Session)
 	if !l.record.isLoaded() {
-		return "this changeset was closed meanwhile: open it again"
+		return "this changeset was closed in the meantime. Open it again"
 	}
 	uri, files, m := r.Info.URI, a.Files, mark{By: r.Caller.Who(), At: r.Now.UTC()}
 	l.record.changeIn(r.Tx, func(rec *ledgerRecord) { rec.markFiles(uri, s, files, a.Reviewed, m) })

@@ -34,7 +34,7 @@ type asked struct {
 }
 
 // InvokeOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
-// -32602 no such operation or target, -32011 another one is running or it does not apply any more.
+// -32602 no such operation or target, -32011 another one is running or the files have changed since.
 func (p *Part) InvokeOperation(ctx context.Context, c core.Caller,
 	req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
@@ -85,7 +85,7 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	case err != nil:
 		return err
 	case !slices.Contains(op.Scopes, scope):
-		return core.BadParams("target: %s cannot be pointed at a %s", op.ID, scope)
+		return core.BadParams("target: %s does not apply to a %s", op.ID, scope)
 	case running != "":
 		return ahp.Errorf(ahp.CodeConflict, "%s is already running. Wait until it has finished", running)
 	case op.Status == ahp.ChangesetOperationStatusDisabled:
@@ -111,16 +111,16 @@ func (o *operation) readTarget(s *ahp.ChangesetState) (ahp.ChangesetOperationSco
 		scope, o.resource = ahp.ChangesetOperationScopeRange, t.Resource
 		lines, ok := linesOf(t)
 		if !ok {
-			return scope, core.BadParams("target.range: it starts before the first line or ends before it starts")
+			return scope, core.BadParams("target.range: it starts before the first line, or ends before its start")
 		}
 		o.lines = &lines
 	default:
-		return "", core.BadParams("target: its kind is not known here")
+		return "", core.BadParams("target: this kind is not supported")
 	}
 	i := slices.IndexFunc(s.Files, func(f ahp.ChangesetFile) bool { return isNamed(f, o.resource) })
 	if i < 0 {
-		return scope, core.BadParams("target.resource: %.200s is not in this changeset; it may have changed meanwhile",
-			o.resource)
+		return scope, core.BadParams(
+			"target.resource: %.200s is not in this changeset; it may have changed in the meantime", o.resource)
 	}
 	if o.lines != nil && s.Files[i].Edit.After == nil {
 		o.lines.Before = true // there is no other side

@@ -33,7 +33,7 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 		return
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience,
-		errors.New("looking at the directories took too long: work in a smaller one, or ignore what is not source"))
+		errors.New("reading the directories took too long. Work in a smaller one, or add generated files to .gitignore"))
 	defer cancel()
 	l := p.ledger(ref.Session)
 	if err := l.record.load(ctx); err != nil {
@@ -306,7 +306,7 @@ func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, n
 		case err != nil:
 			return machine.Checkpoint{}, err
 		case r == nil:
-			return machine.Checkpoint{}, errors.New("what this turn left behind was not recorded: choose another one")
+			return machine.Checkpoint{}, errors.New("the end of this turn was not recorded. Choose another turn")
 		case r.To != nil && !p.running.has(turn):
 			return *r.To, nil
 		}

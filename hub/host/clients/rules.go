@@ -33,10 +33,10 @@ func (p *Part) Effects() map[string]core.Effect {
 func (p *Part) checkSet(r *core.Request, s *ahp.SessionState, a *ahp.SessionActiveClientSetAction) string {
 	me := a.ActiveClient.ClientID
 	if me == "" || me != r.Caller.ClientID {
-		return "a client can only announce itself: activeClient.clientId must be its own clientId"
+		return "a client can only add itself. activeClient.clientId must be its own clientId"
 	}
 	if by, listed := p.Principal(r.Info.URI, me); listed && by != r.Caller.ID {
-		return "this session lists a client of another participant under this clientId: choose another one, such as " +
+		return "another participant's client has this clientId in this session. Choose another one, such as " +
 			"a new UUID"
 	}
 	taken := map[string]string{}

@@ -20,6 +20,6 @@ func CheckNewURI(field, kind string, uri ahp.URI, schemes ...string) error {
 	default:
 		return nil
 	}
-	return BadParams("%s: %.80q cannot be the URI of a %s: use one like %s:/<uuid>, of the scheme %s", field, uri, kind,
-		schemes[0], strings.Join(schemes, ", "))
+	return BadParams("%s: %.80q can't be the URI of a %s. Use one like %s:/<uuid>, with the scheme %s", field, uri,
+		kind, schemes[0], strings.Join(schemes, ", "))
 }

@@ -68,13 +68,13 @@ func (p *Part) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.Session
 		rank, dir := rankOf(e)
 		switch {
 		case rank == 0:
-			return "a decision is for this session, its workspace, or all: this kind is not known here"
+			return "a decision applies to this session, its workspace or all sessions. This scope is not supported"
 		case seen[rank]:
-			return "one decision a scope: this one has two"
+			return "there can be one decision for each scope, and this one has two"
 		case dir != "" && (len(s.WorkingDirectories) == 0 || s.WorkingDirectories[0] != dir):
-			return "the workspace of this session is its first directory: decide for that one"
+			return "the workspace of this session is its first directory. Use that one"
 		case rank > 1 && !r.Caller.IsOwner():
-			return "only the owner decides for more than this session"
+			return "only the owner can decide for more than this session"
 		}
 		seen[rank] = true
 	}

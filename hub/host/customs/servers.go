@@ -224,7 +224,7 @@ func (p *Part) followServer(ctx context.Context, session ahp.URI, v *mcpServer, 
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-conn.Done():
-			return cmp.Or(conn.Err(), errors.New("it ended the connection"))
+			return cmp.Or(conn.Err(), errors.New("it closed the connection"))
 		case <-conn.Changed():
 			if err := p.listTools(ctx, v, conn); err != nil {
 				p.core.Log.Warn("the tools of an MCP server cannot be listed",
@@ -258,7 +258,7 @@ func (p *Part) listTools(ctx context.Context, v *mcpServer, conn machine.ServerC
 			NextCursor string               `json:"nextCursor"`
 		}
 		if err := json.Unmarshal(raw, &page); err != nil {
-			return fmt.Errorf("its list of tools cannot be read: %w", err)
+			return fmt.Errorf("its list of tools can't be read: %w", err)
 		}
 		tools = append(tools, page.Tools...)
 		if cursor = page.NextCursor; cursor == "" || len(tools) >= maxTools {

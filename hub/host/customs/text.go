@@ -28,7 +28,7 @@ func (p *Part) ReadText(ctx context.Context, c core.Caller, session ahp.URI, id 
 		return Text{}, core.NoSession(session)
 	}
 	if !c.IsOwner() {
-		return Text{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner reads these files here")
+		return Text{}, ahp.Errorf(ahp.CodePermissionDenied, "only the owner can read these files here")
 	}
 	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	if !ok {
@@ -48,7 +48,7 @@ func (p *Part) ReadText(ctx context.Context, c core.Caller, session ahp.URI, id 
 			return Text{Name: name, Path: path, Text: text, Cut: cut}, nil
 		}
 	}
-	return Text{}, ahp.Errorf(ahp.CodeNotFound, "%s cannot be read: it may be gone by now", path)
+	return Text{}, ahp.Errorf(ahp.CodeNotFound, "%s can't be read. It may have been removed", path)
 }
 
 // textOf returns an entry whose file is text for agents.

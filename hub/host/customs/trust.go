@@ -67,7 +67,7 @@ func (p *Part) TrustServer(ctx context.Context, c core.Caller, session ahp.URI, 
 		return err
 	}
 	if digest != v.entry.Command.Digest() {
-		return ahp.Errorf(ahp.CodeConflict, "this server is declared otherwise by now: look at its command again")
+		return ahp.Errorf(ahp.CodeConflict, "this server's definition has changed. Check its command again")
 	}
 	t := Trust{Name: v.entry.Name, Dir: v.entry.Command.As, By: c.Who(), At: p.core.Now().UTC()}
 	raw, err := json.Marshal(t)
@@ -84,7 +84,7 @@ func (p *Part) TrustServer(ctx context.Context, c core.Caller, session ahp.URI, 
 		}
 	})
 	if full {
-		return core.BadParams("%d commands are trusted already: take some back first", maxTrusted)
+		return core.BadParams("%d commands are already trusted. Revoke some first", maxTrusted)
 	}
 	p.refreshAll()
 	return err
@@ -113,12 +113,12 @@ func (p *Part) findTrustee(c core.Caller, session ahp.URI, id string) (*mcpServe
 		return nil, core.NoSession(session)
 	}
 	if !c.IsOwner() {
-		return nil, ahp.Errorf(ahp.CodePermissionDenied, "only the owner lets servers run")
+		return nil, ahp.Errorf(ahp.CodePermissionDenied, "only the owner can trust servers")
 	}
 	v := p.findServer(session, id)
 	switch {
 	case v == nil:
-		return nil, core.BadParams("there is no such server in this session: it may be gone by now")
+		return nil, core.BadParams("this session has no such server. It may have been removed")
 	case v.place == machine.OwnPlace:
 		return nil, core.BadParams(
 			"this server comes from ahphub's own settings. Remove it from %s to stop it from running",

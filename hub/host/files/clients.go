@@ -52,7 +52,8 @@ func (p *Part) findPublisher(c core.Caller, uri ahp.URI) (Publisher, error) {
 		}
 	}
 	if first == (Publisher{}) {
-		return first, ahp.Errorf(ahp.CodeNotFound, "no client published %.200q in a session that is open to you", uri)
+		return first, ahp.Errorf(ahp.CodeNotFound, "no client published %.200q in a session that is shared with you",
+			uri)
 	}
 	return first, nil
 }
@@ -227,12 +228,12 @@ func (p *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (from Publ
 		case err != nil:
 			return from, err
 		case i > 0 && one != from:
-			return from, core.BadParams("uri: %.200q and %.200q are not held by the same client", uris[0], uri)
+			return from, core.BadParams("uri: %.200q and %.200q belong to different clients", uris[0], uri)
 		}
 		from = one
 	}
 	if from.client == c.ClientID && c.Conn != nil {
-		return from, ahp.Errorf(ahp.CodeNotFound, "%.200s is held by your own client: ask it directly", uris[0])
+		return from, ahp.Errorf(ahp.CodeNotFound, "%.200s belongs to your own client. Read it there", uris[0])
 	}
 	return from, nil
 }
@@ -260,14 +261,15 @@ func (p *Part) listClients(ctx context.Context, c core.Caller, params ahp.Resour
 ) {
 	r, err := fromClient[ahp.ResourceListResult](ctx, p, c, "resourceList", params, params.URI)
 	if err == nil && len(r.Entries) > mostListed {
-		return ahp.ResourceListResult{}, core.BadParams("uri: the client lists over %d entries there", mostListed)
+		return ahp.ResourceListResult{},
+			core.BadParams("uri: the client lists over %d entries there. List a directory in it", mostListed)
 	}
 	return r, err
 }
 
 func (p *Part) askClient(ctx context.Context, from Publisher, method string, params, result any) error {
 	if p.cfg.Clients == nil {
-		return ahp.Errorf(ahp.CodeNotFound, "%s cannot be asked for it here", from.name())
+		return ahp.Errorf(ahp.CodeNotFound, "%s can't be asked for it here", from.name())
 	}
 	return p.cfg.Clients.Ask(ctx, from.principal, from.client, method, params, result)
 }
@@ -304,7 +306,8 @@ func contentOf(r ahp.ResourceReadResult) ([]byte, error) {
 			return data, nil
 		}
 	}
-	return nil, ahp.Errorf(ahp.CodeInternalError, "the client's answer cannot be read: it is no %.20q", r.Encoding)
+	return nil, ahp.Errorf(ahp.CodeInternalError, "the client's answer can't be read, because it is not %.20q",
+		r.Encoding)
 }
 
 func isCode(err error, code int) bool {

@@ -54,7 +54,7 @@ func (p *Part) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
 	}
 	gone := p.revoke(func(f FileGrant) bool { return f.ID == id })
 	if len(gone) == 0 {
-		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "it was revoked already")
+		return FileGrant{}, ahp.Errorf(ahp.CodeNotFound, "this access was already revoked")
 	}
 	p.lookAgain(gone[0].For)
 	p.core.Log.Info("files are not open any more", "path", gone[0].Path, "for", gone[0].For, "by", c.Principal)

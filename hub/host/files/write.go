@@ -114,7 +114,7 @@ func (p *Part) ResourceRequest(ctx context.Context, c core.Caller, params ahp.Re
 	}
 	if strings.HasPrefix(params.URI, version.Scheme) && !write {
 		if _, _, err := p.cfg.ReadVersion(ctx, c, params.URI); err != nil {
-			return none, denyGrant(params, "there is no such version of a file")
+			return none, denyGrant(params, "this version of a file does not exist")
 		}
 		return none, nil
 	}
@@ -152,7 +152,7 @@ func (p *Part) withGrantHint(ctx context.Context, c core.Caller, uri ahp.URI, wr
 
 func denyGrant(p ahp.ResourceRequestParams, why string) error {
 	p.Meta = nil
-	e := ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not open to you: %s", p.URI, why)
+	e := ahp.Errorf(ahp.CodePermissionDenied, "you can't access %.200s: %s", p.URI, why)
 	e.Data = ahp.PermissionDeniedErrorData{Request: &p}
 	return e
 }

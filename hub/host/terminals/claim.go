@@ -204,7 +204,8 @@ func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ah
 // mayAnswer refuses a caller that may not answer the ask of a client.
 func mayAnswer(c core.Caller, t *term, s *ahp.TerminalState, client string, now time.Time) error {
 	if !c.IsOwner() && !isHolder(c, s.Claim) {
-		return ahp.Errorf(ahp.CodePermissionDenied, "only the holder of this terminal and the owner may hand it over")
+		return ahp.Errorf(ahp.CodePermissionDenied,
+			"only the person in control of this terminal and the owner can hand it over")
 	}
 	asks := func(a Ask) bool { return a.Client == client && !a.Denied }
 	if !slices.ContainsFunc(t.hold.list(now), asks) {

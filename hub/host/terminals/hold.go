@@ -47,7 +47,7 @@ func (d *holding) ask(a Ask) error {
 	defer d.mu.Unlock()
 	d.drop(a.Client)
 	if len(d.asks) >= mostAsks {
-		return core.BadParams("%d people ask for this terminal already: try again later", mostAsks)
+		return core.BadParams("%d people have already requested control of this terminal. Try again later", mostAsks)
 	}
 	d.asks = append(d.asks, a)
 	d.notifyLocked()

@@ -114,7 +114,7 @@ func (p *Part) open(t *term, claim ahp.TerminalClaim, spec machine.TerminalSpec)
 		}
 	})
 	if err == nil && taken != nil {
-		err = ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", t.info.URI)
+		err = ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken. Choose another URI", t.info.URI)
 	}
 	return err
 }

@@ -107,7 +107,7 @@ func (p *Part) add(t *term) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.all)-len(p.exited) >= mostRunning {
-		return core.BadParams("%d terminals are open already: close some first", mostRunning)
+		return core.BadParams("%d terminals are already open. Close some first", mostRunning)
 	}
 	p.all[t.info.URI] = t
 	return nil

@@ -34,7 +34,7 @@ func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.Terminal
 	case hasExited(s):
 		return exitedAlready
 	case p.isHeldByClient(r, s):
-		return "another client holds this terminal, so the keyboard is theirs: ask for it first"
+		return "another client controls this terminal. Request control first"
 	case len(a.Data) > mostKeys:
 		return fmt.Sprintf("%d bytes are too many to type at once: at most %d", len(a.Data), mostKeys)
 	}
@@ -51,7 +51,7 @@ func (p *Part) checkResized(r *core.Request, s *ahp.TerminalState, a *ahp.Termin
 	case hasExited(s):
 		return exitedAlready
 	case p.isHeldByOther(r, s):
-		return "another client holds this terminal, so its size is theirs: claim the terminal first"
+		return "another client controls this terminal, and with it the size. Request control first"
 	case a.Cols < 1 || a.Rows < 1 || a.Cols > 1000 || a.Rows > 1000:
 		return "a terminal has 1 to 1000 columns and rows"
 	}
@@ -89,12 +89,12 @@ func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
 func (p *Part) checkClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
 	mine := isHolder(r.Caller, s.Claim)
 	if p.isHeldByClient(r, s) {
-		return "another client holds this terminal: ask it to hand the terminal over"
+		return "another client controls this terminal. Request control first"
 	}
 	switch claim := a.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
 		if claim.ClientID == "" || !mine && claim.ClientID != r.Caller.ClientID {
-			return "a client can claim a terminal for itself only: name its own clientId"
+			return "a client can only claim a terminal for itself. Use its own clientId"
 		}
 	case *ahp.TerminalSessionClaim:
 		if claim.Session != r.Info.Session || claim.Chat == "" {

@@ -54,7 +54,7 @@ func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 		return err
 	}
 	if _, taken := p.core.Hub.Info(params.Channel); taken {
-		return ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken: choose another URI", params.Channel)
+		return ahp.Errorf(ahp.CodeAlreadyExists, "%s is taken. Choose another URI", params.Channel)
 	}
 	switch claim := params.Claim.Value.(type) {
 	case *ahp.TerminalClientClaim:
@@ -64,7 +64,7 @@ func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 		}
 	case *ahp.TerminalSessionClaim: // specFor finds its session
 	default:
-		return core.BadParams("claim: a terminal always has an owner: name a client or a session")
+		return core.BadParams("claim: a terminal always has a holder. Name a client or a session")
 	}
 	return nil
 }
@@ -77,7 +77,7 @@ func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, para
 	spec := machine.TerminalSpec{Dir: p.cfg.DefaultDir, Shell: requestedShell(params),
 		Title: texts.CutBytes(texts.OneLine(params.Name), core.MaxTitle)}
 	if known := p.Shells(); spec.Shell != "" && !slices.Contains(known, spec.Shell) {
-		return spec, core.BadParams("%.40q is no shell of this machine: ask for one of %s",
+		return spec, core.BadParams("%.40q is not a shell of this server. Choose one of %s",
 			spec.Shell, strings.Join(known, ", "))
 	}
 	if params.Cols != nil || params.Rows != nil {
@@ -102,7 +102,7 @@ func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, para
 	dir, err := p.cfg.Directory(ctx, params.Cwd)
 	switch {
 	case err != nil:
-		return spec, core.BadParams("cwd: %.200q is not a directory of this machine: check the path", params.Cwd)
+		return spec, core.BadParams("cwd: %.200q is not a directory on this server. Check the path", params.Cwd)
 	case !c.IsOwner() && !p.liesIn(ctx, dirs, dir):
 		return spec, ahp.Errorf(ahp.CodePermissionDenied, "%s is outside of this session's directories", dir)
 	}

@@ -121,7 +121,7 @@ func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []app
 		}
 	}
 	switch {
-	case errors.Is(err, machine.ErrConflict), errors.Is(err, review.ErrOverlap):
+	case errors.Is(err, review.ErrOverlap):
 		return r, ahp.Errorf(ahp.CodeConflict, "nothing was changed: %v", err)
 	case err != nil:
 		if message, refused := machine.Refusal(err); refused {

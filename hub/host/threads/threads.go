@@ -237,7 +237,7 @@ func checkEntryRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.Annotati
 func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	switch {
 	case e.ID == "":
-		return "a comment needs an id: choose a new one, like a UUID"
+		return "a comment needs an id. Choose a new one, like a UUID"
 	case FindEntry(others, e.ID) >= 0:
 		return "two comments have the id " + e.ID
 	}
@@ -262,7 +262,7 @@ func checkEntryEdit(r *core.Request, old ahp.AnnotationEntry, e *ahp.AnnotationE
 func checkEntryText(e *ahp.AnnotationEntry) string {
 	switch {
 	case e.Text.Text == "":
-		return "this comment is empty: write something"
+		return "this comment is empty. Write something"
 	case len(e.Text.Text) > mostEntryText:
 		return fmt.Sprintf("this comment is too long: at most %d bytes", mostEntryText)
 	}

@@ -42,7 +42,7 @@ func (p process) Commands() []machine.TerminalCommand { return p.Feed().Commands
 func (p process) Output(_ context.Context, command string, n int) (machine.CommandOutput, error) {
 	raw, cut, ok := p.Feed().Output(command, int64(n))
 	if !ok {
-		return machine.CommandOutput{}, fmt.Errorf("no command %.80q is known in this terminal", command)
+		return machine.CommandOutput{}, fmt.Errorf("this terminal has no command %.80q", command)
 	}
 	return machine.CommandOutput{Text: machine.PlainText(string(raw)), Cut: cut}, nil
 }
