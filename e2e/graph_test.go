@@ -60,6 +60,9 @@ var packages = map[string]imports{
 		"hub/resource", "hub/ids", "hub/texts"},
 		"an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the " +
 			"session's directories"},
+	"hub/sandbox": {nil, "what programs are kept from is plain values"},
+	"hub/sandbox/box": {[]string{"hub/guard", "hub/sandbox"},
+		"boxes know programs and policies, and no session"},
 	"hub/review":     {[]string{"hub/ahp"}, "following lines through edits is pure"},
 	"hub/telemetry":  {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},
 	"hub/automation": {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
@@ -148,6 +151,7 @@ var bans = []struct {
 	{"hub", ".", "the timeline uses the standard library only"},
 	{"hub", "os", "the timeline does no I/O"},
 	{"hub", "net", "the timeline does no I/O"},
+	{"hub/sandbox", "os", "a policy is pure"},
 	{"hub/ahp", "os", "the protocol does no I/O"},
 	{"hub/ahp", "net", "the protocol does no I/O"},
 	{"templ", "os", "templates do no I/O"},
@@ -162,15 +166,17 @@ var below = map[string][]string{
 	"hub/mcp/dial": {"hub/machine/local", "cmd", "e2e"},
 	"hub/resource": {"hub/machine/local", "hub/agent/acp", "cmd", "e2e"},
 
-	"hub/changeset": {"hub/machine/local", "cmd", "e2e"},
-	"e2e/oracle":    {"e2e", "hub/host/hosttest"}, // the program must never reduce by it
+	"hub/changeset":   {"hub/machine/local", "cmd", "e2e"},
+	"hub/sandbox/box": {"hub/machine/local", "cmd", "e2e"},
+	"e2e/oracle":      {"e2e", "hub/host/hosttest"}, // the program must never reduce by it
 }
 
 // only names the packages that may use a package from elsewhere, so that what it does stays in one place.
 var only = map[string][]string{
 	// What reaches a computer's programs and files lies behind the seam of hub/machine; cmd has the demo and the
 	// doctor.
-	"os/exec": {"hub/machine/local", "hub/terminal", "hub/changeset", "hub/mcp/dial", "hub/agent", "cmd", "e2e"},
+	"os/exec": {"hub/machine/local", "hub/terminal", "hub/changeset", "hub/mcp/dial", "hub/agent",
+		"hub/sandbox/box", "cmd", "e2e"},
 
 	"modernc.org/sqlite": {"hub/store"},
 	"github.com/coder/websocket": {"handlers/upgrade", "handlers/rpc", "handlers/live", "handlers/pages",

@@ -1,0 +1,46 @@
+//go:build !linux
+
+package box
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// errNoLinux says why there are no boxes here.
+var errNoLinux = errors.New("sandboxes need Linux. On this system the programs of a session can do what you can")
+
+// Boxes starts nothing on this system.
+type Boxes struct{}
+
+// New returns no boxes.
+func New(Config) *Boxes { return &Boxes{} }
+
+// Start refuses.
+func (*Boxes) Start(*exec.Cmd, *sandbox.Policy, ...string) error { return errNoLinux }
+
+// OpenTerminal refuses.
+func (*Boxes) OpenTerminal(*sandbox.Policy) (pty, tty *os.File, err error) {
+	return nil, nil, errNoLinux
+}
+
+// End does nothing.
+func (*Boxes) End(string) {}
+
+// Forget does nothing.
+func (*Boxes) Forget(string) error { return nil }
+
+// Close does nothing.
+func (*Boxes) Close() {}
+
+// Report says that nothing works.
+func (*Boxes) Report() Report { return Report{errNoLinux.Error(), errNoLinux.Error()} }
+
+// Hold refuses.
+func Hold([]string) error { return errNoLinux }
+
+// Exec refuses.
+func Exec([]string) error { return errNoLinux }

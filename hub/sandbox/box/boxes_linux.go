@@ -1,0 +1,321 @@
+package box
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// Boxes holds the boxes of sessions, each from its first program until a while after its last.
+type Boxes struct {
+	cfg    Config
+	report func() Report
+
+	mu     sync.Mutex
+	all    map[string]*box // by session
+	making map[string]chan struct{}
+	closed bool
+}
+
+// New returns no boxes yet; nothing is started.
+func New(cfg Config) *Boxes {
+	cfg.Linger = cmp.Or(cfg.Linger, time.Minute)
+	b := &Boxes{cfg: cfg, all: map[string]*box{}, making: map[string]chan struct{}{}}
+	b.report = sync.OnceValue(b.probe)
+	return b
+}
+
+// Start starts cmd in the box of a policy's session, which is made when there is none. prefix is a command that runs
+// the whole outside, as in a scope of resources. cmd is changed: what it then is stays outside and waits for the
+// program, which has the same process group.
+func (b *Boxes) Start(cmd *exec.Cmd, p *sandbox.Policy, prefix ...string) error {
+	in, err := b.enter(p)
+	if err != nil {
+		return err
+	}
+	e, err := in.wrap(cmd, prefix)
+	if err == nil {
+		err = cmd.Start()
+		e.order.Close()
+		e.held.Close()
+		if err != nil {
+			e.alive.Close()
+		}
+	}
+	if err != nil {
+		b.leave(in)
+		return err
+	}
+	go func() {
+		_, _ = io.Copy(io.Discard, e.alive) // until the program and what waits for it are gone
+		e.alive.Close()
+		b.leave(in)
+	}()
+	return nil
+}
+
+// entry is what an entering program is given beside the box's namespaces.
+type entry struct {
+	order       *os.File // what to run
+	alive, held *os.File // a pipe: its second end is held by what waits for the program
+}
+
+func newEntry(o order) (e entry, err error) {
+	raw, err := json.Marshal(o)
+	if err != nil {
+		return e, err
+	}
+	if e.order, err = memory("order", raw); err != nil {
+		return e, err
+	}
+	if e.alive, e.held, err = os.Pipe(); err != nil {
+		e.order.Close()
+	}
+	return e, err
+}
+
+// wrap makes cmd enter the box.
+func (b *box) wrap(cmd *exec.Cmd, prefix []string) (e entry, err error) {
+	if cmd.Err != nil {
+		return e, cmd.Err
+	}
+	enter, err := exec.LookPath("nsenter")
+	if err != nil {
+		return e, err
+	}
+	env := cmd.Env
+	if env == nil {
+		env = os.Environ()
+	}
+	keep := 3 + len(cmd.ExtraFiles)
+	e, err = newEntry(order{Path: cmd.Path, Argv: cmd.Args, Env: sandbox.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
+		Keep: keep})
+	if err != nil {
+		return e, err
+	}
+	cmd.ExtraFiles = slices.Concat(cmd.ExtraFiles, []*os.File{e.order, e.held}, b.entries)
+	fd := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(keep+2+i) }
+	// The one that waits must outlive signals to the group, which the program may handle.
+	args := append(slices.Clone(prefix), "/bin/sh", "-c", `trap "" HUP INT QUIT TERM; exec "$@"`, "sh",
+		enter, "--preserve-credentials", "--user="+fd(0))
+	for i, e := range entryFlags {
+		args = append(args, "--"+e.flag+"="+fd(2+i))
+	}
+	cmd.Args = append(args, "--", enter, "--preserve-credentials", "--user="+fd(1), "--", inside, ExecCommand,
+		strconv.Itoa(keep))
+	cmd.Path, cmd.Dir, cmd.Env = args[0], "/", outsideEnvironment(len(prefix) > 0)
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	// It must not have the terminal that the hub was started in: it could type there.
+	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
+	return e, nil
+}
+
+// outsideEnvironment is what the programs see that lead into a box. None of it is by the session.
+func outsideEnvironment(scoped bool) []string {
+	env := []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
+	for _, name := range []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"} {
+		if value := os.Getenv(name); scoped && value != "" { // systemd-run needs them
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
+}
+
+// OpenTerminal opens a pseudo terminal of the box of a policy's session: the hub's end, and the program's.
+func (b *Boxes) OpenTerminal(p *sandbox.Policy) (pty, tty *os.File, err error) {
+	in, err := b.enter(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer b.leave(in)
+	pty, tty, err = in.openPty()
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot open a terminal in the session's sandbox: %w", err)
+	}
+	return pty, tty, nil
+}
+
+// enter returns the running box of a policy, and counts a program in. A box by another policy is ended first: what was
+// allowed no longer is.
+func (b *Boxes) enter(p *sandbox.Policy) (*box, error) {
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	for {
+		b.mu.Lock()
+		if b.closed {
+			b.mu.Unlock()
+			return nil, errors.New("the server is stopping")
+		}
+		if wait := b.making[p.Session]; wait != nil {
+			b.mu.Unlock()
+			<-wait
+			continue
+		}
+		in := b.all[p.Session]
+		if in != nil && in.digest == p.Digest() && !in.hasEnded() {
+			in.count(1, nil)
+			b.mu.Unlock()
+			return in, nil
+		}
+		wait := make(chan struct{})
+		b.making[p.Session] = wait
+		delete(b.all, p.Session)
+		b.mu.Unlock()
+		in, err := b.replace(in, p)
+		b.mu.Lock()
+		if delete(b.making, p.Session); err == nil {
+			b.all[p.Session] = in
+			in.count(1, nil)
+		}
+		b.mu.Unlock()
+		close(wait)
+		return in, err
+	}
+}
+
+// replace ends a session's former box, if it has one, and starts another.
+func (b *Boxes) replace(old *box, p *sandbox.Policy) (*box, error) {
+	dir := filepath.Join(b.cfg.Dir, p.Session)
+	if old != nil {
+		old.end()
+	}
+	discard(dir, b.cfg.Log)
+	in, err := start(context.Background(), b.cfg, p, dir)
+	if err != nil {
+		return nil, fmt.Errorf("the sandbox of this session cannot be started: %w", err)
+	}
+	return in, nil
+}
+
+// count adds programs to those that run in a box, under the lock of its Boxes, and lets it end when there are none.
+func (b *box) count(n int, linger func() *time.Timer) {
+	b.programs += n
+	if b.idle != nil {
+		b.idle.Stop()
+		b.idle = nil
+	}
+	if b.programs == 0 && linger != nil {
+		b.idle = linger()
+	}
+}
+
+// leave counts a program out.
+func (b *Boxes) leave(in *box) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	session := in.policy.Session
+	in.count(-1, func() *time.Timer {
+		return time.AfterFunc(b.cfg.Linger, func() { b.endIf(session, func(now *box) bool { return now == in && now.programs == 0 }) })
+	})
+}
+
+// End ends the box of a session with the programs in it, if there is one.
+func (b *Boxes) End(session string) { b.endIf(session, func(*box) bool { return true }) }
+
+func (b *Boxes) endIf(session string, is func(*box) bool) {
+	b.mu.Lock()
+	for b.making[session] != nil {
+		wait := b.making[session]
+		b.mu.Unlock()
+		<-wait
+		b.mu.Lock()
+	}
+	in := b.all[session]
+	if in == nil || !is(in) {
+		b.mu.Unlock()
+		return
+	}
+	wait := make(chan struct{}) // nothing starts in it meanwhile
+	b.making[session] = wait
+	delete(b.all, session)
+	b.mu.Unlock()
+	in.end()
+	discard(filepath.Join(b.cfg.Dir, session), b.cfg.Log)
+	b.mu.Lock()
+	delete(b.making, session)
+	b.mu.Unlock()
+	close(wait)
+}
+
+// Forget ends the box of a session and removes its private files.
+func (b *Boxes) Forget(session string) error {
+	if err := (&sandbox.Policy{Session: session, Network: sandbox.Closed}).Check(); err != nil {
+		return err
+	}
+	b.End(session)
+	return os.RemoveAll(filepath.Join(b.cfg.Dir, session))
+}
+
+// Close ends all boxes. None is started any more.
+func (b *Boxes) Close() {
+	b.mu.Lock()
+	b.closed = true
+	sessions := make([]string, 0, len(b.all))
+	for session := range b.all {
+		sessions = append(sessions, session)
+	}
+	for session := range b.making {
+		sessions = append(sessions, session)
+	}
+	b.mu.Unlock()
+	for _, session := range sessions {
+		b.End(session)
+	}
+}
+
+// Report returns what works on this computer. It tries once.
+func (b *Boxes) Report() Report { return b.report() }
+
+// probe runs a program in a box, once without and once with a network.
+func (b *Boxes) probe() (r Report) {
+	for _, tool := range [][2]string{{"bwrap", "bubblewrap"}, {"nsenter", "util-linux"}} {
+		if _, err := exec.LookPath(tool[0]); err != nil {
+			r.Namespace = fmt.Sprintf("%s is not installed (Debian and Ubuntu: apt-get install %s)", tool[1], tool[1])
+			r.Open = r.Namespace
+			return r
+		}
+	}
+	if err := b.try(sandbox.Closed); err != nil {
+		r.Namespace = err.Error()
+		r.Open = r.Namespace
+		return r
+	}
+	if err := b.try(sandbox.Open); err != nil {
+		r.Open = err.Error()
+	}
+	return r
+}
+
+func (b *Boxes) try(network sandbox.Network) error {
+	p := &sandbox.Policy{Session: "probe", Network: network}
+	defer func() { _ = b.Forget(p.Session) }()
+	cmd := exec.Command("/bin/sh", "-c", "exit 7")
+	var complaint bytes.Buffer
+	cmd.Stderr = &capped{w: &complaint, left: 4 << 10}
+	if err := b.Start(cmd, p); err != nil {
+		return err
+	}
+	err := cmd.Wait()
+	if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 7 {
+		return fmt.Errorf("a program in a sandbox does not run here: %s", cmp.Or(lastLine(complaint.String()),
+			fmt.Sprint(err)))
+	}
+	return nil
+}

@@ -1,0 +1,404 @@
+package box
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// canaryCommand makes the test's program try every way out of a box, and print how each ended.
+const canaryCommand = "canary"
+
+// prey is what a canary is after. All of it is outside of its box.
+type prey struct {
+	Hub                       int // process id of the hub: the test
+	Own, Other, Data, Home    string
+	Repo                      string // git directory of the main repository
+	Secret                    string // content of every file that must not be read
+	Abstract, Path, Bus       string // sockets
+	TCP, TCP6, Wide           string // addresses
+	Shared                    int    // key of System V shared memory
+	SharedFile, TempFile, Pty string
+	Memory                    int // descriptor of the hub's memfd
+	Key                       string
+}
+
+// attempt is a way out. It returns nil when it was one.
+type attempt struct {
+	name    string
+	outside sight // where it must be one: a canary that cannot sing proves nothing
+	try     func(prey) error
+}
+
+type sight int
+
+const (
+	always   sight = iota // outside of a box it works for every user
+	asRoot                // it works for root
+	inBox                 // there is nothing like it outside
+	possibly              // it depends on the computer
+)
+
+var attempts = []attempt{
+	// files
+	{"read another session's directory", always, reads(func(p prey) string { return p.Other + "/secret" })},
+	{"write another session's directory", always, writes(func(p prey) string { return p.Other + "/made" })},
+	{"list another session's directory", always, lists(func(p prey) string { return p.Other })},
+	{"read the data directory", always, reads(func(p prey) string { return p.Data + "/token" })},
+	{"write the data directory", always, writes(func(p prey) string { return p.Data + "/made" })},
+	{"read the data directory by a relative path", always, reads(func(p prey) string {
+		rel, _ := filepath.Rel(p.Own, p.Data)
+		return rel + "/token"
+	})},
+	{"read the data directory by a symbolic link", always, func(p prey) error {
+		_ = os.Remove(p.Own + "/link")
+		if err := os.Symlink(p.Data+"/token", p.Own+"/link"); err != nil {
+			return err
+		}
+		return read(p.Own+"/link", p)
+	}},
+	{"read the data directory by a hard link", always, func(p prey) error {
+		_ = os.Remove(p.Own + "/hard")
+		if err := os.Link(p.Data+"/token", p.Own+"/hard"); err != nil {
+			return err
+		}
+		return read(p.Own+"/hard", p)
+	}},
+	{"move a file into another session's directory", always, func(p prey) error {
+		if err := os.WriteFile(p.Own+"/moved", nil, 0o600); err != nil {
+			return err
+		}
+		return os.Rename(p.Own+"/moved", p.Other+"/moved")
+	}},
+	{"read a key in the home directory", always, reads(func(p prey) string { return p.Home + "/.ssh/id_ed25519" })},
+	{"read credentials in the home directory", always, reads(func(p prey) string { return p.Home + "/.aws/credentials" })},
+	{"change the user's shell profile", always, writes(func(p prey) string { return p.Home + "/.bashrc" })},
+	{"read the computer's passwords", asRoot, opens("/etc/shadow", os.O_RDONLY, "root:")},
+	{"write a system directory", asRoot, writes(func(prey) string { return "/usr/.ahphub-canary" })},
+	{"write the computer's settings", asRoot, writes(func(prey) string { return "/etc/.ahphub-canary" })},
+	{"change the hub's program", inBox, opens(inside, os.O_WRONLY, "")},
+	{"read a temporary file of another program", always, reads(func(p prey) string { return p.TempFile })},
+	{"read shared memory in a file", always, reads(func(p prey) string { return p.SharedFile })},
+	{"open a file by its handle", asRoot, func(p prey) error {
+		h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, p.Own, 0)
+		if err != nil {
+			return err
+		}
+		dir, err := os.Open(p.Own)
+		if err != nil {
+			return err
+		}
+		defer dir.Close()
+		fd, err := unix.OpenByHandleAt(int(dir.Fd()), h, unix.O_RDONLY)
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	}},
+	{"use a descriptor that was left open", inBox, func(prey) error {
+		for fd := range 1000 {
+			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
+			if fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
+				to, _ := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
+				fmt.Fprintln(os.Stderr, "left open:", fd, to)
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	}},
+
+	// the repository of a worktree
+	{"change git's configuration of the main repository", always, opensAt(func(p prey) string { return p.Repo + "/config" })},
+	{"replace git's configuration of the main repository", always, func(p prey) error {
+		if err := os.WriteFile(p.Repo+"/other", []byte("[core]\n"), 0o600); err != nil {
+			return err
+		}
+		return os.Rename(p.Repo+"/other", p.Repo+"/config")
+	}},
+	{"add a hook to the main repository", always, writes(func(p prey) string { return p.Repo + "/hooks/pre-commit" })},
+	{"replace the hooks of the main repository", always, func(p prey) error {
+		return os.Rename(p.Repo+"/hooks", p.Repo+"/hooks-before")
+	}},
+
+	// processes
+	{"signal the hub", always, func(p prey) error { return unix.Kill(p.Hub, 0) }},
+	{"take hold of the hub's process", always, func(p prey) error {
+		fd, err := unix.PidfdOpen(p.Hub, 0)
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	}},
+	{"trace the hub", possibly, func(p prey) error {
+		err := unix.PtraceSeize(p.Hub)
+		if err == nil {
+			_ = unix.PtraceDetach(p.Hub)
+		}
+		return err
+	}},
+	{"read the hub's memory", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "mem") }, os.O_RDONLY)},
+	{"write the hub's memory", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "mem") }, os.O_WRONLY)},
+	{"read the hub's environment", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "environ") }, os.O_RDONLY)},
+	{"read the hub's arguments", always, opensAt2(func(p prey) string { return proc(p.Hub, "cmdline") }, os.O_RDONLY)},
+	{"list the hub's descriptors", possibly, lists(func(p prey) string { return proc(p.Hub, "fd") })},
+	{"read the hub's anonymous memory", possibly, reads(func(p prey) string { return proc(p.Hub, fmt.Sprint("fd/", p.Memory)) })},
+	{"read files by the hub's root directory", possibly, reads(func(p prey) string {
+		return proc(p.Hub, "root"+p.Data+"/token")
+	})},
+	{"read files by any process's root directory", possibly, func(p prey) error {
+		return eachProcess(func(dir string) error { return read(dir+"/root"+p.Data+"/token", p) })
+	}},
+	{"read files by any process's descriptors", possibly, func(p prey) error {
+		return eachProcess(func(dir string) error {
+			fds, err := os.ReadDir(dir + "/fd")
+			for _, fd := range fds {
+				if read(dir+"/fd/"+fd.Name()+p.Data+"/token", p) == nil ||
+					read(dir+"/fd/"+fd.Name()+"/token", p) == nil {
+					return nil
+				}
+			}
+			return errors.Join(err, errors.New("none leads there"))
+		})
+	}},
+	{"take over the box's first process", inBox, func(prey) error {
+		if _, err := os.Readlink("/proc/1/fd/0"); err == nil {
+			return nil
+		}
+		if open("/proc/1/mem", os.O_RDWR) == nil {
+			return nil
+		}
+		return unix.PtraceSeize(1)
+	}},
+	{"slow the hub down", always, func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Hub, 1) }},
+	{"limit the hub", possibly, func(p prey) error { return unix.Prlimit(p.Hub, unix.RLIMIT_CORE, nil, &unix.Rlimit{}) }},
+	{"use shared memory of another program", always, func(p prey) error {
+		_, err := unix.SysvShmGet(p.Shared, 0, 0)
+		return err
+	}},
+	{"read a key that the hub holds", possibly, func(p prey) error {
+		_, err := unix.KeyctlSearch(unix.KEY_SPEC_SESSION_KEYRING, "user", p.Key, 0)
+		return err
+	}},
+
+	// rights
+	{"have a capability", asRoot, func(prey) error { return status("CapEff", "0000000000000000") }},
+	{"gain a capability by running a program", asRoot, func(prey) error { return status("CapBnd", "0000000000000000") }},
+	{"gain rights by a setuid program", always, func(prey) error { return status("NoNewPrivs", "1") }},
+	{"make a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
+	{"make a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
+	{"make a network namespace", asRoot, func(prey) error { return runs("unshare", "--net", "true") }},
+	{"enter the namespaces of another process", possibly, func(prey) error { return runs("nsenter", "-t", "1", "-m", "true") }},
+	{"mount a file system", asRoot, func(p prey) error {
+		err := unix.Mount("none", p.Own, "tmpfs", 0, "")
+		if err == nil {
+			_ = unix.Unmount(p.Own, unix.MNT_DETACH)
+		}
+		return err
+	}},
+	{"uncover what is masked", inBox, func(prey) error { return unix.Unmount("/etc/shadow", unix.MNT_DETACH) }},
+	{"make a system directory writable", inBox, func(prey) error {
+		return unix.Mount("none", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "")
+	}},
+	{"change the root directory", asRoot, func(prey) error { return runs("chroot", "/", "true") }},
+	{"replace the root directory", inBox, func(p prey) error { return unix.PivotRoot(p.Own, p.Own) }},
+	{"make a device", asRoot, func(p prey) error {
+		_ = os.Remove(p.Own + "/disk")
+		return unix.Mknod(p.Own+"/disk", unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200)))
+	}},
+	{"open the computer's memory", possibly, opens("/dev/mem", os.O_RDONLY, "")},
+	{"open a virtual machine's device", possibly, opens("/dev/kvm", os.O_RDWR, "")},
+	{"open a disk", possibly, func(prey) error {
+		disks, _ := filepath.Glob("/dev/[svx][dv]*")
+		more, _ := filepath.Glob("/dev/nvme*")
+		for _, disk := range append(disks, more...) {
+			if open(disk, os.O_RDONLY) == nil {
+				return nil
+			}
+		}
+		return errors.New("there is none")
+	}},
+	{"read the kernel's messages", asRoot, func(prey) error { _, err := unix.Klogctl(10, nil); return err }},
+	{"read the kernel's memory", possibly, opens("/proc/kcore", os.O_RDONLY, "")},
+	{"choose what runs after a crash", asRoot, opens("/proc/sys/kernel/core_pattern", os.O_WRONLY, "")},
+	{"change a setting of the kernel", asRoot, opens("/proc/sys/vm/swappiness", os.O_WRONLY, "")},
+	{"restart the computer by a key", possibly, opens("/proc/sysrq-trigger", os.O_WRONLY, "")},
+	{"change a setting below /sys", possibly, opens("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY, "")},
+	{"make a control group", possibly, func(prey) error {
+		for _, dir := range []string{"/sys/fs/cgroup/ahphub-canary", "/sys/fs/cgroup/memory/ahphub-canary"} {
+			if os.Mkdir(dir, 0o700) == nil {
+				return os.Remove(dir)
+			}
+		}
+		return errors.New("none can be made")
+	}},
+	{"rename the computer", asRoot, func(prey) error {
+		name, err := os.Hostname()
+		if err != nil {
+			return err
+		}
+		return unix.Sethostname([]byte(name))
+	}},
+	{"load a kernel module", possibly, func(p prey) error {
+		if err := unix.InitModule([]byte{0}, ""); errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+			return err
+		}
+		return nil // it was looked at
+	}},
+
+	// sockets and terminals
+	{"connect to an abstract socket", always, dials("unix", func(p prey) string { return "@" + p.Abstract })},
+	{"connect to a socket of another program", always, dials("unix", func(p prey) string { return p.Path })},
+	{"connect to the session bus", always, dials("unix", func(p prey) string { return p.Bus })},
+	{"connect to the system bus", possibly, dials("unix", func(prey) string { return "/run/dbus/system_bus_socket" })},
+	{"connect to the containers' service", possibly, dials("unix", func(prey) string { return "/var/run/docker.sock" })},
+	{"connect to a port of the host's loopback", always, dials("tcp", func(p prey) string { return p.TCP })},
+	{"connect to a port of its loopback by IPv6", possibly, dials("tcp", func(p prey) string { return p.TCP6 })},
+	{"connect to the hub's port by another address", possibly, dials("tcp", func(p prey) string { return p.Wide })},
+	{"read all of the network's packets", asRoot, func(prey) error {
+		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
+		if err == nil {
+			unix.Close(fd)
+		}
+		return err
+	}},
+	{"use the agent of SSH", always, func(prey) error {
+		if os.Getenv("SSH_AUTH_SOCK") == "" {
+			return errors.New("it is not known")
+		}
+		return nil
+	}},
+	{"open another session's terminal", possibly, opensAt2(func(p prey) string { return p.Pty }, os.O_RDWR|unix.O_NOCTTY)},
+	{"type in the terminal of the hub", possibly, func(prey) error {
+		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer tty.Close()
+		c := byte(0)
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, tty.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&c))); errno != 0 {
+			return errno
+		}
+		return nil
+	}},
+}
+
+func proc(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
+
+// read succeeds when a file has the secret.
+func read(path string, p prey) error {
+	b, err := os.ReadFile(path)
+	if err == nil && !strings.Contains(string(b), p.Secret) {
+		return errors.New("it is another file")
+	}
+	return err
+}
+
+func open(path string, flags int) error {
+	f, err := os.OpenFile(path, flags, 0)
+	if err == nil {
+		f.Close()
+	}
+	return err
+}
+
+func reads(path func(prey) string) func(prey) error {
+	return func(p prey) error { return read(path(p), p) }
+}
+
+func lists(path func(prey) string) func(prey) error {
+	return func(p prey) error { _, err := os.ReadDir(path(p)); return err }
+}
+
+func writes(path func(prey) string) func(prey) error {
+	return func(p prey) error {
+		if err := os.WriteFile(path(p), []byte("canary"), 0o600); err != nil {
+			return err
+		}
+		return os.Remove(path(p))
+	}
+}
+
+func opens(path string, flags int, content string) func(prey) error {
+	return func(prey) error {
+		err := open(path, flags)
+		if err == nil && content != "" {
+			if b, _ := os.ReadFile(path); !strings.Contains(string(b), content) {
+				return errors.New("it is another file")
+			}
+		}
+		return err
+	}
+}
+
+func opensAt(path func(prey) string) func(prey) error { return opensAt2(path, os.O_WRONLY|os.O_APPEND) }
+
+func opensAt2(path func(prey) string, flags int) func(prey) error {
+	return func(p prey) error { return open(path(p), flags) }
+}
+
+func dials(network string, address func(prey) string) func(prey) error {
+	return func(p prey) error {
+		conn, err := net.DialTimeout(network, address(p), 2*time.Second)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	}
+}
+
+func eachProcess(try func(dir string) error) error {
+	dirs, err := filepath.Glob("/proc/[0-9]*")
+	for _, dir := range dirs {
+		if try(dir) == nil {
+			return nil
+		}
+	}
+	return errors.Join(err, errors.New("none leads there"))
+}
+
+func status(field, want string) error {
+	b, err := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(b)) {
+		if name, value, _ := strings.Cut(line, ":"); name == field && strings.TrimSpace(value) == want {
+			return errors.New("it is " + want)
+		}
+	}
+	return err
+}
+
+func runs(name string, args ...string) error {
+	cmd := exec.Command(name, args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+// runCanary prints, as JSON, how each attempt ended: "" is a way out.
+func runCanary() {
+	var p prey
+	if err := json.Unmarshal([]byte(os.Getenv("PREY")), &p); err != nil {
+		panic(err)
+	}
+	ends := map[string]string{}
+	for _, a := range attempts {
+		if err := a.try(p); err != nil {
+			ends[a.name] = err.Error()
+		} else {
+			ends[a.name] = ""
+		}
+	}
+	_ = json.NewEncoder(os.Stdout).Encode(ends)
+}

@@ -1,0 +1,50 @@
+// Package box runs the programs of a session in namespaces of their own, as a sandbox.Policy describes: files, processes,
+// network and pseudo terminals. bubblewrap makes the namespaces, nsenter enters them, and pasta connects them to the
+// network. A holder, which is this program, keeps them and hands out terminals and relayed connections. Everything
+// inside is taken for hostile, the holder's messages included.
+package box
+
+import (
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/guard"
+)
+
+// Config configures Boxes.
+type Config struct {
+	Dir     string       // where the private files of boxes are, below the data directory; made when first needed
+	Program string       // this program, which HoldCommand and ExecCommand name inside a box
+	Home    string       // the user's home directory
+	Path    string       // PATH, whose directories below Home are readable in a box
+	Guard   *guard.Guard // refuses the data directory to policies
+	Log     *slog.Logger
+
+	// Services are where relays by name lead. Each takes over its connection.
+	Services map[string]func(net.Conn)
+
+	Linger time.Duration // how long a box stays after its last program; zero is a minute
+}
+
+// The hidden commands that a box runs of this program.
+const (
+	HoldCommand = "sandbox-hold"
+	ExecCommand = "sandbox-exec"
+)
+
+// Report says what works on this computer.
+type Report struct {
+	Namespace string // why boxes do not work here and what to do about it; "" when they do
+	Open      string // likewise of their network
+}
+
+// Works reports whether boxes work here.
+func (r Report) Works() bool { return r.Namespace == "" }
+
+const (
+	programs  = "/run/ahphub"        // the hub's program in a box
+	inside    = programs + "/ahphub" // by this path
+	startTime = 10 * time.Second     // in which a box is ready
+	mostConns = 256                  // relayed at once, for each box
+)

@@ -1,0 +1,181 @@
+package box
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// newPrey makes what a canary is after.
+func newPrey(t *testing.T, w *world) prey {
+	t.Helper()
+	p := prey{Hub: os.Getpid(), Own: w.dir, Other: t.TempDir(), Data: w.data, Home: w.cfg.Home, Repo: t.TempDir(),
+		Secret: rand.Text(), Key: rand.Text()}
+	file := func(path string) string {
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(p.Secret), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, path := range []string{p.Other + "/secret", p.Data + "/token", p.Home + "/.ssh/id_ed25519",
+		p.Home + "/.aws/credentials", p.Home + "/.bashrc", p.Repo + "/config", p.Repo + "/hooks/pre-commit.sample"} {
+		file(path)
+	}
+	temp, err := os.CreateTemp("", "prey")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { temp.Close(); os.Remove(temp.Name()) })
+	p.TempFile = file(temp.Name())
+	p.SharedFile = file("/dev/shm/" + rand.Text())
+	t.Cleanup(func() { os.Remove(p.SharedFile) })
+	listen := func(network, address string) string {
+		l, err := net.Listen(network, address)
+		if err != nil {
+			return address // no IPv6
+		}
+		t.Cleanup(func() { l.Close() })
+		return l.Addr().String()
+	}
+	p.Abstract = rand.Text()
+	listen("unix", "@"+p.Abstract)
+	p.Path, p.Bus = listen("unix", p.Other+"/socket"), listen("unix", p.Other+"/bus")
+	p.TCP, p.TCP6 = listen("tcp", "127.0.0.1:0"), listen("tcp", "[::1]:0")
+	p.Wide = wideAddress(listen("tcp4", "0.0.0.0:0"))
+	p.Shared = os.Getpid()
+	id, err := unix.SysvShmGet(p.Shared, 4096, unix.IPC_CREAT|0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
+	mem, err := memory("prey", []byte(p.Secret))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { mem.Close() })
+	p.Memory = int(mem.Fd())
+	_, _ = unix.AddKey("user", p.Key, []byte(p.Secret), unix.KEY_SPEC_SESSION_KEYRING)
+	p.Pty = hostPty(t)
+	return p
+}
+
+// wideAddress is an address of this computer on a network, with the port of a listener on all of them.
+func wideAddress(all string) string {
+	_, port, _ := net.SplitHostPort(all)
+	addresses, _ := net.InterfaceAddrs()
+	for _, a := range addresses {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && !n.IP.IsLoopback() {
+			return net.JoinHostPort(n.IP.String(), port)
+		}
+	}
+	return all
+}
+
+// hostPty opens a pseudo terminal of the host and returns the path of its end for a program.
+func hostPty(t *testing.T) string {
+	t.Helper()
+	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	n, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprint("/dev/pts/", n)
+}
+
+// sing runs a canary by start and returns how its attempts ended.
+func sing(t *testing.T, w *world, p prey, start func(*exec.Cmd) error) map[string]string {
+	t.Helper()
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(w.cfg.Program, canaryCommand)
+	var out, complaint bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = w.dir, &out, &complaint
+	cmd.Env = append(os.Environ(), "PREY="+string(raw), "SSH_AUTH_SOCK=/nowhere")
+	if err := start(cmd); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatalf("the canary: %v\n%s", err, &complaint)
+	}
+	var ends map[string]string
+	if err := json.Unmarshal(out.Bytes(), &ends); err != nil || len(ends) != len(attempts) {
+		t.Fatalf("the canary says: %v\n%s", err, &out)
+	}
+	if text := complaint.String(); text != "" {
+		t.Log(text)
+	}
+	return ends
+}
+
+func TestNoWayLeadsOutOfBox(t *testing.T) {
+	runtime.LockOSThread() // which has the key that is looked for
+	w := newWorld(t)
+	p := newPrey(t, w)
+	w.policy.Write = append(w.policy.Write, p.Repo)
+	w.policy.Seal = []string{p.Repo + "/config", p.Repo + "/hooks"}
+	within := sing(t, w, p, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) })
+	outside := sing(t, w, p, func(cmd *exec.Cmd) error {
+		tty, err := os.OpenFile(p.Pty, os.O_RDWR|unix.O_NOCTTY, 0)
+		if err != nil {
+			return err
+		}
+		defer tty.Close()
+		cmd.Stdin, cmd.SysProcAttr = tty, &syscall.SysProcAttr{Setsid: true, Setctty: true}
+		return cmd.Start()
+	})
+	for _, a := range attempts {
+		switch how, ok := within[a.name]; {
+		case !ok:
+			t.Errorf("%s: it was not tried", a.name)
+		case how == "":
+			t.Errorf("%s: this works in a box", a.name)
+		}
+		if must := a.outside == always || a.outside == asRoot && os.Getuid() == 0; must && outside[a.name] != "" {
+			t.Errorf("%s: this cannot work in a box because it fails everywhere: %s", a.name, outside[a.name])
+		}
+		if a.outside == possibly && outside[a.name] != "" {
+			t.Logf("%s: not proved here, for it fails outside as well: %s", a.name, outside[a.name])
+		}
+		if testing.Verbose() {
+			t.Logf("%-50s %s", a.name, within[a.name])
+		}
+	}
+}
+
+func TestSecurityListsEveryWayOutThatIsTried(t *testing.T) {
+	b, err := os.ReadFile("../../../docs/security.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(attempts) < 60 {
+		t.Errorf("only %d ways out are tried", len(attempts))
+	}
+	for _, a := range attempts {
+		if !strings.Contains(string(b), a.name) {
+			t.Errorf("docs/security.md does not list: %s", a.name)
+		}
+	}
+}

@@ -1,0 +1,386 @@
+package box
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// layout collects bubblewrap's arguments and the descriptors of what it binds.
+type layout struct {
+	cfg   Config
+	args  []string
+	files []*os.File // passed from descriptor firstBind on
+	home  *os.Root   // the private home directory; nil: it cannot be had below this one
+}
+
+// firstBind is the descriptor of the first directory that is bound: after the three usual ones, bubblewrap's report,
+// the holder's two, and the arguments.
+const firstBind = 7
+
+func (l *layout) add(args ...string) { l.args = append(l.args, args...) }
+
+func (l *layout) close() {
+	for _, f := range l.files {
+		f.Close()
+	}
+	if l.home != nil {
+		l.home.Close()
+	}
+}
+
+// bindFile binds an open file or directory, so that nothing put in its place meanwhile is bound instead.
+func (l *layout) bindFile(how string, f *os.File, at string) {
+	l.add(how, "/proc/self/fd/"+strconv.Itoa(firstBind+len(l.files)), at)
+	l.files = append(l.files, f)
+}
+
+// openPath opens a path without following a link anywhere in it: a program that could write there may have made it.
+func openPath(path string) (*os.File, error) {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
+		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	if errors.Is(err, unix.ELOOP) {
+		if real, linked := filepath.EvalSymlinks(path); linked == nil {
+			return nil, fmt.Errorf("%s is reached by a symbolic link. In a sandbox, use the directory itself: %s", path,
+				real)
+		}
+	}
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+// bind binds a path of the policy at the same place. Only what the guard lets through is bound.
+func (l *layout) bind(how, path string, own []string) error {
+	f, err := openPath(path)
+	if err != nil {
+		return err
+	}
+	if err = l.cfg.Guard.CheckFile(f, own...); err == nil {
+		err = l.prepare(path, f)
+	}
+	if err != nil {
+		f.Close()
+		return fmt.Errorf("%s cannot be in a sandbox: %w", path, err)
+	}
+	l.bindFile(how, f, path)
+	return nil
+}
+
+// prepare makes the place where something below the home directory is mounted. Programs of the session wrote to that
+// directory: a link that they left there must not lead bubblewrap, which would follow it on the host.
+func (l *layout) prepare(path string, f *os.File) error {
+	rel, err := filepath.Rel(l.cfg.Home, path)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) || l.home == nil {
+		return nil
+	}
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	parts := strings.Split(rel, string(filepath.Separator))
+	for i := range parts {
+		at, dir := filepath.Join(parts[:i+1]...), i < len(parts)-1 || info.IsDir()
+		if err := makePlace(l.home, at, dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makePlace makes an entry be a directory or a file, and removes what else is there.
+func makePlace(root *os.Root, at string, dir bool) error {
+	switch info, err := root.Lstat(at); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil:
+		return err
+	case dir && info.IsDir() || !dir && info.Mode().IsRegular():
+		return nil
+	default:
+		if err := root.RemoveAll(at); err != nil {
+			return err
+		}
+	}
+	if dir {
+		return root.Mkdir(at, 0o700)
+	}
+	f, err := root.OpenFile(at, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// plan lays out a box whose private files are in dir.
+func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
+	l := &layout{cfg: cfg}
+	l.addSystem()
+	err := l.addPrivate(dir)
+	if err == nil {
+		err = l.addHome(p)
+	}
+	if err == nil {
+		err = l.addPolicy(p)
+	}
+	if err == nil {
+		err = l.addProgram(p)
+	}
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	l.add("--chdir", "/", "--", inside, HoldCommand)
+	for _, r := range p.Relays {
+		l.add(strconv.Itoa(r.Port))
+	}
+	return l, nil
+}
+
+// addSystem adds what every program needs of the computer, read-only.
+func (l *layout) addSystem() {
+	l.add("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
+		"--as-pid-1", "--cap-drop", "ALL", "--hostname", "sandbox", "--ro-bind", "/usr", "/usr")
+	for _, top := range []string{"/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"} {
+		if to, err := os.Readlink(top); err == nil {
+			l.add("--symlink", to, top)
+		} else {
+			l.add("--ro-bind-try", top, top)
+		}
+	}
+	for _, top := range []string{"/opt", "/nix", "/etc"} {
+		l.add("--ro-bind-try", top, top)
+	}
+	for _, path := range closedBelow("/etc") {
+		l.mask(path)
+	}
+	l.addKernel()
+	l.add("--dir", "/var/lib", "--symlink", "../run", "/var/run", "--dir", "/run")
+	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !strings.HasPrefix(real, "/etc/") {
+		l.add("--ro-bind", real, real)
+	}
+}
+
+// addKernel adds the kernel's file systems. Of /sys there is what language runtimes read. bubblewrap leaves /proc/sys
+// writable, which matters to a hub that runs as root: its programs would be let through there by their user id.
+func (l *layout) addKernel() {
+	for _, path := range []string{"/sys/devices/system", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup"} {
+		l.add("--ro-bind-try", path, path)
+	}
+	l.add("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
+	for _, path := range []string{"/proc/fs", "/proc/sysrq-trigger"} {
+		if isThere(path) {
+			l.add("--ro-bind", path, path)
+		}
+	}
+	for _, path := range []string{"/proc/acpi", "/proc/scsi", "/proc/kcore", "/proc/keys", "/proc/key-users",
+		"/proc/timer_list", "/proc/latency_stats", "/proc/kmsg", "/proc/kallsyms", "/proc/iomem", "/proc/ioports",
+		"/proc/vmallocinfo", "/proc/slabinfo", "/proc/driver", "/proc/mtrr", "/proc/asound", "/proc/config.gz",
+		"/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/pagetypeinfo"} {
+		l.mask(path)
+	}
+	l.add("--dev", "/dev")
+}
+
+// mask hides what is at a path, when there is something.
+func (l *layout) mask(path string) {
+	switch info, err := os.Stat(path); {
+	case err != nil:
+	case info.IsDir():
+		l.add("--tmpfs", path, "--remount-ro", path)
+	default:
+		l.add("--ro-bind", "/dev/null", path)
+	}
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// closedBelow lists what not every user of the computer may read: the hub may run as root.
+func closedBelow(dir string) (paths []string) {
+	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // nothing in a box can read it either
+		}
+		info, err := d.Info()
+		switch {
+		case err != nil || info.Mode()&fs.ModeSymlink != 0:
+		case d.IsDir() && info.Mode()&0o005 != 0o005:
+			paths = append(paths, path)
+			return fs.SkipDir
+		case !d.IsDir() && info.Mode()&0o004 == 0:
+			paths = append(paths, path)
+		}
+		return nil
+	})
+	return paths
+}
+
+// addPrivate adds /tmp, which is new for each box, and the home directory, which stays with the session.
+func (l *layout) addPrivate(dir string) error {
+	for _, name := range []string{"home", "tmp", "vartmp"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+	}
+	for _, at := range [][2]string{{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"home", l.cfg.Home}} {
+		path := filepath.Join(dir, at[0])
+		f, err := openPath(path)
+		if err != nil {
+			return err
+		}
+		l.bindFile("--bind", f, at[1])
+	}
+	var err error
+	l.home, err = os.OpenRoot(filepath.Join(dir, "home"))
+	return err
+}
+
+// tools lists where tool chains and shells keep what they need below a home directory, without secrets.
+var tools = []string{".nvm", ".volta", ".bun", ".deno", ".cargo/bin", ".cargo/env", ".rustup", "go/bin", ".local/bin",
+	".local/lib", ".local/share/pnpm", ".local/share/mise", ".local/share/uv", ".asdf", ".pyenv", ".rbenv", ".sdkman",
+	".npm-global", ".fnm", ".tool-versions", ".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_aliases",
+	".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".inputrc", ".vimrc", ".editorconfig"}
+
+// addHome adds what the policy and tool chains need of the user's home directory.
+func (l *layout) addHome(p *sandbox.Policy) error {
+	read := slices.Clone(tools)
+	for _, dir := range filepath.SplitList(l.cfg.Path) {
+		if rel, err := filepath.Rel(l.cfg.Home, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
+			read = append(read, rel)
+		}
+	}
+	slices.Sort(read)
+	for _, rel := range slices.Compact(read) {
+		if err := l.addOwn("--ro-bind", rel); err != nil {
+			return err
+		}
+	}
+	for _, rel := range p.Home {
+		if err := l.addOwn("--bind", rel); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOwn binds a path below the home directory, when there is one. It may lie elsewhere: the user's links are followed.
+func (l *layout) addOwn(how, rel string) error {
+	path := filepath.Join(l.cfg.Home, rel)
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	f, err := openPath(real)
+	if err != nil {
+		return err
+	}
+	if err = l.cfg.Guard.CheckFile(f); err == nil {
+		err = l.cfg.Guard.CheckWhole(real)
+	}
+	if err != nil {
+		f.Close()
+		return nil // it leads into the data directory: a box goes without
+	}
+	if err := l.prepare(path, f); err != nil {
+		f.Close()
+		return err
+	}
+	l.bindFile(how, f, path)
+	return nil
+}
+
+// addPolicy adds the directories of the policy, those above others first.
+func (l *layout) addPolicy(p *sandbox.Policy) error {
+	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
+	write := slices.SortedFunc(slices.Values(p.Write), byLength)
+	var kept []string
+	for _, path := range write {
+		if slices.ContainsFunc(kept, func(k string) bool { return isBelow(path, k) }) {
+			continue
+		}
+		if err := l.checkWide(path); err != nil {
+			return err
+		}
+		kept = append(kept, path)
+	}
+	for _, path := range slices.SortedFunc(slices.Values(p.Read), byLength) {
+		if err := cmp.Or(l.checkWide(path), l.bind("--ro-bind", path, p.Own)); err != nil {
+			return err
+		}
+	}
+	for _, path := range kept {
+		if err := l.bind("--bind", path, p.Own); err != nil {
+			return err
+		}
+	}
+	for _, path := range p.Seal {
+		if err := l.bind("--ro-bind", path, p.Own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isBelow(path, dir string) bool {
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// checkWide refuses directories that hold what a box must not show: the home directory, the hub's data, the system's.
+func (l *layout) checkWide(path string) error {
+	switch {
+	case isBelow(l.cfg.Home, path):
+		return fmt.Errorf("%s holds your home directory with its keys. Choose a directory below it, or run this session "+
+			"without a sandbox", path)
+	case isBelow("/tmp", path), isBelow("/var/tmp", path):
+		return fmt.Errorf("%s is shared by all programs of this computer. Choose a directory below it, or run this "+
+			"session without a sandbox", path)
+	}
+	for _, top := range []string{"/usr", "/bin", "/sbin", "/lib", "/etc", "/run", "/proc", "/sys", "/dev", "/boot"} {
+		if isBelow(path, top) && !strings.HasPrefix(path, "/usr/local/src/") && !strings.HasPrefix(path, "/usr/src/") {
+			return fmt.Errorf("%s belongs to the system. Choose another directory, or run this session without a sandbox",
+				path)
+		}
+	}
+	if err := l.cfg.Guard.CheckWhole(path); err != nil {
+		return fmt.Errorf("%s holds ahphub's own data. Choose a directory below it, or run this session without a sandbox",
+			path)
+	}
+	return nil
+}
+
+// addProgram adds the hub's program, by its own path as well: agents start it as a bridge to its tools.
+func (l *layout) addProgram(p *sandbox.Policy) error {
+	real, err := filepath.EvalSymlinks(l.cfg.Program)
+	if err != nil {
+		return err
+	}
+	for _, at := range []string{inside, l.cfg.Program} {
+		seen := func(dir string) bool { return isBelow(at, dir) }
+		if slices.ContainsFunc([]string{"/usr", "/opt", "/nix"}, seen) || slices.ContainsFunc(p.Write, seen) {
+			continue
+		}
+		f, err := openPath(real)
+		if err != nil {
+			return err
+		}
+		if err := l.prepare(at, f); err != nil {
+			f.Close()
+			return err
+		}
+		l.bindFile("--ro-bind", f, at)
+	}
+	return nil
+}

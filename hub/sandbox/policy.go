@@ -1,0 +1,144 @@
+// Package sandbox describes what the programs of a session are kept from. It is pure: package box builds what a Policy
+// describes.
+package sandbox
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Mode says how the programs of a session are confined.
+type Mode string
+
+// The modes.
+const (
+	None      Mode = "none"      // they can do what the user can that the hub runs as
+	Namespace Mode = "namespace" // they run in a box: namespaces of their own, with the paths of a Policy
+	Auto      Mode = "auto"      // Namespace where it works, else None
+)
+
+// Modes are the values of the setting, in the order in which people choose.
+var Modes = []Mode{Auto, None, Namespace}
+
+// ParseMode reads the value of a setting; "" is None.
+func ParseMode(s string) (Mode, error) {
+	if s == "" {
+		return None, nil
+	}
+	if m := Mode(s); slices.Contains(Modes, m) {
+		return m, nil
+	}
+	return "", fmt.Errorf("%.40q is no sandbox: use auto, none or namespace", s)
+}
+
+// Network says what programs in a box reach besides each other.
+type Network string
+
+// The networks. Loopback and abstract sockets of the host are closed in each.
+const (
+	Closed Network = "none"
+	Open   Network = "open" // what the host itself reaches on its networks
+)
+
+// ParseNetwork reads the value of a setting; "" is Open.
+func ParseNetwork(s string) (Network, error) {
+	switch n := Network(s); n {
+	case "":
+		return Open, nil
+	case Closed, Open:
+		return n, nil
+	}
+	return "", fmt.Errorf("%.40q is no network of a sandbox: use open or none", s)
+}
+
+// Policy describes the box of one session. All programs of the session share it. Paths are absolute, without links.
+type Policy struct {
+	Session string   // names the box
+	Write   []string // directories that programs read and write
+	Read    []string // files and directories that they read
+	Seal    []string // what they only read though it lies in a directory of Write
+	Home    []string // paths below the user's home directory that they read and write there
+	Own     []string // sessions whose worktrees in the data directory are among Write
+	Network Network
+	Relays  []Relay
+}
+
+// Relay brings a port of the host's loopback into a box, at the same number.
+type Relay struct {
+	Port int
+	To   string // the name of a service of the hub, or an address of the host's loopback as host:port
+}
+
+// LowestPort is the lowest port of a Relay: those below need a capability, and the box has none.
+const LowestPort = 1024
+
+// ParseRelay reads a loopback address of the host, as the owner names it.
+func ParseRelay(address string) (Relay, error) {
+	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
+	switch {
+	case err != nil || !at.Addr().IsLoopback():
+		return Relay{}, fmt.Errorf("%.80q is no loopback address: write it as 127.0.0.1:11434", address)
+	case at.Port() < LowestPort:
+		return Relay{}, fmt.Errorf("port %d cannot be relayed into a sandbox: use one of %d and more", at.Port(),
+			LowestPort)
+	}
+	return Relay{int(at.Port()), at.String()}, nil
+}
+
+var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
+
+// Check refuses a policy that cannot be meant: relative paths, a name that is none, ports that are taken twice.
+func (p *Policy) Check() error {
+	if !name.MatchString(p.Session) {
+		return fmt.Errorf("%.80q cannot name a sandbox", p.Session)
+	}
+	for _, path := range slices.Concat(p.Write, p.Read, p.Seal) {
+		if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
+			return fmt.Errorf("a sandbox needs absolute paths, and %.200q is none", path)
+		}
+	}
+	for _, path := range p.Home {
+		if !filepath.IsLocal(path) || filepath.Clean(path) == "." || strings.ContainsRune(path, 0) {
+			return fmt.Errorf("%.200q does not lie below the home directory", path)
+		}
+	}
+	if p.Network != Open && p.Network != Closed {
+		return fmt.Errorf("%.40q is no network of a sandbox", p.Network)
+	}
+	ports := map[int]bool{}
+	for _, r := range p.Relays {
+		if r.Port < LowestPort || r.Port > 65535 || ports[r.Port] {
+			return fmt.Errorf("port %d cannot be relayed into a sandbox: use a free one of %d and more", r.Port,
+				LowestPort)
+		}
+		ports[r.Port] = true
+	}
+	return nil
+}
+
+// Digest identifies what a policy allows.
+func (p *Policy) Digest() string {
+	raw, _ := json.Marshal(p) // strings and numbers only
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:16])
+}
+
+// outside names variables that lead out of a box, or to what is not in it: agents that hold keys, buses, screens.
+var outside = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS",
+	"DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DOCKER_HOST", "KUBECONFIG",
+	"TMPDIR"}
+
+// Environment returns what programs in a box see of their environment.
+func Environment(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(outside, name)
+	})
+}
