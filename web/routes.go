@@ -84,6 +84,7 @@ func (p PageRoutes) Routes(r chi.Router) {
 	get("/new", p.Chat.ShowNew)
 	post("/new", p.Chat.CreateSession)
 	post("/files/{ask}", p.Inbox.AnswerFiles)
+	post("/filters", p.Inbox.SaveFilter)
 	get("/deleted", p.Inbox.ShowDeleted)
 	post("/deleted/{session}", p.Inbox.Restore)
 
@@ -144,6 +145,8 @@ func (p PageRoutes) sessionRoutes(r chi.Router) {
 	post("/title", p.Chat.OnSession(p.Chat.Retitle))
 	post("/archive", p.Chat.OnSession(p.Chat.Archive))
 	post("/delete", p.Inbox.Delete)
+	post("/pin", p.Inbox.Pin)
+	post("/labels", p.Inbox.Label)
 	post("/mute", p.Settings.WithNotify(p.Settings.Mute))
 
 	get("/c/{chat}", p.Chat.Show)

@@ -32,6 +32,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/notify"
+	"github.com/ahphub/ahphub/hub/organize"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
@@ -202,7 +203,13 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.cookies, a.personal = in.cookies, in.personal
 	a.links, a.signIn = in.links, access.SignIn{Dir: signInDir(a.cfg.Data)}
-	if err := errors.Join(in.cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left)); err != nil {
+	shelf, err := organize.Open(ctx, a.docs)
+	if err != nil {
+		return err
+	}
+	isGone := func(session ahp.URI) bool { return a.host.ProviderOf(session) == "" }
+	if err := errors.Join(in.cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left),
+		shelf.Sweep(ctx, a.left, isGone)); err != nil {
 		return err
 	}
 	assets, err := static.New()
@@ -214,7 +221,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Reviews: a.host.Threads, Changes: a.host.Changes, Worktrees: a.host.Worktrees, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
 		Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
-		Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
+		Shelf: shelf, Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
 			Members: in.members},
 		Notify: a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,

@@ -5,6 +5,7 @@ package pages
 
 import (
 	"cmp"
+	"context"
 	"log/slog"
 	"net/http"
 	"time"
@@ -25,6 +26,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/notify"
+	"github.com/ahphub/ahphub/hub/organize"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/quota"
 	"github.com/ahphub/ahphub/static"
@@ -46,6 +48,7 @@ type Deps struct {
 	Assets      *static.Assets
 	Log         *slog.Logger
 	Docs        review.Docs      // drafts and marks of people; nil keeps none
+	Shelf       *organize.Shelf  // pins, labels and filters; nil: in memory alone
 	Diffs       *diff.Cache      // comparisons of files, closed with the pages; nil: a new one
 	Browsers    people.Browsers  // who is signed in; nil shows none
 	Accounts    people.Accounts  // the owner's ways to sign in; its zero value shows none
@@ -105,6 +108,9 @@ func New(d Deps) *Pages {
 	if d.Presence == nil {
 		d.Presence = presence.New(presence.Config{})
 	}
+	if d.Shelf == nil {
+		d.Shelf, _ = organize.Open(context.Background(), nil) // without a store nothing is read
+	}
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
 	}
@@ -113,7 +119,7 @@ func New(d Deps) *Pages {
 		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
 		d.Customs),
-		Inbox: inbox.New(s, d.Host), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
+		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
 		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
 			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals)

@@ -18,7 +18,8 @@ var routeRights = map[string]Right{
 	"GET /settings":        RightManage,
 	"POST /settings/theme": RightRead, // sets a cookie of the visitor
 
-	"POST /files/{ask}": RightManage, // answers a client's request for files
+	"POST /files/{ask}": RightManage,  // answers a client's request for files
+	"POST /filters":     RightAccount, // the visitor's own
 
 	"GET /deleted":                                     RightManage,
 	"POST /deleted/{session}":                          RightManage,
@@ -65,7 +66,9 @@ var routeRights = map[string]Right{
 	"GET /audit.jsonl":                     RightManage,
 
 	"GET /s/{session}":                                   RightRead,
-	"POST /s/{session}/mute":                             RightRead, // for the visitor alone
+	"POST /s/{session}/mute":                             RightRead,    // for the visitor alone
+	"POST /s/{session}/pin":                              RightAccount, // for the visitor alone
+	"POST /s/{session}/labels":                           RightManage,  // for everyone who sees the session
 	"POST /s/{session}/retry":                            RightManage,
 	"POST /s/{session}/title":                            RightManage,
 	"POST /s/{session}/archive":                          RightManage,

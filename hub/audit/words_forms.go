@@ -52,6 +52,7 @@ var forms = map[string]form{
 	"GET /audit.jsonl":                                 {"exported the audit log", Outside},
 
 	"POST /s/{session}/title":                          {"renamed a session", Inside},
+	"POST /s/{session}/labels":                         {"changed the labels of a session", Inside},
 	"POST /s/{session}/c/{chat}/settings":              {"changed a chat's settings", Inside},
 	"POST /s/{session}/suggestions":                    {"applied a suggestion", Outside},
 	"POST /s/{session}/verdict":                        {"submitted or dismissed a review", Inside},
@@ -85,6 +86,8 @@ var notForms = map[string]string{
 	"POST /settings/theme":                 theirOwn,
 	"POST /settings/notifications/browser": theirOwn,
 	"POST /s/{session}/mute":               theirOwn,
+	"POST /s/{session}/pin":                theirOwn,
+	"POST /filters":                        theirOwn,
 	"POST /s/{session}/threads/seen":       theirOwn,
 	"POST /s/{session}/changes/drafts":     theirOwn,
 

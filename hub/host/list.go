@@ -42,6 +42,14 @@ func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {
 	return ahp.SessionSummary{}, false
 }
 
+// SessionContext returns what lists show of a session beside its summary: its branch, and who sent the last message.
+func (h *Host) SessionContext(uri ahp.URI) (branch, by string) {
+	if e := h.core.Catalogue.Alive(uri); e != nil {
+		return e.Branch, e.By
+	}
+	return "", ""
+}
+
 func (h *Host) visible(c core.Caller) []*core.Entry {
 	sees := c.Audience()
 	return slices.DeleteFunc(h.core.Catalogue.List(false), func(e *core.Entry) bool {

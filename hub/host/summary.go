@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
@@ -39,6 +40,9 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.ChatTurnStartedAction:
 		markInterrupted(tx, e.Channel.URI, chat, a)
 		h.nameSession(tx, e.Channel.Session, a.Message.Text)
+		if stamp, ok := core.ReadStamp(a.Message.Meta); ok {
+			h.updateEntry(tx, e.Channel.Session, func(e *core.Entry) { e.By = stamp.By.Name })
+		}
 		h.markUnread(tx, e.Channel.Session)
 	case *ahp.ChatToolCallConfirmedAction:
 		allowKind(tx, session, e.Channel, chat, a)
@@ -140,7 +144,7 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 	next := *old
 	change(&next)
 	changes, any := diffSummary(old.Summary, next.Summary)
-	if !any && old.Lifecycle == next.Lifecycle {
+	if !any && old.Lifecycle == next.Lifecycle && old.Branch == next.Branch && old.By == next.By {
 		return
 	}
 	h.core.Save(tx, &next)
@@ -152,8 +156,13 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 // updateSummary brings a session's state into its entry.
 func updateSummary(e *core.Entry, s *ahp.SessionState) {
 	sum := &e.Summary
+<<<<<<< HEAD
 	e.Lifecycle = s.Lifecycle
 	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, newestProject(s)
+=======
+	e.Lifecycle, e.Branch = s.Lifecycle, worktrees.ReadBranch(s.Meta).Name
+	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, projectNow(s)
+>>>>>>> a6f5620 (handlers/pages/inbox: list sessions on two lines, with pins and labels)
 	sum.WorkingDirectories, sum.DefaultChat, sum.Origin = s.WorkingDirectories, s.DefaultChat, s.Origin
 	sum.Status = statusOf(s)
 	sum.ModifiedAt = max(sum.ModifiedAt, latest(s).ModifiedAt)

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/a-h/templ"
@@ -196,11 +197,64 @@ func (c Tool) exit() *int64 {
 	return nil
 }
 
+// widestRow is how many characters of a command a row of the inbox shows, wrapped if need be.
+const widestRow = 160
+
+// fitsRow reports whether one line says all that an answer to the request needs: a short command, or a file with its
+// counts, that the owner's own turn asks for, with nothing to warn of.
+func (c Tool) fitsRow(t Turn) bool {
+	if t.Guest() != "" || c.Status != ahp.ToolCallStatusPendingConfirmation || c.isRisky() || c.directory(t) != t.Dir ||
+		hiddenWarning(c.command(), c.Invocation.Text, c.raw(), c.directory(t)) != "" {
+		return false
+	}
+	if len(c.Edits()) > 0 {
+		return c.asksToEdit(t) != ""
+	}
+	cmd := strings.TrimSpace(c.command())
+	return cmd != "" && len(cmd) <= widestRow && !strings.Contains(cmd, "\n")
+}
+
+// isRisky reports whether a finished assessment says more than low risk.
+func (c Tool) isRisky() bool {
+	if c.Pending == nil || c.Pending.RiskAssessment == nil {
+		return false
+	}
+	v, ok := c.Pending.RiskAssessment.Value.(*ahp.ToolCallRiskAssessmentCompleteState)
+	return ok && v.Safety < 0.7
+}
+
+// asksToEdit names the one file that a request would edit; "" for other requests.
+func (c Tool) asksToEdit(t Turn) string {
+	list := c.Edits()
+	if len(list) != 1 || c.Result != nil {
+		return ""
+	}
+	return relativeTo(t.Dir, FilePath(SideURI(list[0].Before, list[0].After)))
+}
+
+// relativeTo shortens a path below a directory.
+func relativeTo(dir, path string) string {
+	if dir == "" {
+		return path
+	}
+	return strings.TrimPrefix(path, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// firstDeny is the place of the first option that denies, -1 without one.
+func firstDeny(list []ahp.ConfirmationOption) int {
+	return slices.IndexFunc(list, func(o ahp.ConfirmationOption) bool { return o.Kind == ahp.ConfirmationOptionKindDeny })
+}
+
 // counts sums the lines that a finished call added and removed; ok is false for one that edited nothing.
 func (c Tool) counts() (add, del int64, ok bool) {
 	if c.Result == nil || !c.Result.Success {
 		return 0, 0, false
 	}
+	return c.diffCounts()
+}
+
+// diffCounts sums the lines that a call's edits add and remove.
+func (c Tool) diffCounts() (add, del int64, ok bool) {
 	for _, e := range c.Edits() {
 		if e.Diff != nil {
 			add, del, ok = add+value(e.Diff.Added), del+value(e.Diff.Removed), true
@@ -234,8 +288,7 @@ func (c Tool) isShownWhole() bool {
 // edited names the file of a call that changed one.
 func (c Tool) edited(t Turn) string {
 	if list := c.Edits(); len(list) == 1 && c.Result != nil && c.Result.Success {
-		path := FilePath(SideURI(list[0].Before, list[0].After))
-		return strings.TrimPrefix(path, strings.TrimSuffix(t.Dir, "/")+"/")
+		return relativeTo(t.Dir, FilePath(SideURI(list[0].Before, list[0].After)))
 	}
 	return ""
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -12,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/organize"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -28,7 +31,11 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	c := p.CallerOf(r.Context())
-	m := page.Inbox{Frame: p.Frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q"))}
+	m := page.Inbox{Frame: p.Frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q")),
+		Saves: who.Has(access.RightAccount)}
+	for _, f := range p.Shelf.Of(who.ID).Filters {
+		m.Filters = append(m.Filters, page.SavedFilter(f))
+	}
 	from, _ := strconv.Atoi(r.FormValue("from")) // absent or not a number: from the start
 	if m.Filter != "" || from > 0 {
 		m.List = p.inboxList(r.Context(), c, m.Filter, from)
@@ -39,8 +46,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	list, err := p.Live.Draw(r.Context(), who, "inbox", func(live.Room, live.States) {
-		m.List = p.inboxList(r.Context(),
-			c, "", 0)
+		m.List = p.inboxList(r.Context(), c, "", 0)
 	})
 	if err != nil {
 		return err
@@ -52,14 +58,15 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 // inboxList draws from the groups, a page at a time.
 func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
 	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
-	for i, g := range p.GroupSessions(c, filter) {
+	pins := p.Shelf.Of(c.ID).Pins
+	for i, g := range p.groups(c, filter, pins) {
 		if i == 0 {
 			l.Needs = len(g.Sessions)
 		}
 		out := page.InboxGroup{Name: g.Name}
 		for _, s := range g.Sessions {
 			if l.Total >= from && l.Total < from+inboxPage {
-				out.Items = append(out.Items, p.inboxItem(ctx, c, s))
+				out.Items = append(out.Items, p.inboxItem(ctx, c, s, pins))
 			}
 			l.Total++
 		}
@@ -76,12 +83,53 @@ func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, fro
 	return l
 }
 
-func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSummary) page.InboxItem {
-	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title), Agent: s.Provider,
-		Activity: s.Activity, Status: p.StatusFor(c.Principal, s), Unread: !s.Status.Has(ahp.SessionStatusIsRead),
-		Age: part.Age(s.ModifiedAt, p.Now())}
+// groups sorts the sessions that a filter finds. What is pinned comes after what needs an answer, but for what is
+// archived.
+func (p *Pages) groups(c core.Caller, filter string, pins []ahp.URI) []site.SessionGroup {
+	search := organize.ParseSearch(filter)
+	all := p.GroupSessions(c)
+	out := []site.SessionGroup{{Name: all[0].Name}, {Name: "Pinned"}}
+	for i, g := range all {
+		to := 0
+		if i > 0 {
+			to, out = len(out), append(out, site.SessionGroup{Name: g.Name})
+		}
+		for _, s := range g.Sessions {
+			pinned := slices.Contains(pins, s.Resource)
+			switch {
+			case filter != "" && !p.isFound(search, s, pinned):
+			case pinned && i > 0 && i < len(all)-1:
+				out[1].Sessions = append(out[1].Sessions, s)
+			default:
+				out[to].Sessions = append(out[to].Sessions, s)
+			}
+		}
+	}
+	return out
+}
+
+func (p *Pages) isFound(search organize.Search, s ahp.SessionSummary, pinned bool) bool {
+	texts := append([]string{s.Title, s.Provider, p.AgentName(s.Provider), s.Activity}, s.WorkingDirectories...)
+	branch, by := p.Host.SessionContext(s.Resource)
+	return search.Match(append(texts, branch, by), p.Shelf.Labels(s.Resource), pinned,
+		!s.Status.Has(ahp.SessionStatusIsRead))
+}
+
+func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSummary, pins []ahp.URI) page.InboxItem {
+	it := page.InboxItem{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title),
+		Agent: p.AgentName(s.Provider), Activity: s.Activity, Status: p.StatusFor(c.Principal, s),
+		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now()), Modified: s.ModifiedAt,
+		Keeps: c.Has(access.RightAccount), Pinned: slices.Contains(pins, s.Resource)}
+	it.Branch, it.By = p.Host.SessionContext(s.Resource)
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])
+		it.Repository = path.Base(it.Dir)
+	}
+	if s.Project != nil && s.Project.DisplayName != "" {
+		it.Repository = s.Project.DisplayName
+	}
+	for _, label := range p.Shelf.Labels(s.Resource) {
+		it.Labels = append(it.Labels, page.SavedFilter{Name: label, Find: organize.LabelSearch(label)})
 	}
 	if c := s.Changes; c != nil {
 		it.Add, it.Del, it.Files = site.OrZero(c.Additions), site.OrZero(c.Deletions), site.OrZero(c.Files)
@@ -151,8 +199,10 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, _ []string) (li
 // Channels of the room: notifications arrive on root.
 func (r *inboxRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings as the rail does, and when a verdict or a mention changes.
+// Watch pings as the rail does, and when a verdict, a mention, a pin or a label changes.
 func (r *inboxRoom) Watch(ping func()) (stop func()) {
 	rail, reviews := r.p.WatchRail(ping), r.p.WatchReview("", ping)
-	return func() { rail(); reviews() }
+	changed, cancel := r.p.Shelf.Watch()
+	shelf := live.PingOn(changed, cancel, ping)
+	return func() { rail(); reviews(); shelf() }
 }

@@ -8,21 +8,24 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/organize"
 )
 
 // Pages are the first page: sessions by what they need, requests for files, and deleted sessions.
 type Pages struct {
 	*site.Site
-	Host Host
+	Host  Host
+	Shelf *organize.Shelf
 }
 
 // New makes the inbox's pages.
-func New(s *site.Site, h Host) *Pages { return &Pages{s, h} }
+func New(s *site.Site, h Host, shelf *organize.Shelf) *Pages { return &Pages{s, h, shelf} }
 
 // Host is what the pages of this area ask of the host.
 type Host interface {
 	site.Host
 	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error
+	SessionContext(session ahp.URI) (branch, by string)
 	RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error
 	Trash(c core.Caller) []host.Disposed
 	TrashLimit() int

@@ -3,7 +3,6 @@ package site
 import (
 	"context"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
@@ -49,7 +48,7 @@ const mostRail = 60 // sessions in the rail; the inbox has the rest
 // railItems lists what is not archived: what needs an answer first, then what runs, then the newest.
 func (st *Site) railItems(c core.Caller) []part.RailItem {
 	out := append([]part.RailItem{}, st.fileRail(c)...)
-	for _, g := range st.GroupSessions(c, "") {
+	for _, g := range st.GroupSessions(c) {
 		if g.Name == "Archived" {
 			continue
 		}
@@ -80,13 +79,11 @@ type SessionGroup struct {
 }
 
 // GroupSessions sorts sessions by what they want from a person.
-func (st *Site) GroupSessions(c core.Caller, filter string) []SessionGroup {
+func (st *Site) GroupSessions(c core.Caller) []SessionGroup {
 	g := []SessionGroup{{Name: NeedsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
 	for _, s := range st.Host.Listed(c) {
-		if filter == "" || matches(s, strings.ToLower(filter)) {
-			i := st.groupOf(c.Principal, s)
-			g[i].Sessions = append(g[i].Sessions, s)
-		}
+		i := st.groupOf(c.Principal, s)
+		g[i].Sessions = append(g[i].Sessions, s)
 	}
 	return g
 }
@@ -110,15 +107,6 @@ func (st *Site) groupOf(who access.Principal, s ahp.SessionSummary) int {
 		return 2
 	}
 	return 3
-}
-
-func matches(s ahp.SessionSummary, filter string) bool {
-	for _, text := range append([]string{s.Title, s.Provider, s.Activity}, s.WorkingDirectories...) {
-		if strings.Contains(strings.ToLower(text), filter) {
-			return true
-		}
-	}
-	return false
 }
 
 const NeedsYou = "Needs you"

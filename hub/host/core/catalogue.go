@@ -19,6 +19,9 @@ type Entry struct {
 	Lifecycle ahp.SessionLifecycle `json:"lifecycle"`
 	Trashed   string               `json:"trashed,omitempty"` // when it was disposed; "" while it lives
 
+	Branch string `json:"branch,omitempty"` // what the first directory had checked out when it was looked at last
+	By     string `json:"by,omitempty"`     // name of the person who sent the last message
+
 	Fresh       bool `json:"fresh,omitempty"`       // the session never had lasting content
 	Provisional bool `json:"provisional,omitempty"` // the session has no content now
 }
