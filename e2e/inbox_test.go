@@ -92,9 +92,9 @@ func (x *inbox) approve(name string) (float64, float64) {
 	x.Helper()
 	x.ana.Wait(row(name))
 	Eval[bool](x.ana, row(name)+
-		".querySelector('[data-kind=approve]').scrollIntoView({block: 'center', behavior: 'instant'}), true")
+		".querySelector('.ask-short [data-kind=approve]').scrollIntoView({block: 'center', behavior: 'instant'}), true")
 	at := Eval[[]float64](x.ana, "(b => [b.x + b.width / 2, b.y + b.height / 2])("+row(name)+
-		".querySelector('[data-kind=approve]').getBoundingClientRect())")
+		".querySelector('.ask-short [data-kind=approve]').getBoundingClientRect())")
 	return at[0], at[1]
 }
 
@@ -167,7 +167,7 @@ func (x *inbox) keyboard() {
 	x.asks("three")
 	x.shows("three")
 	x.ana.Press("\t")
-	Eval[any](x.ana, row("three")+".querySelector('[data-kind=approve]').focus()")
+	Eval[any](x.ana, row("three")+".querySelector('.ask-short [data-kind=approve]').focus()")
 	x.asks("four")
 	x.ana.WaitText("#inbox-new", "1 new")
 	x.ana.Press("\r")
