@@ -31,14 +31,17 @@ func TestToolCallsAreShownAsCardsAndRows(t *testing.T) {
 		ana.Wait("!document.querySelector('.approval')?.innerText.includes('" + next + "')")
 	}
 	ana.WaitText(".approval", "touch refused")
+	ana.Wait("!document.querySelector('#attention').checkVisibility()") // the request itself is in view
+	Eval[any](ana, "document.querySelector('.turn').style.paddingBottom = '200vh', document.querySelector('#scroll').scrollTop = 1e6")
+	ana.Wait("document.querySelector('#attention').checkVisibility()")
+	ana.Click(".attention")
+	ana.Wait("!document.querySelector('#attention').checkVisibility()")
 	ana.Click(".approval .deny summary")
 	ana.Wait("document.querySelector('.approval [name=reason]').checkVisibility()")
 	ana.Pictures("deny", ".approval")
-	ana.Fill(".approval [name=reason]", "not on a Friday")
+	ana.Wait("document.activeElement.name === 'reason'")
+	ana.Type("not on a Friday")
 	ana.Press("\r")
-	if Eval[bool](ana, "!!document.querySelector('.approval button[data-kind=deny]')") {
-		ana.Click(".approval button[data-kind=deny]")
-	}
 	ana.WaitText(".parts", "Over.")
 	rows := Eval[[]string](ana, "[...document.querySelectorAll('.tool')].map(t => t.querySelector('summary').innerText"+
 		".replace(/\\s+/g, ' ').trim())")

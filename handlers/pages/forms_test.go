@@ -64,7 +64,7 @@ func TestApproveFromTheInbox(t *testing.T) {
 	s := open(t)
 	_, chat := s.session()
 	s.say(chat, "run echo hi")
-	page := s.until("/", `class="approval"`)
+	page := s.until("/", `class="approval ask-row"`)
 	form := formOf(t, page, chat+"/tool")
 	form.Set("choice", "approve:"+option(page, "approve"))
 	read := form.Get("shown")

@@ -156,13 +156,8 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 // updateSummary brings a session's state into its entry.
 func updateSummary(e *core.Entry, s *ahp.SessionState) {
 	sum := &e.Summary
-<<<<<<< HEAD
-	e.Lifecycle = s.Lifecycle
-	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, newestProject(s)
-=======
 	e.Lifecycle, e.Branch = s.Lifecycle, worktrees.ReadBranch(s.Meta).Name
-	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, projectNow(s)
->>>>>>> a6f5620 (handlers/pages/inbox: list sessions on two lines, with pins and labels)
+	sum.Title, sum.Activity, sum.Project = s.Title, s.Activity, newestProject(s)
 	sum.WorkingDirectories, sum.DefaultChat, sum.Origin = s.WorkingDirectories, s.DefaultChat, s.Origin
 	sum.Status = statusOf(s)
 	sum.ModifiedAt = max(sum.ModifiedAt, latest(s).ModifiedAt)

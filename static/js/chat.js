@@ -1,4 +1,5 @@
 // The chat page: composer keys, approval keys, shared answers, earlier turns without a jump, the pane.
+import './approval.js';
 import { $, $$, byId, parse, store, stored, toast } from './dom.js';
 import { keys } from './keys.js';
 import { isAtEnd, measureEnd, onPatch, scrollToEnd } from './patch.js';
@@ -130,14 +131,14 @@ document.addEventListener(
 
 // An approval card with the focus inside: y, n, d.
 const card = () => document.activeElement?.closest?.('.asks');
-for (const [k, kind] of [
-  ['y', 'approve'],
-  ['n', 'deny'],
+for (const [k, answer] of [
+  ['y', 'button[data-kind=approve]'],
+  ['n', '.deny summary'],
 ]) {
   const before = keys[k];
   keys[k] = (e) => {
     const c = card();
-    c ? c.querySelector(`button[data-kind=${kind}]`)?.click() : before?.(e);
+    c ? c.querySelector(answer)?.click() : before?.(e);
   };
 }
 const beforeD = keys.d;
@@ -147,12 +148,37 @@ keys.d = (e) => {
     beforeD?.(e);
     return;
   }
-  const d = c.querySelector('details');
+  const d = c.querySelector('details:not(.deny)');
   if (d) d.open = !d.open;
 };
 addEventListener('hashchange', () => {
   const t = location.hash && byId(decodeURIComponent(location.hash.slice(1)));
   if (t?.tabIndex >= 0) t.focus({ preventScroll: true });
+});
+
+// The bar that says what waits hides while all of it is in view.
+const inView = new Set();
+const seen = new IntersectionObserver((list) => {
+  for (const e of list) e.isIntersecting ? inView.add(e.target) : inView.delete(e.target);
+  hideAttention();
+});
+const watched = new WeakSet();
+function hideAttention() {
+  for (const el of inView) if (!el.isConnected || !el.matches('.asks')) inView.delete(el);
+  const waiting = $('#attention > a');
+  $('.chat')?.classList.toggle('all-in-view', !!waiting && inView.size >= +waiting.dataset.count);
+}
+function watchAsks() {
+  for (const el of $$('#turns .asks')) {
+    if (watched.has(el)) continue;
+    watched.add(el);
+    seen.observe(el);
+  }
+  hideAttention();
+}
+watchAsks();
+onPatch((list) => {
+  if (list.some((p) => p[0] !== 's' && /^(tool|ask|turn|parts|attention)/.test(p[1]))) watchAsks();
 });
 
 // Answers are edited together: each change of a field is shared with the others before sending.

@@ -1,6 +1,7 @@
 // The inbox keeps its order and layout while it is pointed at, touched, or has the focus by keyboard: what a click meets is
 // what was read. Meanwhile the newest list waits, a pill counts what is new in it, and a request that no longer waits says
 // so in its place.
+import './approval.js';
 import { $, byId, parse, toast } from './dom.js';
 import { holdPatches } from './patch.js';
 
@@ -80,11 +81,25 @@ function watchInbox() {
     if (e.target.matches?.('#inbox form.approval')) close(e.target, answered);
   });
 
+  // What a reader sorts shows at once where they put it, though they still point at it.
+  let sorting = false;
+  document.addEventListener('submit', (e) => {
+    if (e.target.matches?.('[data-sorts]')) sorting = true;
+  });
+  document.addEventListener(
+    'refused',
+    (e) => {
+      if (e.target.matches?.('[data-sorts]')) sorting = false;
+    },
+    true,
+  );
+
   // ---- a newer list ---------------------------------------------------------------------------------------------------
   holdPatches(([op, id, html]) => {
     if (op !== 'r' || id !== 'inbox') return false;
     held = html;
-    isInUse() ? compare() : show();
+    isInUse() && !sorting ? compare() : show();
+    sorting = false;
     return true;
   });
   const asked = (root) =>

@@ -83,7 +83,10 @@ type Attention struct {
 }
 
 // Any reports whether there is something.
-func (a Attention) Any() bool { return a.Approvals+a.Questions+a.Other > 0 }
+func (a Attention) Any() bool { return a.Count() > 0 }
+
+// Count is how much there is.
+func (a Attention) Count() int { return a.Approvals + a.Questions + a.Other }
 
 // Words counts it: "2 approvals, 1 question".
 func (a Attention) Words() string {
