@@ -3,6 +3,7 @@ package spec
 import (
 	"bytes"
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -172,20 +173,60 @@ func baseOf(version string) (base, upTo string) {
 
 func compare(a, b string) int { return release.Compare(a, b) }
 
-// mended reads the definitions of a published schema and mends them.
+var (
+	mendMu    sync.Mutex
+	mendedOld = map[string]object{}
+)
+
+// mended returns the definitions of a published schema without its mistakes. The caller may change them: each version
+// is made from a copy, as the files are large.
 func mended(base string) (object, error) {
+	mendMu.Lock()
+	defer mendMu.Unlock()
+	defs, err := mendOnce(base)
+	if err != nil {
+		return nil, err
+	}
+	return copyOf(defs).(object), nil
+}
+
+// mendOnce reads and mends the definitions of a published schema; mendMu is held.
+func mendOnce(base string) (object, error) {
+	if defs := mendedOld[base]; defs != nil {
+		return defs, nil
+	}
 	defs, err := published(base)
 	if err != nil {
 		return nil, err
 	}
 	var next object
 	if newer := later[base]; newer != "" {
-		if next, err = mended(newer); err != nil {
+		if next, err = mendOnce(newer); err != nil {
 			return nil, err
 		}
 	}
 	repair(defs, next)
+	mendedOld[base] = defs
 	return defs, nil
+}
+
+// copyOf returns a copy of a decoded value that shares nothing that can change.
+func copyOf(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := make(object, len(v))
+		for key, e := range v {
+			out[key] = copyOf(e)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = copyOf(e)
+		}
+		return out
+	}
+	return v
 }
 
 func published(base string) (object, error) {
@@ -199,22 +240,35 @@ func published(base string) (object, error) {
 	}
 	defs := object{}
 	for _, file := range files { // actions first: StateAction is whole there alone
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		raw = bytes.ReplaceAll(raw, []byte("ResourceReponsePart"), []byte("ResourceResponsePart"))
-		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
-		if err != nil {
+		if err := addDefinitions(defs, file); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
-		}
-		for name, def := range child(v.(object), "$defs") {
-			if defs[name] == nil {
-				defs[name] = def
-			}
 		}
 	}
 	return defs, nil
+}
+
+// addDefinitions decodes the definitions of a file that are not in defs. Most are: each file repeats what it refers to.
+func addDefinitions(defs object, file string) error {
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	raw = bytes.ReplaceAll(raw, []byte("ResourceReponsePart"), []byte("ResourceResponsePart"))
+	var all struct {
+		Defs map[string]json.RawMessage `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return err
+	}
+	for name, def := range all.Defs {
+		if defs[name] != nil {
+			continue
+		}
+		if defs[name], err = jsonschema.UnmarshalJSON(bytes.NewReader(def)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
 }
 
 // findSchemas finds shared/ahp/schema beside a directory above.
