@@ -4,8 +4,9 @@ TOOLS    := -modfile=.ci/tools/go.mod
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
-# The race detector leaves out libraries that share nothing and take most of its time: SQLite, and the highlighter's patterns.
-UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/...
+# The race detector leaves out libraries that share nothing and take most of its time: SQLite, the highlighter's patterns, the
+# validator of schemas.
+UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/... github.com/santhosh-tekuri/jsonschema/v6/...
 RACED    := $(RACE) $(if $(RACE),$(foreach lib,$(UNRACED),-gcflags=$(lib)=-race=false))
 TIMEOUT  ?= 14m
 export BROWSER
@@ -48,7 +49,7 @@ test: deps check unit ## everything, as the CI runs it
 	@if [ -z "$(RACE)" ]; then echo "NOTE: without the race detector, which needs a C compiler."; fi
 
 unit:
-	$(GO) test -json $(RACED) -timeout $(TIMEOUT) ./... | $(GO) run ./e2e/support ran
+	$(GO) test -json $(RACED) -ldflags=-w -timeout $(TIMEOUT) ./... | $(GO) run ./e2e/support ran
 
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e
