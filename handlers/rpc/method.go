@@ -63,7 +63,7 @@ var methods = map[string]method{
 
 	"completions":              {run: result(Host.Completions), beside: true},
 	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, channel: rootChannel},
-	"authenticate":             {run: result(Host.Authenticate), channel: rootChannel},
+	"authenticate":             {run: result(Host.Authenticate), beside: true, channel: rootChannel},
 
 	"createResourceWatch": {run: resultOf(files, Files.CreateResourceWatch), channel: rootChannel},
 

@@ -26,7 +26,9 @@ func (h *Host) Authenticate(ctx context.Context, c core.Caller,
 			return ahp.AuthenticateResult{}, nil
 		}
 	}
-	if h.Customs.TakeToken(p.Resource, p.Token) {
+	if known, err := h.Customs.TakeToken(ctx, p.Resource, p.Token); err != nil {
+		return ahp.AuthenticateResult{}, core.BadParams("token: %s", err)
+	} else if known {
 		return ahp.AuthenticateResult{}, nil
 	}
 	return ahp.AuthenticateResult{},

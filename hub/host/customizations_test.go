@@ -449,7 +449,7 @@ func TestTokenReachesServerWhoseAddressHasPlaceholder(t *testing.T) {
 		s.put(w.host.cfg.DataDir, machine.CustomFound{Servers: []machine.CustomEntry{web}})
 		c := w.create()
 		d.fails = nil
-		_, err := w.host.Authenticate(t.Context(), c.caller, ahp.AuthenticateParams{
+		_, err := w.host.Authenticate(w.t.Context(), c.caller, ahp.AuthenticateParams{
 			Resource: "https://site.example.com/mcp", Token: "the-token"})
 		w.must(err)
 		synctest.Wait()

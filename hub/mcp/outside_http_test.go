@@ -10,6 +10,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -55,14 +56,24 @@ func TestServerGetsRequestedToken(t *testing.T) {
 	if authenticate("https://elsewhere.example.com", "the-token") == nil {
 		t.Error("a token for a resource that nobody asked for was taken")
 	}
-	w.must(authenticate(at, "wrong"))
+	// AHP requirement 189
+	if err := authenticate(at, "wrong"); err == nil || !strings.Contains(err.Error(), "web refused it") {
+		t.Errorf("a token that the server refuses is answered %v", err)
+	}
 	w.untilState("web", "authRequired expired "+at)
+	if need := w.listed("web").State.Value.(*ahp.McpServerAuthRequiredState); need.Resource.Required != nil &&
+		!*need.Resource.Required { // AHP requirement 191
+		t.Error("a token without which the server does not run is not required")
+	}
 	w.must(authenticate(at, "the-token"))
 	w.untilState("web", "ready")
 	if strings.Contains(w.log.String(), "the-token") {
 		t.Error("the token is logged")
 	}
-	if raw, _ := json.Marshal(w.session(outside)); strings.Contains(string(raw), "the-token") {
-		t.Error("the token is in the session's state")
+	root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
+	for name, state := range map[string]ahp.State{"the session": w.session(outside), "root": root} {
+		if raw, _ := json.Marshal(state); strings.Contains(string(raw), "the-token") { // AHP requirement 193
+			t.Errorf("the token is in the state of %s", name)
+		}
 	}
 }

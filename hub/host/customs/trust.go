@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
@@ -217,36 +219,75 @@ func (p *Part) findToken(url string) string {
 	return c.tokens[url]
 }
 
+// tokenWait is how long authenticate waits for what a server says of a token. A slower answer is told by its state.
+const tokenWait = 5 * time.Second
+
 // TakeToken takes a token for a resource that an MCP server of this host asks for (AHP requirement 190), and starts the
-// servers that wait for it. "" removes the token.
-func (p *Part) TakeToken(resource, token string) (known bool) {
-	c := &p.registry
-	type waiting struct {
-		session ahp.URI
-		v       *mcpServer
+// servers that wait for it. A token that a server refuses is an error (AHP requirement 189). "" removes the token.
+func (p *Part) TakeToken(ctx context.Context, resource, token string) (known bool, err error) {
+	list := p.keepToken(resource, token)
+	if token == "" {
+		return len(list) > 0, nil
 	}
-	var list []waiting
+	started := make(chan waitingServer, len(list))
+	for _, w := range list {
+		p.core.Lanes.Add(p.core.Ctx, lane(w.session), func(context.Context) {
+			w.run = p.startServer(w.session, w.v, false)
+			started <- w
+		})
+	}
+	ctx, cancel := context.WithTimeout(ctx, tokenWait)
+	defer cancel()
+	for range list {
+		select {
+		case w := <-started:
+			err = errors.Join(err, w.refusal(ctx, resource))
+		case <-ctx.Done():
+		}
+	}
+	return len(list) > 0, err
+}
+
+// waitingServer is a server of a session that asked for a token, and its start with it.
+type waitingServer struct {
+	session ahp.URI
+	v       *mcpServer
+	run     *serverRun
+}
+
+// keepToken keeps a token for the servers that want it now, and lists them.
+func (p *Part) keepToken(resource, token string) (list []waitingServer) {
+	c := &p.registry
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	for session, n := range c.by {
 		for _, v := range n.servers {
-			if v.wantsToken(resource) {
-				list = append(list, waiting{session, v})
-				if c.tokens[v.entry.Command.URL] = token; token == "" {
-					delete(c.tokens, v.entry.Command.URL)
-				}
+			if !v.wantsToken(resource) {
+				continue
+			}
+			list = append(list, waitingServer{session: session, v: v})
+			if c.tokens[v.entry.Command.URL] = token; token == "" {
+				delete(c.tokens, v.entry.Command.URL)
 			}
 		}
 	}
-	c.mu.Unlock()
-	for _, w := range list {
-		if token != "" {
-			p.core.Lanes.Add(p.core.Ctx, lane(w.session), func(context.Context) {
-				p.startServer(w.session, w.v,
-					false)
-			})
-		}
+	return list
+}
+
+// refusal waits until the server has answered, and returns an error when it asks for a token again.
+func (w waitingServer) refusal(ctx context.Context, resource string) error {
+	if w.run == nil {
+		return nil
 	}
-	return len(list) > 0
+	select {
+	case <-w.run.ready:
+	case <-ctx.Done():
+		return nil
+	}
+	if !w.v.wantsToken(resource) {
+		return nil
+	}
+	return fmt.Errorf("%s refused it. Get a new one and send that", w.v.entry.Name)
 }
 
 func (v *mcpServer) wantsToken(resource string) bool {
