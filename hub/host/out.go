@@ -49,7 +49,7 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 	if err := o.addText(a); err != nil {
 		return err
 	}
-	over := errTurnOver
+	over, again := errTurnOver, false
 	err := o.l.h.core.Do(o.r.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, o.r.chat)
 		if !ok || o.r.over.Load() || s.ActiveTurn == nil || s.ActiveTurn.ID != o.r.id {
@@ -59,10 +59,14 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 		if done, ok := a.(*ahp.ChatInputCompletedAction); ok && openRequest(s, done.RequestID) == nil {
 			return // somebody answered it meanwhile
 		}
+		if start, ok := a.(*ahp.ChatToolCallStartAction); ok && findCall(s, o.r.id, start.ToolCallID) != nil {
+			again = true // a call starts once (AHP requirement 121)
+			return
+		}
 		before(tx, s)
 		tx.Apply(o.r.chat, a)
 	})
-	if err = errors.Join(err, over); err == nil {
+	if err = errors.Join(err, over); err == nil && !again {
 		o.note(a)
 	}
 	return err

@@ -1,0 +1,116 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+// An agent that says something of a call out of order is not passed on: clients see a call start, get its input, become
+// ready and complete, each once (AHP requirement 121).
+func TestToolCallGoesThroughItsStatesInOrder(t *testing.T) {
+	inWorld(t, func(w *world) {
+		start := func() ahp.Action {
+			return &ahp.ChatToolCallStartAction{ToolCallID: "c", ToolName: "run", DisplayName: "Run"}
+		}
+		input := func() ahp.Action { return &ahp.ChatToolCallDeltaAction{ToolCallID: "c", Content: "{}"} }
+		ready := func() ahp.Action {
+			return &ahp.ChatToolCallReadyAction{ToolCallID: "c", InvocationMessage: ahp.Plain("run it"),
+				Confirmed: ahp.ToolCallConfirmationReasonNotNeeded}
+		}
+		output := func() ahp.Action {
+			return &ahp.ChatToolCallContentChangedAction{ToolCallID: "c",
+				Content: []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: "so far"}}}}
+		}
+		done := func(text string) ahp.Action {
+			return &ahp.ChatToolCallCompleteAction{ToolCallID: "c", Result: ahp.ToolCallResult{Success: true,
+				PastTenseMessage: ahp.Plain(text)}}
+		}
+		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {
+			for _, a := range []ahp.Action{
+				input(), ready(), output(), done("before it started"), start(),
+				output(), start(), input(), ready(),
+				input(), start(), output(), done("ran"),
+				done("ran again"), output(), ready(), input(), start(),
+			} {
+				_ = turn.Out.Emit(a) // one that comes at the wrong time may be an error to its agent
+			}
+			return nil
+		}
+		c := w.create()
+		c.news()
+		c.say("go")
+		synctest.Wait()
+		said := slices.DeleteFunc(c.news(), func(a string) bool { return !strings.HasPrefix(a, "chat/toolCall") })
+		want := []string{"chat/toolCallStart", "chat/toolCallDelta", "chat/toolCallReady", "chat/toolCallContentChanged",
+			"chat/toolCallComplete"}
+		if !slices.Equal(said, want) {
+			t.Errorf("clients were sent\n%q, want\n%q", said, want)
+		}
+		parts := core.LastTurn(w.chatState()).ResponseParts
+		if len(parts) != 1 {
+			t.Errorf("the turn has %d parts, want the one call", len(parts))
+			return
+		}
+		call, ok := parts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value.(*ahp.ToolCallCompletedState)
+		if !ok || call.PastTenseMessage != ahp.Plain("ran") {
+			t.Errorf("the call ended as %+v", parts[0].Value)
+		}
+		c.converged()
+	})
+}
+
+// An agent makes only so many chats beside each other (AHP requirement 97).
+func TestSpawnedChatsAreBoundedInNumber(t *testing.T) {
+	inWorldOf(t, Config{Limits: core.Limits{Chats: 4}}, func(w *world) {
+		var refused error
+		w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
+			for range 8 {
+				_, end, err := w.agent.spec.Host.Spawn(ctx, agent.SpawnSpec{Chat: turn.Chat, TurnID: turn.ID,
+					ToolCallID: "c"})
+				if err != nil {
+					refused = err
+					return nil
+				}
+				end(nil)
+			}
+			return nil
+		}
+		c := w.create()
+		c.say("go")
+		synctest.Wait()
+		if n := len(w.session().Chats); refused == nil || n != 4 {
+			t.Errorf("there are %d chats, and one more was answered %v", n, refused)
+		}
+	})
+}
+
+// A session changed when one of its chats changed last (AHP requirement 74).
+func TestSessionChangedWithItsLatestChat(t *testing.T) {
+	inWorld(t, func(w *world) {
+		c := w.create()
+		w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
+		for _, chat := range []ahp.URI{"ahp-chat:/2", w.chat()} {
+			tick()
+			c.do(chat, started("go"))
+			synctest.Wait()
+			changed := ""
+			for _, uri := range []ahp.URI{"ahp-chat:/2", w.chat()} {
+				s, _ := hub.StateOf[*ahp.ChatState](w.hub, uri)
+				changed = max(changed, s.ModifiedAt)
+			}
+			s, _ := hub.StateOf[*ahp.ChatState](w.hub, chat)
+			if sum, _ := w.host.Summary(session); sum.ModifiedAt != changed || s.ModifiedAt != changed {
+				t.Errorf("%s changed at %s, the latest chat at %s, and the session at %s", chat, s.ModifiedAt, changed,
+					sum.ModifiedAt)
+			}
+		}
+	})
+}
