@@ -24,7 +24,7 @@ func snapshotFor[S ahp.State](w *world, id string, uri ahp.URI) S {
 	return mirrored[S](c, uri)
 }
 
-// A snapshot is true when it is made, also in what no action changes (AHP requirements 73, 86 and 159).
+// A snapshot is true when it is made, also in what no action changes (AHP requirement 159).
 func TestSnapshotCountsThreads(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()

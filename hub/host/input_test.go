@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -32,8 +33,10 @@ var form = ahp.ChatInputRequest{ID: "r", Questions: []ahp.ChatInputQuestion{
 func TestInput(t *testing.T) { // AHP requirements 129 to 131
 	inWorld(t, func(w *world) {
 		var heard *ahp.ChatInputCompletedAction
+		over := make(chan struct{})
 		w.agent.prompt = func(ctx context.Context, turn agent.Turn) (err error) {
 			heard, err = turn.Out.Ask(ctx, form)
+			<-over
 			return err
 		}
 		c := w.create()
@@ -42,10 +45,19 @@ func TestInput(t *testing.T) { // AHP requirements 129 to 131
 		if w.session().Status.Has(ahp.SessionStatusIsRead) {
 			t.Error("a question leaves the session read") // AHP requirement 116
 		}
+		states := func(want ahp.SessionStatus) {
+			t.Helper()
+			sum, _ := w.host.Summary(session)
+			if got := w.chatState().Status.Activity(); got != want || sum.Status.Activity() != want {
+				t.Errorf("the chat's status is %d, the session's %d, want %d", got, sum.Status.Activity(), want)
+			}
+		}
+		states(ahp.SessionStatusInputNeeded)
 		c.do(w.chat(), &ahp.ChatInputAnswerChangedAction{RequestID: "r", QuestionID: "text",
 			Answer: ahp.Ptr(submitted(&ahp.ChatInputTextAnswerValue{Value: "Ana"}))})
-		if r := w.session().InputNeeded[0].Value.(*ahp.SessionChatInputRequest); len(r.Request.Answers) != 1 {
-			t.Errorf("the mirrored request is %+v", r.Request)
+		if r := w.session().InputNeeded[0].Value.(*ahp.SessionChatInputRequest); len(r.Request.Answers) != 1 ||
+			r.Request.ID != "r" || r.Chat != w.chat() { // AHP requirement 77
+			t.Errorf("the mirrored request is %+v in %s", r.Request, r.Chat)
 		}
 		c.do(w.chat(), &ahp.ChatInputCompletedAction{RequestID: "r", Response: ahp.ChatInputResponseKindAccept,
 			Answers: map[string]ahp.ChatInputAnswer{"yes": submitted(&ahp.ChatInputBooleanAnswerValue{Value: true})}})
@@ -55,6 +67,10 @@ func TestInput(t *testing.T) { // AHP requirements 129 to 131
 		if len(w.session().InputNeeded) != 0 {
 			t.Error("inputNeeded stays after the answer")
 		}
+		states(ahp.SessionStatusInProgress)
+		close(over)
+		synctest.Wait()
+		states(ahp.SessionStatusIdle)
 		part, ok := core.LastTurn(w.chatState()).ResponseParts[0].Value.(*ahp.InputRequestResponsePart)
 		if !ok || part.Response != ahp.ChatInputResponseKindAccept || len(part.Request.Answers) != 2 {
 			t.Errorf("the transcript has %+v", core.LastTurn(w.chatState()).ResponseParts)

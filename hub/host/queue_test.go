@@ -30,6 +30,9 @@ func TestQueueRunsInOrder(t *testing.T) { // AHP requirements 109, 111
 		if removed < 0 || next < removed {
 			t.Errorf("subscribers heard %v", got)
 		}
+		if id := w.lastStarted().QueuedMessageID; id != "three" {
+			t.Errorf("the turn names the queued message %q, want three", id)
+		}
 		for range 3 {
 			release(nil)
 		}
@@ -43,10 +46,28 @@ func TestQueueRunsInOrder(t *testing.T) { // AHP requirements 109, 111
 	})
 }
 
+// lastStarted returns the newest action that started a turn.
+func (w *world) lastStarted() *ahp.ChatTurnStartedAction {
+	w.t.Helper()
+	for _, e := range slices.Backward(w.said) {
+		if a, ok := e.Action.(*ahp.ChatTurnStartedAction); ok {
+			return a
+		}
+	}
+	w.t.Fatal("no turn was started")
+	return nil
+}
+
 func TestQueuedWhileIdleStartsAtOnce(t *testing.T) { // AHP requirement 110
 	inWorld(t, func(w *world) {
 		c := w.create()
+		c.news()
 		c.do(w.chat(), queued("q", "now"))
+		got := c.news()
+		removed, next := slices.Index(got, "chat/pendingMessageRemoved"), slices.Index(got, "chat/turnStarted")
+		if removed < 0 || next < removed || w.lastStarted().QueuedMessageID != "q" {
+			t.Errorf("subscribers heard %v, the turn names %q", got, w.lastStarted().QueuedMessageID)
+		}
 		if s := w.chatState(); len(s.QueuedMessages) != 0 || len(s.Turns) != 1 || s.Turns[0].Message.Text != "now" {
 			t.Errorf("the chat is %+v", s)
 		}

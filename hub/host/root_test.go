@@ -57,6 +57,11 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 			Source: fork}); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("a fork that the agent does not offer: %v", err)
 		}
+		side := &ahp.ChatSource{Value: &ahp.SideChatSource{Chat: w.chat(), TurnID: "t"}}
+		if err := w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+			Source: side}); code(err) != ahp.CodeInvalidParams {
+			t.Errorf("a side chat that the agent does not offer: %v", err)
+		}
 		w.must(w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
 	})
 }

@@ -167,8 +167,10 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 		synctest.Wait()
 		<-stopped
-		if _, _, ok := w.hub.State(session); ok {
-			t.Error("the session's channel is still there")
+		for _, uri := range []ahp.URI{session, chat, notes} {
+			if _, _, ok := w.hub.State(uri); ok {
+				t.Errorf("the channel %s is still there", uri)
+			}
 		}
 		if got := c.news(); !slices.Contains(got, "root/sessionRemoved") ||
 			!slices.Contains(got, "chat/turnCancelled") {
@@ -241,7 +243,9 @@ func TestTitleComesFromTheFirstMessage(t *testing.T) {
 		}
 		c.refused(session, &ahp.SessionTitleChangedAction{Title: " \n"}, "at least one character")
 		// AHP requirements 37, 79
-		c.refused(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: w.chat()}, "only the server")
+		for _, chat := range []ahp.URI{w.chat(), "ahp-chat:/nobody"} {
+			c.refused(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: chat}, "only the server")
+		}
 		c.converged()
 	})
 }

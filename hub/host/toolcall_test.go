@@ -243,9 +243,19 @@ func TestResultConfirmation(t *testing.T) { // AHP requirement 126
 		if len(w.session().InputNeeded) != 1 {
 			t.Fatalf("inputNeeded is %+v", w.session().InputNeeded)
 		}
+		status := func() ahp.ToolCallStatus {
+			part, _ := w.chatState().ActiveTurn.ResponseParts.At(0).Value.(*ahp.ToolCallResponsePart)
+			return part.ToolCall.Status()
+		}
+		if got := status(); got != ahp.ToolCallStatusPendingResultConfirmation {
+			t.Errorf("the call is %s while its result waits", got)
+		}
 		done := &ahp.ChatToolCallResultConfirmedAction{TurnID: "t", ToolCallID: "c", Approved: true}
 		c.do(w.chat(), done)
 		c.refused(w.chat(), done, "already answered")
+		if got := status(); got != ahp.ToolCallStatusCompleted {
+			t.Errorf("the call is %s after its result was approved", got)
+		}
 		if len(w.session().InputNeeded) != 0 {
 			t.Error("inputNeeded stays after the answer")
 		}
@@ -293,6 +303,10 @@ func TestClientTool(t *testing.T) { // AHP requirements 136, 141 to 144
 		c.do(session, toolClient("ana-1", "open"))
 		second.refused(session, toolClient("ana-2", "a", "a"), "itself")
 		second.do(session, toolClient("ana-2", "close"))
+		second.do(session, toolClient("ana-2", "shut"))
+		if got := w.session().ActiveClients; len(got) != 2 || len(got[1].Tools) != 1 || got[1].Tools[0].Name != "shut" {
+			t.Errorf("a client that was set again is listed as %+v", got)
+		}
 
 		c.say("go")
 		turn, call := w.waitingCall()
@@ -407,7 +421,7 @@ func TestSpawn(t *testing.T) { // AHP requirements 96, 97
 		}
 		sub := w.session().Chats[1]
 		if origin, ok := sub.Origin.Value.(*ahp.ChatOriginTool); !ok || origin.Chat != w.chat() ||
-			sub.Interactivity != ahp.ChatInteractivityReadOnly {
+			origin.ToolCallID != "c" || sub.Interactivity != ahp.ChatInteractivityReadOnly {
 			t.Errorf("the sub-chat is %+v", sub)
 		}
 		s, _ := hub.StateOf[*ahp.ChatState](w.hub, sub.Resource)

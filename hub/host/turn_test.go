@@ -160,10 +160,14 @@ func TestHowATurnEnds(t *testing.T) { // AHP requirement 107
 				release := hold(w)
 				c := w.create()
 				c.say("go")
+				time.Sleep(3 * time.Second)
 				release(tc.err)
 				last := core.LastTurn(w.chatState())
 				if last == nil || last.State != tc.state || isResumable(last) != tc.resumable {
 					t.Fatalf("the turn is %+v", last)
+				}
+				if last.Duration == nil || *last.Duration != 3000 {
+					t.Errorf("the turn took %v ms, want 3000", last.Duration)
 				}
 				if tc.message != "" {
 					part := last.ResponseParts[0].Value.(*ahp.ErrorResponsePart)
@@ -270,13 +274,25 @@ func TestAgentMaySendOnlyActionsOfTurns(t *testing.T) {
 func TestTruncated(t *testing.T) { // AHP requirement 114
 	inWorld(t, func(w *world) {
 		c := w.create()
+		defer func() {
+			c.do(w.chat(), &ahp.ChatTruncatedAction{TurnID: "nobody"})
+			if s := w.chatState(); len(s.Turns) != 1 {
+				t.Errorf("cut at an unknown turn the chat has %d turns, want 1", len(s.Turns))
+			}
+			c.do(w.chat(), &ahp.ChatTruncatedAction{})
+			if s := w.chatState(); len(s.Turns) != 0 || s.Status.Activity() != ahp.SessionStatusIdle {
+				t.Errorf("emptied, the chat has %d turns and the status %d", len(s.Turns), s.Status)
+			}
+			c.converged()
+		}()
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "1", Message: user("one")})
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "2", Message: user("two")})
 		hold(w)
 		c.say("three")
 		c.do(w.chat(), &ahp.ChatTruncatedAction{TurnID: "1"})
-		if s := w.chatState(); len(s.Turns) != 1 || s.ActiveTurn != nil {
-			t.Fatalf("the chat has %d turns, active %v", len(s.Turns), s.ActiveTurn)
+		if s := w.chatState(); len(s.Turns) != 1 || s.ActiveTurn != nil ||
+			s.Status.Activity() != ahp.SessionStatusIdle {
+			t.Fatalf("the chat has %d turns, active %v, and the status %d", len(s.Turns), s.ActiveTurn, s.Status)
 		}
 		if w.host.turns.liveOf(session).busy() {
 			t.Error("the dropped turn still runs")
@@ -339,12 +355,17 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 		if len(s.Turns) != 1 || s.ActiveTurn != nil || s.Turns[0].ID != "t1" {
 			t.Errorf("the fork is %+v", s)
 		}
+		const elsewhere ahp.URI = "ahp-session:/elsewhere"
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: elsewhere}))
+		theirs, _ := hub.StateOf[*ahp.SessionState](w.hub, elsewhere)
+		c.do(theirs.DefaultChat, &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("there")})
 		fork := func(v ahp.ChatSourceValue) ahp.CreateChatParams {
 			return ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/4", Source: &ahp.ChatSource{Value: v}}
 		}
 		for name, p := range map[string]ahp.CreateChatParams{
 			"no source":    fork(&ahp.UnknownVariant{}),
 			"unknown chat": fork(&ahp.ForkChatSource{Chat: "ahp-chat:/9", TurnID: "t1"}),
+			"elsewhere":    fork(&ahp.ForkChatSource{Chat: theirs.DefaultChat, TurnID: "t1"}),
 			"unknown turn": fork(&ahp.ForkChatSource{Chat: w.chat(), TurnID: "t9"}),
 			"active turn":  fork(&ahp.ForkChatSource{Chat: w.chat(), TurnID: w.chatState().ActiveTurn.ID}),
 			"itself":       fork(&ahp.ForkChatSource{Chat: "ahp-chat:/4", TurnID: "t1"}),
