@@ -1,6 +1,7 @@
 package argue
 
 import (
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -79,6 +80,7 @@ func TestOlderMirrorsAgreeWhereLongRunsDidNot(t *testing.T) { // AHP requirement
 		seed          uint64
 	}{
 		{"0.4.0", "session", 372}, // a child of a directory is switched
+		{"0.5.2", "session", 114}, // what waits for a sign-in waits for an approval next
 	} {
 		if found := newOlder(t, c.version).run(c.kind, c.seed); found != "" {
 			t.Errorf("%s, %s, seed %d: %s", c.version, c.kind, c.seed, found)
@@ -160,7 +162,7 @@ func (m *olderMirror) step(kind string, has object, after ahp.State, action ahp.
 		}
 		has = oracle.Reduce(m.version, kind, has, sent)
 	}
-	return want, m.undeclared(action.ActionType(), differ(m.timeless(kind, has), m.timeless(kind, want)))
+	return want, m.undeclared(action.ActionType(), differ(m.comparable(kind, has), m.comparable(kind, want)))
 }
 
 // snapshot returns a state as the version has it, and what is wrong with it.
@@ -186,12 +188,22 @@ func (m *olderMirror) snapshot(kind string, s ahp.State) (object, string) {
 // open reports whether a value is a later one of an open enum: from 0.9 on these are sent.
 func (m *olderMirror) open(v object) bool { return !m.Before("0.9.0") && v["status"] == "recomputing" }
 
-// timeless leaves out when a chat changed: reducers before 0.6 ask their own clock.
-func (m *olderMirror) timeless(kind string, state object) object {
-	if kind == "chat" && m.Before("0.6.0") {
-		delete(state, "modifiedAt")
+// comparable leaves out what reducers before 0.6 do by themselves: they ask their own clock when a chat changed, and put
+// what a session waits for last when there was an entry for a sign-in before, which they are not told of.
+func (m *olderMirror) comparable(kind string, state object) object {
+	if !m.Before("0.6.0") {
+		return state
 	}
-	return state
+	out := maps.Clone(state)
+	if kind == "chat" {
+		delete(out, "modifiedAt")
+	}
+	if needed, ok := out["inputNeeded"].([]any); ok && kind == "session" {
+		id := func(v any) string { s, _ := v.(object)["id"].(string); return s }
+		out["inputNeeded"] = slices.SortedFunc(slices.Values(needed),
+			func(a, b any) int { return strings.Compare(id(a), id(b)) })
+	}
+	return out
 }
 
 // undeclared returns the lines of a difference that no loss declares.
