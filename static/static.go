@@ -24,7 +24,7 @@ import (
 	"github.com/tdewolff/minify/v2/js"
 )
 
-//go:embed css js img vendor/xterm
+//go:embed css js img vendor/xterm vendor/fonts
 var files embed.FS
 
 // Assets serves the embedded files.
@@ -57,16 +57,28 @@ func New() (*Assets, error) {
 			_, _ = tree.Write(source)
 			return nil
 		}
-		sum := sha256.Sum256(source)
-		f.hash = hex.EncodeToString(sum[:6])
+		f.setHash(source)
 		return nil
 	})
 	for name, f := range a.byName {
 		if isModule(name) {
 			f.hash = hex.EncodeToString(tree.Sum(nil)[:6])
+		} else if strings.HasPrefix(name, "css/") {
+			f.source = relative.ReplaceAllFunc(f.source, func(url []byte) []byte {
+				return []byte(`url("` + a.Path(string(relative.FindSubmatch(url)[1])) + `")`)
+			})
+			f.setHash(f.source)
 		}
 	}
 	return a, err
+}
+
+// relative finds what a style sheet loads. It is served by a hash of its own, so its address is put there.
+var relative = regexp.MustCompile(`url\("\.\./([^"]+)"\)`)
+
+func (f *asset) setHash(content []byte) {
+	sum := sha256.Sum256(content)
+	f.hash = hex.EncodeToString(sum[:6])
 }
 
 // isModule reports whether a file is one of our scripts.

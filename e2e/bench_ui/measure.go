@@ -279,11 +279,12 @@ func (s *site) weigh(r report) error {
 	}
 	r.row("P7 JavaScript on the wire", kb(weight["js"]), "25")
 	r.row("P7 CSS on the wire", kb(weight["css"]), "20")
+	r.row("P7 fonts on the wire, once for all pages", kb(weight["woff2"]), "120")
 	return nil
 }
 
 // assetOf matches what a page loads with it.
-var assetOf = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+\.(js|css))"`)
+var assetOf = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+\.(js|css|woff2))"`)
 
 // wire returns how many bytes the body of an answer has in a coding, and what it says.
 func (s *site) wire(path, coding string) (n int, text string, err error) {

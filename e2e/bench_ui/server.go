@@ -25,8 +25,8 @@ import (
 )
 
 // policy is the content security policy of the program's pages, enforced here too: what it blocks must show.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"form-action 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
+	"connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
 // site serves review pages made from literal data: what is measured is the page, not the host behind it.

@@ -68,6 +68,10 @@ dark.addEventListener('change', () => {
   term.options.theme = theme();
 });
 
+// The cells are measured once: with the font that stays, unless it takes too long.
+const font = document.fonts.load('12px "JetBrains Mono"').catch(() => {});
+await Promise.race([font, new Promise((late) => setTimeout(late, 1000))]);
+
 export const term = new Terminal({
   cols: +data.cols || 80,
   rows: +data.rows || 24,
@@ -76,7 +80,7 @@ export const term = new Terminal({
   scrollback: 5000,
   disableStdin: true,
   allowProposedApi: true,
-  fontFamily: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace',
+  fontFamily: getComputedStyle(document.documentElement).getPropertyValue('--mono'),
   minimumContrastRatio: 4.5,
   macOptionClickForcesSelection: true,
   theme: theme(),

@@ -106,7 +106,7 @@ func Icon(name string) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		case "need":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<path d=\"M8 2 14.500 13.500h-13zM8 6.500v3.500M8 11.800v.1\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 16, "<circle cx=\"8\" cy=\"8\" r=\"4\" fill=\"currentColor\" stroke=\"none\"></circle>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

@@ -1,0 +1,109 @@
+package static
+
+import (
+	"io/fs"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// declaration is a property of a rule.
+type declaration struct {
+	file, selector, property, value string
+}
+
+var (
+	comment  = regexp.MustCompile(`(?s)/\*.*?\*/`)
+	ruleBody = regexp.MustCompile(`([^{}]*)\{([^{}]*)\}`)
+)
+
+// declarations reads our style sheets, but the one that holds the tokens.
+func declarations(t *testing.T) (all []declaration) {
+	t.Helper()
+	names, err := fs.Glob(files, "css/*.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if name == "css/tokens.css" {
+			continue
+		}
+		text, err := files.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range ruleBody.FindAllStringSubmatch(comment.ReplaceAllString(string(text), ""), -1) {
+			selector := strings.Join(strings.Fields(rule[1]), " ")
+			for d := range strings.SplitSeq(rule[2], ";") {
+				if property, value, ok := strings.Cut(d, ":"); ok {
+					all = append(all, declaration{name, selector, strings.TrimSpace(property),
+						strings.Join(strings.Fields(value), " ")})
+				}
+			}
+		}
+	}
+	if len(all) < 1000 {
+		t.Fatalf("%d declarations in %d style sheets: they are not read", len(all), len(names))
+	}
+	return all
+}
+
+// Every colour, size of text, weight and radius is one of tokens.css.
+func TestStyleSheetsUseTokens(t *testing.T) {
+	colour := regexp.MustCompile(`(?i)light-dark\(|#[0-9a-f]{3,8}\b|\b(rgb|hsl|hwb|lab|lch|oklab|oklch)a?\(`)
+	size := regexp.MustCompile(`^(var\(--(small|normal|large|huge)\)|inherit|0)$`)
+	font := regexp.MustCompile(`^(inherit|(400 |600 )?var\(--(small|normal|large|huge)\) ?/ ?[0-9a-z]+ var\(--(ui|mono)\))$`)
+	weight := regexp.MustCompile(`^(400|600|inherit)$`)
+	radius := regexp.MustCompile(`^((var\(--radius(-s)?\)|0) ?)+$|^50%$|^inherit$`)
+	for _, d := range declarations(t) {
+		var bad bool
+		switch {
+		case colour.MatchString(d.value):
+			bad = true
+		case d.property == "font-size":
+			bad = !size.MatchString(d.value)
+		case d.property == "font":
+			bad = !font.MatchString(d.value)
+		case d.property == "font-weight":
+			bad = !weight.MatchString(d.value)
+		case strings.HasSuffix(d.property, "radius"):
+			bad = !radius.MatchString(d.value)
+		}
+		if bad {
+			t.Errorf("%s: %s { %s: %s } is not one of tokens.css", d.file, d.selector, d.property, d.value)
+		}
+	}
+}
+
+// offGrid are the parts of rows of a diff, whose text stands in columns: of the other rules all space is in steps of 4 px.
+var offGrid = regexp.MustCompile(`\.(r|h|ck|hx|hs|ht|mv|vh)\b`)
+
+// Paddings, margins and gaps are in steps of 4 px.
+func TestSpaceIsOnTheGrid(t *testing.T) {
+	space := regexp.MustCompile(`^(padding|margin|gap|row-gap|column-gap)\b`)
+	pixels := regexp.MustCompile(`(-?[0-9.]+)px`)
+	for _, d := range declarations(t) {
+		if !space.MatchString(d.property) || offGrid.MatchString(d.selector) {
+			continue
+		}
+		for _, m := range pixels.FindAllStringSubmatch(d.value, -1) {
+			if n, err := strconv.ParseFloat(m[1], 64); err != nil || int(n*10)%40 != 0 {
+				t.Errorf("%s: %s { %s: %s } is not in steps of 4 px", d.file, d.selector, d.property, d.value)
+			}
+		}
+	}
+}
+
+// Strong lines are for what takes input, and shadows for what lies over the page.
+func TestStrongLinesAreForInputs(t *testing.T) {
+	inputs := regexp.MustCompile(`input|textarea|select|\.field|\.compose|\.rv::before|\.hr::before|\.tree`)
+	for _, d := range declarations(t) {
+		if strings.Contains(d.value, "var(--line-2)") && !inputs.MatchString(d.selector) {
+			t.Errorf("%s: %s { %s: %s } is a strong line", d.file, d.selector, d.property, d.value)
+		}
+		if d.property == "box-shadow" && strings.Count(d.value, "px") > 2 {
+			t.Errorf("%s: %s has a shadow of its own: use var(--shadow)", d.file, d.selector)
+		}
+	}
+}
