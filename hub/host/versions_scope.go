@@ -7,7 +7,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/threads"
@@ -41,7 +40,7 @@ func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, 
 			mentioned = mentioned || chatNames(s, uri)
 		}
 	}
-	return mentioned && !guard.IsPrivateName(name)
+	return mentioned && !access.IsPrivateName(name)
 }
 
 // hidesFile reports whether a changeset says that a file is kept from a guest.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 )
@@ -56,7 +55,7 @@ func (v *hiding) hideFiles(files []machine.ChangedFile) (map[string]access.Hidin
 // hideFile judges both sides of a file: guests must be allowed to see each. Private names are hidden even when
 // git tracks them: a key that was committed by mistake is still a key.
 func (v *hiding) hideFile(f machine.ChangedFile) (access.Hiding, error) {
-	if f.OldMode != "" && guard.IsPrivateName(f.OldName()) || f.NewMode != "" && guard.IsPrivateName(f.Name()) {
+	if f.OldMode != "" && access.IsPrivateName(f.OldName()) || f.NewMode != "" && access.IsPrivateName(f.Name()) {
 		return access.HidePrivate, nil
 	}
 	if f.OldMode != "" && !v.ofCommit {

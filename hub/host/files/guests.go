@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 )
@@ -48,16 +48,16 @@ func (p *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) e
 	switch {
 	case e == nil || !c.Scope.IsWhole():
 		return denyGuest(path, "it is not shared with you")
-	case p.IsWide(e.Summary.WorkingDirectories):
+	case p.checkWide(ctx, core.LocalPaths(e.Summary.WorkingDirectories)):
 		return denyGuest(path, "guests see no files of a session that works in a home directory or above")
-	case guard.IsPrivateName(path):
+	case access.IsPrivateName(path):
 		return denyGuest(path, "keys, environments and git's own files are not shown to guests")
 	}
 	real, tracking, err := p.track(ctx, c.Session, path)
 	switch {
 	case err != nil || tracking == machine.Ignored:
 		return denyGuest(path, ignoredOrMissing)
-	case guard.IsPrivateName(real):
+	case access.IsPrivateName(real):
 		return denyGuest(path, "it leads to a file that is not shown to guests")
 	case tracking == machine.Tracked || c.AllFiles || p.cfg.HasTouched(ctx, c.Session, real):
 		return nil
@@ -93,7 +93,7 @@ func (p *Part) GuestNames(ctx context.Context, c core.Caller, files []string) ([
 		return files, nil
 	}
 	dirs := p.core.LocalDirs(c.Session)
-	if !c.Scope.IsWhole() || p.cfg.Files.IsWide(ctx, dirs) {
+	if !c.Scope.IsWhole() || p.checkWide(ctx, dirs) {
 		return nil, nil
 	}
 	tracked, err := p.cfg.TrackedFiles(ctx, dirs)
@@ -102,6 +102,6 @@ func (p *Part) GuestNames(ctx context.Context, c core.Caller, files []string) ([
 	}
 	return slices.DeleteFunc(files, func(path string) bool {
 		_, found := slices.BinarySearch(tracked, path)
-		return guard.IsPrivateName(path) || !found && !c.AllFiles && !p.cfg.HasTouched(ctx, c.Session, path)
+		return access.IsPrivateName(path) || !found && !c.AllFiles && !p.cfg.HasTouched(ctx, c.Session, path)
 	}), nil
 }

@@ -13,8 +13,3 @@ func (p *Part) ReadIn(ctx context.Context, session ahp.URI, dirs []string, uri a
 	reach := machine.FileReach{Roots: dirs, Worktrees: core.OwnWorktrees(session)}
 	return p.cfg.Files.Read(ctx, reach, uri)
 }
-
-// IsWide reports whether a session works in a directory that holds everything of its owner. Guests read no files there.
-func (p *Part) IsWide(dirs []ahp.URI) bool {
-	return p.cfg.Files.IsWide(p.core.Ctx, core.LocalPaths(dirs))
-}

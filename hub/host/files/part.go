@@ -43,6 +43,7 @@ type Part struct {
 
 	watches watches
 	grants  grants
+	wide    wide
 }
 
 // New returns a Part that has granted nothing.
