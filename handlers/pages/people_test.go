@@ -41,7 +41,14 @@ func (s *signedIn) SignOutAccount(_ context.Context, account string) (n int, err
 
 type events []audit.Entry
 
-func (e events) List(context.Context) ([]audit.Entry, error) { return e, nil }
+func (e events) Each(_ context.Context, visit func(audit.Entry) error) error {
+	for _, x := range e {
+		if err := visit(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // Page has numbers as its places.
 func (e events) Page(_ context.Context, q audit.Query) (p audit.Page, err error) {

@@ -2,7 +2,6 @@ package audit
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 )
 
@@ -52,32 +51,6 @@ type Store interface {
 	AuditBefore(ctx context.Context, before int64, visit func(place int64, entry []byte) bool) error
 }
 
-// List returns all entries, oldest first, with how intents ended.
-func (l *Log) List(ctx context.Context) ([]Entry, error) {
-	l.settle(ctx)
-	var out []Entry
-	open := map[string]int{} // place of each intent without an outcome, by id
-	err := l.cfg.Store.AuditEntries(ctx, func(b []byte) error {
-		var r row
-		if err := json.Unmarshal(b, &r); err != nil {
-			return err
-		}
-		switch at, known := open[r.Of]; {
-		case r.Of == "":
-			if r.Intent {
-				open[r.ID] = len(out)
-				r.Outcome = l.outcomeOf(&r)
-			}
-			out = append(out, r.Entry)
-		case known:
-			out[at] = r.ended(out[at])
-			delete(open, r.Of)
-		}
-		return nil
-	})
-	return listed(out), err
-}
-
 // settle waits for the newest entries to be in the store.
 func (l *Log) settle(ctx context.Context) {
 	if err := l.cfg.Hub.Settle(ctx, 0); err != nil {
@@ -103,14 +76,4 @@ func (r *row) ended(e Entry) Entry {
 		e.Who, e.Name = r.Who, r.Name
 	}
 	return e
-}
-
-func listed(all []Entry) []Entry {
-	kept := all[:0]
-	for _, e := range all {
-		if e.Outcome != nothing {
-			kept = append(kept, e)
-		}
-	}
-	return kept
 }

@@ -64,6 +64,35 @@ func auditOf(t *testing.T, s *Store) string {
 	return strings.Join(all, ", ")
 }
 
+// All of a long audit is read in pages, and no statement is open while an entry is handed on: a slow reader keeps
+// neither memory nor the database.
+func TestAuditIsReadInPages(t *testing.T) {
+	s := open(t, Config{Dir: t.TempDir()})
+	var records []hub.Record
+	for i := range 2*auditRows + 7 {
+		records = append(records, hub.Record{Bucket: "audit", Key: fmt.Sprint(i), Value: fmt.Append(nil, "entry ", i)})
+	}
+	must(t, write(s, records...))
+	n := 0
+	must(t, s.AuditEntries(t.Context(), func(entry []byte) error {
+		if want := fmt.Sprint("entry ", n); string(entry) != want {
+			t.Fatalf("entry %d is %q", n, entry)
+		}
+		if open := s.read.Stats().InUse; open > 0 {
+			t.Fatalf("%d connections are in use while an entry is handed on", open)
+		}
+		n++
+		return nil
+	}))
+	if n != len(records) {
+		t.Errorf("%d entries were read of %d", n, len(records))
+	}
+	stop := errors.New("enough")
+	if err := s.AuditEntries(t.Context(), func([]byte) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("a reader's error is %v", err)
+	}
+}
+
 // An entry that was changed, taken out or cut off behind the program's back is found.
 func TestDeepCheckFindsChangedAudit(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{

@@ -42,26 +42,54 @@ func (c *chain) load(ctx context.Context, db *sql.DB) error {
 	return describe(err)
 }
 
-// AuditEntries calls visit with every entry of the audit, oldest first, and stops at its first error.
+// auditRows is how many entries of the audit are in memory at once while all are read.
+const auditRows = 500
+
+// AuditEntries calls visit with every entry of the audit, oldest first, and stops at its first error. It reads some
+// entries at a time, and no statement is open while visit runs: a slow reader does not keep the database from checkpoints.
 func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error) error {
-	for _, query := range []string{"SELECT value FROM docs WHERE bucket='audit' ORDER BY key",
-		"SELECT entry FROM audit ORDER BY n"} {
-		rows, err := s.read.QueryContext(ctx, query)
+	key := ""
+	err := s.eachPage(ctx, visit, func() (*sql.Rows, error) {
+		return s.read.QueryContext(ctx, "SELECT key, value FROM docs WHERE bucket='audit' AND key>? ORDER BY key LIMIT ?",
+			key, auditRows)
+	}, func(rows *sql.Rows, entry *[]byte) error { return rows.Scan(&key, entry) })
+	if err != nil {
+		return err
+	}
+	n := int64(0)
+	return s.eachPage(ctx, visit, func() (*sql.Rows, error) {
+		return s.read.QueryContext(ctx, "SELECT n, entry FROM audit WHERE n>? ORDER BY n LIMIT ?", n, auditRows)
+	}, func(rows *sql.Rows, entry *[]byte) error { return rows.Scan(&n, entry) })
+}
+
+// eachPage queries until a page is not full, and visits the entries of each page once it is read. read scans a row, and
+// notes where the next page begins.
+func (s *Store) eachPage(ctx context.Context, visit func(entry []byte) error, query func() (*sql.Rows, error),
+	read func(rows *sql.Rows, entry *[]byte) error) error {
+	for {
+		rows, err := query()
 		if err != nil {
 			return describe(err)
 		}
+		var page [][]byte
 		err = scan(rows, func() error {
 			var entry []byte
-			if err := rows.Scan(&entry); err != nil {
-				return err
-			}
-			return visit(entry)
+			err := read(rows, &entry)
+			page = append(page, entry)
+			return err
 		})
 		if err != nil {
 			return describe(err)
 		}
+		for _, entry := range page {
+			if err := errors.Join(ctx.Err(), visit(entry)); err != nil {
+				return err
+			}
+		}
+		if len(page) < auditRows {
+			return nil
+		}
 	}
-	return nil
 }
 
 // AuditBefore calls visit with the entries of the audit before a place, newest first, until it returns false.

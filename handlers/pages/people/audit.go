@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -16,8 +17,8 @@ import (
 
 // AuditLog is what was done.
 type AuditLog interface {
-	List(ctx context.Context) ([]audit.Entry, error)             // oldest first
-	Page(ctx context.Context, q audit.Query) (audit.Page, error) // newest first
+	Each(ctx context.Context, visit func(audit.Entry) error) error // oldest first
+	Page(ctx context.Context, q audit.Query) (audit.Page, error)   // newest first
 }
 
 // auditPage is how many events a page shows.
@@ -86,21 +87,48 @@ func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	if p.Audit == nil {
 		return errNoAudit
 	}
-	all, err := p.Audit.List(r.Context())
-	if err != nil {
-		return err
-	}
-	w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
-	w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
-	w.Header().Set("Cache-Control", "no-store")
-	out := json.NewEncoder(w)
 	match := auditMatch(r.URL.Query().Get("what"), r.URL.Query().Get("q"))
-	for _, e := range all {
-		if match(e) && out.Encode(e) != nil {
-			return nil // the reader left
+	out := &export{w: w}
+	err := p.Audit.Each(r.Context(), func(e audit.Entry) error {
+		if !match(e) {
+			return nil
 		}
+		return out.write(e)
+	})
+	switch {
+	case err == nil:
+		out.begin() // also of an empty one
+	case !out.begun:
+		return err
+	case out.err == nil: // the reader is to see that this is not all of it: the server logs it and aborts the connection
+		panic(fmt.Errorf("the export of the audit failed half way: %w", err))
 	}
-	return nil
+	return nil // the reader left
+}
+
+// export writes a download of entries. Its headers are sent with the first entry, so that what fails before can still
+// be answered with an error.
+type export struct {
+	w     http.ResponseWriter
+	out   *json.Encoder
+	begun bool
+	err   error // of the connection
+}
+
+func (x *export) begin() {
+	if x.begun {
+		return
+	}
+	x.begun, x.out = true, json.NewEncoder(x.w)
+	x.w.Header().Set("Content-Type", "application/jsonl; charset=utf-8")
+	x.w.Header().Set("Content-Disposition", `attachment; filename="audit.jsonl"`)
+	x.w.Header().Set("Cache-Control", "no-store")
+}
+
+func (x *export) write(e audit.Entry) error {
+	x.begin()
+	x.err = x.out.Encode(e)
+	return x.err
 }
 
 var errNoAudit = site.NotFound("This server keeps no audit log.")
