@@ -113,6 +113,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	if l.watcher.moveTo(k.dirs) || w.whole || w.bases {
 		l.bases.forget()
 	}
+	l.undo.dropAnswers(w)
 	if w.bases {
 		p.cfg.RefreshBranch(l.session)
 	}

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,9 +47,11 @@ type undoLog struct {
 	keep    keeper
 	session ahp.URI
 
-	mu   sync.Mutex
-	list []undoRecord
-	read bool
+	mu     sync.Mutex
+	list   []undoRecord
+	read   bool
+	fits   map[string]bool // by id, whether a record can be taken back, as the computer said last
+	writes int             // how often answers were dropped
 }
 
 // load returns the records.
@@ -78,15 +82,82 @@ func (u *undoLog) edit(change func([]undoRecord) []undoRecord) []undoRecord {
 	return u.list
 }
 
-// undoFor is the newest of a changeset that still applies; nil when there is none.
+// undoFor returns the newest record of a changeset that can still be taken back, nil without one.
 func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
 	list, err := l.undo.load(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
-		if list[i].Channel == uri && p.svc.CanTakeBack(ctx, l.session, list[i].Undo) {
+		if list[i].Channel == uri && p.canTakeBack(ctx, l, &list[i]) {
 			return &list[i], nil
 		}
 	}
 	return nil, err
+}
+
+// canTakeBack reports whether a record can be taken back. The computer, which is sent all that was written, is asked
+// once between two writes to the record's files.
+func (p *Part) canTakeBack(ctx context.Context, l *ledger, r *undoRecord) bool {
+	fits, known, writes := l.undo.answer(r.ID)
+	if known {
+		return fits
+	}
+	fits = p.svc.CanTakeBack(ctx, l.session, r.Undo)
+	if ctx.Err() == nil {
+		l.undo.setAnswer(r.ID, fits, writes)
+	}
+	return fits
+}
+
+// answer returns whether a record can be taken back, if that is known, and how often answers were dropped.
+func (u *undoLog) answer(id string) (fits, known bool, writes int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	fits, known = u.fits[id]
+	return fits, known, u.writes
+}
+
+// setAnswer keeps an answer, unless answers were dropped since it was asked for.
+func (u *undoLog) setAnswer(id string, fits bool, writes int) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if writes != u.writes {
+		return
+	}
+	if u.fits == nil {
+		u.fits = map[string]bool{}
+	}
+	u.fits[id] = fits
+}
+
+// dropAnswers forgets whether records can be taken back, after writes: of every record when w is about every file,
+// otherwise of those with a file, or a directory above one, of a written name.
+func (u *undoLog) dropAnswers(w wanted) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !w.whole && len(w.paths) == 0 {
+		return
+	}
+	u.writes++
+	if w.whole {
+		u.fits = nil
+		return
+	}
+	written := map[string]bool{}
+	for path := range w.paths {
+		written[strings.ToLower(filepath.Base(path))] = true // links above it may spell its directory otherwise
+	}
+	for i := range u.list {
+		if u.list[i].concerns(written) {
+			delete(u.fits, u.list[i].ID)
+		}
+	}
+}
+
+// concerns reports whether a record has a file, or a directory above one, of one of the names, in lower case.
+func (r *undoRecord) concerns(names map[string]bool) bool {
+	return slices.ContainsFunc(r.Undo.Files, func(f machine.RewrittenFile) bool {
+		path := strings.ToLower(filepath.ToSlash(filepath.Join(f.Top, f.Path)))
+		return slices.ContainsFunc(strings.Split(path, "/"), func(name string) bool { return names[name] })
+	})
 }
 
 // keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
@@ -144,6 +215,7 @@ func (p *Part) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecor
 
 // takeBack undoes the newest operation that can be.
 func (p *Part) takeBack(ctx context.Context, o operation) (string, error) {
+	o.ledger.undo.dropAnswers(wanted{whole: true}) // a write may not have been told yet
 	r, err := p.undoFor(ctx, o.ledger, o.Channel)
 	if err != nil {
 		return "", err
