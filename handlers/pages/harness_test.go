@@ -27,6 +27,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/script"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
@@ -63,12 +64,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	if err := s.host.Start(ctx); err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = s.host.Run(ctx) }()
+	stop := hosttest.Run(t, s.host)
 	assets, err := static.New()
 	if err != nil {
 		t.Fatal(err)
@@ -96,8 +92,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 		s.web.CloseIdleConnections()
 		s.pages.Close()
 		srv.Close()
-		cancel()
-		<-done
+		stop()
 	})
 	return s
 }

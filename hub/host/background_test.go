@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
@@ -38,7 +39,7 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 				t.Errorf("the tool call still holds it: %+v", claim)
 			}
 			w.must(end(w, c, term))
-			eventually(t, "the list to be empty", func() bool { return len(w.chatState().BackgroundWork) == 0 })
+			hosttest.Eventually(t, "the list to be empty", func() bool { return len(w.chatState().BackgroundWork) == 0 })
 		})
 	}
 }
@@ -60,7 +61,7 @@ func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 		_, tail, err := term.Wait(t.Context())
 		ended <- end{tail, err}
 	}()
-	eventually(t, "output", func() bool { return strings.Contains(term.(interface{ Tail() string }).Tail(), "so far") })
+	hosttest.Eventually(t, "output", func() bool { return strings.Contains(term.(interface{ Tail() string }).Tail(), "so far") })
 	claim := func() ahp.TerminalClaim {
 		st, _ := hub.StateOf[*ahp.TerminalState](w.hub, term.URI())
 		return st.Claim
@@ -106,7 +107,7 @@ func TestBackgroundEndsWithTheHost(t *testing.T) {
 	if list := w.chatState().BackgroundWork; len(list) != 0 {
 		t.Errorf("the chat lists %+v still", list)
 	}
-	eventually(t, "the record to be gone", func() bool {
+	hosttest.Eventually(t, "the record to be gone", func() bool {
 		records, err := w.host.core.Store.Records(t.Context(), terminals.BucketBackground)
 		return err == nil && len(records) == 0
 	})

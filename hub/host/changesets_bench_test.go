@@ -19,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
@@ -35,7 +36,7 @@ func BenchmarkManyFiles(b *testing.B) {
 	round := 0
 	for b.Loop() {
 		name := filepath.Join(w.dir, fmt.Sprintf("d%d/s%d/f%d.txt", round%100, round%100*100+7, round%10))
-		must(b, os.WriteFile(name, fmt.Appendf(nil, "changed %d\n", round), 0o600))
+		hosttest.Must(b, os.WriteFile(name, fmt.Appendf(nil, "changed %d\n", round), 0o600))
 		began := time.Now()
 		awaitFile(b, conn, uri)
 		took = append(took, float64(time.Since(began).Microseconds())/1000)
@@ -49,20 +50,13 @@ func BenchmarkManyFiles(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-func must(b *testing.B, err error) {
-	b.Helper()
-	if err != nil {
-		b.Fatal(err)
-	}
-}
-
 func manyFiles(b *testing.B, dir string) {
 	b.Helper()
 	for i := range 10_000 {
 		folder := filepath.Join(dir, fmt.Sprintf("d%d/s%d", i/100, i))
-		must(b, os.MkdirAll(folder, 0o755))
+		hosttest.Must(b, os.MkdirAll(folder, 0o755))
 		for j := range 10 {
-			must(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%d.txt", j)),
+			hosttest.Must(b, os.WriteFile(filepath.Join(folder, fmt.Sprintf("f%d.txt", j)),
 				fmt.Appendf(nil, "file %d of folder %d\n", j, i), 0o600))
 		}
 	}
@@ -81,14 +75,14 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 	b.Helper()
 	startBench(b, w)
 	who := core.Caller{Principal: owner, ClientID: "ana-1"}
-	must(b, w.host.CreateSession(b.Context(), who, ahp.CreateSessionParams{Channel: session}))
+	hosttest.Must(b, w.host.CreateSession(b.Context(), who, ahp.CreateSessionParams{Channel: session}))
 	uri := changes.URI(session, "uncommitted", "")
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2", Audience: owner.Audience()})
-	must(b, err)
+	hosttest.Must(b, err)
 	b.Cleanup(func() { conn.Close(errors.New("the benchmark is over")) })
 	began := time.Now()
 	for _, u := range []ahp.URI{uri, changes.URI(session, "session", ""), changes.URI(session, "branch", "")} {
-		must(b, w.host.Prepare(b.Context(), who, u))
+		hosttest.Must(b, w.host.Prepare(b.Context(), who, u))
 	}
 	conn.Subscribe(nil, hub.Subscription{URI: uri})
 	ready := func() bool {
@@ -116,8 +110,8 @@ func startBench(b *testing.B, w *world) {
 	cfg.Hub = w.hub
 	var err error
 	w.host, err = New(cfg)
-	must(b, err)
-	must(b, w.host.Start(b.Context()))
+	hosttest.Must(b, err)
+	hosttest.Must(b, w.host.Start(b.Context()))
 	ctx, cancel := context.WithCancel(context.Background())
 	over := make(chan struct{})
 	go func() { defer close(over); _ = w.host.Run(ctx) }()
@@ -129,7 +123,7 @@ func awaitFile(b *testing.B, conn *hub.Conn, uri ahp.URI) {
 	b.Helper()
 	for {
 		items, err := conn.Next(b.Context(), nil)
-		must(b, err)
+		hosttest.Must(b, err)
 		for _, it := range items {
 			if it.Env == nil || it.Env.Channel.URI != uri {
 				continue

@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
 // changing is a host on a real directory, in real time: git is another program, and no bubble holds it.
@@ -71,19 +72,10 @@ func (c *changing) read(name string) string {
 	return string(data)
 }
 
-// until waits for a condition, checking again every few milliseconds, for at most ten seconds.
+// until waits for a condition.
 func (c *changing) until(what string, ok func() bool) {
 	c.t.Helper()
-	deadline := time.After(10 * time.Second)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !ok() {
-		select {
-		case <-deadline:
-			c.t.Fatalf("it did not come to pass that %s", what)
-		case <-tick.C:
-		}
-	}
+	hosttest.Eventually(c.t, what, ok)
 }
 
 func (c *changing) dispatch(channel ahp.URI, a ahp.Action) {

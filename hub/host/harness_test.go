@@ -19,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
@@ -159,11 +160,8 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	var err error
 	w.host, err = New(cfg)
 	w.must(err)
-	w.must(w.host.Start(t.Context()))
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = w.host.Run(ctx) })
-	w.stop = sync.OnceFunc(func() { cancel(); wg.Wait(); w.checkSaid() })
+	stop := hosttest.Run(t, w.host)
+	w.stop = sync.OnceFunc(func() { stop(); w.checkSaid() })
 	return w
 }
 
@@ -183,9 +181,7 @@ func (w *world) checkSaid() {
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	hosttest.Must(w.t, err)
 }
 
 // create makes the session, ready and with its agent open, and returns its owner's client.

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
-	"github.com/ahphub/ahphub/hub/store"
 )
 
 // life is one run of a host over a real store.
@@ -29,40 +29,25 @@ type life struct {
 func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...func() time.Time) *life {
 	t.Helper()
 	l := &life{t: t, agent: f}
-	ctx := context.Background()
-	st, err := store.Open(ctx, store.Config{Dir: dir})
-	l.must(err)
-	boot, err := st.Boot(ctx)
-	l.must(err)
-	l.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
-		l.host.Derive(tx,
-			e)
-	}})
-	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: st, Agents: map[string]agent.Backend{"fake": f},
+	line := hosttest.OpenTimeline(t, dir, func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) })
+	l.hub = line.Hub
+	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: line.Store, Agents: map[string]agent.Backend{"fake": f},
 		DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
 	for _, now := range clock {
 		cfg.Now = now
 	}
+	var err error
 	l.host, err = New(cfg)
 	l.must(err)
-	journal, stopJournal := context.WithCancel(ctx)
-	running, stopHost := context.WithCancel(ctx)
-	var j, h sync.WaitGroup
-	j.Go(func() { _ = st.Run(journal, l.hub) })
-	l.must(l.host.Start(ctx))
-	h.Go(func() { _ = l.host.Run(running) })
+	stop := hosttest.Run(t, l.host)
 	var once sync.Once
 	l.end = func(clean bool) {
 		once.Do(func() {
 			if !clean {
-				stopJournal()
-				j.Wait()
+				line.Crash()
 			}
-			stopHost()
-			h.Wait()
-			stopJournal()
-			j.Wait()
-			l.must(st.Close())
+			stop()
+			line.Close()
 		})
 	}
 	t.Cleanup(func() { l.end(true) })
@@ -71,19 +56,13 @@ func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...fun
 
 func (l *life) must(err error) {
 	l.t.Helper()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	hosttest.Must(l.t, err)
 }
 
 // until waits for something the journal has to carry first.
 func (l *life) until(what string, ok func() bool) {
 	l.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			l.t.Fatalf("never: %s", what)
-		}
-	}
+	hosttest.Eventually(l.t, what, ok)
 }
 
 func (l *life) chat() *ahp.ChatState {

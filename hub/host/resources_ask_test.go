@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
 var ben = access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}
@@ -369,7 +370,7 @@ func TestAWatchEndsWithItsGrant(t *testing.T) {
 		_, err := w.host.Files.ResourceRequest(w.t.Context(), c, ahp.ResourceRequestParams{URI: core.FileURI(dir)})
 		answer <- err
 	}()
-	eventually(t, "the question", func() bool { return len(w.host.Files.FileAsks()) == 1 })
+	hosttest.Eventually(t, "the question", func() bool { return len(w.host.Files.FileAsks()) == 1 })
 	_, err := w.host.Files.AnswerFileAsk(c, w.host.Files.FileAsks()[0].ID, true)
 	w.must(err)
 	w.must(<-answer)
@@ -378,11 +379,11 @@ func TestAWatchEndsWithItsGrant(t *testing.T) {
 	w.must(err)
 	before := w.hub.Seq()
 	w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte("changed"), 0o600))
-	eventually(t, "a change", func() bool { return w.hub.Seq() > before })
+	hosttest.Eventually(t, "a change", func() bool { return w.hub.Seq() > before })
 	_, err = w.host.Files.RevokeFiles(c, w.host.Files.FileGrants()[0].ID)
 	w.must(err)
 	wantCode(t, w.read(c, file), ahp.CodePermissionDenied)
-	eventually(t, "the end of the watch", func() bool {
+	hosttest.Eventually(t, "the end of the watch", func() bool {
 		w.must(os.WriteFile(filepath.Join(dir, "notes.txt"), []byte(time.Now().String()), 0o600))
 		_, open := w.hub.Info(watch.Channel)
 		return !open

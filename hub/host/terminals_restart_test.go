@@ -1,54 +1,29 @@
 package host
 
 import (
-	"context"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
-	"github.com/ahphub/ahphub/hub/store"
 )
 
 // restarted is a host on a store that keeps its directory.
-func restarted(t *testing.T, dir, work string) (w *world, stop func()) {
+func restarted(t *testing.T, dir, work string) (w *world, end func()) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	boot, err := s.Boot(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
 	w = &world{t: t, agent: &fake{}, dir: work}
-	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
-		w.host.Derive(tx,
-			e)
-	}})
-	w.host, err = New(Config{Hub: w.hub, Machine: localtest.New(t, dir), Store: s, DataDir: dir, DefaultDir: work,
+	line := hosttest.OpenTimeline(t, dir, func(tx *hub.Tx, e *hub.Envelope) { w.host.Derive(tx, e) })
+	w.hub = line.Hub
+	var err error
+	w.host, err = New(Config{Hub: w.hub, Machine: localtest.New(t, dir), Store: line.Store, DataDir: dir, DefaultDir: work,
 		Agents: map[string]agent.Backend{"fake": w.agent}})
 	w.must(err)
-	journalCtx, endJournal := context.WithCancel(context.Background())
-	runCtx, endRun := context.WithCancel(context.Background())
-	var journal, run sync.WaitGroup
-	journal.Go(func() { _ = s.Run(journalCtx, w.hub) })
-	w.must(w.host.Start(t.Context()))
-	run.Go(func() { _ = w.host.Run(runCtx) })
-	return w, sync.OnceFunc(func() {
-		endRun()
-		run.Wait()
-		eventually(t, "the journal", func() bool { return w.hub.Stats().UnjournaledBytes == 0 })
-		endJournal()
-		journal.Wait()
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	stop := hosttest.Run(t, w.host)
+	return w, func() { stop(); line.Close() }
 }
 
 func TestScrollbackSurvivesARestart(t *testing.T) {

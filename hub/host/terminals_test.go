@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
@@ -131,7 +132,7 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 		t.Errorf("who gave it away still types: %q", r)
 	}
 	type_(ben, "exit 3\n")
-	eventually(t, "the exit", func() bool { return exited(w.terminal(term1)) })
+	hosttest.Eventually(t, "the exit", func() bool { return exited(w.terminal(term1)) })
 	if s := w.terminal(term1); *s.Lifecycle.ExitCode != 3 || strings.Contains(screenText(s), "a2b") {
 		t.Errorf("the end: %+v", s)
 	}
@@ -167,7 +168,7 @@ func TestDisposeKills(t *testing.T) {
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
 		t.Error("the terminal outlived its session")
 	}
-	eventually(t, "the end of the session's shell", func() bool { return dead(pid) })
+	hosttest.Eventually(t, "the end of the session's shell", func() bool { return dead(pid) })
 }
 
 func TestStoppingTheHostEndsTerminals(t *testing.T) {
@@ -205,12 +206,12 @@ func TestCommandOfAgent(t *testing.T) {
 	if r := c.send(w.chat(), started("go")); r != "" {
 		t.Fatal(r)
 	}
-	eventually(t, "the turn's end", func() bool { return len(w.chatState().Turns) == 1 })
+	hosttest.Eventually(t, "the turn's end", func() bool { return len(w.chatState().Turns) == 1 })
 	part := w.chatState().Turns[0].ResponseParts[0].Value.(*ahp.MarkdownResponsePart)
 	if got, want := part.Content.String(), "3:"+w.dir+"\r\nvalue\r\n;"; got != want {
 		t.Errorf("the agent saw %q, want %q", got, want)
 	}
-	eventually(t, "old terminals to go", func() bool { return len(w.listed()) == terminals.KeptExited })
+	hosttest.Eventually(t, "old terminals to go", func() bool { return len(w.listed()) == terminals.KeptExited })
 	last := w.listed()[terminals.KeptExited-1]
 	claim := last.Claim.Value.(*ahp.TerminalSessionClaim)
 	if last.Title != "make" || claim.Session != session || claim.Chat != w.chat() || claim.ToolCallID != "call" ||
@@ -238,7 +239,7 @@ func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 	}))
 	c.send(w.chat(), started("go"))
 	var pid int
-	eventually(t, "the command", func() bool {
+	hosttest.Eventually(t, "the command", func() bool {
 		l := w.listed()
 		if len(l) == 0 {
 			return false
@@ -251,7 +252,7 @@ func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 	if r := c.send(w.chat(), &ahp.ChatTurnCancelledAction{TurnID: active.ID}); r != "" {
 		t.Fatal(r)
 	}
-	eventually(t, "the command's end", func() bool { return dead(pid) })
+	hosttest.Eventually(t, "the command's end", func() bool { return dead(pid) })
 	call := w.chatState().Turns[0].ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value
 	if _, ok := call.(*ahp.ToolCallCancelledState); !ok {
 		t.Errorf("the tool call is %T", call)
@@ -303,8 +304,8 @@ func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 		defer who.mu.Unlock()
 		return slices.Contains(who.got, kind)
 	}
-	eventually(t, "the echo of its own keys", func() bool { return has(c, "terminal/input") })
-	eventually(t, "the output", func() bool { return strings.Contains(guest.screen(term1), "do1ne") })
+	hosttest.Eventually(t, "the echo of its own keys", func() bool { return has(c, "terminal/input") })
+	hosttest.Eventually(t, "the output", func() bool { return strings.Contains(guest.screen(term1), "do1ne") })
 	if has(guest, "terminal/input") {
 		t.Error("another client was sent the keys, which may be a password")
 	}
@@ -316,7 +317,7 @@ func TestShellAgentInHost(t *testing.T) {
 		t.Fatal(r)
 	}
 	var call *ahp.ToolCallPendingConfirmationState
-	eventually(t, "the approval", func() bool {
+	hosttest.Eventually(t, "the approval", func() bool {
 		s := w.chatState()
 		if s.ActiveTurn == nil || s.ActiveTurn.ResponseParts.Len() == 0 {
 			return false
@@ -333,7 +334,7 @@ func TestShellAgentInHost(t *testing.T) {
 	if r := c.send(w.chat(), yes); r != "" {
 		t.Fatal(r)
 	}
-	eventually(t, "the turn's end", func() bool { return len(w.chatState().Turns) == 1 })
+	hosttest.Eventually(t, "the turn's end", func() bool { return len(w.chatState().Turns) == 1 })
 	done := w.chatState().Turns[0].ResponseParts[0].Value.(*ahp.ToolCallResponsePart).ToolCall.Value.(*ahp.ToolCallCompletedState)
 	content := done.Content[0].Value.(*ahp.ToolResultTerminalContent)
 	if done.Success || *content.Result.ExitCode != 3 || content.Result.Preview != "hello\r\n" {

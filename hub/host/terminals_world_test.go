@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
@@ -63,20 +64,6 @@ func (p *quietProgram) Clear()                {}
 func (p *quietProgram) Done() <-chan struct{} { return p.done }
 func (p *quietProgram) Kill() error           { close(p.done); return nil }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited for %s in vain", what)
-		}
-	}
-}
-
 // shellWorld is a host outside of a bubble, with a session.
 func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 	t.Helper()
@@ -89,7 +76,7 @@ func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 	}
 	c := w.connect(owner, "ana-1")
 	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
-	eventually(t, "the session", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
+	hosttest.Eventually(t, "the session", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
 	return w, c
 }
 
@@ -145,7 +132,7 @@ func screenText(s *ahp.TerminalState) string {
 
 func (w *world) waitScreen(uri ahp.URI, want string) {
 	w.t.Helper()
-	eventually(w.t, fmt.Sprintf("%q on %s", want, uri),
+	hosttest.Eventually(w.t, fmt.Sprintf("%q on %s", want, uri),
 		func() bool { return strings.Contains(screenText(w.terminal(uri)), want) })
 }
 
@@ -167,7 +154,7 @@ func (w *world) listed() []ahp.TerminalInfo { return w.host.core.RootState().Ter
 func (c *client) pidOf(uri ahp.URI) (pid int) {
 	c.w.t.Helper()
 	c.send(uri, &ahp.TerminalInputAction{Data: "trap '' HUP; echo pid=$$=\n"})
-	eventually(c.w.t, "the shell's pid", func() bool {
+	hosttest.Eventually(c.w.t, "the shell's pid", func() bool {
 		for _, piece := range strings.Split(screenText(c.w.terminal(uri)), "pid=")[1:] {
 			if n, _ := fmt.Sscanf(piece, "%d=", &pid); n == 1 {
 				return true

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
 // A watch does not outlive the program: what a crash left of one is taken away at the start (AHP requirement 183).
@@ -50,7 +51,7 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	told := func() bool { // the channel takes a number for each batch
 		before := w.hub.Seq()
 		change()
-		eventually(t, "a change", func() bool {
+		hosttest.Eventually(t, "a change", func() bool {
 			_, open := w.hub.Info(watch.Channel)
 			return !open || w.hub.Seq() > before
 		})
@@ -62,5 +63,5 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	}
 	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: there}))
 	wantCode(t, read(), ahp.CodePermissionDenied)
-	eventually(t, "the end of the watch", func() bool { return !told() })
+	hosttest.Eventually(t, "the end of the watch", func() bool { return !told() })
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
@@ -138,13 +139,9 @@ func newWorld(t testing.TB, limits Limits) *world {
 	w.must(err)
 	w.tools = New(Config{Host: w.host, Version: "test", Log: log, Limits: limits})
 	mux.Handle(Path, w.tools)
-	w.must(w.host.Start(t.Context()))
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = w.host.Run(ctx) })
+	stop := hosttest.Run(t, w.host)
 	t.Cleanup(func() {
-		cancel()
-		wg.Wait()
+		stop()
 		w.tools.Close()
 		w.server.Close()
 		http.DefaultTransport.(*http.Transport).CloseIdleConnections()
@@ -178,9 +175,7 @@ func write(t testing.TB, path, text string) {
 
 func (w *world) must(err error) {
 	w.Helper()
-	if err != nil {
-		w.Fatal(err)
-	}
+	hosttest.Must(w, err)
 }
 
 // until waits for something that happens by itself.

@@ -1,14 +1,12 @@
 package acp_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -21,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
@@ -60,15 +59,12 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 		Machine: local.New(local.WithData(local.Data{Dir: w.data, Guard: b.Guard})), DataDir: w.data, DefaultDir: w.dir,
 		Agents: map[string]agent.Backend{"fake": b}, DefaultAgent: "fake"})
 	w.must(err)
-	w.must(w.host.Start(t.Context()))
-	ctx, cancel := context.WithCancel(context.Background())
-	var wg sync.WaitGroup
-	wg.Go(func() { _ = w.host.Run(ctx) })
+	stop := hosttest.Run(t, w.host)
 	conn, err := w.hub.Connect(hub.ConnConfig{Principal: access.Owner("Ana").ID, ClientID: "ana-1",
 		Audience: access.Owner("Ana").Audience()})
 	w.must(err)
 	w.caller = core.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1", Conn: conn}
-	t.Cleanup(func() { conn.Close(errors.New("the test is over")); cancel(); wg.Wait() })
+	t.Cleanup(func() { conn.Close(errors.New("the test is over")); stop() })
 	uris := []ahp.URI{core.FileURI(w.dir)}
 	for _, dir := range dirs {
 		uris = append(uris, core.FileURI(dir))
@@ -82,9 +78,7 @@ func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) 
 
 func (w *world) must(err error) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	hosttest.Must(w.t, err)
 }
 
 // until waits for a condition.

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
 func TestCommandsOfATerminal(t *testing.T) { // AHP requirement 168
@@ -36,7 +38,7 @@ func TestCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 	if out, ok := w.part.CommandOutput(t.Context(), term1, first.ID); out.Text != "ab\n" || out.Cut || !ok {
 		t.Errorf("its output is %+v, known %v", out, ok)
 	}
-	eventually(t, "the end of the command for clients", func() bool {
+	hosttest.Eventually(t, "the end of the command for clients", func() bool {
 		parts := w.part.commandParts(term1)
 		return len(parts) > 0 && parts[0].IsComplete
 	})

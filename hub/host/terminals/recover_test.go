@@ -9,6 +9,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
 // A host that is killed has no time to save anything.
@@ -18,9 +19,9 @@ func TestRunningProgramsOutputIsSaved(t *testing.T) {
 	w.open()
 	for i, text := range []string{"fir1st", "sec1ond", "thi1rd"} {
 		w.typeKeys("echo " + strings.Replace(text, "1", "$((1))", 1) + "\n")
-		eventually(t, text+" on disk", func() bool {
+		hosttest.Eventually(t, text+" on disk", func() bool {
 			saved, err := w.part.readSaved(t.Context())
-			must(t, err)
+			hosttest.Must(t, err)
 			return strings.Contains(textOf(saved[term1]), text)
 		})
 		later := time.Now().Add(time.Duration(i) * time.Hour)
@@ -30,7 +31,7 @@ func TestRunningProgramsOutputIsSaved(t *testing.T) {
 		}
 	}
 	saved, err := w.part.readSaved(t.Context())
-	must(t, err)
+	hosttest.Must(t, err)
 	if got, want := textOf(saved[term1]), textOf(w.terminal(term1)); got != want {
 		t.Errorf("on disk is %q, not %q", got, want)
 	}
@@ -46,10 +47,10 @@ func TestRecoveredTerminalsHaveExited(t *testing.T) {
 	empty := *saved
 	empty.Content = nil
 	w.do(func(tx *hub.Tx) {
-		must(t, tx.Open(info, &empty))
+		hosttest.Must(t, tx.Open(info, &empty))
 		w.part.listInRoot(tx, term1)
 	})
-	must(t, w.part.reopen(t.Context(), w.listed()[0], saved))
+	hosttest.Must(t, w.part.reopen(t.Context(), w.listed()[0], saved))
 	s := w.terminal(term1)
 	if !hasExited(s) || textOf(s) != "kept\r\n" || s.Lifecycle.ExitCode != nil {
 		t.Errorf("after a restart: %+v with %q", s, textOf(s))
@@ -63,16 +64,16 @@ func TestRecoveredTerminalsHaveExited(t *testing.T) {
 		call.Claim = ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: chat,
 			ToolCallID: "call"}}
 		w.do(func(tx *hub.Tx) {
-			must(t, tx.Open(info, &call))
+			hosttest.Must(t, tx.Open(info, &call))
 			w.part.listInRoot(tx, info.URI)
 		})
-		must(t, w.part.reopen(t.Context(), infoOf(info.URI, &call), saved))
+		hosttest.Must(t, w.part.reopen(t.Context(), infoOf(info.URI, &call), saved))
 	}
 	if n := len(w.listed()); n != KeptExited+1 {
 		t.Errorf("%d terminals are listed after a restart", n)
 	}
 	w.do(func(tx *hub.Tx) { tx.Close(term1) })
-	must(t, w.part.reopen(t.Context(), w.listed()[0], nil))
+	hosttest.Must(t, w.part.reopen(t.Context(), w.listed()[0], nil))
 	if slices.ContainsFunc(w.listed(), func(i ahp.TerminalInfo) bool { return i.Resource == term1 }) {
 		t.Error("a terminal that is lost is still listed")
 	}

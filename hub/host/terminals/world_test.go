@@ -3,7 +3,6 @@ package terminals
 import (
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -13,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/local"
-	"github.com/ahphub/ahphub/hub/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -35,39 +34,28 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Config{Dir: t.TempDir()})
-	must(t, err)
-	boot, err := s.Boot(t.Context())
-	must(t, err)
 	w := &world{t: t, ana: core.Caller{Principal: access.Owner("Ana"), ClientID: "ana-1"}}
-	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
+	line := hosttest.OpenTimeline(t, t.TempDir(), func(tx *hub.Tx, e *hub.Envelope) {
 		if e.Channel.Kind == ahp.ChannelTerminal {
 			w.part.Derive(tx, e)
 		}
-	}})
-	c := core.New(core.Config{Hub: w.hub, Store: s})
+	})
+	w.hub = line.Hub
+	c := core.New(core.Config{Hub: w.hub, Store: line.Store})
 	w.part = New(c, Config{Machine: local.New().Terminals(), Files: local.New().Files(), DefaultDir: t.TempDir(),
-		Grace: 100 * time.Millisecond, Directories: func(context.Context, ahp.URI) ([]string, error) {
-			return nil,
-				nil
-		},
-		CheckURI: func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
-	ctx, end := context.WithCancel(context.Background())
-	var journal sync.WaitGroup
-	journal.Go(func() { _ = s.Run(ctx, w.hub) })
+		Grace:       100 * time.Millisecond,
+		Directories: func(context.Context, ahp.URI) ([]string, error) { return nil, nil },
+		CheckURI:    func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
 	t.Cleanup(func() {
 		c.Stop()
 		w.part.Close()
 		c.Lanes.Close()
 		c.Wait()
-		eventually(t, "the journal", func() bool { return w.hub.Stats().UnjournaledBytes == 0 })
-		end()
-		journal.Wait()
-		must(t, s.Close())
+		line.Close()
 	})
 	w.do(func(tx *hub.Tx) {
-		must(t, tx.Open(core.RootInfo, &ahp.RootState{}))
-		must(t, tx.Open(core.SessionInfo(session), &ahp.SessionState{DefaultChat: chat}))
+		hosttest.Must(t, tx.Open(core.RootInfo, &ahp.RootState{}))
+		hosttest.Must(t, tx.Open(core.SessionInfo(session), &ahp.SessionState{DefaultChat: chat}))
 		c.Save(tx, &core.Entry{Summary: ahp.SessionSummary{Resource: session}})
 	})
 	return w
@@ -75,14 +63,14 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) do(f func(*hub.Tx)) {
 	w.t.Helper()
-	must(w.t, w.hub.Do(f))
+	hosttest.Must(w.t, w.hub.Do(f))
 }
 
 // open opens a terminal that the session holds.
 func (w *world) open() {
 	w.t.Helper()
 	claim := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: chat}}
-	must(w.t, w.part.Create(w.t.Context(), w.ana, ahp.CreateTerminalParams{Channel: term1, Claim: claim}))
+	hosttest.Must(w.t, w.part.Create(w.t.Context(), w.ana, ahp.CreateTerminalParams{Channel: term1, Claim: claim}))
 }
 
 // typeKeys types as a plain form does.
@@ -97,27 +85,6 @@ func (w *world) terminal(uri ahp.URI) *ahp.TerminalState {
 }
 
 func (w *world) listed() []ahp.TerminalInfo { return w.part.core.RootState().Terminals }
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	deadline := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-deadline:
-			t.Fatalf("waited for %s in vain", what)
-		}
-	}
-}
 
 func textOf(s *ahp.TerminalState) string {
 	var b strings.Builder
