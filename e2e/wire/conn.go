@@ -128,12 +128,21 @@ func (c *Conn) meant(m message) string {
 	return method
 }
 
-// request checks a notification, or a request of the host to its client.
+// request checks a notification, or a request of the host to its client. Each names its channel.
 func (c *Conn) request(s *rules, m message) error {
+	var err error
 	if m.Method == "action" {
-		return c.envelope(s, m.Params)
+		err = c.envelope(s, m.Params)
+	} else {
+		err = s.check(spec.ParamsDef(m.Method), m.Params)
 	}
-	return s.check(spec.ParamsDef(m.Method), m.Params)
+	var p struct {
+		Channel ahp.URI `json:"channel"`
+	}
+	if json.Unmarshal(m.Params, &p) != nil || p.Channel == "" {
+		err = errors.Join(err, fmt.Errorf("%s names no channel: %.500s", m.Method, m.Params))
+	}
+	return err
 }
 
 // envelope checks an action. A refused one goes back as its client sent it, whatever that was.

@@ -21,7 +21,7 @@ func agreed(t *testing.T, version string) *Conn {
 	return c
 }
 
-func TestReceived(t *testing.T) {
+func TestReceived(t *testing.T) { // AHP requirement 3, of every frame of every test
 	const action = `{"jsonrpc":"2.0","method":"action","params":{"channel":"ahp-chat:/1","serverSeq":1,"action":`
 	cases := []struct{ name, version, frame, fault string }{
 		{"an action", "1.0.0", action + `{"type":"chat/delta","turnId":"t","partId":"p","content":"x"}}}`, ""},
@@ -40,6 +40,12 @@ func TestReceived(t *testing.T) {
 			`{"type":"session/chatUpdated","chat":"ahp-chat:/1","changes":{"status":40}}}}`, ""},
 		{"no version of JSON-RPC", "1.0.0", `{"id":2,"result":null}`, "JSON-RPC"},
 		{"an unknown notification", "1.0.0", `{"jsonrpc":"2.0","method":"chat/moved","params":{}}`, "ChatMovedParams"},
+		{"a notification without a channel", "1.0.0",
+			`{"jsonrpc":"2.0","method":"root/sessionRemoved","params":{"session":"x:/1"}}`,
+			"names no channel"},
+		{"an action without a channel", "0.6.0",
+			`{"jsonrpc":"2.0","method":"action","params":{"serverSeq":1,"action":{"type":"session/ready"}}}`,
+			"names no channel"},
 		{"an error", "1.0.0", `{"jsonrpc":"2.0","id":2,"error":{"code":-32601,"message":"no"}}`, ""},
 		{"an error without a message", "1.0.0", `{"jsonrpc":"2.0","id":2,"error":{"code":-32601}}`, "no error"},
 		{"no JSON", "1.0.0", `{`, "no message"},

@@ -111,9 +111,12 @@ func (p *peer) send(frame string) {
 func (p *peer) next() ([]byte, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_, b, err := p.ws.Read(ctx)
+	kind, b, err := p.ws.Read(ctx)
 	if err == nil {
 		p.inspect(b)
+	}
+	if err == nil && kind != websocket.MessageText { // AHP requirement 207
+		p.t.Errorf("a frame is a %v: %q", kind, b)
 	}
 	return b, err
 }
