@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -46,6 +48,34 @@ func TestAllConnectionsSeeOneOrder(t *testing.T) { // AHP requirement 27
 			t.Errorf("connection %d mirrors another chat:\n%s", i, diff)
 		}
 	}
+}
+
+// All subscribers of a channel get its actions, of whatever kind it is (AHP requirement 28).
+func TestEverySubscriberGetsTheActionsOfAChannel(t *testing.T) {
+	h := newHub(t, hub.Config{})
+	must(t, h.Do(func(tx *hub.Tx) {
+		must(t, tx.Open(hub.ChannelInfo{URI: ahp.RootURI, Kind: ahp.ChannelRoot}, &ahp.RootState{}))
+		must(t, tx.Open(hub.ChannelInfo{URI: sessionURI, Kind: ahp.ChannelSession, Session: sessionURI},
+			&ahp.SessionState{}))
+	}))
+	actions := map[string]ahp.Action{ahp.RootURI: &ahp.RootActiveSessionsChangedAction{ActiveSessions: 2},
+		sessionURI: &ahp.SessionTitleChangedAction{Title: "Two"}, chatURI: delta("x"),
+		termURI: &ahp.TerminalDataAction{Data: "x"}}
+	uris := slices.Sorted(maps.Keys(actions))
+	first, second := connect(t, h, "first", uris...), connect(t, h, "second", uris...)
+	other := connect(t, h, "other")
+	next(t, first)
+	next(t, second)
+	for _, uri := range uris {
+		do(t, h, uri, actions[uri])
+		for i, c := range []*hub.Conn{first, second} {
+			if got := next(t, c); len(got) != 1 || got[0].Env == nil || got[0].Env.Channel.URI != uri ||
+				got[0].Env.Action.ActionType() != actions[uri].ActionType() {
+				t.Errorf("subscriber %d of %s got %v", i, uri, describe(got))
+			}
+		}
+	}
+	nothing(t, other)
 }
 
 // Promise 1: everything after a snapshot follows it, once.

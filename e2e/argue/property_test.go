@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/e2e/oracle"
-	"github.com/ahphub/ahphub/e2e/spec"
+	"github.com/ahphub/ahphub/e2e/spec/draw"
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
@@ -79,30 +79,84 @@ func TestMergeEqualsNoMerge(t *testing.T) { // AHP requirement 31
 	}
 }
 
-// eachStep runs f on drawn states and actions of every kind.
+// eachStep runs f on drawn states and actions of every kind: of today's version, and of each older one as they are read
+// from its clients.
 func eachStep(t *testing.T, f func(before ahp.State, action ahp.Action) string) {
-	schema := spec.Need(t, ahp.Version)
-	drawer := drawerOf(t, ahp.Version)
-	drawer.Unknown = true
-	for _, kind := range schema.Channels() {
-		for seed := range shortSeeds(kind) / 4 {
-			drawer.Seed(seed)
-			plain := drawer.State(kind)
-			state, err := ahp.UnmarshalState(ahp.ChannelKind(kind), encode(plain))
-			if err != nil {
-				t.Fatal(err)
+	for _, version := range older {
+		m, drawer := newOlder(t, version), drawerOf(t, version)
+		drawer.Unknown = version == ahp.Version
+		for _, kind := range m.schema.Channels() {
+			seeds := max(2, shortSeeds(kind)/30)
+			if version == ahp.Version {
+				seeds = shortSeeds(kind) / 4
 			}
-			for range steps {
-				action, err := ahp.UnmarshalAction(encode(drawer.Action(kind, plain)))
-				if err != nil {
-					t.Fatal(err)
+			for seed := range seeds {
+				drawer.Seed(seed)
+				if found := m.steps(drawer, kind, f); found != "" {
+					t.Fatalf("%s %s, seed %d: %s", version, kind, seed, found)
 				}
-				if found := f(state, action); found != "" {
-					t.Fatalf("seed %d: %s: %s\nbefore: %s", seed, encode(decode(action)), found, encode(decode(state)))
-				}
-				state = ahp.Reduce(state, action)
 			}
 		}
+	}
+}
+
+// steps draws a state and actions of the version, reads them as today's, and runs f on each.
+func (m *olderMirror) steps(drawer *draw.Drawer, kind string, f func(ahp.State, ahp.Action) string) string {
+	plain := drawer.State(kind)
+	up, err := m.UpState(channel, ahp.ChannelKind(kind), encode(plain))
+	if err != nil {
+		return err.Error()
+	}
+	state, err := ahp.UnmarshalState(ahp.ChannelKind(kind), up)
+	if err != nil {
+		return err.Error()
+	}
+	for range steps {
+		up, err := m.UpAction(channel, encode(drawer.Action(kind, plain)))
+		if err != nil {
+			continue // it cannot be said any more
+		}
+		action, err := ahp.UnmarshalAction(up)
+		if err != nil {
+			return err.Error()
+		}
+		if found := f(state, action); found != "" {
+			return fmt.Sprintf("%s: %s\nbefore: %s", encode(decode(action)), found, encode(decode(state)))
+		}
+		state = ahp.Reduce(state, action)
+	}
+	return ""
+}
+
+// TestChatIsInOneStateOfWork has every action leave a chat with one of the four states of work, and unread when it
+// started a turn or asked something.
+func TestChatIsInOneStateOfWork(t *testing.T) { // AHP requirement 116
+	asked := 0
+	eachStep(t, func(before ahp.State, action ahp.Action) string {
+		was, ok := before.(*ahp.ChatState)
+		if !ok {
+			return ""
+		}
+		is := ahp.Reduce(before, action).(*ahp.ChatState)
+		switch is.Status.Activity() {
+		case ahp.SessionStatusIdle, ahp.SessionStatusError, ahp.SessionStatusInProgress, ahp.SessionStatusInputNeeded:
+		default:
+			return fmt.Sprintf("the status becomes %d", is.Status)
+		}
+		switch action.(type) {
+		case *ahp.ChatTurnStartedAction, *ahp.ChatInputRequestedAction:
+			if is == was {
+				break
+			}
+			asked++
+			if is.Status.Has(ahp.SessionStatusIsRead) {
+				return "it stays read"
+			}
+		}
+		return ""
+	})
+	if asked < 20 {
+		t.Errorf("only %d turns and questions came", asked)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 func at(n int64) *int64 { return &n }
 
-// AHP requirements 171 to 174 and 180.
+// AHP requirements 171 to 174 and 180, and 209: no link leads out.
 func TestPut(t *testing.T) {
 	const append, insert = ahp.ResourceWriteModeAppend, ahp.ResourceWriteModeInsert
 	cases := []struct {

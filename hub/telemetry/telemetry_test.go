@@ -66,7 +66,7 @@ func TestLogsByLevel(t *testing.T) {
 		leave := tel.Follow("ahp-otlp:/logs/WARN", warn.deliver)
 		defer tel.Follow("ahp-otlp:/logs/debug", debug.deliver)()
 		log.Debug("one", "session", "ahp-session:/7", "n", 3, slog.Group("g", "on", true))
-		log.Warn("two", "turn", "t1", "err", errors.New("it broke"))
+		log.Warn("two", "turn", "t1", "call", "c1", "err", errors.New("it broke"))
 		flush()
 		if got := warn.all(); strings.Contains(got, `"one"`) || !strings.Contains(got, `"two"`) ||
 			!strings.HasPrefix(got, `otlp/exportLogs {"channel":"ahp-otlp:/logs/WARN","payload":{"resourceLogs":[`) {
@@ -79,6 +79,7 @@ func TestLogsByLevel(t *testing.T) {
 			`{"key":"ahp.session.id","value":{"stringValue":"ahp-session:/7"}}`, `{"key":"n","value":{"intValue":"3"}}`,
 			`{"key":"g","value":{"kvlistValue":{"values":[{"key":"on","value":{"boolValue":true}}]}}}`,
 			`"severityNumber":13`, `{"key":"ahp.turn.id","value":{"stringValue":"t1"}}`, `it broke`,
+			`{"key":"ahp.tool_call.id","value":{"stringValue":"c1"}}`,
 			`"timeUnixNano":"94668480`,
 		} {
 			if !strings.Contains(got, want) {

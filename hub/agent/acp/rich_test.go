@@ -250,6 +250,7 @@ func TestRetryAfterLogin(t *testing.T) {
 		wants(t, w.say("text"), "error the agent could not be started: Fake needs a login")
 		root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
 		logins := root.Agents[0].ProtectedResources
+		// AHP requirement 191: without its own login the agent may have another
 		if len(logins) != 1 || logins[0].ResourceName != "API key" || *logins[0].Required {
 			t.Fatalf("the logins are %+v", logins)
 		}
