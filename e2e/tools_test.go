@@ -28,8 +28,9 @@ func TestToolsOfTheHost(t *testing.T) { // AHP requirements 136, 141
 	}
 }
 
-func toolJourney(t *testing.T, mode string) {
-	dir, note := t.TempDir(), filepath.Join(t.TempDir(), "servers")
+func toolJourney(t *testing.T, mode string, args ...string) {
+	dir := t.TempDir()
+	note := filepath.Join(dir, "servers")
 	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\nthree\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func toolJourney(t *testing.T, mode string) {
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p := Start(t, Options{Args: []string{"--config", config}, Dir: dir})
+	p := Start(t, Options{Args: append([]string{"--config", config}, args...), Dir: dir})
 	w := watch(t, p, "editor")
 	j := &toolTalk{watcher: w, session: "ahp-session:/" + uuid.NewString()}
 	j.begin()

@@ -15,11 +15,11 @@ import (
 
 // makeAgents returns the agents that sessions can use. The script agent is for tests and demos and
 // must be configured; the demo offers only it and the shell.
-func makeAgents(cfg Config, g *guard.Guard) (map[string]agent.Backend, error) {
+func makeAgents(cfg Config, g *guard.Guard, starter local.Programs) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
 		for name, p := range programs(cfg.configured, cfg.pass) {
-			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Start: local.StartProgram, Guard: g,
+			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Start: starter.Start, Guard: g,
 				Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
 // settle writes a configuration file and reads it as serving would.
@@ -60,7 +62,7 @@ pass = ["MY_KEY"]
 	if _, err := c.check(); err != nil {
 		t.Error(err)
 	}
-	agents, err := makeAgents(c, nil)
+	agents, err := makeAgents(c, nil, local.Programs{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,6 +40,8 @@ type Config struct {
 
 	Notify notifyConfig `embed:""`
 
+	Sandbox sandboxConfig `embed:""`
+
 	configured []acp.Program // the [[agent]] tables of the configuration file
 	pass       []string      // the variables that its [agents] env names
 	limits     acp.Limits    // and its [limits]
@@ -120,6 +122,7 @@ func (c Config) check() (settings, error) {
 	}
 	s.rules = c.OIDC.check(bad)
 	s.allow, s.mailer = c.Notify.check(bad)
+	c.Sandbox.check(bad)
 	if s.dir, err = directory(c.Dir); err != nil {
 		bad("dir", c.Dir, err.Error())
 	}

@@ -43,12 +43,15 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	var wg sync.WaitGroup
-	var hostErr, webErr, notifyErr, secureErr error
+	var hostErr, webErr, notifyErr, secureErr, sandboxErr error
 	wg.Go(func() { a.telemetry.Run(ctx) })
 	wg.Go(func() { defer end(); hostErr = a.host.Run(ctx) })
 	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
 	wg.Go(func() { defer end(); notifyErr = a.notify.Run(ctx) })
 	wg.Go(func() { a.keepSeen(ctx) })
+	if a.relayed != nil {
+		wg.Go(func() { defer end(); sandboxErr = a.web.ServeAgents(ctx, a.relayed) })
+	}
 	if a.secured != nil {
 		wg.Go(func() { defer end(); secureErr = a.secured.serve(ctx, a.web, a.public) })
 	}
@@ -67,7 +70,7 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 		end()
 	}
 	wg.Wait()
-	return errors.Join(err, hostErr, webErr, notifyErr, secureErr)
+	return errors.Join(err, hostErr, webErr, notifyErr, secureErr, sandboxErr)
 }
 
 // task is a goroutine that can be stopped, with its result.

@@ -30,12 +30,14 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/organize"
 	"github.com/ahphub/ahphub/hub/people"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
 	"github.com/ahphub/ahphub/static"
@@ -72,7 +74,10 @@ type app struct {
 	owner     access.Principal
 	memory    memory
 	guard     *guard.Guard
-	files     [][2]string // key and path of files in the data directory
+	rules     *sandbox.Rules // nil: there are no sandboxes
+	programs  local.Programs
+	relayed   *handedConns // to the host's tools, by agents in sandboxes; nil: there are none
+	files     [][2]string  // key and path of files in the data directory
 }
 
 // build opens the store, starts the journal and makes every part. On an error it releases
@@ -112,7 +117,10 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		}})
 	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
 	a.docs = a.store.Documents(a.hub)
-	agents, err := makeAgents(a.cfg, a.guard)
+	if err := a.buildSandboxes(agentURL(set, l)); err != nil {
+		return err
+	}
+	agents, err := makeAgents(a.cfg, a.guard, a.programs)
 	if err != nil {
 		return err
 	}
@@ -125,7 +133,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Store: a.store, Audit: a.audit,
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),
@@ -313,6 +321,9 @@ func (a *app) close() error {
 	}
 	if a.journal != nil {
 		err = errors.Join(err, a.journal.stop())
+	}
+	if a.programs.Boxes != nil {
+		a.programs.Boxes.Close()
 	}
 	return errors.Join(err, a.guard.Close(), a.syntax.Close(), a.store.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Backend is one kind of agent, listed in the root state by its provider.
@@ -39,11 +40,15 @@ type Spec struct {
 	Dirs    []string                // absolute paths; the first is the primary one, none is allowed
 	Config  func(key string) string // the current value, "" when unset
 	Data    string                  // a directory for the session alone, kept across restarts
+	Work    string                  // another, which its programs may write; "" is Data
 	MCP     []MCPServer             // the host's own servers, for agents that can use them
 	Host    Host
 	Log     *slog.Logger
 
 	Worktrees []string // sessions whose worktrees in the hub's data directory are open to the agent
+
+	// Sandbox returns what the agent's program is kept from, each time that it starts; nil: nothing is for any.
+	Sandbox func(context.Context) (*sandbox.Policy, error)
 
 	Progress func(step string) // receives the steps of the opening; nil: none
 }
@@ -123,6 +128,12 @@ type BackgroundSpec struct {
 	Label    string
 	Command  string
 	Terminal Terminal
+}
+
+// HomeKeeper is a Backend whose program keeps settings and credentials in the user's home directory. Paths are below that.
+type HomeKeeper interface {
+	// HomePaths returns what the program writes there, and what it only reads.
+	HomePaths() (write, read []string)
 }
 
 // Mover is a Session whose commands can move to the background.

@@ -19,7 +19,9 @@ import (
 const approvalKey = agent.ApprovalKey
 
 // ownersSetting reports whether only the owner may change a setting: what runs without an approval.
-func ownersSetting(key string) bool { return key == approvalKey || key == agent.AllowedKey }
+func ownersSetting(key string) bool {
+	return key == approvalKey || key == agent.AllowedKey || key == SandboxKey
+}
 
 // Unasked reports whether a setting stands so that nothing waits for an approval: pages warn of it.
 func Unasked(key, value string) bool { return key == approvalKey && value == agent.ApprovalAuto }
@@ -173,5 +175,5 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 
 // schemaOf returns an agent's settings with those that the host has for every agent.
 func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
-	return h.Worktrees.AddSettings(b.Config())
+	return h.addSandboxSetting(h.Worktrees.AddSettings(b.Config()))
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Config of a Host. Zero fields take the stated default.
@@ -53,6 +54,8 @@ type Config struct {
 
 	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
 	FilesAsked func(*hub.Tx, files.FileAsk)
+
+	Sandbox *sandbox.Rules // nil: there are no sandboxes
 
 	Home string // the user's directory, where agents keep settings; "" is not looked at
 

@@ -35,7 +35,8 @@ func (h *Host) newParts() {
 	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
-		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
+		Sandbox: h.policyOf,
+		Grace:   h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
 		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(),
 		Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
 	})
@@ -63,6 +64,7 @@ func (h *Host) newParts() {
 	})
 	h.Customs = customs.New(h.core, customs.Config{
 		Customs: h.cfg.Machine.Customs(), Home: h.cfg.Home, DataDir: h.cfg.DataDir,
+		Sandbox:        h.policyOf,
 		ServersChanged: h.handleServersChanged,
 		WorktreeOf: func(s *ahp.SessionState) (dir, repo string, ok bool) {
 			t, ok := worktrees.Of(s)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Customs finds what agents are customized with (rules, skills, prompts, hooks, MCP servers, plugins), and reaches MCP
@@ -35,6 +36,8 @@ type ServerSpec struct {
 	Token   string // sent to a server that is reached by HTTP; "" for none
 	// receives the beginning of each piece that its program writes to standard error; may be nil
 	Stderr func(text string)
+
+	Sandbox *sandbox.Policy // what its program is kept from; nil: nothing
 }
 
 // ServerConn is a connection to an MCP server. It ends by itself with the server, or by Close, which waits until what

@@ -12,4 +12,7 @@ type Machine interface {
 	Files() Files
 	Terminals() Terminals
 	Customs() Customs // nil when no customizations are looked for
+
+	// Forget removes what programs of a session left outside of its directories. session is the name in its policies.
+	Forget(session string) error
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Size of a terminal, in columns and rows.
@@ -80,6 +81,8 @@ type TerminalSpec struct {
 	Scrollback int           // bytes of content kept; zero is 512 KiB
 	Grace      time.Duration // between SIGHUP, SIGTERM and SIGKILL; zero is 2 s
 	Processes  int           // that may run in it at once, where they can be counted (Linux); zero is 1024
+
+	Sandbox *sandbox.Policy // what it is kept from; nil: nothing
 }
 
 // TerminalPiece is what a viewer shows next.

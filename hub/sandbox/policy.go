@@ -38,6 +38,34 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("%.40q is no sandbox: use auto, none or namespace", s)
 }
 
+// Rules are what the owner has set for the sandboxes of all sessions.
+type Rules struct {
+	Mode    Mode // of sessions that say nothing else
+	Works   bool // whether boxes work on this computer
+	Network Network
+	Relays  []Relay
+	Read    []string // more that programs read
+	Dir     string   // where the private files of boxes are: each in a directory of its session's name
+}
+
+// Resolve returns the mode of a session whose own setting is asked; "" is that of all.
+func (r Rules) Resolve(asked string) (Mode, error) {
+	m := r.Mode
+	if asked != "" {
+		var err error
+		if m, err = ParseMode(asked); err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case m == Auto && r.Works:
+		return Namespace, nil
+	case m == Auto:
+		return None, nil
+	}
+	return m, nil
+}
+
 // Network says what programs in a box reach besides each other.
 type Network string
 
@@ -60,14 +88,16 @@ func ParseNetwork(s string) (Network, error) {
 
 // Policy describes the box of one session. All programs of the session share it. Paths are absolute, without links.
 type Policy struct {
-	Session string   // names the box
-	Write   []string // directories that programs read and write
-	Read    []string // files and directories that they read
-	Seal    []string // what they only read though it lies in a directory of Write
-	Home    []string // paths below the user's home directory that they read and write there
-	Own     []string // sessions whose worktrees in the data directory are among Write
-	Network Network
-	Relays  []Relay
+	Session  string   // names the box
+	Write    []string // directories that programs read and write
+	Read     []string // files and directories that they read
+	Seal     []string // what they only read though it lies in a directory of Write
+	Git      []string // directories of git that they read and write, but for what makes git run programs
+	Home     []string // paths below the user's home directory that they read and write there, where there is something
+	HomeRead []string // and that they read there
+	Own      []string // sessions whose worktrees in the data directory are among Write
+	Network  Network
+	Relays   []Relay
 }
 
 // Relay brings a port of the host's loopback into a box, at the same number.
@@ -99,12 +129,12 @@ func (p *Policy) Check() error {
 	if !name.MatchString(p.Session) {
 		return fmt.Errorf("%.80q cannot name a sandbox", p.Session)
 	}
-	for _, path := range slices.Concat(p.Write, p.Read, p.Seal) {
+	for _, path := range slices.Concat(p.Write, p.Read, p.Seal, p.Git) {
 		if !filepath.IsAbs(path) || filepath.Clean(path) != path || strings.ContainsRune(path, 0) {
 			return fmt.Errorf("a sandbox needs absolute paths, and %.200q is none", path)
 		}
 	}
-	for _, path := range p.Home {
+	for _, path := range slices.Concat(p.Home, p.HomeRead) {
 		if !filepath.IsLocal(path) || filepath.Clean(path) == "." || strings.ContainsRune(path, 0) {
 			return fmt.Errorf("%.200q does not lie below the home directory", path)
 		}
@@ -122,6 +152,10 @@ func (p *Policy) Check() error {
 	}
 	return nil
 }
+
+// WorkDir returns the directory of a session's box that its programs see by its own path: what they exchange with the
+// hub. dir holds the private files of all boxes.
+func WorkDir(dir, session string) string { return filepath.Join(dir, session, "work") }
 
 // Digest identifies what a policy allows.
 func (p *Policy) Digest() string {

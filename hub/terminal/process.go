@@ -51,10 +51,16 @@ type Process struct {
 	code    int
 }
 
+// Launcher starts programs. Open opens the pseudo terminal for one; nil opens the host's.
+type Launcher struct {
+	Start func(*exec.Cmd) error
+	Open  func() (pty, tty *os.File, err error)
+}
+
 // Start runs the program, which launch starts. emit receives the actions of one step at a time, in
 // order, from one goroutine; while it blocks, the program blocks too once its terminal's buffer is
 // full. The last step contains terminal/exited.
-func Start(spec Spec, launch func(*exec.Cmd) error, emit func([]ahp.Action)) (*Process, error) {
+func Start(spec Spec, launch Launcher, emit func([]ahp.Action)) (*Process, error) {
 	spec, err := complete(spec)
 	if err != nil {
 		return nil, err
@@ -99,7 +105,7 @@ func (p *Process) say(text string) {
 	}
 }
 
-func (p *Process) start(spec Spec, launch func(*exec.Cmd) error) error {
+func (p *Process) start(spec Spec, launch Launcher) error {
 	p.cmd = exec.Command(p.plan.argv[0], p.plan.argv[1:]...)
 	p.cmd.Dir, p.cmd.Env = spec.Dir, append(environment(spec), p.plan.env...)
 	if p.plan.script != "" {
@@ -123,8 +129,12 @@ func (p *Process) start(spec Spec, launch func(*exec.Cmd) error) error {
 
 // startOnTerminal starts cmd by launch as the leader of a session that a new pseudo terminal
 // controls, and returns the terminal's other end.
-func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch func(*exec.Cmd) error) (*os.File, error) {
-	f, tty, err := pty.Open()
+func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch Launcher) (*os.File, error) {
+	open := launch.Open
+	if open == nil {
+		open = pty.Open
+	}
+	f, tty, err := open()
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +142,7 @@ func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch func(*exec.Cmd) er
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = tty, tty, tty
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err = pty.Setsize(f, size); err == nil {
-		err = launch(cmd)
+		err = launch.Start(cmd)
 	}
 	if err != nil {
 		_ = f.Close()

@@ -79,7 +79,7 @@ func finish(t *testing.T, p *Process) int {
 	return code
 }
 
-var launch = (*exec.Cmd).Start
+var launch = Launcher{Start: (*exec.Cmd).Start}
 
 func start(t *testing.T, spec Spec, s *screen) *Process {
 	t.Helper()

@@ -9,15 +9,18 @@ package acp
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // version is the supported version of the protocol.
@@ -38,6 +41,8 @@ type Program struct {
 	Icon        string            // one or two letters, or one emoji, beside its name
 	Model       string            // of new sessions whose owner names none; "" is the program's choice
 	Dirs        []string          // absolute; it works in these and below; none means everywhere
+	HomeWrite   []string          // credentials below the home directory that it renews, also in a sandbox
+	HomeRead    []string          // its settings below the home directory, which it reads in a sandbox
 
 	key string // a client's secret, for the method Auth
 }
@@ -69,17 +74,39 @@ type Backend struct {
 	Limits  Limits
 	Memory  *Memory // earlier reports of the program; nil forgets them
 
-	Start func(*exec.Cmd) error // starts the program; nil: (*exec.Cmd).Start
-	Guard *guard.Guard          // refuses files to the program; nil: only the kernel's file systems are closed
+	// Start starts the program, by a command that runs it from outside if there is a prefix; nil: it is kept from nothing
+	Start func(cmd *exec.Cmd, policy *sandbox.Policy, prefix ...string) error
+	Guard *guard.Guard // refuses files to the program; nil: only the kernel's file systems are closed
 }
 
-// launch starts a command.
-func (b Backend) launch(cmd *exec.Cmd) error {
-	if b.Start == nil {
-		return cmd.Start()
+// launcher starts a command by a prefix.
+type launcher func(cmd *exec.Cmd, prefix []string) error
+
+// launcher returns what starts the program of a session now.
+func (b Backend) launcher(ctx context.Context, spec agent.Spec) (launcher, error) {
+	var policy *sandbox.Policy
+	var err error
+	if spec.Sandbox != nil {
+		if policy, err = spec.Sandbox(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return b.Start(cmd)
+	if b.Start == nil && policy != nil {
+		return nil, errors.New("its sandbox is not set up")
+	}
+	return func(cmd *exec.Cmd, prefix []string) error {
+		if b.Start != nil {
+			return b.Start(cmd, policy, prefix...)
+		}
+		if len(prefix) > 0 && cmd.Err == nil {
+			cmd.Args, cmd.Path = slices.Concat(prefix, []string{cmd.Path}, cmd.Args[1:]), prefix[0]
+		}
+		return cmd.Start()
+	}, nil
 }
+
+// HomePaths returns what the program keeps in the user's home directory.
+func (b Backend) HomePaths() (write, read []string) { return b.Program.HomeWrite, b.Program.HomeRead }
 
 // Describe returns what the root channel shows. It starts nothing.
 func (b Backend) Describe(context.Context) (ahp.AgentInfo, error) {

@@ -43,6 +43,26 @@ var known = []struct {
 		Pass: []string{"MISTRAL_*", "VIBE_*"}, Login: "Run vibe --setup on the server, or set MISTRAL_API_KEY"}},
 }
 
+// homes lists what known programs keep below the home directory, by name: credentials that they renew, and settings. The
+// rest, such as what was said in sessions, is each sandbox's own.
+var homes = map[string]struct{ write, read []string }{
+	"claude":   {[]string{".claude/.credentials.json"}, []string{".claude/settings.json", ".claude/CLAUDE.md", ".claude/commands", ".claude/agents", ".claude/skills", ".claude/plugins"}},
+	"gemini":   {[]string{".gemini/oauth_creds.json"}, []string{".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/google_accounts.json", ".gemini/installation_id"}},
+	"codex":    {[]string{".codex/auth.json"}, []string{".codex/config.toml", ".codex/AGENTS.md", ".codex/prompts"}},
+	"opencode": {[]string{".local/share/opencode/auth.json"}, []string{".config/opencode"}},
+	"goose":    {nil, []string{".config/goose"}},
+	"qwen":     {[]string{".qwen/oauth_creds.json"}, []string{".qwen/settings.json", ".qwen/QWEN.md"}},
+	"copilot":  {[]string{".copilot/config.json"}, []string{".copilot/mcp-config.json"}},
+	"auggie":   {[]string{".augment/session.json"}, []string{".augment/settings.json"}},
+	"vibe":     {nil, []string{".vibe/config.toml", ".vibe/.env"}},
+}
+
+// withHome fills in what a known program keeps below the home directory.
+func (p Program) withHome() Program {
+	p.HomeWrite, p.HomeRead = homes[p.Name].write, homes[p.Name].read
+	return p
+}
+
 // Names lists the commands that Installed looks for, the usual one of each agent.
 func Names() []string {
 	var names []string
@@ -58,7 +78,7 @@ func Installed() []Program {
 	for _, k := range known {
 		for _, command := range k.commands {
 			if path, ok := lookUp(command); ok {
-				p := k.Program
+				p := k.withHome()
 				p.Command = path
 				found = append(found, p)
 				break
@@ -119,7 +139,7 @@ func Known(name string) (Program, bool) {
 		if k.Name != name {
 			continue
 		}
-		p := k.Program
+		p := k.withHome()
 		p.Command = k.commands[0]
 		for _, command := range k.commands {
 			if path, ok := lookUp(command); ok {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"os/exec"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/jsonrpc"
@@ -48,7 +47,7 @@ type peer struct {
 }
 
 // startPeer runs a program. handle gets its requests and notifications in order of arrival.
-func startPeer(prog Program, launch func(*exec.Cmd) error, limits Limits, dir string, log *slog.Logger,
+func startPeer(prog Program, launch launcher, limits Limits, dir string, log *slog.Logger,
 	handle func(*peer, jsonrpc.Message)) (*peer, error) {
 	proc, err := startProcess(prog, launch, limits, dir, log)
 	if err != nil {

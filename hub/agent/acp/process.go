@@ -33,7 +33,7 @@ type process struct {
 	killed atomic.Bool
 }
 
-func startProcess(prog Program, launch func(*exec.Cmd) error, limits Limits, dir string, log *slog.Logger) (*process,
+func startProcess(prog Program, launch launcher, limits Limits, dir string, log *slog.Logger) (*process,
 	error) {
 	path, err := find(prog.Command)
 	if err != nil {
@@ -45,13 +45,12 @@ func startProcess(prog Program, launch func(*exec.Cmd) error, limits Limits, dir
 	}
 	defer w.Close()
 	p := &process{stdout: r, words: &lastWords{log: log}, exited: make(chan struct{})}
-	command := limits.wrap(scopes(), append([]string{path}, prog.Args...))
-	p.cmd = exec.Command(command[0], command[1:]...)
+	p.cmd = exec.Command(path, prog.Args...)
 	p.cmd.Dir, p.cmd.Env = dir, environment(os.Environ(), prog, filepath.Dir(path))
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, graceRead
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		err = launch(p.cmd)
+		err = launch(p.cmd, limits.wrap(scopes(), nil))
 	}
 	if err == nil {
 		err = limits.bind(p.cmd.Process.Pid, log)

@@ -1,12 +1,12 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -21,7 +21,7 @@ import (
 // is started when a turn needs it and stopped when idle.
 type session struct {
 	prog   Program
-	launch func(*exec.Cmd) error
+	launch func(context.Context, agent.Spec) (launcher, error)
 	guard  *guard.Guard
 	memory *Memory
 	limits Limits
@@ -57,8 +57,8 @@ type chat struct {
 const mostCut = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
-	s := &session{prog: b.Program, launch: b.launch, guard: b.Guard, memory: b.Memory, limits: b.Limits.withDefaults(),
-		spec: spec, dir: spec.Data,
+	s := &session{prog: b.Program, launch: b.launcher, guard: b.Guard, memory: b.Memory, limits: b.Limits.withDefaults(),
+		spec: spec, dir: cmp.Or(spec.Work, spec.Data),
 		log:      spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{},
 		cut: map[string]bool{}}
@@ -215,7 +215,11 @@ func (s *session) sleep() {
 // start runs the program and initializes it.
 func (s *session) start(ctx context.Context) (*peer, error) {
 	prog, given := s.memory.apply(s.prog)
-	p, err := startPeer(prog, s.launch, s.limits, s.dir, s.log, s.handle)
+	launch, err := s.launch(ctx, s.spec)
+	if err != nil {
+		return nil, notStarted(s.prog, err)
+	}
+	p, err := startPeer(prog, launch, s.limits, s.dir, s.log, s.handle)
 	if err != nil {
 		return nil, notStarted(s.prog, err)
 	}

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,11 +10,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -36,16 +39,19 @@ type place struct {
 // directory it stores nothing.
 type keeper struct {
 	file string
+	work string // below which run is
 	run  string // where the command writes its environment at its start and end; "" when it is not read
 }
 
-func keeperOf(data string, chat ahp.URI) (keeper, error) {
-	if data == "" {
+func keeperOf(spec agent.Spec, chat ahp.URI) (keeper, error) {
+	if spec.Data == "" {
 		return keeper{}, nil
 	}
 	sum := sha256.Sum256([]byte(chat))
-	run, err := os.MkdirTemp(data, "run-")
-	return keeper{file: filepath.Join(data, hex.EncodeToString(sum[:8])+".json"), run: run}, err
+	k := keeper{file: filepath.Join(spec.Data, hex.EncodeToString(sum[:8])+".json"), work: cmp.Or(spec.Work, spec.Data)}
+	var err error
+	k.run, err = os.MkdirTemp(k.work, "run-")
+	return k, err
 }
 
 func (k keeper) before() string { return filepath.Join(k.run, "before") }
@@ -71,11 +77,11 @@ func (k keeper) load() (p place) {
 // learn stores the context in which a command ended. A command that was killed or replaced by
 // another program (exec) writes nothing; then the place stays the same.
 func (k keeper) learn(p place) error {
-	before, err := readLeft(k.before())
+	before, err := k.readLeft(k.before())
 	if err != nil {
 		return nil
 	}
-	after, err := readLeft(k.after())
+	after, err := k.readLeft(k.after())
 	if err != nil {
 		return nil
 	}
@@ -134,12 +140,26 @@ func variables(list []string) map[string]string {
 	return vars
 }
 
-func readLeft(name string) ([]string, error) {
-	f, err := os.Open(name)
+// readLeft reads an environment that the command wrote. It may have put anything in the file's place: a link to what it
+// cannot read itself, or a pipe.
+func (k keeper) readLeft(name string) ([]string, error) {
+	root, err := os.OpenRoot(k.work)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	rel, err := filepath.Rel(k.work, name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, fs.ErrInvalid)
+	}
 	raw, err := io.ReadAll(io.LimitReader(f, mostLeft))
 	if err != nil || len(raw) == 0 || len(raw) == mostLeft {
 		return nil, errors.Join(err, io.ErrUnexpectedEOF)

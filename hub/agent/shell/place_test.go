@@ -119,6 +119,21 @@ func TestReportTooLargeEnvironment(t *testing.T) {
 	}
 }
 
+func TestHostFollowsNoLinkThatCommandLeaves(t *testing.T) {
+	w := newWorld(t)
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("/\x00LEAK=leaked\x00"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, leave := range []string{"ln -s " + secret + " $d/after", "mkfifo $d/after", "ln -s . $d/after",
+		"mv $d $d.old; ln -s " + filepath.Dir(secret) + " $d; mv " + secret + " " + filepath.Dir(secret) + "/after"} {
+		w.run("ahp-chat:/1", "trap - EXIT; for d in "+w.data+"/run-*; do rm -f $d/after; "+leave+"; done")
+		if printed, _ := w.run("ahp-chat:/1", "echo [$LEAK]"); strings.TrimSpace(printed) != "[]" {
+			t.Errorf("%s: the next command prints %s", leave, printed)
+		}
+	}
+}
+
 func TestCommandLeavesNoFilesInDataDirectory(t *testing.T) {
 	w := newWorld(t)
 	w.run("ahp-chat:/1", "mkdir sub; cd sub")

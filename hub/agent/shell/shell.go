@@ -64,7 +64,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 
 // run plays the command in the place where its chat's previous command ended.
 func (s *session) run(ctx context.Context, t agent.Turn, command string) error {
-	k, err := keeperOf(s.spec.Data, t.Chat)
+	k, err := keeperOf(s.spec, t.Chat)
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,13 @@
 package customs
 
 import (
+	"context"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Config is what a Part needs besides the core.
@@ -16,6 +18,9 @@ type Config struct {
 
 	// WorktreeOf returns the worktree of a session and the directory that it was made from; ok is false without one.
 	WorktreeOf func(*ahp.SessionState) (dir, repo string, ok bool)
+
+	// Sandbox returns what the programs of a session are kept from; nil when that is nothing.
+	Sandbox func(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
 
 	// ServersChanged is called when the servers that an agent is to be given may have changed.
 	ServersChanged func(session ahp.URI, served []Served)

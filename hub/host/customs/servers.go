@@ -207,7 +207,11 @@ func (p *Part) dialServer(ctx context.Context, session ahp.URI, v *mcpServer) (m
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("it was not ready within %s", startTimeout))
 	defer cancel()
 	log := p.core.Log.With("session", session, "server", v.entry.Name)
-	conn, err := p.cfg.Customs.Dial(ctx, machine.ServerSpec{
+	policy, err := p.cfg.Sandbox(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := p.cfg.Customs.Dial(ctx, machine.ServerSpec{Sandbox: policy,
 		Name: v.entry.Name, Command: *v.entry.Command, Token: p.findToken(v.entry.Command.URL),
 		Stderr: func(text string) { log.Debug("an MCP server wrote to standard error", "stderr", text) },
 	})

@@ -53,6 +53,12 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = machine.DefaultCols, machine.DefaultRows
 	}
+	if p.cfg.Sandbox != nil {
+		var err error
+		if spec.Sandbox, err = p.cfg.Sandbox(p.core.Ctx, info.Session); err != nil {
+			return nil, core.BadParams("%s", err)
+		}
+	}
 	t := &term{part: p, info: info, agents: agents, detached: make(chan struct{})}
 	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && agents {
 		t.call = c

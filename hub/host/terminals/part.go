@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Bounds of terminals.
@@ -30,6 +31,9 @@ type Config struct {
 
 	// Directories returns the local directories of a session, or the error of an unknown one.
 	Directories func(ctx context.Context, session ahp.URI) ([]string, error)
+
+	// Sandbox returns what the programs of a session are kept from; nil when that is nothing. Without it there are no sandboxes.
+	Sandbox func(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
 
 	// CheckURI refuses what cannot be the URI of a terminal.
 	CheckURI func(uri ahp.URI) error

@@ -2,10 +2,12 @@ package local
 
 import (
 	"context"
+	"os/exec"
 
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // customs implements machine.Customs.
@@ -17,7 +19,7 @@ type customs struct {
 // WithCustoms lets a Machine find customizations in a library, which the caller runs, and reach MCP servers.
 func WithCustoms(library *custom.Library, servers dial.Dialer) Option {
 	return func(m *Machine) {
-		servers.Start = StartProgram
+		servers.Start = func(cmd *exec.Cmd, policy *sandbox.Policy) error { return m.programs.Start(cmd, policy) }
 		m.customs = &customs{library, servers}
 	}
 }

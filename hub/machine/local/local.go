@@ -2,20 +2,25 @@
 package local
 
 import (
+	"errors"
+	"os"
 	"os/exec"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/box"
 )
 
 // Machine implements machine.Machine.
 type Machine struct {
-	agents    map[string]agent.Backend
-	terminals terminals
-	customs   *customs     // nil: none are looked for
-	changes   *changes     // nil: none are recorded
-	guard     *guard.Guard // nil: only the kernel's file systems are closed
+	agents   map[string]agent.Backend
+	programs Programs
+	customs  *customs     // nil: none are looked for
+	changes  *changes     // nil: none are recorded
+	guard    *guard.Guard // nil: only the kernel's file systems are closed
 }
 
 // Option is a choice about a Machine.
@@ -30,7 +35,7 @@ func New(options ...Option) *Machine {
 	return m
 }
 
-// WithAgents lets a Machine run agents, by provider. Backends that run a program start it by StartProgram.
+// WithAgents lets a Machine run agents, by provider. Backends that run a program start it by a Programs.
 func WithAgents(agents map[string]agent.Backend) Option {
 	return func(m *Machine) { m.agents = agents }
 }
@@ -39,8 +44,47 @@ func WithAgents(agents map[string]agent.Backend) Option {
 func (m *Machine) Agents() map[string]agent.Backend { return m.agents }
 
 // Terminals returns the pseudo terminals of this computer.
-func (m *Machine) Terminals() machine.Terminals { return m.terminals }
+func (m *Machine) Terminals() machine.Terminals { return terminals{m.programs} }
 
-// StartProgram starts a program of a session. Every such program is started here, so that what all of them are to be
-// kept from is said in one place.
-func StartProgram(cmd *exec.Cmd) error { return cmd.Start() }
+// Forget removes what programs of a session left on this computer outside of its directories.
+func (m *Machine) Forget(session string) error {
+	if m.programs.Boxes == nil {
+		return nil
+	}
+	return m.programs.Boxes.Forget(session)
+}
+
+// Programs starts the programs of sessions. Every such program is started here, so that what all of them are kept from
+// is said in one place.
+type Programs struct {
+	Boxes *box.Boxes // nil: none can be confined
+}
+
+// errNoBoxes refuses to start a program without what it is to be kept in.
+var errNoBoxes = errors.New("sandboxes are not set up on this server")
+
+// Start starts a program as its policy says, which for nil is without a sandbox. prefix is a command that runs it from
+// outside, as in a scope of resources.
+func (p Programs) Start(cmd *exec.Cmd, policy *sandbox.Policy, prefix ...string) error {
+	switch {
+	case policy != nil && p.Boxes == nil:
+		return errNoBoxes
+	case policy != nil:
+		return p.Boxes.Start(cmd, policy, prefix...)
+	case len(prefix) > 0 && cmd.Err == nil:
+		cmd.Args = slices.Concat(prefix, []string{cmd.Path}, cmd.Args[1:])
+		cmd.Path = prefix[0]
+	}
+	return cmd.Start()
+}
+
+// openTerminal returns what opens a pseudo terminal for a program; nil for the host's own.
+func (p Programs) openTerminal(policy *sandbox.Policy) func() (pty, tty *os.File, err error) {
+	if policy == nil || p.Boxes == nil {
+		return nil
+	}
+	return func() (pty, tty *os.File, err error) { return p.Boxes.OpenTerminal(policy) }
+}
+
+// WithPrograms lets a Machine start programs by p, which its agents use too.
+func WithPrograms(p Programs) Option { return func(m *Machine) { m.programs = p } }

@@ -3,23 +3,26 @@ package local
 import (
 	"context"
 	"fmt"
+	"os/exec"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/terminal"
 )
 
-type terminals struct{}
+type terminals struct{ programs Programs }
 
 func (terminals) Shells() []string { return terminal.Shells() }
 
-func (terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (
+func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (
 	machine.Terminal, error,
 ) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	p, err := terminal.Start(spec, StartProgram, emit)
+	launch := terminal.Launcher{Open: t.programs.openTerminal(spec.Sandbox),
+		Start: func(cmd *exec.Cmd) error { return t.programs.Start(cmd, spec.Sandbox) }}
+	p, err := terminal.Start(spec, launch, emit)
 	if err != nil {
 		return nil, err
 	}

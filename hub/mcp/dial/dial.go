@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Dialer starts MCP servers, or connects to them, as their client.
@@ -23,7 +24,8 @@ type Dialer struct {
 	Version string   // of the program, sent to servers
 	Pass    []string // variables of the hub's environment that servers see in addition to the usual ones
 
-	Start func(*exec.Cmd) error // starts a program; nil: (*exec.Cmd).Start
+	// Start starts a program; nil: (*exec.Cmd).Start, for those that are kept from nothing
+	Start func(*exec.Cmd, *sandbox.Policy) error
 }
 
 const (
@@ -67,7 +69,7 @@ func lookupVariable(name string) (string, bool) {
 func (d Dialer) transport(spec machine.ServerSpec, c *conn, opts *mcp.ClientOptions) (mcp.Transport, error) {
 	cmd := spec.Command
 	if cmd.URL == "" {
-		p, err := d.startServer(cmd, spec.Stderr)
+		p, err := d.startServer(cmd, spec)
 		if err != nil {
 			return nil, err
 		}

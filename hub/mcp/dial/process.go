@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/environ"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 const (
@@ -35,8 +36,8 @@ type process struct {
 	once   sync.Once
 }
 
-// startServer starts a server's program. stderr receives what it writes to standard error.
-func (d Dialer) startServer(c machine.ServerCommand, stderr func(string)) (*process, error) {
+// startServer starts a server's program, whose expanded command is c.
+func (d Dialer) startServer(c machine.ServerCommand, spec machine.ServerSpec) (*process, error) {
 	path, err := exec.LookPath(c.Argv[0])
 	if errors.Is(err, exec.ErrDot) {
 		err = nil
@@ -52,13 +53,13 @@ func (d Dialer) startServer(c machine.ServerCommand, stderr func(string)) (*proc
 		return nil, err
 	}
 	defer w.Close()
-	p := &process{stdout: r, words: &lastWords{tell: stderr}, gone: make(chan struct{})}
+	p := &process{stdout: r, words: &lastWords{tell: spec.Stderr}, gone: make(chan struct{})}
 	p.cmd = exec.Command(path, c.Argv[1:]...)
 	p.cmd.Dir, p.cmd.Env = c.Dir, serverEnvironment(c.Env, d.Pass)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if p.stdin, err = p.cmd.StdinPipe(); err == nil {
-		err = d.start(p.cmd)
+		err = d.start(p.cmd, spec.Sandbox)
 	}
 	if err != nil {
 		r.Close()
@@ -68,11 +69,14 @@ func (d Dialer) startServer(c machine.ServerCommand, stderr func(string)) (*proc
 	return p, nil
 }
 
-func (d Dialer) start(cmd *exec.Cmd) error {
-	if d.Start == nil {
+func (d Dialer) start(cmd *exec.Cmd, policy *sandbox.Policy) error {
+	if d.Start == nil && policy == nil {
 		return cmd.Start()
 	}
-	return d.Start(cmd)
+	if d.Start == nil {
+		return errors.New("its sandbox is not set up")
+	}
+	return d.Start(cmd, policy)
 }
 
 // serverEnvironment returns a server's environment: the usual variables, those the host passes on,

@@ -150,6 +150,38 @@ func TestProgramsInBoxWorkInTheirDirectories(t *testing.T) {
 	}
 }
 
+func TestWorktreeLeavesWhatRunsProgramsOutside(t *testing.T) {
+	w := newWorld(t)
+	repo, tree := t.TempDir(), t.TempDir()
+	git := func(args ...string) {
+		t.Helper()
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-C", repo}, args...)...)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	w.dir = filepath.Join(tree, "mine")
+	git("init", "-q")
+	git("commit", "-q", "--allow-empty", "-m", "one")
+	git("worktree", "add", "-q", w.dir)
+	git("worktree", "add", "-q", filepath.Join(tree, "other"))
+	w.policy.Write, w.policy.Git = []string{w.dir}, []string{repo + "/.git"}
+	w.run("echo x >file; git add file; git -c user.name=a -c user.email=a@b commit -q -m two; git status --short")
+	for _, name := range []string{"config", "hooks/pre-commit", "modules/a", "worktrees/other/commondir",
+		"worktrees/other/HEAD", "worktrees/mine/commondir", "worktrees/mine/gitdir", "worktrees/mine/config.worktree",
+		"worktrees/third"} {
+		if got := w.run("echo x 2>/dev/null >" + repo + "/.git/" + name + " || echo refused"); got != "refused" {
+			t.Errorf("%s can be written", name)
+		}
+	}
+	if got := w.run("git log --format=%s"); got != "two\none" {
+		t.Errorf("the commits are %q", got)
+	}
+}
+
 func TestProgramsOfOneSessionShareBox(t *testing.T) {
 	w := newWorld(t)
 	serve, _ := w.shell("echo $$ >/tmp/pid; exec cat")

@@ -55,7 +55,7 @@ var attempts = []attempt{
 	{"write another session's directory", always, writes(func(p prey) string { return p.Other + "/made" })},
 	{"list another session's directory", always, lists(func(p prey) string { return p.Other })},
 	{"read the data directory", always, reads(func(p prey) string { return p.Data + "/token" })},
-	{"write the data directory", always, writes(func(p prey) string { return p.Data + "/made" })},
+	{"write the data directory", always, opensAt(func(p prey) string { return p.Data + "/token" })},
 	{"read the data directory by a relative path", always, reads(func(p prey) string {
 		rel, _ := filepath.Rel(p.Own, p.Data)
 		return rel + "/token"

@@ -140,7 +140,7 @@ func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 		l.close()
 		return nil, err
 	}
-	l.add("--chdir", "/", "--", inside, HoldCommand)
+	l.add("--remount-ro", "/", "--chdir", "/", "--", inside, HoldCommand)
 	for _, r := range p.Relays {
 		l.add(strconv.Itoa(r.Port))
 	}
@@ -230,12 +230,13 @@ func closedBelow(dir string) (paths []string) {
 
 // addPrivate adds /tmp, which is new for each box, and the home directory, which stays with the session.
 func (l *layout) addPrivate(dir string) error {
-	for _, name := range []string{"home", "tmp", "vartmp"} {
+	for _, name := range []string{"home", "tmp", "vartmp", "work"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return err
 		}
 	}
-	for _, at := range [][2]string{{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"home", l.cfg.Home}} {
+	for _, at := range [][2]string{{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"home", l.cfg.Home},
+		{"work", sandbox.WorkDir(l.cfg.Dir, filepath.Base(dir))}} {
 		path := filepath.Join(dir, at[0])
 		f, err := openPath(path)
 		if err != nil {
@@ -256,7 +257,7 @@ var tools = []string{".nvm", ".volta", ".bun", ".deno", ".cargo/bin", ".cargo/en
 
 // addHome adds what the policy and tool chains need of the user's home directory.
 func (l *layout) addHome(p *sandbox.Policy) error {
-	read := slices.Clone(tools)
+	read := slices.Concat(tools, p.HomeRead)
 	for _, dir := range filepath.SplitList(l.cfg.Path) {
 		if rel, err := filepath.Rel(l.cfg.Home, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
 			read = append(read, rel)
@@ -323,6 +324,11 @@ func (l *layout) addPolicy(p *sandbox.Policy) error {
 	}
 	for _, path := range kept {
 		if err := l.bind("--bind", path, p.Own); err != nil {
+			return err
+		}
+	}
+	for _, dir := range p.Git {
+		if err := l.addGit(dir, p); err != nil {
 			return err
 		}
 	}

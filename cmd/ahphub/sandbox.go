@@ -1,0 +1,195 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/agent/acp"
+	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/box"
+)
+
+// sandboxConfig says what the programs of sessions are kept from.
+type sandboxConfig struct {
+	Sandbox         string   `default:"none" placeholder:"auto|none|namespace" help:"What the programs of sessions are kept in: none (the default), namespace (bubblewrap), or auto: namespace where it works."`
+	SandboxNetwork  string   `default:"open" placeholder:"open|none" help:"Network of sandboxes: open (what this server reaches, without its loopback) or none. Default: ${default}."`
+	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
+	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
+}
+
+// mcpService is the name of the relay to the host's tools for agents.
+const mcpService = "mcp"
+
+func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
+	if _, err := sandbox.ParseMode(c.Sandbox); err != nil {
+		bad("sandbox", c.Sandbox, "use auto, none or namespace")
+	}
+	if _, err := sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
+		bad("sandbox-network", c.SandboxNetwork, "use open or none")
+	}
+	for _, address := range c.SandboxLoopback {
+		if _, err := sandbox.ParseRelay(address); err != nil {
+			bad("sandbox-loopback", address, err.Error())
+		}
+	}
+	for _, dir := range c.SandboxRead {
+		if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir {
+			bad("sandbox-read", dir, "name a directory from the root on, as in /srv/tools")
+		}
+	}
+}
+
+// buildSandboxes makes the boxes of sessions and the rules for them. Without a sandbox there are neither.
+func (a *app) buildSandboxes(tools string) error {
+	mode, err := sandbox.ParseMode(a.cfg.Sandbox.Sandbox)
+	if err != nil || mode == sandbox.None {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	data, err := filepath.Abs(a.cfg.Data)
+	if err != nil {
+		return err
+	}
+	rules, err := a.sandboxRules(tools)
+	if err != nil {
+		return err
+	}
+	a.relayed = &handedConns{conns: make(chan net.Conn), closed: make(chan struct{})}
+	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home, Path: os.Getenv("PATH"),
+		Guard: a.guard, Log: a.log, Services: map[string]func(net.Conn){mcpService: a.relayed.hand}})
+	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
+	why := boxes.Report().Namespace
+	if why == "" && rules.Network == sandbox.Open {
+		why = boxes.Report().Open
+	}
+	switch rules.Works = why == ""; {
+	case !rules.Works && mode == sandbox.Namespace:
+		return errors.New("--sandbox namespace does not work here: " + why)
+	case !rules.Works:
+		a.log.Warn("the programs of sessions are not in sandboxes, which do not work here: they can do what you can",
+			"reason", why)
+	}
+	a.rules, a.programs = rules, local.Programs{Boxes: boxes}
+	return nil
+}
+
+// sandboxRules reads what the configuration allows programs in sandboxes. tools is where agents reach the host's tools.
+func (a *app) sandboxRules(tools string) (*sandbox.Rules, error) {
+	c := a.cfg.Sandbox
+	r := &sandbox.Rules{Read: slices.Clone(c.SandboxRead)}
+	var err error
+	if r.Network, err = sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
+		return nil, err
+	}
+	for _, address := range c.SandboxLoopback {
+		relay, err := sandbox.ParseRelay(address)
+		if err != nil {
+			return nil, err
+		}
+		r.Relays = append(r.Relays, relay)
+	}
+	if at, err := url.Parse(tools); err == nil {
+		if port, err := strconv.Atoi(at.Port()); err == nil && port >= sandbox.LowestPort {
+			r.Relays = append(r.Relays, sandbox.Relay{Port: port, To: mcpService})
+		} else {
+			a.log.Warn("agents in sandboxes do not reach the tools of ahphub: use a port of 1024 and more to listen on",
+				"address", tools)
+		}
+	}
+	for _, p := range programs(a.cfg.configured, a.cfg.pass) {
+		r.Read = append(r.Read, placeOf(p)...)
+	}
+	slices.Sort(r.Read)
+	r.Read = slices.Compact(r.Read)
+	return r, (&sandbox.Policy{Session: "rules", Read: r.Read, Network: r.Network, Relays: r.Relays}).Check()
+}
+
+// placeOf returns what a box needs to show of an agent's program beside the system's directories: packages of npm, or
+// the program itself.
+func placeOf(p acp.Program) (paths []string) {
+	path, err := p.Path()
+	if err != nil {
+		return nil
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil
+	}
+	const modules = "/node_modules/"
+	switch i := strings.Index(real, modules); {
+	case isSystem(real):
+		return nil
+	case i >= 0:
+		return []string{real[:i+len(modules)-1]}
+	default:
+		return []string{real}
+	}
+}
+
+func isSystem(path string) bool {
+	return slices.ContainsFunc([]string{"/usr/", "/bin/", "/opt/", "/nix/"},
+		func(dir string) bool { return strings.HasPrefix(path, dir) })
+}
+
+// handedConns is a listener of connections that boxes hand over.
+type handedConns struct {
+	conns  chan net.Conn
+	closed chan struct{}
+	once   sync.Once
+}
+
+// handedConn tells when it is closed.
+type handedConn struct {
+	net.Conn
+	once sync.Once
+	gone chan struct{}
+}
+
+func (c *handedConn) Close() error {
+	defer c.once.Do(func() { close(c.gone) })
+	return c.Conn.Close()
+}
+
+// hand takes a connection over, and returns once it is closed.
+func (l *handedConns) hand(conn net.Conn) {
+	c := &handedConn{Conn: conn, gone: make(chan struct{})}
+	select {
+	case l.conns <- c:
+		<-c.gone
+	case <-l.closed:
+	}
+}
+
+// Accept implements net.Listener.
+func (l *handedConns) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (l *handedConns) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (l *handedConns) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }

@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+)
+
+// needSandbox skips a test where programs cannot be put into boxes.
+func needSandbox(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"bwrap", "nsenter"} {
+		if _, err := exec.LookPath(name); err != nil {
+			if os.Getenv("AHPHUB_REQUIRE_SPEC") == "1" {
+				t.Fatal(err)
+			}
+			t.Skip("this needs " + name + ": make deps installs it")
+		}
+	}
+}
+
+// A program of a session in a sandbox works in its directory and with the tools of the host, and reaches neither the
+// data directory nor the server's pages.
+func TestSandboxedSession(t *testing.T) {
+	needSandbox(t)
+	t.Parallel()
+	args := []string{"--sandbox", "namespace", "--sandbox-network", "none"}
+	t.Run("tools by http", func(t *testing.T) { t.Parallel(); toolJourney(t, "stdio", args...) })
+	t.Run("terminal and commands", func(t *testing.T) {
+		t.Parallel()
+		dir := t.TempDir()
+		p := Start(t, Options{Args: args, Dir: dir})
+		w := watch(t, p, "editor")
+		j := &toolTalk{watcher: w, session: "ahp-session:/" + uuid.NewString()}
+		j.begin()
+		if got := core.ConfigValue(w.session(j.session), "sandbox"); got != "namespace" {
+			t.Errorf("the session's setting is %q", got)
+		}
+		terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
+		ctx, cancel := w.patient()
+		defer cancel()
+		err := w.Call(ctx, "createTerminal", ahp.CreateTerminalParams{Channel: terminal, Claim: ahp.TerminalClaim{
+			Value: &ahp.TerminalSessionClaim{Session: j.session}}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.mirror(terminal)
+		port := p.URL[strings.LastIndex(p.URL, ":")+1:]
+		script := "tty; cat " + p.Data + "/token; ls " + p.Data + "; hostname; " +
+			"exec 3<>/dev/tcp/127.0.0.1/" + port + "; printf 'GET / HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n' >&3; head -1 <&3; echo made >made; echo en''d\r"
+		if _, err := w.Dispatch(w.ctx, terminal, &ahp.TerminalInputAction{Data: script}); err != nil {
+			t.Fatal(err)
+		}
+		text := func() string {
+			s, _ := w.State(terminal).(*ahp.TerminalState)
+			if s == nil {
+				return ""
+			}
+			var all strings.Builder
+			for _, part := range s.Content {
+				switch v := part.Value.(type) {
+				case *ahp.TerminalUnclassifiedPart:
+					all.WriteString(v.Value.String())
+				case *ahp.TerminalCommandPart:
+					all.WriteString(v.Output.String())
+				}
+			}
+			return all.String()
+		}
+		w.wait("the commands to end", func() bool { return strings.Contains(text(), "\nend") })
+		for _, want := range []string{"/dev/pts/0", "No such file or directory", "sandbox", "404"} {
+			if !strings.Contains(text(), want) {
+				t.Errorf("it lacks %q:\n%s", want, text())
+			}
+		}
+		if _, err := os.Stat(dir + "/made"); err != nil {
+			t.Error(err)
+		}
+	})
+}

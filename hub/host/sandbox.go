@@ -1,0 +1,103 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// SandboxKey is the session setting for what its programs are kept from. It is the owner's, and fixed when the session
+// is created.
+const SandboxKey = "sandbox"
+
+// addSandboxSetting adds the setting of sandboxes to an agent's own, where there are any.
+func (h *Host) addSandboxSetting(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
+	if h.cfg.Sandbox == nil || !h.cfg.Sandbox.Works {
+		return schema
+	}
+	schema.Type = "object"
+	schema.Properties = maps.Clone(schema.Properties)
+	if schema.Properties == nil {
+		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
+	}
+	usual, _ := h.cfg.Sandbox.Resolve("")
+	raw := func(m sandbox.Mode) json.RawMessage { b, _ := json.Marshal(m); return b } // strings always encode
+	schema.Properties[SandboxKey] = ahp.SessionConfigPropertySchema{
+		Type: "string", Title: "Sandbox", Description: "What the programs of this session can reach",
+		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(sandbox.Namespace)},
+		EnumLabels: []string{"No sandbox", "Sandboxed"},
+		EnumDescriptions: []string{"Programs can do everything that ahphub's user can",
+			"Programs see this session's directories, not your other files, sessions or local ports"},
+	}
+	return schema
+}
+
+// policyOf returns what the programs of a session are kept from; nil when that is nothing.
+func (h *Host) policyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, error) {
+	if session == "" || h.cfg.Sandbox == nil {
+		return nil, nil
+	}
+	if err := h.core.Ensure(ctx, session); err != nil {
+		return nil, core.NoSession(session)
+	}
+	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
+	if !ok {
+		return nil, core.NoSession(session)
+	}
+	return h.policyFor(session, s)
+}
+
+// policyFor is policyOf for a session in a state.
+func (h *Host) policyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error) {
+	rules := h.cfg.Sandbox
+	mode, err := rules.Resolve(core.ConfigValue(s, SandboxKey))
+	if err != nil || mode != sandbox.Namespace {
+		return nil, err
+	}
+	p := &sandbox.Policy{Session: core.ShortID(session), Write: core.LocalPaths(s.WorkingDirectories), Read: rules.Read,
+		Own: core.OwnWorktrees(session), Network: rules.Network, Relays: rules.Relays}
+	if w, ok := worktrees.Of(s); ok {
+		p.Write = append(slices.Clone(p.Write), w.Dir)
+		p.Git = []string{filepath.Join(w.Repo, ".git")}
+	}
+	if keeper, ok := h.cfg.Agents[s.Provider].(agent.HomeKeeper); ok {
+		p.Home, p.HomeRead = keeper.HomePaths()
+	}
+	return p, nil
+}
+
+// workDir makes the directory in which a session's programs may write for the hub; "" when it has no sandbox.
+func (h *Host) workDir(session ahp.URI, s *ahp.SessionState) (string, error) {
+	if h.cfg.Sandbox == nil {
+		return "", nil
+	}
+	p, err := h.policyFor(session, s)
+	if err != nil || p == nil {
+		return "", err
+	}
+	dir := sandbox.WorkDir(h.cfg.Sandbox.Dir, p.Session)
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// sandboxSpec returns what asks for a session's policy each time that its agent starts; nil without sandboxes.
+func (l *live) sandboxSpec(s *ahp.SessionState) func(context.Context) (*sandbox.Policy, error) {
+	if l.h.cfg.Sandbox == nil {
+		return nil
+	}
+	return func(context.Context) (*sandbox.Policy, error) {
+		if now, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri); ok {
+			return l.h.policyFor(l.uri, now)
+		}
+		return l.h.policyFor(l.uri, s) // it is being created
+	}
+}

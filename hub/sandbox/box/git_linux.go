@@ -1,0 +1,82 @@
+package box
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// addGit adds the git directory of a repository whose worktree the session works in. What makes git run programs is only
+// read, and so is what belongs to other worktrees: git would run them outside.
+func (l *layout) addGit(dir string, p *sandbox.Policy) error {
+	for _, name := range []string{"hooks", "modules", "worktrees"} { // programs could make them
+		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+	}
+	settings, err := os.ReadFile(filepath.Join(dir, "config"))
+	if err != nil {
+		return err
+	}
+	if err := l.bind("--bind", dir, p.Own); err != nil {
+		return err
+	}
+	sealed := []string{"config", "hooks", "modules", "worktrees"}
+	if bytes.Contains(bytes.ToLower(settings), []byte("worktreeconfig")) { // otherwise git does not read it
+		if err := makeFile(filepath.Join(dir, "config.worktree")); err != nil {
+			return err
+		}
+		sealed = append(sealed, "config.worktree")
+	}
+	for _, name := range sealed {
+		if err := l.bind("--ro-bind", filepath.Join(dir, name), p.Own); err != nil {
+			return err
+		}
+	}
+	return l.addGitWorktrees(filepath.Join(dir, "worktrees"), p)
+}
+
+// addGitWorktrees adds what git keeps of the worktrees that the session works in, but for where it looks for settings.
+func (l *layout) addGitWorktrees(dir string, p *sandbox.Policy) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		at := filepath.Join(dir, entry.Name())
+		top, err := os.ReadFile(filepath.Join(at, "gitdir")) // where its worktree is; no box can write it
+		if err != nil || !slices.Contains(p.Write, strings.TrimSuffix(strings.TrimSpace(string(top)), "/.git")) {
+			continue
+		}
+		if err := makeFile(filepath.Join(at, "config.worktree")); err != nil {
+			return err
+		}
+		if err := l.bind("--bind", at, p.Own); err != nil {
+			return err
+		}
+		for _, name := range []string{"gitdir", "commondir", "config.worktree"} {
+			if err := l.bind("--ro-bind", filepath.Join(at, name), p.Own); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// makeFile makes an empty file where there is none.
+func makeFile(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
