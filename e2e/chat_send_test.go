@@ -113,7 +113,7 @@ func givesBack(t *testing.T, f *front, ana *Page) {
 func steersTwice(ana *Page) {
 	ana.Fill("#message", "hold")
 	ana.Press("\r")
-	ana.WaitText("#composer-mode", "Send next")
+	ana.Wait("document.querySelector('#composer-mode').textContent.includes('Send next')")
 	for _, text := range []string{"say one", "say two"} {
 		ana.Fill("#message", text)
 		ana.Press("\r", chromedp.ModifierCtrl)

@@ -82,6 +82,29 @@ func TestApproveFromTheInbox(t *testing.T) {
 	s.body(chat, res, err, http.StatusConflict)
 }
 
+// A message whose answer was lost is sent again with its key: it is said once, also after it waited in the queue.
+func TestMessageSentAgainIsSaidOnce(t *testing.T) {
+	s := open(t)
+	_, chat := s.session()
+	first := url.Values{"text": {"hold"}, "key": {"1f2e3d4c5b6a7988"}}
+	queued := url.Values{"text": {"say from the queue"}, "key": {"00112233445566aa"}, "how": {"queue"}}
+	for range 2 {
+		s.post(chat+"/message", first)
+		s.until(chat, "Working…")
+		s.post(chat+"/message", queued)
+	}
+	s.post(chat+"/message", url.Values{"text": {"say another text"}, "key": {"1f2e3d4c5b6a7988"}, "how": {"queue"}})
+	s.post(chat+"/stop", url.Values{})
+	s.until(chat, ">another text<")
+	s.post(chat+"/message", queued)
+	page := s.until(chat, ">another text<")
+	for said, want := range map[string]int{">hold</div>": 1, ">say from the queue</div>": 1, ">say another text</div>": 1} {
+		if n := strings.Count(page, said); n != want {
+			t.Errorf("%s is there %d times\n%s", said, n, page)
+		}
+	}
+}
+
 func TestDenyWithAReason(t *testing.T) {
 	s := open(t)
 	_, chat := s.session()

@@ -38,8 +38,17 @@ func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
 		return // never the same message twice
 	}
-	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: core.Timestamp(ts.h.core.Now()),
+	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: turnIDOf(s, next.ID), StartedAt: core.Timestamp(ts.h.core.Now()),
 		Message: next.Message, QueuedMessageID: next.ID})
+}
+
+// turnIDOf names the turn of a message that waited by the message's own id, where no turn has that: a sender who asks
+// again finds it.
+func turnIDOf(s *ahp.ChatState, pending string) string {
+	if len(pending) > 64 || slices.ContainsFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == pending }) {
+		return ids.New()
+	}
+	return pending
 }
 
 func isPending(s *ahp.ChatState, id string) bool {

@@ -8,6 +8,10 @@ const form = field?.form;
 const files = $('#attach');
 if (form?.dataset.stay === 'clear') compose();
 
+// newKey tells a message from others; crypto.randomUUID is missing on plain http.
+const newKey = () =>
+  [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
+
 function compose() {
   const key = `unsent:${location.pathname}`;
   const waiting = []; // sent, not answered yet; the first of them is under way
@@ -18,16 +22,19 @@ function compose() {
   const isEmpty = () => !field.value.trim() && !files.files.length;
   // A reload keeps the texts; files cannot be stored.
   const remember = () => {
-    const texts = [...failed, ...waiting].map((m) => m.text);
-    store(key, texts.length ? JSON.stringify(texts) : '');
+    const left = [...failed, ...waiting].map((m) => ({ text: m.text, id: m.body.get('key') }));
+    store(key, left.length ? JSON.stringify(left) : '');
   };
 
   form.addEventListener('submit', (e) => {
     if ('keep' in (e.submitter?.dataset || {})) return; // Stop sends nothing of the message
     e.preventDefault();
+    const body = new FormData(form, e.submitter);
+    body.set('key', newKey()); // sent twice, it is said once
+    $('#send-menu')?.removeAttribute('open');
     send({
       to: form.action,
-      body: new FormData(form, e.submitter),
+      body,
       text: field.value,
       caret: [field.selectionStart, field.selectionEnd],
       files: files.files,
@@ -119,11 +126,12 @@ function compose() {
   const left = JSON.parse(stored(key) || '[]');
   const arrived = new Set([...$$('#turns .said .text'), ...$$('#queue textarea')].map((el) => el.textContent.trim()));
   failed = left
-    .filter((text) => !arrived.has(text.trim()))
-    .map((text) => {
+    .filter(({ text }) => !arrived.has(text.trim()))
+    .map(({ text, id }) => {
       const body = new FormData();
       body.set('text', text);
       body.set('how', 'queue');
+      body.set('key', id);
       return { to: form.action, body, text, files: noFiles(), mentions: [] };
     });
   if (failed.length && isEmpty()) putBack(failed.shift());

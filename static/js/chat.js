@@ -60,6 +60,14 @@ onPatch((list) => {
   if (list.some((p) => p[0] === 'a' || (p[0] === 'r' && /^(turn|background)/.test(p[1])))) clocks(document);
 });
 
+// How long a turn runs, by the second.
+setInterval(() => {
+  for (const el of $$('.elapsed')) {
+    const s = Math.max(0, Math.round((Date.now() - Date.parse(el.dataset.since)) / 1000));
+    el.dataset.shown = s < 60 ? `${s} s` : `${Math.floor(s / 60)} min ${s % 60} s`;
+  }
+}, 1000);
+
 // What is being written survives a reload; js/chat-send.js sends it.
 const key = `draft:${location.pathname}${message?.form.elements.edit ? '?edit' : ''}`;
 if (message) {

@@ -19,6 +19,8 @@ type Composer struct {
 	Failed   *ahp.ErrorInfo // why the agent does not run
 	Editing  *Editing       // a message that is written anew
 	Me       string         // who writes
+	Agent    string         // its name
+	Key      string         // tells a message that is sent again from a new one
 	ReadOnly bool           // the chat takes no messages
 	Archived bool
 
@@ -40,6 +42,14 @@ func (c Composer) sendWord() string {
 		return "now"
 	}
 	return "next"
+}
+
+// sendHint explains the same.
+func (c Composer) sendHint() string {
+	if c.Steers {
+		return "The agent reads it during this turn."
+	}
+	return "It goes first when this turn ends."
 }
 
 func (c Composer) text() string {

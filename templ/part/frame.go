@@ -130,6 +130,7 @@ type SessionHead struct {
 	Only    string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
 	Muted   bool   // by the reader, who gets no notifications of it
 	Path    string // of the page, for the form that mutes
+	Usage   string // tokens and cost of the chat shown
 }
 
 // Base is the path that all pages of the session start with.

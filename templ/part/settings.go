@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/a-h/templ"
 
@@ -112,6 +113,14 @@ func (s Setting) field() templ.Attributes {
 		return templ.Attributes{"type": "number", "step": "any", "inputmode": "decimal"}
 	}
 	return nil
+}
+
+// formID names the form that takes out the i-th of a list.
+func (s Setting) formID(i int) string { return "set-" + s.Key + "-" + strconv.Itoa(i) }
+
+// saysItself reports whether the value is understood without the setting's title.
+func (s Setting) saysItself() bool {
+	return (s.Key == "model" || s.Key == "mode" || s.Key == "approval") && s.label() != ""
 }
 
 // label is the chosen value for those who cannot choose.

@@ -367,6 +367,41 @@ func usageLine(u *ahp.UsageInfo) string {
 	return strings.Join(out, " · ")
 }
 
+// UsageWords sums what the turns of a chat used: tokens, and what their agent says they cost.
+func UsageWords(turns []Turn) string {
+	var in, out int64
+	cost := ""
+	for i := range turns {
+		if u := turns[i].Usage; u != nil {
+			in, out = in+value(u.InputTokens), out+value(u.OutputTokens)
+			cost = firstOf(costOf(u), cost) // of the session until then
+		}
+	}
+	var words []string
+	if in+out > 0 {
+		words = append(words, Count(int(in))+" tokens in", Count(int(out))+" out")
+	}
+	if cost != "" {
+		words = append(words, cost)
+	}
+	return strings.Join(words, " · ")
+}
+
+// costOf is what an agent says a session cost by the end of a turn; "" when it does not say.
+func costOf(u *ahp.UsageInfo) string {
+	var says struct {
+		Cost     float64 `json:"cost"`
+		Currency string  `json:"currency"`
+	}
+	if json.Unmarshal(u.Meta["acp"], &says) != nil || says.Cost <= 0 || len(says.Currency) > 8 {
+		return ""
+	}
+	if says.Currency == "" || says.Currency == "USD" {
+		return fmt.Sprintf("$%.2f", says.Cost)
+	}
+	return fmt.Sprintf("%.2f %s", says.Cost, says.Currency)
+}
+
 func value(p *int64) int64 {
 	if p == nil {
 		return 0

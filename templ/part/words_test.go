@@ -130,7 +130,7 @@ func TestAllowingEverythingIsRed(t *testing.T) {
 		t.Errorf("offered as\n%s", html)
 	}
 	for value, red := range map[string]bool{`"ask"`: false, `"auto"`: true} {
-		if html := draw(t, SettingsPart("/s/a", set(value))); strings.Contains(html,
+		if html := draw(t, SettingsPart("", set(value))); strings.Contains(html,
 			`"setting owner-only bad"`) != red {
 			t.Errorf("%s is shown as\n%s", value, html)
 		}
@@ -144,7 +144,7 @@ func TestNumberQuestionHasNumberField(t *testing.T) {
 			SessionMutable: ahp.Ptr(true)},
 	}}
 	for live, fields := range map[bool]func([]Setting) templ.Component{
-		true:  func(l []Setting) templ.Component { return SettingsPart("/s/a", l) },
+		true:  func(l []Setting) templ.Component { return SettingsPart("", l) },
 		false: SettingFields,
 	} {
 		html := draw(t, fields(SettingsOf(schema, ahp.Meta{"temperature": json.RawMessage("0.7")}, live, unasked)))

@@ -10,7 +10,6 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -55,6 +54,9 @@ func (p *Pages) OnChat(action func(r *http.Request, f chatForm) (ahp.Action, err
 		if err != nil {
 			return err
 		}
+		if a == nil { // done before
+			return site.FinishForm(w, r, f.back)
+		}
 		if err := p.Act(r.Context(), f.chat, a); err != nil {
 			return err
 		}
@@ -81,6 +83,10 @@ func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	if chat == nil {
 		return nil, live.ErrGone
 	}
+	key := messageKey(r)
+	if isSaid(chat, key, m.Text) {
+		return nil, p.AwaitDurable(r.Context(), 0)
+	}
 	if r.PostForm.Get("edit") != "" {
 		if err := p.resend(r, f, chat, &m); err != nil {
 			return nil, err
@@ -88,11 +94,11 @@ func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	}
 	switch {
 	case chat.ActiveTurn == nil:
-		return &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.Timestamp(), Message: m}, nil
+		return &ahp.ChatTurnStartedAction{TurnID: newID(chat, key), StartedAt: p.Timestamp(), Message: m}, nil
 	case r.PostForm.Get("how") == "steer" && chat.SteeringMessage == nil:
-		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: ids.New(), Message: m}, nil
+		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(chat, key), Message: m}, nil
 	}
-	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: ids.New(), Message: m}, nil
+	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(chat, key), Message: m}, nil
 }
 
 // message returns what a form says, with the files that come along.

@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -51,15 +52,18 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	id = part.Tail(uri)
 	m := page.Chat{Base: head.Base() + "/c/" + id, PaneClosed: paneClosed(w, r),
 		Attention: part.AttentionOf(sess.InputNeeded, head.Base()), Chats: site.ChatLinks(sess, head.Base(), uri)}
+	usage := ""
 	mark, err := p.Live.Draw(r.Context(), v.Who, "chat:"+v.Short+":"+id, func(room live.Room, s live.States) {
 		c := room.(*chatRoom)
 		m.Turns = turnsOf(c.state(s), c.base, c.dir(s))
 		m.Composer = c.composerOf(s)
 		m.Composer.Editing = editing(c.state(s), r.FormValue("edit"))
+		usage = part.UsageWords(turnsOf(c.state(s), "", ""))
 	})
 	if err != nil {
 		return err
 	}
+	m.Composer.Key = ids.New()
 	m.Composer.Me, m.Forks = v.Who.Name, v.Who.Scope.IsWhole() && p.forks(sess.Provider)
 	if m.Composer.Draft, err = p.terminals.Quote(r, v, m.Composer.Draft); err != nil {
 		return err
@@ -69,7 +73,7 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 		return site.Send(w, http.StatusOK, page.EarlierPart(m))
 	}
 	m.Info = p.info(r, v, sess)
-	f.Session.Chat, f.Session.Part = id, site.ChatPart+id
+	f.Session.Chat, f.Session.Part, f.Session.Usage = id, site.ChatPart+id, usage
 	m.Session = *f.Session
 	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js",
 		"js/chat-edits.js")

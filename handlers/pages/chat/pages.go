@@ -26,7 +26,7 @@ type Pages struct {
 
 // New makes the pages of chats.
 func New(s *site.Site, h Host, terminals Terminals) *Pages {
-	return &Pages{s, h, terminals}
+	return &Pages{Site: s, Host: h, terminals: terminals}
 }
 
 // Host is what the pages of this area ask of the host.

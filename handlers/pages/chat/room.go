@@ -21,7 +21,9 @@ type chatRoom struct {
 	chat    ahp.URI
 	base    string // "/s/ab12/c/cd34"
 	session ahp.URI
+	agent   string      // its name
 	steers  func() bool // into the turn that runs
+	usage   shownUsage
 	shown   []shownTurn
 	status  ahp.SessionStatus
 	regions live.Regions // of the composer
@@ -69,7 +71,7 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 	if err := p.Prepare(ctx, who, chat); err != nil {
 		return nil, err
 	}
-	return &chatRoom{chat: chat, session: session, steers: func() bool { return p.Host.Steers(chat) },
+	return &chatRoom{chat: chat, session: session, agent: p.AgentName(s.Provider), steers: func() bool { return p.Host.Steers(chat) },
 		base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
 }
 
@@ -107,7 +109,7 @@ func (c *chatRoom) state(s live.States) *ahp.ChatState {
 // composerOf returns what the composer offers.
 func (c *chatRoom) composerOf(s live.States) part.Composer {
 	comp := composerOf(c.state(s), c.sessionOf(s), c.base)
-	comp.Steers = comp.Running && c.steers()
+	comp.Agent, comp.Steers = c.agent, comp.Running && c.steers()
 	return comp
 }
 
@@ -190,9 +192,30 @@ func (c *chatRoom) composer(s live.States) []live.Patch {
 		live.Replace("composer-mode", part.ComposerMode(comp)),
 		live.Replace("queue", part.QueuePart(comp)),
 		live.Replace("background", part.BackgroundPart(comp)),
-		live.Replace("settings", part.SettingsPart(c.base, comp.Settings)),
+		live.Replace("setting-forms", part.SettingForms(c.base, comp.Settings)),
+		live.Replace("settings", part.SettingsPart(comp.Agent, comp.Settings)),
+		live.Replace("settings-seen", part.SettingsSeen(comp.Agent, comp.Settings)),
+		live.Replace("usage", part.UsagePart(c.usage.of(c.state(s)))),
 		live.Replace("failed", part.FailedPart(comp)),
 	}
+}
+
+// shownUsage sums the usage of a chat's turns again only when it may have changed: text streams in far more often.
+type shownUsage struct {
+	turns   int
+	current *ahp.UsageInfo
+	words   string
+}
+
+func (u *shownUsage) of(c *ahp.ChatState) string {
+	var current *ahp.UsageInfo
+	if c.ActiveTurn != nil {
+		current = c.ActiveTurn.Usage
+	}
+	if u.turns != len(c.Turns) || u.current != current {
+		*u = shownUsage{len(c.Turns), current, part.UsageWords(turnsOf(c, "", ""))}
+	}
+	return u.words
 }
 
 // spoken returns what a screen reader says of a change of status.
