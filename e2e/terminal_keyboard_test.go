@@ -63,7 +63,8 @@ func gather(t *testing.T) *gathering {
 		t.Fatal(err)
 	}
 	all := pages.New(pages.Deps{Host: h, Automations: h.Automations, Customs: h.Customs, Reviews: h.Threads,
-		Changes: h.Changes, Terminals: h.Terminals, Files: h.Files, Hub: timeline, Assets: assets})
+		Changes: h.Changes, Worktrees: h.Worktrees, Terminals: h.Terminals, Files: h.Files,
+		Hub: timeline, Assets: assets})
 	session := "ahp-session:/" + uuid.NewString()
 	owner := access.Owner("root")
 	if err := h.CreateSession(ctx, core.Caller{Principal: owner}, ahp.CreateSessionParams{Channel: session,
