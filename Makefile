@@ -4,9 +4,8 @@ TOOLS    := -modfile=.ci/tools/go.mod
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
-# The race detector leaves out libraries that share nothing and take most of its time: SQLite, the highlighter's patterns, the
-# validator of schemas.
-UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/... github.com/santhosh-tekuri/jsonschema/v6/...
+# The race detector leaves out libraries that share nothing and take most of its time: SQLite, and the highlighter's patterns.
+UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/...
 RACED    := $(RACE) $(if $(RACE),$(foreach lib,$(UNRACED),-gcflags=$(lib)=-race=false))
 TIMEOUT  ?= 14m
 export BROWSER
