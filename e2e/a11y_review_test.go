@@ -73,13 +73,13 @@ func TestReviewAccessibility(t *testing.T) {
 		everywhere       bool // in the dark as well
 	}{
 		{"changes", "/changes?scope=uncommitted", "", r.ana, true},
-		{"split", "/changes?scope=uncommitted&view=split", "document.querySelector('#export').open = true", r.ana,
+		{"split", "/changes?scope=uncommitted&view=split", "document.querySelector('#more').open = true", r.ana,
 			false},
-		{"finish", "/changes?scope=uncommitted", "document.querySelector('#finish').open = true", r.ana, true},
+		{"finish", "/changes?scope=uncommitted", "document.querySelector('#submit-review').showPopover() ?? true", r.ana, true},
 		{"commit", "/changes?scope=uncommitted",
-			"document.querySelector('#op-commit').open = document.querySelector('#ws').open = true", r.ana, true},
+			"document.querySelector('#op-commit').showPopover() ?? true", r.ana, true},
 		{"file", "/changes/file/" + key + "?scope=uncommitted&comment=R1", "", r.ana, false},
-		{"threads", "/threads?state=all", "document.querySelector('.reply').open = true", r.ana, true},
+		{"threads", "/threads?state=all", "document.querySelector('.reply textarea').focus() ?? true", r.ana, true},
 		{"guest changes", "/changes?scope=uncommitted", "", guest, false},
 		{"guest threads", "/threads?state=all", "", guest, false},
 		{"guest chat", "", "", guest, false},

@@ -101,6 +101,7 @@ func (x *drafting) leaveAndDiscard() {
 		}
 		return nil
 	})
+	x.ana.Click("#review form.cf .edit > summary")
 	x.ana.Fill("#review form.cf textarea", " ")
 	x.ana.Press("\x1b")
 	x.ana.Wait("!document.querySelector('#review form.cf')")
@@ -137,7 +138,6 @@ func (x *drafting) comment() {
 // reply answers in a thread and writes on.
 func (x *drafting) reply() {
 	x.front.hold("/reply")
-	x.ana.Click(".thr .reply > summary")
 	x.ana.Do(focus(".thr .reply textarea"))
 	x.ana.Type("answer one")
 	x.ana.Press("\r", chromedp.ModifierCtrl)
@@ -145,8 +145,7 @@ func (x *drafting) reply() {
 	x.ana.Type("answer two")
 	x.front.let("/reply")
 	x.ana.Says(".thr .entries", "answer one")
-	x.ana.Wait("document.querySelector('.thr .reply').open && document.querySelector('.thr .reply textarea').value " +
-		"=== 'answer two'")
+	x.ana.Wait("document.querySelector('.thr .reply textarea').value === 'answer two'")
 	x.front.drop("/reply")
 	x.ana.Press("\r", chromedp.ModifierCtrl)
 	x.ana.Wait("document.querySelector('.thr .reply textarea').value === 'answer two' && " +
@@ -154,5 +153,5 @@ func (x *drafting) reply() {
 	x.front.let("/reply")
 	x.ana.Press("\r", chromedp.ModifierCtrl)
 	x.ana.Says(".thr .entries", "answer two")
-	x.ana.Wait("!document.querySelector('.thr .reply').open")
+	x.ana.Wait("document.querySelector('.thr .reply textarea').value === ''")
 }

@@ -87,6 +87,7 @@ func (j *journey) share() {
 // talk is a conversation on lines while both look: what one writes the other has without a reload.
 func (j *journey) talk() {
 	j.ben.Follow(".tabs a[data-go='g d']")
+	j.ben.Click("#scopes > summary")
 	j.ben.Click("#scopes a[data-scope=session]")
 	j.ben.Wait("location.search.includes('scope=session')")
 	j.ben.Live()
@@ -140,8 +141,9 @@ func (j *journey) markReviewed() {
 
 // sendToAgent hands the open comments to the agent, as a turn of their own.
 func (j *journey) sendToAgent() {
-	j.ana.Says("#send", "Send 1 open comment to agent")
-	j.ana.Click("#send")
+	j.ana.Click("#finish")
+	j.ana.Says("#send-note", "1 open comment")
+	j.ana.Click("#verdict-form button[value=give]")
 	j.watcher.wait("a turn with the comments", func() bool {
 		turns := j.watcher.chat(j.chat).Turns
 		return len(turns) == 2 && slices.ContainsFunc(turns[1].Message.Attachments, func(a ahp.MessageAttachment) bool {

@@ -180,14 +180,16 @@ func (j *journey) readChanges() {
 	j.ana.Follow(".foot .chip")
 	for _, scope := range []string{"", "session", "uncommitted"} {
 		if scope != "" {
+			j.ana.Click("#scopes > summary")
 			j.ana.Click("#scopes a[data-scope=" + scope + "]")
 			j.ana.Wait("location.search.includes('scope=" + scope + "')")
 			j.ana.Live()
 		}
 		j.ana.Wait("document.querySelectorAll('#files .file').length === 4 && document.querySelectorAll('#tree " +
 			"li[data-path]').length === 4")
-		j.ana.WaitText("#scopes a[aria-current]", strings.ReplaceAll(j.sizes, " ", " "))
+		j.ana.WaitText("#scope-now", strings.ReplaceAll(j.sizes, " ", " "))
 	}
+	j.ana.Click("#scopes > summary")
 	j.ana.Click("#scopes a[data-scope=session]")
 	j.ana.Wait("location.search.includes('scope=session')")
 	j.ana.Live()

@@ -53,7 +53,9 @@ func TestOperations(t *testing.T) {
 	review := prog.URL + session + "/changes?scope=uncommitted"
 	ben.Open(review)
 	ana.Open(review)
-	ana.WaitText("#ops", "0 of 2 staged")
+	ana.Click("#commit-open")
+	ana.WaitText("#op-commit", "0 of 2 files staged")
+	ana.Press("\x1b")
 	if shown := Eval[int](ben,
 		`[...document.querySelectorAll('#ops, .fo, .fm')].filter(e => e.checkVisibility()).length`); shown > 0 {
 		t.Errorf("a guest sees %d operations", shown)
@@ -70,11 +72,12 @@ func TestOperations(t *testing.T) {
 
 	write(".git/hooks/pre-commit", "#!/bin/sh\necho 'a.txt: not like that'\nexit 1\n")
 	ana.Allow("409")
-	ana.Click("#op-commit > summary")
-	ana.Do(chromedp.SendKeys("#op-message", strings.Repeat("long ", 15)))
+	ana.Click("#commit-open")
+	ana.Wait("document.activeElement?.id === 'op-message'")
+	ana.Type(strings.Repeat("long ", 15))
 	ana.WaitText("#op-hint", "The summary has 75 characters")
 	ana.Click("#op-commit form .btn.main")
-	ana.WaitText("#ops .note pre", "a.txt: not like that")
+	ana.WaitText("#op-commit .note pre", "a.txt: not like that")
 	ana.WaitText("#op-hint", "The summary has 75 characters")
 	if kept := Eval[string](ana, `document.querySelector('#op-message').value`); !strings.HasPrefix(kept, "long long") {
 		t.Errorf("the message became %q", kept)
@@ -85,14 +88,16 @@ func TestOperations(t *testing.T) {
 	}
 	ana.Do(chromedp.SetValue("#op-message", "Say it in words"))
 	ana.Click("#op-commit form .btn.main")
-	ana.WaitText("#ops", "0 of 1 staged")
-	ana.Wait(`!document.querySelector('#ops .note')`)
+	ana.Wait(`!document.querySelector('#op-commit:popover-open') && !document.querySelector('#op-notes .note')`)
 	if got := git("log", "-1", "--format=%an: %s"); got != "Ana: Say it in words" {
 		t.Errorf("the commit is %s", got)
 	}
 
-	ana.Click("#op-take > summary")
-	ana.Click("#op-take form .btn")
+	ana.Click("#more > summary")
+	ana.Click("#more-ops [popovertarget=op-take]")
+	ana.WaitText("#op-take .taken", "b.txt")
+	ana.Shot("confirm")
+	ana.Click("#op-take form .btn.bad")
 	ana.WaitText("#ops .undo", "Undo discard (1 file)")
 	ana.Shot("discarded")
 	ana.Click("#ops .undo button")

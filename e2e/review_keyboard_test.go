@@ -217,11 +217,14 @@ func (k *keyboard) mark() {
 func (k *keyboard) decide() {
 	k.t.Helper()
 	k.Press("f")
-	k.write("Fine, but for three things.")
+	k.Wait("document.activeElement?.id === 'verdict-summary'")
+	k.Type("Fine, but for three things.")
 	k.tab("#verdict-form input[type=radio]", 3)
 	k.key(kb.ArrowDown)
 	k.key(kb.ArrowDown)
 	k.Wait("document.activeElement.value === 'changes'")
+	k.tab("#verdict-form input[name=send]", 3)
+	k.Press(" ") // the agent gets it later
 	k.Press("\r", chromedp.ModifierCtrl)
 	k.Wait("document.querySelector('#verdicts')?.textContent.includes('requests changes')")
 	k.Live()
@@ -230,13 +233,10 @@ func (k *keyboard) decide() {
 // talk sends everything to the agent, whose answer arrives in the thread, and answers it there.
 func (k *keyboard) talk() {
 	k.t.Helper()
+	Eval[bool](k.Page, "document.body.dataset.old = 'true', true")
 	k.Press("\r", chromedp.ModifierCtrl|chromedp.ModifierShift)
-	k.Wait("!location.pathname.includes('/changes')")
+	k.Wait("document.body && !document.body.dataset.old")
 	k.Live()
-	k.Wait(settled)
-	k.Press("gd")
-	k.arrives("/changes")
-	k.uncommitted()
 	k.Wait("document.querySelectorAll('.thr').length === 3")
 	k.Wait("[...document.querySelectorAll('.thr')].every(t => t.textContent.includes('I have read this.'))")
 	k.key("]")

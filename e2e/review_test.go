@@ -325,8 +325,8 @@ func TestAddressHoldsTheView(t *testing.T) {
 	r.ben.Live()
 	r.ben.Wait("document.querySelector('.fb.split')")
 	r.ben.Says("#ws summary", "Whitespace ignored")
-	r.ben.Says("#scopes [aria-current]", "Uncommitted")
-	r.ben.Says("#scopes [aria-current]", "+3")
+	r.ben.Says("#scope-now", "Uncommitted")
+	r.ben.Says("#scope-now", "+3")
 	r.ana.leave()
 	r.ben.leave()
 }

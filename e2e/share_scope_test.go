@@ -333,7 +333,7 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 		"compare." + h.ourTurn + ".." + h.theirTurn, "chat." + core.ShortID(h.theirs) + ".session"}
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		switch route { // the owner's archive the session, or have its agent repeat what was said
-		case "/s/{session}/archive", "/s/{session}/changes/send", "/s/{session}/verdict":
+		case "/s/{session}/archive", "/s/{session}/verdict":
 			return nil
 		}
 		if !strings.HasPrefix(route, "/s/{session}") {

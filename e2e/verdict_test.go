@@ -56,10 +56,11 @@ func TestVerdicts(t *testing.T) {
 	ben.Wait("!document.activeElement?.matches('textarea')")
 	draft("Word(lang)")
 	ben.Type("Where is Word?")
-	ben.Wait("document.querySelectorAll('form.cf.draft').length === 2")
-	ben.Says("#draftcount", "2 drafts")
+	ben.Press("\r", chromedp.ModifierCtrl)
+	ben.Wait("document.querySelectorAll('form.cf.draft .chip').length === 2")
+	ben.Says("#draftcount", "(2)")
 
-	ben.Click("#finish > summary")
+	ben.Click("#finish")
 	ben.Fill("#verdict-summary", "Nearly there: **two** things.")
 	ben.Click("#verdict-form input[value=changes]")
 	ben.Pictures("finish", "#verdict-form")
@@ -93,7 +94,7 @@ func TestVerdicts(t *testing.T) {
 	ben.Says(".thread[data-state=resolved]", "Applied the suggestion.")
 
 	ben.Wait("[...document.querySelectorAll('.r.a')].some(r => r.textContent.includes('lang string, name string'))")
-	ben.Click("#finish > summary")
+	ben.Click("#finish")
 	ben.Click("#verdict-form input[value=approve]")
 	ben.Click("#verdict-form button[value=give]")
 	ben.Wait("document.querySelector('#verdicts .approve')")

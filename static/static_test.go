@@ -38,7 +38,7 @@ func TestBudgets(t *testing.T) {
 		most  int
 		files []string
 	}{
-		{"scripts of the review", 25 << 10, withImports("js/base.js", "js/review.js", "js/review-comments.js",
+		{"scripts of the review", 25 << 10, withImports("js/base.js", "js/review.js", "js/review-lines.js", "js/review-comments.js",
 			"js/hunks.js", "js/mention.js", "js/presence.js")},
 		{"style sheets of the review", 20 << 10, []string{"css/tokens.css", "css/base.css", "css/chat.css",
 			"css/review.css", "css/presence.css"}},

@@ -176,7 +176,6 @@ func (p PageRoutes) sessionRoutes(r chi.Router) {
 	post("/changes/reviewed", p.Review.MarkReviewed)
 	post("/changes/op", p.Review.RunOperation)
 	post("/changes/drafts", p.Review.SaveDraft)
-	post("/changes/send", p.Review.SendComments)
 	get("/threads", p.Review.ShowThreads)
 	get("/threads.md", p.Review.ExportThreads)
 	post("/threads/seen", p.Review.MarkSeen)

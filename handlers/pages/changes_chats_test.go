@@ -58,13 +58,13 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 	}
 	p := x.until(x.base+"/changes?scope=uncommitted", `data-path="`)
 	for _, want := range []string{"a.txt", "inner.txt", ">Chat 2</b>", `href="` + x.base + scope + `uncommitted"`,
-		"Whole session</summary>"} {
+		"<span id=\"scope-now\"><b>Uncommitted</b>"} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the session's changes do not show %q", want)
 		}
 	}
 	p = x.until(x.base+scope+"uncommitted", "inner.txt")
-	if strings.Contains(p, "a.txt") || !strings.Contains(p, "Chat 2</summary>") || !strings.Contains(p, `href="`+
+	if strings.Contains(p, "a.txt") || !strings.Contains(p, "<b>Chat 2: ") || !strings.Contains(p, `href="`+
 		x.base+scope+`branch"`) || !strings.Contains(p, `href="`+x.base+`/changes?scope=uncommitted"`) {
 		t.Errorf("the chat's changes are not its own:\n%s", p)
 	}
@@ -106,9 +106,9 @@ func TestTurnsOfChatsAreCompared(t *testing.T) {
 	if len(list) != 2 || list[0].chat != "Chat 2" || !strings.Contains(list[1].text, "begin") {
 		t.Fatalf("the turns offered are %+v", list)
 	}
-	x.until(x.base+"/changes?scope="+url.QueryEscape("turn."+list[0].id), "Chat 2</summary>")
+	x.until(x.base+"/changes?scope="+url.QueryEscape("turn."+list[0].id), "<b>Chat 2: ")
 	p := x.until(x.base+"/changes?"+url.Values{"from": {list[1].id}, "to": {list[0].id}}.Encode(), "c.txt")
-	for _, want := range []string{`<optgroup label="Chat 2">`, "Turn 1 to Chat 2, Turn 1", "Chat 2</summary>"} {
+	for _, want := range []string{`<optgroup label="Chat 2">`, "Turn 1 to Chat 2, Turn 1", "<b>Chat 2: "} {
 		if !strings.Contains(p, want) {
 			t.Errorf("the comparison does not show %q:\n%s", want, p)
 		}

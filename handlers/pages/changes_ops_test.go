@@ -98,7 +98,7 @@ func TestOperationsByForms(t *testing.T) {
 	edited := "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n10\neleven\n12\n"
 	x.write("a.txt", edited)
 	x.write("b.txt", "b\n")
-	p := x.changes("0 of 2 staged")
+	p := x.changes("0 of 2 files staged")
 	a := x.key(p, "a.txt")
 	for _, want := range []string{"Stage all", "Commit…", "Create branch…", "Discard all…", `formaction="` + x.base +
 		`/changes/op?scope=uncommitted&amp;file=` + a + `" name="op" value="stage"`} {
@@ -111,7 +111,7 @@ func TestOperationsByForms(t *testing.T) {
 	}
 
 	x.op(http.StatusSeeOther, "stage", "file", a, "at", "R2")
-	x.changes("0 of 2 staged, 1 partly")
+	x.changes("0 of 2 files staged, 1 partly")
 	x.op(http.StatusSeeOther, "stage", "file", a)
 	x.changes(`<span class="stg all">Staged</span>`)
 
@@ -128,13 +128,13 @@ func TestOperationsByForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.op(http.StatusSeeOther, "commit", "message", "Two & eleven")
-	x.changes("0 of 1 staged")
+	x.changes("0 of 1 file staged")
 	if got := x.git("log", "-1", "--format=%an %s"); got != "Ana Two & eleven" {
 		t.Errorf("the commit is %q", got)
 	}
 
 	x.write("a.txt", strings.Replace(strings.Replace(edited, "two", "2", 1), "eleven", "11", 1))
-	p = x.changes("0 of 2 staged")
+	p = x.changes("0 of 2 files staged")
 	asked := x.op(http.StatusPreconditionRequired, "discard", "file", a, "at", "R2")
 	if !strings.Contains(asked, "Discard unstaged changes?") || !strings.Contains(asked, `name="at" value="R2"`) ||
 		!strings.Contains(asked, "a.txt R2") {
@@ -150,7 +150,7 @@ func TestOperationsByForms(t *testing.T) {
 	}
 	x.changes("Undo discard (2 files)")
 	x.op(http.StatusSeeOther, "undo")
-	x.changes("0 of 2 staged")
+	x.changes("0 of 2 files staged")
 	if x.read("b.txt") != "b\n" {
 		t.Error("it was not brought back")
 	}

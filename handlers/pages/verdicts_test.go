@@ -87,7 +87,7 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s.who = ben
 	s.draft(base, file, "R2", "@Ana so:\n```suggestion\nTWO\n```")
 	s.draft(base, file, "R3", "and this")
-	if page := s.get(base + "/changes?scope=session"); !strings.Contains(page, "Your 2 drafts will be published too.") {
+	if page := s.get(base + "/changes?scope=session"); !strings.Contains(page, "Publishes 2 pending comments.") {
 		t.Error("the form does not say what happens to the drafts")
 	}
 	s.refuses(base+"/verdict", url.Values{"kind": {"approve"}, "seen": {"0123"}}, http.StatusConflict, "Look again")

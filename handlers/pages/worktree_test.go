@@ -43,7 +43,7 @@ func TestAWorktreeByForms(t *testing.T) {
 	}
 	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict, "Commit or discard first")
 	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "Remove worktree and lose 1 uncommitted file")
-	x.changes("0 of 1 staged")
+	x.changes("0 of 1 file staged")
 	x.op(http.StatusSeeOther, "commit", "message", "b")
 	x.shows(at, "1 commit ahead of main", "0 files uncommitted")
 	x.refuses(at, url.Values{"do": {"remove"}}, http.StatusConflict, "and lose 1 commit")

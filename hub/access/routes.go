@@ -105,7 +105,6 @@ var routeRights = map[string]Right{
 	"POST /s/{session}/changes/reviewed":        RightReview,
 	"POST /s/{session}/changes/op":              RightManage,
 	"POST /s/{session}/changes/drafts":          RightComment,
-	"POST /s/{session}/changes/send":            RightPrompt,
 	"GET /s/{session}/threads":                  RightRead,
 	"POST /s/{session}/threads/seen":            RightRead, // records what the visitor has read, for the visitor alone
 	"POST /s/{session}/threads/{thread}/{verb}": RightComment,

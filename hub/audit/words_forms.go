@@ -28,7 +28,6 @@ var forms = map[string]form{
 	"POST /s/{session}/customizations":                 {"turned a customization on or off", Inside},
 	"POST /s/{session}/customizations/server":          {"started, stopped or trusted an MCP server", Inside},
 	"POST /s/{session}/worktree":                       {"merged or removed a worktree", Outside},
-	"POST /s/{session}/changes/send":                   {"sent comments to the agent", Inside},
 	"POST /s/{session}/changes/op":                     {"changed files with an operation", Outside},
 	"POST /people/links/{link}/revoke":                 {"revoked a link", Inside},
 	"POST /files/{ask}":                                {"answered a request for files", Outside},

@@ -68,7 +68,8 @@ const resize = (ck) => {
   // a chunk's class says how high it is
   if (!ck.firstElementChild) return ck.remove();
   const bars = $$('.h', ck).length;
-  const n = Math.min(129, bars + Math.ceil((ck.children.length - bars) / (split() ? 2 : 1)));
+  const empty = $$('.h.no:not([data-h])', ck).length; // have no height
+  const n = Math.min(129, bars - empty + Math.ceil((ck.children.length - bars) / (split() ? 2 : 1)));
   ck.className = `ck t${(n / 10) | 0} u${n % 10}`;
 };
 const shut = (bar, who) => {
@@ -255,6 +256,7 @@ const land = async (f, where) => {
   requestAnimationFrame(() => a.scrollIntoView({ block: 'center' }));
 };
 const arrive = async () => {
+  if (location.hash === '#op-commit') return byId('op-commit')?.showPopover();
   const t = /^#thread-(.+)$/.exec(location.hash);
   const card = t && byId(`thread-${decodeURIComponent(t[1])}`);
   if (card) {
@@ -300,21 +302,8 @@ const link = () => {
 };
 hooks.link = () => history.replaceState(null, '', link() || location.search);
 addEventListener('hashchange', arrive);
-const finish = () => {
-  const d = $('#finish');
-  if (!d?.checkVisibility()) return;
-  d.open = true;
-  $('textarea', d).focus();
-};
 root.addEventListener('keydown', (e) => {
-  const d = e.target.closest('#finish[open]');
-  if (e.key === 'Escape' && d) {
-    d.open = false;
-    $('summary', d).focus();
-  } else if (e.key === 'Enter' && (e.ctrlKey || e.metaKey) && !e.shiftKey && d) {
-    e.preventDefault();
-    $('button.main', d).click();
-  } else if (e.key === 'Enter' && e.target.id === 'filter') {
+  if (e.key === 'Enter' && e.target.id === 'filter') {
     // to the first that is left
     const li = $$('#tree li[id]').find((x) => !x.hidden);
     e.target.blur();
@@ -322,7 +311,7 @@ root.addEventListener('keydown', (e) => {
   }
 });
 Object.assign(keys, {
-  f: finish,
+  f: () => byId('submit-review')?.showPopover(),
   V: markAndNext,
   y: () => {
     hooks.link();

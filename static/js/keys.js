@@ -54,7 +54,7 @@ document.addEventListener('keydown', (e) => {
     e.preventDefault();
     return;
   }
-  if (areOff() || e.ctrlKey || e.metaKey || e.altKey || $('dialog[open]')) return;
+  if (areOff() || e.ctrlKey || e.metaKey || e.altKey || $('dialog[open], :popover-open')) return;
   const k = chord ? `${chord} ${e.key}` : e.key;
   chord = '';
   if (k === 'g') {

@@ -52,7 +52,7 @@ function collect() {
         ...command('Archive session', 'button[name=archived][value=yes]'),
         ...command('Unarchive session', 'button[name=archived][value=no]'),
         ...command('Mute notifications', 'button[name=muted][value=yes]'),
-        ...press('Commit…', '#op-commit > summary'),
+        ...press('Commit…', '#commit-open'),
         ...press('Switch to split view', '.seg a[title^=Split]:not([aria-current])', 'm'),
         ...press('Switch to unified view', '.seg a[title^=Unified]:not([aria-current])', 'm'),
         { text: 'Keyboard shortcuts', hint: '?', run: () => $('#help')?.showModal() },

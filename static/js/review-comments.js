@@ -1,9 +1,10 @@
 // Comments of a review: their boxes under lines, drafts that save themselves, suggestions, and the other small forms of
 // threads and operations. It stands on what review.js shares.
-import { $, $$, byId, may, toast } from './dom.js';
+import { $, $$, byId, may, parse, toast } from './dom.js';
 import { keys } from './keys.js';
 import { onPatch } from './patch.js';
 import {
+  code,
   currentRow,
   fail,
   fileOf,
@@ -27,11 +28,17 @@ const place = (form, row, file) => {
   if (row) under(row).after(form);
   else if (file) $('.fb', file).prepend(form);
 };
+const offerSuggestion = (form) => {
+  const b = $('.suggest', form);
+  if (b) b.hidden = !form.dataset.at?.startsWith('R');
+};
 const openForm = (file, at) => {
   if (!file || !may('comment')) return;
   const key = file.dataset.file;
   const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
   if (old) {
+    const shut = $('.edit:not([open])', old);
+    if (shut) shut.open = true;
     $('textarea', old).focus();
     return;
   }
@@ -42,7 +49,7 @@ const openForm = (file, at) => {
   form.elements.at.value = at;
   $('textarea', form).id = `cf-${key}${at}`;
   $('.where', form).textContent = at ? words(at) : 'Whole file';
-  $('.suggest', form).hidden = !at.startsWith('R');
+  offerSuggestion(form);
   fold(file, false);
   place(form, rowFor(file, at), file);
   hooks.focused = $('textarea', form);
@@ -52,9 +59,9 @@ const openForm = (file, at) => {
 // What is opened to be written in has the focus, and is not under the bar.
 root.addEventListener('click', (e) => {
   const box = e.target.closest('summary')?.parentElement;
-  if (box?.matches('.reply, .od') && !box.open)
+  if (box?.matches('.edit, .new-branch') && !box.open)
     requestAnimationFrame(() => {
-      const field = $('textarea, .odf input:not([type=hidden])', box);
+      const field = $('textarea, input:not([type=hidden])', box);
       field?.focus({ preventScroll: true });
       field?.form.scrollIntoView({ block: 'nearest' });
     });
@@ -71,12 +78,6 @@ const comment = (hooks.comment = () => {
     unselect();
   }
 });
-const code = (row) =>
-  [...row.childNodes]
-    .filter((n) => n.nodeType === 3 || !n.matches('u, .more, .ln'))
-    .map((n) => n.textContent)
-    .join('')
-    .replace(/\n$/, '');
 const suggest = (form) => {
   // what the lines read, to be changed
   const [a, b] = form.dataset.at.slice(1).split('-R').map(Number);
@@ -136,12 +137,16 @@ const still = (form) => {
   clearTimeout(timers.get(form));
   timers.delete(form);
 };
-const save = async (form) => {
+// save keeps a draft; shown, it is replaced by what the server makes of it, unless it was typed on meanwhile.
+const save = async (form, shown) => {
   still(form);
-  if (!form.elements.text.value.trim()) return drop(form);
+  const text = form.elements.text.value;
+  if (!text.trim()) return drop(form);
   form.saving = (form.saving || 0) + 1;
   try {
-    const res = await send(form.action, bodyOf(form, 'save'), form.elements.text.value.length < 15000);
+    const body = bodyOf(form, 'save');
+    if (shown) body.set('show', 'yes');
+    const res = await send(form.action, body, text.length < 15000);
     if (res.headers.has('Draft-Gone') && form.isConnected) {
       form.elements.draft.value = '';
       autosave(form);
@@ -150,6 +155,10 @@ const save = async (form) => {
     form.classList.add('draft');
     $('.saved', form).textContent = 'Saved';
     showCount(res.headers);
+    const box = res.status === 200 && parse(await res.text()).firstElementChild;
+    if (!box || form.elements.text.value !== text) return;
+    offerSuggestion(box);
+    form.replaceWith(box);
   } finally {
     form.saving--;
   }
@@ -165,7 +174,7 @@ const drop = async (form) => {
   showCount((await send(form.action, body, true)).headers);
 };
 const showCount = (h) => {
-  if (h.has('Draft-Count')) {
+  if (h.has('Draft-Count') && $('#draftcount')) {
     $('#draftcount').dataset.n = h.get('Draft-Count');
     relabel();
   }
@@ -173,25 +182,15 @@ const showCount = (h) => {
 const relabel = () => {
   // the bar: my drafts, and what all share
   const d = $('#draftcount');
-  const b = $('#send');
   const shared = $('#review-counts')?.dataset;
   if (!d || !shared) return;
   const mine = +d.dataset.n;
   const n = mine + +shared.unsent;
-  const what = n === 1 ? '1 open comment' : `${n} open comments`;
-  $('#finish-note').textContent = !mine
-    ? ''
-    : mine === 1
-      ? 'Your draft will be published too.'
-      : `Your ${mine} drafts will be published too.`;
-  d.textContent = mine ? (mine === 1 ? '1 draft' : `${mine} drafts`) : '';
-  d.classList.toggle('some', mine > 0);
-  if (!b) return;
-  const runs = shared.running === 'true';
-  const steer = $('#steer');
-  b.disabled = steer.disabled = !n;
-  steer.hidden = !runs || !n;
-  b.textContent = !n ? 'Send comments to agent' : runs ? `Queue ${what} for agent` : `Send ${what} to agent`;
+  d.textContent = mine ? `(${mine})` : '';
+  $('#finish-note').textContent = mine ? `Publishes ${mine} pending comment${mine === 1 ? '' : 's'}.` : '';
+  if (!$('#send-note')) return;
+  $('#send-note').textContent = `${n || 'no'} open comment${n === 1 ? '' : 's'}`;
+  $('#send-how').hidden = shared.running !== 'true';
 };
 onPatch((list) => {
   if (list.some((p) => p[1] === 'review-counts')) relabel();
@@ -235,7 +234,7 @@ const submit = (form, button) => {
   const row = rowFor(fileOf(form), form.dataset.at);
   $('textarea', form).blur();
   if (row) go(row);
-  return save(form).catch(fail);
+  return save(form, true).catch(fail);
 };
 
 // ---- other small forms: reply, edit, resolve, operations ----
@@ -255,26 +254,45 @@ const take = (form) => {
 };
 const post = async (form, button) => {
   const body = new FormData(form);
-  const d = form.closest('details.reply, details.edit');
+  const thread = form.closest('.thr');
+  const d = form.closest('details.edit');
   if (button?.name) body.set(button.name, button.value);
-  const back = d?.matches('.reply') && take(form);
+  const back = form.matches('.reply') ? take(form) : null;
   try {
     const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
-    if (res.status === 200) done(await res.text(), button?.closest('.fm, .od'), form, body);
+    if (res.status === 200) done(await res.text(), form, button, body);
     const box = d && byId(d.id);
-    if (box && $('textarea', box).value === (back ? '' : body.get('text'))) box.open = false; // nothing was typed meanwhile
+    if (box && $('textarea', box).value === body.get('text')) box.open = false; // nothing was typed meanwhile
+    if (button?.matches('.resolve, .reopen') && document.activeElement === button) $('summary', thread).focus();
   } catch (err) {
     back?.();
     fail(err);
   }
 };
-const done = (said, box, form, body) => {
+const done = (said, form, button, body) => {
   // an operation's answer; that of a thread's form comes as a live patch
   toast(said);
-  if (!box || [...new FormData(form)].some(([k, v]) => v !== body.get(k))) return;
-  box.open = false;
-  form.reset();
+  const menu = button?.closest('.fm');
+  if (menu) menu.open = false;
+  const box = 'close' in form.dataset && byId(form.closest('[popover]').id); // it may be another one by now
+  const now = box && $$('form', box).find((f) => f.elements.op.value === body.get('op'));
+  if (!now || [...new FormData(now)].some(([k, v]) => v !== body.get(k))) return;
+  box.hidePopover();
+  now.reset();
 };
+// A dialog that is replaced while it is open stays open.
+let dialog = '';
+root.addEventListener(
+  'beforetoggle',
+  (e) => {
+    if (e.target.popover) dialog = e.newState === 'open' ? e.target.id : '';
+  },
+  true,
+);
+onPatch(() => {
+  const box = dialog && byId(dialog);
+  if (box && !box.matches(':popover-open')) box.showPopover();
+});
 const firstLine = (area) => {
   // how long the first line of a commit's message is
   const n = [...area.value.split('\n', 1)[0]].length;
@@ -353,15 +371,15 @@ Object.assign(keys, {
   C: () => openForm(nowFile(), ''),
   e: () => {
     const t = nowThread();
-    const f = t && $('form.resolve', t);
-    if (f) post(f);
+    const b = t && $$('.resolve, .reopen', t).find((x) => x.checkVisibility());
+    if (b) b.form.requestSubmit(b);
   },
 });
 const typing = (el) => el?.matches?.('input, textarea, select, [contenteditable]');
 document.addEventListener('keydown', (e) => {
   if (e.defaultPrevented || $('dialog[open]')) return;
   const el = e.target;
-  const form = el.closest?.('form.cf, form[data-post]');
+  const form = el.closest?.('form.cf, form[data-post], #verdict-form');
   if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
     if (e.shiftKey) {
       e.preventDefault();
@@ -374,6 +392,7 @@ document.addEventListener('keydown', (e) => {
   }
   if (e.key === 'Escape' && typing(el)) {
     el.blur();
+    hooks.focused = null;
     if (el.id === 'filter') {
       el.value = '';
       filter('');
@@ -383,13 +402,18 @@ document.addEventListener('keydown', (e) => {
   }
 });
 const sendAll = async () => {
+  // all that is pending, without a word about it
+  const f = byId('verdict-form');
+  if (!f?.elements.send) return;
   try {
-    await Promise.all($$('.cf', root).map((f) => f.elements.text.value.trim() && save(f)));
+    await Promise.all($$('.cf', root).map((x) => x.elements.text.value.trim() && save(x)));
   } catch (err) {
     return fail(err);
   }
-  const b = $('#send');
-  if (b && !b.disabled) b.form.requestSubmit(b);
+  if ($('#send-note').textContent.startsWith('no ')) return toast('No open comments to send');
+  f.elements.kind.value = 'comment';
+  f.elements.send.checked = true;
+  f.requestSubmit($('button.main', f));
 };
 
-for (const b of $$('.cf .suggest', root)) b.hidden = !b.form.dataset.at?.startsWith('R');
+for (const f of $$('.cf', root)) offerSuggestion(f);

@@ -1,7 +1,7 @@
 // The review page: rows, keys, folding, context, threads, live patches. Everything works by event delegation over the
 // server's HTML; nothing here renders a diff. Live patches may replace any file or thread at any moment: what a person
 // is writing is taken out of the removed nodes and put back under its line (rescue).
-import { $, $$, byId, may, parse, toast } from './dom.js';
+import { $, $$, byId, may, parse, say, toast } from './dom.js';
 import { keys } from './keys.js';
 
 const root = $('#review');
@@ -92,8 +92,19 @@ const go = (row, block = 'nearest') => {
   if (anchor) paint();
   mark(fileOf(row));
   clearTimeout(settling);
-  settling = setTimeout(() => hooks.at?.(row), 80); // not at each step of a held key
+  settling = setTimeout(() => {
+    // not at each step of a held key
+    hooks.at?.(row);
+    const what = row.classList.contains('a') ? 'added ' : row.classList.contains('d') ? 'removed ' : '';
+    say(`${what}line ${line(row, sideOf(row))}: ${code(row)}`);
+  }, 80);
 };
+const code = (row) =>
+  [...row.childNodes]
+    .filter((n) => n.nodeType === 3 || !n.matches('u, .more, .ln, .plus'))
+    .map((n) => n.textContent)
+    .join('')
+    .replace(/\n$/, '');
 const goFile = (f) => {
   // everything is changed before anything is measured
   if (!f) return;
@@ -239,15 +250,17 @@ const gap = async (h, from, to) => {
       )
     ).text(),
   );
+  const at = cur && fileOf(cur) === f ? cur : null; // stays where it is seen
+  const top = at?.getBoundingClientRect().top;
   if (up) h.after(rows);
   else h.before(rows);
   const [a2, b2] = hidden(h);
-  if (a2 <= b2) return;
-  if (!h.dataset.k) h.remove();
-  else {
+  if (a2 > b2 && !h.dataset.k) h.remove();
+  else if (a2 > b2) {
     h.classList.add('no');
     for (const b of $$(':scope > button', h)) b.remove();
   } // the bar of a hunk stays
+  if (top > 0 && top < innerHeight) $('#main').scrollTop += at.getBoundingClientRect().top - top;
 };
 const hidden = (h) => {
   // the lines between the rows around a bar
@@ -419,53 +432,6 @@ document.addEventListener('focusin', (e) => {
 });
 
 // ---- mouse ----
-const gutter = (e) => {
-  const r = e.target.closest?.('.r');
-  return r &&
-    !r.classList.contains('e') &&
-    e.target === r &&
-    e.clientX - r.getBoundingClientRect().left < parseFloat(getComputedStyle(r).paddingLeft)
-    ? r
-    : null;
-};
-let drag = null;
-root.addEventListener('mousedown', (e) => {
-  const cell = e.target.closest?.('.r');
-  if (cell && split()) {
-    const fb = cell.closest('.fb');
-    fb.classList.toggle('pick-l', cell.classList.contains('l'));
-    fb.classList.toggle('pick-r', !cell.classList.contains('l'));
-  }
-  const row = e.button === 0 && gutter(e);
-  if (!row) return;
-  e.preventDefault();
-  if (e.shiftKey && cur) {
-    anchor ||= cur;
-    go(row);
-    drag = null;
-    link();
-    return;
-  }
-  anchor = null;
-  paint();
-  go(row);
-  drag = row;
-});
-root.addEventListener('mouseover', (e) => {
-  const row = drag && e.buttons === 1 && e.target.closest('.r');
-  if (row && row !== cur && fileOf(row) === fileOf(drag)) {
-    anchor = drag;
-    go(row);
-  }
-});
-addEventListener('mouseup', (e) => {
-  if (!drag) return;
-  const row = drag;
-  const first = e.clientX - row.getBoundingClientRect().left < parseFloat(getComputedStyle(row, '::before').width);
-  drag = null;
-  if (anchor || first) hooks.comment();
-  else link();
-});
 root.addEventListener('click', (e) => {
   const t = e.target;
   const f = t.closest('.fold');
@@ -483,6 +449,7 @@ $('#tree')?.addEventListener('click', (e) => {
   e.preventDefault();
   goFile(byId(`file-${li.id.slice(3)}`));
   history.replaceState(null, '', `#f-${li.id.slice(3)}`);
+  hooks.fileChosen?.();
 });
 root.addEventListener(
   'scroll',
@@ -506,16 +473,14 @@ root.addEventListener(
 // ---- filter ----
 const filter = (text) => {
   const q = text.trim().toLowerCase();
-  let dir = null;
-  for (const li of $('#tree ul').children) {
-    if (li.classList.contains('dir')) {
-      dir = li;
-      li.hidden = !!q;
-      continue;
-    }
+  const list = [...$('#tree ul').children];
+  const dirs = new Set(); // those with a file that is left
+  for (const li of list.filter((x) => x.id)) {
     li.hidden = !!q && !li.dataset.path.toLowerCase().includes(q);
-    if (!li.hidden && dir) dir.hidden = false;
+    for (let i = 0; !li.hidden && (i = li.dataset.path.indexOf('/', i) + 1) > 0; )
+      dirs.add(li.dataset.path.slice(0, i));
   }
+  for (const li of list) if (li.dataset.dir) li.hidden = !dirs.has(li.dataset.dir);
 };
 root.addEventListener('input', (e) => {
   if (e.target.id === 'filter') filter(e.target.value);
@@ -526,6 +491,15 @@ const currentRow = () => (cur?.isConnected ? cur : null);
 const unselect = () => {
   anchor = null;
 };
+const startRange = (row) => {
+  anchor = null;
+  paint();
+  go(row);
+};
+const extendRange = (from, row) => {
+  anchor = from;
+  go(row);
+};
 const select = (a, b) => {
   anchor = null;
   paint();
@@ -533,10 +507,6 @@ const select = (a, b) => {
   go(b, 'center');
   if (!anchor) a.classList.add('sel');
 };
-const link = () => {
-  if (cur) hooks.link?.();
-};
-
 // ---- keys ----
 Object.assign(keys, {
   j: () => go(step(1)),
@@ -557,8 +527,8 @@ Object.assign(keys, {
   r: () => {
     const t = nowThread();
     if (t) {
-      $('.reply', t).open = true;
-      $('.reply textarea', t).focus();
+      $('.thread', t).open = true;
+      $('.reply textarea', t)?.focus();
     }
   },
   x: () => more(false),
@@ -609,7 +579,11 @@ root.addEventListener(
 );
 const phone = matchMedia('(max-width: 640px)');
 const unified = $('.seg a[data-key]');
-if (phone.matches && split() && unified) location.replace(unified.href + location.hash);
+const unify = () => {
+  if (phone.matches && split() && unified) location.replace(unified.href + location.hash);
+};
+phone.addEventListener('change', unify);
+unify();
 
 // ---- start ----
 for (const d of $$('.draft', $('#drafts') || root)) settle(d);
@@ -617,7 +591,9 @@ for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
 own(root);
 
 export {
+  code,
   currentRow,
+  extendRange,
   fail,
   fileOf,
   filter,
@@ -638,6 +614,7 @@ export {
   send,
   settle,
   split,
+  startRange,
   under,
   unselect,
   whereIs,

@@ -26,11 +26,14 @@ type Changes struct {
 	Ops     []Op          // what can be done with all of it
 	Unsent  int           // open threads no agent has been given
 	Running bool          // a turn runs: what is sent waits in the queue
-	MaySend bool
-	Comment *CommentForm  // an open form, for a page without JavaScript
-	Me      string        // principal, so that a person's own comments offer Edit
-	Mine    *part.Verdict // this person's verdict that stands
-	Digest  string        // names the changes a verdict would be about; "" when that is not known
+	Wrap    bool          // long lines are wrapped
+	Commit  LastCommit
+
+	MaySubmit, MaySend bool          // give a verdict; prompt the agent
+	Comment            *CommentForm  // an open form, for a page without JavaScript
+	Me                 string        // principal, so that a person's own comments offer Edit
+	Mine               *part.Verdict // this person's verdict that stands
+	Digest             string        // names the changes a verdict would be about; "" when that is not known
 
 	FromTurn, ToTurn string // the turns that are compared, "" when none are
 }
@@ -48,14 +51,59 @@ type ChatChoice struct {
 	Current          bool
 }
 
-// whose is what the chat picker reads while it is shut.
-func (v *Changes) whose() string {
-	for _, c := range v.Chats {
-		if c.Current {
-			return c.Title
+// LastCommit is what was last committed from the review; its ID is empty when nothing was.
+type LastCommit struct {
+	ID, Branch, Subject string
+	Files               int
+	By                  string
+}
+
+// scope is the current one of the picker.
+func (v *Changes) scope() *Scope {
+	for i := range v.Scopes {
+		if v.Scopes[i].Current {
+			return &v.Scopes[i]
 		}
 	}
-	return "Chat"
+	return nil
+}
+
+// scopeLabel is what the scope picker reads while it is shut: the scope, after the chat when one is chosen.
+func (v *Changes) scopeLabel() string {
+	label := "Changes"
+	if s := v.scope(); s != nil {
+		label = s.Label
+	}
+	for _, c := range v.Chats[min(1, len(v.Chats)):] {
+		if c.Current {
+			return c.Title + ": " + label
+		}
+	}
+	return label
+}
+
+// others are the other scopes with changes, or of which that is not known yet.
+func (v *Changes) others() (out []Scope) {
+	for _, s := range v.Scopes {
+		if !s.Current && (s.Files > 0 || !s.Known) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// committed reports whether nothing is left to commit since the last commit.
+func (v *Changes) committed() bool {
+	s := v.scope()
+	return v.Commit.ID != "" && s != nil && s.Key == "uncommitted"
+}
+
+func (v *Changes) commitWords() string {
+	words := v.Commit.By + " committed " + count(v.Commit.Files, "file", "files") + " as " + v.Commit.ID
+	if v.Commit.Branch != "" {
+		words += " on " + v.Commit.Branch
+	}
+	return words
 }
 
 // chatTurns are the turns of one chat after another.
@@ -74,6 +122,7 @@ type Scope struct {
 	Key     string // "turn", "session", "uncommitted", "branch"
 	Label   string
 	Title   string
+	Base    string // what it is compared with, in short
 	URL     string
 	Add     int
 	Del     int
@@ -95,6 +144,12 @@ type Draft struct {
 
 // Where is the place of a draft, as a fragment writes it.
 func (d *Draft) Where() string { return part.Where(d.Side, d.From, d.To) }
+
+// place is where a draft stands, for its author.
+func (d *Draft) place() string {
+	t := part.Thread{Side: d.Side, From: d.From, To: d.To}
+	return d.Path + ", " + t.Lines()
+}
 
 // CommentForm is a comment form that is open when the page arrives.
 type CommentForm struct {
@@ -169,6 +224,7 @@ func (v *Changes) with(key, value string) string {
 // treeRow is a line of the file tree: a directory, or a file with its number in Files.
 type treeRow struct {
 	dir   string
+	path  string // of the directory, with its slash
 	depth int
 	file  *part.DiffFile
 }
@@ -185,7 +241,7 @@ func (v *Changes) tree() []treeRow {
 			open = open[:len(open)-1]
 		}
 		if rest := dir[len(strings.Join(open, "")):]; rest != "" {
-			rows = append(rows, treeRow{dir: strings.TrimSuffix(rest, "/"), depth: len(open)})
+			rows = append(rows, treeRow{dir: strings.TrimSuffix(rest, "/"), path: dir, depth: len(open)})
 			open = append(open, rest)
 		}
 		rows = append(rows, treeRow{file: f, depth: len(open)})

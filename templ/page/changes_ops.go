@@ -37,19 +37,10 @@ func (v *Changes) able(id string) *Op {
 	return nil
 }
 
-// anyOp reports whether the bar has anything to show.
-func (v *Changes) anyOp() bool {
-	for i := range v.Ops {
-		if !v.Ops[i].Off {
-			return true
-		}
-	}
-	return false
-}
-
 // SameOps reports whether the bar reads as another page's.
 func (v *Changes) SameOps(o *Changes) bool {
-	return slices.Equal(v.Ops, o.Ops) && v.stagedWords() == o.stagedWords()
+	return slices.Equal(v.Ops, o.Ops) && v.stagedWords() == o.stagedWords() &&
+		v.commitElsewhere() == o.commitElsewhere() && slices.Equal(v.takenNow(), o.takenNow())
 }
 
 // taking is the operation that takes everything back: where there is an index, what is staged stays.
@@ -58,6 +49,43 @@ func (v *Changes) taking() *Op {
 		return v.able("discard")
 	}
 	return v.able("revert")
+}
+
+const mostNamed = 30 // files that a dialog names
+
+// taken are the files an operation takes back.
+func (v *Changes) taken(op *Op) (out []string) {
+	for i := range v.Files {
+		if v.Files[i].Applies(op.ID) {
+			out = append(out, v.Files[i].Path)
+		}
+	}
+	return out
+}
+
+func (v *Changes) takenNow() []string {
+	if op := v.taking(); op != nil {
+		return v.taken(op)
+	}
+	return nil
+}
+
+// commitElsewhere is the address of the uncommitted changes when this scope has other ones, "" when there are none.
+func (v *Changes) commitElsewhere() string {
+	for _, s := range v.others() {
+		if s.Key == "uncommitted" {
+			return s.URL
+		}
+	}
+	return ""
+}
+
+// branchPlace is the dialog in which a branch is created.
+func (v *Changes) branchPlace() string {
+	if v.able("commit") != nil {
+		return "op-commit"
+	}
+	return "op-branch"
 }
 
 // stagedWords say how much the next commit has.
@@ -74,7 +102,7 @@ func (v *Changes) stagedWords() string {
 			some++
 		}
 	}
-	words := strconv.Itoa(all) + " of " + strconv.Itoa(len(v.Files)) + " staged"
+	words := strconv.Itoa(all) + " of " + count(len(v.Files), "file", "files") + " staged"
 	if some > 0 {
 		words += ", " + strconv.Itoa(some) + " partly"
 	}

@@ -25,11 +25,14 @@ func TestBarShowsRest(t *testing.T) {
 		v    Changes
 		want []string
 	}{
-		"nothing": {Changes{}, []string{"Send comments to agent", "0/0 reviewed", "No open threads", "disabled"}},
-		"one":     {Changes{Drafts: make([]Draft, 1)}, []string{"1 draft<", "Send 1 open comment to agent"}},
-		"several": {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}},
-			[]string{"3 drafts", "Send 5 open comments to agent", "2 open threads"}},
-		"running":  {Changes{Unsent: 2, Running: true}, []string{"Queue 2 open comments for agent"}},
+		"nothing": {Changes{MaySubmit: true, MaySend: true}, []string{"Submit review", `data-n="0"></span>`, "0/0 reviewed",
+			"No open threads", "no open comments"}},
+		"one": {Changes{Drafts: make([]Draft, 1), MaySubmit: true, MaySend: true},
+			[]string{">(1)<", "1 open comment<", "Publishes 1 pending comment."}},
+		"several": {Changes{Drafts: make([]Draft, 3), Unsent: 2, Threads: []part.Thread{thread, thread}, MaySubmit: true,
+			MaySend: true}, []string{">(3)<", "5 open comments", "2 open threads", "Publishes 3 pending comments."}},
+		"running": {Changes{Unsent: 2, Running: true, MaySubmit: true, MaySend: true},
+			[]string{`id="send-how">`, "2 open comments"}},
 		"reviewed": {Changes{Files: []part.DiffFile{{ID: "a", Reviewed: true}, {ID: "b"}}}, []string{"1/2 reviewed"}},
 	} {
 		html := drawn(t, ReviewBar(&c.v))

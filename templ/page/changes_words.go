@@ -22,16 +22,6 @@ func counted(counts string) string {
 // depth is the class that indents a line of the tree; deeper than eight levels look alike.
 func depth(n int) string { return "l" + strconv.Itoa(min(n, 8)) }
 
-func drafts(n int) string {
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "1 draft"
-	}
-	return strconv.Itoa(n) + " drafts"
-}
-
 func openThreads(n int) string {
 	switch n {
 	case 0:

@@ -6,20 +6,24 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// sendLabel returns the label of the button that sends comments to the agent; the script repeats it after a patch.
-func (v *Changes) sendLabel() string {
-	n := len(v.Drafts) + v.Unsent
-	what := strconv.Itoa(n) + " open comments"
-	if n == 1 {
-		what = "1 open comment"
+// sendNote returns what is sent to the agent; the script repeats it after a patch.
+func (v *Changes) sendNote() string {
+	switch n := len(v.Drafts) + v.Unsent; n {
+	case 0:
+		return "no open comments"
+	case 1:
+		return "1 open comment"
+	default:
+		return strconv.Itoa(n) + " open comments"
 	}
-	switch {
-	case n == 0:
-		return "Send comments to agent"
-	case v.Running:
-		return "Queue " + what + " for agent"
+}
+
+// draftCount returns the number on the button that submits a review.
+func draftCount(n int) string {
+	if n == 0 {
+		return ""
 	}
-	return "Send " + what + " to agent"
+	return "(" + strconv.Itoa(n) + ")"
 }
 
 // finishNote returns a note about the drafts.
@@ -28,9 +32,9 @@ func (v *Changes) finishNote() string {
 	case 0:
 		return ""
 	case 1:
-		return "Your draft will be published too."
+		return "Publishes 1 pending comment."
 	default:
-		return "Your " + strconv.Itoa(n) + " drafts will be published too."
+		return "Publishes " + strconv.Itoa(n) + " pending comments."
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 
 // ReviewScripts are the scripts of a page with a review, each of which stands on those before it.
 func ReviewScripts() []string {
-	return []string{"js/review.js", "js/review-comments.js", "js/hunks.js"}
+	return []string{"js/review.js", "js/review-lines.js", "js/review-comments.js", "js/hunks.js"}
 }
 
 // DiffFile is one file of a review as it is drawn. It holds nothing that differs between the people looking at it:

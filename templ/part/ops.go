@@ -15,7 +15,7 @@ type FileOp struct {
 // fileOps are those that make sense for a file.
 func (f *DiffFile) fileOps() (out []FileOp) {
 	for _, op := range f.Ops {
-		if f.applies(op.ID) {
+		if f.Applies(op.ID) {
 			out = append(out, op)
 		}
 	}
@@ -25,16 +25,16 @@ func (f *DiffFile) fileOps() (out []FileOp) {
 // hunkOps are those that make sense for its hunks; the script of hunks asks the same.
 func (f *DiffFile) hunkOps(ops []HunkOp) (out []HunkOp) {
 	for _, op := range ops {
-		if f.applies(op.ID) {
+		if f.Applies(op.ID) {
 			out = append(out, op)
 		}
 	}
 	return out
 }
 
-// applies reports whether an operation would do anything: what is staged whole is not staged again, and has
+// Applies reports whether an operation would do anything: what is staged whole is not staged again, and has
 // nothing to discard.
-func (f *DiffFile) applies(op string) bool {
+func (f *DiffFile) Applies(op string) bool {
 	if f.Staged == "" {
 		return op != "unstage"
 	}

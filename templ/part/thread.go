@@ -112,25 +112,11 @@ func (t *Thread) state() string {
 func (t *Thread) word() string {
 	switch {
 	case t.Resolved:
-		return "✓ Resolved"
+		return "Resolved"
 	case t.Outdated:
-		return "⚠ Outdated"
+		return "Outdated"
 	}
-	return "● Open"
-}
-
-func (t *Thread) verb() string {
-	if t.Resolved {
-		return "reopen"
-	}
-	return "resolve"
-}
-
-func (t *Thread) verbWord() string {
-	if t.Resolved {
-		return "Reopen"
-	}
-	return "Resolve"
+	return "Open"
 }
 
 // applicable reports whether a suggestion on these lines can be applied: they are there, as the file is now.
@@ -163,14 +149,6 @@ func (t *Thread) Applicable() []string {
 
 // Link leads to the thread on the review page.
 func (t *Thread) Link() string { return t.Base + "/changes#thread-" + url.PathEscape(t.ID) }
-
-// owner is who began the thread.
-func (t *Thread) owner() string {
-	if len(t.Entries) == 0 {
-		return ""
-	}
-	return t.Entries[0].ByID
-}
 
 // initials are the one or two letters that stand for a person.
 func initials(name string) string {

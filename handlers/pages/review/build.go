@@ -331,6 +331,7 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 		Threads: threads, View: part.DiffView{Split: b.look.split, Ops: hunkOps(cs)}, Ops: opsOf(cs),
 		Scopes: b.p.scopes(b.caller.Principal, b.look, s), Running: b.p.running(b.look.session)}
 	v.Turns = b.p.turns(b.look, s)
+	v.Commit = page.LastCommit(changes.ReadLastCommit(s.Meta))
 	if b.caller.Scope.IsWhole() {
 		v.Chats = b.p.chats(b.look, s)
 	}

@@ -36,6 +36,9 @@ func (p *Pages) review(r *http.Request, v site.Visit, l look) (*page.Changes, st
 	if err != nil {
 		return nil, "", err
 	}
+	if c, err := r.Cookie("wrap"); err == nil {
+		m.Wrap = c.Value == "on"
+	}
 	return m, mark, p.personal(r.Context(), m, l, v.Who)
 }
 

@@ -135,6 +135,7 @@ func (p *Pages) personal(ctx context.Context, v *page.Changes, l look, who acces
 	v.Me = who.ID
 	if who.Scope.IsWhole() {
 		v.Mine, v.MaySend = p.OwnVerdict(l.session, who), who.Has(access.RightPrompt)
+		v.MaySubmit = who.Has(access.RightReview)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -203,9 +204,21 @@ func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v site.Visit, l 
 	h.Set("Draft-Count", strconv.Itoa(len(list)))
 	if id != "" {
 		h.Set("Draft-Id", id)
+		if r.PostFormValue("show") != "" {
+			d.ID = id
+			return p.showDraft(w, v, l, d)
+		}
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// showDraft sends a draft as its author's page shows it once it is saved.
+func (p *Pages) showDraft(w http.ResponseWriter, v site.Visit, l look, d draft) error {
+	m := &page.Changes{Base: l.base(), Query: l.query(),
+		MaySubmit: v.Who.Scope.IsWhole() && v.Who.Has(access.RightReview)}
+	shown := pageDraft(d)
+	return site.Send(w, http.StatusOK, page.DraftBox(m, &shown))
 }
 
 // running reports whether a turn runs, by the summary: the activity in a session's own state cannot go back to idle.
@@ -231,26 +244,6 @@ func (p *Pages) unsent(ctx context.Context, l look) []string {
 	return out
 }
 
-// SendComments publishes this person's drafts and hands every open thread no agent was given to the agent: in a
-// turn, or while one runs after it or into it.
-func (p *Pages) SendComments(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
-	if err != nil {
-		return err
-	}
-	list, err := p.drafts(r.Context(), v.Short, v.Who)
-	if err != nil {
-		return err
-	}
-	if err := p.publishDrafts(r.Context(), v, l, list); err != nil {
-		return err
-	}
-	if err := p.sendOpen(r.Context(), v, l, "", r.PostForm.Get("how") == "steer"); err != nil {
-		return err
-	}
-	return site.FinishForm(w, r, l.base())
-}
-
 // publishDrafts makes threads of a person's drafts; those that fail stay drafts.
 func (p *Pages) publishDrafts(ctx context.Context, v site.Visit, l look, list []draft) error {
 	for _, d := range list {
@@ -267,15 +260,9 @@ func (p *Pages) publishDrafts(ctx context.Context, v site.Visit, l look, list []
 // sendOpen gives the agent the open threads it has not been given, with some words before them. Words alone are
 // not sent: to some agents they would be a command.
 func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string, steer bool) error {
-	if err := p.Prepare(ctx, v.Who, l.annotations()); err != nil {
-		return err
-	}
 	ids := p.unsent(ctx, l)
-	switch {
-	case len(ids) == 0 && words != "":
+	if len(ids) == 0 {
 		return nil
-	case len(ids) == 0:
-		return site.BadRequest("Nothing to send. Write a comment first.")
 	}
 	since := p.Hub.Position()
 	if err := p.Host.SendAnnotations(ctx, p.CallerOf(ctx), l.session, ids, sendText(words, len(ids)),

@@ -117,11 +117,14 @@ func (c *changesRoom) Whole(live.States) []live.Patch {
 		live.Replace("files", page.FilesPart(d.page)),
 		live.Replace("tree", page.Tree(d.page)),
 		live.Replace("review-counts", page.Counts(d.page)),
-		live.Replace("scopes", page.ScopePicker(d.page)),
+		live.Replace("scope-now", page.ScopeNow(d.page)),
+		live.Replace("scope-list", page.ScopeList(d.page)),
 		live.Replace("turns", page.TurnsPicker(d.page)),
 		live.Replace("whose", page.ChatPicker(d.page)),
 		live.Replace("hunk-tools", page.HunkTools(d.page)),
 		live.Replace("ops", page.OpsBar(d.page)),
+		live.Replace("more-ops", page.MoreOps(d.page)),
+		live.Replace("op-notes", page.OpNotes(d.page)),
 	}
 }
 
@@ -171,16 +174,19 @@ func difference(old, now *drawing) (out []live.Patch) {
 		out = append(out, live.Replace("review-counts", page.Counts(now.page)))
 	}
 	if !reflect.DeepEqual(old.page.Scopes, now.page.Scopes) {
-		out = append(out, live.Replace("scopes", page.ScopePicker(now.page)))
+		out = append(out, live.Replace("scope-now", page.ScopeNow(now.page)),
+			live.Replace("scope-list", page.ScopeList(now.page)))
 	}
 	if !reflect.DeepEqual(old.page.Turns, now.page.Turns) {
 		out = append(out, live.Replace("turns", page.TurnsPicker(now.page)))
 	}
 	if !slices.Equal(old.page.Chats, now.page.Chats) {
-		out = append(out, live.Replace("whose", page.ChatPicker(now.page)))
+		out = append(out, live.Replace("whose", page.ChatPicker(now.page)),
+			live.Replace("scope-now", page.ScopeNow(now.page)))
 	}
 	if !now.page.SameOps(old.page) {
-		out = append(out, live.Replace("ops", page.OpsBar(now.page)))
+		out = append(out, live.Replace("ops", page.OpsBar(now.page)), live.Replace("more-ops", page.MoreOps(now.page)),
+			live.Replace("op-notes", page.OpNotes(now.page)))
 	}
 	if !slices.Equal(old.page.View.Ops, now.page.View.Ops) {
 		out = append(out, live.Replace("hunk-tools", page.HunkTools(now.page)))
@@ -223,6 +229,9 @@ func fileDifference(old, now *drawing) (out []live.Patch) {
 		old.page.Late != now.page.Late || old.page.Beside != now.page.Beside {
 		out = append(out, live.Replace("tree", page.Tree(now.page)), live.Replace("changes-state",
 			page.StatePart(now.page)))
+	} else if old.page.Commit != now.page.Commit ||
+		len(now.files) == 0 && !reflect.DeepEqual(old.page.Scopes, now.page.Scopes) {
+		out = append(out, live.Replace("changes-state", page.StatePart(now.page)))
 	}
 	return out
 }

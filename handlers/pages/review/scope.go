@@ -171,14 +171,14 @@ func (p *Pages) lastTurn(uri ahp.URI) string {
 }
 
 // kinds are the changesets of a session, or of a chat with directories of its own.
-var kinds = []struct{ key, label, title string }{
-	{"session", "Session", "Changes since the session began"},
-	{"uncommitted", "Uncommitted", "Uncommitted changes"},
-	{"branch", "Branch", "Changes on this branch"},
+var kinds = []struct{ key, label, title, base string }{
+	{"session", "Session", "Changes since the session began", "since it began"},
+	{"uncommitted", "Uncommitted", "Uncommitted changes", "since the last commit"},
+	{"branch", "Branch", "Changes on this branch", "since it left its base"},
 }
 
 func isKind(key string) bool {
-	return slices.ContainsFunc(kinds, func(k struct{ key, label, title string }) bool { return k.key == key })
+	return slices.ContainsFunc(kinds, func(k struct{ key, label, title, base string }) bool { return k.key == key })
 }
 
 // scopes returns the picker: what the session's catalogue offers, or that of the chat that is looked at, in a
@@ -246,6 +246,11 @@ func (p *Pages) scope(who access.Principal, l look, scope, key, label, title str
 	to := l
 	to.scope = scope
 	s := page.Scope{Key: key, Label: label, Title: title, URL: to.page(), Current: scope == l.scope}
+	for _, k := range kinds {
+		if k.key == key {
+			s.Base = k.base
+		}
+	}
 	if c, ok := p.StateFor(who, to.changeset()).(*ahp.ChangesetState); ok && c.Status != ahp.ChangesetStatusComputing {
 		s.Known, s.Files = true, len(c.Files)
 		s.Add, s.Del = sum(c.Files)

@@ -119,6 +119,9 @@ func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([
 	case "delete":
 		return deleted(t, entry), nil
 	case "reply", "edit":
+		if text == "" && verb == "reply" && resolve {
+			return []ahp.Action{set(true)}, nil
+		}
 		if text == "" {
 			return nil, site.BadRequest("The comment is empty. Write something first.")
 		}

@@ -31,6 +31,9 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 		}
 		return site.FinishForm(w, r, back(r, l.page()))
 	}
+	if err := p.Prepare(r.Context(), v.Who, l.annotations()); err != nil {
+		return err
+	}
 	list, err := p.drafts(r.Context(), v.Short, v.Who)
 	if err != nil {
 		return err
@@ -40,7 +43,9 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	if given.Summary == "" && len(list) > 0 && given.Kind == review.RequestChanges {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
-	if given.Kind != review.Comment || given.Summary != "" || len(list) == 0 {
+	sends := r.PostForm.Get("send") == "yes" && v.Who.Has(access.RightPrompt)
+	alone := given.Kind == review.Comment && given.Summary == "" // comments without a word about them
+	if !alone || len(list) == 0 && (!sends || len(p.unsent(r.Context(), l)) == 0) {
 		if err := p.Reviews.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
 			return err
 		}
@@ -48,7 +53,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	if err := p.publishDrafts(r.Context(), v, l, list); err != nil {
 		return err
 	}
-	if r.PostForm.Get("send") == "yes" && v.Who.Has(access.RightPrompt) {
+	if sends {
 		if err := p.sendOpen(r.Context(), v, l, verdictText(v.Who.Name, given),
 			r.PostForm.Get("how") == "steer"); err != nil {
 			return err

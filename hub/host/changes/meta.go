@@ -2,11 +2,14 @@ package changes
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Watching says, under `changes` of the host's own key in a session's `_meta`, that its directories cannot be watched.
@@ -48,3 +51,40 @@ func (p *Part) publishWatching(l *ledger, why error) {
 		p.core.Log.Warn("how directories are watched is not shown", "session", l.session, "err", err)
 	}
 }
+
+// LastCommit says, under `commit` of the host's own key in a session's `_meta`, what was last committed from a review.
+type LastCommit struct {
+	ID      string `json:"id"` // short
+	Branch  string `json:"branch,omitempty"`
+	Subject string `json:"subject"`
+	Files   int    `json:"files"`
+	By      string `json:"by"` // name
+}
+
+const metaCommit = "commit"
+
+// ReadLastCommit returns what was last committed from a session's review; its ID is empty when nothing was.
+func ReadLastCommit(m ahp.Meta) LastCommit {
+	var own struct {
+		Commit LastCommit `json:"commit"`
+	}
+	_ = json.Unmarshal(m[core.MetaKey], &own) // absent: nothing was
+	return own.Commit
+}
+
+// publishCommit shows a commit to those who look at the session.
+func (p *Part) publishCommit(o operation, done machine.Committed) {
+	c := LastCommit{ID: done.ID, Branch: done.Branch,
+		Subject: texts.ElideRunes(strings.ToValidUTF8(done.Subject, "\uFFFD"), mostSubject),
+		Files:   done.Files, By: o.caller.Name}
+	err := p.core.Do(p.core.Ctx, func(tx *hub.Tx) {
+		if _, ok := hub.StateOf[*ahp.SessionState](tx, o.ledger.session); ok {
+			p.cfg.SetMeta(tx, o.ledger.session, metaCommit, c)
+		}
+	})
+	if err != nil && p.core.Ctx.Err() == nil {
+		p.core.Log.Warn("a commit is not shown", "session", o.ledger.session, "err", err)
+	}
+}
+
+const mostSubject = 200 // characters of a commit's subject that are shown

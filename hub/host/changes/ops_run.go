@@ -44,6 +44,9 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		var done machine.Committed
 		done, err = svc.Commit(ctx, session, tops, files, commitOf(o))
 		n, said = 1, "Committed "+done.ID+onBranch(done.Branch)+": "+done.Subject
+		if err == nil {
+			p.publishCommit(o, done)
+		}
 	case opBranch:
 		err = svc.CreateBranch(ctx, session, tops, o.asked.Name)
 		n, said = 1, "Created branch "+o.asked.Name
