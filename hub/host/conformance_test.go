@@ -2,15 +2,19 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 // An agent that says something of a call out of order is not passed on: clients see a call start, get its input, become
@@ -112,5 +116,54 @@ func TestSessionChangedWithItsLatestChat(t *testing.T) {
 					sum.ModifiedAt)
 			}
 		}
+	})
+}
+
+// stuckMachine has a computer whose files are never listed.
+type stuckMachine struct{ machine.Machine }
+
+func (m stuckMachine) Changes() machine.Changes { return stuckChanges{m.Machine.Changes()} }
+
+type stuckChanges struct{ machine.Changes }
+
+func (stuckChanges) Files(ctx context.Context, _ machine.Workspace, _ []string, _ int) ([]string, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+// Whoever types is not kept waiting for files that take long to list (AHP requirement 119).
+func TestCompletionsDoNotWaitForSlowFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, Config{Machine: stuckMachine{localtest.New(t, t.TempDir())}}, hub.Config{})
+		defer w.stop()
+		c := w.create()
+		began := time.Now()
+		res, err := w.host.Completions(t.Context(), c.caller, ahp.CompletionsParams{Channel: w.chat(),
+			Kind: "userMessage", Text: "@a", Offset: 2})
+		if took := time.Since(began); err != nil || res.Items == nil || took < time.Second || took > 3*time.Second {
+			t.Errorf("after %v: %v, %v", took, res.Items, err)
+		}
+	})
+}
+
+// A directory that could not be read has no children, one that is empty has none of them (AHP requirement 146).
+func TestUnreadContainerHasNoChildren(t *testing.T) {
+	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
+		unread := skills(w.dir + "/.claude/skills")
+		unread.Groups[0].Problem = "permission denied"
+		s.put(w.dir, unread)
+		s.put("/home/ana", skills("/home/ana/.claude/skills"))
+		c := w.create()
+		list, _ := asJSON(t, w.session().Customizations).([]any)
+		var got []string
+		for _, e := range list {
+			dir := e.(map[string]any)
+			children, has := dir["children"]
+			got = append(got, fmt.Sprint(dir["load"].(map[string]any)["kind"], " ", has, " ", children))
+		}
+		if want := []string{"error false <nil>", "loaded true []"}; !slices.Equal(got, want) {
+			t.Errorf("the directories are %q, want %q", got, want)
+		}
+		c.converged()
 	})
 }

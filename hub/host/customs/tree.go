@@ -28,6 +28,9 @@ func (n *contents) group(r machine.CustomRoot, g machine.CustomGroup) ahp.Custom
 		children = append(children, n.child(r, e))
 	}
 	uri, load := core.FileURI(g.Path), loadState(g)
+	if _, failed := load.Value.(*ahp.CustomizationErrorState); failed {
+		children = nil // absent: what could not be read is not empty (AHP requirement 146)
+	}
 	if g.Plugin {
 		return ahp.Customization{Value: &ahp.PluginCustomization{
 			ID: g.ID, URI: uri, Name: g.Name, Version: g.Version, Load: load, Children: children}}
