@@ -162,8 +162,15 @@ func TestAuditPage(t *testing.T) {
 	if !strings.Contains(page, `href="/audit?before=51&amp;q=&amp;what="`) {
 		t.Error("nothing leads to the older events")
 	}
-	if page = s.get("/audit?before=51"); strings.Count(page, "<time") != 51 || strings.Contains(page, "Older") {
+	if strings.Contains(page, "Show newest entries") {
+		t.Error("the newest events lead to themselves")
+	}
+	page = s.get("/audit?before=51&what=&q=")
+	if strings.Count(page, "<time") != 51 || strings.Contains(page, "Show older entries") {
 		t.Errorf("the second page shows %d events", strings.Count(page, "<time"))
+	}
+	if !strings.Contains(page, `href="/audit?q=&amp;what=">Show newest entries`) {
+		t.Error("nothing leads back to the newest events")
 	}
 	if page = s.get("/audit?what=joined&q=BEN"); strings.Count(page, "<time") != 1 {
 		t.Errorf("the filter leaves %d events", strings.Count(page, "<time"))

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/a-h/templ"
 	"golang.org/x/net/html"
@@ -131,7 +130,7 @@ func hostileParts(p string) map[string]templ.Component {
 			Links: []ShareLink{{ID: "l", Label: p, In: p, Href: "/s", People: []SharePerson{{Name: "A" + p}}}}}),
 		"people": PeoplePage(People{Frame: plain, Browsers: []Browser{{Key: "k", Name: p, Agent: p}}}),
 		"audit": AuditPage(Audit{Frame: plain, What: p, Query: p, Kinds: []string{p},
-			Events: []AuditEvent{{time.Time{}, p, p, p, p, p, p}}}),
+			Events: []AuditEvent{{Who: p, Name: p, What: p, On: p, From: p, Outcome: p, Mark: p}}}),
 		"terminals": TerminalsPage(Terminals{Frame: frame, Session: *frame.Session,
 			List: []TerminalLine{{Title: p, Holder: p, Href: "/s/ab/t/1"}}, Dirs: []string{p},
 			Shown: []Terminal{{ID: "1", Title: p, Cwd: p, Held: HeldByPerson, Holder: p, Text: p, Running: true,

@@ -129,6 +129,7 @@ type Audit struct {
 	Events      []AuditEvent
 	Export      string
 	Older       string // address of the next page; "" on the last
+	Newest      string // address of the first page; "" on it
 }
 
 // AuditEvent is one line of it.
@@ -136,6 +137,7 @@ type AuditEvent struct {
 	At                        time.Time
 	Who, Name, What, On, From string
 	Outcome                   string // when it is not simply done
+	Mark                      string // "bad" or "warn" for an outcome to look at; "" otherwise
 }
 
 func (e *AuditEvent) who() string {
@@ -145,5 +147,5 @@ func (e *AuditEvent) who() string {
 	case e.Who != "":
 		return e.Who
 	}
-	return "somebody"
+	return "Someone"
 }

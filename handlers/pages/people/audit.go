@@ -48,10 +48,13 @@ func (p *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 			e.What, e.On = e.What+" "+link, ""
 		}
 		m.Events = append(m.Events, page.AuditEvent{At: e.At, Who: e.Who, Name: e.Name, What: e.What, On: e.On,
-			From: e.From, Outcome: outcomeWords[e.Outcome]})
+			From: e.From, Outcome: outcomeWords[e.Outcome], Mark: outcomeMarks[e.Outcome]})
 	}
 	filter := url.Values{"what": {what}, "q": {words}}
 	m.Export = "/audit.jsonl?" + filter.Encode()
+	if q.Get("before") != "" {
+		m.Newest = "/audit?" + filter.Encode()
+	}
 	if found.Next != "" {
 		filter.Set("before", found.Next)
 		m.Older = "/audit?" + filter.Encode()
@@ -65,6 +68,9 @@ var outcomeWords = map[audit.Outcome]string{
 	audit.UnderWay: "In progress",
 	audit.Unknown:  "Outcome unknown. ahphub stopped before this finished",
 }
+
+// outcomeMarks colour the outcomes that an owner looks for.
+var outcomeMarks = map[audit.Outcome]string{audit.Failed: "bad", audit.Unknown: "warn"}
 
 // linksCalled returns words for the ids of links, which are shown nowhere else.
 func (p *Pages) linksCalled() map[string]string {
