@@ -201,4 +201,16 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	if now := Eval[string](ana, "document.querySelector('.r.sel').textContent"); now != at {
 		t.Errorf("the other view opens at %q, not at %q", now, at)
 	}
+	ana.Press("c")
+	ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	ana.Type("on the new side")
+	ana.Click("form.cf button[value=comment]")
+	ana.Says(".thr", "on the new side")
+	ana.Open(base + "/changes?view=split")
+	ana.Live()
+	ana.Wait("document.querySelector('.thr')")
+	if Eval[bool](ana, "(b => document.querySelector('.thr').getBoundingClientRect().left < b.left + b.width / 2)"+
+		"(document.querySelector('.fb').getBoundingClientRect())") {
+		t.Error("a thread on a new line stands under the old side when the page is opened again")
+	}
 }

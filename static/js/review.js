@@ -580,7 +580,9 @@ root.addEventListener(
 const phone = matchMedia('(max-width: 640px)');
 const unified = $('.seg a[data-key]');
 const unify = () => {
-  if (phone.matches && split() && unified) location.replace(unified.href + location.hash);
+  // by the address: the files may not be here yet
+  if (phone.matches && root.dataset.query.includes('view=split') && unified)
+    location.replace(unified.href + location.hash);
 };
 phone.addEventListener('change', unify);
 unify();

@@ -666,7 +666,7 @@ func ScopeList(v *Changes) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			if v.Scopes[i].Known {
+			if v.Scopes[i].Files > 0 {
 				templ_7745c5c3_Err = scopeSize(&v.Scopes[i]).Render(ctx, templ_7745c5c3_Buffer)
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
