@@ -4,13 +4,13 @@ package presence
 
 import (
 	"cmp"
-	"hash/fnv"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
 )
 
 // Config of a Tracker; the zero value is usable.
@@ -188,13 +188,11 @@ func (r *Tracker) forget(uri ahp.URI, g *guest) {
 // pickHue returns a person's hue: the one that belongs to their id, so that they have it in every session, or the next
 // one that fewer people have.
 func (s *session) pickHue(id string) int {
-	var used [8]int
+	var used [texts.Hues]int
 	for _, g := range s.people {
 		used[g.hue]++
 	}
-	h := fnv.New32a()
-	_, _ = h.Write([]byte(id))
-	own := int(h.Sum32() % uint32(len(used)))
+	own := texts.Hue(id)
 	least := own
 	for i := range used {
 		if at := (own + i) % len(used); used[at] < used[least] {

@@ -119,6 +119,9 @@ function meet() {
   function show() {
     const list = others();
     const seen = new Set();
+    for (const { dataset: d } of $('#people')?.children || [])
+      for (const face of $$(`[data-by="${CSS.escape(d.who)}"] > header > .who:not(.agent, .${d.hue})`))
+        face.className = `who ${d.hue}`;
     for (const el of $$('#presence [data-follow]')) {
       const on = el.dataset.follow === followed;
       const mine = el.dataset.follow === me;

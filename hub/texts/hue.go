@@ -1,0 +1,13 @@
+package texts
+
+import "hash/fnv"
+
+// Hues is how many colours people have.
+const Hues = 8
+
+// Hue returns the number of a person's colour, which is the same in every session and beside everything they wrote.
+func Hue(id string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	return int(h.Sum32() % Hues)
+}
