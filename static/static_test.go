@@ -204,3 +204,18 @@ func TestServedScriptsParse(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 }
+
+// What scripts decide without a page is tested by node's own runner: static/tests.
+func TestScriptUnits(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("there is no node to run the scripts' tests with")
+	}
+	tests, err := filepath.Glob("tests/*.test.js")
+	if err != nil || len(tests) == 0 {
+		t.Fatalf("no tests of scripts: %v", err)
+	}
+	if out, err := exec.Command(node, append([]string{"--test"}, tests...)...).CombinedOutput(); err != nil {
+		t.Errorf("%s", out)
+	}
+}

@@ -1,5 +1,6 @@
 // Attachments of a message: chosen, pasted or dropped. They are in the form's own field, so that it is sent as
 // any form is; large pictures are made smaller first, since models use no more than this.
+import { fits, mostBytes } from './compose.js';
 import { $, toast } from './dom.js';
 
 const field = $('#attach');
@@ -8,10 +9,9 @@ const form = field?.form;
 if (form) attach();
 
 function attach() {
-  const most = 700 * 1024;
   const side = 2000;
   async function smaller(file) {
-    if (!/^image\/(png|jpeg|webp)$/.test(file.type) || file.size < most / 3) return file;
+    if (!/^image\/(png|jpeg|webp)$/.test(file.type) || file.size < mostBytes / 3) return file;
     try {
       const img = await createImageBitmap(file);
       const k = Math.min(1, side / Math.max(img.width, img.height));
@@ -29,7 +29,7 @@ function attach() {
     const all = new DataTransfer();
     for (const f of field.files) all.items.add(f);
     for (const f of files) all.items.add(await smaller(f));
-    if ([...all.files].reduce((n, f) => n + f.size, 0) > most || all.files.length > 10) {
+    if (!fits([...all.files])) {
       toast('Attach at most 10 files of 700 KB together. Put larger files in the working directory.', true);
       return;
     }

@@ -1,5 +1,6 @@
 // Completions while a message is written: a / at its start offers the agent's commands, an @ people and files. A listbox
 // that the field points to; arrows choose, Enter or Tab takes, Esc leaves. It comes before the composer's own keys.
+import { asksForCompletion, matchNames } from './compose.js';
 import { $ } from './dom.js';
 
 const field = $('#message');
@@ -28,22 +29,15 @@ function complete() {
     field.removeAttribute('aria-controls');
     field.removeAttribute('aria-activedescendant');
   };
-  const word = (text) => /^\/\S*$/.test(text) || /(^|\s)@\S*$/.test(text);
   const people = (text) => {
-    const m = /(^|[^\p{L}\p{N}_@])@([\p{L}\p{N}_ ]{0,40})$/u.exec(text);
-    if (!m) return [];
-    const begun = m[2].toLowerCase();
-    const from = text.length - m[2].length;
-    return names
-      .filter((n) => n.toLowerCase().startsWith(begun) && n.length > begun.length)
-      .slice(0, 5)
-      .map((n) => ({ label: n, hint: 'person', text: `${n} `, from, to: text.length }));
+    const { from, names: found } = matchNames(text, names, 5);
+    return found.map((n) => ({ label: n, hint: 'person', text: `${n} `, from, to: text.length }));
   };
   async function offer() {
     const text = field.value.slice(0, field.selectionStart);
     const turn = ++asked;
     const found = people(text);
-    if (word(text)) {
+    if (asksForCompletion(text)) {
       const r = await fetch(
         `${form.dataset.complete}?${new URLSearchParams({ text: text.slice(-4000), at: Math.min(text.length, 4000) })}`,
         { headers: { 'X-Fragment': 'complete' } },
@@ -111,7 +105,7 @@ function complete() {
   field.addEventListener('input', (e) => {
     if (e.isComposing) return;
     const text = field.value.slice(0, field.selectionStart);
-    if (!word(text) && !people(text).length) {
+    if (!asksForCompletion(text) && !people(text).length) {
       if (list || timer) close();
       return;
     }

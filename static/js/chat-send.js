@@ -1,6 +1,7 @@
 // Sending from the composer. A message leaves the field when it is sent, with its own text, files and mentions, and messages
 // go out one after the other. One that fails is restored: into the field when that is empty, above it otherwise.
-import { $, $$, parse, post, store, stored, toast } from './dom.js';
+import { makeOutbox, unsent, withTyped } from './compose.js';
+import { $, $$, parse, post, store, storedData, toast } from './dom.js';
 import { scrollToEnd } from './patch.js';
 
 const field = $('#message');
@@ -14,7 +15,6 @@ const newKey = () =>
 
 function compose() {
   const key = `unsent:${location.pathname}`;
-  const waiting = []; // sent, not answered yet; the first of them is under way
   const patience = 400; // ms until a message that is under way is shown as such
   let failed = [];
   const noFiles = () => new DataTransfer().files;
@@ -51,35 +51,31 @@ function compose() {
     document.dispatchEvent(new CustomEvent('sent'));
     scrollToEnd();
   }
-  async function send(m) {
+  const outbox = makeOutbox({
+    // a small message goes out even if the page is left
+    post: (m) => post(m.to, m.body, { keepalive: !m.files.length && m.text.length < 8000 }),
+    giveBack,
+    changed: show,
+  });
+  const { waiting } = outbox;
+  function send(m) {
     m.since = Date.now();
-    waiting.push(m);
-    remember();
     setTimeout(show, patience);
-    while (waiting[0] === m) {
-      const small = !m.files.length && m.text.length < 8000; // a small message goes out even if the page is left
-      const wrong = await post(m.to, m.body, { keepalive: small });
-      if (wrong) giveBack(waiting.splice(0), wrong);
-      else waiting.shift();
-      show();
-      if (waiting.length) m = waiting[0];
-    }
+    outbox.send(m);
   }
-  // Messages queued behind a failed one were meant to follow it.
   function giveBack(list, wrong) {
     toast(wrong, true);
     if (isEmpty() && !failed.length) putBack(list.shift());
     failed.push(...list);
   }
   function putBack(m) {
-    const typed = field.value.trim() ? `\n\n${field.value}` : '';
     const all = new DataTransfer();
     for (const f of [...m.files, ...files.files]) all.items.add(f);
     files.files = all.files;
     files.dispatchEvent(new Event('replaced'));
     for (const v of m.mentions)
       form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'file', value: v }));
-    field.value = m.text + typed;
+    field.value = withTyped(m.text, field.value);
     if (m.caret) field.setSelectionRange(...m.caret);
     changed();
   }
@@ -123,17 +119,15 @@ function compose() {
   }
 
   // The page was left during a request: messages it shows by now have arrived.
-  const left = JSON.parse(stored(key) || '[]');
-  const arrived = new Set([...$$('#turns .said .text'), ...$$('#queue textarea')].map((el) => el.textContent.trim()));
-  failed = left
-    .filter(({ text }) => !arrived.has(text.trim()))
-    .map(({ text, id }) => {
-      const body = new FormData();
-      body.set('text', text);
-      body.set('how', 'queue');
-      body.set('key', id);
-      return { to: form.action, body, text, files: noFiles(), mentions: [] };
-    });
+  const left = storedData(key) || [];
+  const arrived = [...$$('#turns .said .text'), ...$$('#queue textarea')].map((el) => el.textContent);
+  failed = unsent(left, arrived).map(({ text, id }) => {
+    const body = new FormData();
+    body.set('text', text);
+    body.set('how', 'queue');
+    body.set('key', id);
+    return { to: form.action, body, text, files: noFiles(), mentions: [] };
+  });
   if (failed.length && isEmpty()) putBack(failed.shift());
   if (left.length) show();
 }

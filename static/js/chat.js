@@ -1,5 +1,6 @@
 // The chat page: composer keys, approval keys, shared answers, earlier turns without a jump, the pane.
 import './approval.js';
+import { startingText } from './compose.js';
 import { $, $$, byId, parse, store, stored, toast } from './dom.js';
 import { keys } from './keys.js';
 import { isAtEnd, measureEnd, onPatch, scrollToEnd } from './patch.js';
@@ -73,9 +74,7 @@ const key = `draft:${location.pathname}${message?.form.elements.edit ? '?edit' :
 if (message) {
   const kept = stored(key);
   const quote = new URLSearchParams(location.search).has('quote') && message.value;
-  message.value = quote
-    ? (kept && !kept.includes(quote) ? `${kept.trimEnd()}\n\n` : '') + (kept.includes(quote) ? kept : quote)
-    : message.value || kept;
+  message.value = startingText(kept, message.value, !!quote);
   message.addEventListener('input', () => store(key, message.value));
   if (quote) {
     // what a terminal printed joins what was being written, once

@@ -26,6 +26,14 @@ export function stored(key, local) {
     return '';
   }
 }
+// storedData reads what was stored as JSON; null for what is none.
+export function storedData(key, local) {
+  try {
+    return JSON.parse(stored(key, local));
+  } catch {
+    return null;
+  }
+}
 export function store(key, value, local) {
   try {
     value ? area(local).setItem(key, value) : area(local).removeItem(key);

@@ -1,11 +1,12 @@
 // The stream of live patches, and what a page shows while it is away.
 import { $, say, sayAgain } from './dom.js';
+import { makeMarks, retryDelay } from './feed.js';
 import { enqueue } from './patch.js';
 
 // One WebSocket a page. marks holds the newest number of each room; after a break the stream continues from there. The
 // server sends something every 2 s: silence is shown, and after a longer one the socket is closed. That takes longer
 // each time, as a large frame on a slow line is silent too.
-const marks = new Map();
+const marks = makeMarks(new URLSearchParams(document.body.dataset.live || '').getAll('f'));
 const silent = 3600;
 const patience = 12000; // ms
 let socket;
@@ -23,7 +24,10 @@ export function report(text) {
 }
 function connect() {
   clearTimeout(retry);
-  const q = [...marks.values()].map((m) => `f=${encodeURIComponent(m)}`).join('&');
+  const q = marks
+    .list()
+    .map((m) => `f=${encodeURIComponent(m)}`)
+    .join('&');
   if (!q) return;
   const at = new URLSearchParams(document.body.dataset.live);
   at.delete('f');
@@ -39,9 +43,7 @@ function connect() {
     const [feed, n, list, mark] = JSON.parse(e.data);
     if (!feed) return; // a heartbeat
     given = 1;
-    for (const [name, m] of marks)
-      if (m.endsWith(`.${feed}`, m.lastIndexOf('~'))) marks.set(name, m.slice(0, m.lastIndexOf('~') + 1) + n);
-    if (mark) marks.set(mark.split('~')[0], mark);
+    marks.advance(feed, n, mark);
     enqueue(list);
   };
   socket.onclose = (e) => leave(e.code);
@@ -56,7 +58,7 @@ function leave(code) {
     return;
   }
   shown ||= setTimeout(lost, 700);
-  retry = setTimeout(tries > 6 ? probe : connect, Math.min(200 * 2 ** tries++, 5000) * (0.75 + Math.random() / 2));
+  retry = setTimeout(tries > 6 ? probe : connect, retryDelay(tries++));
 }
 const root = document.documentElement;
 function alive() {
@@ -108,9 +110,8 @@ async function probe() {
 }
 addEventListener('offline', lost); // until the server answers, which may be on this computer
 addEventListener('online', () => {
-  if (!marks.size) alive();
+  if (!marks.list().length) alive();
   else if (!socket) connect();
   else if (checks) leave();
 });
-for (const m of new URLSearchParams(document.body.dataset.live || '').getAll('f')) marks.set(m.split('~')[0], m);
 connect();

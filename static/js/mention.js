@@ -1,4 +1,6 @@
 // Visitors of a session can be mentioned: an @ in a comment or a message offers their names.
+import { matchNames } from './compose.js';
+
 const names = JSON.parse(document.body.dataset.people || '[]');
 if (names.length) offerNames();
 
@@ -12,20 +14,13 @@ function offerNames() {
     list = null;
     box?.removeAttribute('aria-activedescendant');
   };
-  const begun = (el) => {
-    // what stands between an @ and the caret, when that may become a name
-    const m = /(^|[^\p{L}\p{N}_@])@([\p{L}\p{N}_ ]{0,40})$/u.exec(el.value.slice(0, el.selectionStart));
-    return m && { from: el.selectionStart - m[2].length, text: m[2].toLowerCase() };
-  };
   const offer = (el) => {
     close();
-    const b = begun(el);
-    const fit = b
-      ? names.filter((n) => n.toLowerCase().startsWith(b.text) && n.length > b.text.length).slice(0, 6)
-      : [];
+    const match = matchNames(el.value.slice(0, el.selectionStart), names, 6);
+    const fit = match.names;
     if (!fit.length) return;
     box = el;
-    from = b.from;
+    from = match.from;
     at = 0;
     list = document.createElement('ul');
     list.className = 'names card';

@@ -1,6 +1,7 @@
 // Live patches: the server's HTML goes into the elements that the patches name. What a person has typed, opened or
 // selected there stays.
 import { $, $$, byId, parse, say } from './dom.js';
+import { takeBatch } from './feed.js';
 
 // Text, open parts and selections inside an element survive its replacement, by id or name.
 function carry(from, to) {
@@ -114,20 +115,15 @@ export function patch(list) {
 }
 // A large batch is applied over several frames, so that keys and scrolling keep working. In a hidden tab
 // there are no frames, and no reader waits for one.
-const atOnce = 8000; // characters of HTML in one frame
 const queue = [];
 let draining = 0;
-const size = (p) => (typeof p.at(-1) === 'string' ? p.at(-1).length : 0) + 40;
 export function enqueue(list) {
   queue.push(...list);
   if (!draining) drain();
 }
 function drain() {
   draining = 0;
-  let n = 0;
-  let sum = 0;
-  while (n < queue.length && (n === 0 || document.hidden || sum + size(queue[n]) <= atOnce)) sum += size(queue[n++]);
-  patch(queue.splice(0, n));
+  patch(takeBatch(queue, document.hidden));
   if (queue.length) draining = requestAnimationFrame(drain);
 }
 document.addEventListener('visibilitychange', () => {

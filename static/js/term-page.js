@@ -1,5 +1,5 @@
 // The page around the terminals' frames: who has the keyboard, tabs after a patch, the list of commands, settings.
-import { $, $$, setCurrent, store, stored, toast } from './dom.js';
+import { $, $$, setCurrent, store, storedData, toast } from './dom.js';
 import { onPatch } from './patch.js';
 
 const panes = () => $$('.termpane');
@@ -71,7 +71,7 @@ const own = {
   reader: false,
   clip: false,
 };
-Object.assign(own, JSON.parse(stored('terminal', true) || '{}'));
+Object.assign(own, storedData('terminal', true));
 function draw() {
   $('#term-font').textContent = own.font;
   $('#term-chord').value = own.chord;

@@ -1,7 +1,7 @@
 // The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output. Text frames are JSON:
 // {"reset":true} before a whole screen and what keyboard of handlers/pages says from the host; {"i":keys},
 // {"r":[cols,rows]} and {"a":bytes taken} to it. Search, links and wide characters are loaded when they are needed.
-import { $, stored } from './dom.js';
+import { $, storedData } from './dom.js';
 
 // The server went away before the library was here: the frame begins anew once it answers.
 if (!window.Terminal) {
@@ -21,7 +21,7 @@ export const outside = parent !== window && parent.document;
 const touch = matchMedia('(pointer: coarse)').matches;
 export const own = { font: touch ? 12 : 13, chord: 'Ctrl+Alt+.', reader: false, clip: false };
 function read() {
-  Object.assign(own, JSON.parse(stored('terminal', true) || '{}'));
+  Object.assign(own, storedData('terminal', true));
   own.font = Math.min(Math.max(+own.font || 13, 8), 32);
 }
 read();
