@@ -80,7 +80,7 @@ func (w *walk) post(path string, form url.Values) string {
 
 // prepare makes what the demo lacks: an automation, a deleted session, terminals with output.
 func (w *walk) prepare() {
-	w.post("/automations/new", url.Values{"title": {"Morning triage"}, "agent": {"script"}, "when": {"daily"},
+	w.post("/automations", url.Values{"title": {"Morning triage"}, "agent": {"script"}, "when": {"daily"},
 		"time": {"07:30"}, "zone": {"Europe/Berlin"}, "enabled": {"yes"}, "message": {"Look at what came in overnight."},
 		"dir": {w.dir()}})
 	w.post(w.sessions["Fail"]+"/delete", url.Values{"delete": {"yes"}})

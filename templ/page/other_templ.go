@@ -500,7 +500,7 @@ func HelpPage(f part.Frame) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = part.Keys().Render(ctx, templ_7745c5c3_Buffer)
+			templ_7745c5c3_Err = part.Keys(false).Render(ctx, templ_7745c5c3_Buffer)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

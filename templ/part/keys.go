@@ -2,20 +2,26 @@ package part
 
 type keyRow struct{ keys, does string }
 
-// keyTable is every shortcut of every page; all are off in text fields except those named composer.
-var keyTable = []keyRow{
-	{"?", "Keyboard shortcuts"}, {"Ctrl K", "Go to a session"}, {"g h", "Inbox"}, {"g c", "Chat"}, {"g d", "Changes"},
-	{"g t", "Terminals"}, {"g r", "Threads"}, {"g a", "Next session needing attention"}, {"/", "Filter"},
-	{"j / k", "Line down / up"}, {"n / p", "Hunk"}, {"J / K", "File"}, {"u", "Next unreviewed file"},
-	{"] / [", "Unresolved thread"}, {"v", "Mark reviewed & next"}, {"V", "Mark hunk reviewed & next"}, {"o", "Fold"},
-	{"s then j k", "Select lines"},
-	{"c", "Comment"}, {"C", "Comment on file"}, {"r", "Reply"}, {"e", "Resolve"}, {"f", "Submit review"},
-	{"x / X", "More context / whole file"},
-	{"m", "Split or unified"}, {"w", "Whitespace"}, {"1 – 5", "Scope"}, {"y", "Permalink"}, {"z", "Full width"},
-	{"Esc", "Back / close"},
-	{"Enter", "Composer: send, or queue while the agent runs"}, {"Shift Enter", "Composer: new line"},
-	{"Alt Enter", "Composer: queue"}, {"Ctrl Enter", "Composer: send now; comment: save"},
-	{"Ctrl Shift Enter", "Send all drafts to agent"}, {"y / n / d", "Approval card: approve, deny, details"},
-	{"Ctrl Shift F", "Terminal: find"}, {"Ctrl Shift ↑ / ↓", "Terminal: previous, next command"},
-	{"Ctrl Shift C / V", "Terminal: copy, paste"}, {"Ctrl Alt .", "Exit terminal"},
+type keyGroup struct {
+	title string
+	rows  []keyRow
+}
+
+// keyGroups are the shortcuts of every page by area; all are off in text fields except those of the composer.
+var keyGroups = []keyGroup{
+	{"General", []keyRow{{"?", "Keyboard shortcuts"}, {"Ctrl K", "Go to a session, file or command"}, {"/", "Filter"},
+		{"Esc", "Back / close"}}},
+	{"Go to", []keyRow{{"g h", "Inbox"}, {"g c", "Chat"}, {"g d", "Changes"}, {"g r", "Threads"}, {"g t", "Terminals"},
+		{"g a", "Next session needing attention"}}},
+	{"Move in changes", []keyRow{{"j / k", "Line down / up"}, {"n / p", "Hunk"}, {"J / K", "File"},
+		{"u", "Next unreviewed file"}, {"] / [", "Unresolved thread"}, {"x / X", "More context / whole file"},
+		{"o", "Fold"}, {"z", "Full width"}, {"m", "Split or unified"}, {"w", "Whitespace"}, {"1 – 5", "Scope"}}},
+	{"Review", []keyRow{{"c", "Comment"}, {"C", "Comment on file"}, {"s then j k", "Select lines"}, {"r", "Reply"},
+		{"e", "Resolve"}, {"v", "Mark reviewed & next"}, {"V", "Mark hunk reviewed & next"}, {"f", "Submit review"},
+		{"y", "Permalink"}, {"Ctrl Shift Enter", "Send all drafts to agent"}}},
+	{"Composer and approvals", []keyRow{{"Enter", "Send, or queue while the agent runs"}, {"Shift Enter", "New line"},
+		{"Alt Enter", "Queue"}, {"Ctrl Enter", "Send now; in a comment, save"},
+		{"y / n / d", "Approve, deny, details of the request"}}},
+	{"Terminal", []keyRow{{"Ctrl Shift F", "Find"}, {"Ctrl Shift ↑ / ↓", "Previous, next command"},
+		{"Ctrl Shift C / V", "Copy, paste"}, {"Ctrl Alt .", "Exit terminal"}}},
 }
