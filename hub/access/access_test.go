@@ -144,7 +144,7 @@ func TestViewerWritesNothing(t *testing.T) {
 		}
 	}
 	theirOwn := []string{"POST /settings/theme", "POST /s/{session}/threads/seen", "POST /settings/notifications",
-		"POST /settings/notifications/browser", "POST /s/{session}/mute"} // nobody else sees it
+		"POST /settings/notifications/browser", "POST /s/{session}/mute"} // no other person sees it
 	for r := range routeRights {
 		if MayVisit(guest(RoleViewer), r) == nil && !strings.HasPrefix(r, "GET ") && !slices.Contains(theirOwn, r) {
 			t.Errorf("a viewer may %s", r)

@@ -170,7 +170,7 @@ func (r *repo) unlockIndex() error { return removeIfThere(filepath.Join(r.git, "
 
 // create lays out a repository by hand: git init would read the user's templates and defaults.
 func (r *repo) create(src source) error {
-	// nobody else's
+	// closed to other users
 	config := "[core]\n\trepositoryformatversion = 0\n\tbare = false\n\tlogallrefupdates = false\n\tsharedRepository " +
 		"= 0600\n"
 	if src.format != "sha1" {

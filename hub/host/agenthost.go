@@ -71,7 +71,7 @@ func (l *live) adopt(r *run) error {
 		return context.Cause(l.ctx)
 	}
 	l.runs[r.chat] = r
-	close(r.done) // nobody has to wait for it: the turn that spawned it does
+	close(r.done) // no caller waits for it: the turn that spawned it does
 	return nil
 }
 

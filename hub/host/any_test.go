@@ -98,7 +98,7 @@ func (w *world) anAction(r *rand.Rand, chat ahp.URI) (ahp.URI, ahp.Action) {
 		thread(id, comment("3", "w"))}[r.IntN(4)]
 }
 
-// othersStand fails when a guest changed or removed what somebody else wrote.
+// othersStand fails when a guest changed or removed what another person wrote.
 func (w *world) othersStand(c *client, had *ahp.AnnotationsState) {
 	w.t.Helper()
 	for _, t := range had.Annotations {

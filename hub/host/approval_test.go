@@ -38,7 +38,7 @@ func inApprovalWorld(t *testing.T, f func(*world, *[]string)) {
 	inWorld(t, func(w *world) { f(w, tools(w)) })
 }
 
-// ask starts a turn that calls a tool; it returns the answers somebody is offered, none when nobody is asked.
+// ask starts a turn that calls a tool; it returns the answers that are offered, none without a question.
 func (c *client) ask(turn, tool string) (options []string) {
 	c.w.t.Helper()
 	c.do(c.w.chat(), &ahp.ChatTurnStartedAction{TurnID: turn, Message: user(tool)})

@@ -181,7 +181,7 @@ func TestDiscardAndUndo(t *testing.T) {
 	c.offers(uri, "stage:disabled unstage:disabled commit:disabled discard:disabled create-branch revert:disabled undo")
 	c.write("new.txt", "another one\n")
 	c.shows(uri, "A new.txt +1 −0")
-	c.does("Restored 1 file", uri, "undo", nil) // of a.txt, which nobody wrote to
+	c.does("Restored 1 file", uri, "undo", nil) // of a.txt, which has not changed since
 	c.shows(uri, "A new.txt +1 −0; M a.txt +1 −1")
 	c.offers(uri, "stage unstage:disabled commit discard create-branch revert")
 	if _, err := c.invoke(uri, "undo", nil); code(err) != ahp.CodeInvalidParams ||
@@ -260,7 +260,7 @@ func TestOneOfTwoPeopleWins(t *testing.T) {
 	}
 }
 
-// Somebody who may not change files learns nothing of whether they could.
+// A caller who may not change files learns nothing of whether they could.
 func TestGuestsDoNotOperate(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "edited\n")

@@ -265,7 +265,7 @@ func (c *changing) idle() bool {
 	return !c.host.Changes.Status(session).Busy
 }
 
-// A changeset nobody followed for a while says that it is out of date until it was looked at.
+// A changeset without followers for a while says that it is out of date until it was looked at.
 func TestSleptChangesetIsOutOfDate(t *testing.T) {
 	c := newChanging(t)
 	uri := c.follow("uncommitted", "")

@@ -52,7 +52,7 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 	})
 }
 
-// The owner's editor sets approval by its own word for it; nobody else loosens it by any.
+// The owner's editor sets approval by its own word for it; no other client loosens it by any.
 func TestAutoApproveSetsApprovalForOwnerAlone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()

@@ -131,7 +131,7 @@ func (stuckChanges) Files(ctx context.Context, _ machine.Workspace, _ []string, 
 	return nil, ctx.Err()
 }
 
-// Whoever types is not kept waiting for files that take long to list (AHP requirement 119).
+// The person who types is not kept waiting for files that take long to list (AHP requirement 119).
 func TestCompletionsDoNotWaitForSlowFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Config{Machine: stuckMachine{localtest.New(t, t.TempDir())}}, hub.Config{})

@@ -311,7 +311,7 @@ func TestDecisionReachesItsScope(t *testing.T) {
 		}
 		c.news()
 		c.do(session, toggled("nobody", forSession(false)))
-		if got := c.news(); !slices.Equal(got, []string{"session/customizationToggled"}) { // echoed to whoever sent it
+		if got := c.news(); !slices.Equal(got, []string{"session/customizationToggled"}) { // echoed to its sender
 			t.Errorf("an unknown entry sends %v", got)
 		}
 		c.converged()

@@ -46,7 +46,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 	if err != nil {
 		return err
 	}
-	for range 100 { // again when somebody was faster with a change
+	for range 100 { // again after a change that came first
 		raw, states, err := h.pack(info.URI, channels)
 		if err != nil {
 			return err
@@ -229,7 +229,7 @@ func (t trashed) states() ([]ahp.State, error) {
 			return nil, fmt.Errorf("restore %s: %w", c.Info, err)
 		}
 		if session, ok := s.(*ahp.SessionState); ok {
-			session.ActiveClients = []ahp.SessionActiveClient{} // whoever they were, they went
+			session.ActiveClients = []ahp.SessionActiveClient{} // all of them have left
 		}
 		states[i] = s
 	}
@@ -238,7 +238,7 @@ func (t trashed) states() ([]ahp.State, error) {
 
 func (h *Host) reopen(tx *hub.Tx, uri ahp.URI, t trashed, states []ahp.State) {
 	if e := h.core.Catalogue.Get(uri); e == nil || e.Trashed == "" {
-		return // somebody else was faster
+		return // another caller was first
 	}
 	for i, c := range t.Channels {
 		h.core.MustOpen(tx, c.Info, states[i])

@@ -28,7 +28,7 @@ func FuzzCursors(f *testing.F) {
 	})
 }
 
-// FuzzStamp: a forged or broken `_meta` never reads as somebody.
+// FuzzStamp: a forged or broken `_meta` never names a person.
 func FuzzStamp(f *testing.F) {
 	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
 	f.Add([]byte(`{"by":{"id":""}}`))

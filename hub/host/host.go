@@ -70,7 +70,7 @@ type Config struct {
 	PollFolders time.Duration // until watching is tried again after it failed; 0: a minute
 
 	Tracer trace.Tracer // nil: no spans are made
-	Meters Meters       // nil: nobody counts
+	Meters Meters       // nil: nothing is counted
 }
 
 // Host does the work of an agent host. New, Start, Run, in this order.

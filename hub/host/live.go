@@ -23,7 +23,7 @@ type live struct {
 
 	mu     sync.Mutex
 	closed bool
-	opened chan struct{} // nil: nobody asked for the agent yet
+	opened chan struct{} // nil: the agent was not requested yet
 	agent  agent.Session
 	err    error
 	tools  *Toolbox         // of the agent that is open, or being opened

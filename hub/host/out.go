@@ -57,7 +57,7 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 		}
 		over = nil
 		if done, ok := a.(*ahp.ChatInputCompletedAction); ok && openRequest(s, done.RequestID) == nil {
-			return // somebody answered it meanwhile
+			return // it was answered meanwhile
 		}
 		if start, ok := a.(*ahp.ChatToolCallStartAction); ok && findCall(s, o.r.id, start.ToolCallID) != nil {
 			again = true // a call starts once (AHP requirement 121)

@@ -23,7 +23,7 @@ func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	}
 	session, ok := hub.StateOf[*ahp.SessionState](tx, ch.Session)
 	if !ok || turnEnded && session.Lifecycle == ahp.SessionLifecycleFailed {
-		return // only what somebody sends now opens the agent again
+		return // only a new message opens the agent again
 	}
 	var next ahp.PendingMessage
 	kind := ahp.PendingMessageKindQueued

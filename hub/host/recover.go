@@ -17,7 +17,7 @@ func (h *Host) recover(ctx context.Context) error {
 	if err := h.readCatalogue(ctx); err != nil {
 		return err
 	}
-	h.turns.recovering.Store(true) // what was queued waits for somebody to look
+	h.turns.recovering.Store(true) // queued messages wait until a person looks
 	defer h.turns.recovering.Store(false)
 	for _, e := range h.core.Catalogue.List(false) {
 		if err := h.recoverSession(ctx, e); err != nil {

@@ -61,7 +61,7 @@ func (w *world) answer(grant bool) {
 	synctest.Wait()
 }
 
-// told is what somebody heard who asked; nothing is an error.
+// told is the answer to a request; an empty one is an error.
 func told(t *testing.T, answer <-chan error) error {
 	t.Helper()
 	select {
@@ -294,7 +294,7 @@ func TestFilesAreAskedForWithinLimits(t *testing.T) {
 	})
 }
 
-// What is nobody's to open is refused at once, and nobody is asked.
+// What no grant can open is refused at once, without asking the owner.
 func TestTheOwnerIsNotAskedFor(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dir, file := w.outside()

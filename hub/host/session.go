@@ -158,7 +158,7 @@ func sessionExists(uri ahp.URI) error {
 // openSession opens the channels of a new session, all in one step.
 func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
 	if tx.Open(core.SessionInfo(uri), s) != nil {
-		return sessionExists(uri) // somebody else was faster
+		return sessionExists(uri) // another caller was first
 	}
 	chat := s.Chats[0]
 	h.openChat(tx, uri, &ahp.ChatState{Resource: chat.Resource, Title: chat.Title, Status: chat.Status,

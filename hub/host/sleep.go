@@ -67,7 +67,7 @@ func (h *Host) dropIdle(session ahp.URI) {
 	}
 	delete(h.turns.live, session)
 	l.mu.Lock()
-	l.closed = true // whoever holds it still gets a new one
+	l.closed = true // callers that still hold it get a new one
 	l.mu.Unlock()
 	h.turns.mu.Unlock()
 	l.stop(errIdle)

@@ -60,7 +60,7 @@ func (ts *turns) recordSteer(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp
 		return
 	}
 	if refused != nil {
-		if s.SteeringMessage == nil { // else somebody sent another one meanwhile
+		if s.SteeringMessage == nil { // else another one was sent meanwhile
 			tx.Apply(ch.URI, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: m.ID,
 				Message: m.Message})
 			ts.startQueued(tx, ch, true)

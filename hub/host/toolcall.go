@@ -100,7 +100,7 @@ func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingCon
 	return ""
 }
 
-// FromGuest reports whether somebody other than the owner wrote a prompt.
+// FromGuest reports whether a guest wrote a prompt, and not the owner.
 func FromGuest(m ahp.Message) bool {
 	s, ok := core.ReadStamp(m.Meta)
 	return ok && s.By.Role != access.RoleOwner

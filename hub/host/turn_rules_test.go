@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// AHP requirements 105 and 106: what an agent streams before it said what it is a part of reaches nobody.
+// AHP requirements 105 and 106: what an agent streams before it named its part reaches no client.
 func TestStreamsGoIntoTheirPart(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {

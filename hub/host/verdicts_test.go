@@ -105,7 +105,7 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 	}
 }
 
-// Who is called learns of it until they have read the thread; nobody calls themselves, and who never came cannot
+// Who is called learns of it until they have read the thread; people cannot mention themselves, and who never came cannot
 // be called.
 func TestMentions(t *testing.T) {
 	inWorld(t, func(w *world) {

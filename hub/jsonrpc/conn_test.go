@@ -80,7 +80,7 @@ func TestCancelledCallLeavesNothing(t *testing.T) {
 	if len(c.pending) != 0 {
 		t.Errorf("%d calls still wait", len(c.pending))
 	}
-	c.Receive(AppendResult(nil, NumberID(1), nil)) // a late answer is nobody's
+	c.Receive(AppendResult(nil, NumberID(1), nil)) // a late answer belongs to no call
 }
 
 func TestAnswerInvalidFrames(t *testing.T) {

@@ -64,7 +64,7 @@ func TestRealReceiver(t *testing.T) {
 	var asked int
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
-		_, _ = io.Copy(io.Discard, r.Body) // until then it does not see that somebody left
+		_, _ = io.Copy(io.Discard, r.Body) // until then it does not see that the client left
 		switch r.URL.Path {
 		case "/away":
 			http.Redirect(w, r, "/", http.StatusFound)

@@ -56,8 +56,8 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// lets reports whether the rule is about somebody. An e-mail counts only when the provider says it
-// is theirs: anybody can
+// lets reports whether the rule is about a person. An e-mail counts only when the provider says it
+// is theirs: anyone can
 // write another's address into a profile.
 func (r Rule) lets(c Claims) bool {
 	switch r.Kind {

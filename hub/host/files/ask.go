@@ -33,7 +33,7 @@ type fileQuestion struct {
 // FileAsk is a request for files that waits for the owner.
 type FileAsk struct {
 	ID     string
-	Name   string  // of whoever has the client
+	Name   string  // of the client's person
 	Client string  // id of the client that asked first
 	Path   string  // links resolved
 	URI    ahp.URI // as it was asked for
