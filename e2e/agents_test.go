@@ -57,10 +57,11 @@ func agentConfig(t *testing.T, name string, command []string, env map[string]str
 	return file
 }
 
-func hosting(t *testing.T, config string) *hosted {
+func hosting(t *testing.T, config string, args ...string) *hosted {
 	t.Helper()
 	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t),
-		program: Start(t, Options{Args: []string{"--owner-name", "Ana", "--config", config}})}
+		program: Start(t, Options{Args: append([]string{"--owner-name", "Ana", "--config", config},
+			args...)})}
 	h.ana = h.browser.Page()
 	h.ana.look(1440, 900, "light")
 	h.ana.SignIn(h.program)
@@ -139,7 +140,8 @@ func (h *hosted) agentProcess(part string) int {
 			continue
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-		if parent, _ := strconv.Atoi(fields[1]); parent == h.program.Pid() {
+		parent, _ := strconv.Atoi(fields[1])
+		if parent == h.program.Pid() || sandboxed() && parentOf(parent) == h.program.Pid() { // what leads into a sandbox
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			return pid
 		}
@@ -148,11 +150,37 @@ func (h *hosted) agentProcess(part string) int {
 	return 0
 }
 
+// parentOf returns the parent of a process; 0 when it is gone.
+func parentOf(pid int) int {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	parent, _ := strconv.Atoi(strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))[1])
+	return parent
+}
+
+// sandboxed reports whether third-party agents run in sandboxes.
+func sandboxed() bool { return os.Getenv("AHPHUB_AGENTS_SANDBOX") != "" }
+
+// sandboxArgs returns what a program needs to run an agent of a directory in a sandbox, with a model on loopback.
+func sandboxArgs(dir string, m *model) []string {
+	if !sandboxed() {
+		return nil
+	}
+	args := []string{"--sandbox", "namespace", "--sandbox-read", dir}
+	if m != nil {
+		args = append(args, "--sandbox-loopback", strings.TrimPrefix(m.URL, "http://"))
+	}
+	return args
+}
+
 // The example of the Agent Client Protocol's own SDK: text, a tool call, a permission, a cancelled turn.
 func TestAgentsExample(t *testing.T) {
 	dir := installed(t, "AHPHUB_AGENTS")
 	h := hosting(t, agentConfig(t, "example",
-		[]string{"node", dir + "/node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"}, nil))
+		[]string{"node", dir + "/node_modules/@agentclientprotocol/sdk/dist/examples/agent.js"}, nil),
+		sandboxArgs(dir, nil)...)
 
 	h.begin("Improve the project")
 	h.ana.WaitText("#turns", "Let me start by reading some files")
@@ -194,7 +222,12 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return agentConfig(t, "opencode", []string{dir + "/node_modules/.bin/opencode", "acp"}, map[string]string{
+	command := []string{dir + "/node_modules/.bin/opencode", "acp"}
+	if sandboxed() { // its home is the sandbox's own
+		return agentConfig(t, "opencode", command, map[string]string{"OPENCODE_CONFIG_CONTENT": string(settings),
+			"OPENCODE_DISABLE_MODELS_FETCH": "1"})
+	}
+	return agentConfig(t, "opencode", command, map[string]string{
 		"HOME": home, "OPENCODE_CONFIG": home + "/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH": "1",
 		"XDG_CONFIG_HOME": home + "/config", "XDG_DATA_HOME": home + "/data", "XDG_CACHE_HOME": home + "/cache",
 		"XDG_STATE_HOME": home + "/state",
@@ -205,7 +238,8 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 // is stopped, a crash of the agent in the middle of a turn, and a crash of the host.
 func TestAgentsOpencode(t *testing.T) {
 	m := startModel(t)
-	h := hosting(t, opencodeConfig(t, installed(t, "AHPHUB_AGENTS"), m))
+	dir := installed(t, "AHPHUB_AGENTS")
+	h := hosting(t, opencodeConfig(t, dir, m), sandboxArgs(dir, m)...)
 
 	h.begin("Say something about pelicans")
 	h.turn(1)

@@ -53,7 +53,8 @@ func TestSandboxedSession(t *testing.T) {
 		w.mirror(terminal)
 		port := p.URL[strings.LastIndex(p.URL, ":")+1:]
 		script := "tty; cat " + p.Data + "/token; ls " + p.Data + "; hostname; " +
-			"exec 3<>/dev/tcp/127.0.0.1/" + port + "; printf 'GET / HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n' >&3; head -1 <&3; echo made >made; echo en''d\r"
+			"exec 3<>/dev/tcp/127.0.0.1/" + port +
+			"; printf 'GET / HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n' >&3; head -1 <&3; echo made >made; echo en''d\r"
 		if _, err := w.Dispatch(w.ctx, terminal, &ahp.TerminalInputAction{Data: script}); err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -70,7 +71,8 @@ func (a *app) buildSandboxes(tools string) error {
 		return err
 	}
 	a.relayed = &handedConns{conns: make(chan net.Conn), closed: make(chan struct{})}
-	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home, Path: os.Getenv("PATH"),
+	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home,
+		Path:  os.Getenv("PATH"),
 		Guard: a.guard, Log: a.log, Services: map[string]func(net.Conn){mcpService: a.relayed.hand}})
 	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
 	why := boxes.Report().Namespace
@@ -117,6 +119,41 @@ func (a *app) sandboxRules(tools string) (*sandbox.Rules, error) {
 	slices.Sort(r.Read)
 	r.Read = slices.Compact(r.Read)
 	return r, (&sandbox.Policy{Session: "rules", Read: r.Read, Network: r.Network, Relays: r.Relays}).Check()
+}
+
+// checkSandbox tries whether sandboxes work here, whether or not they are switched on.
+func checkSandbox(mode string) []finding {
+	dir, err := os.MkdirTemp("", "ahphub-doctor-")
+	if err != nil {
+		return []finding{{text: "sandboxes cannot be tried: " + err.Error()}}
+	}
+	defer os.RemoveAll(dir)
+	program, err := os.Executable()
+	home, err2 := os.UserHomeDir()
+	if err = errors.Join(err, err2); err != nil {
+		return []finding{{text: "sandboxes cannot be tried: " + err.Error()}}
+	}
+	boxes := box.New(box.Config{Dir: dir, Program: program, Home: home, Path: os.Getenv("PATH"),
+		Log: slog.New(slog.DiscardHandler)})
+	defer boxes.Close()
+	return describeSandbox(boxes.Report(), mode)
+}
+
+// describeSandbox says what works, and what to do where something does not.
+func describeSandbox(r box.Report, mode string) []finding {
+	if !r.Works() {
+		return []finding{{hard: mode == string(sandbox.Namespace), text: "sandboxes do not work here: " + r.Namespace +
+			". The programs of sessions can do what you can"}}
+	}
+	found := finding{good: true, text: "sandboxes work here, and sessions use them"}
+	if mode == "" || mode == string(sandbox.None) {
+		found = finding{text: "sandboxes work here and are switched off: the programs of sessions can do what you can. " +
+			"Switch them on with --sandbox auto"}
+	}
+	if r.Open == "" {
+		return []finding{found}
+	}
+	return []finding{found, {text: "sandboxes have no network here: " + r.Open}}
 }
 
 // placeOf returns what a box needs to show of an agent's program beside the system's directories: packages of npm, or

@@ -166,8 +166,8 @@ func (p *Policy) Digest() string {
 
 // outside names variables that lead out of a box, or to what is not in it: agents that hold keys, buses, screens.
 var outside = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS",
-	"DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DOCKER_HOST", "KUBECONFIG",
-	"TMPDIR"}
+	"DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DOCKER_HOST",
+	"KUBECONFIG", "TMPDIR"}
 
 // Environment returns what programs in a box see of their environment.
 func Environment(env []string) []string {

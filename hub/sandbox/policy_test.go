@@ -33,7 +33,8 @@ func TestCheckRefusesPoliciesThatCannotBeMeant(t *testing.T) {
 }
 
 func TestParseRelayTakesLoopbackAlone(t *testing.T) {
-	for _, address := range []string{"192.0.2.1:8000", "0.0.0.0:8000", "127.0.0.1", "127.0.0.1:80", "example.com:8000", ""} {
+	for _, address := range []string{"192.0.2.1:8000", "0.0.0.0:8000", "127.0.0.1", "127.0.0.1:80", "example.com:8000",
+		""} {
 		if r, err := ParseRelay(address); err == nil {
 			t.Errorf("%q is accepted as %v", address, r)
 		}
@@ -56,7 +57,8 @@ func TestDigestChangesWithWhatIsAllowed(t *testing.T) {
 	a := Policy{Session: "s", Write: []string{"/a"}, Network: Open}
 	b := a
 	b.Network = Closed
-	if a.Digest() == b.Digest() || a.Digest() != (&Policy{Session: "s", Write: []string{"/a"}, Network: Open}).Digest() {
+	if a.Digest() == b.Digest() || a.Digest() != (&Policy{Session: "s", Write: []string{"/a"},
+		Network: Open}).Digest() {
 		t.Error("a digest must change with the policy, and with nothing else")
 	}
 }

@@ -98,7 +98,8 @@ func (b *box) hold(ctx context.Context, l *layout) (err error) {
 		return err
 	}
 	defer info.Close()
-	b.holder = exec.Command("bwrap", append([]string{"--info-fd", "3", "--args", "6"}, l.args[len(l.args)-tailOf(l.args):]...)...)
+	b.holder = exec.Command("bwrap", append([]string{"--info-fd", "3", "--args", "6"},
+		l.args[len(l.args)-tailOf(l.args):]...)...)
 	b.holder.Env, b.holder.Dir = []string{"PATH=/usr/bin:/bin"}, "/"
 	b.holder.ExtraFiles = append([]*os.File{told, theirs[0], theirs[1], args}, l.files...)
 	complaint := &bytes.Buffer{}
@@ -151,7 +152,8 @@ func (b *box) ready(ctx context.Context, info *os.File) error {
 	return b.openEntries(told.Pid, told.Mounts)
 }
 
-// openEntries opens the namespaces of the box's first process, which has its last ones once the holder runs. Held open they cannot become others', as a process id can.
+// openEntries opens the namespaces of the box's first process, which has its last ones once the holder runs. Held
+// open they cannot become others', as a process id can.
 func (b *box) openEntries(pid int, mounts uint64) error {
 	dir := fmt.Sprintf("/proc/%d/ns/", pid)
 	user, err := os.Open(dir + "user")

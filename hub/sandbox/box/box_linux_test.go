@@ -26,13 +26,13 @@ import (
 // world is a data directory with boxes, and a directory of a session.
 type world struct {
 	*Boxes
-	t         *testing.T
+	t         testing.TB
 	data, dir string
 	policy    *sandbox.Policy
 }
 
 // newWorld skips the test where boxes do not work.
-func newWorld(t *testing.T, change ...func(*Config)) *world {
+func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, data: t.TempDir(), dir: t.TempDir()}
 	g, err := guard.New(w.data)
@@ -59,7 +59,7 @@ func newWorld(t *testing.T, change ...func(*Config)) *world {
 }
 
 // unless skips a test for a reason that does not count where everything must be there.
-func unless(t *testing.T, reason string) {
+func unless(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv("AHPHUB_REQUIRE_SPEC") == "1" {
 		t.Fatal(reason)
@@ -129,7 +129,8 @@ func TestProgramsInBoxWorkInTheirDirectories(t *testing.T) {
 	attached := t.TempDir()
 	w.write(attached+"/picture", "seen")
 	w.policy.Home, w.policy.Read = []string{".agent"}, []string{attached}
-	if got, want := w.run("pwd; echo hello >made; cat made ~/.gitconfig "+attached+"/picture; echo after >~/.agent/settings; "+
+	if got, want := w.run("pwd; echo hello >made; cat made ~/.gitconfig "+attached+
+		"/picture; echo after >~/.agent/settings; "+
 		"touch "+attached+"/more 2>/dev/null || echo refused; ls -A ~; echo kept >~/own; hostname"),
 		w.dir+"\nhello\nmineseenrefused\n.agent\n.gitconfig\nsandbox"; got != want {
 		t.Errorf("it prints:\n%s\nand not\n%s", got, want)
@@ -155,7 +156,8 @@ func TestWorktreeLeavesWhatRunsProgramsOutside(t *testing.T) {
 	repo, tree := t.TempDir(), t.TempDir()
 	git := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-C", repo}, args...)...)
+		cmd := exec.Command("git", append([]string{"-c", "user.name=a", "-c", "user.email=a@b", "-C", repo},
+			args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -398,8 +400,9 @@ func TestPolicyOpensNeitherDataNorHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]string{
-		w.data: "ahphub", below: "ahphub", filepath.Dir(w.data): "Choose a directory below it", w.cfg.Home: "home directory",
-		"/": "home directory", "/var": "shared", "/usr": "system", "/etc/ssl": "system",
+		w.data: "ahphub", below: "ahphub", filepath.Dir(w.data): "Choose a directory below it",
+		w.cfg.Home: "home directory",
+		"/":        "home directory", "/var": "shared", "/usr": "system", "/etc/ssl": "system",
 		"/proc": "system", link: "symbolic link", "/nowhere": "no such file",
 	} {
 		w.policy.Write = []string{path}

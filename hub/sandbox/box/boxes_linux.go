@@ -222,7 +222,8 @@ func (b *Boxes) leave(in *box) {
 	defer b.mu.Unlock()
 	session := in.policy.Session
 	in.count(-1, func() *time.Timer {
-		return time.AfterFunc(b.cfg.Linger, func() { b.endIf(session, func(now *box) bool { return now == in && now.programs == 0 }) })
+		return time.AfterFunc(b.cfg.Linger,
+			func() { b.endIf(session, func(now *box) bool { return now == in && now.programs == 0 }) })
 	})
 }
 

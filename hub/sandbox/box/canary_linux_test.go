@@ -81,7 +81,8 @@ var attempts = []attempt{
 		return os.Rename(p.Own+"/moved", p.Other+"/moved")
 	}},
 	{"read a key in the home directory", always, reads(func(p prey) string { return p.Home + "/.ssh/id_ed25519" })},
-	{"read credentials in the home directory", always, reads(func(p prey) string { return p.Home + "/.aws/credentials" })},
+	{"read credentials in the home directory", always,
+		reads(func(p prey) string { return p.Home + "/.aws/credentials" })},
 	{"change the user's shell profile", always, writes(func(p prey) string { return p.Home + "/.bashrc" })},
 	{"read the computer's passwords", asRoot, opens("/etc/shadow", os.O_RDONLY, "root:")},
 	{"write a system directory", asRoot, writes(func(prey) string { return "/usr/.ahphub-canary" })},
@@ -118,7 +119,8 @@ var attempts = []attempt{
 	}},
 
 	// the repository of a worktree
-	{"change git's configuration of the main repository", always, opensAt(func(p prey) string { return p.Repo + "/config" })},
+	{"change git's configuration of the main repository", always,
+		opensAt(func(p prey) string { return p.Repo + "/config" })},
 	{"replace git's configuration of the main repository", always, func(p prey) error {
 		if err := os.WriteFile(p.Repo+"/other", []byte("[core]\n"), 0o600); err != nil {
 			return err
@@ -148,10 +150,12 @@ var attempts = []attempt{
 	}},
 	{"read the hub's memory", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "mem") }, os.O_RDONLY)},
 	{"write the hub's memory", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "mem") }, os.O_WRONLY)},
-	{"read the hub's environment", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "environ") }, os.O_RDONLY)},
+	{"read the hub's environment", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "environ") },
+		os.O_RDONLY)},
 	{"read the hub's arguments", always, opensAt2(func(p prey) string { return proc(p.Hub, "cmdline") }, os.O_RDONLY)},
 	{"list the hub's descriptors", possibly, lists(func(p prey) string { return proc(p.Hub, "fd") })},
-	{"read the hub's anonymous memory", possibly, reads(func(p prey) string { return proc(p.Hub, fmt.Sprint("fd/", p.Memory)) })},
+	{"read the hub's anonymous memory", possibly,
+		reads(func(p prey) string { return proc(p.Hub, fmt.Sprint("fd/", p.Memory)) })},
 	{"read files by the hub's root directory", possibly, reads(func(p prey) string {
 		return proc(p.Hub, "root"+p.Data+"/token")
 	})},
@@ -180,7 +184,10 @@ var attempts = []attempt{
 		return unix.PtraceSeize(1)
 	}},
 	{"slow the hub down", always, func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Hub, 1) }},
-	{"limit the hub", possibly, func(p prey) error { return unix.Prlimit(p.Hub, unix.RLIMIT_CORE, nil, &unix.Rlimit{}) }},
+	{"limit the hub", possibly, func(p prey) error {
+		return unix.Prlimit(p.Hub, unix.RLIMIT_CORE, nil,
+			&unix.Rlimit{})
+	}},
 	{"use shared memory of another program", always, func(p prey) error {
 		_, err := unix.SysvShmGet(p.Shared, 0, 0)
 		return err
@@ -192,12 +199,16 @@ var attempts = []attempt{
 
 	// rights
 	{"have a capability", asRoot, func(prey) error { return status("CapEff", "0000000000000000") }},
-	{"gain a capability by running a program", asRoot, func(prey) error { return status("CapBnd", "0000000000000000") }},
+	{"gain a capability by running a program", asRoot,
+		func(prey) error { return status("CapBnd", "0000000000000000") }},
 	{"gain rights by a setuid program", always, func(prey) error { return status("NoNewPrivs", "1") }},
 	{"make a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
 	{"make a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
 	{"make a network namespace", asRoot, func(prey) error { return runs("unshare", "--net", "true") }},
-	{"enter the namespaces of another process", possibly, func(prey) error { return runs("nsenter", "-t", "1", "-m", "true") }},
+	{"enter the namespaces of another process", possibly, func(prey) error {
+		return runs("nsenter", "-t", "1", "-m",
+			"true")
+	}},
 	{"mount a file system", asRoot, func(p prey) error {
 		err := unix.Mount("none", p.Own, "tmpfs", 0, "")
 		if err == nil {
@@ -260,7 +271,8 @@ var attempts = []attempt{
 	{"connect to a socket of another program", always, dials("unix", func(p prey) string { return p.Path })},
 	{"connect to the session bus", always, dials("unix", func(p prey) string { return p.Bus })},
 	{"connect to the system bus", possibly, dials("unix", func(prey) string { return "/run/dbus/system_bus_socket" })},
-	{"connect to the containers' service", possibly, dials("unix", func(prey) string { return "/var/run/docker.sock" })},
+	{"connect to the containers' service", possibly,
+		dials("unix", func(prey) string { return "/var/run/docker.sock" })},
 	{"connect to a port of the host's loopback", always, dials("tcp", func(p prey) string { return p.TCP })},
 	{"connect to a port of its loopback by IPv6", possibly, dials("tcp", func(p prey) string { return p.TCP6 })},
 	{"connect to the hub's port by another address", possibly, dials("tcp", func(p prey) string { return p.Wide })},
@@ -277,7 +289,8 @@ var attempts = []attempt{
 		}
 		return nil
 	}},
-	{"open another session's terminal", possibly, opensAt2(func(p prey) string { return p.Pty }, os.O_RDWR|unix.O_NOCTTY)},
+	{"open another session's terminal", possibly, opensAt2(func(p prey) string { return p.Pty },
+		os.O_RDWR|unix.O_NOCTTY)},
 	{"type in the terminal of the hub", possibly, func(prey) error {
 		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 		if err != nil {
@@ -285,7 +298,8 @@ var attempts = []attempt{
 		}
 		defer tty.Close()
 		c := byte(0)
-		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, tty.Fd(), unix.TIOCSTI, uintptr(unsafe.Pointer(&c))); errno != 0 {
+		if _, _, errno := unix.Syscall(unix.SYS_IOCTL, tty.Fd(), unix.TIOCSTI,
+			uintptr(unsafe.Pointer(&c))); errno != 0 {
 			return errno
 		}
 		return nil

@@ -1,7 +1,7 @@
-// Package box runs the programs of a session in namespaces of their own, as a sandbox.Policy describes: files, processes,
-// network and pseudo terminals. bubblewrap makes the namespaces, nsenter enters them, and pasta connects them to the
-// network. A holder, which is this program, keeps them and hands out terminals and relayed connections. Everything
-// inside is taken for hostile, the holder's messages included.
+// Package box runs the programs of a session in namespaces of their own, as a sandbox.Policy describes: files,
+// processes, network and pseudo terminals. bubblewrap makes the namespaces, nsenter enters them, and pasta
+// connects them to the network. A holder, which is this program, keeps them and hands out terminals and relayed
+// connections. Everything inside is taken for hostile, the holder's messages included.
 package box
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// addGit adds the git directory of a repository whose worktree the session works in. What makes git run programs is only
-// read, and so is what belongs to other worktrees: git would run them outside.
+// addGit adds the git directory of a repository whose worktree the session works in. What makes git run programs
+// is only read, and so is what belongs to other worktrees: git would run them outside.
 func (l *layout) addGit(dir string, p *sandbox.Policy) error {
 	for _, name := range []string{"hooks", "modules", "worktrees"} { // programs could make them
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {

@@ -348,7 +348,8 @@ func isBelow(path, dir string) bool {
 func (l *layout) checkWide(path string) error {
 	switch {
 	case isBelow(l.cfg.Home, path):
-		return fmt.Errorf("%s holds your home directory with its keys. Choose a directory below it, or run this session "+
+		return fmt.Errorf("%s holds your home directory with its keys. Choose a directory below it, or run this "+
+			"session "+
 			"without a sandbox", path)
 	case isBelow("/tmp", path), isBelow("/var/tmp", path):
 		return fmt.Errorf("%s is shared by all programs of this computer. Choose a directory below it, or run this "+
@@ -356,12 +357,14 @@ func (l *layout) checkWide(path string) error {
 	}
 	for _, top := range []string{"/usr", "/bin", "/sbin", "/lib", "/etc", "/run", "/proc", "/sys", "/dev", "/boot"} {
 		if isBelow(path, top) && !strings.HasPrefix(path, "/usr/local/src/") && !strings.HasPrefix(path, "/usr/src/") {
-			return fmt.Errorf("%s belongs to the system. Choose another directory, or run this session without a sandbox",
+			return fmt.Errorf("%s belongs to the system. Choose another directory, or run this session without a "+
+				"sandbox",
 				path)
 		}
 	}
 	if err := l.cfg.Guard.CheckWhole(path); err != nil {
-		return fmt.Errorf("%s holds ahphub's own data. Choose a directory below it, or run this session without a sandbox",
+		return fmt.Errorf("%s holds ahphub's own data. Choose a directory below it, or run this session without a "+
+			"sandbox",
 			path)
 	}
 	return nil

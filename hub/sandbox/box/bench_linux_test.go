@@ -1,0 +1,61 @@
+package box
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+)
+
+var program = flag.String("program", "", "run this ahphub in boxes, in place of the test's own program")
+
+func benchWorld(b *testing.B) *world {
+	return newWorld(b, func(c *Config) {
+		if *program != "" {
+			c.Program = *program
+		}
+	})
+}
+
+// BenchmarkStart is how long a program takes from its start to its end: outside, in a box that is there, and as
+// the first of a box.
+func BenchmarkStart(b *testing.B) {
+	w := benchWorld(b)
+	run := func(b *testing.B, start func(*exec.Cmd) error) {
+		for b.Loop() {
+			cmd := exec.Command("/bin/true")
+			if err := start(cmd); err != nil {
+				b.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("outside", func(b *testing.B) { run(b, (*exec.Cmd).Start) })
+	b.Run("box", func(b *testing.B) { run(b, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) }) })
+	b.Run("first", func(b *testing.B) {
+		run(b, func(cmd *exec.Cmd) error { w.End(w.policy.Session); return w.Start(cmd, w.policy) })
+	})
+}
+
+// BenchmarkBuild is how long Go takes to build net/http and all that it needs, from nothing.
+func BenchmarkBuild(b *testing.B) {
+	w := benchWorld(b)
+	run := func(b *testing.B, start func(*exec.Cmd) error) {
+		for b.Loop() {
+			cmd := exec.Command("go", "build", "-a", "net/http")
+			cmd.Dir, cmd.Stderr = w.dir, os.Stderr
+			cmd.Env = append(os.Environ(), "HOME="+w.cfg.Home, "GOCACHE="+w.dir+"/cache", "GOFLAGS=",
+				"GOTOOLCHAIN=local")
+			if err := start(cmd); err != nil {
+				b.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.Run("outside", func(b *testing.B) { run(b, (*exec.Cmd).Start) })
+	b.Run("box", func(b *testing.B) { run(b, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) }) })
+}
