@@ -134,7 +134,7 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 	h.core.Save(tx, &gone)
 	h.trash.put(uri, raw)
 	tx.Record(bucketTrash, uri, raw)
-	h.notifyRemoved(tx, uri)
+	h.notices.notifyRemoved(tx, uri)
 	h.Automations.UnlinkSession(tx, gone.Summary)
 	h.emptyTrash(tx)
 	tx.Effect(uri, func(context.Context) {
@@ -248,5 +248,5 @@ func (h *Host) reopen(tx *hub.Tx, uri ahp.URI, t trashed, states []ahp.State) {
 	h.core.Save(tx, &back)
 	h.trash.drop(uri)
 	tx.Record(bucketTrash, uri, nil)
-	h.notifyAdded(tx, back.Summary)
+	h.notices.notifyAdded(tx, back.Summary)
 }

@@ -99,8 +99,9 @@ type Host struct {
 	Files       *files.Part
 	tools       toolboxes
 
-	turns *turns
-	moves mover
+	turns   *turns
+	moves   mover
+	notices notices
 }
 
 // New makes a host; give its Derive to the hub's configuration.
@@ -130,6 +131,7 @@ func New(cfg Config) (*Host, error) {
 	h := &Host{cfg: cfg}
 	h.turns, h.moves, h.provisional.h = newTurns(h), mover{h}, h
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
+	h.notices = notices{h.core}
 	h.core.Woken = h.woken
 	h.newParts()
 	h.rules, h.effects = h.newRules(), h.newEffects()

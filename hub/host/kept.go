@@ -28,17 +28,17 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	}
 	sum := sha256.Sum256(content)
 	oid := hex.EncodeToString(sum[:])
-	if err := a.l.h.writeKept(a.l.uri, oid, content); err != nil {
+	if err := writeKept(keptDir(a.l.h.agentData(a.l.uri)), oid, content); err != nil {
 		return ahp.ContentRef{}, err
 	}
 	named := version.Ref{Session: core.ShortID(a.l.uri), OID: oid, Path: path, Kind: version.Kept}
 	return ahp.ContentRef{URI: named.URI(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
 }
 
-func (h *Host) keptDir(session ahp.URI) string { return filepath.Join(h.agentData(session), "edits") }
+// keptDir returns where the versions of a session are, in what its agent keeps.
+func keptDir(agentData string) string { return filepath.Join(agentData, "edits") }
 
-func (h *Host) writeKept(session ahp.URI, oid string, content []byte) error {
-	dir := h.keptDir(session)
+func writeKept(dir, oid string, content []byte) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -57,11 +57,11 @@ func (h *Host) writeKept(session ahp.URI, oid string, content []byte) error {
 }
 
 // readKept reads a version that Keep was given.
-func (h *Host) readKept(session ahp.URI, oid string) ([]byte, error) {
+func readKept(dir, oid string) ([]byte, error) {
 	if !machine.IsOID(oid) {
 		return nil, machine.ErrNoContent
 	}
-	data, err := os.ReadFile(filepath.Join(h.keptDir(session), oid))
+	data, err := os.ReadFile(filepath.Join(dir, oid))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, machine.ErrNoContent
 	}

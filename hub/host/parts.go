@@ -48,7 +48,7 @@ func (h *Host) newParts() {
 		},
 		TurnEnded: func(ctx context.Context, session ahp.URI) { h.Threads.FollowLines(ctx, session) },
 		Granted:   h.Files.GrantedOutside, MayLeadTo: h.Files.MayLeadTo, SettleRepository: h.Files.SettleRepository,
-		ChatOfTurn: h.chatOfTurn, ChatDirs: h.chatDirs, SetMeta: setSessionMeta,
+		ChatOfTurn: chatIndex{h.core}.ofTurn, ChatDirs: chatIndex{h.core}.dirs, SetMeta: setSessionMeta,
 		RefreshBranch: func(session ahp.URI) { h.Worktrees.RefreshBranch(session) },
 		Folders:       h.core.Limits.Folders, Idle: h.core.Limits.Idle, ReadSyntax: h.cfg.ReadSyntax,
 	})
@@ -94,26 +94,29 @@ func (h *Host) newThreads() *threads.Part {
 	return threads.New(h.core, cfg)
 }
 
-// chatOfTurn returns the chat of a session that has a turn; known is false when none has it.
-func (h *Host) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
-	e := h.core.Catalogue.Alive(session)
+// chatIndex finds what parts need to know of chats.
+type chatIndex struct{ core *core.Core }
+
+// ofTurn returns the chat of a session that has a turn; known is false when none has it.
+func (x chatIndex) ofTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
+	e := x.core.Catalogue.Alive(session)
 	if e == nil {
 		return "", false, nil
 	}
 	for _, c := range e.Summary.Chats {
-		if err := h.core.Ensure(ctx, c.Resource); err != nil {
+		if err := x.core.Ensure(ctx, c.Resource); err != nil {
 			return "", false, err
 		}
-		if s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
+		if s, ok := hub.StateOf[*ahp.ChatState](x.core.Hub, c.Resource); ok && core.HasTurn(s, turn) {
 			return c.Resource, true, nil
 		}
 	}
 	return "", false, nil
 }
 
-// chatDirs returns the local directories that a chat has of its own.
-func (h *Host) chatDirs(chat ahp.URI) []string {
-	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
+// dirs returns the local directories that a chat has of its own.
+func (x chatIndex) dirs(chat ahp.URI) []string {
+	s, ok := hub.StateOf[*ahp.ChatState](x.core.Hub, chat)
 	if !ok {
 		return nil
 	}

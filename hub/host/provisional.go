@@ -269,7 +269,7 @@ func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.Chan
 	tx.Record(core.BucketSessions, session, nil)
 	ps.h.Threads.ForgetReview(tx, session)
 	ps.h.Customs.ForgetDecisions(tx, session)
-	ps.h.notifyRemoved(tx, session)
+	ps.h.notices.notifyRemoved(tx, session)
 	tx.Effect(session, func(ctx context.Context) {
 		ps.h.turns.drop(session, errDisposed)
 		ps.forget(session)

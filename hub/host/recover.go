@@ -31,7 +31,7 @@ func (h *Host) recover(ctx context.Context) error {
 	if err := h.Files.Recover(ctx); err != nil {
 		return err
 	}
-	return h.core.Do(ctx, h.countSessions)
+	return h.core.Do(ctx, h.notices.countSessions)
 }
 
 func (h *Host) readCatalogue(ctx context.Context) error {

@@ -175,7 +175,7 @@ func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created stri
 		Annotations: s.Annotations}}
 	updateSummary(e, s)
 	h.core.Save(tx, e)
-	h.notifyAdded(tx, e.Summary)
+	h.notices.notifyAdded(tx, e.Summary)
 }
 
 // begin makes a new session ready (AHP requirement 68): the agent of one that something is in already is opened

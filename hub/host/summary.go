@@ -150,7 +150,7 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 	}
 	h.core.Save(tx, &next)
 	if any {
-		h.notifyChanged(tx, uri, changes)
+		h.notices.notifyChanged(tx, uri, changes)
 	}
 }
 

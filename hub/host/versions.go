@@ -21,7 +21,7 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	case b.Kind == version.Commit && machine.IsOID(b.OID):
 		data = []byte("Subproject commit " + b.OID + "\n")
 	case b.Kind == version.Kept:
-		data, err = h.readKept(session, b.OID)
+		data, err = readKept(keptDir(h.agentData(session)), b.OID)
 	default:
 		data, err = h.git.Content(ctx, session, b.OID)
 	}
