@@ -20,7 +20,7 @@ import (
 
 // sandboxConfig says what the programs of sessions are kept from.
 type sandboxConfig struct {
-	Sandbox         string   `default:"none" placeholder:"auto|none|namespace" help:"What the programs of sessions are kept in: none (the default), namespace (bubblewrap), or auto: namespace where it works."`
+	Sandbox         string   `default:"none" placeholder:"auto|none|namespace" help:"Isolation for the programs of sessions: none (the default), namespace (bubblewrap), or auto: namespace where it works."`
 	SandboxNetwork  string   `default:"open" placeholder:"open|none" help:"Network of sandboxes: open (what this server reaches, without its loopback) or none. Default: ${default}."`
 	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`

@@ -34,6 +34,9 @@ func TestAWorktreeByForms(t *testing.T) {
 	if !strings.Contains(p, `href="`+at+`">Worktree</a>`) || !strings.Contains(p, "Merge or remove worktree") {
 		t.Error("the session's head does not lead to its worktree")
 	}
+	if form := x.get("/new"); !strings.Contains(form, `value="`+x.dir+`"`) || strings.Contains(form, tree.Dir) {
+		t.Error("a new session is offered the worktree of another")
+	}
 	x.shows(at, tree.Branch, "main at "+tree.Base[:10], "0 commits ahead of main", "0 files uncommitted")
 	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusConflict,
 		"There is nothing to merge. main already has everything")

@@ -33,7 +33,7 @@ func (h *Host) addSandboxSetting(schema ahp.SessionConfigSchema) ahp.SessionConf
 	usual, _ := h.cfg.Sandbox.Resolve("")
 	raw := func(m sandbox.Mode) json.RawMessage { b, _ := json.Marshal(m); return b } // strings always encode
 	schema.Properties[SandboxKey] = ahp.SessionConfigPropertySchema{
-		Type: "string", Title: "Sandbox", Description: "What the programs of this session can reach",
+		Type: "string", Title: "Sandbox", Description: "Limits what programs of this session can reach",
 		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(sandbox.Namespace)},
 		EnumLabels: []string{"No sandbox", "Sandboxed"},
 		EnumDescriptions: []string{"Programs can do everything that ahphub's user can",

@@ -49,7 +49,7 @@ func (c Composer) sendHint() string {
 	if c.Steers {
 		return "The agent reads it during this turn."
 	}
-	return "It goes first when this turn ends."
+	return "Sent first when this turn ends."
 }
 
 func (c Composer) text() string {

@@ -39,7 +39,7 @@ func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *
 	c := p.CallerOf(r.Context())
 	m := page.AutomationForm{Action: "/automations", Back: "/automations", New: true, Enabled: true, Agents: p.Agents(),
 		Schedule: freshSchedule(),
-		Recent:   site.RecentDirs(p.Host.Summaries(c)), Problems: problems}
+		Recent:   p.RecentDirs(p.Host.Summaries(c)), Problems: problems}
 	m.Dir, m.Agent = site.FirstOf(append(slices.Clone(m.Recent), p.DefaultDir)), firstProvider(m.Agents)
 	config, title := ahp.Meta(nil), "New automation"
 	if e != nil {

@@ -37,7 +37,7 @@ func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
 	m := page.New{Frame: p.Frame(r, "New session", "new"), Agents: p.Agents(), Message: chosen.Get("message"),
-		Recent: site.RecentDirs(p.Host.Summaries(c))}
+		Recent: p.RecentDirs(p.Host.Summaries(c))}
 	m.Signs = map[string]string{}
 	for _, a := range m.Agents {
 		if sign := p.Host.AgentIcon(a.Provider); sign != "" {

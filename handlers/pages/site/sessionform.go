@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/templ/part"
 )
 
@@ -45,11 +47,17 @@ func FirstOf(list []string) string {
 
 const maxRecent = 8
 
-// RecentDirs lists the directories of the newest sessions.
-func RecentDirs(list []ahp.SessionSummary) (out []string) {
+// RecentDirs lists the directories of the newest sessions. A session's worktree stands for the directory that it was
+// made from: no other session works in it.
+func (st *Site) RecentDirs(list []ahp.SessionSummary) (out []string) {
 	for _, s := range list {
+		tree, isTree := worktrees.Of(st.SessionState(s.Resource))
 		for _, d := range s.WorkingDirectories {
-			if dir := part.FilePath(d); !slices.Contains(out, dir) && len(out) < maxRecent {
+			dir := part.FilePath(d)
+			if below, err := filepath.Rel(tree.Dir, dir); isTree && err == nil && filepath.IsLocal(below) {
+				dir = filepath.Join(tree.Repo, below)
+			}
+			if !slices.Contains(out, dir) && len(out) < maxRecent {
 				out = append(out, dir)
 			}
 		}
