@@ -52,7 +52,7 @@ unit:
 
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e && \
-	  if command -v bwrap >/dev/null 2>&1; then AHPHUB_AGENTS="$$agents" AHPHUB_AGENTS_SANDBOX=1 $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgentsExample ./e2e; fi
+	  if command -v bwrap >/dev/null 2>&1; then AHPHUB_AGENTS="$$agents" AHPHUB_AGENTS_SANDBOX=1 $(GO) test -timeout $(TIMEOUT) -count 1 -run 'TestAgents(Example|Opencode)$$' ./e2e; fi
 
 test-editors: deps ## the real VS Code (code-server, from npm) in a browser, through the whole journey
 	editors=$$(sh .ci/editors/install) && if [ -n "$$editors" ]; then \

@@ -28,16 +28,15 @@ func main() {
 	}
 }
 
-// runInSandbox runs the commands that a sandbox starts of this program, and returns for every other. They begin each
-// program of a session, so they read neither flags nor files, and help does not list them.
+// runInSandbox runs the command that a sandbox starts of this program, and returns for every other. It reads neither flags
+// nor files, and help does not list it. hub/sandbox/box/enter has the other one, which begins each program there.
 func runInSandbox(command string, args []string) {
-	run := map[string]func([]string) error{box.HoldCommand: box.Hold, box.ExecCommand: box.Exec}[command]
-	if run == nil {
+	if command != box.HoldCommand {
 		return
 	}
-	if err := run(args); err != nil {
+	if err := box.Hold(args); err != nil {
 		fmt.Fprintln(os.Stderr, "ahphub:", err)
-		os.Exit(127) // as a shell whose command cannot run
+		os.Exit(1)
 	}
 	os.Exit(0)
 }

@@ -41,6 +41,3 @@ func (*Boxes) Report() Report { return Report{errNoLinux.Error(), errNoLinux.Err
 
 // Hold refuses.
 func Hold([]string) error { return errNoLinux }
-
-// Exec refuses.
-func Exec([]string) error { return errNoLinux }

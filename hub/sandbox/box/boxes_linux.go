@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
 // Boxes holds the boxes of sessions, each from its first program until a while after its last.
@@ -74,7 +75,7 @@ type entry struct {
 	alive, held *os.File // a pipe: its second end is held by what waits for the program
 }
 
-func newEntry(o order) (e entry, err error) {
+func newEntry(o enter.Order) (e entry, err error) {
 	raw, err := json.Marshal(o)
 	if err != nil {
 		return e, err
@@ -93,7 +94,7 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (e entry, err error) {
 	if cmd.Err != nil {
 		return e, cmd.Err
 	}
-	enter, err := exec.LookPath("nsenter")
+	nsenter, err := exec.LookPath("nsenter")
 	if err != nil {
 		return e, err
 	}
@@ -102,7 +103,7 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (e entry, err error) {
 		env = os.Environ()
 	}
 	keep := 3 + len(cmd.ExtraFiles)
-	e, err = newEntry(order{Path: cmd.Path, Argv: cmd.Args, Env: sandbox.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
+	e, err = newEntry(enter.Order{Path: cmd.Path, Argv: cmd.Args, Env: sandbox.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
 		Keep: keep})
 	if err != nil {
 		return e, err
@@ -111,11 +112,11 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (e entry, err error) {
 	fd := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(keep+2+i) }
 	// The one that waits must outlive signals to the group, which the program may handle.
 	args := append(slices.Clone(prefix), "/bin/sh", "-c", `trap "" HUP INT QUIT TERM; exec "$@"`, "sh",
-		enter, "--preserve-credentials", "--user="+fd(0))
+		nsenter, "--preserve-credentials", "--user="+fd(0))
 	for i, e := range entryFlags {
 		args = append(args, "--"+e.flag+"="+fd(2+i))
 	}
-	cmd.Args = append(args, "--", enter, "--preserve-credentials", "--user="+fd(1), "--", inside, ExecCommand,
+	cmd.Args = append(args, "--", nsenter, "--preserve-credentials", "--user="+fd(1), "--", inside, enter.Command,
 		strconv.Itoa(keep))
 	cmd.Path, cmd.Dir, cmd.Env = args[0], "/", outsideEnvironment(len(prefix) > 0)
 	if cmd.SysProcAttr == nil {

@@ -15,8 +15,6 @@ func TestMain(m *testing.M) {
 		switch os.Args[1] {
 		case HoldCommand:
 			err = Hold(os.Args[2:])
-		case ExecCommand:
-			err = Exec(os.Args[2:])
 		case canaryCommand:
 			runCanary()
 		default:
