@@ -169,7 +169,7 @@ func (k *keyboard) drafts() {
 		k.Press("\r", chromedp.ModifierCtrl)
 		k.Wait(fmt.Sprintf("document.querySelector('#draftcount').dataset.n === '%d'", n))
 		k.Wait("!document.activeElement?.matches('textarea')")
-		k.sees("Ctrl Enter")
+		k.sees("Ctrl+Enter")
 	}
 	k.key("n")
 	k.Press("c")

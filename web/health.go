@@ -1,6 +1,7 @@
 package web
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/ahphub/ahphub/hub/access"
@@ -30,4 +31,18 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) favicon(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.cfg.Assets.Path("img/icon.svg"), http.StatusFound)
+}
+
+// manifest has a browser offer to install the pages as an app. It is the same for everyone, and names no one: browsers
+// fetch it without cookies.
+func (s *Server) manifest(w http.ResponseWriter, _ *http.Request) {
+	icon := func(size string) map[string]string {
+		return map[string]string{"src": s.cfg.Assets.Path("img/icon-" + size + ".png"), "sizes": size + "x" + size,
+			"type": "image/png", "purpose": "any maskable"}
+	}
+	w.Header().Set("Content-Type", "application/manifest+json")
+	w.Header().Set("Cache-Control", "max-age=3600")
+	_ = json.NewEncoder(w).Encode(map[string]any{"name": "ahphub", "short_name": "ahphub", "id": "/", "start_url": "/",
+		"scope": "/", "display": "standalone", "theme_color": "#0a5cc2", "background_color": "#ffffff",
+		"icons": []map[string]string{icon("192"), icon("512")}}) // the browser left
 }

@@ -19,6 +19,7 @@ func (s *Server) routes() chi.Router {
 	r.Get("/readyz", s.readyz)
 	r.Handle("/assets/*", s.cfg.Assets)
 	r.Get("/favicon.ico", s.favicon)
+	r.Get("/manifest.webmanifest", s.manifest)
 	r.Get("/signin", s.signInPage)
 	r.Post("/signin", s.signIn)
 	if s.cfg.Passwords != nil {

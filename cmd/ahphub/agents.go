@@ -2,6 +2,7 @@ package main
 
 import (
 	"maps"
+	"os/exec"
 	"path/filepath"
 	"slices"
 
@@ -11,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/templ/page"
 )
 
 // makeAgents returns the agents that sessions can use. The script agent is for tests and demos and
@@ -52,4 +54,10 @@ func programs(configured []acp.Program, pass []string) map[string]acp.Program {
 // agentNames returns the valid values of --agent.
 func agentNames(configured []acp.Program) []string {
 	return append([]string{shell.Provider, script.Provider}, slices.Sorted(maps.Keys(programs(configured, nil)))...)
+}
+
+// firstAgent is what a page says to an owner who has no agent but Shell. It starts nothing.
+func firstAgent() page.FirstAgent {
+	_, err := exec.LookPath("npm")
+	return page.FirstAgent{LookedFor: acp.Names(), NoNpm: err != nil}
 }

@@ -30,6 +30,7 @@ import (
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/quota"
 	"github.com/ahphub/ahphub/static"
+	"github.com/ahphub/ahphub/templ/page"
 )
 
 // Deps is what the pages need.
@@ -55,6 +56,7 @@ type Deps struct {
 	Notify      *notify.Notifier // sends notifications; nil sends none
 	Audit       people.AuditLog  // what was done; nil shows none
 	Public      string           // address teammates use; "" while only this machine is meant to reach it
+	FirstAgent  page.FirstAgent  // how to get an agent besides Shell; its zero value says nothing
 	DefaultDir  string           // working directory offered when there is no earlier one
 	Sockets     *quota.Pool      // of open streams; nil: none is refused
 	Frames      *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
@@ -122,7 +124,7 @@ func New(d Deps) *Pages {
 		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
 		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
 			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
-	p.Chat = chat.New(s, d.Host, p.Terminals)
+	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)

@@ -22,7 +22,15 @@ type New struct {
 	Message string
 	Problem string // why the last try was refused
 	Browse  Browse
+	First   FirstAgent // how to get an agent besides Shell
 	Wide    bool // Dir is the home directory or above it
+}
+
+// FirstAgent says how to add a coding agent, and what was found until now.
+type FirstAgent struct {
+	Show      bool     // there is none yet
+	LookedFor []string // programs of agents that are found by themselves
+	NoNpm     bool     // npm is missing, which installs most of them
 }
 
 // Browse is a directory listing to choose from.

@@ -744,7 +744,7 @@ func termPane(m Terminals, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<div class=\"row termtools\"><button type=\"button\" class=\"btn quiet icon script-only\" data-term=\"find\" title=\"Find in the terminal (Ctrl Shift F)\" aria-label=\"Find in the terminal\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 65, "<div class=\"row termtools\"><button type=\"button\" class=\"btn quiet icon script-only\" data-term=\"find\" title=\"Find in the terminal (Ctrl+Shift+F)\" aria-label=\"Find in the terminal\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1391,7 +1391,7 @@ func TerminalCommands(base string, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "\"><div class=\"commands-head\"><h2 class=\"grow\">Commands</h2><button type=\"button\" class=\"btn quiet icon script-only\" data-term=\"previous\" title=\"Previous command (Ctrl Shift ↑)\" aria-label=\"Previous command\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 123, "\"><div class=\"commands-head\"><h2 class=\"grow\">Commands</h2><button type=\"button\" class=\"btn quiet icon script-only\" data-term=\"previous\" title=\"Previous command (Ctrl+Shift+↑)\" aria-label=\"Previous command\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -1399,7 +1399,7 @@ func TerminalCommands(base string, t Terminal) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 124, "</button> <button type=\"button\" class=\"btn quiet icon script-only\" data-term=\"next\" title=\"Next command (Ctrl Shift ↓)\" aria-label=\"Next command\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 124, "</button> <button type=\"button\" class=\"btn quiet icon script-only\" data-term=\"next\" title=\"Next command (Ctrl+Shift+↓)\" aria-label=\"Next command\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

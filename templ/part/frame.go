@@ -53,6 +53,7 @@ func (f Frame) imports() []string {
 // Viewer is the person looking.
 type Viewer struct {
 	ID, Name              string
+	Role                  string // as a word: "Commenter"
 	Guest                 bool // came by a link: sees one session, so no rail
 	Prompt, Approve, Type bool
 	Guests                bool // may approve also what guests asked for

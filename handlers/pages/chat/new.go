@@ -33,6 +33,9 @@ func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.NewPage(m))
 }
 
+// shellAgent is the provider of the agent that is always there.
+const shellAgent = "shell"
+
 // newForm fills the form in with the choices made so far.
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
@@ -44,6 +47,8 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 			m.Signs[a.Provider] = sign
 		}
 	}
+	m.First = p.first
+	m.First.Show = len(m.Agents) == 1 && m.Agents[0].Provider == shellAgent && len(m.First.LookedFor) > 0
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), site.FirstOf(m.Recent), p.DefaultDir)
 	m.Wide = p.Files.IsWide([]ahp.URI{site.FileURI(m.Dir)})

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/templ/page"
 )
 
 // Terminals are what a chat shows of its session's terminals.
@@ -22,11 +23,12 @@ type Pages struct {
 	*site.Site
 	Host      Host
 	terminals Terminals
+	first     page.FirstAgent // how to get an agent besides Shell
 }
 
 // New makes the pages of chats.
-func New(s *site.Site, h Host, terminals Terminals) *Pages {
-	return &Pages{Site: s, Host: h, terminals: terminals}
+func New(s *site.Site, h Host, terminals Terminals, first page.FirstAgent) *Pages {
+	return &Pages{Site: s, Host: h, terminals: terminals, first: first}
 }
 
 // Host is what the pages of this area ask of the host.

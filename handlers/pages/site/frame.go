@@ -32,9 +32,13 @@ func (st *Site) Frame(r *http.Request, title, tab string) part.Frame {
 	return f
 }
 
+// roleWords are the roles as a guest reads them.
+var roleWords = map[access.Role]string{access.RoleViewer: "Viewer", access.RoleCommenter: "Commenter",
+	access.RoleDriver: "Driver", access.RoleOwner: "Owner"}
+
 func viewer(who access.Principal) part.Viewer {
 	return part.Viewer{
-		ID: who.ID, Name: who.Name, Guest: who.Link != "", Owner: who.Role == access.RoleOwner,
+		ID: who.ID, Name: who.Name, Role: roleWords[who.Role], Guest: who.Link != "", Owner: who.Role == access.RoleOwner,
 		Prompt: who.Has(access.RightPrompt), Approve: who.Has(access.RightApprove),
 		Guests: who.Role == access.RoleOwner || who.Guests,
 		Type:   who.Has(access.RightType), Comment: who.Has(access.RightComment),
