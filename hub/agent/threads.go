@@ -24,10 +24,18 @@ func AboutThreads(t Turn) bool {
 // Threads formats review threads as Markdown: the location, the id for tools, the quoted lines and
 // the comments. Paths are relative to dirs, the session's directories.
 func Threads(dirs []string, list []ahp.Annotation) string {
+	return formatThreads(dirs, list, func(a ahp.Annotation) string { return ", thread " + Code(a.ID) })
+}
+
+// ThreadsForPeople formats review threads for a reader, who has no use for ids.
+func ThreadsForPeople(dirs []string, list []ahp.Annotation) string {
+	return formatThreads(dirs, list, func(ahp.Annotation) string { return "" })
+}
+
+func formatThreads(dirs []string, list []ahp.Annotation, id func(ahp.Annotation) string) string {
 	var b strings.Builder
 	for _, a := range list {
-		fmt.Fprintf(&b, "\n**%s**%s%s, thread %s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolvedMark(a),
-			Code(a.ID))
+		fmt.Fprintf(&b, "\n**%s**%s%s%s\n\n", Code(fileName(dirs, a.Resource)), span(a.Range), resolvedMark(a), id(a))
 		if hunk := quoteLines(a); hunk != "" {
 			b.WriteString(CodeBlock("diff", hunk) + "\n")
 		}

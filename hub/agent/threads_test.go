@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -41,6 +42,11 @@ func TestFormatThreads(t *testing.T) {
 	} {
 		if got := Threads([]string{"/w"}, c.list); got != c.want {
 			t.Errorf("%s:\n%q\nwant\n%q", name, got, c.want)
+		}
+		for _, a := range c.list {
+			if got := ThreadsForPeople([]string{"/w"}, c.list); strings.Contains(got, a.ID) {
+				t.Errorf("%s: people are shown an id in\n%q", name, got)
+			}
 		}
 	}
 }

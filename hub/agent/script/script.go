@@ -81,7 +81,8 @@ func (s *session) answer(ctx context.Context, t agent.Turn) error {
 			}
 		}
 	}
-	return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+".\n"+agent.Threads(s.spec.Dirs, t.Threads))
+	return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+".\n"+
+		agent.ThreadsForPeople(s.spec.Dirs, t.Threads))
 }
 
 // steps returns the steps of a message: a turn of the scenario by its prompt, orders, or the

@@ -51,7 +51,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	switch command := strings.TrimSpace(t.Message.Text); {
 	case agent.AboutThreads(t):
 		return agent.Say(t.Out, "You sent "+agent.CountThreads(len(t.Threads))+
-			". The shell agent only runs commands, so it ignored this and ran nothing.\n"+agent.Threads(s.spec.Dirs,
+			". The shell agent only runs commands, so it ignored this and ran nothing.\n"+agent.ThreadsForPeople(s.spec.Dirs,
 			t.Threads))
 	case !agent.Typed(t.Message):
 		return agent.Say(t.Out, "The shell agent only runs messages that a person types, so it ignored this one.")
