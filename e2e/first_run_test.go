@@ -32,6 +32,7 @@ func TestFirstRunAndGuestsKnowWhereTheyAre(t *testing.T) {
 	ben.Pictures("guest", ".guest-bar")
 	ben.Click(".guest-bar button[name=theme]")
 	ben.Wait("document.documentElement.dataset.theme && document.querySelector('.guest-bar')")
+	ben.Live()
 	ben.Click(".guest-bar [data-help]")
 	ben.Wait("document.querySelector('#help').open")
 	if Eval[bool](ana, "!!document.querySelector('.guest-bar')") {
