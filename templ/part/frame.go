@@ -54,7 +54,7 @@ func (f Frame) imports() []string {
 type Viewer struct {
 	ID, Name              string
 	Role                  string // as a word: "Commenter"
-	Guest                 bool // came by a link: sees one session, so no rail
+	Guest                 bool   // came by a link: sees one session, so no rail
 	Prompt, Approve, Type bool
 	Guests                bool // may approve also what guests asked for
 	Comment               bool
