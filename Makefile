@@ -48,7 +48,7 @@ test: deps check unit ## everything, as the CI runs it
 	@if [ -z "$(RACE)" ]; then echo "NOTE: without the race detector, which needs a C compiler."; fi
 
 unit:
-	sh .ci/in-memory $(GO) test -json $(RACED) -ldflags=-w -timeout $(TIMEOUT) ./... | $(GO) run ./e2e/support ran
+	sh .ci/in-memory $(GO) test -json $(RACED) -ldflags=-w -exec 'env -u GOTMPDIR' -timeout $(TIMEOUT) ./... | $(GO) run ./e2e/support ran
 
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e && \

@@ -69,7 +69,8 @@ func TestRestartInterruptsWaitingTurns(t *testing.T) {
 		page.Live()
 		page.Says("#turns .turn:last-child", "Interrupted by a restart")
 		page.Says("#turns .turn:last-child", "ahphub restarted during this turn. Resume to continue from here.")
-		page.Says("#turns .turn:last-child details[open] .cmd", "echo answered:")
+		page.Says("#turns .turn:last-child .tool .subject", "echo answered:")
+		page.Says("#turns .turn:last-child details[open]", "ahphub restarted before this was answered.")
 		page.Says("#turns .turn:last-child .tool", "Not answered")
 		if Eval[bool](page, `!!document.querySelector('#turns .tool button')`) {
 			t.Errorf("%s: the card still has buttons", end.how)

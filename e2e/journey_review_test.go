@@ -105,6 +105,7 @@ func (j *journey) talk() {
 		p.Says(thread, "Only the tests call it, and they do.")
 		p.Says(thread, "Ben")
 	}
+	j.ben.Press("\x1b") // out of the reply line, which stays at hand
 	j.writeOn(j.ben, `words := map[string]string`, j.note)
 	j.ana.Says(file("word.go")+" .thr", j.note)
 	j.ana.Pictures("review", ".thr")

@@ -118,7 +118,8 @@ func (j *journey) approve() {
 	j.ana.Pictures("approval", ".approval")
 	j.ana.Open(j.program.URL + "/")
 	j.ana.Live()
-	j.ana.WaitText("#inbox [aria-label='Needs you'] .approval", "word.go")
+	j.ana.Click("#inbox [aria-label='Needs you'] .approval summary")
+	j.ana.WaitText("#inbox .approval", "word.go")
 	j.ana.Pictures("inbox", "#inbox")
 	j.ana.Open(j.program.URL + j.chatURL)
 	j.ana.Live()
@@ -203,7 +204,10 @@ func (j *journey) readChanges() {
 	j.ana.Live()
 	j.seeRows("split")
 	j.ana.Pictures("split", ".fb")
-	j.ana.Press("m")
+	j.ana.Live()
+	if Eval[bool](j.ana, "!!document.querySelector('.fb.split')") { // a picture of a phone made it unified
+		j.ana.Press("m")
+	}
 	j.ana.Wait("document.querySelector('.fb:not(.split)')")
 	j.ana.Live()
 }

@@ -27,7 +27,7 @@ const unseen = `(() => {
 		return e.outerHTML.slice(0, 80) + ' at ' + Math.round(x) + ',' + Math.round(y) + ' is under ' + (top?.outerHTML.slice(0, 80) ?? 'nothing');
 	};
 	if (at && at !== document.body && at.id !== 'main') {
-		const s = getComputedStyle(at);
+		const s = getComputedStyle(at.closest('.inhead') ?? at); // the ring of a session in the inbox is around its row
 		if (!at.matches('textarea, input') && s.outlineStyle === 'none' && s.boxShadow === 'none') return 'no ring around ' + at.outerHTML.slice(0, 120);
 		return wrong(at);
 	}

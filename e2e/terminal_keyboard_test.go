@@ -134,7 +134,7 @@ func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 		g.Wait(`document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm`)
 		g.Live()
 	}
-	ana.look(800, 500, "light")
+	ana.look(800, 540, "light")
 	size := Eval[string](p, termIn(0)+`.cols + 'x' + `+termIn(0)+`.rows`)
 	run(p, 0, `for i in $(seq 60); do printf '%0150d' $i; echo; done`)
 	for _, g := range []*Page{ana, ben} {

@@ -223,7 +223,9 @@ func (b *tab) read(ctx context.Context) error {
 		name, _, _ := strings.Cut(mark, "~")
 		b.mark[name] = mark
 	}
-	b.raw = append(b.raw, raw)
+	if room != "" { // a heartbeat has none
+		b.raw = append(b.raw, raw)
+	}
 	for _, p := range patches {
 		b.apply(p)
 	}

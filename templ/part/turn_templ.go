@@ -964,7 +964,7 @@ func ErrorPart(t Turn, i int, e ahp.ErrorResponsePart) templ.Component {
 			templ_7745c5c3_Var41 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		var templ_7745c5c3_Var42 = []any{"note errorpart", templ.KV("bad", !isInterruption(e)), templ.KV("warn", isInterruption(e))}
+		var templ_7745c5c3_Var42 = []any{"note errorpart", templ.KV("bad", !isInterruption(e))}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var42...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

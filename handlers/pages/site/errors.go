@@ -111,6 +111,7 @@ func (st *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	m.Kept = keptForm(r, f)
 	m.Frame = st.Frame(r, m.Title(), "")
+	m.Frame.Path = r.URL.Path // without a query, which may have a secret that was pasted into the address
 	if f.Status == 499 {
 		return
 	}

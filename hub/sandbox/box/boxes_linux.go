@@ -309,6 +309,7 @@ func (b *Boxes) try(network sandbox.Network) error {
 	p := &sandbox.Policy{Session: "probe", Network: network}
 	defer func() { _ = b.Forget(p.Session) }()
 	cmd := exec.Command("/bin/sh", "-c", "exit 7")
+	cmd.Env = []string{"PATH=/usr/bin:/bin"}
 	var complaint bytes.Buffer
 	cmd.Stderr = &capped{w: &complaint, left: 4 << 10}
 	if err := b.Start(cmd, p); err != nil {
