@@ -25,7 +25,8 @@ func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m 
 	if err != nil {
 		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
-	return local.New(local.WithPrograms(a.programs), local.WithAgents(agents), local.WithData(local.Data{Dir: data, Guard: a.guard, Pass: a.cfg.pass,
+	return local.New(local.WithPrograms(a.programs), local.WithAgents(agents), local.WithData(local.Data{Dir: data,
+		Guard: a.guard, Pass: a.cfg.pass,
 		TrustFilters: a.cfg.TrustFilters}),
 		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home, nil
 }

@@ -112,8 +112,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		Derive: func(tx *hub.Tx, e *hub.Envelope) {
 			a.audit.Derive(tx, e)
 			a.host.Derive(tx, e)
-			a.notify.Derive(tx,
-				e)
+			a.notify.Derive(tx, e)
 		}})
 	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
 	a.docs = a.store.Documents(a.hub)

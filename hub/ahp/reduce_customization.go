@@ -48,8 +48,8 @@ func sessionCustomizationToggled(s *SessionState, a *SessionCustomizationToggled
 }
 
 func replaceCustomization(s *SessionState, i int, c Customization) *SessionState {
-	return setDeep(s, func(s *SessionState) *[]Customization { return &s.Customizations }, replaced(s.Customizations, i,
-		c))
+	field := func(s *SessionState) *[]Customization { return &s.Customizations }
+	return setDeep(s, field, replaced(s.Customizations, i, c))
 }
 
 // editChild changes the child with the id, in whichever container it is.

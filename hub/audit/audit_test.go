@@ -42,8 +42,7 @@ func newWorld(t *testing.T, dir string) *world {
 	must(t, err)
 	w := &world{t: t, store: s, now: time.Now()}
 	w.hub = hub.New(hub.Config{Journal: true, Boot: boot, Derive: func(tx *hub.Tx, e *hub.Envelope) {
-		w.log.Derive(tx,
-			e)
+		w.log.Derive(tx, e)
 	}})
 	w.log = audit.New(audit.Config{Hub: w.hub, Store: s, Now: func() time.Time { return w.now }})
 	ctx, cancel := context.WithCancel(context.Background())

@@ -251,7 +251,8 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	if err != nil {
 		return agent.Spec{}, err
 	}
-	return agent.Spec{Work: work, Sandbox: l.sandboxSpec(s), Session: l.uri, Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
+	return agent.Spec{Work: work, Sandbox: l.sandboxSpec(s), Session: l.uri,
+		Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l},
 		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri)}, nil
 }

@@ -37,8 +37,7 @@ func TestDefuseForkBomb(t *testing.T) {
 func TestProgramClosesItsTerminal(t *testing.T) {
 	s := newScreen()
 	p := start(t, Spec{Command: sh(`echo bye; trap '' HUP; exec <&- >&- 2>&-; sleep 1000`),
-		Grace: 50 * time.Millisecond},
-		s)
+		Grace: 50 * time.Millisecond}, s)
 	s.waitText(t, "bye")
 	_ = p.Write([]byte("is anybody there\n"))
 	if err := p.Kill(); err != nil {

@@ -168,7 +168,7 @@ func commentFields(v *Changes, draft, file, where, text string) templ.Component 
 			return templ_7745c5c3_Err
 		}
 		if v.MaySubmit {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<button class=\"btn main\" name=\"do\" value=\"save\" title=\"Ctrl Enter\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 11, "<button class=\"btn main\" name=\"do\" value=\"save\" title=\"Ctrl+Enter\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -188,7 +188,7 @@ func commentFields(v *Changes, draft, file, where, text string) templ.Component 
 				return templ_7745c5c3_Err
 			}
 		} else {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<button class=\"btn main\" name=\"do\" value=\"comment\" title=\"Ctrl Enter\">Comment</button> ")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 15, "<button class=\"btn main\" name=\"do\" value=\"comment\" title=\"Ctrl+Enter\">Comment</button> ")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -394,7 +394,7 @@ func FinishForm(v *Changes) templ.Component {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"give\" title=\"Ctrl Enter\">Submit review</button> <span class=\"dim\" id=\"finish-note\">")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<div class=\"bar\"><button class=\"btn main\" name=\"do\" value=\"give\" title=\"Ctrl+Enter\">Submit review</button> <span class=\"dim\" id=\"finish-note\">")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

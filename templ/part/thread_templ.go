@@ -135,7 +135,7 @@ func ThreadBox(t *Thread) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\" aria-label=\"Reply\" placeholder=\"Reply…\" data-mentions></textarea> <button class=\"btn main\" title=\"Ctrl Enter\">Reply</button> <button class=\"btn resolve\" name=\"resolve\" value=\"true\" formnovalidate title=\"Resolve (e)\"><span class=\"and\">Reply and resolve</span><span class=\"alone\">Resolve</span></button> <button class=\"btn reopen\" formaction=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 9, "\" aria-label=\"Reply\" placeholder=\"Reply…\" data-mentions></textarea> <button class=\"btn main\" title=\"Ctrl+Enter\">Reply</button> <button class=\"btn resolve\" name=\"resolve\" value=\"true\" formnovalidate title=\"Resolve (e)\"><span class=\"and\">Reply and resolve</span><span class=\"alone\">Resolve</span></button> <button class=\"btn reopen\" formaction=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

@@ -143,8 +143,7 @@ func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
 func shareDirs(a, b ahp.ChatSummary) bool {
 	return len(a.WorkingDirectories) == 0 || len(b.WorkingDirectories) == 0 ||
 		slices.ContainsFunc(a.WorkingDirectories, func(d ahp.URI) bool {
-			return slices.Contains(b.WorkingDirectories,
-				d)
+			return slices.Contains(b.WorkingDirectories, d)
 		})
 }
 

@@ -15,7 +15,8 @@ import (
 // Frame returns what surrounds a page of the caller: theme, rights, rail. Pages of a session set Session.
 func (st *Site) Frame(r *http.Request, title, tab string) part.Frame {
 	who := access.FromContext(r.Context())
-	f := part.Frame{Title: title, Tab: tab, Asset: st.Assets.Path, Imports: st.Assets.Imports, Path: r.URL.RequestURI(), Viewer: viewer(who)}
+	f := part.Frame{Title: title, Tab: tab, Asset: st.Assets.Path, Imports: st.Assets.Imports,
+		Path: r.URL.RequestURI(), Viewer: viewer(who)}
 	if c, err := r.Cookie("theme"); err == nil && (c.Value == "light" || c.Value == "dark") {
 		f.Theme = c.Value
 	}

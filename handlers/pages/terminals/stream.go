@@ -36,7 +36,8 @@ func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 	uri, _ := p.Find(v, id)
 	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
 	m := page.TerminalFrame{Asset: p.Assets.Path, Imports: p.Assets.Imports("js/term.js"),
-		Theme: p.Frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.Short + "/t/" + id + "/stream", Text: t.Text, Type: v.Who.Has(access.RightType)}
+		Theme: p.Frame(r, "", "").Theme, Title: t.Title, Stream: "/s/" + v.Short + "/t/" + id + "/stream",
+		Text: t.Text, Type: v.Who.Has(access.RightType)}
 	if ok {
 		m.Cols, m.Rows, m.Mine = site.OrZero(s.Cols), site.OrZero(s.Rows), p.keyboard(v.Who, v.Session, uri, s).Mine
 	}
