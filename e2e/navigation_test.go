@@ -22,7 +22,8 @@ func TestPalette(t *testing.T) {
 	open := func() {
 		t.Helper()
 		ana.Press("k", chromedp.ModifierCtrl)
-		ana.Wait("document.activeElement?.id === 'palette-q'")
+		// a closed dialog keeps the focus until the next frame
+		ana.Wait("document.querySelector('#palette')?.open && document.activeElement?.id === 'palette-q'")
 	}
 	open()
 	ana.Type("zzz")
