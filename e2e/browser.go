@@ -301,6 +301,12 @@ func (p *Page) WaitText(selector, part string) {
 	p.Wait(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, part))
 }
 
+// WaitAnswer waits until the agent has said text in the open chat; what people wrote does not count.
+func (p *Page) WaitAnswer(text string) {
+	p.t.Helper()
+	p.Wait(fmt.Sprintf("[...document.querySelectorAll('#turns .md')].some(e => e.innerText.includes(%q))", text))
+}
+
 // Open goes to an address and waits for the document.
 func (p *Page) Open(url string) {
 	p.t.Helper()

@@ -74,3 +74,25 @@ func TestApprovalCardShowsWholeChange(t *testing.T) {
 	ana.Click(".asks .edit-file .load")
 	ana.Wait("document.querySelectorAll('.asks .edit-file .r.d').length === 900")
 }
+
+// The changes on a card are loaded after it; who is about to press Approve then still presses Approve.
+func TestApproveStaysUnderPointerWhileChangesLoad(t *testing.T) {
+	t.Parallel()
+	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
+	ana := OpenBrowser(t).Page()
+	ana.look(1440, 900, "light")
+	ana.inject(`new MutationObserver(list => {
+		const top = () => document.querySelector('.asks button[data-kind=approve]')?.getBoundingClientRect().top;
+		if (list.some(m => m.target.matches?.('.edits'))) {
+			window.tops = [top()];
+			requestAnimationFrame(() => requestAnimationFrame(() => tops.push(top(), innerHeight)));
+		}
+	}).observe(document, {childList: true, subtree: true})`)
+	ana.SignIn(p)
+	beginScript(t, p, ana, t.TempDir(), "write long.txt "+strings.Repeat("a line\\n", 100))
+	ana.Wait("window.tops?.length === 3")
+	if tops := Eval[[]float64](ana, "tops"); tops[0] != tops[1] || tops[0] > tops[2] {
+		t.Errorf("Approve was at %.0f px when the changes came and is at %.0f in the next frame, of %.0f px", tops[0],
+			tops[1], tops[2])
+	}
+}

@@ -17,7 +17,7 @@ func TestPalette(t *testing.T) {
 	ana.SignIn(p)
 	beginScript(t, p, ana, t.TempDir(), "write notes.txt remember\nsay done")
 	ana.Click(".asks button[data-kind=approve]")
-	ana.WaitText("#turns", "done")
+	ana.WaitAnswer("done")
 	ana.WaitText(".filelist", "notes.txt")
 	open := func() {
 		t.Helper()
@@ -76,7 +76,7 @@ func TestNewChatAppearsInTabs(t *testing.T) {
 	ana.look(1440, 900, "light")
 	ana.SignIn(p)
 	beginScript(t, p, ana, t.TempDir(), "spawn say from the helper\nsay done")
-	ana.WaitText("#turns", "done")
+	ana.WaitAnswer("done")
 	ana.Wait("document.querySelectorAll('#chats a').length === 2 && document.querySelectorAll('#chats " +
 		"a[aria-current]').length === 1")
 }
@@ -90,7 +90,7 @@ func TestPillWhileTurnStreams(t *testing.T) {
 	ana.SignIn(p)
 	beginScript(t, p, ana, t.TempDir(), "say "+strings.Repeat("a long answer that fills the page ", 300)+
 		"\ncount 4000 5")
-	ana.WaitText("#turns", "fills the page")
+	ana.WaitAnswer("fills the page")
 	Eval[bool](ana, "(document.querySelector('#scroll').scrollTop = 0, true)")
 	ana.Wait("(document.querySelector('#scroll').scrollTop = 0, !document.querySelector('#new-pill').hidden)")
 	if text := ana.Text("#new-pill"); !strings.Contains(text, "ew") {
@@ -109,7 +109,7 @@ func TestChangedFilesBesideChat(t *testing.T) {
 	ana.look(1440, 900, "light")
 	ana.SignIn(p)
 	beginScript(t, p, ana, t.TempDir(), "say first\nwrite notes.txt remember\nsay done")
-	ana.WaitText("#turns", "first")
+	ana.WaitAnswer("first")
 	shown := "!!document.querySelector('.pane').checkVisibility()"
 	if Eval[bool](ana, shown) {
 		t.Error("the list of changed files is open before there are any")
@@ -152,7 +152,7 @@ func TestPhoneReachesEverything(t *testing.T) {
 	const name = "a/directory/with/a/long/name/and/a-file-with-one.txt"
 	beginScript(t, p, ana, t.TempDir(), "write "+name+" remember\nsay done")
 	ana.Click(".asks button[data-kind=approve]")
-	ana.WaitText("#turns", "done")
+	ana.WaitAnswer("done")
 	base := Eval[string](ana, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
 	ana.Open(base + "/changes?view=split")
 	ana.Wait("!location.search.includes('split') && !document.querySelector('.fb.split')")
@@ -179,7 +179,7 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	ana.SignIn(p)
 	beginScript(t, p, ana, t.TempDir(), "write long.txt "+lines.String()+"\nsay done")
 	ana.Click(".asks button[data-kind=approve]")
-	ana.WaitText("#turns", "done")
+	ana.WaitAnswer("done")
 	base := Eval[string](ana, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
 	ana.Open(base + "/changes?view=split")
 	ana.Live()

@@ -63,5 +63,5 @@ func TestPageSaysWhenItIsOffline(t *testing.T) {
 	p.Wait("!" + banner + " && " + live)
 	p.Fill("#message", "say back again")
 	p.Press("\r")
-	p.WaitText("#turns", "back again")
+	p.WaitAnswer("back again")
 }

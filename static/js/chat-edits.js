@@ -1,7 +1,7 @@
 // What a tool call changes is drawn by the host, with the review's own rows: at once on a card that waits, and when its
 // line is opened afterwards. Cards are replaced now and then, so the answer is kept.
-import { parse } from './dom.js';
-import { onPatch } from './patch.js';
+import { $, parse } from './dom.js';
+import { isAtEnd, onPatch, scrollToEnd } from './patch.js';
 
 const known = new Map();
 const get = async (url) => {
@@ -9,6 +9,20 @@ const get = async (url) => {
   if (!r.ok) throw new Error(await r.text());
   return r.text();
 };
+let style; // of the review's rows, once it was asked for
+// settled moves the style of a fragment to the document and waits for it, so that rows appear in one step.
+async function settled(fragment) {
+  const link = $('link', fragment);
+  link?.remove();
+  if (link) {
+    style ||= new Promise((done) => {
+      link.onload = link.onerror = done;
+      document.head.append(link);
+    });
+    await style;
+  }
+  return fragment;
+}
 async function draw(box) {
   if ('drawn' in box.dataset) return;
   box.dataset.drawn = '';
@@ -18,7 +32,10 @@ async function draw(box) {
       known.set(url, get(url));
       if (known.size > 30) known.delete(known.keys().next().value);
     }
-    box.replaceChildren(parse(await known.get(url)));
+    const content = await settled(parse(await known.get(url)));
+    const follows = isAtEnd();
+    box.replaceChildren(content);
+    if (follows) scrollToEnd(); // at once: a button below must not move away from under the pointer
   } catch {
     known.delete(url);
     delete box.dataset.drawn; // the link is still there
