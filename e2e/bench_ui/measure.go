@@ -271,7 +271,11 @@ func (s *site) weigh(r report) error {
 	}
 	weight := map[string]int{}
 	for _, m := range assetOf.FindAllStringSubmatch(html, -1) {
-		n, _, err := s.wire(m[1], "gzip")
+		coding := "gzip"
+		if m[2] == "woff2" {
+			coding = "identity" // compressed already
+		}
+		n, _, err := s.wire(m[1], coding)
 		if err != nil {
 			return err
 		}
