@@ -95,6 +95,17 @@ func TestSpaceIsOnTheGrid(t *testing.T) {
 	}
 }
 
+// What a page as a whole depends on is computed anew with each change below it: half a second for a comment box in a
+// large review on a slow processor.
+func TestNoStyleLooksForItsCauseInWholePage(t *testing.T) {
+	whole := regexp.MustCompile(`(^|[\s,>+~(])(html|body|:root|#main|main|\.app)[^\s,>+~]*:has\(`)
+	for _, d := range declarations(t) {
+		if whole.MatchString(d.selector) {
+			t.Errorf("%s: %s depends on all that the page holds: use a class on what it styles", d.file, d.selector)
+		}
+	}
+}
+
 // Strong lines are for what takes input, and shadows for what lies over the page.
 func TestStrongLinesAreForInputs(t *testing.T) {
 	inputs := regexp.MustCompile(`input|textarea|select|\.field|\.compose|\.rv::before|\.hr::before|\.tree`)
