@@ -51,11 +51,15 @@ const memberWords = "a phrase of four words"
 // owner until the owner lets them approve. Once removed, they lose access at once, and their name cannot sign in.
 func TestMember(t *testing.T) {
 	t.Parallel()
-	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
+	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Boxed: true,
+		Env: []string{"PATH=" + without(t, "bwrap")}})
 	b := OpenBrowser(t)
 	owner, ben := b.Page(), b.Page()
 	ben.Allow(`40[13]|WebSocket`)
 	owner.SignIn(prog)
+	owner.Says("#inbox .note", "Sessions aren't sandboxed")
+	owner.Says("#inbox .note", "install bubblewrap")
+	owner.Shot("unsandboxed")
 	session := newSession(owner, prog, "echo first")
 	owner.Click(".approval button[data-kind=approve]")
 	owner.Wait(`!document.querySelector('.approval')`)
@@ -64,6 +68,9 @@ func TestMember(t *testing.T) {
 	accept(ben, invitation, "Ben", memberWords)
 	ben.Says("#rail", "echo first")
 	ben.Shot("inbox")
+	if Eval[bool](ben, `!!document.querySelector('#inbox .note')`) {
+		t.Error("a member is warned of sandboxes, which are the owner's")
+	}
 	if Eval[bool](ben, `[...document.querySelectorAll('a[href="/new"], a[href="/settings"], .owner-only')].some(e => e.checkVisibility())`) {
 		t.Error("a member is offered what is the owner's")
 	}

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -30,6 +31,8 @@ type Options struct {
 	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"; the home is a new one unless it says another
 	Data string   // data directory; default: a temporary one
 	Dir  string   // where it is started; default: a temporary directory
+
+	Boxed bool // its sessions run in sandboxes where those work, as a user's do
 
 	Group string              // directory of the control group it runs in; "": the test's own
 	As    *syscall.Credential // user it runs as; default: the one who runs the tests
@@ -119,6 +122,9 @@ func Start(t testing.TB, o Options) *Program {
 		o.Dir = t.TempDir()
 	}
 	o.Env = append(household(t), o.Env...)
+	if !o.Boxed {
+		o.Env = append([]string{unboxed()}, o.Env...)
+	}
 	p := &Program{t: t, opts: o, Data: o.Data, log: &log{}}
 	p.start("127.0.0.1:0")
 	t.Cleanup(func() {
@@ -130,6 +136,11 @@ func Start(t testing.TB, o Options) *Program {
 	})
 	return p
 }
+
+// unboxed is the setting of tests that say nothing about sandboxes: none. They look at their sessions' processes and files
+// from outside, and a box for each of hundreds of sessions would cost them minutes. Tests of sandboxes switch them on, and
+// AHPHUB_E2E_SANDBOX=auto does for all of them.
+func unboxed() string { return "AHPHUB_SANDBOX=" + cmp.Or(os.Getenv("AHPHUB_E2E_SANDBOX"), "none") }
 
 // household is the environment of a new user: nothing of the machine's own shell, git and agents is
 // read or written, and a shell says when it waits for a line. What Go has compiled is shared, or every `go test` in a

@@ -3,6 +3,7 @@ package e2e
 import (
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -25,27 +26,54 @@ func needSandbox(t *testing.T) {
 	}
 }
 
-// A program of a session in a sandbox works in its directory and with the tools of the host, and reaches neither the
-// data directory nor the server's pages.
+// without returns a PATH with all of the system's programs but one.
+func without(t *testing.T, program string) string {
+	t.Helper()
+	dir := t.TempDir()
+	entries, err := os.ReadDir("/usr/bin")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == program {
+			continue
+		}
+		if err := os.Symlink("/usr/bin/"+entry.Name(), filepath.Join(dir, entry.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// A program of a session is in a sandbox when nothing else is said. It works in its directory and with the tools of the
+// host, and reaches neither the data directory nor the server's pages. No session works in all of the home directory.
 func TestSandboxedSession(t *testing.T) {
 	needSandbox(t)
 	t.Parallel()
-	args := []string{"--sandbox", "namespace", "--sandbox-network", "none"}
-	t.Run("tools by http", func(t *testing.T) { t.Parallel(); toolJourney(t, "stdio", args...) })
+	t.Run("tools", func(t *testing.T) {
+		t.Parallel()
+		toolJourney(t, "stdio", "--sandbox", "namespace", "--sandbox-network", "none")
+	})
 	t.Run("terminal and commands", func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		p := Start(t, Options{Args: args, Dir: dir})
+		dir, home := t.TempDir(), t.TempDir()
+		p := Start(t, Options{Boxed: true, Args: []string{"--sandbox-network", "none"}, Dir: dir,
+			Env: []string{"HOME=" + home}})
 		w := watch(t, p, "editor")
 		j := &toolTalk{watcher: w, session: "ahp-session:/" + uuid.NewString()}
 		j.begin()
 		if got := core.ConfigValue(w.session(j.session), "sandbox"); got != "namespace" {
 			t.Errorf("the session's setting is %q", got)
 		}
-		terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
 		ctx, cancel := w.patient()
 		defer cancel()
-		err := w.Call(ctx, "createTerminal", ahp.CreateTerminalParams{Channel: terminal, Claim: ahp.TerminalClaim{
+		err := w.Call(ctx, "createSession", ahp.CreateSessionParams{Channel: "ahp-session:/" + ahp.URI(uuid.NewString()),
+			WorkingDirectories: []ahp.URI{core.FileURI(home)}}, nil)
+		if err == nil || !strings.Contains(err.Error(), "holds your home directory") {
+			t.Errorf("a session of the home directory: %v", err)
+		}
+		terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
+		err = w.Call(ctx, "createTerminal", ahp.CreateTerminalParams{Channel: terminal, Claim: ahp.TerminalClaim{
 			Value: &ahp.TerminalSessionClaim{Session: j.session}}}, nil)
 		if err != nil {
 			t.Fatal(err)

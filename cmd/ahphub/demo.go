@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/environ"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 type demoCommand struct {
@@ -36,7 +37,8 @@ func (c demoCommand) Run(e *environment) error {
 		return fmt.Errorf("cannot make the sample repository: %w", err)
 	}
 	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
-		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true}
+		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true,
+		Sandbox: sandboxConfig{Sandbox: string(sandbox.Auto)}}
 	return run(e.ctx, cfg, e.stdout, e.stderr)
 }
 

@@ -47,7 +47,7 @@ func (c doctorCommand) Run(e *environment) error {
 	}
 	all = append(all, checkGit(e.ctx), checkShell())
 	all = append(all, checkAgents(e.ctx, programs(c.configured, c.pass), c.limits)...)
-	all = append(all, checkSandbox(c.Sandbox.Sandbox)...)
+	all = append(all, checkSandbox(c.Sandbox)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
 	all = append(all, checkAudit(e.ctx, c.Data)...)
 	if c.Deep {

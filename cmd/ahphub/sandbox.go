@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net"
@@ -20,7 +21,7 @@ import (
 
 // sandboxConfig says what the programs of sessions are kept from.
 type sandboxConfig struct {
-	Sandbox         string   `default:"none" placeholder:"auto|none|namespace" help:"Isolation for the programs of sessions: none (the default), namespace (bubblewrap), or auto: namespace where it works."`
+	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace" help:"Isolation for the programs of sessions: namespace (bubblewrap), none, or auto (the default): namespace where it works, else none with a warning."`
 	SandboxNetwork  string   `default:"open" placeholder:"open|none" help:"Network of sandboxes: open (what this server reaches, without its loopback) or none. Default: ${default}."`
 	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
@@ -55,15 +56,12 @@ func (a *app) buildSandboxes(tools string) error {
 		return err
 	}
 	program, err := os.Executable()
-	if err != nil {
+	home, err2 := realHome()
+	data, err3 := filepath.EvalSymlinks(a.cfg.Data)
+	if err := errors.Join(err, err2, err3); err != nil {
 		return err
 	}
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return err
-	}
-	data, err := filepath.Abs(a.cfg.Data)
-	if err != nil {
+	if data, err = filepath.Abs(data); err != nil {
 		return err
 	}
 	rules, err := a.sandboxRules(tools)
@@ -75,19 +73,34 @@ func (a *app) buildSandboxes(tools string) error {
 		Path:  os.Getenv("PATH"),
 		Guard: a.guard, Log: a.log, Services: map[string]func(net.Conn){mcpService: a.relayed.hand}})
 	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
-	why := boxes.Report().Namespace
-	if why == "" && rules.Network == sandbox.Open {
-		why = boxes.Report().Open
-	}
-	switch rules.Works = why == ""; {
-	case !rules.Works && mode == sandbox.Namespace:
-		return errors.New("--sandbox namespace does not work here: " + why)
-	case !rules.Works:
+	rules.Why = whyNone(boxes.Report(), rules.Network)
+	switch {
+	case rules.Why != "" && mode == sandbox.Namespace:
+		return errors.New("--sandbox namespace does not work here: " + rules.Why)
+	case rules.Why != "":
 		a.log.Warn("the programs of sessions are not in sandboxes, which do not work here: they can do what you can",
-			"reason", why)
+			"reason", rules.Why)
 	}
 	a.rules, a.programs = rules, local.Programs{Boxes: boxes}
 	return nil
+}
+
+// whyNone says why sandboxes with a network do not work here; "" when they do. Without the network that the owner chose
+// there is no sandbox either: an agent that cannot reach its model is of no use.
+func whyNone(r box.Report, network sandbox.Network) string {
+	if network == sandbox.Open {
+		return cmp.Or(r.Namespace, r.Open)
+	}
+	return r.Namespace
+}
+
+// realHome returns the user's home directory without links.
+func realHome() (string, error) {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(home)
 }
 
 // sandboxRules reads what the configuration allows programs in sandboxes. tools is where agents reach the host's tools.
@@ -122,38 +135,38 @@ func (a *app) sandboxRules(tools string) (*sandbox.Rules, error) {
 }
 
 // checkSandbox tries whether sandboxes work here, whether or not they are switched on.
-func checkSandbox(mode string) []finding {
+func checkSandbox(c sandboxConfig) []finding {
 	dir, err := os.MkdirTemp("", "ahphub-doctor-")
 	if err != nil {
 		return []finding{{text: "sandboxes cannot be tried: " + err.Error()}}
 	}
 	defer os.RemoveAll(dir)
 	program, err := os.Executable()
-	home, err2 := os.UserHomeDir()
+	home, err2 := realHome()
 	if err = errors.Join(err, err2); err != nil {
 		return []finding{{text: "sandboxes cannot be tried: " + err.Error()}}
 	}
 	boxes := box.New(box.Config{Dir: dir, Program: program, Home: home, Path: os.Getenv("PATH"),
 		Log: slog.New(slog.DiscardHandler)})
 	defer boxes.Close()
-	return describeSandbox(boxes.Report(), mode)
+	return describeSandbox(boxes.Report(), c)
 }
 
 // describeSandbox says what works, and what to do where something does not.
-func describeSandbox(r box.Report, mode string) []finding {
-	if !r.Works() {
-		return []finding{{hard: mode == string(sandbox.Namespace), text: "sandboxes do not work here: " + r.Namespace +
+func describeSandbox(r box.Report, c sandboxConfig) []finding {
+	if why := whyNone(r, sandbox.Network(c.SandboxNetwork)); why != "" {
+		return []finding{{hard: c.Sandbox == string(sandbox.Namespace), text: "sandboxes do not work here: " + why +
 			". The programs of sessions can do what you can"}}
 	}
-	found := finding{good: true, text: "sandboxes work here, and sessions use them"}
-	if mode == "" || mode == string(sandbox.None) {
-		found = finding{text: "sandboxes work here and are switched off: the programs of sessions can do what you can. " +
-			"Switch them on with --sandbox auto"}
+	if c.Sandbox == "" || c.Sandbox == string(sandbox.None) {
+		return []finding{{text: "sandboxes work here and are switched off: the programs of sessions can do what you " +
+			"can. Switch them on with --sandbox auto"}}
 	}
-	if r.Open == "" {
-		return []finding{found}
+	found := []finding{{good: true, text: "sandboxes work here, and sessions use them"}}
+	if r.Open != "" {
+		found = append(found, finding{text: "sandboxes have no network here: " + r.Open})
 	}
-	return []finding{found, {text: "sandboxes have no network here: " + r.Open}}
+	return found
 }
 
 // placeOf returns what a box needs to show of an agent's program beside the system's directories: packages of npm, or

@@ -10,20 +10,24 @@ import (
 func TestDoctorSaysWhetherSandboxesWork(t *testing.T) {
 	const install = "apt-get install bubblewrap"
 	for _, test := range []struct {
-		report box.Report
-		mode   string
-		want   []string
-		good   bool
-		hard   bool
+		report        box.Report
+		mode, network string
+		want          []string
+		good          bool
+		hard          bool
 	}{
-		{box.Report{}, "none", []string{"switched off", "--sandbox auto"}, false, false},
-		{box.Report{}, "auto", []string{"work here"}, true, false},
-		{box.Report{Open: "install passt"}, "namespace", []string{"sessions use them", "install passt"}, true, false},
-		{box.Report{Namespace: install, Open: install}, "auto", []string{install, "can do what you can"}, false, false},
-		{box.Report{Namespace: install, Open: install}, "namespace", []string{install}, false, true},
+		{box.Report{}, "none", "open", []string{"switched off", "--sandbox auto"}, false, false},
+		{box.Report{}, "auto", "open", []string{"work here"}, true, false},
+		{box.Report{Open: "install passt"}, "namespace", "none", []string{"sessions use them", "install passt"}, true,
+			false},
+		{box.Report{Open: "install passt"}, "auto", "open", []string{"install passt", "can do what you can"}, false, false},
+		{box.Report{Open: "install passt"}, "namespace", "open", []string{"install passt"}, false, true},
+		{box.Report{Namespace: install, Open: install}, "auto", "open", []string{install, "can do what you can"}, false,
+			false},
+		{box.Report{Namespace: install, Open: install}, "namespace", "none", []string{install}, false, true},
 	} {
 		var text strings.Builder
-		found := describeSandbox(test.report, test.mode)
+		found := describeSandbox(test.report, sandboxConfig{Sandbox: test.mode, SandboxNetwork: test.network})
 		for _, f := range found {
 			text.WriteString(f.text + "\n")
 		}

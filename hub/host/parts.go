@@ -59,7 +59,7 @@ func (h *Host) newParts() {
 		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
 		Isolate: func(ctx context.Context, session ahp.URI, s *ahp.SessionState) (func(), error) {
-			return h.Worktrees.Isolate(ctx, session, s, func(string) {})
+			return h.isolate(ctx, session, s, func(string) {})
 		},
 	})
 	h.Customs = customs.New(h.core, customs.Config{

@@ -22,7 +22,7 @@ const SandboxKey = "sandbox"
 
 // addSandboxSetting adds the setting of sandboxes to an agent's own, where there are any.
 func (h *Host) addSandboxSetting(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
-	if h.cfg.Sandbox == nil || !h.cfg.Sandbox.Works {
+	if h.cfg.Sandbox == nil || !h.cfg.Sandbox.Works() {
 		return schema
 	}
 	schema.Type = "object"
@@ -74,6 +74,34 @@ func (h *Host) policyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 		p.Home, p.HomeRead = keeper.HomePaths()
 	}
 	return p, nil
+}
+
+// isolate gives a session the worktree that its settings ask for, and refuses directories that its sandbox cannot show.
+// undo takes the worktree away again.
+func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(),
+	err error) {
+	undo, err = h.Worktrees.Isolate(ctx, session, s, step)
+	if err != nil || h.cfg.Sandbox == nil {
+		return undo, err
+	}
+	policy, err := h.policyFor(session, s)
+	if err == nil && policy != nil {
+		err = h.cfg.Machine.CheckSandbox(policy)
+	}
+	if err != nil {
+		undo()
+		return func() {}, core.BadParams("workingDirectories: %s", err)
+	}
+	return undo, nil
+}
+
+// SandboxWarning says why the sessions of this server are in no sandbox though they are to be where that works; "" when
+// they are, and when the owner wants none.
+func (h *Host) SandboxWarning() string {
+	if h.cfg.Sandbox == nil || h.cfg.Sandbox.Mode == sandbox.None {
+		return ""
+	}
+	return h.cfg.Sandbox.Why
 }
 
 // workDir makes the directory in which a session's programs may write for the hub; "" when it has no sandbox.

@@ -37,9 +37,9 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err != nil {
 		return err
 	}
-	unmake, err := h.Worktrees.Isolate(ctx, p.Channel, state, told.step)
+	unmake, err := h.isolate(ctx, p.Channel, state, told.step)
 	if err != nil {
-		told.end("Couldn't create the worktree")
+		told.end("Couldn't prepare the session's directories")
 		return err
 	}
 	var taken error

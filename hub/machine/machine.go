@@ -3,7 +3,10 @@
 // makes. It knows neither sessions nor how a computer does its work; hub/machine/local is the computer the hub runs on.
 package machine
 
-import "github.com/ahphub/ahphub/hub/agent"
+import (
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
 
 // Machine is a computer. Its methods return the same values each time.
 type Machine interface {
@@ -12,6 +15,9 @@ type Machine interface {
 	Files() Files
 	Terminals() Terminals
 	Customs() Customs // nil when no customizations are looked for
+
+	// CheckSandbox says why programs cannot run as a policy says, as for a path that no sandbox may show.
+	CheckSandbox(*sandbox.Policy) error
 
 	// Forget removes what programs of a session left outside of its directories. session is the name in its policies.
 	Forget(session string) error

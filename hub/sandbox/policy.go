@@ -40,13 +40,16 @@ func ParseMode(s string) (Mode, error) {
 
 // Rules are what the owner has set for the sandboxes of all sessions.
 type Rules struct {
-	Mode    Mode // of sessions that say nothing else
-	Works   bool // whether boxes work on this computer
+	Mode    Mode   // of sessions that say nothing else
+	Why     string // why boxes do not work on this computer; "" when they do
 	Network Network
 	Relays  []Relay
 	Read    []string // more that programs read
 	Dir     string   // where the private files of boxes are: each in a directory of its session's name
 }
+
+// Works reports whether boxes work on this computer.
+func (r Rules) Works() bool { return r.Why == "" }
 
 // Resolve returns the mode of a session whose own setting is asked; "" is that of all.
 func (r Rules) Resolve(asked string) (Mode, error) {
@@ -58,7 +61,7 @@ func (r Rules) Resolve(asked string) (Mode, error) {
 		}
 	}
 	switch {
-	case m == Auto && r.Works:
+	case m == Auto && r.Works():
 		return Namespace, nil
 	case m == Auto:
 		return None, nil

@@ -40,6 +40,8 @@ type InboxList struct {
 	Total  int    // sessions that match, shown or not
 	More   string // address of the next page
 	Gone   int    // sessions that can be restored
+
+	Unboxed string // why sessions have no sandbox where they are to; "" when they do, and for all but the owner
 }
 
 // InboxGroup is a heading and what stands below it.

@@ -58,6 +58,9 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 // inboxList draws from the groups, a page at a time.
 func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
 	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
+	if l.Owner {
+		l.Unboxed = site.Sentence(p.Host.SandboxWarning())
+	}
 	pins := p.Shelf.Of(c.ID).Pins
 	for i, g := range p.groups(c, filter, pins) {
 		if i == 0 {

@@ -46,6 +46,14 @@ func (m *Machine) Agents() map[string]agent.Backend { return m.agents }
 // Terminals returns the pseudo terminals of this computer.
 func (m *Machine) Terminals() machine.Terminals { return terminals{m.programs} }
 
+// CheckSandbox says why programs cannot run in a sandbox by a policy.
+func (m *Machine) CheckSandbox(p *sandbox.Policy) error {
+	if m.programs.Boxes == nil {
+		return errNoBoxes
+	}
+	return m.programs.Boxes.Check(p)
+}
+
 // Forget removes what programs of a session left on this computer outside of its directories.
 func (m *Machine) Forget(session string) error {
 	if m.programs.Boxes == nil {

@@ -27,6 +27,9 @@ func (*Boxes) OpenTerminal(*sandbox.Policy) (pty, tty *os.File, err error) {
 	return nil, nil, errNoLinux
 }
 
+// Check refuses.
+func (*Boxes) Check(*sandbox.Policy) error { return errNoLinux }
+
 // End does nothing.
 func (*Boxes) End(string) {}
 

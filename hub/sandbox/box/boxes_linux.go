@@ -282,10 +282,22 @@ func (b *Boxes) Close() {
 	}
 }
 
+// Check says why no box can be made by a policy, as for a path that none may show. It makes none.
+func (b *Boxes) Check(p *sandbox.Policy) error {
+	if err := p.Check(); err != nil {
+		return err
+	}
+	l := &layout{cfg: b.cfg}
+	defer l.close()
+	p = followTopLinks(p)
+	p.Git = nil // of a worktree that the hub itself made
+	return l.addPolicy(p)
+}
+
 // Report returns what works on this computer. It tries once.
 func (b *Boxes) Report() Report { return b.report() }
 
-// probe runs a program in a box, once without and once with a network.
+// probe runs a program in a box with a network, and where that fails in one without.
 func (b *Boxes) probe() (r Report) {
 	for _, tool := range [][2]string{{"bwrap", "bubblewrap"}, {"nsenter", "util-linux"}} {
 		if _, err := exec.LookPath(tool[0]); err != nil {
@@ -294,13 +306,14 @@ func (b *Boxes) probe() (r Report) {
 			return r
 		}
 	}
+	open := b.try(sandbox.Open)
+	if open == nil {
+		return r
+	}
+	r.Open = open.Error()
 	if err := b.try(sandbox.Closed); err != nil {
 		r.Namespace = err.Error()
 		r.Open = r.Namespace
-		return r
-	}
-	if err := b.try(sandbox.Open); err != nil {
-		r.Open = err.Error()
 	}
 	return r
 }

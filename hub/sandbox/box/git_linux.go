@@ -51,7 +51,7 @@ func (l *layout) addGitWorktrees(dir string, p *sandbox.Policy) error {
 	for _, entry := range entries {
 		at := filepath.Join(dir, entry.Name())
 		top, err := os.ReadFile(filepath.Join(at, "gitdir")) // where its worktree is; no box can write it
-		if err != nil || !slices.Contains(p.Write, strings.TrimSuffix(strings.TrimSpace(string(top)), "/.git")) {
+		if err != nil || !slices.Contains(p.Write, followTopLink(strings.TrimSuffix(strings.TrimSpace(string(top)), "/.git"))) {
 			continue
 		}
 		if err := makeFile(filepath.Join(at, "config.worktree")); err != nil {

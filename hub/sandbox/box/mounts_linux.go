@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -125,6 +126,7 @@ func makePlace(root *os.Root, at string, dir bool) error {
 // plan lays out a box whose private files are in dir.
 func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	l := &layout{cfg: cfg}
+	p = followTopLinks(p)
 	l.addSystem()
 	err := l.addPrivate(dir)
 	if err == nil {
@@ -147,6 +149,10 @@ func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	return l, nil
 }
 
+// systemTops are the directories of the root directory that a box has its own of, or the system's.
+var systemTops = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/run", "/proc", "/sys",
+	"/dev", "/boot", "/opt", "/nix", "/tmp", "/var"}
+
 // addSystem adds what every program needs of the computer, read-only.
 func (l *layout) addSystem() {
 	l.add("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
@@ -161,6 +167,9 @@ func (l *layout) addSystem() {
 	for _, top := range []string{"/opt", "/nix", "/etc"} {
 		l.add("--ro-bind-try", top, top)
 	}
+	for top, to := range topLinks() {
+		l.add("--symlink", to, top)
+	}
 	for _, path := range closedBelow("/etc") {
 		l.mask(path)
 	}
@@ -169,6 +178,49 @@ func (l *layout) addSystem() {
 	if real, err := filepath.EvalSymlinks("/etc/resolv.conf"); err == nil && !strings.HasPrefix(real, "/etc/") {
 		l.add("--ro-bind", real, real)
 	}
+}
+
+// topLinks returns the links in the computer's root directory, as /home on some systems, by where they lead. No box can
+// write that directory, so they are the administrator's: they are followed, and are in each box.
+var topLinks = sync.OnceValue(func() map[string]string {
+	entries, _ := os.ReadDir("/") // without them, paths through links are refused
+	links := map[string]string{}
+	for _, entry := range entries {
+		top := "/" + entry.Name()
+		if entry.Type()&fs.ModeSymlink == 0 || slices.Contains(systemTops, top) {
+			continue
+		}
+		if to, err := os.Readlink(top); err == nil {
+			links[top] = to
+		}
+	}
+	return links
+})
+
+// followTopLink replaces a link in the root directory at the beginning of a path by where it leads.
+func followTopLink(path string) string {
+	top, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if topLinks()["/"+top] == "" {
+		return path
+	}
+	real, err := filepath.EvalSymlinks("/" + top)
+	if err != nil {
+		return path
+	}
+	return filepath.Join(real, rest)
+}
+
+// followTopLinks is followTopLink for the paths of a policy.
+func followTopLinks(p *sandbox.Policy) *sandbox.Policy {
+	real := *p
+	for _, list := range []*[]string{&real.Write, &real.Read, &real.Seal, &real.Git} {
+		paths := make([]string, len(*list))
+		for i, path := range *list {
+			paths[i] = followTopLink(path)
+		}
+		*list = paths
+	}
+	return &real
 }
 
 // addKernel adds the kernel's file systems. Of /sys there is what language runtimes read. bubblewrap leaves /proc/sys
