@@ -188,12 +188,12 @@ func (j *journey) crash() {
 	}
 }
 
-// reading is what a page says, without times that go on and the pane that fetches itself.
+// reading is what a page says, without times that go on, who looks at what, and the pane that fetches itself.
 func (p *Page) reading() string {
 	p.t.Helper()
 	return squeeze(Eval[string](p, `(() => {
 		const c = document.querySelector('#main').cloneNode(true);
-		for (const e of c.querySelectorAll('time, .saved, #threadpos, .pane, [hidden]')) e.remove();
+		for (const e of c.querySelectorAll('time, .saved, #threadpos, .pane, .whom, .writes, [hidden]')) e.remove();
 		return c.textContent;
 	})()`))
 }
