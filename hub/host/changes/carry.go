@@ -16,12 +16,13 @@ import (
 type Carried struct {
 	from, to *ledger
 	turns    map[string]*turnRecord
+	touched  []string // files that the turns changed
 }
 
 // Carry makes what turns of a session changed known to the session they move to, which keeps their checkpoints from now
 // on.
 func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Carried, error) {
-	c := Carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}}
+	c := Carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}, nil}
 	svc := p.svc
 	if svc == nil || to == from {
 		return c, nil
@@ -43,6 +44,11 @@ func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Car
 	if err := errors.Join(c.from.record.load(ctx), c.to.record.load(ctx)); err != nil {
 		return c, err
 	}
+	touched, err := p.edits.pathsOf(ctx, from, c.turns)
+	if err != nil {
+		return c, err
+	}
+	c.touched = touched
 	return c, svc.Adopt(ctx, to, from, slices.Sorted(maps.Keys(dirs)))
 }
 
@@ -68,6 +74,7 @@ func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 			tx.Record(bucketCheckpoints, turnKey(c.from.session, id), nil)
 		}
 	}
+	p.edits.move(tx, c.from.session, c.to.session, c.turns, shared)
 	for _, uri := range c.from.forget(c.turns, shared) {
 		tx.Apply(uri, &ahp.ChangesetClearedAction{})
 		tx.Close(uri)
@@ -98,7 +105,7 @@ func scopePart(uri ahp.URI) string {
 	return rest
 }
 
-// CarryMarks has files of moved turns count as reviewed where they are seen now.
+// CarryMarks has files of moved turns count as reviewed, and as changed by turns, where they are seen now.
 func (p *Part) CarryMarks(ctx context.Context, c Carried) {
 	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
 	c.from.record.read(func(rec *ledgerRecord) {
@@ -108,10 +115,11 @@ func (p *Part) CarryMarks(ctx context.Context, c Carried) {
 			carryKeys(hunks, rec.Hunks, was, is)
 		}
 	})
-	if len(marks)+len(hunks) == 0 {
+	if len(marks)+len(hunks)+len(c.touched) == 0 {
 		return
 	}
 	c.to.record.change(ctx, func(r *ledgerRecord) {
+		r.touch(c.touched...)
 		if r.Marks == nil {
 			r.Marks = map[string]mark{}
 		}

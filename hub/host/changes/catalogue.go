@@ -142,7 +142,8 @@ func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now ma
 	if len(dirs) == 0 {
 		return
 	}
-	files, err := p.svc.Compare(ctx, ref.Session, first, now.Within(dirs))
+	scope := changeScope{kind: kindSession, chat: core.ShortID(ref.Chat)}
+	files, err := p.attribute(p.ledger(ref.Session), dirs).compare(ctx, scope, first, now.Within(dirs))
 	if err == nil {
 		err = p.core.Do(ctx, func(tx *hub.Tx) {
 			tx.Apply(ref.Session, &ahp.SessionChatUpdatedAction{Chat: ref.Chat,

@@ -235,6 +235,9 @@ func (p *Part) Forget(ctx context.Context, session ahp.URI) {
 	p.mu.Lock()
 	delete(p.ledgers, session)
 	p.mu.Unlock()
+	if err := p.edits.forget(ctx, session); err != nil {
+		p.core.Log.Warn("records of a session's edits are left behind", "session", session, "err", err)
+	}
 	if p.core.Store == nil {
 		return
 	}

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/access"
-	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
 )
@@ -106,14 +105,9 @@ func (v *hiding) isTracked(name string) (bool, error) {
 	return found, err
 }
 
-// visibleFiles returns the files between two checkpoints that a guest sees.
-func (p *Part) visibleFiles(ctx context.Context, c core.Caller, session ahp.URI, scope changeScope, from,
-	to machine.Checkpoint,
+// visibleFiles returns the changed files of a scope that a guest sees.
+func (p *Part) visibleFiles(ctx context.Context, c core.Caller, l *ledger, scope changeScope, files []machine.ChangedFile,
 	now func() (machine.Checkpoint, error)) ([]machine.ChangedFile, error) {
-	files, err := p.svc.Compare(ctx, session, from, to)
-	if err != nil {
-		return nil, err
-	}
-	hidden, err := p.newHiding(ctx, p.ledger(session), scope, p.core.LocalDirs(session), now).hideFiles(files)
+	hidden, err := p.newHiding(ctx, l, scope, p.core.LocalDirs(l.session), now).hideFiles(files)
 	return slices.DeleteFunc(files, func(f machine.ChangedFile) bool { return c.Hides(hidden[f.Name()]) }), err
 }

@@ -102,6 +102,7 @@ type looking struct {
 	l    *ledger
 	want wanted
 	dirs []string
+	own  attribution
 	now  func() (machine.Checkpoint, error) // at most once for all of them
 	done bool                               // now went well
 }
@@ -109,6 +110,7 @@ type looking struct {
 // lookNow computes the open changesets of a session that may be different, and publishes what is.
 func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
+	k.own = p.attribute(l, k.dirs)
 	k.now = sync.OnceValues(func() (machine.Checkpoint, error) { return k.look(ctx) })
 	if l.watcher.moveTo(k.dirs) || w.whole || w.bases {
 		l.bases.forget()
@@ -175,13 +177,18 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI,
 		return nil, overlap, err
 	}
 	last := k.l.schedule.lastShown(uri)
-	if last.isCurrent(from, to) {
-		return last.files, overlap, nil
-	}
-	if files, err = k.p.svc.Compare(ctx, k.l.session, from, to); err != nil {
+	again := &shown{from: from, to: to}
+	current := last.isCurrent(from, to)
+	if current {
+		again.all = last.all
+	} else if again.all, err = k.p.svc.Compare(ctx, k.l.session, from, to); err != nil {
 		return nil, overlap, err
 	}
-	k.l.schedule.show(uri, &shown{from: from, to: to, files: slices.Clip(files)}, last != nil)
+	if files, err = k.own.ownFiles(ctx, scope, again.all); err != nil {
+		return nil, overlap, err
+	}
+	again.files = slices.Clip(files)
+	k.l.schedule.show(uri, again, last != nil && !current)
 	return files, overlap, nil
 }
 

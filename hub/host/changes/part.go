@@ -62,6 +62,7 @@ type Part struct {
 	keep keeper
 
 	running   runningTurns
+	edits     edits // by turns of all sessions
 	operating operations
 
 	mu      sync.Mutex
@@ -71,6 +72,7 @@ type Part struct {
 // New returns a Part.
 func New(c *core.Core, cfg Config) *Part {
 	p := &Part{core: c, cfg: cfg, keep: keeper{c}, ledgers: map[ahp.URI]*ledger{}}
+	p.edits = edits{keep: p.keep, turns: map[string]*turnEdits{}, byPath: map[string][]*turnEdits{}}
 	if cfg.Changes != nil {
 		p.svc = &Repositories{cfg.Changes, c, cfg.Granted, cfg.MayLeadTo}
 	}

@@ -145,15 +145,20 @@ func withFirst(had *machine.Checkpoint, c machine.Checkpoint) (first *machine.Ch
 }
 
 // touch notes files a turn changed, so that others can be told to have changed outside of turns.
-func (r *ledgerRecord) touch(files []machine.ChangedFile) {
-	all := slices.Clone(r.Touched)
-	for _, f := range files {
-		all = append(all, f.Name(), f.OldName())
-	}
+func (r *ledgerRecord) touch(paths ...string) {
+	all := slices.Concat(r.Touched, paths)
 	slices.Sort(all)
 	if all = slices.Compact(all); len(all) <= mostTouched {
 		r.Touched = all
 	}
+}
+
+// namesOf returns the paths of changed files, with the former ones of those that were renamed.
+func namesOf(files []machine.ChangedFile) (paths []string) {
+	for _, f := range files {
+		paths = append(paths, f.Name(), f.OldName())
+	}
+	return paths
 }
 
 // keeper reads and writes what the part keeps.

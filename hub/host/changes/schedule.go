@@ -179,7 +179,8 @@ func (s *schedule) findShown(path string) (uris []ahp.URI) {
 // shown is what a changeset was computed from last, so that it is not computed again from the same.
 type shown struct {
 	from, to machine.Checkpoint
-	files    []machine.ChangedFile
+	all      []machine.ChangedFile // what is different between the two
+	files    []machine.ChangedFile // without what other sessions did
 }
 
 func (s *shown) isCurrent(from, to machine.Checkpoint) bool {

@@ -95,11 +95,14 @@ func (p *Part) logLostTurn(ref TurnRef, err error) {
 
 // EndTurn takes the checkpoint a turn's changes end at and tells what they are.
 func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
-	overlap := p.running.end(ref.Turn)
 	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
 		return
 	}
+	defer func() {
+		p.running.end(ref.Turn)
+		p.refreshNeighbours(ref)
+	}()
 	l := p.ledger(ref.Session)
 	r, err := l.turns.get(ctx, ref.Turn)
 	if err != nil || r == nil {
@@ -116,10 +119,12 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 		p.logLostTurn(ref, err)
 		return
 	}
+	p.edits.note(ctx, ref, p.running.sessionsWith(ref.Turn), files) // before others are told that the turn ended
+	overlap := p.running.end(ref.Turn)
 	done := turnRecord{From: r.From, To: &left, Overlap: r.Overlap || overlap, Changes: totals(files)}
 	p.keepCheckpoint(ref.Session, now)
 	l.turns.put(ctx, ref.Turn, done)
-	l.record.change(ctx, func(rec *ledgerRecord) { rec.touch(files) })
+	l.record.change(ctx, func(rec *ledgerRecord) { rec.touch(namesOf(files)...) })
 	p.publishTotals(ctx, l, ref, done, now)
 	p.cfg.TurnEnded(ctx, ref.Session)
 	p.cfg.RefreshBranch(ref.Session)
@@ -133,7 +138,8 @@ func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turn
 	all := []machine.ChangedFile{}
 	if first != nil {
 		var err error
-		if all, err = p.svc.Compare(ctx, ref.Session, *first, now); err != nil {
+		session := changeScope{kind: kindSession}
+		if all, err = p.attribute(l, ref.Dirs).compare(ctx, session, *first, now); err != nil {
 			p.core.Log.Warn("cannot compute a session's changes", "session", ref.Session, "err", err)
 			return
 		}
@@ -199,11 +205,12 @@ func (p *Part) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (
 // changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
 func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error)) (files []machine.ChangedFile, overlap bool, err error) {
+	a := p.attribute(l, dirs)
 	from, to, overlap, err := p.ends(ctx, l, scope, dirs, now)
 	if err != nil {
 		return nil, overlap, err
 	}
-	files, err = p.svc.Compare(ctx, l.session, from, to)
+	files, err = a.compare(ctx, scope, from, to)
 	return slices.Clip(files), overlap, err
 }
 
@@ -279,10 +286,14 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 	}
 	dirs := p.core.LocalDirs(session)
 	now := sync.OnceValues(func() (machine.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) })
-	from, to, _, err := p.ends(ctx, p.ledger(session), scope, dirs, now)
+	own := p.attribute(p.ledger(session), dirs)
+	from, to, _, err := p.ends(ctx, own.l, scope, dirs, now)
 	var only []machine.ChangedFile
-	if err == nil && c.IsGuest() {
-		only, err = p.visibleFiles(ctx, c, session, scope, from, to, now)
+	if err == nil && (c.IsGuest() || scope.kind == kindSession) {
+		only, err = own.compare(ctx, scope, from, to)
+		if err == nil && c.IsGuest() {
+			only, err = p.visibleFiles(ctx, c, own.l, scope, only, now)
+		}
 		if err == nil && len(only) == 0 {
 			return nil, nil
 		}

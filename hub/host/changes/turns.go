@@ -2,6 +2,8 @@ package changes
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -83,7 +85,15 @@ func (t *turns) leave(id string) {
 // runningTurns knows which turns run, of all sessions. The zero value is ready.
 type runningTurns struct {
 	mu      sync.Mutex
-	running map[string]*turnRecord
+	running map[string]*runningTurn
+}
+
+// runningTurn is a turn that runs.
+type runningTurn struct {
+	session ahp.URI
+	dirs    []string
+	overlap bool             // another turn ran in the same directories meanwhile
+	with    map[ahp.URI]bool // the other sessions whose turns did
 }
 
 // begin notes a running turn and reports whether others run in the same directories; those are flagged too.
@@ -91,16 +101,46 @@ func (t *runningTurns) begin(ref TurnRef, r *turnRecord) (overlap bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.running == nil {
-		t.running = map[string]*turnRecord{}
+		t.running = map[string]*runningTurn{}
 	}
-	mine := &turnRecord{dirs: r.dirs}
+	mine := &runningTurn{session: ref.Session, dirs: r.dirs, with: map[ahp.URI]bool{}}
 	for id, other := range t.running {
-		if id != ref.Turn && isNested(other.dirs, r.dirs) {
-			other.Overlap, mine.Overlap = true, true
+		if id == ref.Turn || !isNested(other.dirs, r.dirs) {
+			continue
+		}
+		other.overlap, mine.overlap = true, true
+		if other.session != ref.Session {
+			other.with[ref.Session], mine.with[other.session] = true, true
 		}
 	}
 	t.running[ref.Turn] = mine
-	return mine.Overlap
+	return mine.overlap
+}
+
+// sessionsWith lists the other sessions whose turns ran in the same directories as a turn that runs.
+func (t *runningTurns) sessionsWith(turn string) []ahp.URI {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if r := t.running[turn]; r != nil {
+		return slices.Sorted(maps.Keys(r.with))
+	}
+	return nil
+}
+
+// runsOnlyElsewhere reports whether turns of other sessions run in some directories, and none of a session.
+func (t *runningTurns) runsOnlyElsewhere(session ahp.URI, dirs []string) (others bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.running {
+		if !isNested(r.dirs, dirs) {
+			continue
+		}
+		if r.session == session {
+			return false
+		}
+		others = true
+	}
+	return others
 }
 
 // end forgets a turn and reports whether another turn overlapped.
@@ -109,7 +149,7 @@ func (t *runningTurns) end(turn string) (overlap bool) {
 	defer t.mu.Unlock()
 	r := t.running[turn]
 	delete(t.running, turn)
-	return r != nil && r.Overlap
+	return r != nil && r.overlap
 }
 
 // has reports whether a turn runs.
