@@ -18,6 +18,7 @@ import (
 // the authority's terms.
 type ACME struct {
 	manager *autocert.Manager
+	cache   *sealedCache
 	names   []string
 	log     *slog.Logger
 }
@@ -46,8 +47,9 @@ func NewACME(cfg ACMEConfig) (*ACME, error) {
 	transport.TLSClientConfig = &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}
 	client := &acme.Client{DirectoryURL: cmp.Or(cfg.Directory, acme.LetsEncryptURL), UserAgent: "ahphub",
 		HTTPClient: &http.Client{Transport: &orders{next: transport}, Timeout: time.Minute}}
-	return &ACME{names: cfg.Names, log: cfg.Log,
-		manager: &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: autocert.DirCache(cfg.Dir),
+	cache := &sealedCache{dir: cfg.Dir}
+	return &ACME{names: cfg.Names, log: cfg.Log, cache: cache,
+		manager: &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: cache,
 			HostPolicy: autocert.HostWhitelist(cfg.Names...), Email: cfg.Email, Client: client}}, nil
 }
 

@@ -42,6 +42,8 @@ type Config struct {
 
 	Sandbox sandboxConfig `embed:""`
 
+	Secrets secretsConfig `embed:""`
+
 	configured []acp.Program // the [[agent]] tables of the configuration file
 	pass       []string      // the variables that its [agents] env names
 	limits     acp.Limits    // and its [limits]
@@ -52,7 +54,7 @@ type Config struct {
 // secretFiles returns the files with keys, tokens and passwords that may lie outside of the data
 // directory.
 func (c Config) secretFiles() []string {
-	return []string{c.TokenFile, c.TLS.TLSKey, c.OIDC.ClientSecretFile, c.Notify.SMTPPasswordFile}
+	return []string{c.TokenFile, c.TLS.TLSKey, c.OIDC.ClientSecretFile, c.Notify.SMTPPasswordFile, c.Secrets.path()}
 }
 
 // settings are the parsed parts of a Config.
@@ -123,6 +125,7 @@ func (c Config) check() (settings, error) {
 	s.rules = c.OIDC.check(bad)
 	s.allow, s.mailer = c.Notify.check(bad)
 	c.Sandbox.check(bad)
+	c.Secrets.check(bad)
 	if s.dir, err = directory(c.Dir); err != nil {
 		bad("dir", c.Dir, err.Error())
 	}

@@ -93,7 +93,7 @@ func (a *app) buildNotifier(ctx context.Context, set settings) error {
 	if err != nil {
 		return err
 	}
-	a.notify, err = notify.New(ctx, notify.Config{Hub: a.hub, Host: a.host, Store: a.docs, Key: key,
+	a.notify, err = notify.New(ctx, notify.Config{Hub: a.hub, Host: a.host, Store: a.docs, Key: key, Keys: a.keys,
 		Person: a.person, Short: core.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
 		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
 	return err

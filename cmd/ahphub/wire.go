@@ -38,6 +38,7 @@ import (
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
 	"github.com/ahphub/ahphub/static"
@@ -74,6 +75,7 @@ type app struct {
 	owner     access.Principal
 	memory    memory
 	guard     *guard.Guard
+	keys      *secret.Keys
 	rules     *sandbox.Rules // nil: there are no sandboxes
 	programs  local.Programs
 	relayed   *handedConns // to the host's tools, by agents in sandboxes; nil: there are none
@@ -94,9 +96,13 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 	if a.guard, err = guard.New(cfg.Data, cfg.secretFiles()...); err != nil {
 		return nil, errors.Join(fmt.Errorf("the data directory %s cannot be guarded: %w", cfg.Data, err), a.close())
 	}
+	if err := a.openKeys(); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
 	if err := a.buildHost(ctx, set, l); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	a.sealAll(ctx)
 	if err := a.buildWeb(ctx, set, l); err != nil {
 		return nil, errors.Join(err, a.close())
 	}

@@ -20,7 +20,8 @@ func BenchmarkDerive(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			w := &world{store: newMemory()}
 			w.hub = hub.New(hub.Config{}) // its journal keeps nothing, so that it does not grow
-			n, err := New(b.Context(), Config{Hub: w.hub, Host: w, Store: w.store, Key: []byte(strings.Repeat("k", 32)),
+			n, err := New(b.Context(), Config{Hub: w.hub, Host: w, Store: w.store, Keys: w.store.openKeys(b),
+				Key:    []byte(strings.Repeat("k", 32)),
 				Person: func(string, ahp.URI) (access.Principal, bool) { return access.Principal{}, false },
 				Short:  func(ahp.URI) string { return "short" }, ChatID: func(u ahp.URI) string { return u },
 				Author: authorOf,

@@ -17,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/secret"
 )
 
 const (
@@ -30,6 +31,7 @@ const (
 type memory struct {
 	mu   sync.Mutex
 	docs map[string]map[string][]byte
+	keys *secret.Keys
 }
 
 func newMemory() *memory { return &memory{docs: map[string]map[string][]byte{}} }
@@ -79,6 +81,18 @@ func (m *memory) count(bucket string) int {
 	return len(m.docs[bucket])
 }
 
+// openKeys returns the keys of the store.
+func (m *memory) openKeys(t testing.TB) *secret.Keys {
+	t.Helper()
+	if m.keys == nil {
+		var err error
+		if m.keys, err = secret.OpenKeys(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return m.keys
+}
+
 // posted is a request as a receiver saw it.
 type posted struct {
 	at      time.Time
@@ -113,7 +127,7 @@ func newWorld(t *testing.T, store *memory) *world {
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
 	var err error
 	w.n, err = New(t.Context(), Config{Hub: w.hub, Host: w, Store: store, Mailer: w,
-		Key:    []byte(strings.Repeat("k", 32)),
+		Key: []byte(strings.Repeat("k", 32)), Keys: store.openKeys(t),
 		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
 		Short:  func(ahp.URI) string { return "short" },
 		ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },

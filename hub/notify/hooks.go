@@ -16,6 +16,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/secret"
 )
 
 const (
@@ -23,21 +24,39 @@ const (
 	longestURL = 2000
 )
 
-// Hook is a webhook. Its secret signs notices, so it is stored readable, like the owner's token.
+// Hook is a webhook. Its address, which often holds a token, and the secret that signs notices are sealed where it is
+// stored.
 type Hook struct {
 	ID         string    `json:"id"`
 	Owner      string    `json:"owner"`                // principal
 	Everything bool      `json:"everything,omitempty"` // notices of the whole host, whomever they concern
-	URL        string    `json:"url"`
-	Secret     string    `json:"secret"`
+	URL        string    `json:"url,omitempty"`        // when stored: by earlier programs alone
+	Secret     string    `json:"secret,omitempty"`     // as URL
+	Sealed     string    `json:"sealed,omitempty"`     // URL and Secret: a hookSecrets
 	Created    time.Time `json:"created"`
 	Gone       string    `json:"gone,omitempty"` // the reason nothing is sent any more
 
-	Last *Result `json:"-"`
+	Last   *Result `json:"-"`
+	locked bool    // the key of Sealed is missing
 }
+
+// hookSecrets is what is sealed of a webhook.
+type hookSecrets struct {
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+func (h *Hook) label() secret.Label { return secret.Label{Kind: "webhook", Owner: h.Owner, Name: h.ID} }
+
+// ErrLockedHook is the error of a webhook that cannot be opened; nothing is sent to it.
+var ErrLockedHook = errors.New("the key that this webhook's address and signing secret were sealed with is missing. " +
+	"Restore the key and restart ahphub, or create the webhook again")
 
 // Where returns the address for display and logs: some services put their secret into it.
 func (h *Hook) Where() string {
+	if h.locked {
+		return "Locked webhook"
+	}
 	u, err := url.Parse(h.URL)
 	if err != nil {
 		return ""
@@ -79,12 +98,65 @@ func newSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
+// putHook stores a webhook, sealed. One that is locked stays as it was sealed.
 func (n *Notifier) putHook(ctx context.Context, h Hook) error {
+	if h.locked {
+		return ErrLockedHook
+	}
+	plain, err := json.Marshal(hookSecrets{h.URL, h.Secret})
+	if err != nil {
+		return err
+	}
+	h.Sealed, h.URL, h.Secret = n.cfg.Keys.Seal(h.label(), plain), "", ""
 	raw, err := json.Marshal(h)
 	if err != nil {
 		return err
 	}
 	return n.cfg.Store.Put(ctx, hookBucket, h.ID, raw)
+}
+
+// openHook unseals a webhook that was read. One whose key is missing is given up until the key is back.
+func (n *Notifier) openHook(h *Hook) error {
+	if h.Sealed == "" {
+		return nil
+	}
+	plain, err := n.cfg.Keys.Open(h.label(), h.Sealed)
+	if secret.IsLocked(err) || errors.Is(err, secret.ErrDamaged) {
+		h.locked, h.Gone = true, ErrLockedHook.Error()
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var s hookSecrets
+	if err := json.Unmarshal(plain, &s); err != nil {
+		return fmt.Errorf("webhook %s: %w", h.ID, err)
+	}
+	h.URL, h.Secret = s.URL, s.Secret
+	return nil
+}
+
+// Reseal seals all webhooks with the newest key, also those that an earlier program stored in plain text.
+func (n *Notifier) Reseal(ctx context.Context) (changed, locked int, err error) {
+	n.hooks.Lock()
+	defer n.hooks.Unlock()
+	all, err := n.allHooks(ctx)
+	for _, h := range all {
+		switch {
+		case h.locked:
+			locked++
+		case h.Sealed == "" || !n.cfg.Keys.IsCurrent(h.Sealed):
+			err = errors.Join(err, n.putHook(ctx, h))
+			changed++
+		}
+	}
+	return changed, locked, err
+}
+
+// HasPlain reports whether an earlier program stored webhooks in plain text.
+func (n *Notifier) HasPlain(ctx context.Context) (bool, error) {
+	all, err := n.allHooks(ctx)
+	return slices.ContainsFunc(all, func(h Hook) bool { return h.Sealed == "" }), err
 }
 
 // Hooks returns the webhooks of owner, oldest first, with the result of their last delivery.
@@ -103,6 +175,7 @@ func (n *Notifier) allHooks(ctx context.Context) ([]Hook, error) {
 	found, err := each[Hook](ctx, n.cfg.Store, hookBucket)
 	all := make([]Hook, 0, len(found))
 	for _, h := range found {
+		err = errors.Join(err, n.openHook(&h))
 		all = append(all, h)
 	}
 	slices.SortFunc(all, func(a, b Hook) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
@@ -120,7 +193,10 @@ func (n *Notifier) hook(ctx context.Context, id string) (h Hook, err error) {
 	if err != nil {
 		return h, err
 	}
-	return h, json.Unmarshal(raw, &h)
+	if err := json.Unmarshal(raw, &h); err != nil {
+		return h, err
+	}
+	return h, n.openHook(&h)
 }
 
 func (n *Notifier) findHook(ctx context.Context, owner, id string) (Hook, error) {
@@ -161,7 +237,9 @@ func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error)
 		return h, err
 	}
 	if h.Gone != "" {
-		h.Gone = ""
+		if h.Gone = ""; h.locked {
+			return h, ErrLockedHook
+		}
 		if err := n.putHook(ctx, h); err != nil {
 			return h, err
 		}

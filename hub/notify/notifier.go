@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/secret"
 )
 
 // Store keeps people's choices. Pending notices go through the hub's journal, so that they are
@@ -53,6 +54,7 @@ type Config struct {
 	Guest  func(ahp.Message) bool
 	Public func() string // the host's public address
 	Key    []byte        // signs the links that unsubscribe
+	Keys   *secret.Keys  // seal webhooks
 	Mailer Mailer        // nil: no mail is sent
 	// private addresses that webhooks may reach; default none
 	Allow  []netip.Prefix
@@ -102,7 +104,7 @@ type Notifier struct {
 // New returns a notifier with the choices that are stored.
 func New(ctx context.Context, cfg Config) (*Notifier, error) {
 	if cfg.Hub == nil || cfg.Host == nil || cfg.Store == nil || cfg.Person == nil || cfg.Short == nil ||
-		cfg.ChatID == nil || cfg.Author == nil || cfg.Public == nil || len(cfg.Key) < 32 {
+		cfg.ChatID == nil || cfg.Author == nil || cfg.Public == nil || cfg.Keys == nil || len(cfg.Key) < 32 {
 		return nil, errors.New("notify: Config misses a part")
 	}
 	cfg.Limits = cfg.Limits.withDefaults()

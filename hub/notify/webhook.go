@@ -76,6 +76,9 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 	if errors.Is(err, ErrNoHook) || len(j.Notices) == 0 {
 		return "", final{ErrNoHook}
 	}
+	if err == nil && h.locked {
+		err = final{ErrLockedHook}
+	}
 	if err != nil {
 		return "", err
 	}

@@ -232,6 +232,10 @@ func (p *Pages) hookDone(w http.ResponseWriter, r *http.Request, h notify.Hook, 
 	if errors.Is(err, notify.ErrNoHook) {
 		return site.NotFound(site.Sentence(err.Error()))
 	}
+	if errors.Is(err, notify.ErrLockedHook) {
+		return p.sendNotifications(w, r, http.StatusUnprocessableEntity,
+			page.Notifications{HookError: site.Sentence(err.Error())})
+	}
 	if err != nil {
 		return err
 	}

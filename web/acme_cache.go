@@ -1,0 +1,86 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"golang.org/x/crypto/acme/autocert"
+)
+
+// CacheKeys seal the files in which ACME keeps its account and its certificates with their keys.
+type CacheKeys interface {
+	Seal(name string, data []byte) []byte
+	// Open opens what Seal returned, and returns what was never sealed as it is.
+	Open(name string, data []byte) ([]byte, error)
+	// Reseal seals with the newest key; changed is false when data was.
+	Reseal(name string, data []byte) (sealed []byte, changed bool, err error)
+	// IsLocked reports whether the key for what was opened is missing.
+	IsLocked(err error) bool
+}
+
+// sealedCache keeps files as autocert.DirCache does, sealed.
+type sealedCache struct {
+	dir  string
+	keys CacheKeys // nil until SealBy: as they are
+}
+
+// Get implements autocert.Cache. What cannot be opened is obtained again from the authority.
+func (c *sealedCache) Get(ctx context.Context, name string) ([]byte, error) {
+	data, err := autocert.DirCache(c.dir).Get(ctx, name)
+	if err != nil || c.keys == nil {
+		return data, err
+	}
+	plain, err := c.keys.Open(name, data)
+	if err != nil && c.keys.IsLocked(err) {
+		return nil, autocert.ErrCacheMiss
+	}
+	return plain, err
+}
+
+// Put implements autocert.Cache.
+func (c *sealedCache) Put(ctx context.Context, name string, data []byte) error {
+	if c.keys != nil {
+		data = c.keys.Seal(name, data)
+	}
+	return autocert.DirCache(c.dir).Put(ctx, name, data)
+}
+
+// Delete implements autocert.Cache.
+func (c *sealedCache) Delete(ctx context.Context, name string) error {
+	return autocert.DirCache(c.dir).Delete(ctx, name)
+}
+
+// SealBy makes ACME seal its files. Call it before the server serves.
+func (a *ACME) SealBy(keys CacheKeys) { a.cache.keys = keys }
+
+// Reseal seals all files with the newest key, also those that an earlier program wrote in plain text.
+func (a *ACME) Reseal(ctx context.Context) (changed, locked int, err error) {
+	entries, err := os.ReadDir(a.cache.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, 0, nil
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		data, read := autocert.DirCache(a.cache.dir).Get(ctx, e.Name())
+		if read != nil {
+			err = errors.Join(err, read)
+			continue
+		}
+		sealed, news, failed := a.cache.keys.Reseal(e.Name(), data)
+		switch {
+		case failed != nil && a.cache.keys.IsLocked(failed):
+			locked++
+		case failed != nil:
+			err = errors.Join(err, failed)
+		case news:
+			err = errors.Join(err, autocert.DirCache(a.cache.dir).Put(ctx, e.Name(), sealed))
+			changed++
+		}
+	}
+	return changed, locked, err
+}
