@@ -45,11 +45,11 @@ func (p *scriptless) to(path string) {
 	}
 }
 
-// press clicks a button that leads to another page, and waits for it.
-func (p *scriptless) press(selector string) {
+// leaveBy clicks what leads to another page, and waits for that page. It needs no scripts.
+func (p *Page) leaveBy(selector string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
-	Eval[bool](p.Page, "document.documentElement.setAttribute('data-old', ''), true")
+	Eval[bool](p, "document.documentElement.setAttribute('data-old', ''), true")
 	p.Click(selector)
 	p.Wait("!document.documentElement.hasAttribute('data-old') && document.readyState === 'complete' && " +
 		"document.getElementById('main')")
@@ -82,7 +82,7 @@ func (p *scriptless) git(args ...string) string {
 func (p *scriptless) file(name string) {
 	p.t.Helper()
 	p.to("/changes?scope=uncommitted")
-	p.press(file(name) + " .fp")
+	p.leaveBy(file(name) + " .fp")
 	p.Wait("location.pathname.includes('/changes/file/')")
 }
 
@@ -92,22 +92,22 @@ func (p *scriptless) begin() {
 	at, token, _ := strings.Cut(p.prog.SignIn(), "#")
 	p.Open(at)
 	p.Fill("#token", token)
-	p.press("form button.main")
+	p.leaveBy("form button.main")
 	p.Open(p.prog.URL + "/new")
 	p.Fill("#dir", p.dir)
 	p.Click("input[name=agent][value=shell]")
 	p.Fill("#message", agentEdits)
-	p.press("main form[method=post] .btn.main")
+	p.leaveBy("main form[method=post] .btn.main")
 	p.session = strings.Join(strings.Split(Eval[string](p.Page, "location.pathname"), "/")[:3], "/")
 	p.reload("", "document.querySelector('.approval button[data-kind=approve]')")
 	p.Shot("approval")
-	p.press(".approval button[data-kind=approve]")
+	p.leaveBy(".approval button[data-kind=approve]")
 	p.reload("", "document.querySelector('#turns .turn:last-child .foot .num')")
 	p.Says("#turns", "sed -i")
 	p.Fill("#message", "echo 'a second line' >> notes.txt")
-	p.press("#composer button.main")
+	p.leaveBy("#composer button.main")
 	p.reload("", "document.querySelector('.approval button[data-kind=approve]')")
-	p.press(".approval button[data-kind=approve]")
+	p.leaveBy(".approval button[data-kind=approve]")
 	p.reload("", "document.querySelectorAll('#turns .turn:has(.foot .num)').length === 2")
 	p.Shot("chat")
 }
@@ -118,9 +118,9 @@ func (p *scriptless) read() {
 	p.reload("/changes?scope=uncommitted", "document.querySelector('"+file("greet.go")+" .r.a')")
 	p.Says(file("greet.go"), "Hello(lang, name string)")
 	p.Shot("changes")
-	p.press(".seg a[href*='view=split']")
+	p.leaveBy(".seg a[href*='view=split']")
 	p.Wait("document.querySelector('.fb.split')")
-	p.press(file("go.sum") + " .load")
+	p.leaveBy(file("go.sum") + " .load")
 	p.Says(file("go.sum"), "v1.1.0")
 }
 
@@ -128,23 +128,23 @@ func (p *scriptless) read() {
 func (p *scriptless) comment() {
 	p.t.Helper()
 	p.file("greet.go")
-	p.press(".r.a .ln")
+	p.leaveBy(".r.a .ln")
 	p.Fill("#comment textarea",
 		"Which language?\n\n```suggestion\n// Hello greets in a language.\nfunc Hello(lang string, name string) "+
 			"string {\n```")
 	p.Shot("comment")
-	p.press("#comment button[value=save]")
+	p.leaveBy("#comment button[value=save]")
 	p.Says("#draftcount", "(1)")
 	p.Says("#drafts", "Which language?")
-	p.press(file("greet.go") + " .cfile")
+	p.leaveBy(file("greet.go") + " .cfile")
 	p.Fill("#comment textarea", "Well done.")
-	p.press("#comment button[value=comment]")
+	p.leaveBy("#comment button[value=comment]")
 	p.Says(file("greet.go")+" .thr", "Well done.")
 	p.Click("#finish")
 	p.Fill("#verdict-summary", "Nearly.")
 	p.Click("#verdict-form input[value=changes]")
 	p.Shot("finish")
-	p.press("#verdict-form button[value=give]")
+	p.leaveBy("#verdict-form button[value=give]")
 	p.Says("#verdicts", "equests changes")
 	p.Wait(`document.querySelector('#draftcount').textContent === ''`)
 }
@@ -156,10 +156,10 @@ func (p *scriptless) threads() {
 	p.Says("#thread-list", "Which language?")
 	p.Shot("threads")
 	p.Fill(".thr .reply textarea", "I wonder, too.")
-	p.press(".thr .reply button.main")
+	p.leaveBy(".thr .reply button.main")
 	p.to("/threads?state=open")
 	p.Says("#thread-list", "I wonder, too.")
-	p.press(".apply button[value=apply]")
+	p.leaveBy(".apply button[value=apply]")
 	if got, err := os.ReadFile(filepath.Join(p.dir, "greet.go")); err != nil || !strings.Contains(string(got),
 		"func Hello(lang string, name string) string {") {
 		p.t.Errorf("the file reads\n%s", got)
@@ -187,27 +187,27 @@ func (p *scriptless) body(path string) string {
 func (p *scriptless) operate() {
 	p.t.Helper()
 	p.file("notes.txt")
-	p.press(".h .hr")
+	p.leaveBy(".h .hr")
 	p.Wait("document.querySelector('" + file("notes.txt") + " .fh').textContent.includes('1/2 hunks')")
-	p.press(file("greet.go") + " .rv")
+	p.leaveBy(file("greet.go") + " .rv")
 	p.Wait("document.querySelector('" + file("greet.go") + "[data-reviewed]')")
 	p.file("notes.txt")
-	p.press(".h .ht form:has([value=discard]) button")
+	p.leaveBy(".h .ht form:has([value=discard]) button")
 	p.Says("main", "Discard")
 	p.Shot("confirm")
-	p.press("main form .btn.bad")
+	p.leaveBy("main form .btn.bad")
 	p.reload("/changes?scope=uncommitted", "document.querySelectorAll('"+file("notes.txt")+" .h[data-k]').length < 2")
 	if got, err := os.ReadFile(filepath.Join(p.dir, "notes.txt")); err != nil || string(got) != "first\n"+far+
 		"a line\na second line\n" {
 		p.t.Errorf("after discarding its first hunk, notes.txt is %q", got)
 	}
 	p.Click(file("greet.go") + " .fm > summary")
-	p.press(file("greet.go") + " .fm .fo[value=stage]")
+	p.leaveBy(file("greet.go") + " .fm .fo[value=stage]")
 	p.reload("/changes?scope=uncommitted", "document.querySelector('"+file("greet.go")+" .stg')")
 	p.Click("#commit-open")
 	p.Fill("#op-message", "Greet in a language")
 	p.Shot("commit")
-	p.press("#op-commit form .btn.main")
+	p.leaveBy("#op-commit form .btn.main")
 	if got := p.git("log", "-1", "--format=%an: %s"); got != "Ana: Greet in a language" {
 		p.t.Errorf("the commit is %s", got)
 	}

@@ -248,14 +248,13 @@ func (x *terminals) withoutScripts() {
 			if is(text) {
 				return nil
 			}
-			p.Click(`form[action$="/input"] a`)
-			p.Do(chromedp.WaitVisible(".termtext"))
+			p.leaveBy(`form[action$="/input"] a`)
 			return fmt.Errorf("the screen is\n%s", text)
 		})
 	}
 	reads("the shell's prompt", func(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), "$") })
 	p.Do(chromedp.SendKeys("[name=line]", "echo plain$((1+1))"))
-	p.Click(`form[action$="/input"] button`)
+	p.leaveBy(`form[action$="/input"] button`)
 	reads("the line that was sent", func(text string) bool { return strings.Contains(text, "plain2") })
 	p.Shot("plain")
 }
