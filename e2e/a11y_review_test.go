@@ -49,16 +49,16 @@ func TestReviewAccessibility(t *testing.T) {
 		r.ana.Press("n")
 		r.ana.Press("j")
 		r.ana.Press("c")
-		r.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+		r.ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 		r.ana.Type(text)
-		r.ana.Click("form.cf button[value=comment]")
+		r.ana.Click("form.comment-form button[value=comment]")
 		r.ana.Wait(fmt.Sprintf("document.querySelectorAll('.thr').length === %d && !document.querySelector('#files "+
-			"form.cf')", i+1))
+			"form.comment-form')", i+1))
 	}
 	r.ana.Press("C")
 	r.ana.Type("A draft.")
-	r.ana.Wait("document.querySelector('form.cf.draft')")
-	r.ana.Click(file("b.go") + " .rv")
+	r.ana.Wait("document.querySelector('form.comment-form.draft')")
+	r.ana.Click(file("b.go") + " .file-mark")
 	r.both("#review-counts", "1/3 reviewed")
 	key := Eval[string](r.ana, "document.querySelector('"+file("a.txt")+"').dataset.file")
 	r.ben.Open("about:blank")
@@ -154,7 +154,7 @@ func TestForcedColours(t *testing.T) {
 		"an addition has its edge":          `parseFloat(getComputedStyle(document.querySelector('.r.a'), '::before').borderLeftWidth) >= 3`,
 		"a changed word is outlined":        `getComputedStyle(document.querySelector('.r.a b')).outlineStyle === 'solid'`,
 		"the line one is at is outlined":    `getComputedStyle(document.querySelector('.r.cur')).outlineStyle === 'solid'`,
-		"buttons have borders":              `getComputedStyle(document.querySelector('.rv')).borderTopStyle === 'solid'`,
+		"buttons have borders":              `getComputedStyle(document.querySelector('.file-mark')).borderTopStyle === 'solid'`,
 		"the scope that is shown is marked": `getComputedStyle(document.querySelector('.scopes [aria-current]')).outlineStyle === 'solid'`,
 	} {
 		if !Eval[bool](r.ana, script) {

@@ -40,7 +40,7 @@ func axeFindings(p *Page, only ...string) []finding {
 // tooSmall are the targets under 44 px of a phone's page: links within text, and numbers of lines, may be as high
 // as their line.
 const tooSmall = `[...document.querySelectorAll('a, button, summary, select, input:not([type=hidden]):not([type=radio]):not([type=checkbox]), textarea')]
-	.filter(e => e.checkVisibility() && !e.closest('p, .sr, .skip, td, li > span, pre, .md, .r') && getComputedStyle(e).display !== 'inline')
+	.filter(e => e.checkVisibility() && !e.closest('p, .sr-only, .skip, td, li > span, pre, .markdown, .r') && getComputedStyle(e).display !== 'inline')
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width > 0 && r.height > 1 && r.height < 43.5)
 	.map(([e, r]) => e.outerHTML.slice(0, 100) + ' is ' + r.height + ' px')`
 
@@ -164,7 +164,7 @@ func TestShortcutsCanBeSwitchedOff(t *testing.T) {
 	for _, key := range []string{"j", "n", "v", "c", "C", "J", "u", "o", "?"} {
 		r.ana.Press(key)
 	}
-	if at() || Eval[bool](r.ana, `!!document.querySelector('dialog[open], form.cf, .file[data-reviewed]')`) {
+	if at() || Eval[bool](r.ana, `!!document.querySelector('dialog[open], form.comment-form, .file[data-reviewed]')`) {
 		t.Error("a key does something though shortcuts are off")
 	}
 	r.cold(r.ana, "/changes?scope=uncommitted")

@@ -39,10 +39,10 @@ func TestAgentsSoakComments(t *testing.T) {
 		h.ana.Press("j")
 	}
 	h.ana.Press("c")
-	h.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	h.ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	h.ana.Type("Greet the world, please.")
-	h.ana.Click("form.cf button[value=comment]")
-	h.ana.Wait("!document.querySelector('#files form.cf')")
+	h.ana.Click("form.comment-form button[value=comment]")
+	h.ana.Wait("!document.querySelector('#files form.comment-form')")
 	h.ana.Click("#finish")
 	h.ana.Says("#send-note", "1 open comment")
 	reader := h.browser.Page()

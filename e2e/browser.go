@@ -304,7 +304,7 @@ func (p *Page) WaitText(selector, part string) {
 // WaitAnswer waits until the agent has said text in the open chat; what people wrote does not count.
 func (p *Page) WaitAnswer(text string) {
 	p.t.Helper()
-	p.Wait(fmt.Sprintf("[...document.querySelectorAll('#turns .md')].some(e => e.innerText.includes(%q))", text))
+	p.Wait(fmt.Sprintf("[...document.querySelectorAll('#turns .markdown')].some(e => e.innerText.includes(%q))", text))
 }
 
 // Open goes to an address and waits for the document.

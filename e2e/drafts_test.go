@@ -43,14 +43,14 @@ func (x *drafting) reload() {
 func (x *drafting) box(text string) {
 	x.Helper()
 	x.ana.Press("nc")
-	x.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	x.ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	x.ana.Type(text)
 }
 
 func (x *drafting) hasNone(when string) {
 	x.Helper()
 	x.reload()
-	if n := Eval[int](x.ana, "document.querySelectorAll('#review form.cf').length"); n != 0 {
+	if n := Eval[int](x.ana, "document.querySelectorAll('#review form.comment-form').length"); n != 0 {
 		x.Errorf("%s: the comment is there again", when)
 	}
 }
@@ -72,8 +72,8 @@ const autosaved = "new Promise(done => setTimeout(() => done(true), 900))" // th
 func (x *drafting) discard() {
 	x.reload()
 	x.box("never mind")
-	x.ana.Click("form.cf button[value=discard]")
-	x.ana.Wait("!document.querySelector('#review form.cf')")
+	x.ana.Click("form.comment-form button[value=discard]")
+	x.ana.Wait("!document.querySelector('#review form.comment-form')")
 	awaited[bool](x.ana, autosaved)
 	x.hasNone("discarded at once")
 }
@@ -83,7 +83,7 @@ func (x *drafting) discardWhileSaving() {
 	x.front.hold("/drafts")
 	x.box("never mind this either")
 	x.underWay(1)
-	x.ana.Click("form.cf button[value=discard]")
+	x.ana.Click("form.comment-form button[value=discard]")
 	x.underWay(2)
 	x.front.let("/drafts")
 	x.underWay(0)
@@ -96,15 +96,15 @@ func (x *drafting) leaveAndDiscard() {
 	waitUntil(x.T, "the draft of the page that was left", func() error { // it travels beside the next page
 		x.reload()
 		if text := Eval[string](x.ana,
-			"document.querySelector('#review form.cf.draft textarea')?.value ?? ''"); text != "keep this" {
+			"document.querySelector('#review form.comment-form.draft textarea')?.value ?? ''"); text != "keep this" {
 			return fmt.Errorf("it reads %q", text)
 		}
 		return nil
 	})
-	x.ana.Click("#review form.cf .edit > summary")
-	x.ana.Fill("#review form.cf textarea", " ")
+	x.ana.Click("#review form.comment-form .edit > summary")
+	x.ana.Fill("#review form.comment-form textarea", " ")
 	x.ana.Press("\x1b")
-	x.ana.Wait("!document.querySelector('#review form.cf')")
+	x.ana.Wait("!document.querySelector('#review form.comment-form')")
 	x.ana.Wait(`document.querySelector('#draftcount').textContent === ''`)
 	x.hasNone("emptied")
 }
@@ -113,26 +113,26 @@ func (x *drafting) leaveAndDiscard() {
 func (x *drafting) comment() {
 	x.front.hold("/drafts")
 	x.box("the first")
-	x.ana.Click("form.cf button[value=comment]")
+	x.ana.Click("form.comment-form button[value=comment]")
 	x.underWay(1)
-	x.ana.Wait("document.querySelector('#review form.cf textarea').value === ''")
-	x.ana.Do(focus("#review form.cf textarea"))
+	x.ana.Wait("document.querySelector('#review form.comment-form textarea').value === ''")
+	x.ana.Do(focus("#review form.comment-form textarea"))
 	x.ana.Type("the second")
 	x.front.let("/drafts")
 	x.ana.Says(".thr .entries", "the first")
-	x.ana.Wait("document.querySelector('#review form.cf textarea').value === 'the second'")
-	x.ana.Wait("document.querySelector('#review form.cf .saved').textContent === 'Saved'")
-	x.ana.Click("form.cf button[value=discard]")
+	x.ana.Wait("document.querySelector('#review form.comment-form textarea').value === 'the second'")
+	x.ana.Wait("document.querySelector('#review form.comment-form .saved').textContent === 'Saved'")
+	x.ana.Click("form.comment-form button[value=discard]")
 	x.ana.Wait(`document.querySelector('#draftcount').textContent === ''`)
 
 	x.front.drop("/drafts")
 	x.box("lost on the way")
-	x.ana.Click("form.cf button[value=comment]")
+	x.ana.Click("form.comment-form button[value=comment]")
 	x.ana.Wait("document.querySelector('#toast').textContent !== ''")
-	x.ana.Wait("document.querySelector('#review form.cf textarea').value === 'lost on the way'")
+	x.ana.Wait("document.querySelector('#review form.comment-form textarea').value === 'lost on the way'")
 	x.front.let("/drafts")
-	x.ana.Click("form.cf button[value=discard]")
-	x.ana.Wait("!document.querySelector('#review form.cf')")
+	x.ana.Click("form.comment-form button[value=discard]")
+	x.ana.Wait("!document.querySelector('#review form.comment-form')")
 }
 
 // reply answers in a thread and writes on.

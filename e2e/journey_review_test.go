@@ -42,10 +42,10 @@ func (j *journey) writeOn(p *Page, line, text string) {
 		j.Fatalf("the key j never came to %q", line)
 	}
 	p.Press("c")
-	p.Wait("document.activeElement?.matches('form.cf textarea')")
+	p.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	p.Type(text)
-	p.Click("form.cf button[value=comment]")
-	p.Wait("!document.querySelector('#files form.cf')")
+	p.Click("form.comment-form button[value=comment]")
+	p.Wait("!document.querySelector('#files form.comment-form')")
 }
 
 func (j *journey) threads() []ahp.Annotation {
@@ -136,7 +136,7 @@ func (j *journey) markReviewed() {
 	for _, p := range []*Page{j.ana, j.ben} {
 		p.Wait("document.querySelector('" + marked + "')")
 		p.Says("#review-counts", "1/4 reviewed")
-		p.Says(marked+" .fh", "by ")
+		p.Says(marked+" .file-head", "by ")
 	}
 }
 

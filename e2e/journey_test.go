@@ -200,15 +200,15 @@ func (j *journey) readChanges() {
 	j.ana.Wait("document.querySelector('" + file("greet.go") + " .r.a')")
 	j.seeRows("unified")
 	j.ana.Press("m")
-	j.ana.Wait("document.querySelector('.fb.split')")
+	j.ana.Wait("document.querySelector('.file-body.split')")
 	j.ana.Live()
 	j.seeRows("split")
-	j.ana.Pictures("split", ".fb")
+	j.ana.Pictures("split", ".file-body")
 	j.ana.Live()
-	if Eval[bool](j.ana, "!!document.querySelector('.fb.split')") { // a picture of a phone made it unified
+	if Eval[bool](j.ana, "!!document.querySelector('.file-body.split')") { // a picture of a phone made it unified
 		j.ana.Press("m")
 	}
-	j.ana.Wait("document.querySelector('.fb:not(.split)')")
+	j.ana.Wait("document.querySelector('.file-body:not(.split)')")
 	j.ana.Live()
 }
 

@@ -155,10 +155,10 @@ func TestPhoneReachesEverything(t *testing.T) {
 	ana.WaitAnswer("done")
 	base := Eval[string](ana, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
 	ana.Open(base + "/changes?view=split")
-	ana.Wait("!location.search.includes('split') && !document.querySelector('.fb.split')")
-	ana.WaitText(".fp", "a-file-with-one.txt")
+	ana.Wait("!location.search.includes('split') && !document.querySelector('.file-body.split')")
+	ana.WaitText(".file-path", "a-file-with-one.txt")
 	if cut := Eval[int](ana,
-		"[...document.querySelectorAll('.fp, .fp *')].filter(e => e.scrollWidth > e.clientWidth + 1 && "+
+		"[...document.querySelectorAll('.file-path, .file-path *')].filter(e => e.scrollWidth > e.clientWidth + 1 && "+
 			"getComputedStyle(e).display !== 'inline').length"); cut != 0 {
 		t.Errorf("%d parts of the file's path are cut", cut)
 	}
@@ -187,9 +187,9 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	row := "[...document.querySelectorAll('.r:not(.e)')].find(r => r.textContent.includes('line 250'))"
 	Eval[bool](ana, "("+row+".scrollIntoView({block: 'center'}), true)")
 	ana.Press("jc")
-	ana.Wait("!!document.querySelector('form.cf')")
-	if left, half := Eval[float64](ana, "document.querySelector('form.cf').getBoundingClientRect().left"),
-		Eval[float64](ana, "(b => b.left + b.width / 2)(document.querySelector('.fb').getBoundingClientRect())"); left < half {
+	ana.Wait("!!document.querySelector('form.comment-form')")
+	if left, half := Eval[float64](ana, "document.querySelector('form.comment-form').getBoundingClientRect().left"),
+		Eval[float64](ana, "(b => b.left + b.width / 2)(document.querySelector('.file-body').getBoundingClientRect())"); left < half {
 		t.Errorf("a comment on a new line begins at %.0f, left of the middle at %.0f", left, half)
 	}
 	ana.Press("\x1b")
@@ -203,15 +203,15 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 		t.Errorf("the other view opens at %q, not at %q", now, at)
 	}
 	ana.Press("c")
-	ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	ana.Type("on the new side")
-	ana.Click("form.cf button[value=comment]")
+	ana.Click("form.comment-form button[value=comment]")
 	ana.Says(".thr", "on the new side")
 	ana.Open(base + "/changes?view=split")
 	ana.Live()
 	ana.Wait("document.querySelector('.thr')")
 	if Eval[bool](ana, "(b => document.querySelector('.thr').getBoundingClientRect().left < b.left + b.width / 2)"+
-		"(document.querySelector('.fb').getBoundingClientRect())") {
+		"(document.querySelector('.file-body').getBoundingClientRect())") {
 		t.Error("a thread on a new line stands under the old side when the page is opened again")
 	}
 }

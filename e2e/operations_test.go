@@ -57,13 +57,13 @@ func TestOperations(t *testing.T) {
 	ana.WaitText("#op-commit", "0 of 2 files staged")
 	ana.Press("\x1b")
 	if shown := Eval[int](ben,
-		`[...document.querySelectorAll('#ops, #more-ops, #finish, .fo, .fm')].filter(e => e.checkVisibility()).length`); shown > 0 {
+		`[...document.querySelectorAll('#ops, #more-ops, #finish, .file-op, .file-menu')].filter(e => e.checkVisibility()).length`); shown > 0 {
 		t.Errorf("a guest sees %d operations", shown)
 	}
 
 	file := func(name string) string { return fmt.Sprintf(`.file[data-path="%s"]`, name) }
-	ana.Click(file("a.txt") + " .fm > summary")
-	ana.Click(file("a.txt") + ` .fo[value="stage"]`)
+	ana.Click(file("a.txt") + " .file-menu > summary")
+	ana.Click(file("a.txt") + ` .file-op[value="stage"]`)
 	ana.WaitText(file("a.txt")+" .stg", "Staged")
 	ben.WaitText(file("a.txt")+" .stg", "Staged") // it is the same for everybody who looks
 	if got := git("diff", "--cached", "--name-only"); got != "a.txt" {

@@ -28,7 +28,7 @@ func TestPictures(t *testing.T) {
 	w.WaitText("#inbox", "Ask me something")
 	w.WaitText("#inbox", "Run the tests")
 	for _, s := range Eval[[][2]string](w.Page, `[...document.querySelectorAll('#rail a.rail-item')].map(
-		a => [a.querySelector('.t').textContent, a.getAttribute('href')])`) {
+		a => [a.querySelector('.title').textContent, a.getAttribute('href')])`) {
 		w.sessions[s[0]] = s[1]
 	}
 	w.prepare()

@@ -58,11 +58,11 @@ func TestPresence(t *testing.T) {
 	ben.Press("\x1b")
 
 	// Following: shown to both, over files and pages, until one does something oneself.
-	ana.Click("#faces .face:not(.me)")
+	ana.Click("#faces .face:not(.self)")
 	ana.Says("#following", "Following Ben Kim")
 	ben.Says("#followers", " follows you")
 	ben.Press("J")
-	ben.Wait(`document.querySelector('#tree li.at')?.dataset.path === 'b.txt'`)
+	ben.Wait(`document.querySelector('#tree li.here')?.dataset.path === 'b.txt'`)
 	ana.Wait(`Math.abs(document.querySelector('.file[id$="' + document.querySelector('#tree li[data-path="b.txt"]').id.slice(3) + '"]').getBoundingClientRect().top) < 200`)
 	ana.Shot("following")
 	ben.Shot("followed")

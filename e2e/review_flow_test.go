@@ -52,14 +52,14 @@ func TestLinesByMouse(t *testing.T) {
 	}
 	r.ana.Shot("plus")
 	r.ana.drag(plus, rowWith("three"), rowWith("four"))
-	r.ana.Wait("document.activeElement?.closest('form.cf')?.dataset.at === 'R2-R4'")
-	r.ana.Says("form.cf .where", "Lines 2–4")
+	r.ana.Wait("document.activeElement?.closest('form.comment-form')?.dataset.at === 'R2-R4'")
+	r.ana.Says("form.comment-form .where", "Lines 2–4")
 	r.ana.Shot("range")
 	r.ana.Press("\x1b")
-	r.ana.Wait("!document.querySelector('#files form.cf')")
+	r.ana.Wait("!document.querySelector('#files form.comment-form')")
 	r.ana.drag("(r => ({getBoundingClientRect: () => { const b = r.getBoundingClientRect(); return {x: b.x, y: b.y, " +
 		"width: 40, height: b.height}; }}))(" + rowWith("three") + ")") // its number
-	r.ana.Wait("/R3@/.test(location.hash) && !document.querySelector('#files form.cf')")
+	r.ana.Wait("/R3@/.test(location.hash) && !document.querySelector('#files form.comment-form')")
 
 	tall := "document.querySelector('" + file("a.txt") + " .r:nth-last-child(1)').offsetHeight > 20"
 	if Eval[bool](r.ana, tall) {
@@ -76,12 +76,12 @@ func TestLinesByMouse(t *testing.T) {
 	r.ana.Fill("#filter", "b.txt")
 	r.ana.Wait("[...document.querySelectorAll('#tree li')].filter(li => !li.hidden).map(li => " +
 		"li.textContent.trim()).join() === 'deep/er,b.txt'")
-	if !Eval[bool](r.ana, "!!document.querySelector('.fb.split')") {
+	if !Eval[bool](r.ana, "!!document.querySelector('.file-body.split')") {
 		t.Error("the view is not split")
 	}
 	r.ana.look(390, 844, "light")
 	r.ana.Wait("!location.search.includes('split') && document.readyState === 'complete' && " +
-		"!document.querySelector('.fb.split')")
+		"!document.querySelector('.file-body.split')")
 	r.ana.Live()
 	if Eval[bool](r.ana, "document.querySelector('#tree').checkVisibility()") {
 		t.Error("the list of files lies over a phone's diff")
@@ -119,10 +119,10 @@ func TestReviewFlow(t *testing.T) {
 
 	r.at(r.ana, "ALPHA")
 	r.ana.Press("c")
-	r.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	r.ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	r.ana.Type("Why in **capitals**?")
 	r.ana.Shot("box")
-	r.ana.Click("form.cf button.main") // "Add to review"
+	r.ana.Click("form.comment-form button.main") // "Add to review"
 	r.ana.Says(".draft .chip", "Pending")
 	r.ana.Says(".draft .text strong", "capitals")
 	r.ana.Wait("!document.querySelector('.draft textarea').checkVisibility()")
@@ -134,7 +134,7 @@ func TestReviewFlow(t *testing.T) {
 	r.ana.Wait("document.querySelector('.draft .chip') && !document.querySelector('.draft .edit').open")
 	r.at(r.ana, "B")
 	r.ana.Press("c")
-	r.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+	r.ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	r.ana.Type("Never mind.")
 	r.ana.Press("\r", chromedp.ModifierCtrl)
 	r.ana.Says("#finish", "Submit review (2)")

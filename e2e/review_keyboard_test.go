@@ -23,7 +23,7 @@ const unseen = `(() => {
 	const wrong = e => {
 		const b = e.getBoundingClientRect(), y = b.height > 60 ? b.top + 10 : b.top + b.height / 2;
 		const x = Math.max(b.left + 4, Math.min(b.left + b.width / 2, innerWidth - 4)), top = document.elementFromPoint(x, y);
-		if (top && (top === e || e.contains(top) || top.contains(e) && !top.matches('.rbar, .sendbar, .fh'))) return '';
+		if (top && (top === e || e.contains(top) || top.contains(e) && !top.matches('.rbar, .sendbar, .file-head'))) return '';
 		return e.outerHTML.slice(0, 80) + ' at ' + Math.round(x) + ',' + Math.round(y) + ' is under ' + (top?.outerHTML.slice(0, 80) ?? 'nothing');
 	};
 	if (at && at !== document.body && at.id !== 'main') {

@@ -95,7 +95,7 @@ func TestDiffHasNoEmptyBands(t *testing.T) {
 		t.Errorf("%d bands are empty", n)
 	}
 	r.hover(r.ana, ".r.a") // its hunk can be marked all the same
-	r.ana.Wait("document.querySelector('.h .hr')?.checkVisibility()")
+	r.ana.Wait("document.querySelector('.h .hunk-mark')?.checkVisibility()")
 	gap := Eval[string](r.ana, `(() => {
 		const row = document.querySelector('.r.a'), code = document.createRange();
 		code.selectNodeContents(row.firstChild);

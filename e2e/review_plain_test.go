@@ -82,7 +82,7 @@ func (p *scriptless) git(args ...string) string {
 func (p *scriptless) file(name string) {
 	p.t.Helper()
 	p.to("/changes?scope=uncommitted")
-	p.leaveBy(file(name) + " .fp")
+	p.leaveBy(file(name) + " .file-path")
 	p.Wait("location.pathname.includes('/changes/file/')")
 }
 
@@ -119,7 +119,7 @@ func (p *scriptless) read() {
 	p.Says(file("greet.go"), "Hello(lang, name string)")
 	p.Shot("changes")
 	p.leaveBy(".seg a[href*='view=split']")
-	p.Wait("document.querySelector('.fb.split')")
+	p.Wait("document.querySelector('.file-body.split')")
 	p.leaveBy(file("go.sum") + " .load")
 	p.Says(file("go.sum"), "v1.1.0")
 }
@@ -187,12 +187,12 @@ func (p *scriptless) body(path string) string {
 func (p *scriptless) operate() {
 	p.t.Helper()
 	p.file("notes.txt")
-	p.leaveBy(".h .hr")
-	p.Wait("document.querySelector('" + file("notes.txt") + " .fh').textContent.includes('1/2 hunks')")
-	p.leaveBy(file("greet.go") + " .rv")
+	p.leaveBy(".h .hunk-mark")
+	p.Wait("document.querySelector('" + file("notes.txt") + " .file-head').textContent.includes('1/2 hunks')")
+	p.leaveBy(file("greet.go") + " .file-mark")
 	p.Wait("document.querySelector('" + file("greet.go") + "[data-reviewed]')")
 	p.file("notes.txt")
-	p.leaveBy(".h .ht form:has([value=discard]) button")
+	p.leaveBy(".h .hunk-tools form:has([value=discard]) button")
 	p.Says("main", "Discard")
 	p.Shot("confirm")
 	p.leaveBy("main form .btn.bad")
@@ -201,8 +201,8 @@ func (p *scriptless) operate() {
 		"a line\na second line\n" {
 		p.t.Errorf("after discarding its first hunk, notes.txt is %q", got)
 	}
-	p.Click(file("greet.go") + " .fm > summary")
-	p.leaveBy(file("greet.go") + " .fm .fo[value=stage]")
+	p.Click(file("greet.go") + " .file-menu > summary")
+	p.leaveBy(file("greet.go") + " .file-menu .file-op[value=stage]")
 	p.reload("/changes?scope=uncommitted", "document.querySelector('"+file("greet.go")+" .stg')")
 	p.Click("#commit-open")
 	p.Fill("#op-message", "Greet in a language")

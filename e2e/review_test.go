@@ -121,8 +121,8 @@ func TestReviewMarks(t *testing.T) {
 	r.ana.Click("#tree li[data-path='a.txt'] a")
 	r.ana.Press("v")
 	r.both("#review-counts", "1/3 reviewed")
-	r.both(file("a.txt")+" .fh", "by ")
-	if at := r.ana.Text("#tree li.at"); !strings.Contains(at, "b.txt") {
+	r.both(file("a.txt")+" .file-head", "by ")
+	if at := r.ana.Text("#tree li.here"); !strings.Contains(at, "b.txt") {
 		t.Errorf("v went on to %q, want the next file that is not reviewed", at)
 	}
 	if !Eval[bool](r.ana, "document.querySelector('"+file("a.txt")+"').classList.contains('shut')") {
@@ -133,8 +133,8 @@ func TestReviewMarks(t *testing.T) {
 	for _, p := range []*Page{r.ana, r.ben} {
 		p.Says(file("a.txt")+" .stale", "Changed since reviewed")
 		p.Says("#review-counts", "0/3 reviewed")
-		p.Says(file("a.txt")+" .fh", "2/3 hunks")
-		p.Wait("document.querySelectorAll('" + file("a.txt") + " .hs:not([open])').length === 2")
+		p.Says(file("a.txt")+" .file-head", "2/3 hunks")
+		p.Wait("document.querySelectorAll('" + file("a.txt") + " .reviewed-hunk:not([open])').length === 2")
 		p.Wait("[...document.querySelectorAll('" + file("a.txt") +
 			" .r.a')].filter(r => r.checkVisibility()).length === 1")
 	}
@@ -144,13 +144,13 @@ func TestReviewMarks(t *testing.T) {
 	r.ana.Press("V")
 	r.both("#review-counts", "1/3 reviewed")
 	r.cold(r.ben, "/changes?scope=uncommitted") // it is kept
-	r.ben.Wait("document.querySelector('" + file("a.txt") + " .rv').getAttribute('aria-pressed') === 'true'")
+	r.ben.Wait("document.querySelector('" + file("a.txt") + " .file-mark').getAttribute('aria-pressed') === 'true'")
 
 	r.ana.Click(file("a.txt") + " .fold")
 	r.hover(r.ana, file("a.txt")+" .r.a")
-	r.ana.Click(file("a.txt") + " .hr[aria-pressed=true]")
+	r.ana.Click(file("a.txt") + " .hunk-mark[aria-pressed=true]")
 	r.both("#review-counts", "0/3 reviewed")
-	r.both(file("a.txt")+" .fh", "2/3 hunks")
+	r.both(file("a.txt")+" .file-head", "2/3 hunks")
 	r.ana.leave()
 	r.ben.leave()
 }
@@ -172,11 +172,11 @@ func TestHunkButtons(t *testing.T) {
 	if code := r.post(html.UnescapeString(marks[1][1])); code != http.StatusSeeOther {
 		t.Errorf("marking without a script: %d", code)
 	}
-	r.ana.Says(file("a.txt")+" .fh", "1/2 hunks")
+	r.ana.Says(file("a.txt")+" .file-head", "1/2 hunks")
 	r.ana.Press("n")
-	const button = ".h .ht form:has([value=discard], [value=revert]) button"
+	const button = ".h .hunk-tools form:has([value=discard], [value=revert]) button"
 	r.ana.Wait("document.querySelector('" + button + "')")
-	if !r.ana.hidden(".h .ht form:has([value=unstage])") {
+	if !r.ana.hidden(".h .hunk-tools form:has([value=unstage])") {
 		t.Error("nothing is staged, and a hunk can be taken out of the index")
 	}
 	r.ana.Click(button)
@@ -216,7 +216,7 @@ func TestPermalinks(t *testing.T) {
 			t.Errorf("%s: a note on a link whose lines stand where they stood", link)
 		}
 		if note != "" {
-			r.ben.Says(".fb .was", note)
+			r.ben.Says(".file-body .was", note)
 		}
 		r.ben.Wait("Math.abs(" + landed +
 			") <= 4 || document.getElementById('main').scrollTop === 0 || document.getElementById('main').scrollTop " +
@@ -225,7 +225,7 @@ func TestPermalinks(t *testing.T) {
 	arrives(link, "the line that is meant", "")
 
 	r.write("long.txt", "new at the top\n"+many+"first of two\nthe line that is meant\n"+many)
-	r.ana.Says(file("long.txt")+" .pm", "+3")
+	r.ana.Says(file("long.txt")+" .plus-minus", "+3")
 	arrives(link, "the line that is meant", "Moved from L62")
 
 	if err := os.Rename(filepath.Join(r.dir, "long.txt"), filepath.Join(r.dir, "renamed.txt")); err != nil {
@@ -237,13 +237,13 @@ func TestPermalinks(t *testing.T) {
 	r.write("renamed.txt", "new at the top\n"+many+"first of two\n"+many)
 	r.ana.Wait("!document.querySelector('" + file("renamed.txt") + "')?.innerText.includes('is meant')")
 	r.cold(r.ben, "/changes?scope=uncommitted"+link)
-	r.ben.Says(".fb .was", "no longer exist")
-	r.ben.Says(".fb .was pre", "the line that is meant")
+	r.ben.Says(".file-body .was", "no longer exist")
+	r.ben.Says(".file-body .was pre", "the line that is meant")
 
 	r.ana.Press("J") // a file, a range, a line between the hunks
 	r.cold(r.ben, "/changes?scope=uncommitted#f-"+Eval[string](r.ana, "document.querySelector('"+file("other.txt")+
 		"').dataset.file"))
-	r.ben.WaitText("#tree li.at", "other.txt")
+	r.ben.WaitText("#tree li.here", "other.txt")
 	key := Eval[string](r.ana, "document.querySelector('"+file("renamed.txt")+"').dataset.file")
 	r.cold(r.ben, "/changes?scope=uncommitted#f-"+key+"R61-R62")
 	r.ben.Wait("document.querySelectorAll('.r.sel').length >= 2")
@@ -260,11 +260,11 @@ func TestCommentsAnywhere(t *testing.T) {
 	r.open("")
 	say := func(text string) {
 		t.Helper()
-		r.ana.Wait("document.activeElement?.matches('form.cf textarea')")
+		r.ana.Wait("document.activeElement?.matches('form.comment-form textarea')")
 		r.ana.Type(text)
-		r.ana.Click("form.cf button[value=comment]")
-		r.ana.Wait("!document.querySelector('#files form.cf')")
-		r.both(file("a.txt")+" .fb", text)
+		r.ana.Click("form.comment-form button[value=comment]")
+		r.ana.Wait("!document.querySelector('#files form.comment-form')")
+		r.both(file("a.txt")+" .file-body", text)
 	}
 	under := func(text, line, place string) {
 		t.Helper()
@@ -309,21 +309,21 @@ func TestAddressHoldsTheView(t *testing.T) {
 	r.write("a.txt", "  one\n"+far+"TWO\n")
 	r.write("b.txt", "same words\n")
 	r.open("")
-	r.ana.Says(file("a.txt")+" .pm", "+2")
+	r.ana.Says(file("a.txt")+" .plus-minus", "+2")
 	r.ana.Press("w")
 	r.ana.Wait("location.search.includes('ws=amount') && document.readyState === 'complete'")
 	r.ana.Says(file("b.txt"), "Only whitespace changed")
-	r.ana.Says(file("a.txt")+" .pm", "+2")
+	r.ana.Says(file("a.txt")+" .plus-minus", "+2")
 	r.ana.Press("w")
 	r.ana.Wait("location.search.includes('ws=ignore') && document.readyState === 'complete'")
-	r.ana.Says(file("a.txt")+" .pm", "+1")
+	r.ana.Says(file("a.txt")+" .plus-minus", "+1")
 	r.ana.Press("m")
 	r.ana.Wait("location.search.includes('view=split') && document.readyState === 'complete'")
 	r.ana.Live()
 	r.ben.Open("about:blank")
 	r.ben.Open(Eval[string](r.ana, "location.href"))
 	r.ben.Live()
-	r.ben.Wait("document.querySelector('.fb.split')")
+	r.ben.Wait("document.querySelector('.file-body.split')")
 	r.ben.Says("#ws summary", "Whitespace ignored")
 	r.ben.Says("#scope-now", "Uncommitted")
 	r.ben.Says("#scope-now", "+3")
@@ -347,7 +347,7 @@ func TestMovedAndFolded(t *testing.T) {
 	r.ana.Click(".mv[aria-label^='Moved to']")
 	r.ana.Wait("document.querySelector('.r.cur')?.closest('.file').dataset.path === 'b/b.go' && " +
 		"document.querySelector('.r.cur').innerText.startsWith('func Helper')")
-	r.ana.Says(file("go.sum")+" .fn", "a lock file")
+	r.ana.Says(file("go.sum")+" .file-note", "a lock file")
 	r.ana.Click(file("go.sum") + " .load")
 	r.ana.Wait("document.querySelectorAll('" + file("go.sum") + " .r.a').length === 1")
 	_, plain := r.get("/changes/file/" + Eval[string](r.ana, "document.querySelector('"+file("go.sum")+

@@ -23,9 +23,9 @@ func TestCommandsOfATerminal(t *testing.T) {
 	run(p, 0, `printf 'a\033[31mb\033[m\n'; ls /nowhere`)
 	p.Says(".commands", "Exit 2")
 	run(p, 0, `echo last; seq 100`)
-	p.Wait(`document.querySelectorAll('.command').length === 3 && ![...document.querySelectorAll('.command .sr')].some(e => e.textContent === 'Running')`)
+	p.Wait(`document.querySelectorAll('.command').length === 3 && ![...document.querySelectorAll('.command .sr-only')].some(e => e.textContent === 'Running')`)
 	if got := Eval[string](p,
-		`[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
+		`[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr-only').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
 		t.Errorf("the list says %s", got)
 	}
 	p.Wait(shows(0) + `.endsWith('$')`)

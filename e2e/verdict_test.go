@@ -40,7 +40,7 @@ func TestVerdicts(t *testing.T) {
 			ben.Press("j")
 		}
 		ben.Press("c")
-		ben.Wait("document.activeElement?.matches('form.cf textarea')")
+		ben.Wait("document.activeElement?.matches('form.comment-form textarea')")
 	}
 	draft("func Hello(lang")
 	ben.Type("@an")
@@ -48,16 +48,16 @@ func TestVerdicts(t *testing.T) {
 	ben.Press("\r")
 	ben.Wait("document.activeElement?.value === '@Ana '")
 	ben.Type("name the type of the first one")
-	ben.Click("form.cf .suggest")
+	ben.Click("form.comment-form .suggest")
 	ben.Wait("document.activeElement?.value.includes('```suggestion\\nfunc Hello(lang, name string) string {\\n```')")
 	ben.Type("func Hello(lang string, name string) string {") // over what is selected
-	ben.Wait("document.querySelector('form.cf .saved')?.textContent === 'Saved'")
+	ben.Wait("document.querySelector('form.comment-form .saved')?.textContent === 'Saved'")
 	ben.Press("\r", chromedp.ModifierCtrl)
 	ben.Wait("!document.activeElement?.matches('textarea')")
 	draft("Word(lang)")
 	ben.Type("Where is Word?")
 	ben.Press("\r", chromedp.ModifierCtrl)
-	ben.Wait("document.querySelectorAll('form.cf.draft .chip').length === 2")
+	ben.Wait("document.querySelectorAll('form.comment-form.draft .chip').length === 2")
 	ben.Says("#draftcount", "(2)")
 
 	ben.Click("#finish")
@@ -65,7 +65,7 @@ func TestVerdicts(t *testing.T) {
 	ben.Click("#verdict-form input[value=changes]")
 	ben.Pictures("finish", "#verdict-form")
 	ben.Click("#verdict-form button[value=give]")
-	ben.Wait("document.querySelectorAll('.thr').length === 2 && !document.querySelector('form.cf.draft')")
+	ben.Wait("document.querySelectorAll('.thr').length === 2 && !document.querySelector('form.comment-form.draft')")
 	ben.Live()
 	ana.Says("#verdicts", "Ben requests changes")
 	ana.Open(prog.URL + "/")
@@ -77,7 +77,7 @@ func TestVerdicts(t *testing.T) {
 	ana.Live()
 	ana.Says("#verdict-list", "Nearly there: two things.")
 	ana.Says(".thr .called", "@Ana")
-	ana.Says(".sg .sa", "func Hello(lang string, name string) string {")
+	ana.Says(".suggest-rows .suggest-add", "func Hello(lang string, name string) string {")
 	ana.Pictures("threads", ".suggest")
 	if n := Eval[int](ana, "document.querySelectorAll('.thr').length"); n != 2 {
 		t.Errorf("two drafts became %d threads", n)

@@ -77,7 +77,7 @@ func TestStyleSheetsUseTokens(t *testing.T) {
 }
 
 // offGrid are the parts of rows of a diff, whose text stands in columns: of the other rules all space is in steps of 4 px.
-var offGrid = regexp.MustCompile(`\.(r|h|ck|hx|hs|ht|mv|vh)\b`)
+var offGrid = regexp.MustCompile(`\.(r|h|chunk|scroll-x|reviewed-hunk|hunk-tools|mv)\b`)
 
 // Paddings, margins and gaps are in steps of 4 px.
 func TestSpaceIsOnTheGrid(t *testing.T) {
@@ -108,7 +108,7 @@ func TestNoStyleLooksForItsCauseInWholePage(t *testing.T) {
 
 // Strong lines are for what takes input, and shadows for what lies over the page.
 func TestStrongLinesAreForInputs(t *testing.T) {
-	inputs := regexp.MustCompile(`input|textarea|select|\.field|\.compose|\.rv::before|\.hr::before|\.tree`)
+	inputs := regexp.MustCompile(`input|textarea|select|\.field|\.compose|\.file-mark::before|\.hunk-mark::before|\.tree`)
 	for _, d := range declarations(t) {
 		if strings.Contains(d.value, "var(--line-2)") && !inputs.MatchString(d.selector) {
 			t.Errorf("%s: %s { %s: %s } is a strong line", d.file, d.selector, d.property, d.value)

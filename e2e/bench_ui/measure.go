@@ -38,7 +38,7 @@ out.open=[await time(()=>key('c'))];
 const ta=document.activeElement;if(ta.tagName!=='TEXTAREA')throw new Error('no comment box');
 out.type=[];for(let i=0;i<20;i++)out.type.push(await time(()=>{ta.setRangeText('x',i,i,'end');ta.dispatchEvent(new InputEvent('input',{bubbles:true}))}));
 ta.value='';ta.dispatchEvent(new KeyboardEvent('keydown',{key:'Escape',bubbles:true}));
-const bars=document.querySelectorAll('.h :is(.al,.dn,.up)');
+const bars=document.querySelectorAll('.h :is(.show-all,.show-below,.show-above)');
 if(bars.length){const rows=document.getElementsByClassName('r'),n=rows.length;await painted();const t=performance.now();bars[Math.min(2,bars.length-1)].click();
  while(rows.length===n){await new Promise(r=>setTimeout(r));if(performance.now()-t>3000)break}await painted();out.expand=[performance.now()-t]}
 out.review=[await time(()=>key('v'))];

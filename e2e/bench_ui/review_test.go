@@ -152,21 +152,21 @@ func TestReviewByKeyboard(t *testing.T) {
 	eval[int](t, ctx, keyScript)
 	eval[int](t, ctx, `key('j'),key('j'),key('s'),key('j'),key('c'),1`)
 	if got := eval[string](t, ctx,
-		`document.activeElement.tagName+' '+document.activeElement.closest('.cf').dataset.at`); got != "TEXTAREA L3-L3" && !strings.HasPrefix(got, "TEXTAREA ") {
+		`document.activeElement.tagName+' '+document.activeElement.closest('.comment-form').dataset.at`); got != "TEXTAREA L3-L3" && !strings.HasPrefix(got, "TEXTAREA ") {
 		t.Fatalf("c opened %q", got)
 	}
-	at := eval[string](t, ctx, `document.activeElement.closest('.cf').dataset.at`)
+	at := eval[string](t, ctx, `document.activeElement.closest('.comment-form').dataset.at`)
 	eval[int](t, ctx, `document.activeElement.value='why?',key('Enter',{ctrlKey:true}),1`)
-	if got := eval[string](t, ctx, `new Promise(r=>(function w(){const f=document.querySelector('.cf[data-at="`+at+
+	if got := eval[string](t, ctx, `new Promise(r=>(function w(){const f=document.querySelector('.comment-form[data-at="`+at+
 		`"].draft');f?r(f.querySelector('textarea').value):setTimeout(w,10)})())`); got != "why?" {
 		t.Errorf("the draft holds %q", got)
 	}
 	first := eval[string](t, ctx,
-		`key('v'),document.querySelector('.file').className+document.querySelector('.rv').getAttribute('aria-pressed')`)
+		`key('v'),document.querySelector('.file').className+document.querySelector('.file-mark').getAttribute('aria-pressed')`)
 	if !strings.Contains(first, "shut") || !strings.Contains(first, "true") {
 		t.Errorf("v left the file as %q", first)
 	}
-	if got := eval[string](t, ctx, `document.querySelector('.tree li.at').dataset.path`); got == "cmd/greet/main.go" ||
+	if got := eval[string](t, ctx, `document.querySelector('.tree li.here').dataset.path`); got == "cmd/greet/main.go" ||
 		got == "docs/added.md" {
 		t.Errorf("v went to %q, which is reviewed", got)
 	}
@@ -188,7 +188,7 @@ func TestCaretSurvivesPatches(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)
 	got := eval[string](t, ctx,
-		`(async()=>{const{patch}=`+patches+`;key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="cf.*?<\/form>/gs,'');
+		`(async()=>{const{patch}=`+patches+`;key('j');key('c');const ta=document.activeElement,f=ta.closest('.file'),html=f.outerHTML.replace(/<form class="comment-form.*?<\/form>/gs,'');
 		ta.value='half a thought';ta.setSelectionRange(4,6);
 		for(let i=0;i<100;i++){patch([['r',f.id,html]]);await 0;await 0}
 		const now=document.activeElement;

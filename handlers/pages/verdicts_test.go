@@ -94,7 +94,7 @@ func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s.post(base+"/verdict", url.Values{"q": {"scope=session"}, "do": {"give"}, "kind": {"changes"}, "seen": {seen[1]}})
 	page := s.get(base + "/threads")
 	for _, want := range []string{"Ben requests changes", "See the 2 comments.", `<span class="called">@Ana</span>`,
-		`<div class="sa">`, "Apply to working tree", "1 of 2"} {
+		`<div class="suggest-add">`, "Apply to working tree", "1 of 2"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the threads page lacks %q", want)
 		}

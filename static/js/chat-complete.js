@@ -17,7 +17,7 @@ function complete() {
   field.setAttribute('aria-autocomplete', 'list');
   field.setAttribute('aria-haspopup', 'listbox');
   const said = document.createElement('span'); // the number of options, for screen readers
-  said.className = 'sr';
+  said.className = 'sr-only';
   said.setAttribute('role', 'status');
   form.append(said);
   const close = () => {

@@ -62,7 +62,7 @@ document.addEventListener('click', async (e) => {
   if (!a || e.ctrlKey || e.metaKey) return;
   e.preventDefault();
   try {
-    a.closest('.fb').replaceChildren(parse(await get(a.getAttribute('href'))));
+    a.closest('.file-body').replaceChildren(parse(await get(a.getAttribute('href'))));
   } catch {
     location.assign(a.href);
   }

@@ -68,7 +68,7 @@ export const sayAgain = () => {
 
 // post sends a form and returns the error, '' for none.
 export async function post(to, body, more) {
-  const busy = setTimeout(() => $('#busy').classList.add('on'), 300);
+  const busy = setTimeout(() => $('#busy').classList.add('active'), 300);
   try {
     const r = await fetch(to, { method: 'POST', body, headers: { 'X-Fragment': 'form' }, redirect: 'manual', ...more });
     return r.ok ? '' : (await r.text()) || 'Something went wrong. Reload the page and try again.';
@@ -76,6 +76,6 @@ export async function post(to, body, more) {
     return "Can't reach the server. Your message hasn't been sent.";
   } finally {
     clearTimeout(busy);
-    $('#busy').classList.remove('on');
+    $('#busy').classList.remove('active');
   }
 }

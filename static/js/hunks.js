@@ -43,7 +43,7 @@ const barOf = (row) => {
 };
 const folded = (bar) => {
   const n = bar.nextElementSibling || bar.parentElement.nextElementSibling;
-  return n?.matches('.hs') ? n : null;
+  return n?.matches('.reviewed-hunk') ? n : null;
 };
 const inside = (bar) => {
   // the rows up to the next bar, and whether they have threads
@@ -55,12 +55,13 @@ const inside = (bar) => {
   if (shut) return { rows: $$('.r', shut), spoken };
   for (;;) {
     for (; n; n = n.nextElementSibling) {
-      if (n.matches('.h, .hs')) return { rows, spoken };
+      if (n.matches('.h, .reviewed-hunk')) return { rows, spoken };
       if (n.matches('.r')) rows.push(n);
       else spoken = true;
     }
-    for (ck = ck.nextElementSibling; ck && !ck.matches('.ck, .hs, .hx'); ck = ck.nextElementSibling) spoken = true;
-    if (!ck?.matches('.ck')) return { rows, spoken };
+    for (ck = ck.nextElementSibling; ck && !ck.matches('.chunk, .reviewed-hunk, .scroll-x'); ck = ck.nextElementSibling)
+      spoken = true;
+    if (!ck?.matches('.chunk')) return { rows, spoken };
     n = ck.firstElementChild;
   }
 };
@@ -68,16 +69,18 @@ const resize = (ck) => {
   // a chunk's class says how high it is
   if (!ck.firstElementChild) return ck.remove();
   const bars = $$('.h', ck).length;
-  const empty = $$('.h.no:not([data-h])', ck).length; // have no height
+  const empty = $$('.h.joined:not([data-h])', ck).length; // have no height
   const n = Math.min(129, bars - empty + Math.ceil((ck.children.length - bars) / (split() ? 2 : 1)));
-  ck.className = `ck t${(n / 10) | 0} u${n % 10}`;
+  ck.className = `chunk tens-${(n / 10) | 0} ones-${n % 10}`;
 };
 const shut = (bar, who) => {
   const { rows, spoken } = inside(bar);
   if (spoken || !rows.length) return;
   const count = (c) => rows.filter((r) => r.classList.contains(c)).length;
   const first = rows.find((r) => line(r, 'R'));
-  const box = parse('<details class="hs"><summary></summary><div class="ck"></div></details>').firstElementChild;
+  const box = parse(
+    '<details class="reviewed-hunk"><summary></summary><div class="chunk"></div></details>',
+  ).firstElementChild;
   const chunks = new Set(rows.map((r) => r.parentElement));
   box.firstChild.textContent = `Reviewed${who ? ` by ${who}` : ''}: +${count('a')} −${count('d')}${first ? ` at line ${line(first, 'R')}` : ''}`;
   bar.after(box);
@@ -87,13 +90,13 @@ const shut = (bar, who) => {
 const open = (bar) => {
   const box = folded(bar);
   if (!box) return;
-  const within = box.parentElement.matches('.ck');
-  box.replaceWith(...$$(within ? '.ck > *' : '.ck', box));
+  const within = box.parentElement.matches('.chunk');
+  box.replaceWith(...$$(within ? '.chunk > *' : '.chunk', box));
   if (within) resize(bar.parentElement);
 };
 const marks = (f) =>
   new Map(
-    ($('.fh', f).dataset.done || '')
+    ($('.file-head', f).dataset.done || '')
       .split('\n')
       .filter(Boolean)
       .map((s) => [s.slice(0, 8), s.slice(9)]),
@@ -114,7 +117,7 @@ const apply = (f) => {
 };
 hooks.headed = apply;
 const note = (f, done) => {
-  $('.fh', f).dataset.done = [...done].map((e) => e.join(' ')).join('\n');
+  $('.file-head', f).dataset.done = [...done].map((e) => e.join(' ')).join('\n');
   apply(f);
 };
 const mark = async (bar, on) => {
@@ -126,7 +129,7 @@ const mark = async (bar, on) => {
   if (f.hasAttribute('data-reviewed')) {
     for (const b of bars(f)) done.set(b.dataset.k, '');
     f.removeAttribute('data-reviewed');
-    $('.rv', f).setAttribute('aria-pressed', 'false');
+    $('.file-mark', f).setAttribute('aria-pressed', 'false');
   }
   if (on) done.set(key, 'you');
   else done.delete(key);
@@ -174,8 +177,8 @@ const place = (rows) => {
 };
 const pressed = () => {
   // as the head of the file has it: what is staged whole is not staged again
-  const b = $('.hr', at);
-  const staged = $('.fh .stg', fileOf(at));
+  const b = $('.hunk-mark', at);
+  const staged = $('.file-head .stg', fileOf(at));
   const whole = staged?.matches('.all');
   if (b) b.setAttribute('aria-pressed', String(isDone(at)));
   for (const form of at === tools?.parentElement ? $$('form', tools) : []) {
@@ -184,9 +187,9 @@ const pressed = () => {
   }
 };
 const show = (bar) => {
-  if (!bar || (bar === at && tools?.parentElement === bar) || ($('.ht', bar) && !tools?.isConnected)) return;
+  if (!bar || (bar === at && tools?.parentElement === bar) || ($('.hunk-tools', bar) && !tools?.isConnected)) return;
   tools ||= $('#hunk-tools')?.content.firstElementChild.cloneNode(true);
-  if (!tools || $(':scope > .ht', bar)) return;
+  if (!tools || $(':scope > .hunk-tools', bar)) return;
   at = bar;
   for (const form of $$('form', tools)) {
     form.elements.file.value = fileOf(bar).dataset.file;
@@ -280,8 +283,8 @@ const arrive = async () => {
       f = byKey(note?.dataset.file) || f;
       where = note ? note.dataset.at : where;
       if (note?.textContent) {
-        $('.fb > .was', f)?.remove();
-        $('.fb', f).prepend(note);
+        $('.file-body > .was', f)?.remove();
+        $('.file-body', f).prepend(note);
       }
     } catch (err) {
       fail(err);
@@ -326,7 +329,7 @@ Object.assign(keys, {
   },
 });
 root.addEventListener('click', (e) => {
-  const b = e.target.closest('.hr');
+  const b = e.target.closest('.hunk-mark');
   const a = e.target.closest('.mv');
   if (b) {
     e.preventDefault();
@@ -348,5 +351,5 @@ root.addEventListener('keydown', (e) => {
   }
 });
 
-for (const d of $$('.fb > .draft', root)) settle(d); // on lines that are not shown yet
+for (const d of $$('.file-body > .draft', root)) settle(d); // on lines that are not shown yet
 arrive();

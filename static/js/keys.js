@@ -15,7 +15,7 @@ Object.assign(keys, {
   'g d': () => go(tab('g d')),
   'g t': () => go(tab('g t')),
   'g r': () => go(tab('g r')),
-  'g a': () => go($('.rail-item .st.need')?.closest('a').href || '/'),
+  'g a': () => go($('.rail-item .status.need')?.closest('a').href || '/'),
   '/': () => $('input[type=search]')?.focus(),
   z: () => $('[data-pane-toggle]')?.click(),
 });

@@ -28,8 +28,8 @@ function collect() {
     [
       'Sessions',
       $$('.rail-item[data-session]').map((a) => ({
-        ...link(a, $('.t', a).textContent),
-        hint: $('.st', a)?.textContent.trim() || '',
+        ...link(a, $('.title', a).textContent),
+        hint: $('.status', a)?.textContent.trim() || '',
       })),
     ],
     ['This session', $$('.tabs[aria-label=Session] a[data-go]').map((a) => ({ ...link(a), hint: a.dataset.go || '' }))],

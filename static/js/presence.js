@@ -76,7 +76,7 @@ function meet() {
         ? t.id
         : reply
           ? `reply:${reply.closest('.thr').dataset.thread}`
-          : t.closest('.cf')
+          : t.closest('.comment-form')
             ? 'comment'
             : '';
     typed = Date.now();
@@ -125,11 +125,11 @@ function meet() {
     for (const el of $$('#presence [data-follow]')) {
       const on = el.dataset.follow === followed;
       const mine = el.dataset.follow === me;
-      el.classList.toggle('me', mine);
+      el.classList.toggle('self', mine);
       el.setAttribute('aria-pressed', on);
       if (el.id) el.textContent = on ? 'Following' : 'Follow';
     }
-    byId(`who-${me}`)?.classList.add('me');
+    byId(`who-${me}`)?.classList.add('self');
     for (const li of list) {
       const d = li.dataset;
       const who = d.who;
@@ -227,7 +227,7 @@ function meet() {
       return;
     }
     const d = li.dataset;
-    $('#following').children[1].textContent = li.querySelector('.at').textContent.trim();
+    $('#following').children[1].textContent = li.querySelector('.doing').textContent.trim();
     if (!d.href.startsWith('/s/')) return;
     if (d.page !== page || d.in !== within) {
       if (went !== d.href) location.assign((went = d.href));

@@ -26,7 +26,7 @@ import {
 
 const place = (form, row, file) => {
   if (row) under(row).after(form);
-  else if (file) $('.fb', file).prepend(form);
+  else if (file) $('.file-body', file).prepend(form);
 };
 const offerSuggestion = (form) => {
   const b = $('.suggest', form);
@@ -35,7 +35,7 @@ const offerSuggestion = (form) => {
 const openForm = (file, at) => {
   if (!file || !may('comment')) return;
   const key = file.dataset.file;
-  const old = $(`.cf[data-file="${key}"][data-at="${at}"]`, root);
+  const old = $(`.comment-form[data-file="${key}"][data-at="${at}"]`, root);
   if (old) {
     const shut = $('.edit:not([open])', old);
     if (shut) shut.open = true;
@@ -272,7 +272,7 @@ const post = async (form, button) => {
 const done = (said, form, button, body) => {
   // an operation's answer; that of a thread's form comes as a live patch
   toast(said);
-  const menu = button?.closest('.fm');
+  const menu = button?.closest('.file-menu');
   if (menu) menu.open = false;
   const box = 'close' in form.dataset && byId(form.closest('[popover]').id); // it may be another one by now
   const now = box && $$('form', box).find((f) => f.elements.op.value === body.get('op'));
@@ -306,7 +306,7 @@ onPatch((list) => {
 });
 root.addEventListener('submit', (e) => {
   const form = e.target;
-  if (e.submitter?.matches('.fo')) {
+  if (e.submitter?.matches('.file-op')) {
     e.preventDefault();
     const b = e.submitter;
     const label = b.textContent;
@@ -319,12 +319,12 @@ root.addEventListener('submit', (e) => {
     }, 4000);
     return;
   }
-  if (form.matches('.cf')) {
+  if (form.matches('.comment-form')) {
     e.preventDefault();
     submit(form, e.submitter);
   } else if (form.closest('#sendbar')) {
     // what was typed a moment ago goes along
-    const unsaved = $$('.cf', root).filter((f) => timers.has(f) || f.saving);
+    const unsaved = $$('.comment-form', root).filter((f) => timers.has(f) || f.saving);
     $('#files').inert = true; // what would be typed until the next page came were lost
     if (!unsaved.length) return;
     e.preventDefault();
@@ -343,11 +343,11 @@ root.addEventListener('submit', (e) => {
 root.addEventListener('input', (e) => {
   if (e.target.id === 'op-message') firstLine(e.target);
   if (e.target.matches('textarea')) hooks.focused = e.target;
-  const form = e.target.closest('.cf');
+  const form = e.target.closest('.comment-form');
   if (form) autosave(form);
 });
 addEventListener('pagehide', () => {
-  for (const form of $$('.cf', root)) {
+  for (const form of $$('.comment-form', root)) {
     if ((timers.has(form) || form.saving) && form.elements.text.value.trim())
       navigator.sendBeacon(form.action, new URLSearchParams(bodyOf(form, 'save')));
   }
@@ -379,7 +379,7 @@ const typing = (el) => el?.matches?.('input, textarea, select, [contenteditable]
 document.addEventListener('keydown', (e) => {
   if (e.defaultPrevented || $('dialog[open]')) return;
   const el = e.target;
-  const form = el.closest?.('form.cf, form[data-post], #verdict-form');
+  const form = el.closest?.('form.comment-form, form[data-post], #verdict-form');
   if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
     if (e.shiftKey) {
       e.preventDefault();
@@ -397,7 +397,7 @@ document.addEventListener('keydown', (e) => {
       el.value = '';
       filter('');
     }
-    if (form?.matches('.cf') && !form.elements.text.value.trim()) discard(form);
+    if (form?.matches('.comment-form') && !form.elements.text.value.trim()) discard(form);
     return;
   }
 });
@@ -406,7 +406,7 @@ const sendAll = async () => {
   const f = byId('verdict-form');
   if (!f?.elements.send) return;
   try {
-    await Promise.all($$('.cf', root).map((x) => x.elements.text.value.trim() && save(x)));
+    await Promise.all($$('.comment-form', root).map((x) => x.elements.text.value.trim() && save(x)));
   } catch (err) {
     return fail(err);
   }
@@ -416,4 +416,4 @@ const sendAll = async () => {
   f.requestSubmit($('button.main', f));
 };
 
-for (const f of $$('.cf', root)) offerSuggestion(f);
+for (const f of $$('.comment-form', root)) offerSuggestion(f);

@@ -23,7 +23,7 @@ let drag = null; // where it began, and whether it ends with a comment
 root.addEventListener('mousedown', (e) => {
   const cell = e.target.closest?.('.r');
   if (cell && split()) {
-    const { classList } = cell.closest('.fb');
+    const { classList } = cell.closest('.file-body');
     classList.toggle('pick-l', cell.classList.contains('l'));
     classList.toggle('pick-r', !cell.classList.contains('l'));
   }

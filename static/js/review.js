@@ -7,7 +7,7 @@ import { keys } from './keys.js';
 const root = $('#review');
 // hooks are what the other scripts of a review add: focused is the text being written.
 export const hooks = { focused: null, at: null, comment: null, headed: null, link: null, reveal: null };
-const split = () => !!$('.fb.split', root);
+const split = () => !!$('.file-body.split', root);
 let cur = null;
 let anchor = null;
 let busy = 0;
@@ -33,16 +33,22 @@ const rowAt = (file, side, want) => {
 const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT, (n) => {
   const c = n.classList;
   if (c.contains('r')) return c.contains('e') ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
-  if (c.contains('ck') || c.contains('file') || c.contains('files') || c.contains('rbody') || c.contains('hs'))
+  if (
+    c.contains('chunk') ||
+    c.contains('file') ||
+    c.contains('files') ||
+    c.contains('rbody') ||
+    c.contains('reviewed-hunk')
+  )
     return NodeFilter.FILTER_SKIP;
-  return c.contains('fb') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
+  return c.contains('file-body') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
 });
 const move = (from, dir, all) => {
   // rows of a hunk that was reviewed and is shut are no steps
   walker.currentNode = from;
   let r;
   do r = dir > 0 ? walker.nextNode() : walker.previousNode();
-  while (r && !all && r.closest('.hs:not([open])'));
+  while (r && !all && r.closest('.reviewed-hunk:not([open])'));
   return r;
 };
 // In split view the other half of a visual row is not a step of its own.
@@ -83,7 +89,7 @@ const between = (a, b) => {
 };
 const go = (row, block = 'nearest') => {
   if (!row) return;
-  const shut = row.closest('.hs:not([open])');
+  const shut = row.closest('.reviewed-hunk:not([open])');
   if (shut) shut.open = true;
   cur?.classList.remove('cur');
   cur = row;
@@ -124,10 +130,10 @@ let lastFile = null;
 const mark = (f) => {
   if (f === lastFile) return;
   lastFile = f;
-  $('.tree li.at')?.classList.remove('at');
+  $('.tree li.here')?.classList.remove('here');
   const li = f && byId(`ft-${f.dataset.file}`);
   if (li) {
-    li.classList.add('at');
+    li.classList.add('here');
     li.scrollIntoView({ block: 'nearest' });
   }
 };
@@ -173,7 +179,7 @@ const fail = (err) => toast(err.message || "The server didn't respond. Try again
 
 // ---- folding, reviewed ----
 const fold = (f, shut) => {
-  const fb = $('.fb', f);
+  const fb = $('.file-body', f);
   const b = $('.fold', f);
   if (shut) fb.setAttribute('hidden', 'until-found');
   else fb.removeAttribute('hidden');
@@ -188,11 +194,11 @@ const review = async (f, on) => {
   const body = new FormData();
   body.set('reviewed', on);
   f.toggleAttribute('data-reviewed', on);
-  $('.rv', f).setAttribute('aria-pressed', String(on));
+  $('.file-mark', f).setAttribute('aria-pressed', String(on));
   fold(f, on);
   await painted();
   try {
-    await send($('.rv', f).formAction, body);
+    await send($('.file-mark', f).formAction, body);
   } catch (err) {
     f.toggleAttribute('data-reviewed', !on);
     fold(f, !on);
@@ -226,7 +232,7 @@ const whereIs = () => {
   return a === b ? side + b : `${side}${a}-${side}${b}`;
 };
 root.addEventListener('submit', (e) => {
-  if (!e.submitter?.matches('.rv')) return;
+  if (!e.submitter?.matches('.file-mark')) return;
   e.preventDefault();
   const f = fileOf(e.submitter);
   review(f, !f.hasAttribute('data-reviewed'));
@@ -235,8 +241,8 @@ root.addEventListener('submit', (e) => {
 // ---- context ----
 const expand = async (h, a, whole) => {
   const [lo, hi] = hidden(h);
-  const entire = whole || a.classList.contains('al');
-  const up = a.classList.contains('up');
+  const entire = whole || a.classList.contains('show-all');
+  const up = a.classList.contains('show-above');
   await gap(h, entire || !up ? lo : Math.max(lo, hi - 19), entire || up ? hi : Math.min(hi, lo + 19));
 };
 const gap = async (h, from, to) => {
@@ -257,7 +263,7 @@ const gap = async (h, from, to) => {
   const [a2, b2] = hidden(h);
   if (a2 > b2 && !h.dataset.k) h.remove();
   else if (a2 > b2) {
-    h.classList.add('no');
+    h.classList.add('joined');
     for (const b of $$(':scope > button', h)) b.remove();
   } // the bar of a hunk stays
   if (top > 0 && top < innerHeight) $('#main').scrollTop += at.getBoundingClientRect().top - top;
@@ -291,7 +297,7 @@ const more = async (whole) => {
       }
     else {
       const h = near();
-      if (h) await expand(h, $('.up, .al, .dn', h));
+      if (h) await expand(h, $('.show-above, .show-all, .show-below', h));
     }
   } catch (err) {
     fail(err);
@@ -301,8 +307,8 @@ const load = async (a) => {
   const f = fileOf(a);
   try {
     const body = parse(await (await send(a.href)).text());
-    $('.fb', f).replaceChildren(body);
-    $('.fb', f).className = `fb${split() ? ' split' : ''}`;
+    $('.file-body', f).replaceChildren(body);
+    $('.file-body', f).className = `file-body${split() ? ' split' : ''}`;
   } catch (err) {
     fail(err);
   }
@@ -371,7 +377,7 @@ const settle = (box) => {
   const at = box.dataset.at;
   const row = rowFor(f, at);
   if (!row) {
-    $('.fb', f).prepend(box);
+    $('.file-body', f).prepend(box);
     const { reveal } = hooks;
     if (!at.startsWith('R') || box.sought || !reveal || $('.outdated', box)) return;
     box.sought = true; // on context that is not open here
@@ -382,12 +388,12 @@ const settle = (box) => {
     return;
   }
   let after = under(row);
-  while (after.nextElementSibling?.matches('.thr, .cf')) after = after.nextElementSibling;
+  while (after.nextElementSibling?.matches('.thr, .comment-form')) after = after.nextElementSibling;
   after.after(box);
 };
 const rescue = (node) => {
   if (node.nodeType !== 1) return;
-  const boxes = node.matches('.cf') ? [] : $$('.cf', node);
+  const boxes = node.matches('.comment-form') ? [] : $$('.comment-form', node);
   for (const form of boxes) settle(form);
   if (hooks.focused && !hooks.focused.isConnected) hooks.focused = null;
   if (hooks.focused && (document.activeElement === document.body || !document.activeElement))
@@ -400,10 +406,11 @@ const refold = (was, now) => {
 new MutationObserver((list) => {
   for (const m of list)
     for (const n of m.addedNodes)
-      if (n.nodeType === 1 && (n.matches('.files, .file, .thr, .thread, .fh') || m.target.id === 'pool')) added(n);
+      if (n.nodeType === 1 && (n.matches('.files, .file, .thr, .thread, .file-head') || m.target.id === 'pool'))
+        added(n);
   for (const m of list)
     for (const n of m.removedNodes) {
-      if (n.nodeType !== 1 || !n.matches('.files, .file, .thr, .thread, .fb')) continue;
+      if (n.nodeType !== 1 || !n.matches('.files, .file, .thr, .thread, .file-body')) continue;
       for (const f of n.matches('.files') ? $$('.file', n) : [n]) refold(f, f.id && byId(f.id));
       rescue(n);
     }
@@ -413,13 +420,13 @@ new MutationObserver((list) => {
 const headed = (h) => {
   // a head that came alone: its file is as the head says, and as folded as it was
   const f = fileOf(h);
-  f.toggleAttribute('data-reviewed', $('.rv', h)?.getAttribute('aria-pressed') === 'true');
+  f.toggleAttribute('data-reviewed', $('.file-mark', h)?.getAttribute('aria-pressed') === 'true');
   $('.fold', h)?.setAttribute('aria-expanded', String(!f.classList.contains('shut')));
   hooks.headed?.(f);
 };
 const added = (n) => {
   own(n);
-  if (n.matches('.fh') && fileOf(n)) headed(n);
+  if (n.matches('.file-head') && fileOf(n)) headed(n);
   const card = n.matches('.thread') ? n : $('.thread', n);
   const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
   if (last && last.dataset.by !== root.dataset.me && card.dataset.state === 'open') {
@@ -455,7 +462,7 @@ root.addEventListener(
   'scroll',
   (e) => {
     // one scroll bar moves every row of its file
-    if (e.target.classList?.contains('hx'))
+    if (e.target.classList?.contains('scroll-x'))
       e.target.parentElement.style.setProperty('--sx', `${e.target.scrollLeft}px`);
   },
   { capture: true, passive: true },
@@ -464,7 +471,8 @@ root.addEventListener(
   'wheel',
   (e) => {
     const dx = e.shiftKey && !e.deltaX ? e.deltaY : e.deltaX;
-    const hx = Math.abs(dx) > Math.abs(e.shiftKey ? 0 : e.deltaY) && $('.hx', e.target.closest('.fb') || root);
+    const hx =
+      Math.abs(dx) > Math.abs(e.shiftKey ? 0 : e.deltaY) && $('.scroll-x', e.target.closest('.file-body') || root);
     if (hx) hx.scrollLeft += dx;
   },
   { passive: true },
@@ -589,7 +597,7 @@ unify();
 
 // ---- start ----
 for (const d of $$('.draft', $('#drafts') || root)) settle(d);
-for (const fb of $$('.fb[hidden]', root)) fileOf(fb).classList.add('shut');
+for (const fb of $$('.file-body[hidden]', root)) fileOf(fb).classList.add('shut');
 own(root);
 
 export {

@@ -88,7 +88,7 @@ func (a AutomationItem) state() part.Status {
 	case len(a.Schedules) == 0:
 		return part.Status{Icon: "user", Word: "Manual"}
 	}
-	return part.Status{Icon: "clock", Word: "On", Class: "ok"}
+	return part.Status{Icon: "clock", Word: "On", Class: "good"}
 }
 
 // AutomationForm makes or changes an automation.

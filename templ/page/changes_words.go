@@ -20,7 +20,7 @@ func counted(counts string) string {
 }
 
 // depth is the class that indents a line of the tree; deeper than eight levels look alike.
-func depth(n int) string { return "l" + strconv.Itoa(min(n, 8)) }
+func depth(n int) string { return "depth-" + strconv.Itoa(min(n, 8)) }
 
 func openThreads(n int) string {
 	switch n {

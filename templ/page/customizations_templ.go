@@ -473,7 +473,7 @@ func customRow(r CustomRow) templ.Component {
 			}
 		}
 		if r.Server != nil {
-			var templ_7745c5c3_Var25 = []any{"st", r.Server.Class}
+			var templ_7745c5c3_Var25 = []any{"status", r.Server.Class}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var25...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

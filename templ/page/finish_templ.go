@@ -35,14 +35,14 @@ func commentTemplate(v *Changes) templ.Component {
 			templ_7745c5c3_Var1 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<template id=\"comment-form\"><form class=\"cf\" method=\"post\" action=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 1, "<template id=\"comment-form\"><form class=\"comment-form\" method=\"post\" action=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
 		var templ_7745c5c3_Var2 templ.SafeURL
 		templ_7745c5c3_Var2, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL(v.changes() + "/drafts"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/finish.templ`, Line: 11, Col: 80}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/finish.templ`, Line: 11, Col: 90}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var2))
 		if templ_7745c5c3_Err != nil {
@@ -345,7 +345,7 @@ func FinishForm(v *Changes) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "\"> <label for=\"verdict-summary\">Summary</label> <textarea class=\"field\" id=\"verdict-summary\" name=\"summary\" rows=\"4\" autofocus maxlength=\"8000\" placeholder=\"Summarize your review. Markdown is supported\" data-mentions></textarea><fieldset><legend class=\"sr\">Verdict</legend>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 28, "\"> <label for=\"verdict-summary\">Summary</label> <textarea class=\"field\" id=\"verdict-summary\" name=\"summary\" rows=\"4\" autofocus maxlength=\"8000\" placeholder=\"Summarize your review. Markdown is supported\" data-mentions></textarea><fieldset><legend class=\"sr-only\">Verdict</legend>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -389,7 +389,7 @@ func FinishForm(v *Changes) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "><span class=\"sr\">When</span> <select name=\"how\" class=\"small\"><option value=\"queue\">After this turn</option> <option value=\"steer\">Now</option></select></label></div>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "><span class=\"sr-only\">When</span> <select name=\"how\" class=\"small\"><option value=\"queue\">After this turn</option> <option value=\"steer\">Now</option></select></label></div>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

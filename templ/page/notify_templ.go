@@ -243,7 +243,7 @@ func notifyTable(m *Notifications) templ.Component {
 			templ_7745c5c3_Var8 = templ.NopComponent
 		}
 		ctx = templ.ClearChildren(ctx)
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<section><h2>Notify me about</h2><form method=\"post\" action=\"/settings/notifications\" class=\"stack\"><div class=\"tablewrap\"><table class=\"matrix\"><thead><tr><th scope=\"col\"><span class=\"sr\">Event</span></th>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 20, "<section><h2>Notify me about</h2><form method=\"post\" action=\"/settings/notifications\" class=\"stack\"><div class=\"tablewrap\"><table class=\"matrix\"><thead><tr><th scope=\"col\"><span class=\"sr-only\">Event</span></th>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
@@ -338,14 +338,14 @@ func notifyTable(m *Notifications) templ.Component {
 						return templ_7745c5c3_Err
 					}
 				}
-				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "><span class=\"sr\">")
+				templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 31, "><span class=\"sr-only\">")
 				if templ_7745c5c3_Err != nil {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var14 string
 				templ_7745c5c3_Var14, templ_7745c5c3_Err = templ.JoinStringErrs(notifyWords[k.Kind][0] + " by " + channelWords[c])
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/notify.templ`, Line: 83, Col: 171}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/notify.templ`, Line: 83, Col: 176}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var14))
 				if templ_7745c5c3_Err != nil {
@@ -715,7 +715,7 @@ func notifyLast(r *NotifyResult, m *Notifications) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			var templ_7745c5c3_Var28 = []any{"st", templ.KV("bad", !r.OK), templ.KV("ok", r.OK)}
+			var templ_7745c5c3_Var28 = []any{"status", templ.KV("bad", !r.OK), templ.KV("good", r.OK)}
 			templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var28...)
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err

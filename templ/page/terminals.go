@@ -110,7 +110,7 @@ func (c TerminalCommand) status() part.Status {
 	case c.Exit == nil:
 		return part.Status{Icon: "idle", Word: "Ended"}
 	case *c.Exit == 0:
-		return part.Status{Icon: "done", Word: "Done", Class: "ok"}
+		return part.Status{Icon: "done", Word: "Done", Class: "good"}
 	}
 	return part.Status{Icon: "error", Word: "Exit " + itoa(*c.Exit), Class: "bad"}
 }

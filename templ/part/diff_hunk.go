@@ -137,7 +137,7 @@ func (w *rowWriter) folded(h *diff.Hunk) {
 		}
 	}
 	w.flush()
-	b := append(make([]byte, 0, 128), `<details class="hs"><summary>Reviewed`...)
+	b := append(make([]byte, 0, 128), `<details class="reviewed-hunk"><summary>Reviewed`...)
 	if by := w.file.Done[h.Key]; by != "" {
 		b = appendEscaped(append(b, " by "...), by)
 	}

@@ -111,7 +111,7 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 	}
 	b := append(w.chunk, `<div class="h`...)
 	if hidden <= 0 {
-		b = append(b, " no"...)
+		b = append(b, " joined"...)
 	}
 	b = append(b, '"')
 	if next == nil {
@@ -132,13 +132,13 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 	switch {
 	case hidden <= 0:
 	case hidden <= 2*expandStep:
-		b = append(b, `<button class="al" aria-label="Show hidden lines"></button>`...)
+		b = append(b, `<button class="show-all" aria-label="Show hidden lines"></button>`...)
 	default:
 		if !first {
-			b = append(b, `<button class="dn" aria-label="Show 20 lines below"></button>`...)
+			b = append(b, `<button class="show-below" aria-label="Show 20 lines below"></button>`...)
 		}
 		if next != nil {
-			b = append(b, `<button class="up" aria-label="Show 20 lines above"></button>`...)
+			b = append(b, `<button class="show-above" aria-label="Show 20 lines above"></button>`...)
 		}
 	}
 	w.chunk = b
@@ -302,9 +302,9 @@ func (w *rowWriter) flush() {
 	if len(w.chunk) == 0 || w.err != nil {
 		return
 	}
-	head := append(make([]byte, 0, 64), `<div class="ck t`...)
+	head := append(make([]byte, 0, 64), `<div class="chunk tens-`...)
 	head = strconv.AppendInt(head, int64(w.n/10), 10)
-	head = append(head, " u"...)
+	head = append(head, " ones-"...)
 	head = strconv.AppendInt(head, int64(w.n%10), 10)
 	head = append(head, `">`...)
 	w.write(head)

@@ -59,7 +59,7 @@ func TestChunkClassesCountTheirRows(t *testing.T) {
 	}
 	for _, v := range []DiffView{{}, {Split: true}} {
 		html := drawn(t, DiffRows(fileOf("a.txt", before.String(), after.String()), v))
-		chunks := regexp.MustCompile(`<div class="ck t(\d+) u(\d)">`).FindAllStringSubmatchIndex(html, -1)
+		chunks := regexp.MustCompile(`<div class="chunk tens-(\d+) ones-(\d)">`).FindAllStringSubmatchIndex(html, -1)
 		if len(chunks) < 5 {
 			t.Fatalf("%d chunks for 700 rows", len(chunks))
 		}
@@ -197,7 +197,7 @@ func TestOnlyHunksSinceReviewAreOpen(t *testing.T) {
 		!strings.Contains(open, "new") {
 		t.Errorf("shut: %s\nopen: %s", shut, open)
 	}
-	if strings.Contains(draw(Thread{ID: "t", Side: After, From: 6, To: 6}), "<details class=\"hs\"") {
+	if strings.Contains(draw(Thread{ID: "t", Side: After, From: 6, To: 6}), "<details class=\"reviewed-hunk\"") {
 		t.Error("a hunk is shut although somebody speaks about it")
 	}
 	if !strings.Contains(shut, "Reviewed by Ana: +1 −1 at line 3") {

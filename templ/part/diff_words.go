@@ -100,4 +100,4 @@ func digits(f *DiffFile) int {
 	return min(max(2, len(strconv.Itoa(max(f.Diff.OldLines, f.Diff.NewLines)))), 7)
 }
 
-func digitClass(f *DiffFile) string { return "g" + strconv.Itoa(digits(f)) }
+func digitClass(f *DiffFile) string { return "digits-" + strconv.Itoa(digits(f)) }

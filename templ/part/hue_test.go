@@ -22,12 +22,12 @@ func TestPersonHasOneColour(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	faces := regexp.MustCompile(`class="(?:who|face) (h\d)`).FindAllStringSubmatch(b.String(), -1)
+	faces := regexp.MustCompile(`class="(?:who|face) (hue-\d)`).FindAllStringSubmatch(b.String(), -1)
 	if len(faces) < 3 {
 		t.Fatalf("%d faces in %s", len(faces), b.String())
 	}
 	for _, f := range faces {
-		if f[1] != "h"+strconv.Itoa(texts.Hue(id)) {
+		if f[1] != "hue-"+strconv.Itoa(texts.Hue(id)) {
 			t.Errorf("a face has the colour %s, another h%d", f[1], texts.Hue(id))
 		}
 	}

@@ -142,7 +142,7 @@ var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p.AllowAttrs("start").Matching(regexp.MustCompile(`^\d{1,9}$`)).OnElements("ol")
 	p.AllowElements("ol", "li", "th", "td")
 	p.AllowAttrs("align").Matching(regexp.MustCompile(`^(left|right|center)$`)).OnElements("th", "td")
-	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(code|lang|cc|hl-[a-z])$`)).OnElements("div", "span")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(code|code-chunk|lang|hl-[a-z])$`)).OnElements("div", "span")
 	p.AllowAttrs("tabindex").Matching(regexp.MustCompile(`^0$`)).OnElements("pre")
 	p.AllowAttrs("data-image").Matching(regexp.MustCompile(`^remote$`)).OnElements("a")
 	p.AllowAttrs("href").OnElements("a")
@@ -216,7 +216,7 @@ func (c *codeChunks) write(class, text string) {
 	if c.lines += strings.Count(text, "\n"); c.lines < chunkLines {
 		return
 	}
-	c.done.WriteString(`<span class="cc">` + c.open.String() + `</span>`)
+	c.done.WriteString(`<span class="code-chunk">` + c.open.String() + `</span>`)
 	c.open.Reset()
 	c.lines = 0
 }

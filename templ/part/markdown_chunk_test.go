@@ -12,7 +12,7 @@ func TestLongCodeIsInChunks(t *testing.T) {
 	code := "package x\n\n/* a comment\n" + strings.Repeat("over many lines\n", 60) + "*/\n" +
 		strings.Repeat("var a = \"<b>\" // why\n", 100)
 	got := CodeBlock("go", code)
-	if n := strings.Count(got, `<span class="cc">`); n != 4 {
+	if n := strings.Count(got, `<span class="code-chunk">`); n != 4 {
 		t.Errorf("%d chunks of 40 lines in 164", n)
 	}
 	inner := got[strings.Index(got, "<code>")+6 : strings.Index(got, "</code>")]
@@ -22,7 +22,7 @@ func TestLongCodeIsInChunks(t *testing.T) {
 	if !balanced(inner) {
 		t.Error("an element goes over the end of a chunk")
 	}
-	if Markdown("```go\n"+code+"```\n") == "" || !strings.Contains(Markdown("```go\n"+code+"```\n"), `class="cc"`) {
+	if Markdown("```go\n"+code+"```\n") == "" || !strings.Contains(Markdown("```go\n"+code+"```\n"), `class="code-chunk"`) {
 		t.Error("what cleans the page takes the chunks away")
 	}
 }

@@ -54,7 +54,7 @@ var hostile = []string{
 	`<template><script>alert(1)</script></template>`, `<body onload=alert(1)>`, `<html manifest=x>`,
 	`<textarea><script>alert(1)</script></textarea>`, `<title><img src=x onerror=alert(1)></title>`, "[x](<javascript:alert(1)>)", "[x]( javascript:alert(1))", "[x](\u0001javascript:alert(1))",
 	"[x](\u00a0javascript:alert(1))", "http://e.example/\"><script>alert(1)</script>", "www.evil.example/<script>",
-	"<img/src=`x`onerror=alert(1)>", "<a id=main>x</a>", "<a name=help>x</a>", `<span class="sr">x</span>`, `<button form=composer>x</button>`,
+	"<img/src=`x`onerror=alert(1)>", "<a id=main>x</a>", "<a name=help>x</a>", `<span class="sr-only">x</span>`, `<button form=composer>x</button>`,
 }
 
 func TestMarkdownIsHarmless(t *testing.T) {

@@ -41,15 +41,15 @@ func NewSuggestion(ref, old string, lines []string) *Suggestion {
 // SuggestionRows draws the lines of a suggestion. Their class is none of the review's rows, which the keys walk over.
 func SuggestionRows(s *Suggestion) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, out io.Writer) error {
-		b := []byte(`<div class="sg" role="group" aria-label="Suggested change">`)
+		b := []byte(`<div class="suggest-rows" role="group" aria-label="Suggested change">`)
 		for _, r := range s.Rows {
-			b = append(b, `<div class="`+[...]string{diff.Context: "sc", diff.Add: "sa", diff.Delete: "sd"}[r.Kind]+
+			b = append(b, `<div class="`+[...]string{diff.Context: "suggest-same", diff.Add: "suggest-add", diff.Delete: "suggest-del"}[r.Kind]+
 				`">`...)
 			b = SyntaxNone.append(b, r.Text, r.Spans)
 			b = append(b, "</div>"...)
 		}
 		if len(s.Rows) == 0 {
-			b = append(b, `<div class="sc">These lines already match the suggestion.</div>`...)
+			b = append(b, `<div class="suggest-same">These lines already match the suggestion.</div>`...)
 		}
 		_, err := out.Write(append(b, "</div>"...))
 		return err

@@ -30,9 +30,9 @@ func TestSuggestionsAreSmallDiffs(t *testing.T) {
 		lines []string
 		want  []string
 	}{
-		"a word": {"a := 1", []string{"a := 2"}, []string{`<div class="sd">a := <b>1</b></div>`,
-			`<div class="sa">a := <b>2</b></div>`}},
-		"deletes":        {"a\nb", nil, []string{`<div class="sd">a</div>`, `<div class="sd">b</div>`}},
+		"a word": {"a := 1", []string{"a := 2"}, []string{`<div class="suggest-del">a := <b>1</b></div>`,
+			`<div class="suggest-add">a := <b>2</b></div>`}},
+		"deletes":        {"a\nb", nil, []string{`<div class="suggest-del">a</div>`, `<div class="suggest-del">b</div>`}},
 		"text, not HTML": {"<script>", []string{"<img onerror=x>"}, []string{"&lt;", "onerror"}},
 		"nothing":        {"a", []string{"a"}, []string{"already match the suggestion"}},
 	} {

@@ -179,7 +179,7 @@ func (t Tool) status() Status {
 		if !t.Result.Success {
 			return Status{"error", "Failed", "bad"}
 		}
-		return Status{"done", "Done", "ok"}
+		return Status{"done", "Done", "good"}
 	}
 	return Status{"info", "Unknown", ""}
 }

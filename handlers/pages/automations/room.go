@@ -219,7 +219,7 @@ func runStatus(l ahp.AutomationRunLifecycle) part.Status {
 	case *ahp.AutomationRunRunning:
 		return part.Status{Icon: "running", Word: "Running", Class: "run"}
 	case *ahp.AutomationRunCompleted:
-		return part.Status{Icon: "done", Word: "Done", Class: "ok"}
+		return part.Status{Icon: "done", Word: "Done", Class: "good"}
 	case *ahp.AutomationRunFailed:
 		return part.Status{Icon: "error", Word: "Failed", Class: "bad"}
 	case *ahp.AutomationRunCancelled:

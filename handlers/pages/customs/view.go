@@ -288,7 +288,7 @@ func serverState(s *page.CustomServer, state ahp.McpServerState) {
 			s.State = "Starting; messages are waiting"
 		}
 	case *ahp.McpServerReadyState:
-		s.State, s.Class, s.Icon, s.CanStop = "Ready", "ok", "done", true
+		s.State, s.Class, s.Icon, s.CanStop = "Ready", "good", "done", true
 	case *ahp.McpServerAuthRequiredState:
 		s.State, s.Class, s.Icon = "Sign-in needed", "need", "need"
 		s.Why = "It needs a token for " + x.Resource.Resource +
