@@ -5,6 +5,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 var program = flag.String("program", "", "run this ahphub in boxes, in place of the test's own program")
@@ -35,6 +37,13 @@ func BenchmarkStart(b *testing.B) {
 	b.Run("outside", func(b *testing.B) { run(b, (*exec.Cmd).Start) })
 	b.Run("box", func(b *testing.B) { run(b, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) }) })
 	b.Run("first", func(b *testing.B) {
+		run(b, func(cmd *exec.Cmd) error { w.End(w.policy.Session); return w.Start(cmd, w.policy) })
+	})
+	b.Run("firstWithNetwork", func(b *testing.B) {
+		if r := w.Report(); r.Open != "" {
+			b.Skip(r.Open)
+		}
+		w.policy.Network = sandbox.Open
 		run(b, func(cmd *exec.Cmd) error { w.End(w.policy.Session); return w.Start(cmd, w.policy) })
 	})
 }

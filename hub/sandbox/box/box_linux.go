@@ -19,6 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
 // box is the namespaces of one session, while they run.
@@ -146,7 +147,7 @@ func (b *box) ready(ctx context.Context, info *os.File) error {
 	switch {
 	case err != nil:
 		return cmp.Or(context.Cause(ctx), fmt.Errorf("its holder did not start: %w", err))
-	case text != sayReady:
+	case text != enter.SayReady:
 		return errors.New(text)
 	}
 	return b.openEntries(told.Pid, told.Mounts)
@@ -234,14 +235,14 @@ func (b *box) openPty() (pty, tty *os.File, err error) {
 	b.asking.Lock()
 	defer b.asking.Unlock()
 	_ = b.control.SetWriteDeadline(time.Now().Add(startTime))
-	if _, err := b.control.Write([]byte(askPty)); err != nil {
+	if _, err := b.control.Write([]byte(enter.AskPty)); err != nil {
 		return nil, nil, err
 	}
 	text, fds, err := b.receive(time.Now().Add(startTime), 2)
 	switch {
 	case err != nil:
 		return nil, nil, err
-	case text != askPty:
+	case text != enter.AskPty:
 		closeAll(fds)
 		return nil, nil, errors.New(text)
 	case len(fds) != 2 || !isPty(fds[0], fds[1]):

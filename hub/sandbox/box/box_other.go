@@ -41,6 +41,3 @@ func (*Boxes) Close() {}
 
 // Report says that nothing works.
 func (*Boxes) Report() Report { return Report{errNoLinux.Error(), errNoLinux.Error()} }
-
-// Hold refuses.
-func Hold([]string) error { return errNoLinux }

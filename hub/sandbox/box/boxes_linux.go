@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -76,11 +75,7 @@ type entry struct {
 }
 
 func newEntry(o enter.Order) (e entry, err error) {
-	raw, err := json.Marshal(o)
-	if err != nil {
-		return e, err
-	}
-	if e.order, err = memory("order", raw); err != nil {
+	if e.order, err = memory("order", o.Encode()); err != nil {
 		return e, err
 	}
 	if e.alive, e.held, err = os.Pipe(); err != nil {

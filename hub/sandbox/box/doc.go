@@ -15,7 +15,7 @@ import (
 // Config configures Boxes.
 type Config struct {
 	Dir     string       // where the private files of boxes are, below the data directory; made when first needed
-	Program string       // this program, which HoldCommand and enter.Command name inside a box
+	Program string       // this program, of which package enter runs inside a box
 	Home    string       // the user's home directory
 	Path    string       // PATH, whose directories below Home are readable in a box
 	Guard   *guard.Guard // refuses the data directory to policies
@@ -26,9 +26,6 @@ type Config struct {
 
 	Linger time.Duration // how long a box stays after its last program; zero is a minute
 }
-
-// HoldCommand is the hidden command that a box runs of the hub's program as its first process.
-const HoldCommand = "sandbox-hold"
 
 // Report says what works on this computer.
 type Report struct {

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
 // layout collects bubblewrap's arguments and the descriptors of what it binds.
@@ -142,7 +143,7 @@ func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 		l.close()
 		return nil, err
 	}
-	l.add("--remount-ro", "/", "--chdir", "/", "--", inside, HoldCommand)
+	l.add("--remount-ro", "/", "--chdir", "/", "--", inside, enter.HoldCommand)
 	for _, r := range p.Relays {
 		l.add(strconv.Itoa(r.Port))
 	}

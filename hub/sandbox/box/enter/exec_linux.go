@@ -1,13 +1,9 @@
 package enter
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
 	"runtime"
 	"strconv"
 	"syscall"
@@ -17,6 +13,7 @@ import (
 // Numbers of Linux that package syscall lacks. golang.org/x/sys would have them, and would be initialized later.
 const (
 	prSetPdeathsig     = 1
+	prSetDumpable      = 4
 	prCapbsetDrop      = 24
 	prSetNoNewPrivs    = 38
 	prCapAmbient       = 47
@@ -25,16 +22,30 @@ const (
 	keyctlJoinKeyring  = 1
 	sysCloseRange      = 436 // on every architecture
 	closeRangeOnExec   = 4
+	sigDefault         = 0
+	sigIgnore          = 1
 	mostOrder          = 16 << 20 // Linux allows less for arguments and variables
 )
 
-// init runs the command before the libraries of the rest of the program are initialized, which takes longer than all of
-// this. It is the first package to be ready that has a part in it.
+// init runs the commands before the libraries of the rest of the program are initialized, which takes longer than all of
+// this. Packages are initialized in the order of their paths once those are that they import: this one imports neither fmt
+// nor strings, os/signal, net or JSON, which are ready late, and so comes before nearly all others.
 func init() {
-	if len(os.Args) == 3 && os.Args[1] == Command {
-		fmt.Fprintln(os.Stderr, "ahphub:", run(os.Args[2]))
-		os.Exit(127) // as a shell whose command cannot run
+	switch {
+	case len(os.Args) == 3 && os.Args[1] == Command:
+		exit(run(os.Args[2]), 127) // as a shell whose command cannot run
+	case len(os.Args) > 1 && os.Args[1] == HoldCommand:
+		exit(hold(os.Args[2:]), 1)
 	}
+}
+
+// exit ends the program, with a status that says whether it failed.
+func exit(err error, failed int) {
+	if err == nil {
+		os.Exit(0)
+	}
+	_, _ = os.Stderr.WriteString("ahphub: " + err.Error() + "\n")
+	os.Exit(failed)
 }
 
 // run gives up every right that entering a box gave, and becomes the program that the order on a descriptor names. It
@@ -46,30 +57,32 @@ func run(descriptor string) error {
 	}
 	o, err := readOrder(fd)
 	if err != nil {
-		return fmt.Errorf("cannot read what to run: %w", err)
+		return errors.New("cannot read what to run: " + err.Error())
 	}
 	runtime.LockOSThread() // rights are a thread's, and exec keeps those of the calling one
 	if err := dropRights(); err != nil {
-		return fmt.Errorf("cannot give up rights: %w", err)
+		return errors.New("cannot give up rights: " + err.Error())
 	}
 	if err := syscall.Chdir(o.Dir); err != nil {
-		return fmt.Errorf("the directory %s is not in this session's sandbox: %w", o.Dir, err)
+		return errors.New("the directory " + o.Dir + " is not in this session's sandbox: " + err.Error())
 	}
 	if err := call(sysCloseRange, uintptr(o.Keep), 1<<32-1, closeRangeOnExec); err != nil {
 		return err
 	}
-	// The wrapper outside ignores these for itself; a handler of ours becomes the default with exec.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+	// The wrapper outside ignores these for itself.
+	if err := handle(sigDefault, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM); err != nil {
+		return err
+	}
 	// The process that waits outside is the only one that can be killed from there by its number.
 	if err := call(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0); err != nil {
 		return err
 	}
 	err = syscall.Exec(o.Path, o.Argv, o.Env)
 	if errors.Is(err, syscall.ENOENT) {
-		return fmt.Errorf("%s is not in this session's sandbox, or its interpreter is not. The owner can name "+
-			"directories that sandboxes may read (--sandbox-read)", o.Path)
+		return errors.New(o.Path + " is not in this session's sandbox, or its interpreter is not. The owner can name " +
+			"directories that sandboxes may read (--sandbox-read)")
 	}
-	return fmt.Errorf("cannot run %s in this session's sandbox: %w", o.Path, err)
+	return errors.New("cannot run " + o.Path + " in this session's sandbox: " + err.Error())
 }
 
 func readOrder(fd int) (o Order, err error) {
@@ -82,13 +95,7 @@ func readOrder(fd int) (o Order, err error) {
 	if err != nil {
 		return o, err
 	}
-	if err := json.Unmarshal(raw, &o); err != nil {
-		return o, err
-	}
-	if !filepath.IsAbs(o.Path) || len(o.Argv) == 0 || o.Keep < 3 {
-		return o, errors.New("it is incomplete")
-	}
-	return o, nil
+	return parse(raw)
 }
 
 // dropRights takes from this thread what lets it change the box: entering a user namespace gave it every capability
@@ -120,6 +127,22 @@ func dropRights() error {
 	}
 	// A kernel without keys has none to leave behind. With a name, however short, others could join as well.
 	_ = call(syscall.SYS_KEYCTL, keyctlJoinKeyring, 0, 0)
+	return nil
+}
+
+// handle sets what signals do to this program, behind the runtime's back: package os/signal is initialized later.
+func handle(how uintptr, signals ...syscall.Signal) error {
+	for _, s := range signals {
+		action := [8]uintptr{how} // more than any architecture's
+		set := uintptr(8)         // bytes of a set of signals, but for those of MIPS
+		if runtime.GOARCH[:2] == "mi" {
+			action, set = [8]uintptr{0, how}, 16
+		}
+		if _, _, errno := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(s), uintptr(unsafe.Pointer(&action)), 0,
+			set, 0, 0); errno != 0 {
+			return errno
+		}
+	}
 	return nil
 }
 

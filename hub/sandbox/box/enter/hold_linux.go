@@ -1,0 +1,171 @@
+package enter
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strconv"
+	"syscall"
+	"unsafe"
+)
+
+// hold is HoldCommand: the first process of a box. It keeps the box alive while the hub holds the other end of its
+// control socket, opens pseudo terminals of the box, and listens for relayed ports. args are the ports.
+func hold(args []string) error {
+	runtime.LockOSThread() // the signal below is a thread's
+	// Descriptors of the host's directories were for bubblewrap alone, and no program here may look into this one.
+	if err := errors.Join(closeInherited(), call(syscall.SYS_PRCTL, prSetDumpable, 0, 0),
+		call(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0)); err != nil {
+		return err
+	}
+	// Processes whose parent ended before them become this one's: without SIGCHLD, nothing is left of them.
+	if err := handle(sigIgnore, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
+		syscall.SIGCHLD); err != nil {
+		return err
+	}
+	syscall.CloseOnExec(ControlFD)
+	syscall.CloseOnExec(RelayFD)
+	for i, arg := range args {
+		if err := relayPort(byte(i), arg); err != nil {
+			_ = send(ControlFD, SayFailure+err.Error())
+			return err
+		}
+	}
+	if err := send(ControlFD, SayReady); err != nil {
+		return err
+	}
+	buf := make([]byte, 64)
+	for {
+		n, _, err := syscall.Recvfrom(ControlFD, buf, 0)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || n == 0:
+			return nil // the hub is gone: so is the box, with its first process
+		case string(buf[:n]) == AskPty:
+			if err := answerPty(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// send sends one message with descriptors.
+func send(fd int, message string, fds ...int) error {
+	var rights []byte
+	if len(fds) > 0 {
+		rights = syscall.UnixRights(fds...)
+	}
+	return syscall.Sendmsg(fd, []byte(message), rights, nil, syscall.MSG_NOSIGNAL)
+}
+
+// closeInherited closes the descriptors that this program was started with, but for its standard ones and its sockets.
+// Those that it opened itself close on exec.
+func closeInherited() error {
+	open, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return err
+	}
+	for _, entry := range open {
+		fd, err := strconv.Atoi(entry.Name())
+		if err != nil || fd < 3 || fd == ControlFD || fd == RelayFD {
+			continue
+		}
+		flags, _, errno := syscall.RawSyscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_GETFD, 0)
+		if errno == 0 && flags&syscall.FD_CLOEXEC == 0 {
+			_ = syscall.Close(fd)
+		}
+	}
+	return nil
+}
+
+// answerPty opens a pseudo terminal and sends both of its ends.
+func answerPty() error {
+	master, slave, err := OpenPty()
+	if err != nil {
+		return send(ControlFD, SayFailure+err.Error())
+	}
+	defer syscall.Close(master)
+	defer syscall.Close(slave)
+	return send(ControlFD, AskPty, master, slave)
+}
+
+// OpenPty opens both ends of a new pseudo terminal.
+func OpenPty() (master, slave int, err error) {
+	const flags = syscall.O_RDWR | syscall.O_NOCTTY | syscall.O_CLOEXEC
+	if master, err = syscall.Open("/dev/ptmx", flags, 0); err != nil {
+		return -1, -1, err
+	}
+	var lock, n int32
+	if err = control(master, syscall.TIOCSPTLCK, &lock); err == nil {
+		if err = control(master, syscall.TIOCGPTN, &n); err == nil {
+			slave, err = syscall.Open("/dev/pts/"+strconv.Itoa(int(n)), flags, 0)
+		}
+	}
+	if err != nil {
+		_ = syscall.Close(master)
+		return -1, -1, err
+	}
+	return master, slave, nil
+}
+
+// control does an ioctl with a number.
+func control(fd int, request uintptr, value *int32) error {
+	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request,
+		uintptr(unsafe.Pointer(value))); errno != 0 {
+		return errno
+	}
+	return nil
+}
+
+// relayPort listens on a port of the box's loopback, and hands each connection to the hub. Package net would do, and be
+// initialized after most of the program.
+func relayPort(index byte, port string) error {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil {
+		return errors.New(strconv.Quote(port) + " is no port")
+	}
+	four, err := listen(syscall.AF_INET, &syscall.SockaddrInet4{Port: int(n), Addr: [4]byte{127, 0, 0, 1}})
+	if err != nil {
+		return errors.New("port " + port + ": " + err.Error())
+	}
+	go passConns(index, four)
+	six, err := listen(syscall.AF_INET6, &syscall.SockaddrInet6{Port: int(n), Addr: [16]byte{15: 1}})
+	if err == nil { // where there is IPv6
+		go passConns(index, six)
+	}
+	return nil
+}
+
+func listen(domain int, at syscall.Sockaddr) (int, error) {
+	fd, err := syscall.Socket(domain, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	err = syscall.SetsockoptInt(fd, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if err == nil {
+		err = syscall.Bind(fd, at)
+	}
+	if err == nil {
+		err = syscall.Listen(fd, syscall.SOMAXCONN)
+	}
+	if err != nil {
+		_ = syscall.Close(fd)
+		return -1, err
+	}
+	return fd, nil
+}
+
+func passConns(index byte, listener int) {
+	for {
+		conn, _, err := syscall.Accept4(listener, syscall.SOCK_CLOEXEC)
+		switch {
+		case err == nil:
+			_ = send(RelayFD, string([]byte{index}), conn) // a client whose connection is not passed sees its end
+			_ = syscall.Close(conn)
+		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.ECONNABORTED):
+		default:
+			_, _ = os.Stderr.WriteString("ahphub: a relayed port is closed: " + err.Error() + "\n")
+			return
+		}
+	}
+}

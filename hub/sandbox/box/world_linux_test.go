@@ -1,0 +1,112 @@
+package box
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// world is a data directory with boxes, and a directory of a session.
+type world struct {
+	*Boxes
+	t         testing.TB
+	data, dir string
+	policy    *sandbox.Policy
+}
+
+// newWorld skips the test where boxes do not work.
+func newWorld(t testing.TB, change ...func(*Config)) *world {
+	t.Helper()
+	w := &world{t: t, data: t.TempDir(), dir: t.TempDir()}
+	g, err := guard.New(w.data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { g.Close() })
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := Config{Dir: filepath.Join(w.data, "boxes"), Program: program, Home: t.TempDir(), Path: os.Getenv("PATH"),
+		Guard: g, Log: slog.New(slog.DiscardHandler)}
+	for _, c := range change {
+		c(&cfg)
+	}
+	w.Boxes = New(cfg)
+	t.Cleanup(w.Close)
+	w.policy = &sandbox.Policy{Session: "s1", Write: []string{w.dir}, Network: sandbox.Closed}
+	if err := w.try(sandbox.Closed); err != nil {
+		unless(t, "boxes do not work here: "+err.Error())
+	}
+	return w
+}
+
+// unless skips a test for a reason that does not count where everything must be there.
+func unless(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("AHPHUB_REQUIRE_SPEC") == "1" {
+		t.Fatal(reason)
+	}
+	t.Skip(reason)
+}
+
+// shell is a script that has not started.
+func (w *world) shell(script string) (*exec.Cmd, *bytes.Buffer) {
+	cmd := exec.Command("/bin/sh", "-c", script)
+	out := &bytes.Buffer{}
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = w.dir, append(os.Environ(), "HOME="+w.cfg.Home), out, out
+	return cmd, out
+}
+
+// run returns what a shell script in the session's box prints.
+func (w *world) run(script string) string {
+	w.t.Helper()
+	cmd, out := w.shell(script)
+	err := w.Start(cmd, w.policy)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if err != nil {
+		w.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// refused returns why a script does not start.
+func (w *world) refused(script string) string {
+	w.t.Helper()
+	cmd, _ := w.shell(script)
+	err := w.Start(cmd, w.policy)
+	if err == nil {
+		_ = cmd.Wait()
+		w.t.Fatal("it starts: ", script)
+	}
+	return err.Error()
+}
+
+func (w *world) write(path, content string) {
+	w.t.Helper()
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = os.WriteFile(path, []byte(content), 0o600)
+	}
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) read(path string) string {
+	w.t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return string(b)
+}
