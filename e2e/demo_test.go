@@ -27,7 +27,9 @@ func TestDemo(t *testing.T) {
 		`[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('Greet in the language')).getAttribute('href')`) + "/changes")
 	page.WaitText("#review", "An unknown language is greeted in English")
 	page.Shot("review")
-	page.Open("about:blank") // or its stream would complain
+	page.Open(Eval[string](page, "location.href.replace('/changes', '/threads?state=all')"))
+	page.WaitText(".excerpt", "format, ok := greetings[language]") // the demo's people quote nothing themselves
+	page.Open("about:blank")                                       // or its stream would complain
 	p.Stop()
 	if _, err := os.Stat(p.Data); err == nil {
 		t.Errorf("the demo left %s behind", p.Data)

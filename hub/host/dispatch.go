@@ -30,7 +30,7 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 	if err := h.Changes.LoadMarks(ctx, info, a); err != nil {
 		return hub.Outcome{}, err
 	}
-	a = h.Threads.ReplaceVersions(ctx, c, info, a)
+	a = h.Threads.QuoteLines(ctx, c, info, h.Threads.ReplaceVersions(ctx, c, info, a))
 	check := h.checkDirs(ctx, info, a, h.checker(c, info, c.Audience().Action(info, a) == nil))
 	check = h.cfg.Audit.Action(ctx, c.Principal, channel, h.Automations.CheckBeforeStep(ctx, c, info, a, check))
 	if c.Conn == nil {

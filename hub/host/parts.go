@@ -87,7 +87,11 @@ func (h *Host) newWorktrees() *worktrees.Part {
 func (h *Host) newThreads() *threads.Part {
 	cfg := threads.Config{Files: h.cfg.Machine.Files(), Most: h.core.Limits.Threads, Judged: h.cfg.Judged,
 		Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, Versions: h.Changes.Versions, Refresh: h.Changes.Refresh,
-		MarkUsed: h.provisional.keepFor}
+		MarkUsed: h.provisional.keepFor, ReadShared: h.Files.ReadShared,
+		ReadVersion: func(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
+			data, _, err := h.Blob(ctx, c, uri)
+			return data, err
+		}}
 	if h.git != nil {
 		cfg.Repositories = h.git
 	}

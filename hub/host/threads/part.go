@@ -36,6 +36,12 @@ type Config struct {
 	// CheckVersion refuses a version of a file that a caller may not read.
 	CheckVersion func(ctx context.Context, c core.Caller, uri ahp.URI) error
 
+	// ReadVersion reads a version of a file that a caller may read.
+	ReadVersion func(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
+
+	// ReadShared reads a file of a session that all its guests may read.
+	ReadShared func(ctx context.Context, session, uri ahp.URI) ([]byte, error)
+
 	// Versions computes which version every changed file of a session has now.
 	Versions func(ctx context.Context, session ahp.URI) (map[string]string, error)
 
