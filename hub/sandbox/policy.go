@@ -21,7 +21,8 @@ type Mode string
 const (
 	None      Mode = "none"      // they can do what the user can that the hub runs as
 	Namespace Mode = "namespace" // they run in a box: namespaces of their own, with the paths of a Policy
-	Auto      Mode = "auto"      // Namespace where it works, else None
+	Landlock  Mode = "landlock"  // the kernel keeps them from files and, on newer ones, from more: what Landlock alone can
+	Auto      Mode = "auto"      // the strongest that works here
 )
 
 // Modes are the values of the setting, in the order in which people choose.
@@ -92,6 +93,7 @@ func ParseNetwork(s string) (Network, error) {
 // Policy describes the box of one session. All programs of the session share it. Paths are absolute, without links.
 type Policy struct {
 	Session  string   // names the box
+	Mode     Mode     // how; "" is Namespace
 	Write    []string // directories that programs read and write
 	Read     []string // files and directories that they read
 	Seal     []string // what they only read though it lies in a directory of Write

@@ -24,7 +24,7 @@ import (
 
 // box is the namespaces of one session, while they run.
 type box struct {
-	digest  string
+	usage
 	cfg     Config
 	policy  *sandbox.Policy
 	holder  *exec.Cmd
@@ -36,10 +36,6 @@ type box struct {
 	entries []*os.File    // namespaces: the outer user namespace, the inner one, then those of entryFlags
 	network *exec.Cmd     // pasta; nil: none
 	conns   chan struct{} // holds a value for each relayed connection
-
-	// of Boxes, under its lock
-	programs int // that run in it
-	idle     *time.Timer
 }
 
 // entryFlags are nsenter's names of the namespaces in a box's entries, after its two user namespaces.
@@ -48,7 +44,8 @@ var entryFlags = []struct{ file, flag string }{{"mnt", "mount"}, {"net", "net"},
 
 // start starts a box whose private files are in dir, and returns once it is ready.
 func start(ctx context.Context, cfg Config, p *sandbox.Policy, dir string) (*box, error) {
-	b := &box{cfg: cfg, policy: p, digest: p.Digest(), gone: make(chan struct{}), conns: make(chan struct{}, mostConns)}
+	b := &box{usage: usage{session: p.Session, digest: p.Digest()}, cfg: cfg, policy: p, gone: make(chan struct{}),
+		conns: make(chan struct{}, mostConns)}
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("it was not ready within %s", startTime))
 	defer cancel()
 	l, err := plan(cfg, p, dir)

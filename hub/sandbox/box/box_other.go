@@ -40,4 +40,6 @@ func (*Boxes) Forget(string) error { return nil }
 func (*Boxes) Close() {}
 
 // Report says that nothing works.
-func (*Boxes) Report() Report { return Report{errNoLinux.Error(), errNoLinux.Error()} }
+func (*Boxes) Report() Report {
+	return Report{Namespace: errNoLinux.Error(), Open: errNoLinux.Error(), Landlock: errNoLinux.Error()}
+}

@@ -26,15 +26,36 @@ type Boxes struct {
 	report func() Report
 
 	mu     sync.Mutex
-	all    map[string]*box // by session
+	all    map[string]cell // by session
 	making map[string]chan struct{}
 	closed bool
 }
 
+// cell is what the programs of one session are kept in, by the mode of its policy.
+type cell interface {
+	wrap(cmd *exec.Cmd, prefix []string) (starter, error)
+	openPty() (pty, tty *os.File, err error)
+	hasEnded() bool
+	end() // with every program in it
+	counts() *usage
+}
+
+// starter starts a program in a cell. wait returns once the program and what waits for it are gone.
+type starter func() (wait func(), err error)
+
+// usage counts the programs in a cell, under the lock of its Boxes.
+type usage struct {
+	session, digest string // of its policy
+	programs        int
+	idle            *time.Timer
+}
+
+func (u *usage) counts() *usage { return u }
+
 // New returns no boxes yet; nothing is started.
 func New(cfg Config) *Boxes {
 	cfg.Linger = cmp.Or(cfg.Linger, time.Minute)
-	b := &Boxes{cfg: cfg, all: map[string]*box{}, making: map[string]chan struct{}{}}
+	b := &Boxes{cfg: cfg, all: map[string]cell{}, making: map[string]chan struct{}{}}
 	b.report = sync.OnceValue(b.probe)
 	return b
 }
@@ -47,24 +68,16 @@ func (b *Boxes) Start(cmd *exec.Cmd, p *sandbox.Policy, prefix ...string) error 
 	if err != nil {
 		return err
 	}
-	e, err := in.wrap(cmd, prefix)
+	var wait func()
+	start, err := in.wrap(cmd, prefix)
 	if err == nil {
-		err = cmd.Start()
-		e.order.Close()
-		e.held.Close()
-		if err != nil {
-			e.alive.Close()
-		}
+		wait, err = start()
 	}
 	if err != nil {
 		b.leave(in)
 		return err
 	}
-	go func() {
-		_, _ = io.Copy(io.Discard, e.alive) // until the program and what waits for it are gone
-		e.alive.Close()
-		b.leave(in)
-	}()
+	go func() { wait(); b.leave(in) }()
 	return nil
 }
 
@@ -75,7 +88,7 @@ type entry struct {
 }
 
 func newEntry(o enter.Order) (e entry, err error) {
-	if e.order, err = memory("order", o.Encode()); err != nil {
+	if e.order, err = writeOrder(o); err != nil {
 		return e, err
 	}
 	if e.alive, e.held, err = os.Pipe(); err != nil {
@@ -84,24 +97,44 @@ func newEntry(o enter.Order) (e entry, err error) {
 	return e, err
 }
 
-// wrap makes cmd enter the box.
-func (b *box) wrap(cmd *exec.Cmd, prefix []string) (e entry, err error) {
-	if cmd.Err != nil {
-		return e, cmd.Err
-	}
-	nsenter, err := exec.LookPath("nsenter")
+func writeOrder(o enter.Order) (*os.File, error) { return memory("order", o.Encode()) }
+
+// start starts the program that enters.
+func (e entry) start(cmd *exec.Cmd) (wait func(), err error) {
+	err = cmd.Start()
+	e.order.Close()
+	e.held.Close()
 	if err != nil {
-		return e, err
+		e.alive.Close()
+		return nil, err
 	}
+	return func() { _, _ = io.Copy(io.Discard, e.alive); e.alive.Close() }, nil
+}
+
+// orderOf is what cmd is to run.
+func orderOf(cmd *exec.Cmd) enter.Order {
 	env := cmd.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	keep := 3 + len(cmd.ExtraFiles)
-	e, err = newEntry(enter.Order{Path: cmd.Path, Argv: cmd.Args, Env: sandbox.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
-		Keep: keep})
+	return enter.Order{Path: cmd.Path, Argv: cmd.Args, Env: sandbox.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
+		Keep: 3 + len(cmd.ExtraFiles)}
+}
+
+// wrap makes cmd enter the box.
+func (b *box) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
+	if cmd.Err != nil {
+		return nil, cmd.Err
+	}
+	nsenter, err := exec.LookPath("nsenter")
 	if err != nil {
-		return e, err
+		return nil, err
+	}
+	o := orderOf(cmd)
+	keep := o.Keep
+	e, err := newEntry(o)
+	if err != nil {
+		return nil, err
 	}
 	cmd.ExtraFiles = slices.Concat(cmd.ExtraFiles, []*os.File{e.order, e.held}, b.entries)
 	fd := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(keep+2+i) }
@@ -119,7 +152,7 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (e entry, err error) {
 	}
 	// It must not have the terminal that the hub was started in: it could type there.
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
-	return e, nil
+	return func() (func(), error) { return e.start(cmd) }, nil
 }
 
 // outsideEnvironment is what the programs see that lead into a box. None of it is by the session.
@@ -149,7 +182,7 @@ func (b *Boxes) OpenTerminal(p *sandbox.Policy) (pty, tty *os.File, err error) {
 
 // enter returns the running box of a policy, and counts a program in. A box by another policy is ended first: what was
 // allowed no longer is.
-func (b *Boxes) enter(p *sandbox.Policy) (*box, error) {
+func (b *Boxes) enter(p *sandbox.Policy) (cell, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
 	}
@@ -165,8 +198,8 @@ func (b *Boxes) enter(p *sandbox.Policy) (*box, error) {
 			continue
 		}
 		in := b.all[p.Session]
-		if in != nil && in.digest == p.Digest() && !in.hasEnded() {
-			in.count(1, nil)
+		if in != nil && in.counts().digest == p.Digest() && !in.hasEnded() {
+			in.counts().add(1, nil)
 			b.mu.Unlock()
 			return in, nil
 		}
@@ -178,7 +211,7 @@ func (b *Boxes) enter(p *sandbox.Policy) (*box, error) {
 		b.mu.Lock()
 		if delete(b.making, p.Session); err == nil {
 			b.all[p.Session] = in
-			in.count(1, nil)
+			in.counts().add(1, nil)
 		}
 		b.mu.Unlock()
 		close(wait)
@@ -187,46 +220,54 @@ func (b *Boxes) enter(p *sandbox.Policy) (*box, error) {
 }
 
 // replace ends a session's former box, if it has one, and starts another.
-func (b *Boxes) replace(old *box, p *sandbox.Policy) (*box, error) {
+func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 	dir := filepath.Join(b.cfg.Dir, p.Session)
 	if old != nil {
 		old.end()
 	}
 	discard(dir, b.cfg.Log)
-	in, err := start(context.Background(), b.cfg, p, dir)
+	in, err := b.make(p, dir)
 	if err != nil {
 		return nil, fmt.Errorf("the sandbox of this session cannot be started: %w", err)
 	}
 	return in, nil
 }
 
-// count adds programs to those that run in a box, under the lock of its Boxes, and lets it end when there are none.
-func (b *box) count(n int, linger func() *time.Timer) {
-	b.programs += n
-	if b.idle != nil {
-		b.idle.Stop()
-		b.idle = nil
+// make makes what keeps the programs of a policy's session, whose private files are in dir.
+func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
+	if p.Mode == sandbox.Landlock {
+		return newLock(b.cfg, p, dir)
 	}
-	if b.programs == 0 && linger != nil {
-		b.idle = linger()
+	return start(context.Background(), b.cfg, p, dir)
+}
+
+// add adds to the number of programs, and lets the cell end when there are none.
+func (u *usage) add(n int, linger func() *time.Timer) {
+	u.programs += n
+	if u.idle != nil {
+		u.idle.Stop()
+		u.idle = nil
+	}
+	if u.programs == 0 && linger != nil {
+		u.idle = linger()
 	}
 }
 
 // leave counts a program out.
-func (b *Boxes) leave(in *box) {
+func (b *Boxes) leave(in cell) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	session := in.policy.Session
-	in.count(-1, func() *time.Timer {
+	u := in.counts()
+	u.add(-1, func() *time.Timer {
 		return time.AfterFunc(b.cfg.Linger,
-			func() { b.endIf(session, func(now *box) bool { return now == in && now.programs == 0 }) })
+			func() { b.endIf(u.session, func(now cell) bool { return now == in && u.programs == 0 }) })
 	})
 }
 
 // End ends the box of a session with the programs in it, if there is one.
-func (b *Boxes) End(session string) { b.endIf(session, func(*box) bool { return true }) }
+func (b *Boxes) End(session string) { b.endIf(session, func(cell) bool { return true }) }
 
-func (b *Boxes) endIf(session string, is func(*box) bool) {
+func (b *Boxes) endIf(session string, is func(cell) bool) {
 	b.mu.Lock()
 	for b.making[session] != nil {
 		wait := b.making[session]
@@ -294,6 +335,10 @@ func (b *Boxes) Report() Report { return b.report() }
 
 // probe runs a program in a box with a network, and where that fails in one without.
 func (b *Boxes) probe() (r Report) {
+	if err := b.try(&sandbox.Policy{Mode: sandbox.Landlock, Network: sandbox.Closed}); err != nil {
+		r.Landlock = err.Error()
+	}
+	r.ABI, _ = landlockABI(b.cfg)
 	for _, tool := range [][2]string{{"bwrap", "bubblewrap"}, {"nsenter", "util-linux"}} {
 		if _, err := exec.LookPath(tool[0]); err != nil {
 			r.Namespace = fmt.Sprintf("%s is not installed (Debian and Ubuntu: apt-get install %s)", tool[1], tool[1])
@@ -301,20 +346,21 @@ func (b *Boxes) probe() (r Report) {
 			return r
 		}
 	}
-	open := b.try(sandbox.Open)
+	open := b.try(&sandbox.Policy{Network: sandbox.Open})
 	if open == nil {
 		return r
 	}
 	r.Open = open.Error()
-	if err := b.try(sandbox.Closed); err != nil {
+	if err := b.try(&sandbox.Policy{Network: sandbox.Closed}); err != nil {
 		r.Namespace = err.Error()
 		r.Open = r.Namespace
 	}
 	return r
 }
 
-func (b *Boxes) try(network sandbox.Network) error {
-	p := &sandbox.Policy{Session: "probe", Network: network}
+// try runs a program by a policy.
+func (b *Boxes) try(p *sandbox.Policy) error {
+	p.Session = "probe"
 	defer func() { _ = b.Forget(p.Session) }()
 	cmd := exec.Command("/bin/sh", "-c", "exit 7")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}

@@ -26,7 +26,8 @@ type prey struct {
 	Repo                      string // git directory of the main repository
 	Secret                    string // content of every file that must not be read
 	Abstract, Path, Bus       string // sockets
-	TCP, TCP6, Wide           string // addresses
+	TCP, TCP6, Wide, UDP      string // addresses
+	Program                   string // of the hub
 	Shared                    int    // key of System V shared memory
 	SharedFile, TempFile, Pty string
 	Memory                    int // descriptor of the hub's memfd
@@ -87,7 +88,19 @@ var attempts = []attempt{
 	{"read the computer's passwords", asRoot, opens("/etc/shadow", os.O_RDONLY, "root:")},
 	{"write a system directory", asRoot, writes(func(prey) string { return "/usr/.ahphub-canary" })},
 	{"write the computer's settings", asRoot, writes(func(prey) string { return "/etc/.ahphub-canary" })},
-	{"change the hub's program", inBox, opens(inside, os.O_WRONLY, "")},
+	{"learn the size of another session's file", always, func(p prey) error {
+		_, err := os.Stat(p.Other + "/secret")
+		return err
+	}},
+	{"change the mode of another session's file", always, func(p prey) error {
+		return os.Chmod(p.Other+"/secret", 0o600)
+	}},
+	{"change the hub's program", inBox, func(p prey) error {
+		if err := open(inside, os.O_WRONLY); err == nil {
+			return nil
+		}
+		return open(p.Program, os.O_WRONLY)
+	}},
 	{"read a temporary file of another program", always, reads(func(p prey) string { return p.TempFile })},
 	{"read shared memory in a file", always, reads(func(p prey) string { return p.SharedFile })},
 	{"open a file by its handle", asRoot, func(p prey) error {
@@ -199,8 +212,13 @@ var attempts = []attempt{
 
 	// rights
 	{"have a capability", asRoot, func(prey) error { return status("CapEff", "0000000000000000") }},
-	{"gain a capability by running a program", asRoot,
-		func(prey) error { return status("CapBnd", "0000000000000000") }},
+	{"gain a capability by running a program", asRoot, func(prey) error {
+		out, err := exec.Command("cat", "/proc/self/status").Output()
+		if err == nil && strings.Contains(string(out), "CapPrm:\t0000000000000000") {
+			return errors.New("it has none")
+		}
+		return err
+	}},
 	{"gain rights by a setuid program", always, func(prey) error { return status("NoNewPrivs", "1") }},
 	{"make a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
 	{"make a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
@@ -276,6 +294,19 @@ var attempts = []attempt{
 	{"connect to a port of the host's loopback", always, dials("tcp", func(p prey) string { return p.TCP })},
 	{"connect to a port of its loopback by IPv6", possibly, dials("tcp", func(p prey) string { return p.TCP6 })},
 	{"connect to the hub's port by another address", possibly, dials("tcp", func(p prey) string { return p.Wide })},
+	{"exchange datagrams with the host's loopback", always, func(p prey) error {
+		conn, err := net.Dial("udp", p.UDP)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if _, err := conn.Write([]byte("canary")); err != nil {
+			return err
+		}
+		_ = conn.SetReadDeadline(time.Now().Add(2 * time.Second))
+		_, err = conn.Read(make([]byte, 16))
+		return err
+	}},
 	{"read all of the network's packets", asRoot, func(prey) error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
 		if err == nil {

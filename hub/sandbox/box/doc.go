@@ -24,6 +24,7 @@ type Config struct {
 	// Services are where relays by name lead. Each takes over its connection.
 	Services map[string]func(net.Conn)
 
+	ABI    int           // the newest version of Landlock that is used; zero is the kernel's
 	Linger time.Duration // how long a box stays after its last program; zero is a minute
 }
 
@@ -31,6 +32,8 @@ type Config struct {
 type Report struct {
 	Namespace string // why boxes do not work here and what to do about it; "" when they do
 	Open      string // likewise of their network
+	Landlock  string // why Landlock alone does not work here; "" when it does
+	ABI       int    // the version of Landlock in the kernel
 }
 
 // Works reports whether boxes work here.

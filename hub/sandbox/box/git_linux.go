@@ -50,8 +50,7 @@ func (l *layout) addGitWorktrees(dir string, p *sandbox.Policy) error {
 	}
 	for _, entry := range entries {
 		at := filepath.Join(dir, entry.Name())
-		top, err := os.ReadFile(filepath.Join(at, "gitdir")) // where its worktree is; no box can write it
-		if err != nil || !slices.Contains(p.Write, followTopLink(strings.TrimSuffix(strings.TrimSpace(string(top)), "/.git"))) {
+		if !isWorktreeOf(at, p) {
 			continue
 		}
 		if err := makeFile(filepath.Join(at, "config.worktree")); err != nil {
@@ -67,6 +66,15 @@ func (l *layout) addGitWorktrees(dir string, p *sandbox.Policy) error {
 		}
 	}
 	return nil
+}
+
+// isWorktreeOf reports whether a policy's session works in the worktree of which git keeps a directory.
+func isWorktreeOf(kept string, p *sandbox.Policy) bool {
+	top, err := os.ReadFile(filepath.Join(kept, "gitdir")) // where it is; no box can write it
+	if err != nil {
+		return false
+	}
+	return slices.Contains(p.Write, followTopLink(strings.TrimSuffix(strings.TrimSpace(string(top)), "/.git")))
 }
 
 // makeFile makes an empty file where there is none.

@@ -74,10 +74,14 @@ func (l *layout) bind(how, path string, own []string) error {
 	}
 	if err != nil {
 		f.Close()
-		return fmt.Errorf("%s cannot be in a sandbox: %w", path, err)
+		return refusePath(path, err)
 	}
 	l.bindFile(how, f, path)
 	return nil
+}
+
+func refusePath(path string, why error) error {
+	return fmt.Errorf("%s cannot be in a sandbox: %w", path, why)
 }
 
 // prepare makes the place where something below the home directory is mounted. Programs of the session wrote to that
@@ -224,10 +228,13 @@ func followTopLinks(p *sandbox.Policy) *sandbox.Policy {
 	return &real
 }
 
+// kernelSettings are what language runtimes read of the kernel.
+var kernelSettings = []string{"/sys/devices/system", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup"}
+
 // addKernel adds the kernel's file systems. Of /sys there is what language runtimes read. bubblewrap leaves /proc/sys
 // writable, which matters to a hub that runs as root: its programs would be let through there by their user id.
 func (l *layout) addKernel() {
-	for _, path := range []string{"/sys/devices/system", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup"} {
+	for _, path := range kernelSettings {
 		l.add("--ro-bind-try", path, path)
 	}
 	l.add("--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys")
@@ -308,16 +315,21 @@ var tools = []string{".nvm", ".volta", ".bun", ".deno", ".cargo/bin", ".cargo/en
 	".npm-global", ".fnm", ".tool-versions", ".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_aliases",
 	".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".inputrc", ".vimrc", ".editorconfig"}
 
-// addHome adds what the policy and tool chains need of the user's home directory.
-func (l *layout) addHome(p *sandbox.Policy) error {
+// homeReads lists what the policy and tool chains read of the user's home directory.
+func (c Config) homeReads(p *sandbox.Policy) []string {
 	read := slices.Concat(tools, p.HomeRead)
-	for _, dir := range filepath.SplitList(l.cfg.Path) {
-		if rel, err := filepath.Rel(l.cfg.Home, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
+	for _, dir := range filepath.SplitList(c.Path) {
+		if rel, err := filepath.Rel(c.Home, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
 			read = append(read, rel)
 		}
 	}
 	slices.Sort(read)
-	for _, rel := range slices.Compact(read) {
+	return slices.Compact(read)
+}
+
+// addHome adds what the policy and tool chains need of the user's home directory.
+func (l *layout) addHome(p *sandbox.Policy) error {
+	for _, rel := range l.cfg.homeReads(p) {
 		if err := l.addOwn("--ro-bind", rel); err != nil {
 			return err
 		}
@@ -333,20 +345,9 @@ func (l *layout) addHome(p *sandbox.Policy) error {
 // addOwn binds a path below the home directory, when there is one. It may lie elsewhere: the user's links are followed.
 func (l *layout) addOwn(how, rel string) error {
 	path := filepath.Join(l.cfg.Home, rel)
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return nil
-	}
-	f, err := openPath(real)
-	if err != nil {
+	f, err := l.cfg.openOwn(path)
+	if f == nil {
 		return err
-	}
-	if err = l.cfg.Guard.CheckFile(f); err == nil {
-		err = l.cfg.Guard.CheckWhole(real)
-	}
-	if err != nil {
-		f.Close()
-		return nil // it leads into the data directory: a box goes without
 	}
 	if err := l.prepare(path, f); err != nil {
 		f.Close()
@@ -354,6 +355,27 @@ func (l *layout) addOwn(how, rel string) error {
 	}
 	l.bindFile(how, f, path)
 	return nil
+}
+
+// openOwn opens a path below the home directory; nil when there is none, or it leads into the data directory: a box goes
+// without.
+func (c Config) openOwn(path string) (*os.File, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return nil, nil
+	}
+	f, err := openPath(real)
+	if err != nil {
+		return nil, err
+	}
+	if err = c.Guard.CheckFile(f); err == nil {
+		err = c.Guard.CheckWhole(real)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil
+	}
+	return f, nil
 }
 
 // addPolicy adds the directories of the policy, those above others first.
@@ -365,13 +387,13 @@ func (l *layout) addPolicy(p *sandbox.Policy) error {
 		if slices.ContainsFunc(kept, func(k string) bool { return isBelow(path, k) }) {
 			continue
 		}
-		if err := l.checkWide(path); err != nil {
+		if err := l.cfg.checkWide(path); err != nil {
 			return err
 		}
 		kept = append(kept, path)
 	}
 	for _, path := range slices.SortedFunc(slices.Values(p.Read), byLength) {
-		if err := cmp.Or(l.checkWide(path), l.bind("--ro-bind", path, p.Own)); err != nil {
+		if err := cmp.Or(l.cfg.checkWide(path), l.bind("--ro-bind", path, p.Own)); err != nil {
 			return err
 		}
 	}
@@ -398,9 +420,9 @@ func isBelow(path, dir string) bool {
 }
 
 // checkWide refuses directories that hold what a box must not show: the home directory, the hub's data, the system's.
-func (l *layout) checkWide(path string) error {
+func (c Config) checkWide(path string) error {
 	switch {
-	case isBelow(l.cfg.Home, path):
+	case isBelow(c.Home, path):
 		return fmt.Errorf("%s holds your home directory with its keys. Choose a directory below it, or run this "+
 			"session "+
 			"without a sandbox", path)
@@ -415,7 +437,7 @@ func (l *layout) checkWide(path string) error {
 				path)
 		}
 	}
-	if err := l.cfg.Guard.CheckWhole(path); err != nil {
+	if err := c.Guard.CheckWhole(path); err != nil {
 		return fmt.Errorf("%s holds ahphub's own data. Choose a directory below it, or run this session without a "+
 			"sandbox",
 			path)

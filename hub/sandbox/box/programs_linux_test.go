@@ -168,10 +168,11 @@ func TestPtyOfHostileHolderIsRefused(t *testing.T) {
 
 func TestBoxEndsWithHub(t *testing.T) {
 	w := newWorld(t)
-	in, err := w.enter(w.policy)
+	made, err := w.enter(w.policy)
 	if err != nil {
 		t.Fatal(err)
 	}
+	in := made.(*box)
 	cmd, _ := w.shell("trap '' TERM HUP INT; setsid sleep 1000 & echo; wait")
 	cmd.Stdout = nil
 	out, err := cmd.StdoutPipe()
@@ -210,10 +211,11 @@ func TestChangedPolicyEndsWhatRuns(t *testing.T) {
 
 func TestBoxEndsWhenNothingRunsInIt(t *testing.T) {
 	w := newWorld(t, func(c *Config) { c.Linger = time.Millisecond })
-	in, err := w.enter(w.policy)
+	made, err := w.enter(w.policy)
 	if err != nil {
 		t.Fatal(err)
 	}
+	in := made.(*box)
 	w.run("true")
 	w.leave(in)
 	<-in.gone

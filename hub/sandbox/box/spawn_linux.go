@@ -20,12 +20,18 @@ var spawner = sync.OnceValue(func() chan<- func() {
 	return jobs
 })
 
-// spawn starts a program that ends with this process.
+// spawn starts a program in a process group of its own that ends with this process.
 func spawn(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	cmd.SysProcAttr.Setpgid, cmd.SysProcAttr.Pdeathsig = true, syscall.SIGKILL
+	cmd.SysProcAttr.Setpgid = true
+	return startBound(cmd)
+}
+
+// startBound starts a program that ends with this process. cmd has its attributes.
+func startBound(cmd *exec.Cmd) error {
+	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	done := make(chan error, 1)
 	spawner() <- func() { done <- cmd.Start() }
 	return <-done

@@ -24,6 +24,16 @@ type world struct {
 // newWorld skips the test where boxes do not work.
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
+	w := newWorldOf(t, sandbox.Namespace, change...)
+	if err := w.try(&sandbox.Policy{Network: sandbox.Closed}); err != nil {
+		unless(t, "boxes do not work here: "+err.Error())
+	}
+	return w
+}
+
+// newWorldOf returns a world whose sessions are kept by a mode, whether or not that works.
+func newWorldOf(t testing.TB, mode sandbox.Mode, change ...func(*Config)) *world {
+	t.Helper()
 	w := &world{t: t, data: t.TempDir(), dir: t.TempDir()}
 	g, err := guard.New(w.data)
 	if err != nil {
@@ -41,10 +51,7 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	}
 	w.Boxes = New(cfg)
 	t.Cleanup(w.Close)
-	w.policy = &sandbox.Policy{Session: "s1", Write: []string{w.dir}, Network: sandbox.Closed}
-	if err := w.try(sandbox.Closed); err != nil {
-		unless(t, "boxes do not work here: "+err.Error())
-	}
+	w.policy = &sandbox.Policy{Session: "s1", Mode: mode, Write: []string{w.dir}, Network: sandbox.Closed}
 	return w
 }
 

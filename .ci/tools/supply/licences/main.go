@@ -24,6 +24,9 @@ import (
 var allowed = []string{"MIT", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "ISC", "0BSD", "Unlicense", "CC0-1.0",
 	"Zlib", "MPL-2.0", "OFL-1.1", "BlueOak-1.0.0"}
 
+// chosen is the licence of libraries whose text offers one or the other.
+var chosen = map[string]string{"kernel.org/pub/linux/libs/security/libcap/psx": "BSD-3-Clause"} // or GPL-2.0
+
 // part is one library.
 type part struct {
 	Name, Version string

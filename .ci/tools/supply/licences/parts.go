@@ -109,6 +109,9 @@ func (p *part) recognise() error {
 			}
 		}
 	}
+	if one := chosen[p.Name]; one != "" {
+		p.Licences = []string{one}
+	}
 	slices.Sort(p.Licences)
 	return nil
 }

@@ -31,6 +31,9 @@ type Order struct {
 	Env  []string
 	Dir  string
 	Keep int // descriptors below this are the program's
+
+	// Ruleset is the descriptor of what Landlock lets the program do; 0: it has namespaces instead.
+	Ruleset int
 }
 
 // Encode writes an order for parse. JSON would be read by a package that is initialized later.
@@ -38,6 +41,7 @@ func (o Order) Encode() []byte {
 	var raw []byte
 	add := func(field string) { raw = append(append(raw, field...), 0) }
 	add(strconv.Itoa(o.Keep))
+	add(strconv.Itoa(o.Ruleset))
 	add(o.Dir)
 	add(o.Path)
 	add(strconv.Itoa(len(o.Argv)))
@@ -59,15 +63,18 @@ func parse(raw []byte) (o Order, err error) {
 		}
 	}
 	incomplete := errors.New("it is incomplete")
-	if len(fields) < 4 {
+	if len(fields) < 5 {
 		return o, incomplete
 	}
-	o.Dir, o.Path = fields[1], fields[2]
-	many, err := strconv.Atoi(fields[3])
-	if err != nil || many < 1 || many > len(fields)-4 {
+	o.Dir, o.Path = fields[2], fields[3]
+	many, err := strconv.Atoi(fields[4])
+	if err != nil || many < 1 || many > len(fields)-5 {
 		return o, incomplete
 	}
-	o.Argv, o.Env = fields[4:4+many], fields[4+many:]
+	o.Argv, o.Env = fields[5:5+many], fields[5+many:]
+	if o.Ruleset, err = strconv.Atoi(fields[1]); err != nil || o.Ruleset < 0 {
+		return o, incomplete
+	}
 	if o.Keep, err = strconv.Atoi(fields[0]); err != nil || o.Keep < 3 || o.Path == "" || o.Path[0] != '/' {
 		return o, incomplete
 	}

@@ -24,6 +24,7 @@ const (
 	closeRangeOnExec   = 4
 	sigDefault         = 0
 	sigIgnore          = 1
+	sysRestrictSelf    = 446      // of Landlock, on every architecture
 	mostOrder          = 16 << 20 // Linux allows less for arguments and variables
 )
 
@@ -63,6 +64,11 @@ func run(descriptor string) error {
 	if err := dropRights(); err != nil {
 		return errors.New("cannot give up rights: " + err.Error())
 	}
+	if o.Ruleset > 0 {
+		if err := call(sysRestrictSelf, uintptr(o.Ruleset), 0, 0); err != nil {
+			return errors.New("Landlock does not take the rules of this session's sandbox: " + err.Error())
+		}
+	}
 	if err := syscall.Chdir(o.Dir); err != nil {
 		return errors.New("the directory " + o.Dir + " is not in this session's sandbox: " + err.Error())
 	}
@@ -78,7 +84,7 @@ func run(descriptor string) error {
 		return err
 	}
 	err = syscall.Exec(o.Path, o.Argv, o.Env)
-	if errors.Is(err, syscall.ENOENT) {
+	if errors.Is(err, syscall.ENOENT) || o.Ruleset > 0 && errors.Is(err, syscall.EACCES) {
 		return errors.New(o.Path + " is not in this session's sandbox, or its interpreter is not. The owner can name " +
 			"directories that sandboxes may read (--sandbox-read)")
 	}
@@ -99,15 +105,16 @@ func readOrder(fd int) (o Order, err error) {
 }
 
 // dropRights takes from this thread what lets it change the box: entering a user namespace gave it every capability
-// there. The session's keys of the hub stay behind as well.
+// there. A user who is not root has lost them since and may not bound them: no program gives new ones. The session's
+// keys of the hub stay behind as well.
 func dropRights() error {
 	if err := call(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0); err != nil {
 		return err
 	}
 	for c := uintptr(0); ; c++ {
 		err := call(syscall.SYS_PRCTL, prCapbsetDrop, c, 0)
-		if errors.Is(err, syscall.EINVAL) && c > 0 {
-			break // no capability has this number
+		if errors.Is(err, syscall.EINVAL) && c > 0 || errors.Is(err, syscall.EPERM) {
+			break // no capability has this number, or there is no right to bound them
 		}
 		if err != nil {
 			return err
