@@ -1,21 +1,29 @@
 package e2e
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
-// With no agent but Shell the page of a new session says how to add one. A guest sees where they are and in which role, with
-// theme and help. The pages can be installed as an app.
+// With no agent but Shell the first pages say how to add one, and what else is missing: to the owner alone. A guest sees
+// where they are and in which role, with theme and help. The pages can be installed as an app.
 func TestFirstRunAndGuestsKnowWhereTheyAre(t *testing.T) {
 	t.Parallel()
-	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Env: []string{"PATH=/usr/bin:/bin"}})
+	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Env: []string{"PATH=" + t.TempDir()}})
 	b := OpenBrowser(t)
 	ana, ben := b.Page(), b.Page()
 	ana.SignIn(prog)
-	ana.Open(prog.URL + "/new")
+	ana.Says("#inbox .note", "Git wasn't found. Without it, changes can't be shown or reviewed. Install Git")
+	ana.Says("#inbox .empty", "No coding agent was found on this server.")
+	ana.Pictures("first-inbox", "#inbox")
+	ana.Click("#inbox .empty a.main")
+	ana.Says("main .note", "Git wasn't found.")
 	for _, command := range []string{"npm install --global opencode-ai", "opencode auth login", "ahphub doctor",
 		"looked for claude-agent-acp, gemini"} {
 		ana.Says(".first-agent", command)
 	}
 	ana.Pictures("first-run", ".first-agent")
+	ana.Says(".first-agent", "npm was not found")
 	icons := awaited[string](ana, `(async () => {
 		const m = await (await fetch(document.querySelector('link[rel=manifest]').href)).json(), sizes = [];
 		for (const i of m.icons) { const img = new Image(); img.src = i.src; await img.decode(); sizes.push(img.naturalWidth); }
@@ -29,6 +37,9 @@ func TestFirstRunAndGuestsKnowWhereTheyAre(t *testing.T) {
 	join(ben, share(ana, prog, session, "commenter"), "Ben")
 	ben.Says(".guest-bar .brand", "ahphub")
 	ben.Wait("document.querySelector('.guest-bar p').innerText === 'You are Ben · Commenter'")
+	if text := Eval[string](ben, "document.body.innerText"); strings.Contains(text, "Git") {
+		t.Errorf("a guest is told what the server lacks: %s", text)
+	}
 	ben.Pictures("guest", ".guest-bar")
 	ben.Click(".guest-bar button[name=theme]")
 	ben.Wait("document.documentElement.dataset.theme && document.querySelector('.guest-bar')")

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"maps"
 	"os/exec"
 	"path/filepath"
 	"slices"
 
+	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/agent/script"
@@ -13,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // makeAgents returns the agents that sessions can use. The script agent is for tests and demos and
@@ -60,4 +63,25 @@ func agentNames(configured []acp.Program) []string {
 func firstAgent() page.FirstAgent {
 	_, err := exec.LookPath("npm")
 	return page.FirstAgent{LookedFor: acp.Names(), NoNpm: err != nil}
+}
+
+// setupNotes says what this server lacks, as doctor does, without starting anything. unboxed is why sessions are in no
+// sandbox; "" when they are, or are not to be.
+func setupNotes(configured []acp.Program, unboxed string) (notes []part.SetupNote) {
+	if unboxed != "" {
+		notes = append(notes, part.SetupNote{Risk: true, Text: "Sessions aren't sandboxed.",
+			Fix: "Their programs can do anything you can on this computer. " + site.Sentence(unboxed)})
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		notes = append(notes, part.SetupNote{Text: "Git wasn't found.",
+			Fix: "Without it, changes can't be shown or reviewed. Install Git, then restart ahphub."})
+	}
+	for _, p := range configured {
+		if _, err := p.Path(); err != nil {
+			notes = append(notes, part.SetupNote{Text: fmt.Sprintf("The agent %s can't start.", p.Name),
+				Fix: "Its program wasn't found. Install it or correct its command in the configuration file, " +
+					"then restart ahphub."})
+		}
+	}
+	return notes
 }

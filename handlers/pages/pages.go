@@ -31,6 +31,7 @@ import (
 	"github.com/ahphub/ahphub/hub/quota"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/templ/page"
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // Deps is what the pages need.
@@ -57,6 +58,7 @@ type Deps struct {
 	Audit       people.AuditLog  // what was done; nil shows none
 	Public      string           // address teammates use; "" while only this machine is meant to reach it
 	FirstAgent  page.FirstAgent  // how to get an agent besides Shell; its zero value says nothing
+	Setup       []part.SetupNote // what this server lacks, for its owner alone
 	DefaultDir  string           // working directory offered when there is no earlier one
 	Sockets     *quota.Pool      // of open streams; nil: none is refused
 	Frames      *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
@@ -118,7 +120,7 @@ func New(d Deps) *Pages {
 	}
 	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Files: d.Files, Hub: d.Hub, Links: d.Links,
 		Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
-		Public: d.Public, DefaultDir: d.DefaultDir, Now: d.Now}
+		Public: d.Public, DefaultDir: d.DefaultDir, Setup: d.Setup, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
 		d.Customs),
 		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),

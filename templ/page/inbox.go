@@ -41,7 +41,8 @@ type InboxList struct {
 	More   string // address of the next page
 	Gone   int    // sessions that can be restored
 
-	Unboxed string // why sessions have no sandbox where they are to; "" when they do, and for all but the owner
+	Setup   []part.SetupNote // for the owner alone
+	NoAgent bool             // there is no agent but Shell, and the owner may add one
 }
 
 // InboxGroup is a heading and what stands below it.

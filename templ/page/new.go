@@ -23,7 +23,8 @@ type New struct {
 	Problem string // why the last try was refused
 	Browse  Browse
 	First   FirstAgent // how to get an agent besides Shell
-	Wide    bool       // Dir is the home directory or above it
+	Setup   []part.SetupNote
+	Wide    bool // Dir is the home directory or above it
 }
 
 // FirstAgent says how to add a coding agent, and what was found until now.

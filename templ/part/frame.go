@@ -266,3 +266,9 @@ func Here(on bool) templ.Attributes {
 	}
 	return templ.Attributes{"aria-current": "page"}
 }
+
+// SetupNote is something that the server lacks, and what its owner can do about it.
+type SetupNote struct {
+	Text, Fix string
+	Risk      bool // programs can do more than they should
+}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -33,9 +34,6 @@ func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.NewPage(m))
 }
 
-// shellAgent is the provider of the agent that is always there.
-const shellAgent = "shell"
-
 // newForm fills the form in with the choices made so far.
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
@@ -48,7 +46,10 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 		}
 	}
 	m.First = p.first
-	m.First.Show = len(m.Agents) == 1 && m.Agents[0].Provider == shellAgent && len(m.First.LookedFor) > 0
+	m.First.Show = p.HasOnlyShell() && len(m.First.LookedFor) > 0
+	if c.Role == access.RoleOwner {
+		m.Setup = p.Setup
+	}
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), site.FirstOf(m.Recent), p.DefaultDir)
 	m.Wide = p.Files.IsWide([]ahp.URI{site.FileURI(m.Dir)})

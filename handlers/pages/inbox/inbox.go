@@ -59,7 +59,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
 	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
 	if l.Owner {
-		l.Unboxed = site.Sentence(p.Host.SandboxWarning())
+		l.Setup, l.NoAgent = p.Setup, p.HasOnlyShell()
 	}
 	pins := p.Shelf.Of(c.ID).Pins
 	for i, g := range p.groups(c, filter, pins) {

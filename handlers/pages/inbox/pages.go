@@ -26,7 +26,6 @@ type Host interface {
 	site.Host
 	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error
 	SessionContext(session ahp.URI) (branch, by string)
-	SandboxWarning() string
 	RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error
 	Trash(c core.Caller) []host.Disposed
 	TrashLimit() int

@@ -194,6 +194,12 @@ func (st *Site) Agents() []ahp.AgentInfo {
 	return nil
 }
 
+// HasOnlyShell reports whether no agent was found but Shell, which is always there.
+func (st *Site) HasOnlyShell() bool {
+	all := st.Agents()
+	return len(all) == 1 && all[0].Provider == "shell"
+}
+
 // FindChat returns the chat of a request's path, as it is now.
 func (st *Site) FindChat(r *http.Request) (Visit, *ahp.ChatState, error) {
 	v, err := st.FindVisit(r)

@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/static"
+	"github.com/ahphub/ahphub/templ/part"
 )
 
 // Site is what every area of the pages is built on. Areas embed it.
@@ -32,6 +33,7 @@ type Site struct {
 	Notify     *notify.Notifier // sends notifications; nil sends none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
+	Setup      []part.SetupNote // what this server lacks, for its owner alone
 	Now        func() time.Time
 }
 
