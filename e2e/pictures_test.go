@@ -130,9 +130,14 @@ func (w *walk) session() {
 	w.take("changes-comment", greet+"/changes", "#review .r", keyDown("n"), keyDown("c"))
 	w.take("changes-thread", greet+"/changes", "#review .thr",
 		"document.querySelector('.thr .thread').open = true; document.querySelector('.thr').scrollIntoView({block: 'center'})")
-	w.take("changes-commit", greet+"/changes?scope=uncommitted", "#review",
-		"const d = document.querySelector('#op-commit'); d.tagName === 'DIALOG' ? d.showModal() : d.open = true")
-	w.take("changes-finish", greet+"/changes", "#finish", "document.querySelector('#finish').open = true")
+	w.take("chat-info", greet, "#info", "document.querySelector('#info').showModal()")
+	w.take("changes-menu", greet+"/changes", "#more", "document.querySelector('#more').open = true")
+	w.take("changes-commit", greet+"/changes?scope=uncommitted", "#op-commit", popover("#op-commit"))
+	w.take("changes-new-branch", greet+"/changes?scope=uncommitted", "#op-commit .new-branch", popover("#op-commit"),
+		"document.querySelector('.new-branch').open = true")
+	w.take("changes-revert", greet+"/changes", "#op-take", popover("#op-take"))
+	w.take("changes-discard", greet+"/changes?scope=uncommitted", "#op-take", popover("#op-take"))
+	w.take("changes-submit", greet+"/changes", "#submit-review", popover("#submit-review"))
 	w.take("threads", greet+"/threads", ".thr")
 	w.take("threads-all", greet+"/threads?state=all", ".thr")
 	w.take("terminal", w.sessions["terminal"], ".termframe")
@@ -140,6 +145,11 @@ func (w *walk) session() {
 	w.take("share", greet+"/share", ".linkform")
 	w.take("customizations", greet+"/customizations", "main")
 	w.take("worktree", w.sessions["worktree"]+"/worktree", "main")
+}
+
+// popover opens a dialog of the review.
+func popover(selector string) string {
+	return fmt.Sprintf("document.querySelector(%q).showPopover()", selector)
 }
 
 // keyDown presses a key without waiting for what it does.
