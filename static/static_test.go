@@ -40,7 +40,7 @@ func TestBudgets(t *testing.T) {
 	}{
 		{"scripts of the review", 25 << 10, withImports("js/base.js", "js/review.js", "js/review-lines.js", "js/review-comments.js",
 			"js/hunks.js", "js/mention.js", "js/presence.js")},
-		{"style sheets of the review", 20 << 10, []string{"css/tokens.css", "css/base.css", "css/chat.css",
+		{"style sheets of the review", 20 << 10, []string{"css/tokens.css", "css/base.css", "css/palette.css",
 			"css/review.css", "css/presence.css"}},
 		{"scripts of the chat", 15 << 10, withImports("js/base.js", "js/chat.js", "js/chat-send.js")},
 		{"the terminal's frame", 130 << 10, append(withImports("js/term.js"), "vendor/xterm/xterm.js",

@@ -38,7 +38,7 @@ func (p *Pages) List(w http.ResponseWriter, r *http.Request) error {
 }
 
 func dressAutomations(styles, scripts *[]string) {
-	*styles = append(*styles, "css/automations.css")
+	*styles = append(*styles, "css/compose.css", "css/inbox.css", "css/automations.css")
 	*scripts = append(*scripts, "js/automations.js")
 }
 

@@ -75,6 +75,8 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat, f.Session.Part, f.Session.Usage = id, site.ChatPart+id, usage
 	m.Session = *f.Session
+	f.Styles = append(f.Styles, "css/markdown.css", "css/approval.css", "css/edits.css", "css/compose.css",
+		"css/chat.css")
 	f.Scripts = append(f.Scripts, "js/chat-complete.js", "js/chat.js", "js/chat-send.js", "js/chat-attach.js",
 		"js/chat-edits.js")
 	f.Live = live.AddToQuery(f.Live, mark)

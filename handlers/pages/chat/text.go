@@ -40,6 +40,7 @@ func (p *Pages) ShowText(w http.ResponseWriter, r *http.Request) error {
 	if err := p.ShowPeople(r.Context(), v, &f, id); err != nil {
 		return err
 	}
+	f.Styles = append(f.Styles, "css/markdown.css", "css/chat.css")
 	return site.Send(w, http.StatusOK, page.TextPage(f, m))
 }
 

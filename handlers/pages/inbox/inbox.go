@@ -33,6 +33,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	c := p.CallerOf(r.Context())
 	m := page.Inbox{Frame: p.Frame(r, "Inbox", "inbox"), Filter: strings.TrimSpace(r.FormValue("q")),
 		Saves: who.Has(access.RightAccount)}
+	m.Frame.Styles = append(m.Frame.Styles, "css/markdown.css", "css/approval.css", "css/edits.css", "css/inbox.css")
 	for _, f := range p.Shelf.Of(who.ID).Filters {
 		m.Filters = append(m.Filters, page.SavedFilter(f))
 	}

@@ -60,6 +60,7 @@ func (p *Pages) sendEdits(w http.ResponseWriter, r *http.Request, m part.Edits) 
 	if err := p.ShowPeople(r.Context(), v, &f, chi.URLParam(r, "chat")); err != nil {
 		return err
 	}
+	f.Styles = append(f.Styles, "css/edits.css")
 	return site.Send(w, http.StatusOK, page.EditsPage(f, m))
 }
 
