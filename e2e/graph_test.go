@@ -61,8 +61,13 @@ var packages = map[string]imports{
 		"hub/resource", "hub/ids", "hub/texts"},
 		"an agent that is a program of its own: it is spoken to by JSON-RPC, and reaches files only below the " +
 			"session's directories"},
-	"hub/sandbox":           {nil, "what programs are kept from is plain values"},
-	"hub/sandbox/box/enter": {nil, "it runs before any other package is ready"},
+	"hub/sandbox":         {nil, "what programs are kept from is plain values"},
+	"hub/outbound":        {nil, "which addresses are the Internet's is asked by all that connect to addresses of others"},
+	"hub/sandbox/relayed": {nil, "a listener of connections knows nothing of them"},
+	"hub/sandbox/proxy": {[]string{"hub/outbound", "hub/sandbox", "hub/sandbox/relayed", "hub/texts"},
+		"the proxy knows lists of hosts, and neither boxes nor sessions"},
+	"hub/sandbox/proxy/proxytest": {nil, "tests serve names by it"},
+	"hub/sandbox/box/enter":       {nil, "it runs before any other package is ready"},
 	"hub/sandbox/box": {[]string{"hub/guard", "hub/sandbox", "hub/sandbox/box/enter"},
 		"boxes know programs and policies, and no session"},
 	"hub/review":     {[]string{"hub/ahp"}, "following lines through edits is pure"},
@@ -70,7 +75,7 @@ var packages = map[string]imports{
 	"hub/automation": {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
 	"hub/secret":     {[]string{"hub/access"}, "sealing knows keys and names, and nothing of what it seals"},
 	"hub/redact":     {nil, "hiding values in a text is pure"},
-	"hub/notify": {[]string{"hub", "hub/ahp", "hub/access", "hub/review", "hub/secret", "hub/texts"},
+	"hub/notify": {[]string{"hub", "hub/ahp", "hub/access", "hub/outbound", "hub/review", "hub/secret", "hub/texts"},
 		"who is told what is derived from the timeline and from reviews, and asks the host by an interface"},
 	"hub/store": {[]string{"hub", "hub/ahp"},
 		"the store writes what the hub hands it; another one can stand in its place"},
@@ -130,7 +135,7 @@ var packages = map[string]imports{
 		"handlers/pages/…"),
 	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/review", "hub/texts", "static"),
 	"handlers/pages/automations": area("hub/automation", "hub/ids"),
-	"handlers/pages/chat":        area("hub/ids", "hub/texts"),
+	"handlers/pages/chat":        area("hub/ids", "hub/sandbox", "hub/texts"),
 	"handlers/pages/customs":     area("hub/audit"),
 	"handlers/pages/inbox":       area("hub/audit", "hub/organize"),
 	"handlers/pages/people":      area("hub/audit", "hub/people", "hub/texts"),
@@ -180,6 +185,9 @@ var below = map[string][]string{
 	"hub/changeset":   {"hub/machine/local", "cmd", "e2e"},
 	"hub/sandbox/box": {"hub/machine/local", "cmd", "e2e"},
 	"e2e/oracle":      {"e2e"}, // the program must never reduce by it
+
+	"hub/sandbox/proxy":           {"cmd", "e2e"},
+	"hub/sandbox/proxy/proxytest": {}, // for tests alone
 
 	"hub/host/hosttest": {}, // for tests alone
 }

@@ -5,24 +5,27 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/sandbox/box"
+	"github.com/ahphub/ahphub/hub/sandbox/proxy"
+	"github.com/ahphub/ahphub/hub/sandbox/relayed"
 )
 
 // sandboxConfig says what the programs of sessions are kept from.
 type sandboxConfig struct {
 	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace" help:"Isolation for the programs of sessions: namespace (bubblewrap), none, or auto (the default): namespace where it works, else none with a warning."`
-	SandboxNetwork  string   `default:"open" placeholder:"open|none" help:"Network of sandboxes: open (what this server reaches, without its loopback) or none. Default: ${default}."`
+	SandboxNetwork  string   `default:"open" placeholder:"open|list|none" help:"Network of sandboxes: open (what this server reaches, without its loopback), list (the agent's model, package registries and --sandbox-allow) or none. Default: ${default}."`
+	SandboxAllow    []string `placeholder:"HOST[:PORT]" help:"More hosts that sandboxes with the network list reach: names, *.example.com, addresses, and private networks that names may lead to, as 10.1.0.0/16."`
 	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
 }
@@ -35,7 +38,12 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 		bad("sandbox", c.Sandbox, "use auto, none or namespace")
 	}
 	if _, err := sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
-		bad("sandbox-network", c.SandboxNetwork, "use open or none")
+		bad("sandbox-network", c.SandboxNetwork, "use open, list or none")
+	}
+	for _, host := range c.SandboxAllow {
+		if _, err := sandbox.ParseHosts([]string{host}); err != nil {
+			bad("sandbox-allow", host, err.Error())
+		}
 	}
 	for _, address := range c.SandboxLoopback {
 		if _, err := sandbox.ParseRelay(address); err != nil {
@@ -50,7 +58,7 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 }
 
 // buildSandboxes makes the boxes of sessions and the rules for them. Without a sandbox there are neither.
-func (a *app) buildSandboxes(tools string) error {
+func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	mode, err := sandbox.ParseMode(a.cfg.Sandbox.Sandbox)
 	if err != nil || mode == sandbox.None {
 		return err
@@ -68,10 +76,14 @@ func (a *app) buildSandboxes(tools string) error {
 	if err != nil {
 		return err
 	}
-	a.relayed = &handedConns{conns: make(chan net.Conn), closed: make(chan struct{})}
+	a.relayed = relayed.New()
+	a.proxy = proxy.New(proxy.Config{Log: a.log, IsHub: isOwnPort(listen)})
 	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home,
 		Path:  os.Getenv("PATH"),
-		Guard: a.guard, Log: a.log, Services: map[string]func(net.Conn){mcpService: a.relayed.hand}})
+		Guard: a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
+			mcpService:           func(_ *sandbox.Policy, conn net.Conn) { a.relayed.Hand(conn) },
+			sandbox.ProxyService: a.proxy.Serve,
+		}})
 	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
 	rules.Why = whyNone(boxes.Report(), rules.Network)
 	switch {
@@ -106,7 +118,7 @@ func realHome() (string, error) {
 // sandboxRules reads what the configuration allows programs in sandboxes. tools is where agents reach the host's tools.
 func (a *app) sandboxRules(tools string) (*sandbox.Rules, error) {
 	c := a.cfg.Sandbox
-	r := &sandbox.Rules{Read: slices.Clone(c.SandboxRead)}
+	r := &sandbox.Rules{Read: slices.Clone(c.SandboxRead), Allow: c.SandboxAllow}
 	var err error
 	if r.Network, err = sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
 		return nil, err
@@ -131,7 +143,24 @@ func (a *app) sandboxRules(tools string) (*sandbox.Rules, error) {
 	}
 	slices.Sort(r.Read)
 	r.Read = slices.Compact(r.Read)
-	return r, (&sandbox.Policy{Session: "rules", Read: r.Read, Network: r.Network, Relays: r.Relays}).Check()
+	p := &sandbox.Policy{Session: "rules", Read: r.Read}
+	return r, cmp.Or(r.Connect(p, string(sandbox.List), nil), p.Check())
+}
+
+// isOwnPort returns what tells addresses at which this server listens, by whichever network of the computer.
+func isOwnPort(listen net.Addr) func(netip.AddrPort) bool {
+	return func(at netip.AddrPort) bool {
+		own, ok := listen.(*net.TCPAddr)
+		if !ok || int(at.Port()) != own.Port {
+			return false
+		}
+		addresses, _ := net.InterfaceAddrs()
+		return at.Addr().IsLoopback() || at.Addr().IsUnspecified() ||
+			slices.ContainsFunc(addresses, func(a net.Addr) bool {
+				n, is := a.(*net.IPNet)
+				return is && n.IP.Equal(at.Addr().AsSlice())
+			})
+	}
 }
 
 // checkSandbox tries whether sandboxes work here, whether or not they are switched on.
@@ -195,51 +224,3 @@ func isSystem(path string) bool {
 	return slices.ContainsFunc([]string{"/usr/", "/bin/", "/opt/", "/nix/"},
 		func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
-
-// handedConns is a listener of connections that boxes hand over.
-type handedConns struct {
-	conns  chan net.Conn
-	closed chan struct{}
-	once   sync.Once
-}
-
-// handedConn tells when it is closed.
-type handedConn struct {
-	net.Conn
-	once sync.Once
-	gone chan struct{}
-}
-
-func (c *handedConn) Close() error {
-	defer c.once.Do(func() { close(c.gone) })
-	return c.Conn.Close()
-}
-
-// hand takes a connection over, and returns once it is closed.
-func (l *handedConns) hand(conn net.Conn) {
-	c := &handedConn{Conn: conn, gone: make(chan struct{})}
-	select {
-	case l.conns <- c:
-		<-c.gone
-	case <-l.closed:
-	}
-}
-
-// Accept implements net.Listener.
-func (l *handedConns) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-// Close implements net.Listener.
-func (l *handedConns) Close() error {
-	l.once.Do(func() { close(l.closed) })
-	return nil
-}
-
-// Addr implements net.Listener.
-func (l *handedConns) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }

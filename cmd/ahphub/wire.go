@@ -38,6 +38,8 @@ import (
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/proxy"
+	"github.com/ahphub/ahphub/hub/sandbox/relayed"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
@@ -78,8 +80,9 @@ type app struct {
 	keys      *secret.Keys
 	rules     *sandbox.Rules // nil: there are no sandboxes
 	programs  local.Programs
-	relayed   *handedConns // to the host's tools, by agents in sandboxes; nil: there are none
-	files     [][2]string  // key and path of files in the data directory
+	relayed   *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
+	proxy     *proxy.Proxy
+	files     [][2]string // key and path of files in the data directory
 }
 
 // build opens the store, starts the journal and makes every part. On an error it releases
@@ -122,7 +125,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		}})
 	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
 	a.docs = a.store.Documents(a.hub)
-	if err := a.buildSandboxes(agentURL(set, l)); err != nil {
+	if err := a.buildSandboxes(agentURL(set, l), l.Addr()); err != nil {
 		return err
 	}
 	agents, err := makeAgents(a.cfg, a.guard, a.programs)
@@ -138,7 +141,12 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules, Store: a.store, Audit: a.audit,
+	var contacts func(string) []sandbox.Contact
+	if a.proxy != nil {
+		contacts = a.proxy.Contacts
+	}
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules,
+		Contacts: contacts, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),
@@ -329,6 +337,9 @@ func (a *app) close() error {
 	}
 	if a.programs.Boxes != nil {
 		a.programs.Boxes.Close()
+	}
+	if a.proxy != nil {
+		a.proxy.Close()
 	}
 	return errors.Join(err, a.guard.Close(), a.syntax.Close(), a.store.Close())
 }

@@ -136,6 +136,12 @@ type HomeKeeper interface {
 	HomePaths() (write, read []string)
 }
 
+// Online is a Backend whose program asks services on the network, such as its model's.
+type Online interface {
+	// Hosts returns the names of these services, as sandbox.ParseHosts reads them.
+	Hosts() []string
+}
+
 // Mover is a Session whose commands can move to the background.
 type Mover interface {
 	// Move makes the turn of a chat stop waiting for its command; false when it runs none.

@@ -20,7 +20,8 @@ const approvalKey = agent.ApprovalKey
 
 // ownersSetting reports whether only the owner may change a setting: what runs without an approval.
 func ownersSetting(key string) bool {
-	return key == approvalKey || key == agent.AllowedKey || key == SandboxKey
+	return key == approvalKey || key == agent.AllowedKey || key == SandboxKey ||
+		key == SandboxNetworkKey
 }
 
 // Unasked reports whether a setting stands so that nothing waits for an approval: pages warn of it.

@@ -57,6 +57,10 @@ type Config struct {
 
 	Sandbox *sandbox.Rules // nil: there are no sandboxes
 
+	// Contacts returns what programs in a session's sandbox reached by the proxy and what they were refused. nil: there
+	// is no proxy.
+	Contacts func(session string) []sandbox.Contact
+
 	Home string // the user's directory, where agents keep settings; "" is not looked at
 
 	Machine machine.Machine // the computer on which sessions' programs run

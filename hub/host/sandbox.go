@@ -20,6 +20,9 @@ import (
 // is created.
 const SandboxKey = "sandbox"
 
+// SandboxNetworkKey is the session setting for the network of its sandbox. It is the owner's and fixed as well.
+const SandboxNetworkKey = "sandboxNetwork"
+
 // addSandboxSetting adds the setting of sandboxes to an agent's own, where there are any.
 func (h *Host) addSandboxSetting(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
 	if h.cfg.Sandbox == nil || !h.cfg.Sandbox.Works() {
@@ -31,13 +34,22 @@ func (h *Host) addSandboxSetting(schema ahp.SessionConfigSchema) ahp.SessionConf
 		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
 	}
 	usual, _ := h.cfg.Sandbox.Resolve("")
-	raw := func(m sandbox.Mode) json.RawMessage { b, _ := json.Marshal(m); return b } // strings always encode
+	raw := func(v any) json.RawMessage { b, _ := json.Marshal(v); return b } // strings always encode
 	schema.Properties[SandboxKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Sandbox", Description: "Limits what programs of this session can reach",
 		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(sandbox.Namespace)},
 		EnumLabels: []string{"No sandbox", "Sandboxed"},
 		EnumDescriptions: []string{"Programs can do everything that ahphub's user can",
 			"Programs see this session's directories, not your other files, sessions or local ports"},
+	}
+	schema.Properties[SandboxNetworkKey] = ahp.SessionConfigPropertySchema{
+		Type: "string", Title: "Sandbox network", Description: "Limits what programs in the sandbox reach on the network",
+		Default:    raw(h.cfg.Sandbox.Network),
+		Enum:       []json.RawMessage{raw(sandbox.Open), raw(sandbox.List), raw(sandbox.Closed)},
+		EnumLabels: []string{"Open network", "Model and packages only", "No network"},
+		EnumDescriptions: []string{"Everything that this server reaches, except its own ports",
+			"The agent's model, package registries and hosts that the owner allowed. What was refused is listed",
+			"No network"},
 	}
 	return schema
 }
@@ -65,7 +77,7 @@ func (h *Host) policyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 		return nil, err
 	}
 	p := &sandbox.Policy{Session: core.ShortID(session), Write: core.LocalPaths(s.WorkingDirectories), Read: rules.Read,
-		Own: core.OwnWorktrees(session), Network: rules.Network, Relays: rules.Relays}
+		Own: core.OwnWorktrees(session)}
 	if w, ok := worktrees.Of(s); ok {
 		p.Write = append(slices.Clone(p.Write), w.Dir)
 		p.Git = []string{filepath.Join(w.Repo, ".git")}
@@ -73,7 +85,24 @@ func (h *Host) policyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 	if keeper, ok := h.cfg.Agents[s.Provider].(agent.HomeKeeper); ok {
 		p.Home, p.HomeRead = keeper.HomePaths()
 	}
-	return p, nil
+	var hosts []string
+	if online, ok := h.cfg.Agents[s.Provider].(agent.Online); ok {
+		hosts = online.Hosts()
+	}
+	return p, rules.Connect(p, core.ConfigValue(s, SandboxNetworkKey), hosts)
+}
+
+// Contacts returns what programs in a session's sandbox reached on a network with a list of hosts, and what they were
+// refused. has is false when the session has no such network.
+func (h *Host) Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool) {
+	if h.cfg.Sandbox == nil || h.cfg.Contacts == nil {
+		return nil, false
+	}
+	p, err := h.policyFor(session, s)
+	if err != nil || p == nil || p.Network != sandbox.List {
+		return nil, false
+	}
+	return h.cfg.Contacts(p.Session), true
 }
 
 // isolate gives a session the worktree that its settings ask for, and refuses directories that its sandbox cannot show.

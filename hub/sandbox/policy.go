@@ -44,6 +44,7 @@ type Rules struct {
 	Mode    Mode   // of sessions that say nothing else
 	Why     string // why boxes do not work on this computer; "" when they do
 	Network Network
+	Allow   []string // what the proxy lets through on the network List, beside Registries and the agent's hosts
 	Relays  []Relay
 	Read    []string // more that programs read
 	Dir     string   // where the private files of boxes are: each in a directory of its session's name
@@ -70,24 +71,48 @@ func (r Rules) Resolve(asked string) (Mode, error) {
 	return m, nil
 }
 
+// Connect gives a policy the network that a session asks for; "" is that of all. hosts are those of its agent.
+func (r Rules) Connect(p *Policy, asked string, hosts []string) (err error) {
+	p.Network, p.Relays = r.Network, r.Relays
+	if asked != "" {
+		if p.Network, err = ParseNetwork(asked); err != nil {
+			return err
+		}
+	}
+	if p.Network != List {
+		return nil
+	}
+	port := firstProxyPort
+	for slices.ContainsFunc(r.Relays, func(relay Relay) bool { return relay.Port == port }) {
+		port++
+	}
+	p.Relays = append(slices.Clone(r.Relays), Relay{port, ProxyService})
+	p.Allow = slices.Concat(Registries, hosts, r.Allow)
+	return nil
+}
+
 // Network says what programs in a box reach besides each other.
 type Network string
 
 // The networks. Loopback and abstract sockets of the host are closed in each.
 const (
 	Closed Network = "none"
+	List   Network = "list" // the hosts of Policy.Allow, by the proxy
 	Open   Network = "open" // what the host itself reaches on its networks
 )
+
+// Networks are the values of the setting, from the widest on.
+var Networks = []Network{Open, List, Closed}
 
 // ParseNetwork reads the value of a setting; "" is Open.
 func ParseNetwork(s string) (Network, error) {
 	switch n := Network(s); n {
 	case "":
 		return Open, nil
-	case Closed, Open:
+	case Closed, List, Open:
 		return n, nil
 	}
-	return "", fmt.Errorf("%.40q is no network of a sandbox: use open or none", s)
+	return "", fmt.Errorf("%.40q is no network of a sandbox: use open, list or none", s)
 }
 
 // Policy describes the box of one session. All programs of the session share it. Paths are absolute, without links.
@@ -102,6 +127,7 @@ type Policy struct {
 	HomeRead []string // and that they read there
 	Own      []string // sessions whose worktrees in the data directory are among Write
 	Network  Network
+	Allow    []string // what the proxy lets through on the network List
 	Relays   []Relay
 }
 
@@ -110,6 +136,12 @@ type Relay struct {
 	Port int
 	To   string // the name of a service of the hub, or an address of the host's loopback as host:port
 }
+
+// ProxyService is what a Relay leads To that brings programs on the network List to the proxy.
+const ProxyService = "proxy"
+
+// firstProxyPort is the port of that Relay, or the next one that is free.
+const firstProxyPort = 38137
 
 // LowestPort is the lowest port of a Relay: those below need a capability, and the box has none.
 const LowestPort = 1024
@@ -144,8 +176,11 @@ func (p *Policy) Check() error {
 			return fmt.Errorf("%.200q does not lie below the home directory", path)
 		}
 	}
-	if p.Network != Open && p.Network != Closed {
+	if !slices.Contains(Networks, p.Network) {
 		return fmt.Errorf("%.40q is no network of a sandbox", p.Network)
+	}
+	if _, err := ParseHosts(p.Allow); err != nil {
+		return err
 	}
 	ports := map[int]bool{}
 	for _, r := range p.Relays {
@@ -167,17 +202,4 @@ func (p *Policy) Digest() string {
 	raw, _ := json.Marshal(p) // strings and numbers only
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
-}
-
-// outside names variables that lead out of a box, or to what is not in it: agents that hold keys, buses, screens.
-var outside = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS",
-	"DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DOCKER_HOST",
-	"KUBECONFIG", "TMPDIR"}
-
-// Environment returns what programs in a box see of their environment.
-func Environment(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
-		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(outside, name)
-	})
 }

@@ -293,6 +293,13 @@ document.addEventListener('click', (e) => {
 const showInfo = () => {
   $('.head-row .menu[open]')?.removeAttribute('open');
   $('#info').showModal();
+  refreshContacts();
+};
+const refreshContacts = async () => {
+  if (!$('#contacts')) return;
+  const r = await fetch(`${location.pathname}?contacts=yes`, { headers: { 'X-Fragment': 'contacts' } }).catch(() => null);
+  const now = r?.ok && parse(await r.text()).querySelector('#contacts');
+  if (now) $('#contacts')?.replaceWith(now);
 };
 if (location.hash === '#info') showInfo();
 

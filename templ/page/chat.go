@@ -35,6 +35,18 @@ type Info struct {
 	Clients []ahp.SessionActiveClient
 	Files   []FileLine
 	Reading bool // the files are being compared
+
+	Contacts    []Contact // what programs in the sandbox asked the network for
+	HasContacts bool      // whether there is a list of these that the visitor may see
+}
+
+// Contact is a host that programs in a sandbox reached or were refused.
+type Contact struct {
+	Host   string
+	Reason string // why it was not reached; "": it was
+	Failed bool   // it is allowed
+	Allow  string // what the owner adds so that it is reached; "": nothing helps
+	Times  int
 }
 
 // ConfigValue is one setting of a session.

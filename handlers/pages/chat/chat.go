@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/templ/page"
@@ -71,6 +72,11 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	m.Turns, m.Earlier = window(m.Turns, r.FormValue("before"))
 	if site.IsFragment(r) && r.FormValue("before") != "" {
 		return site.Send(w, http.StatusOK, page.EarlierPart(m))
+	}
+	if site.IsFragment(r) && r.FormValue("contacts") != "" {
+		var i page.Info
+		i.Contacts, i.HasContacts = p.contacts(v, sess)
+		return site.Send(w, http.StatusOK, page.ContactsPart(i))
 	}
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat, f.Session.Part, f.Session.Usage = id, site.ChatPart+id, usage
@@ -142,8 +148,26 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 			}
 		}
 	}
+	i.Contacts, i.HasContacts = p.contacts(v, s)
 	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)
 	return i
+}
+
+// contacts returns what programs in the session's sandbox asked the network for, to those who may have them ask.
+func (p *Pages) contacts(v site.Visit, s *ahp.SessionState) ([]page.Contact, bool) {
+	if !v.Who.Scope.IsWhole() || !v.Who.Has(access.RightPrompt) {
+		return nil, false
+	}
+	list, has := p.Host.Contacts(v.Session, s)
+	var out []page.Contact
+	for _, c := range list {
+		line := page.Contact{Host: c.String(), Times: c.Times}
+		if c.Reason != "" {
+			line.Reason, line.Allow, line.Failed = site.Sentence(c.Reason), c.Allow, c.Failed
+		}
+		out = append(out, line)
+	}
+	return out, has
 }
 
 // fileLines returns the files of the session's changeset as far as it is known already: asking for it has it

@@ -41,6 +41,7 @@ type Program struct {
 	Icon        string            // one or two letters, or one emoji, beside its name
 	Model       string            // of new sessions whose owner names none; "" is the program's choice
 	Dirs        []string          // absolute; it works in these and below; none means everywhere
+	Hosts       []string          // services that it asks, which it reaches in every sandbox with a list of hosts
 	HomeWrite   []string          // credentials below the home directory that it renews, also in a sandbox
 	HomeRead    []string          // its settings below the home directory, which it reads in a sandbox
 
@@ -104,6 +105,9 @@ func (b Backend) launcher(ctx context.Context, spec agent.Spec) (launcher, error
 		return cmd.Start()
 	}, nil
 }
+
+// Hosts returns the services that the program asks.
+func (b Backend) Hosts() []string { return b.Program.Hosts }
 
 // HomePaths returns what the program keeps in the user's home directory.
 func (b Backend) HomePaths() (write, read []string) { return b.Program.HomeWrite, b.Program.HomeRead }

@@ -57,9 +57,25 @@ var homes = map[string]struct{ write, read []string }{
 	"vibe":     {nil, []string{".vibe/config.toml", ".vibe/.env"}},
 }
 
-// withHome fills in what a known program keeps below the home directory.
+// hosts lists the services that known programs ask, by name: models, and signing in to them. What counts and reports is
+// left out.
+var hosts = map[string][]string{
+	"claude": {"api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"},
+	"gemini": {"generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com",
+		"accounts.google.com", "aiplatform.googleapis.com"},
+	"codex": {"api.openai.com", "auth.openai.com", "chatgpt.com"},
+	"opencode": {"opencode.ai", "models.dev", "api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com",
+		"openrouter.ai"},
+	"goose":   {"api.anthropic.com", "api.openai.com", "generativelanguage.googleapis.com", "openrouter.ai"},
+	"qwen":    {"chat.qwen.ai", "portal.qwen.ai", "dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"},
+	"copilot": {"github.com", "api.github.com", "*.githubcopilot.com", "copilot-proxy.githubusercontent.com"},
+	"auggie":  {"*.augmentcode.com"},
+	"vibe":    {"api.mistral.ai", "codestral.mistral.ai"},
+}
+
+// withHome fills in what a known program keeps below the home directory, and whom it asks.
 func (p Program) withHome() Program {
-	p.HomeWrite, p.HomeRead = homes[p.Name].write, homes[p.Name].read
+	p.HomeWrite, p.HomeRead, p.Hosts = homes[p.Name].write, homes[p.Name].read, hosts[p.Name]
 	return p
 }
 

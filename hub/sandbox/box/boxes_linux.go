@@ -111,13 +111,13 @@ func (e entry) start(cmd *exec.Cmd) (wait func(), err error) {
 	return func() { _, _ = io.Copy(io.Discard, e.alive); e.alive.Close() }, nil
 }
 
-// orderOf is what cmd is to run.
-func orderOf(cmd *exec.Cmd) enter.Order {
+// orderOf is what cmd is to run by a policy.
+func orderOf(cmd *exec.Cmd, p *sandbox.Policy) enter.Order {
 	env := cmd.Env
 	if env == nil {
 		env = os.Environ()
 	}
-	return enter.Order{Path: cmd.Path, Argv: cmd.Args, Env: sandbox.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
+	return enter.Order{Path: cmd.Path, Argv: cmd.Args, Env: p.Environment(env), Dir: cmp.Or(cmd.Dir, "/"),
 		Keep: 3 + len(cmd.ExtraFiles)}
 }
 
@@ -130,7 +130,7 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := orderOf(cmd)
+	o := orderOf(cmd, b.policy)
 	keep := o.Keep
 	e, err := newEntry(o)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Config configures Boxes.
@@ -21,8 +22,8 @@ type Config struct {
 	Guard   *guard.Guard // refuses the data directory to policies
 	Log     *slog.Logger
 
-	// Services are where relays by name lead. Each takes over its connection.
-	Services map[string]func(net.Conn)
+	// Services are where relays by name lead. Each takes over its connection, and returns once that is closed.
+	Services map[string]func(*sandbox.Policy, net.Conn)
 
 	ABI    int           // the newest version of Landlock that is used; zero is the kernel's
 	Linger time.Duration // how long a box stays after its last program; zero is a minute

@@ -26,9 +26,10 @@ const lowestABI = 3
 // on to those that it starts. There is no holder, and no end of what outlives the process group of a program.
 type lock struct {
 	usage
-	cfg   Config
-	dir   string   // the session's private files
-	rules *os.File // the ruleset
+	cfg    Config
+	policy *sandbox.Policy
+	dir    string   // the session's private files
+	rules  *os.File // the ruleset
 
 	mu       sync.Mutex
 	programs map[*os.File]process // that run
@@ -50,7 +51,7 @@ func newLock(cfg Config, p *sandbox.Policy, dir string) (cell, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Landlock takes no rules: %w", err)
 	}
-	return &lock{usage: usage{session: p.Session, digest: p.Digest()}, cfg: cfg, dir: dir, rules: rules,
+	return &lock{usage: usage{session: p.Session, digest: p.Digest()}, cfg: cfg, policy: p, dir: dir, rules: rules,
 		programs: map[*os.File]process{}}, nil
 }
 
@@ -80,7 +81,7 @@ func (l *lock) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
-	o := orderOf(cmd)
+	o := orderOf(cmd, l.policy)
 	o.Env, o.Ruleset = l.environment(o.Env), o.Keep+1
 	order, err := writeOrder(o)
 	if err != nil {

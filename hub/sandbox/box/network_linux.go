@@ -119,7 +119,7 @@ func tcpConn(fd int) (net.Conn, error) {
 func (b *box) serve(to string, conn net.Conn) {
 	defer conn.Close()
 	if service := b.cfg.Services[to]; service != nil {
-		service(conn)
+		service(b.policy, conn)
 		return
 	}
 	there, err := net.DialTimeout("tcp", to, startTime)

@@ -14,7 +14,7 @@ import (
 func TestRelayBringsNamedPortsAlone(t *testing.T) {
 	said := make(chan string, 1)
 	w := newWorld(t, func(c *Config) {
-		c.Services = map[string]func(net.Conn){"mcp": func(conn net.Conn) {
+		c.Services = map[string]func(*sandbox.Policy, net.Conn){"mcp": func(_ *sandbox.Policy, conn net.Conn) {
 			line, _ := bufio.NewReader(conn).ReadString('\n')
 			said <- line
 			fmt.Fprintln(conn, "service")
