@@ -72,44 +72,85 @@ func TestSandboxedSession(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "holds your home directory") {
 			t.Errorf("a session of the home directory: %v", err)
 		}
-		terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
-		err = w.Call(ctx, "createTerminal", ahp.CreateTerminalParams{Channel: terminal, Claim: ahp.TerminalClaim{
-			Value: &ahp.TerminalSessionClaim{Session: j.session}}}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w.mirror(terminal)
 		port := p.URL[strings.LastIndex(p.URL, ":")+1:]
 		script := "tty; cat " + p.Data + "/token; ls " + p.Data + "; hostname; " +
 			"exec 3<>/dev/tcp/127.0.0.1/" + port +
-			"; printf 'GET / HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n' >&3; head -1 <&3; echo made >made; echo en''d\r"
-		if _, err := w.Dispatch(w.ctx, terminal, &ahp.TerminalInputAction{Data: script}); err != nil {
-			t.Fatal(err)
-		}
-		text := func() string {
-			s, _ := w.State(terminal).(*ahp.TerminalState)
-			if s == nil {
-				return ""
-			}
-			var all strings.Builder
-			for _, part := range s.Content {
-				switch v := part.Value.(type) {
-				case *ahp.TerminalUnclassifiedPart:
-					all.WriteString(v.Value.String())
-				case *ahp.TerminalCommandPart:
-					all.WriteString(v.Output.String())
-				}
-			}
-			return all.String()
-		}
-		w.wait("the commands to end", func() bool { return strings.Contains(text(), "\nend") })
+			"; printf 'GET / HTTP/1.0\\r\\nHost: 127.0.0.1\\r\\n\\r\\n' >&3; head -1 <&3; echo made >made"
+		text := j.shell(script)
 		for _, want := range []string{"/dev/pts/0", "No such file or directory", "sandbox", "404"} {
-			if !strings.Contains(text(), want) {
-				t.Errorf("it lacks %q:\n%s", want, text())
+			if !strings.Contains(text, want) {
+				t.Errorf("it lacks %q:\n%s", want, text)
 			}
 		}
 		if _, err := os.Stat(dir + "/made"); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// shell returns what a script prints in a terminal of the session.
+func (j *toolTalk) shell(script string) string {
+	j.t.Helper()
+	terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
+	ctx, cancel := j.patient()
+	defer cancel()
+	err := j.Call(ctx, "createTerminal", ahp.CreateTerminalParams{Channel: terminal, Claim: ahp.TerminalClaim{
+		Value: &ahp.TerminalSessionClaim{Session: j.session}}}, nil)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	j.mirror(terminal)
+	if _, err := j.Dispatch(j.ctx, terminal, &ahp.TerminalInputAction{Data: script + "; echo en''d\r"}); err != nil {
+		j.t.Fatal(err)
+	}
+	text := func() string {
+		s, _ := j.State(terminal).(*ahp.TerminalState)
+		if s == nil {
+			return ""
+		}
+		var all strings.Builder
+		for _, part := range s.Content {
+			switch v := part.Value.(type) {
+			case *ahp.TerminalUnclassifiedPart:
+				all.WriteString(v.Value.String())
+			case *ahp.TerminalCommandPart:
+				all.WriteString(v.Output.String())
+			}
+		}
+		return all.String()
+	}
+	j.wait("the commands to end", func() bool { return strings.Contains(text(), "\nend") })
+	return text()
+}
+
+// A session whose sandbox has a list of hosts shows what its programs asked for, and what the owner adds to allow it.
+func TestSessionListsHostsThatItsSandboxAskedFor(t *testing.T) {
+	needSandbox(t)
+	t.Parallel()
+	p := Start(t, Options{Boxed: true, Args: []string{"--sandbox-network", "list"}})
+	w := watch(t, p, "editor")
+	j := &toolTalk{watcher: w, session: "ahp-session:/" + uuid.NewString()}
+	j.begin()
+	if text := j.shell("curl -s http://npm.corp.example:8081/left-pad"); !strings.Contains(text, "--sandbox-allow "+
+		"npm.corp.example:8081") {
+		t.Errorf("the program is told:\n%s", text)
+	}
+	ana := OpenBrowser(t).Page()
+	ana.SignIn(p)
+	ana.Open(p.URL + "/s/" + core.ShortID(j.session))
+	ana.Live()
+	ana.Click("summary[aria-label=\"Session menu\"]")
+	ana.Click("[data-info]")
+	ana.WaitText("#contacts", "npm.corp.example:8081")
+	ana.WaitText("#contacts", "Refused")
+	j.shell("curl -s http://169.254.169.254/latest/meta-data")
+	ana.Click("#info button")
+	ana.Click("summary[aria-label=\"Session menu\"]")
+	ana.Click("[data-info]")
+	ana.WaitText("#contacts", "169.254.169.254:80")
+	ana.Shot("light")
+	ana.look(1280, 844, "dark")
+	ana.Shot("dark")
+	ana.look(390, 844, "light")
+	ana.Shot("phone")
 }

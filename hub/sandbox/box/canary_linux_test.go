@@ -1,6 +1,7 @@
 package box
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -307,6 +308,14 @@ var attempts = []attempt{
 		_, err = conn.Read(make([]byte, 16))
 		return err
 	}},
+	{"connect to the host's loopback by the proxy", inBox, tunnels(func(p prey) string { return p.TCP })},
+	{"connect to the host's loopback by a name that is on the list", inBox, tunnels(func(p prey) string {
+		_, port, _ := net.SplitHostPort(p.TCP)
+		return net.JoinHostPort("localhost", port)
+	})},
+	{"connect to the hub's port by the proxy", inBox, tunnels(func(p prey) string { return p.Wide })},
+	{"connect to what clouds keep on a link by the proxy", inBox, tunnels(func(prey) string { return "169.254.169.254:80" })},
+	{"connect to a host that is not on the list by the proxy", inBox, tunnels(func(prey) string { return "example.com:443" })},
 	{"read all of the network's packets", asRoot, func(prey) error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
 		if err == nil {
@@ -396,6 +405,23 @@ func dials(network string, address func(prey) string) func(prey) error {
 		conn, err := net.DialTimeout(network, address(p), 2*time.Second)
 		if err == nil {
 			conn.Close()
+		}
+		return err
+	}
+}
+
+// tunnels succeeds when the proxy does anything but refuse.
+func tunnels(address func(prey) string) func(prey) error {
+	return func(p prey) error {
+		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(os.Getenv("HTTP_PROXY"), "http://"), 2*time.Second)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address(p), address(p))
+		line, err := bufio.NewReader(conn).ReadString('\n')
+		if strings.HasPrefix(line, "HTTP/1.1 403 ") {
+			return errors.New(strings.TrimSpace(line))
 		}
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"os/exec"
@@ -15,6 +16,9 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 )
 
 // newPrey makes what a canary is after.
@@ -166,8 +170,16 @@ func singOutside(t *testing.T, w *world, p prey) map[string]string {
 
 func TestNoWayLeadsOutOfBox(t *testing.T) {
 	runtime.LockOSThread() // which has the key that is looked for
-	w := newWorld(t)
+	through := proxy.New(proxy.Config{Log: slog.New(slog.DiscardHandler)})
+	t.Cleanup(through.Close)
+	w := newWorld(t, func(c *Config) {
+		c.Services = map[string]func(*sandbox.Policy, net.Conn){sandbox.ProxyService: through.Serve}
+	})
 	p := newPrey(t, w)
+	_, port, _ := net.SplitHostPort(p.TCP)
+	if err := (sandbox.Rules{Network: sandbox.List}).Connect(w.policy, "", []string{"localhost:" + port}); err != nil {
+		t.Fatal(err)
+	}
 	w.policy.Write = append(w.policy.Write, p.Repo)
 	w.policy.Seal = []string{p.Repo + "/config", p.Repo + "/hooks"}
 	within := sing(t, w, p, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) })
@@ -178,6 +190,9 @@ func TestNoWayLeadsOutOfBox(t *testing.T) {
 			t.Errorf("%s: it was not tried", a.name)
 		case how == "":
 			t.Errorf("%s: this works in a box", a.name)
+		}
+		if strings.HasSuffix(a.name, "by the proxy") && !strings.Contains(within[a.name], "403") {
+			t.Errorf("%s: not by the proxy that the box has: %s", a.name, within[a.name])
 		}
 		if must := a.outside == always || a.outside == asRoot && os.Getuid() == 0; must && outside[a.name] != "" {
 			t.Errorf("%s: this cannot work in a box because it fails everywhere: %s", a.name, outside[a.name])
