@@ -5,6 +5,39 @@ import (
 	"testing"
 )
 
+// checkRail opens the session that is last in the rail: its row is in view, names the agent, and its title is cut with an
+// ellipsis and whole in a tooltip.
+func (p *Page) checkRail(url string) {
+	p.t.Helper()
+	const rows = `[...document.querySelectorAll('#rail a.rail-item[data-session]')]`
+	p.look(1440, 280, "light")
+	p.Open(url + "/")
+	p.Open(url + Eval[string](p, rows+`.at(-1).getAttribute('href')`))
+	p.Wait(`(() => {
+		const row = document.querySelector('#rail .rail-item[aria-current]')?.getBoundingClientRect();
+		const list = document.querySelector('#rail-list').getBoundingClientRect();
+		return row && row.top >= Math.max(0, list.top) && row.bottom <= Math.min(innerHeight, list.bottom) + 1;
+	})()`)
+	if !Eval[bool](p, `(l => l.scrollHeight > l.clientHeight || l.getBoundingClientRect().top < 0)(document.querySelector("#rail-list"))`) {
+		p.t.Error("all rows of the rail fit: whether the current one is scrolled to is not tested")
+	}
+	if bare := Eval[[]string](p, rows+`.filter(a => !/Script|Shell/.test(a.querySelector('.meta').textContent)).map(a => a.textContent)`); len(bare) > 0 {
+		p.t.Errorf("rows of the rail do not name the agent: %q", bare)
+	}
+	const long = rows + `.map(a => a.querySelector('.title')).find(t => t.scrollWidth > t.clientWidth)`
+	if !Eval[bool](p, `(t => t && getComputedStyle(t).textOverflow === 'ellipsis' && t.title === t.textContent)(`+long+`)`) {
+		p.t.Error("a long title in the rail has no ellipsis or no tooltip")
+	}
+	p.look(1440, 900, "light")
+	p.Open(url + "/")
+	p.Press("?")
+	p.Wait(`document.querySelector('#help').open`)
+	if Eval[bool](p, `(d => d.scrollHeight > d.clientHeight)(document.querySelector('#help'))`) {
+		p.t.Error("the keyboard shortcuts have to be scrolled at 1440 x 900")
+	}
+	p.Open(url + "/")
+}
+
 // A newcomer sees the product in a minute: every session of the demo is there, none of its
 // pages complains, and nothing is left behind.
 func TestDemo(t *testing.T) {
@@ -22,7 +55,7 @@ func TestDemo(t *testing.T) {
 		page.WaitText("#turns", "")
 		page.Shot("session-" + href[len("/s/"):])
 	}
-	page.Open(p.URL + "/")
+	page.checkRail(p.URL)
 	page.Open(p.URL + Eval[string](page,
 		`[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('Greet in the language')).getAttribute('href')`) + "/changes")
 	page.WaitText("#review", "An unknown language is greeted in English")

@@ -138,6 +138,9 @@ func TestChangedFilesBesideChat(t *testing.T) {
 	ana.Click("summary[aria-label=\"Session menu\"]")
 	ana.Click("[data-info]")
 	ana.WaitText("#info[open]", "Ask ")
+	if raw := Eval[[]string](ana, `[...document.querySelectorAll('#info dd:not(.mono)')].map(d => d.textContent.trim()).filter(t => !/^[A-Z0-9]/.test(t))`); len(raw) > 0 {
+		t.Errorf("the session info shows raw values: %q", raw)
+	}
 }
 
 // A phone reaches threads and automations, and reads whole paths in one column.

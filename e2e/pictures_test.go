@@ -124,7 +124,7 @@ func (w *walk) session() {
 		w.take(name, w.sessions[title], "#turns")
 	}
 	greet := w.sessions["Greet in the language of the person"]
-	w.take("chat-menu", greet, "#turns", "document.querySelector('.head-row .menu').open = true")
+	w.take("chat-menu", greet, "#turns", "document.querySelector('[aria-label=\"Session menu\"]').closest('details').open = true")
 	w.take("changes", greet+"/changes", "#review .r")
 	w.take("changes-split", greet+"/changes?view=split", "#review")
 	w.take("changes-comment", greet+"/changes", "#review .r", keyDown("n"), keyDown("c"))

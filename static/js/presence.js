@@ -122,6 +122,8 @@ function meet() {
     for (const { dataset: d } of $('#people')?.children || [])
       for (const face of $$(`[data-by="${CSS.escape(d.who)}"] > header > .who:not(.agent, .${d.hue})`))
         face.className = `who ${d.hue}`;
+    for (const { dataset: d } of $('#people')?.children || [])
+      for (const face of $$(`.face[data-by="${CSS.escape(d.who)}"]:not(.${d.hue})`)) face.className = `face ${d.hue}`;
     for (const el of $$('#presence [data-follow]')) {
       const on = el.dataset.follow === followed;
       const mine = el.dataset.follow === me;

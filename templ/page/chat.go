@@ -64,6 +64,7 @@ type TerminalLine struct {
 	Href, Title, Holder string
 	Running             bool
 	Exit                *int64
+	HolderID            string // of the principal or the client
 }
 
 // paneOpen reports whether the changed files are shown from the start: once there are some, unless the reader

@@ -86,6 +86,7 @@ type ShareLink struct {
 
 // SharePerson is a guest of a link, a person or an AHP client.
 type SharePerson struct {
+	ID     string // of the principal
 	Name   string
 	Client bool
 	At     time.Time

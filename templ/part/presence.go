@@ -54,10 +54,9 @@ func (p Person) Initials() string {
 // hue is the class of their colour.
 func (p Person) hue() string { return "hue-" + strconv.Itoa(p.Hue) }
 
-// hueOf is the class of the colour of whoever has this id; presence.js replaces it where so many people are here that
-// hueOf is the class of a person's colour. js/presence.js puts another one there where two people who are here would
-// share it.
-func hueOf(id string) string { return "hue-" + strconv.Itoa(texts.Hue(id)) }
+// HueOf is the class of a person's color, by their id. js/presence.js puts another one there where two people who are
+// here would share it.
+func HueOf(id string) string { return "hue-" + strconv.Itoa(texts.Hue(id)) }
 
 var pageWords = map[string]string{"chat": "Chat", "changes": "Changes", "threads": "Threads", "terminals": "Terminals",
 	"share": "Share", "worktree": "Worktree", "session": "This session"}

@@ -459,7 +459,7 @@ func ThreadEntry(t *Thread, e *Entry, first bool) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var27 = []any{"who", hueOf(e.ByID), templ.KV("agent", e.Agent)}
+		var templ_7745c5c3_Var27 = []any{"who", HueOf(e.ByID), templ.KV("agent", e.Agent)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var27...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

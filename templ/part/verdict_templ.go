@@ -374,7 +374,7 @@ func verdictItem(base string, v *Verdict) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		var templ_7745c5c3_Var21 = []any{"who", hueOf(v.ByID)}
+		var templ_7745c5c3_Var21 = []any{"who", HueOf(v.ByID)}
 		templ_7745c5c3_Err = templ.RenderCSSItems(ctx, templ_7745c5c3_Buffer, templ_7745c5c3_Var21...)
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err

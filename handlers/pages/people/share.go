@@ -149,7 +149,7 @@ func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
 		out.Ended = "Expired"
 	}
 	for _, u := range l.Uses {
-		out.People = append(out.People, page.SharePerson{Name: u.Name, Client: u.Client != "", At: u.At})
+		out.People = append(out.People, page.SharePerson{ID: u.Guest, Name: u.Name, Client: u.Client != "", At: u.At})
 	}
 	return out
 }

@@ -43,7 +43,10 @@ func (p *Pages) Lines(v site.Visit) (out []page.TerminalLine) {
 			Title:   cmp.Or(t.Title, "Terminal"),
 			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode}
 		if holder, ok := t.Claim.Value.(*ahp.TerminalClientClaim); ok {
-			l.Holder = p.clientName(v.Session, holder.ClientID)
+			l.Holder, l.HolderID = p.clientName(v.Session, holder.ClientID), holder.ClientID
+			if id, isPage := core.PageOwner(holder.ClientID); isPage {
+				l.HolderID = id
+			}
 		}
 		out = append(out, l)
 	}
