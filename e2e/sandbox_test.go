@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/uuid"
+	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -153,4 +154,13 @@ func TestSessionListsHostsThatItsSandboxAskedFor(t *testing.T) {
 	ana.Shot("dark")
 	ana.look(390, 844, "light")
 	ana.Shot("phone")
+}
+
+// A session with Landlock alone works with the tools of the host.
+func TestSessionWithLandlock(t *testing.T) {
+	if version, err := landlock.LandlockGetABIVersion(); err != nil || version < 3 {
+		t.Skip("this needs a kernel with Landlock: ", err)
+	}
+	t.Parallel()
+	toolJourney(t, "stdio", "--sandbox", "landlock", "--sandbox-network", "none")
 }

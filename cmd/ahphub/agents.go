@@ -66,9 +66,14 @@ func firstAgent() page.FirstAgent {
 }
 
 // setupNotes says what this server lacks, as doctor does, without starting anything. unboxed is why sessions are in no
-// sandbox; "" when they are, or are not to be.
-func setupNotes(configured []acp.Program, unboxed string) (notes []part.SetupNote) {
-	if unboxed != "" {
+// sandbox, or partly in one; "" when they are, or are not to be.
+func setupNotes(configured []acp.Program, unboxed string, partly bool) (notes []part.SetupNote) {
+	switch {
+	case unboxed != "" && partly:
+		notes = append(notes, part.SetupNote{Risk: true, Text: "Sessions are partly sandboxed.",
+			Fix: "Their programs open neither your other files nor other sessions, but see and reach your other programs. " +
+				site.Sentence(unboxed)})
+	case unboxed != "":
 		notes = append(notes, part.SetupNote{Risk: true, Text: "Sessions aren't sandboxed.",
 			Fix: "Their programs can do anything you can on this computer. " + site.Sentence(unboxed)})
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -23,7 +24,7 @@ import (
 
 // sandboxConfig says what the programs of sessions are kept from.
 type sandboxConfig struct {
-	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace" help:"Isolation for the programs of sessions: namespace (bubblewrap), none, or auto (the default): namespace where it works, else none with a warning."`
+	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace|landlock" help:"Isolation for the programs of sessions: namespace (bubblewrap), landlock (less, by the kernel alone), none, or auto (the default): the first of these that works, with a warning for less than namespace."`
 	SandboxNetwork  string   `default:"open" placeholder:"open|list|none" help:"Network of sandboxes: open (what this server reaches, without its loopback), list (the agent's model, package registries and --sandbox-allow) or none. Default: ${default}."`
 	SandboxAllow    []string `placeholder:"HOST[:PORT]" help:"More hosts that sandboxes with the network list reach: names, *.example.com, addresses, and private networks that names may lead to, as 10.1.0.0/16."`
 	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
@@ -35,7 +36,7 @@ const mcpService = "mcp"
 
 func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 	if _, err := sandbox.ParseMode(c.Sandbox); err != nil {
-		bad("sandbox", c.Sandbox, "use auto, none or namespace")
+		bad("sandbox", c.Sandbox, "use auto, none, namespace or landlock")
 	}
 	if _, err := sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
 		bad("sandbox-network", c.SandboxNetwork, "use open, list or none")
@@ -85,20 +86,42 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 			sandbox.ProxyService: a.proxy.Serve,
 		}})
 	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
-	rules.Why = whyNone(boxes.Report(), rules.Network)
+	rules.Boxed, rules.Why = chooseMode(boxes.Report(), mode, rules.Network)
+	why := rules.Why
 	switch {
-	case rules.Why != "" && mode == sandbox.Namespace:
-		return errors.New("--sandbox namespace does not work here: " + rules.Why)
-	case rules.Why != "":
+	case rules.Boxed == "" && mode != sandbox.Auto:
+		return fmt.Errorf("--sandbox %s does not work here: %s", mode, why)
+	case rules.Boxed == "":
 		a.log.Warn("the programs of sessions are not in sandboxes, which do not work here: they can do what you can",
-			"reason", rules.Why)
+			"reason", why)
+	case why != "":
+		a.log.Warn("sessions are kept by Landlock alone, which leaves open what docs/security.md lists", "reason", why)
 	}
 	a.rules, a.programs = rules, local.Programs{Boxes: boxes}
 	return nil
 }
 
-// whyNone says why sandboxes with a network do not work here; "" when they do. Without the network that the owner chose
-// there is no sandbox either: an agent that cannot reach its model is of no use.
+// chooseMode returns the mode of sessions in sandboxes, and why it is less than was asked for. "" is none; only auto
+// takes less than namespaces.
+func chooseMode(r box.Report, asked sandbox.Mode, network sandbox.Network) (mode sandbox.Mode, why string) {
+	why = whyNone(r, network)
+	switch {
+	case asked == sandbox.Landlock && r.Landlock != "":
+		return "", r.Landlock
+	case asked == sandbox.Landlock && network == sandbox.List:
+		return "", "it cannot limit the network to a list. Use --sandbox namespace, or another --sandbox-network"
+	case asked == sandbox.Landlock:
+		return asked, ""
+	case why == "":
+		return sandbox.Namespace, ""
+	case asked == sandbox.Auto && r.Landlock == "" && network != sandbox.List:
+		return sandbox.Landlock, why
+	}
+	return "", why
+}
+
+// whyNone says why boxes with a network do not work here; "" when they do. Without the network that the owner chose
+// there is no box either: an agent that cannot reach its model is of no use.
 func whyNone(r box.Report, network sandbox.Network) string {
 	if network == sandbox.Open {
 		return cmp.Or(r.Namespace, r.Open)
@@ -183,13 +206,27 @@ func checkSandbox(c sandboxConfig) []finding {
 
 // describeSandbox says what works, and what to do where something does not.
 func describeSandbox(r box.Report, c sandboxConfig) []finding {
-	if why := whyNone(r, sandbox.Network(c.SandboxNetwork)); why != "" {
-		return []finding{{hard: c.Sandbox == string(sandbox.Namespace), text: "sandboxes do not work here: " + why +
-			". The programs of sessions can do what you can"}}
+	asked := sandbox.Mode(c.Sandbox)
+	off := asked == "" || asked == sandbox.None
+	if off {
+		asked = sandbox.Auto
 	}
-	if c.Sandbox == "" || c.Sandbox == string(sandbox.None) {
+	mode, why := chooseMode(r, asked, sandbox.Network(c.SandboxNetwork))
+	switch {
+	case mode == "":
+		return []finding{{hard: asked != sandbox.Auto, text: "sandboxes do not work here: " + why +
+			". The programs of sessions can do what you can"}}
+	case off:
 		return []finding{{text: "sandboxes work here and are switched off: the programs of sessions can do what you " +
 			"can. Switch them on with --sandbox auto"}}
+	}
+	if mode == sandbox.Landlock {
+		text := fmt.Sprintf("sessions are kept by Landlock alone (version %d): their programs see your other programs and "+
+			"reach sockets of them", r.ABI)
+		if asked == sandbox.Auto {
+			text += ". For more: " + why
+		}
+		return []finding{{good: asked == mode, text: text}}
 	}
 	found := []finding{{good: true, text: "sandboxes work here, and sessions use them"}}
 	if r.Open != "" {

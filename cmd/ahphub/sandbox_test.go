@@ -8,6 +8,7 @@ import (
 )
 
 func TestDoctorSaysWhetherSandboxesWork(t *testing.T) {
+	const none = "no Landlock"
 	const install = "apt-get install bubblewrap"
 	for _, test := range []struct {
 		report        box.Report
@@ -18,11 +19,15 @@ func TestDoctorSaysWhetherSandboxesWork(t *testing.T) {
 	}{
 		{box.Report{}, "none", "open", []string{"switched off", "--sandbox auto"}, false, false},
 		{box.Report{}, "auto", "open", []string{"work here"}, true, false},
+		{box.Report{ABI: 7}, "landlock", "open", []string{"Landlock alone (version 7)"}, true, false},
+		{box.Report{Landlock: none}, "landlock", "open", []string{none}, false, true},
+		{box.Report{}, "landlock", "list", []string{"--sandbox namespace"}, false, true},
+		{box.Report{Namespace: install, Open: install, ABI: 6}, "auto", "open", []string{"version 6", install}, false, false},
 		{box.Report{Open: "install passt"}, "namespace", "none", []string{"sessions use them", "install passt"}, true,
 			false},
-		{box.Report{Open: "install passt"}, "auto", "open", []string{"install passt", "can do what you can"}, false, false},
+		{box.Report{Open: "install passt", Landlock: none}, "auto", "open", []string{"install passt", "can do what you can"}, false, false},
 		{box.Report{Open: "install passt"}, "namespace", "open", []string{"install passt"}, false, true},
-		{box.Report{Namespace: install, Open: install}, "auto", "open", []string{install, "can do what you can"}, false,
+		{box.Report{Namespace: install, Open: install, Landlock: none}, "auto", "open", []string{install, "can do what you can"}, false,
 			false},
 		{box.Report{Namespace: install, Open: install}, "namespace", "none", []string{install}, false, true},
 	} {

@@ -34,23 +34,30 @@ func (h *Host) addSandboxSetting(schema ahp.SessionConfigSchema) ahp.SessionConf
 		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
 	}
 	usual, _ := h.cfg.Sandbox.Resolve("")
+	boxed, means := h.cfg.Sandbox.Boxed, "Programs see this session's directories, not your other files, sessions or local ports"
+	if boxed == sandbox.Landlock {
+		means = "Programs open this session's directories, not your other files or sessions. They see your other programs"
+	}
 	raw := func(v any) json.RawMessage { b, _ := json.Marshal(v); return b } // strings always encode
 	schema.Properties[SandboxKey] = ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Sandbox", Description: "Limits what programs of this session can reach",
-		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(sandbox.Namespace)},
-		EnumLabels: []string{"No sandbox", "Sandboxed"},
-		EnumDescriptions: []string{"Programs can do everything that ahphub's user can",
-			"Programs see this session's directories, not your other files, sessions or local ports"},
+		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(boxed)},
+		EnumLabels:       []string{"No sandbox", "Sandboxed"},
+		EnumDescriptions: []string{"Programs can do everything that ahphub's user can", means},
 	}
-	schema.Properties[SandboxNetworkKey] = ahp.SessionConfigPropertySchema{
+	networks := ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Sandbox network", Description: "Limits what programs in the sandbox reach on the network",
 		Default:    raw(h.cfg.Sandbox.Network),
-		Enum:       []json.RawMessage{raw(sandbox.Open), raw(sandbox.List), raw(sandbox.Closed)},
-		EnumLabels: []string{"Open network", "Model and packages only", "No network"},
-		EnumDescriptions: []string{"Everything that this server reaches, except its own ports",
-			"The agent's model, package registries and hosts that the owner allowed. What was refused is listed",
-			"No network"},
+		Enum:       []json.RawMessage{raw(sandbox.Open), raw(sandbox.Closed), raw(sandbox.List)},
+		EnumLabels: []string{"Open network", "No network", "Model and packages only"},
+		EnumDescriptions: []string{"Everything that this server reaches, except its own ports", "No network",
+			"The agent's model, package registries and hosts that the owner allowed. What was refused is listed"},
 	}
+	if boxed == sandbox.Landlock { // it knows no list, and no loopback of its own
+		networks.Enum, networks.EnumLabels = networks.Enum[:2], networks.EnumLabels[:2]
+		networks.EnumDescriptions = []string{"Everything that this server reaches", "No TCP. The kernel may leave UDP open"}
+	}
+	schema.Properties[SandboxNetworkKey] = networks
 	return schema
 }
 
@@ -73,11 +80,11 @@ func (h *Host) policyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, 
 func (h *Host) policyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error) {
 	rules := h.cfg.Sandbox
 	mode, err := rules.Resolve(core.ConfigValue(s, SandboxKey))
-	if err != nil || mode != sandbox.Namespace {
+	if err != nil || mode == sandbox.None {
 		return nil, err
 	}
-	p := &sandbox.Policy{Session: core.ShortID(session), Write: core.LocalPaths(s.WorkingDirectories), Read: rules.Read,
-		Own: core.OwnWorktrees(session)}
+	p := &sandbox.Policy{Session: core.ShortID(session), Mode: mode, Write: core.LocalPaths(s.WorkingDirectories),
+		Read: rules.Read, Own: core.OwnWorktrees(session)}
 	if w, ok := worktrees.Of(s); ok {
 		p.Write = append(slices.Clone(p.Write), w.Dir)
 		p.Git = []string{filepath.Join(w.Repo, ".git")}
@@ -124,13 +131,13 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	return undo, nil
 }
 
-// SandboxWarning says why the sessions of this server are in no sandbox though they are to be where that works; "" when
-// they are, and when the owner wants none.
-func (h *Host) SandboxWarning() string {
+// SandboxWarning says why the sessions of this server are in no sandbox, or in part of one, though they are to be in one
+// where that works; "" when they are, and when the owner wants it so.
+func (h *Host) SandboxWarning() (why string, partly bool) {
 	if h.cfg.Sandbox == nil || h.cfg.Sandbox.Mode == sandbox.None {
-		return ""
+		return "", false
 	}
-	return h.cfg.Sandbox.Why
+	return h.cfg.Sandbox.Why, h.cfg.Sandbox.Works()
 }
 
 // workDir makes the directory in which a session's programs may write for the hub; "" when it has no sandbox.

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -26,7 +27,7 @@ const (
 )
 
 // Modes are the values of the setting, in the order in which people choose.
-var Modes = []Mode{Auto, None, Namespace}
+var Modes = []Mode{Auto, None, Namespace, Landlock}
 
 // ParseMode reads the value of a setting; "" is None.
 func ParseMode(s string) (Mode, error) {
@@ -36,13 +37,14 @@ func ParseMode(s string) (Mode, error) {
 	if m := Mode(s); slices.Contains(Modes, m) {
 		return m, nil
 	}
-	return "", fmt.Errorf("%.40q is no sandbox: use auto, none or namespace", s)
+	return "", fmt.Errorf("%.40q is no sandbox: use auto, none, namespace or landlock", s)
 }
 
 // Rules are what the owner has set for the sandboxes of all sessions.
 type Rules struct {
 	Mode    Mode   // of sessions that say nothing else
-	Why     string // why boxes do not work on this computer; "" when they do
+	Boxed   Mode   // of sessions in a sandbox, as Auto is here; "": there are none
+	Why     string // why it is none, or less than Namespace where Auto asks for that; "" otherwise
 	Network Network
 	Allow   []string // what the proxy lets through on the network List, beside Registries and the agent's hosts
 	Relays  []Relay
@@ -50,8 +52,8 @@ type Rules struct {
 	Dir     string   // where the private files of boxes are: each in a directory of its session's name
 }
 
-// Works reports whether boxes work on this computer.
-func (r Rules) Works() bool { return r.Why == "" }
+// Works reports whether sandboxes work on this computer.
+func (r Rules) Works() bool { return r.Boxed != "" }
 
 // Resolve returns the mode of a session whose own setting is asked; "" is that of all.
 func (r Rules) Resolve(asked string) (Mode, error) {
@@ -64,7 +66,7 @@ func (r Rules) Resolve(asked string) (Mode, error) {
 	}
 	switch {
 	case m == Auto && r.Works():
-		return Namespace, nil
+		return r.Boxed, nil
 	case m == Auto:
 		return None, nil
 	}
@@ -175,6 +177,12 @@ func (p *Policy) Check() error {
 		if !filepath.IsLocal(path) || filepath.Clean(path) == "." || strings.ContainsRune(path, 0) {
 			return fmt.Errorf("%.200q does not lie below the home directory", path)
 		}
+	}
+	if p.Mode != "" && p.Mode != Namespace && p.Mode != Landlock {
+		return fmt.Errorf("%.40q is no mode of a sandbox", p.Mode)
+	}
+	if p.Mode == Landlock && p.Network == List {
+		return errors.New("Landlock alone cannot limit the network to a list. Install bubblewrap, or choose another network")
 	}
 	if !slices.Contains(Networks, p.Network) {
 		return fmt.Errorf("%.40q is no network of a sandbox", p.Network)
