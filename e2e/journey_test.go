@@ -81,7 +81,7 @@ func (j *journey) signIn() {
 
 // startSession types a directory and a first message.
 func (j *journey) startSession() {
-	j.ana.Click("#inbox a[href='/new']")
+	j.ana.Click("#inbox .empty a.btn")
 	j.ana.Wait("location.pathname === '/new' && document.readyState === 'complete'")
 	j.ana.Fill("#dir", j.repo)
 	j.ana.Click("input[name=agent][value=shell]")
