@@ -100,6 +100,12 @@ func (p PageRoutes) Routes(r chi.Router) {
 	post("/settings/notifications/hooks", p.Settings.WithNotify(p.Settings.MakeHook))
 	post("/settings/notifications/hooks/{hook}/test", p.Settings.WithNotify(p.Settings.TestHook))
 	post("/settings/notifications/hooks/{hook}/remove", p.Settings.WithNotify(p.Settings.RemoveHook))
+	get("/settings/secrets", p.Settings.WithSecrets(p.Settings.ShowSecrets))
+	get("/settings/secrets.json", p.Settings.WithSecrets(p.Settings.ListSecrets))
+	post("/settings/secrets", p.Settings.WithSecrets(p.Settings.SaveSecret))
+	post("/settings/secrets/rotate", p.Settings.WithSecrets(p.Settings.RotateKey))
+	post("/settings/secrets/{secret}/grant", p.Settings.WithSecrets(p.Settings.GrantSecret))
+	post("/settings/secrets/{secret}/remove", p.Settings.WithSecrets(p.Settings.RemoveSecret))
 	get("/notifications/stream", p.Settings.WithNotify(p.Settings.StreamNotices))
 
 	get("/account", p.People.WithAccounts(p.People.ShowAccount))

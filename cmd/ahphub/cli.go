@@ -16,6 +16,7 @@ type cli struct {
 	Link    linkCommand    `cmd:"" help:"Print a new sign-in link. It works once."`
 	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and suggest fixes."`
 	Backup  backupCommand  `cmd:"" help:"Back up the database, even while ahphub is running."`
+	Secrets secretsCommand `cmd:"" help:"List, set and remove secrets, or rotate their key."`
 	Mcp     mcpCommand     `cmd:"" help:"Serve ahphub's tools to an agent over standard input and output. Agents start it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -175,8 +175,9 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	if personal == "" {
 		t.Fatalf("no token was made: %s", made.Status)
 	}
+	named, terminal := h.nameSecret(h.shorts()[0])
 	oneTime := h.oneTime()
-	secrets := []string{canaryToken, canarySecret, h.link, personal, oneTime,
+	secrets := []string{canaryToken, canarySecret, h.link, personal, oneTime, named,
 		strings.TrimPrefix(h.owner, "Cookie: ahphub="), strings.TrimPrefix(h.guest, "Cookie: ahphub=")}
 	leaks := func(where, text string) {
 		for _, s := range secrets {
@@ -212,6 +213,9 @@ func TestSecretsAreNeverShown(t *testing.T) {
 		h.do("POST", "/j/"+s, h.owner, "x=y")
 	}
 	leaks("the log", h.log.String())
+	leaks("a terminal", read(h.do("GET", terminal, h.owner, "Accept: text/html")))
+	leaks("the audit", read(h.do("GET", "/audit.jsonl", h.owner)))
+	h.settle()
 	h.files(func(path string, mode fs.FileMode, content []byte) {
 		if filepath.Base(path) != "cookie.key" {
 			leaks(path, string(content))

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/web"
 )
@@ -69,11 +71,41 @@ func (a *app) openKeys() error {
 
 // sealers are all that keep sealed values.
 func (a *app) sealers() []secret.Sealer {
-	list := []secret.Sealer{a.notify}
+	list := []secret.Sealer{a.notify, a.secrets}
 	if a.secured != nil && a.secured.acme != nil {
 		list = append(list, a.secured.acme)
 	}
 	return list
+}
+
+// secretsPage is what the page of secrets asks for.
+type secretsPage struct {
+	*secret.Store
+	app *app
+}
+
+// Rotate implements settings.Secrets.
+func (p secretsPage) Rotate(ctx context.Context) error {
+	// a page that is closed interrupts nothing
+	return p.app.keys.Rotate(context.WithoutCancel(ctx), p.app.sealers()...)
+}
+
+// Key implements settings.Secrets.
+func (p secretsPage) Key() (id, source string) {
+	if p.app.keys.IsOwners() {
+		source = p.app.keys.Source()
+	}
+	return p.app.keys.ID(), source
+}
+
+// secretsOf returns the secrets of a session.
+func (a *app) secretsOf(session ahp.URI, dirs []string) ([]host.Secret, error) {
+	list, err := a.secrets.For(session, dirs)
+	out := make([]host.Secret, len(list))
+	for i, v := range list {
+		out[i] = host.Secret{Name: v.Name, Value: v.Value, File: v.File}
+	}
+	return out, err
 }
 
 // Documents that say what is to be done once more after a crash.

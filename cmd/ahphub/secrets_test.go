@@ -5,14 +5,19 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"io/fs"
+	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 )
@@ -167,5 +172,105 @@ func TestKeyOfSecretsComesFromFileOrCredential(t *testing.T) {
 		Secrets: secretsConfig{SecretsKeyFile: bad}}.check()
 	if err == nil || !strings.Contains(err.Error(), "--secrets-key-file") || strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a wrong key file: %v", err)
+	}
+}
+
+const canaryNamed = "canary-named-0123456789abcdef"
+
+// nameSecret gives a session a secret, and has a terminal of the owner print it. It returns the value and the terminal's
+// page.
+func (h *hardened) nameSecret(short string) (value, terminal string) {
+	h.t.Helper()
+	form := url.Values{"name": {"CANARY"}, "secret": {canaryNamed}, "session": {short}}
+	if res := h.do("POST", "/settings/secrets", h.owner, form.Encode()); res.StatusCode != 303 {
+		h.t.Fatalf("saving a secret: %s", read(res))
+	}
+	res := h.do("POST", "/s/"+short+"/t", h.owner, "x=y")
+	terminal = res.Header.Get("Location")
+	if res.StatusCode != 303 || terminal == "" {
+		h.t.Fatalf("opening a terminal: %s", res.Status)
+	}
+	h.do("POST", terminal+"/input", h.owner, "line="+url.QueryEscape(`echo is:${#CANARY}: "$CANARY"; printf '\033]0;%s\007' "$CANARY"`))
+	hosttest.Eventually(h.t, "the terminal's output", func() bool {
+		root, ok := hub.StateOf[*ahp.RootState](h.hub, ahp.RootURI)
+		return ok && slices.ContainsFunc(root.Terminals, func(t ahp.TerminalInfo) bool {
+			text := h.host.Terminals.ScreenText(h.t.Context(), t.Resource, "")
+			return strings.Contains(text, "is:29: [secret CANARY]")
+		})
+	})
+	return canaryNamed, terminal
+}
+
+// runCommand runs the program with arguments and an input.
+func (h *hardened) runCommand(input string, args ...string) (string, error) {
+	h.t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	_, err = w.WriteString(input)
+	if err = errors.Join(err, w.Close()); err != nil {
+		h.t.Fatal(err)
+	}
+	old := os.Stdin
+	os.Stdin = r
+	defer func() { os.Stdin = old; r.Close() }()
+	var out bytes.Buffer
+	err = command(h.t.Context(), append(args, "--data", h.cfg.Data), &out, io.Discard)
+	return out.String(), err
+}
+
+func TestSecretsCommand(t *testing.T) {
+	h := harden(t)
+	key, err := os.ReadFile(filepath.Join(h.cfg.Data, secret.KeyFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		input string
+		args  []string
+		want  string // of the output, or of the error after "!"
+	}{
+		{"ghp_0123456789\n", []string{"secrets", "set", "TOKEN", "--dir", "/src/app"}, ""},
+		{"ghp_9876543210\n", []string{"secrets", "set", "TOKEN", "--dir", "/src/other"}, ""},
+		{"", []string{"secrets", "list"}, "TOKEN  /src/app  /src/other\n"},
+		{"x", []string{"secrets", "set", "TOKEN"}, "!at least 6 characters"},
+		{"ghp_0123456789", []string{"secrets", "set", "PATH"}, "!meaning"},
+		{"", []string{"secrets", "rotate"}, ""},
+		{"", []string{"secrets", "rm", "OTHER"}, "!no secret of this name"},
+	} {
+		got, err := h.runCommand(step.input, step.args...)
+		if want, fails := strings.CutPrefix(step.want, "!"); fails != (err != nil) || fails && !strings.Contains(err.Error(), want) ||
+			!fails && got != want {
+			t.Errorf("%v prints %q (%v)", step.args, got, err)
+		}
+	}
+	if list, err := h.secrets.For("", []string{"/src/other"}); err != nil || len(list) != 1 || list[0].Value != "ghp_9876543210" {
+		t.Errorf("after the rotation there is %+v (%v)", list, err)
+	}
+	if now, err := os.ReadFile(filepath.Join(h.cfg.Data, secret.KeyFile)); err != nil || bytes.Equal(now, key) {
+		t.Error("the key is the same", err)
+	}
+	if _, err := h.runCommand("", "secrets", "rm", "TOKEN"); err != nil || len(h.secrets.List("owner")) != 0 {
+		t.Error("it is not removed", err)
+	}
+}
+
+func TestGuestsReachNoSecrets(t *testing.T) {
+	h := harden(t)
+	h.invite(h.shorts()[0])
+	for _, path := range []string{"/settings/secrets", "/settings/secrets.json"} {
+		if res := h.do("GET", path, h.guest); res.StatusCode != 403 {
+			t.Errorf("%s answers a guest %s", path, res.Status)
+		}
+	}
+	for _, path := range []string{"/settings/secrets", "/settings/secrets/rotate", "/settings/secrets/TOKEN/grant",
+		"/settings/secrets/TOKEN/remove"} {
+		if res := h.do("POST", path, h.guest, "name=TOKEN&secret=0123456789"); res.StatusCode != 403 {
+			t.Errorf("%s answers a guest %s", path, res.Status)
+		}
+	}
+	if n := len(h.secrets.List("owner")); n != 0 {
+		t.Errorf("there are %d secrets", n)
 	}
 }

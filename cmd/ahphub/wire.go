@@ -78,6 +78,7 @@ type app struct {
 	memory    memory
 	guard     *guard.Guard
 	keys      *secret.Keys
+	secrets   *secret.Store
 	rules     *sandbox.Rules // nil: there are no sandboxes
 	programs  local.Programs
 	relayed   *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
@@ -132,6 +133,9 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
+	if a.secrets, err = secret.OpenStore(ctx, a.docs, a.keys); err != nil {
+		return err
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -146,7 +150,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		contacts = a.proxy.Contacts
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules,
-		Contacts: contacts, Store: a.store, Audit: a.audit,
+		Contacts: contacts, Secrets: a.secretsOf, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),
@@ -246,7 +250,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Shelf: shelf, FirstAgent: firstAgent(), Setup: setupNotes(a.cfg.configured, unboxed, partly), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
 			Members: in.members},
-		Notify: a.notify, Audit: a.audit, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
+		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
 		Frames: frames})
 	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
 		Files: a.host.Files, Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,

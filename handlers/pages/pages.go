@@ -55,6 +55,7 @@ type Deps struct {
 	Browsers    people.Browsers  // who is signed in; nil shows none
 	Accounts    people.Accounts  // the owner's ways to sign in; its zero value shows none
 	Notify      *notify.Notifier // sends notifications; nil sends none
+	Secrets     settings.Secrets // secrets that people name; nil: none
 	Audit       people.AuditLog  // what was done; nil shows none
 	Public      string           // address teammates use; "" while only this machine is meant to reach it
 	FirstAgent  page.FirstAgent  // how to get an agent besides Shell; its zero value says nothing
@@ -123,7 +124,7 @@ func New(d Deps) *Pages {
 		Public: d.Public, DefaultDir: d.DefaultDir, Setup: d.Setup, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
 		d.Customs),
-		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s), Terminals: terminals.New(s, d.Terminals),
+		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s, d.Secrets), Terminals: terminals.New(s, d.Terminals),
 		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
 			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent)

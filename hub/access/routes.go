@@ -46,6 +46,13 @@ var routeRights = map[string]Right{
 	"POST /settings/notifications/hooks/{hook}/test":   RightAccount,
 	"POST /settings/notifications/hooks/{hook}/remove": RightAccount,
 
+	"GET /settings/secrets":                  RightManage, // the visitor's own
+	"GET /settings/secrets.json":             RightManage,
+	"POST /settings/secrets":                 RightManage,
+	"POST /settings/secrets/rotate":          RightManage,
+	"POST /settings/secrets/{secret}/grant":  RightManage,
+	"POST /settings/secrets/{secret}/remove": RightManage,
+
 	"GET /account":                        RightAccount,
 	"POST /account/password":              RightAccount,
 	"POST /account/tokens":                RightAccount,

@@ -50,6 +50,11 @@ type Spec struct {
 	// Sandbox returns what the agent's program is kept from, each time that it starts; nil: nothing is for any.
 	Sandbox func(context.Context) (*sandbox.Policy, error)
 
+	// Secrets returns the variables with the session's secrets, each time that its program starts; nil: there are none.
+	Secrets func(context.Context) ([]string, error)
+	// Hide returns a text without secrets, as for a log; nil: there are none.
+	Hide func(text string) string
+
 	Progress func(step string) // receives the steps of the opening; nil: none
 }
 

@@ -62,6 +62,10 @@ var forms = map[string]form{
 	"POST /settings/notifications/hooks":               {"created a webhook", Inside},
 	"POST /settings/notifications/hooks/{hook}/test":   {"tested a webhook", Outside},
 	"POST /settings/notifications/hooks/{hook}/remove": {"removed a webhook", Inside},
+	"POST /settings/secrets":                           {"saved a secret", Inside},
+	"POST /settings/secrets/rotate":                    {"rotated the key of secrets", Outside},
+	"POST /settings/secrets/{secret}/grant":            {"changed where a secret is available", Inside},
+	"POST /settings/secrets/{secret}/remove":           {"removed a secret", Inside},
 	"POST /unsubscribe":                                {"unsubscribed from email", Inside},
 }
 

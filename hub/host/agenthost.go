@@ -21,6 +21,7 @@ type agentHost struct{ l *live }
 // Spawn makes a chat for a tool call, with a turn that the agent plays itself.
 func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
 	l := a.l
+	spec.Title, spec.Message = l.hide(spec.Title), l.hide(spec.Message)
 	chat := &ahp.ChatState{Resource: core.NewChatURI(), Title: texts.CutBytes(cmp.Or(texts.OneLine(spec.Title),
 		"Sub-chat"), core.MaxTitle), Status: ahp.SessionStatusIdle, ModifiedAt: core.Timestamp(l.h.core.Now()),
 		Interactivity: ahp.ChatInteractivityReadOnly, Turns: []*ahp.Turn{},
@@ -59,7 +60,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	name := cmp.Or(l.h.agentInfo(session.Provider).DisplayName, session.Provider)
 	out, err := l.h.Dispatch(ctx, core.Caller{Principal: access.Agent(session.Provider, name, l.uri)},
 		core.AnnotationsURI(l.uri), 0, &ahp.AnnotationsEntrySetAction{AnnotationID: thread,
-			Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(text)}})
+			Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(l.hide(text))}})
 	return outcomeError(out, err)
 }
 

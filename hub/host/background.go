@@ -15,6 +15,7 @@ func (a agentHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent
 
 // Background lists a command in its chat until it is over.
 func (a agentHost) Background(ctx context.Context, spec agent.BackgroundSpec) error {
+	spec.Label, spec.Command = a.l.hide(spec.Label), a.l.hide(spec.Command)
 	return a.l.h.Terminals.Background(ctx, a.l.uri, spec)
 }
 

@@ -61,6 +61,9 @@ type Config struct {
 	// is no proxy.
 	Contacts func(session string) []sandbox.Contact
 
+	// Secrets returns what the programs of a session have that works in directories; nil: nothing.
+	Secrets func(session ahp.URI, dirs []string) ([]Secret, error)
+
 	Home string // the user's directory, where agents keep settings; "" is not looked at
 
 	Machine machine.Machine // the computer on which sessions' programs run
@@ -103,6 +106,7 @@ type Host struct {
 	Files       *files.Part
 	tools       toolboxes
 
+	secrets *secrets
 	turns   *turns
 	moves   mover
 	notices notices
@@ -133,6 +137,7 @@ func New(cfg Config) (*Host, error) {
 		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")
 	}
 	h := &Host{cfg: cfg}
+	h.secrets = &secrets{h: h, by: map[ahp.URI]*known{}}
 	h.turns, h.moves, h.provisional.h = newTurns(h), mover{h}, h
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.notices = notices{h.core}
@@ -146,6 +151,9 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
+	if h.cfg.Secrets != nil {
+		h.secrets.sweep()
+	}
 	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx),
 		h.Automations.Load(ctx)); err != nil {
 		return err

@@ -21,6 +21,7 @@ const offeredKey = "ahphub/settings"
 // Learn implements agent.Host: settings go to the session, models and logins to the root channel.
 func (a agentHost) Learn(o agent.Offer) {
 	l := a.l
+	o.Title = l.hide(o.Title)
 	err := l.h.core.Do(l.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, l.uri)
 		if !ok {

@@ -180,6 +180,9 @@ func (ts *turns) drop(session ahp.URI, cause error) {
 		l.stop(cause)
 	}
 	ts.h.Customs.Release(session)
+	if errors.Is(cause, errDisposed) {
+		ts.h.secrets.forget(session)
+	}
 }
 
 // stopLive stops all sessions side by side.
@@ -218,6 +221,7 @@ type run struct {
 	over    atomic.Bool   // the end is on its way into the timeline, or there
 	done    chan struct{} // closed when the agent is out of it
 	calls   callSpans
+	hider   hider
 }
 
 func newRun(ctx context.Context, chat ahp.URI, id string) *run {

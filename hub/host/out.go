@@ -23,7 +23,10 @@ var (
 )
 
 // Emit applies an action of the turn. It waits while the host is read-only.
-func (o *out) Emit(a ahp.Action) error {
+func (o *out) Emit(a ahp.Action) error { return o.emit(a, o.applyShown) }
+
+// applyShown applies an action without secrets.
+func (o *out) applyShown(a ahp.Action) error {
 	return o.apply(a, func(_ *hub.Tx, s *ahp.ChatState) {
 		switch a := a.(type) {
 		case *ahp.ChatToolCallCompleteAction:
@@ -111,17 +114,12 @@ func (o *out) fill(a ahp.Action) bool {
 func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp.ChatToolCallConfirmedAction, error) {
 	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, a.ToolCallID})
 	defer forget()
-	err := o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
-		session, ok := hub.StateOf[*ahp.SessionState](tx, o.l.uri)
-		if a.Confirmed != "" || !ok {
-			return
+	err := o.emit(a, func(shown ahp.Action) error {
+		if ready, ok := shown.(*ahp.ChatToolCallReadyAction); ok {
+			a = ready
+			return o.applyReady(ready)
 		}
-		kind := toolName(s, a.ToolCallID)
-		if isCallAllowed(session, kind, s.ActiveTurn.Message) {
-			a.Confirmed = ahp.ToolCallConfirmationReasonSetting
-			return
-		}
-		offerKind(session, kind, a)
+		return o.applyShown(shown) // what was held before it
 	})
 	if err != nil {
 		return nil, err
@@ -135,6 +133,22 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 		o.r.calls.end(o, a.ToolCallID, outcomeDenied)
 	}
 	return got, err
+}
+
+// applyReady makes a tool call ready, and confirms it when the session's settings allow it.
+func (o *out) applyReady(a *ahp.ChatToolCallReadyAction) error {
+	return o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
+		session, ok := hub.StateOf[*ahp.SessionState](tx, o.l.uri)
+		if a.Confirmed != "" || !ok {
+			return
+		}
+		kind := toolName(s, a.ToolCallID)
+		if isCallAllowed(session, kind, s.ActiveTurn.Message) {
+			a.Confirmed = ahp.ToolCallConfirmationReasonSetting
+			return
+		}
+		offerKind(session, kind, a)
+	})
 }
 
 // Ask sends an input request and waits for its completion; the answers include what was

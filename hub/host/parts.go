@@ -35,8 +35,8 @@ func (h *Host) newParts() {
 	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
-		Sandbox: h.policyOf,
-		Grace:   h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
+		Sandbox: h.policyOf, Secrets: h.secrets.give,
+		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
 		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(),
 		Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
 	})

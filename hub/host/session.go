@@ -254,8 +254,15 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	return agent.Spec{Work: work, Sandbox: l.sandboxSpec(s), Session: l.uri,
 		Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l},
-		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri)}, nil
+		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri),
+		Secrets: func(ctx context.Context) ([]string, error) {
+			env, _, err := l.h.secrets.give(ctx, l.uri, true)
+			return env, err
+		}, Hide: l.hide}, nil
 }
+
+// hide returns a text without the session's secrets.
+func (l *live) hide(text string) string { return l.h.secrets.hidden(l.uri).String(text) }
 
 // config is the value of a setting now.
 func (l *live) config(key string) string {

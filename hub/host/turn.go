@@ -154,6 +154,7 @@ func (l *live) play(r *run) {
 	err := l.tellTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
 	ended := l.h.core.Now()
 	l.h.Changes.EndTurn(l.ctx, ref)
+	(&out{l, r}).flushHidden()
 	l.finish(r, err, ended)
 }
 
@@ -202,7 +203,7 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 		if errors.Is(context.Cause(r.ctx), core.ErrStopping) && err != nil {
 			skipWaiting(tx, r.chat, s.ActiveTurn)
 		}
-		tx.Apply(r.chat, endAction(r, err, core.Elapsed(s.ActiveTurn, ended)))
+		tx.Apply(r.chat, l.endAction(r, err, core.Elapsed(s.ActiveTurn, ended)))
 	})
 	if failed != nil {
 		l.h.core.Log.Warn("the end of a turn could not be kept; the next start ends it", "chat", r.chat, "turn", r.id,
@@ -210,8 +211,8 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 	}
 }
 
-// endAction returns the action that ends a run.
-func endAction(r *run, err error, ms int64) ahp.Action {
+// endAction returns the action that ends a run. Its error shows no secret.
+func (l *live) endAction(r *run, err error, ms int64) ahp.Action {
 	var failure *agent.Failure
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, errTurnFull):
@@ -225,9 +226,9 @@ func endAction(r *run, err error, ms int64) ahp.Action {
 	case cause != nil:
 		return &ahp.ChatTurnCancelledAction{TurnID: r.id, Duration: ms}
 	case errors.As(err, &failure):
-		return turnError(r.id, ms, "agent", failure.Message, failure.Resumable)
+		return turnError(r.id, ms, "agent", l.hide(failure.Message), failure.Resumable)
 	}
-	return turnError(r.id, ms, "agent", fmt.Sprint(err), false)
+	return turnError(r.id, ms, "agent", l.hide(fmt.Sprint(err)), false)
 }
 
 func turnError(turn string, ms int64, kind, message string, again bool) *ahp.ChatErrorAction {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/redact"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
@@ -83,6 +84,7 @@ type TerminalSpec struct {
 	Processes  int           // that may run in it at once, where they can be counted (Linux); zero is 1024
 
 	Sandbox *sandbox.Policy // what it is kept from; nil: nothing
+	Hide    *redact.Set     // what is not shown of its output; nil: nothing
 }
 
 // TerminalPiece is what a viewer shows next.

@@ -14,7 +14,7 @@ import (
 )
 
 // Least is the length of the shortest value that is looked for. Of shorter ones every other line would have one.
-const Least = 4
+const Least = 6
 
 // leastEncoded is the length from which encoded forms of a value are looked for.
 const leastEncoded = 8

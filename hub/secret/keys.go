@@ -140,6 +140,9 @@ func (k *Keys) ID() string { return k.current().id }
 // Source returns where the keys come from: the path of a file.
 func (k *Keys) Source() string { return k.from }
 
+// IsOwners reports whether only the owner changes the keys.
+func (k *Keys) IsOwners() bool { return k.path == "" }
+
 func (k *Keys) current() key {
 	k.mu.RLock()
 	defer k.mu.RUnlock()
@@ -202,7 +205,7 @@ type Sealer interface {
 // Rotate makes a new key, seals everything with it and then forgets the older keys. After a crash Finish does the rest.
 func (k *Keys) Rotate(ctx context.Context, sealers ...Sealer) error {
 	if k.path == "" {
-		return fmt.Errorf("the key comes from %s, which ahphub does not change. Put a new key in its first line, keep the "+
+		return Refusef("the key comes from %s, which ahphub does not change. Put a new key in its first line, keep the "+
 			"old one below and restart ahphub. The log says when the old key can go", k.from)
 	}
 	k.rotating.Lock()

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/redact"
 )
 
 // Bounds of a terminal's traffic.
@@ -38,6 +39,7 @@ type Process struct {
 	plan  plan
 	feed  *Feed
 	most  int // largest number of processes
+	hide  *redact.Set
 	bombs int // how often there were more; only the guard uses it
 
 	size sizer
@@ -74,6 +76,7 @@ func Start(spec Spec, launch Launcher, emit func([]ahp.Action)) (*Process, error
 		plan:   how,
 		feed:   newFeed(spec.Cols, spec.Rows),
 		most:   spec.Processes,
+		hide:   spec.Hide,
 		said:   make(chan []byte, 1),
 		input:  make(chan []byte, 1024),
 		exited: make(chan struct{}),
@@ -172,7 +175,7 @@ func (p *Process) run(out output) {
 	defer close(p.done)
 	ctx, stop := context.WithCancel(context.Background())
 	chunks, wrote := make(chan []byte, 8), make(chan struct{})
-	go func() { defer close(chunks); p.read(ctx, chunks) }()
+	go func() { defer close(chunks); p.readHidden(ctx, chunks) }()
 	go func() { defer close(wrote); p.write(ctx) }()
 	go p.wait()
 	out.pump(chunks, p.exited)
@@ -187,6 +190,17 @@ func (p *Process) run(out output) {
 	out.finish(p.code)
 	p.feed.close()
 	p.plan.done()
+}
+
+// readHidden is read without the secrets of the spec.
+func (p *Process) readHidden(ctx context.Context, chunks chan<- []byte) {
+	if p.hide == nil {
+		p.read(ctx, chunks)
+		return
+	}
+	raw := make(chan []byte, 1)
+	go func() { defer close(raw); p.read(ctx, raw) }()
+	hide(ctx, p.hide, raw, chunks)
 }
 
 // read passes on the program's output, in pieces as large as available.

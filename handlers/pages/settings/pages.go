@@ -6,7 +6,10 @@ import (
 )
 
 // Pages are the settings of a browser and of a person's notifications, and the help.
-type Pages struct{ *site.Site }
+type Pages struct {
+	*site.Site
+	secrets Secrets // nil: there are none
+}
 
 // New makes the settings' pages.
-func New(s *site.Site) *Pages { return &Pages{s} }
+func New(s *site.Site, secrets Secrets) *Pages { return &Pages{s, secrets} }

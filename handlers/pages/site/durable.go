@@ -105,7 +105,7 @@ func reasonOf(err error) string {
 }
 
 // secretFields are never sent back.
-var secretFields = []string{"password", "current", "token", "code"}
+var secretFields = []string{"password", "current", "token", "code", "secret"}
 
 // keptForm returns what a form without scripts held when it could not be saved; nil for other failures, and for forms
 // with secrets.

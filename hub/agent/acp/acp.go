@@ -46,6 +46,8 @@ type Program struct {
 	HomeRead    []string          // its settings below the home directory, which it reads in a sandbox
 
 	key string // a client's secret, for the method Auth
+
+	hide func(text string) string // returns a text without the session's secrets; nil: there are none
 }
 
 func (p Program) title() string { return cmp.Or(p.Title, p.Name) }

@@ -1,10 +1,13 @@
 package acp
 
 import (
+	"context"
+	"maps"
 	"os"
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/environ"
 )
 
@@ -37,4 +40,25 @@ func addPassed(all []string, prog Program, set []string) []string {
 		return environ.Allows(name, nil)
 	})
 	return append(passed, set...)
+}
+
+// addSecrets adds the secrets of a session to what is set for its program.
+func addSecrets(ctx context.Context, prog Program, spec agent.Spec) (Program, error) {
+	if spec.Secrets == nil {
+		return prog, nil
+	}
+	list, err := spec.Secrets(ctx)
+	if err != nil {
+		return prog, err
+	}
+	env := maps.Clone(prog.Env)
+	if env == nil {
+		env = map[string]string{}
+	}
+	for _, kv := range list {
+		name, value, _ := strings.Cut(kv, "=")
+		env[name] = value
+	}
+	prog.Env, prog.hide = env, spec.Hide
+	return prog, nil
 }

@@ -44,7 +44,7 @@ func startProcess(prog Program, launch launcher, limits Limits, dir string, log 
 		return nil, err
 	}
 	defer w.Close()
-	p := &process{stdout: r, words: &lastWords{log: log}, exited: make(chan struct{})}
+	p := &process{stdout: r, words: &lastWords{log: log, hide: prog.hide}, exited: make(chan struct{})}
 	p.cmd = exec.Command(path, prog.Args...)
 	p.cmd.Dir, p.cmd.Env = dir, environment(os.Environ(), prog, filepath.Dir(path))
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = w, p.words, graceRead
@@ -140,20 +140,28 @@ const (
 // lastWords logs a program's standard error, up to a limit, and keeps its end.
 type lastWords struct {
 	agent.Tail
-	log *slog.Logger
+	log  *slog.Logger
+	hide func(string) string // nil: nothing is hidden
 
 	mu     sync.Mutex
 	logged int
 }
 
 func (w *lastWords) Write(b []byte) (int, error) {
+	text := string(b)
+	if w.hide != nil {
+		text = w.hide(text)
+	}
 	w.mu.Lock()
-	for line := range strings.Lines(string(b)) {
+	for line := range strings.Lines(text) {
 		if w.logged++; w.logged <= mostLogged {
 			w.log.Info("an agent wrote to standard error", "stderr", texts.ElideBytes(strings.TrimSpace(line),
 				mostLogLine))
 		}
 	}
 	w.mu.Unlock()
-	return w.Tail.Write(b)
+	if _, err := w.Tail.Write([]byte(text)); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }

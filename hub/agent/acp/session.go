@@ -215,6 +215,10 @@ func (s *session) sleep() {
 // start runs the program and initializes it.
 func (s *session) start(ctx context.Context) (*peer, error) {
 	prog, given := s.memory.apply(s.prog)
+	prog, err := addSecrets(ctx, prog, s.spec)
+	if err != nil {
+		return nil, notStarted(s.prog, err)
+	}
 	launch, err := s.launch(ctx, s.spec)
 	if err != nil {
 		return nil, notStarted(s.prog, err)

@@ -23,6 +23,7 @@ type term struct {
 	part   *Part
 	info   hub.ChannelInfo
 	agents bool            // an agent's tool call runs in it
+	secret bool            // its program has secrets of the owner
 	named  atomic.Bool     // its title was chosen: the program cannot change it
 	ctx    context.Context // ends when the terminal is disposed
 	cancel context.CancelFunc
@@ -44,8 +45,8 @@ type term struct {
 	tail []byte
 }
 
-// start opens a terminal's channel and starts its program.
-func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine.TerminalSpec, agents bool) (
+// start opens a terminal's channel and starts its program. given says whether the program has the session's secrets.
+func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine.TerminalSpec, agents, given bool) (
 	*term, error,
 ) {
 	named := spec.Title != ""
@@ -59,7 +60,11 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 			return nil, core.BadParams("%s", err)
 		}
 	}
-	t := &term{part: p, info: info, agents: agents, detached: make(chan struct{})}
+	secret, err := p.addSecrets(info.Session, &spec, given)
+	if err != nil {
+		return nil, err
+	}
+	t := &term{part: p, info: info, agents: agents, secret: secret, detached: make(chan struct{})}
 	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && agents {
 		t.call = c
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/redact"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
@@ -34,6 +35,10 @@ type Config struct {
 
 	// Sandbox returns what the programs of a session are kept from; nil when that is nothing. Without it there are no sandboxes.
 	Sandbox func(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
+
+	// Secrets returns variables with the secrets that programs of a session are given, when given is true, and what is not
+	// shown of the output of all of them. Without it there are no secrets.
+	Secrets func(ctx context.Context, session ahp.URI, given bool) (env []string, hide *redact.Set, err error)
 
 	// CheckURI refuses what cannot be the URI of a terminal.
 	CheckURI func(uri ahp.URI) error

@@ -33,6 +33,8 @@ func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.Terminal
 	switch {
 	case hasExited(s):
 		return exitedAlready
+	case p.isSecretTo(r):
+		return ownersSecrets
 	case p.isHeldByClient(r, s):
 		return "another client controls this terminal. Request control first"
 	case len(a.Data) > mostKeys:
@@ -88,6 +90,9 @@ func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
 // and 167).
 func (p *Part) checkClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
 	mine := isHolder(r.Caller, s.Claim)
+	if p.isSecretTo(r) && !mine {
+		return ownersSecrets
+	}
 	if p.isHeldByClient(r, s) {
 		return "another client controls this terminal. Request control first"
 	}

@@ -42,7 +42,7 @@ func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTermi
 	if err != nil {
 		return err
 	}
-	if _, err = p.start(info, params.Claim, spec, false); err != nil || info.Session == "" {
+	if _, err = p.start(info, params.Claim, spec, false, c.IsOwner()); err != nil || info.Session == "" {
 		return err
 	}
 	return p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Reconsider(tx, info.Session) })
