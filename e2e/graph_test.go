@@ -73,7 +73,7 @@ var packages = map[string]imports{
 	"hub/review":     {[]string{"hub/ahp"}, "following lines through edits is pure"},
 	"hub/telemetry":  {[]string{"hub/ahp"}, "telemetry is told what happens, and asks nobody"},
 	"hub/automation": {[]string{"hub/ahp", "hub/texts"}, "what is due at a moment is pure: the time comes in"},
-	"hub/secret":     {[]string{"hub/access"}, "sealing knows keys and names, and nothing of what it seals"},
+	"hub/secret":     {[]string{"hub/access", "hub/redact"}, "sealing knows keys and names, and nothing of what it seals"},
 	"hub/redact":     {nil, "hiding values in a text is pure"},
 	"hub/notify": {[]string{"hub", "hub/ahp", "hub/access", "hub/outbound", "hub/review", "hub/secret", "hub/texts"},
 		"who is told what is derived from the timeline and from reviews, and asks the host by an interface"},

@@ -9,7 +9,7 @@ import (
 )
 
 // ownersSecrets refuses guests who would type in a terminal that has secrets.
-const ownersSecrets = "this terminal has secrets of the owner, so only the owner can type in it. Open a terminal of your own"
+const ownersSecrets = "this terminal has secrets of the owner, so only the owner can type in it. Open a separate terminal"
 
 // addSecrets adds a session's secrets to what is to be started, if it is given them. A program that is not, though its
 // session has some, gets a sandbox of its own, where it does not see the environment of those that have them.
