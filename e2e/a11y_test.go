@@ -63,6 +63,7 @@ var notPages = map[string]string{
 	"GET /s/{session}/changes/image":                     "a picture",
 	"GET /s/{session}/changes/place":                     "a part of a page",
 	"GET /s/{session}/threads.md":                        "a download",
+	"GET /settings/secrets.json":                         "for programs",
 	"GET /s/{session}/t/{terminal}/frame":                "framed by its page",
 	"GET /s/{session}/t/{terminal}/stream":               "a stream",
 	"GET /s/{session}/t/{terminal}/commands/{command}":   "text alone",

@@ -15,6 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/hosttest"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 const (
@@ -188,5 +190,38 @@ func TestFilesOfSecretsFollowNoLink(t *testing.T) {
 	w(writeSecrets(dir, nil))
 	if _, err := os.Lstat(filepath.Join(dir, secretDir)); !os.IsNotExist(err) {
 		t.Error("files of secrets are left", err)
+	}
+}
+
+// boxed is a computer that says that sandboxes work.
+type boxed struct{ machine.Machine }
+
+func (boxed) CheckSandbox(*sandbox.Policy) error { return nil }
+
+func TestGuestsTerminalsHaveSandboxOfTheirOwn(t *testing.T) {
+	cfg := withSecrets(&fake{})
+	cfg.Sandbox = &sandbox.Rules{Mode: sandbox.Namespace, Boxed: sandbox.Namespace, Network: sandbox.Closed, Dir: t.TempDir()}
+	cfg.DataDir = t.TempDir()
+	computer := newTestMachine(t, cfg.DataDir)
+	cfg.Machine = boxed{computer.Machine()}
+	w, c := shellWorld(t, cfg, hub.Config{})
+	open := func(uri ahp.URI, who core.Caller) machine.TerminalSpec {
+		t.Helper()
+		computer.next = &quietProgram{done: make(chan struct{})}
+		w.must(w.host.Terminals.Create(t.Context(), who, ahp.CreateTerminalParams{Channel: uri, Claim: w.bySession()}))
+		return computer.last
+	}
+	typing := driver
+	typing.Type = true
+	mine := open(term1, c.caller)
+	theirs := open("ahp-terminal:/2", core.Caller{Principal: typing, ClientID: "dan-1"})
+	if mine.Sandbox == nil || theirs.Sandbox == nil || mine.Sandbox.Session == theirs.Sandbox.Session {
+		t.Fatalf("the sandboxes are %+v and %+v", mine.Sandbox, theirs.Sandbox)
+	}
+	if err := theirs.Sandbox.Check(); err != nil {
+		t.Error(err)
+	}
+	if len(mine.Env) != 2 || len(theirs.Env) != 0 {
+		t.Errorf("the owner's terminal has %d variables, a guest's %d", len(mine.Env), len(theirs.Env))
 	}
 }

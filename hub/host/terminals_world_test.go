@@ -23,6 +23,7 @@ type testMachine struct {
 	machine.Terminals
 	computer machine.Machine
 	next     *quietProgram
+	last     machine.TerminalSpec // of that program
 }
 
 func newTestMachine(t testing.TB, data string) *testMachine {
@@ -47,7 +48,7 @@ func (m *testMachine) Start(ctx context.Context, spec machine.TerminalSpec, emit
 		return m.Terminals.Start(ctx, spec, emit)
 	}
 	quiet := m.next
-	quiet.emit, m.next = emit, nil
+	quiet.emit, m.next, m.last = emit, nil, spec
 	return quiet, nil
 }
 
