@@ -28,6 +28,8 @@ type sandboxConfig struct {
 	SandboxNetwork  string   `default:"open" placeholder:"open|list|none" help:"Network of sandboxes: open (what this server reaches, without its loopback), list (the agent's model, package registries and --sandbox-allow) or none. Default: ${default}."`
 	SandboxAllow    []string `placeholder:"HOST[:PORT]" help:"More hosts that sandboxes with the network list reach: names, *.example.com, addresses, and private networks that names may lead to, as 10.1.0.0/16."`
 	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
+	SandboxMemory   string   `placeholder:"SIZE" help:"Memory that the programs of one sandbox use together, as in 8G. Default: three quarters of the computer's."`
+	SandboxPids     int      `default:"4096" placeholder:"N" help:"Processes and threads of one sandbox. Default: ${default}."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
 }
 
@@ -50,6 +52,12 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 		if _, err := sandbox.ParseRelay(address); err != nil {
 			bad("sandbox-loopback", address, err.Error())
 		}
+	}
+	if _, err := size(c.SandboxMemory); err != nil {
+		bad("sandbox-memory", c.SandboxMemory, "use a size such as 8G")
+	}
+	if c.SandboxPids < 16 || c.SandboxPids > 1<<22 {
+		bad("sandbox-pids", c.SandboxPids, "use a number of 16 and more")
 	}
 	for _, dir := range c.SandboxRead {
 		if !filepath.IsAbs(dir) || filepath.Clean(dir) != dir {
@@ -77,11 +85,16 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	if err != nil {
 		return err
 	}
+	limits, err := a.cfg.Sandbox.limits()
+	if err != nil {
+		return err
+	}
 	a.relayed = relayed.New()
 	a.proxy = proxy.New(proxy.Config{Log: a.log, IsHub: isOwnPort(listen)})
 	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home,
-		Path:  os.Getenv("PATH"),
-		Guard: a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
+		Path:   os.Getenv("PATH"),
+		Limits: limits,
+		Guard:  a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
 			mcpService:           func(_ *sandbox.Policy, conn net.Conn) { a.relayed.Hand(conn) },
 			sandbox.ProxyService: a.proxy.Serve,
 		}})
@@ -99,6 +112,15 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	}
 	a.rules, a.programs = rules, local.Programs{Boxes: boxes}
 	return nil
+}
+
+// limits returns what the programs of one sandbox may use.
+func (c sandboxConfig) limits() (l box.Limits, err error) {
+	l.Processes = c.SandboxPids
+	if l.Memory, err = size(c.SandboxMemory); l.Memory == 0 {
+		l.Memory = systemMemory("/proc/meminfo") / 4 * 3
+	}
+	return l, err
 }
 
 // chooseMode returns the mode of sessions in sandboxes, and why it is less than was asked for. "" is none; only auto
@@ -229,6 +251,9 @@ func describeSandbox(r box.Report, c sandboxConfig) []finding {
 		return []finding{{good: asked == mode, text: text}}
 	}
 	found := []finding{{good: true, text: "sandboxes work here, and sessions use them"}}
+	if r.Groups != "" {
+		found = append(found, finding{text: "the memory and processes of sandboxes are not bounded here: " + r.Groups})
+	}
 	if r.Open != "" {
 		found = append(found, finding{text: "sandboxes have no network here: " + r.Open})
 	}

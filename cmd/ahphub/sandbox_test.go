@@ -23,6 +23,7 @@ func TestDoctorSaysWhetherSandboxesWork(t *testing.T) {
 		{box.Report{Landlock: none}, "landlock", "open", []string{none}, false, true},
 		{box.Report{}, "landlock", "list", []string{"--sandbox namespace"}, false, true},
 		{box.Report{Namespace: install, Open: install, ABI: 6}, "auto", "open", []string{"version 6", install}, false, false},
+		{box.Report{Groups: "no Delegate"}, "auto", "open", []string{"are not bounded here: no Delegate"}, true, false},
 		{box.Report{Open: "install passt"}, "namespace", "none", []string{"sessions use them", "install passt"}, true,
 			false},
 		{box.Report{Open: "install passt", Landlock: none}, "auto", "open", []string{"install passt", "can do what you can"}, false, false},

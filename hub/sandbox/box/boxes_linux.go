@@ -24,6 +24,7 @@ import (
 type Boxes struct {
 	cfg    Config
 	report func() Report
+	groups func() groups
 
 	mu     sync.Mutex
 	all    map[string]cell // by session
@@ -48,6 +49,7 @@ type usage struct {
 	session, digest string // of its policy
 	programs        int
 	idle            *time.Timer
+	group           *group // nil: nothing is bounded
 }
 
 func (u *usage) counts() *usage { return u }
@@ -57,6 +59,7 @@ func New(cfg Config) *Boxes {
 	cfg.Linger = cmp.Or(cfg.Linger, time.Minute)
 	b := &Boxes{cfg: cfg, all: map[string]cell{}, making: map[string]chan struct{}{}}
 	b.report = sync.OnceValue(b.probe)
+	b.groups = sync.OnceValue(func() groups { return findGroups("/proc", "/sys/fs/cgroup") })
 	return b
 }
 
@@ -69,9 +72,15 @@ func (b *Boxes) Start(cmd *exec.Cmd, p *sandbox.Policy, prefix ...string) error 
 		return err
 	}
 	var wait func()
-	start, err := in.wrap(cmd, prefix)
+	bounds, stderr := in.counts().group, cmd.Stderr
+	start, err := in.wrap(cmd, bounds.enter(prefix))
 	if err == nil {
-		wait, err = start()
+		done := bounds.attend(stderr)
+		if wait, err = start(); err != nil {
+			done()
+		}
+		ended := wait
+		wait = func() { ended(); done() }
 	}
 	if err != nil {
 		b.leave(in)
@@ -224,6 +233,7 @@ func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 	dir := filepath.Join(b.cfg.Dir, p.Session)
 	if old != nil {
 		old.end()
+		old.counts().group.remove()
 	}
 	discard(dir, b.cfg.Log)
 	in, err := b.make(p, dir)
@@ -238,7 +248,14 @@ func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
 	if p.Mode == sandbox.Landlock {
 		return newLock(b.cfg, p, dir)
 	}
-	return start(context.Background(), b.cfg, p, dir)
+	in, err := start(context.Background(), b.cfg, p, dir)
+	if err != nil {
+		return nil, err
+	}
+	if g := b.groups(); p.Session != probeSession {
+		in.group = g.make(p.Session, b.cfg.Limits, b.cfg.Log)
+	}
+	return in, nil
 }
 
 // add adds to the number of programs, and lets the cell end when there are none.
@@ -285,6 +302,7 @@ func (b *Boxes) endIf(session string, is func(cell) bool) {
 	delete(b.all, session)
 	b.mu.Unlock()
 	in.end()
+	in.counts().group.remove()
 	discard(filepath.Join(b.cfg.Dir, session), b.cfg.Log)
 	b.mu.Lock()
 	delete(b.making, session)
@@ -335,6 +353,7 @@ func (b *Boxes) Report() Report { return b.report() }
 
 // probe runs a program in a box with a network, and where that fails in one without.
 func (b *Boxes) probe() (r Report) {
+	r.Groups = b.groups().why
 	if err := b.try(&sandbox.Policy{Mode: sandbox.Landlock, Network: sandbox.Closed}); err != nil {
 		r.Landlock = err.Error()
 	}
@@ -358,9 +377,12 @@ func (b *Boxes) probe() (r Report) {
 	return r
 }
 
+// probeSession is what tries whether boxes work. It is no session.
+const probeSession = "probe"
+
 // try runs a program by a policy.
 func (b *Boxes) try(p *sandbox.Policy) error {
-	p.Session = "probe"
+	p.Session = probeSession
 	defer func() { _ = b.Forget(p.Session) }()
 	cmd := exec.Command("/bin/sh", "-c", "exit 7")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}

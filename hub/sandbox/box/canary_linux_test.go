@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -271,6 +273,9 @@ var attempts = []attempt{
 		}
 		return errors.New("none can be made")
 	}},
+	{"leave its control group", inBox, opensGroup("cgroup.procs")},
+	{"raise its bound of memory", inBox, opensGroup("memory.limit_in_bytes", "memory.max")},
+	{"raise its bound of processes", inBox, opensGroup("pids.max")},
 	{"rename the computer", asRoot, func(prey) error {
 		name, err := os.Hostname()
 		if err != nil {
@@ -406,6 +411,21 @@ func dials(network string, address func(prey) string) func(prey) error {
 		if err == nil {
 			conn.Close()
 		}
+		return err
+	}
+}
+
+// opensGroup succeeds when a file of any control group can be opened to be written. It writes nothing: outside, the group
+// is the computer's.
+func opensGroup(names ...string) func(prey) error {
+	return func(prey) error {
+		err := errors.New("there is none")
+		_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, _ error) error {
+			if err != nil && d != nil && slices.Contains(names, d.Name()) {
+				err = open(path, os.O_WRONLY)
+			}
+			return nil
+		})
 		return err
 	}
 }

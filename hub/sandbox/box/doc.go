@@ -25,8 +25,15 @@ type Config struct {
 	// Services are where relays by name lead. Each takes over its connection, and returns once that is closed.
 	Services map[string]func(*sandbox.Policy, net.Conn)
 
+	Limits Limits        // of each box, where control groups can be made
 	ABI    int           // the newest version of Landlock that is used; zero is the kernel's
 	Linger time.Duration // how long a box stays after its last program; zero is a minute
+}
+
+// Limits bounds what the programs of one box use of the computer. Zero: no bound.
+type Limits struct {
+	Memory    int64 // bytes
+	Processes int   // and threads
 }
 
 // Report says what works on this computer.
@@ -34,6 +41,7 @@ type Report struct {
 	Namespace string // why boxes do not work here and what to do about it; "" when they do
 	Open      string // likewise of their network
 	Landlock  string // why Landlock alone does not work here; "" when it does
+	Groups    string // why the memory and processes of boxes are not bounded; "" when they are
 	ABI       int    // the version of Landlock in the kernel
 }
 

@@ -1,0 +1,302 @@
+package box
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// groups is where control groups of boxes are made: a directory of version 2, or one for each controller of version 1.
+type groups struct {
+	unified string
+	single  map[string]string // by controller
+	why     string            // they cannot be made; "" when they can
+}
+
+const (
+	groupPrefix = "ahphub-"
+	ownGroup    = "hub" // of this process, below the group that it was given
+	boxWeight   = 50    // of a box's processor time; what is in no box has 100
+	watchTime   = time.Second
+)
+
+// findGroups finds the control groups that this process may make, below its own ones.
+func findGroups(proc, mount string) groups {
+	g := groups{single: map[string]string{}}
+	own, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
+	if err != nil {
+		g.why = "this system has no control groups"
+		return g
+	}
+	for line := range strings.Lines(string(own)) {
+		f := strings.SplitN(strings.TrimSpace(line), ":", 3)
+		if len(f) != 3 {
+			continue
+		}
+		for controller := range strings.SplitSeq(f[1], ",") {
+			dir := filepath.Join(mount, controller, f[2])
+			if !isThere(dir) { // as in a container, which sees its own as the first
+				dir = filepath.Join(mount, controller)
+			}
+			switch controller {
+			case "":
+				g.unified = dir
+			case "memory", "pids", "cpu":
+				g.single[controller] = dir
+			}
+		}
+	}
+	g.why = g.cannot()
+	return g
+}
+
+// cannot says why a group cannot be made; "" when one can.
+func (g *groups) cannot() string {
+	if len(g.single) > 0 {
+		for _, controller := range []string{"memory", "pids"} {
+			if dir := g.single[controller]; dir == "" || unix.Access(dir, unix.W_OK) != nil {
+				return "the control group of " + controller + " is not writable"
+			}
+		}
+		return ""
+	}
+	has, err := os.ReadFile(filepath.Join(g.unified, "cgroup.subtree_control"))
+	if err != nil || unix.Access(g.unified, unix.W_OK) != nil {
+		return "its control group is not writable. Run ahphub as a service of systemd with Delegate=yes"
+	}
+	// A group with processes has no controllers for those below. Of the one that systemd hands over, ahphub takes a part
+	// for itself, and boxes are made beside it.
+	parent, isBelow := filepath.Dir(g.unified), filepath.Base(g.unified) == ownGroup
+	if !isBelow && g.moveBelow() {
+		parent, isBelow = g.unified, true
+	}
+	if isBelow && unix.Access(parent, unix.W_OK) == nil {
+		g.unified = parent
+		if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory +pids +cpu"), 0); err == nil {
+			return ""
+		}
+		has, _ = os.ReadFile(filepath.Join(parent, "cgroup.subtree_control"))
+	}
+	if enabled := strings.Fields(string(has)); !slices.Contains(enabled, "memory") || !slices.Contains(enabled, "pids") {
+		return "its control group has no controllers for those below. Run ahphub as a service of systemd with Delegate=yes"
+	}
+	return ""
+}
+
+// moveBelow takes this process to a group of its own below the one that it is in, when it is alone there.
+func (g *groups) moveBelow() bool {
+	inside, err := os.ReadFile(filepath.Join(g.unified, "cgroup.procs"))
+	has, wrong := os.ReadFile(filepath.Join(g.unified, "cgroup.controllers"))
+	if err != nil || wrong != nil || strings.TrimSpace(string(inside)) != strconv.Itoa(os.Getpid()) ||
+		!slices.Contains(strings.Fields(string(has)), "memory") {
+		return false
+	}
+	dir := filepath.Join(g.unified, ownGroup)
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return false
+	}
+	return os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte("0"), 0o600) == nil
+}
+
+// group is the control group of one box.
+type group struct {
+	dirs   []string // of version 1 one for each controller
+	events string   // the file that counts what was ended for want of memory
+	memory int64
+	log    *slog.Logger
+	stop   chan struct{}
+	over   chan struct{}
+
+	mu     sync.Mutex
+	killed int
+	ttys   map[*os.File]bool // terminals of programs that run
+}
+
+// make makes the group of a session's box; nil when that cannot be, or nothing is bounded.
+func (g *groups) make(session string, l Limits, log *slog.Logger) *group {
+	if g.why != "" || l == (Limits{}) {
+		return nil
+	}
+	out := &group{memory: l.Memory, log: log.With("session", session), stop: make(chan struct{}), over: make(chan struct{}),
+		ttys: map[*os.File]bool{}}
+	name := groupPrefix + session
+	var err error
+	if len(g.single) > 0 {
+		err = errors.Join(out.add(filepath.Join(g.single["memory"], name), "memory.limit_in_bytes", l.Memory),
+			out.add(filepath.Join(g.single["pids"], name), "pids.max", int64(l.Processes)))
+		out.events = filepath.Join(g.single["memory"], name, "memory.oom_control")
+		if dir := g.single["cpu"]; dir != "" && unix.Access(dir, unix.W_OK) == nil {
+			err = errors.Join(err, out.add(filepath.Join(dir, name), "cpu.shares", boxWeight*1024/100))
+		}
+		// Where swap is counted, it is part of the bound.
+		_ = writeLimit(filepath.Join(g.single["memory"], name, "memory.memsw.limit_in_bytes"), l.Memory)
+	} else {
+		dir := filepath.Join(g.unified, name)
+		err = errors.Join(out.add(dir, "memory.max", l.Memory), writeLimit(filepath.Join(dir, "pids.max"), int64(l.Processes)))
+		_ = errors.Join(writeLimit(filepath.Join(dir, "cpu.weight"), boxWeight), // where there is such a controller
+			os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0))
+		out.events = filepath.Join(dir, "memory.events")
+	}
+	if err != nil {
+		log.Warn("the programs of a session have no bound of memory and processes", "session", session, "err", err)
+		out.removeDirs()
+		return nil
+	}
+	out.killed = out.countKilled()
+	go out.watch()
+	return out
+}
+
+// add makes a directory of the group with one limit.
+func (g *group) add(dir, file string, limit int64) error {
+	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	g.dirs = append(g.dirs, dir)
+	return writeLimit(filepath.Join(dir, file), limit)
+}
+
+func writeLimit(path string, limit int64) error {
+	if limit == 0 {
+		return nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // the kernel's: never made here
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(strconv.FormatInt(limit, 10))
+	return cmp.Or(err, f.Close())
+}
+
+// joins is a script that enters control groups, and becomes what follows. What cannot enter does not run.
+const joins = `until [ "$1" = -- ]; do echo 0 >"$1" || exit 126; shift; done; shift; exec "$@"`
+
+// enter returns a command that runs what follows it in the group.
+func (g *group) enter(prefix []string) []string {
+	if g == nil {
+		return prefix
+	}
+	command := []string{"/bin/sh", "-c", joins, "sh"}
+	for _, dir := range g.dirs {
+		command = append(command, filepath.Join(dir, "cgroup.procs"))
+	}
+	return append(append(command, "--"), prefix...)
+}
+
+// attend has a program's terminal be told when something in the group was ended for want of memory, until done is called.
+func (g *group) attend(stderr any) (done func()) {
+	tty, ok := stderr.(*os.File)
+	if g == nil || !ok {
+		return func() {}
+	}
+	if _, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS); err != nil {
+		return func() {}
+	}
+	// Its own opening does not block when a person has stopped the terminal.
+	again, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", tty.Fd()), os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return func() {}
+	}
+	g.mu.Lock()
+	g.ttys[again] = true
+	g.mu.Unlock()
+	return func() {
+		g.look()
+		g.mu.Lock()
+		delete(g.ttys, again)
+		g.mu.Unlock()
+		again.Close()
+	}
+}
+
+// watch looks until the group is removed.
+func (g *group) watch() {
+	defer close(g.over)
+	tick := time.NewTicker(watchTime)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			g.look()
+		case <-g.stop:
+			return
+		}
+	}
+}
+
+// look says in the terminals of the group, and in the log, that something was ended for want of memory since the last
+// time.
+func (g *group) look() {
+	now := g.countKilled()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if now <= g.killed {
+		return
+	}
+	g.killed = now
+	g.log.Warn("a program of a session was ended for want of memory", "limit", g.memory)
+	text := fmt.Sprintf("\r\nahphub: out of memory: a program was ended because the programs of this session may use %s "+
+		"together (--sandbox-memory)\r\n", sizeOf(g.memory))
+	for tty := range g.ttys {
+		_ = tty.SetWriteDeadline(time.Now().Add(time.Second))
+		_, _ = tty.WriteString(text)
+	}
+}
+
+// sizeOf writes a number of bytes for people.
+func sizeOf(n int64) string {
+	if n >= 1<<30 {
+		return strconv.FormatFloat(float64(n)/(1<<30), 'g', 3, 64) + " GiB"
+	}
+	return strconv.FormatInt(max(n>>20, 1), 10) + " MiB"
+}
+
+// countKilled counts what the kernel has ended in the group for want of memory.
+func (g *group) countKilled() int {
+	raw, err := os.ReadFile(g.events)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(raw)) {
+		if f := strings.Fields(line); len(f) == 2 && f[0] == "oom_kill" {
+			n, _ := strconv.Atoi(f[1])
+			return n
+		}
+	}
+	return 0
+}
+
+// remove removes the group, in which nothing runs any more but what is just ending.
+func (g *group) remove() {
+	if g == nil {
+		return
+	}
+	close(g.stop)
+	<-g.over
+	g.removeDirs()
+}
+
+func (g *group) removeDirs() {
+	for range 100 {
+		g.dirs = slices.DeleteFunc(g.dirs, func(dir string) bool {
+			err := os.Remove(dir)
+			return err == nil || errors.Is(err, fs.ErrNotExist)
+		})
+		if len(g.dirs) == 0 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	g.log.Warn("control groups of a session are left behind", "dirs", g.dirs)
+}
