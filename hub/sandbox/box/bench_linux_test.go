@@ -19,8 +19,8 @@ func benchWorld(b *testing.B) *world {
 	})
 }
 
-// BenchmarkStart is how long a program takes from its start to its end: outside, in a box that is there, and as
-// the first of a box.
+// BenchmarkStart is how long a program takes from its start to its end: outside, in a box that is there, as the first of
+// a box, and with Landlock alone.
 func BenchmarkStart(b *testing.B) {
 	w := benchWorld(b)
 	run := func(b *testing.B, start func(*exec.Cmd) error) {
@@ -38,6 +38,14 @@ func BenchmarkStart(b *testing.B) {
 	b.Run("box", func(b *testing.B) { run(b, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) }) })
 	b.Run("first", func(b *testing.B) {
 		run(b, func(cmd *exec.Cmd) error { w.End(w.policy.Session); return w.Start(cmd, w.policy) })
+	})
+	b.Run("landlock", func(b *testing.B) {
+		p := *w.policy
+		p.Session, p.Mode = "s2", sandbox.Landlock
+		if why := w.Report().Landlock; why != "" {
+			b.Skip(why)
+		}
+		run(b, func(cmd *exec.Cmd) error { return w.Start(cmd, &p) })
 	})
 	b.Run("firstWithNetwork", func(b *testing.B) {
 		if r := w.Report(); r.Open != "" {

@@ -11,7 +11,8 @@ import (
 )
 
 // errNoLinux says why there are no boxes here.
-var errNoLinux = errors.New("sandboxes need Linux. On this system the programs of a session can do what you can")
+var errNoLinux = errors.New("sandboxes need Linux, and nothing is kept apart on this system. " +
+	"Run ahphub as a user of its own, or on Linux")
 
 // Boxes starts nothing on this system.
 type Boxes struct{}
