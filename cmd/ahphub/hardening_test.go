@@ -214,7 +214,13 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	}
 	leaks("the log", h.log.String())
 	leaks("a terminal", read(h.do("GET", terminal, h.owner, "Accept: text/html")))
-	leaks("the audit", read(h.do("GET", "/audit.jsonl", h.owner)))
+	audit := read(h.do("GET", "/audit.jsonl", h.owner))
+	leaks("the audit", audit)
+	for _, entry := range []string{"saved a secret: CANARY", "gave secrets to programs: CANARY"} {
+		if !strings.Contains(audit, entry) {
+			t.Errorf("the audit has no entry %q", entry)
+		}
+	}
 	h.settle()
 	h.files(func(path string, mode fs.FileMode, content []byte) {
 		if filepath.Base(path) != "cookie.key" {

@@ -51,10 +51,10 @@ func (s *secrets) give(ctx context.Context, session ahp.URI, given bool) ([]stri
 	if s.h.cfg.Secrets == nil || session == "" {
 		return nil, nil, nil
 	}
-	if err := s.h.core.Ensure(ctx, session); err != nil {
-		return nil, nil, core.NoSession(session)
-	}
 	state, ok := hub.StateOf[*ahp.SessionState](s.h.core.Hub, session)
+	if !ok && s.h.core.Ensure(ctx, session) == nil { // it sleeps
+		state, ok = hub.StateOf[*ahp.SessionState](s.h.core.Hub, session)
+	}
 	if !ok {
 		return nil, nil, core.NoSession(session)
 	}
