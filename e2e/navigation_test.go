@@ -150,10 +150,21 @@ func TestPhoneReachesEverything(t *testing.T) {
 	ana := OpenBrowser(t).Page()
 	ana.look(390, 844, "light")
 	ana.SignIn(p)
+	ana.Open(p.URL + "/new")
+	if Eval[bool](ana, "[...document.querySelectorAll('kbd')].some(k => k.checkVisibility())") {
+		t.Error("a phone is told of keys")
+	}
 	ana.Click(".tabbar a[href='/automations']")
 	ana.Wait("location.pathname === '/automations'")
 	const name = "a/directory/with/a/long/name/and/a-file-with-one.txt"
 	beginScript(t, p, ana, t.TempDir(), "write "+name+" remember\nsay done")
+	ana.Click(".asks .deny > summary")
+	if cut := Eval[float64](ana, `(e => { const s = getComputedStyle(e), c = document.createElement('canvas').getContext('2d');
+		c.font = s.fontSize + ' ' + s.fontFamily; return c.measureText(e.placeholder).width - e.clientWidth + 2 * parseFloat(s.paddingLeft); })(`+
+		`document.querySelector('.asks .deny input'))`); cut > 0 {
+		t.Errorf("%.0f px of the hint are cut in the field of a reason", cut)
+	}
+	ana.Shot("deny")
 	ana.Click(".asks button[data-kind=approve]")
 	ana.WaitAnswer("done")
 	base := Eval[string](ana, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")

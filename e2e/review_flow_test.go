@@ -216,3 +216,26 @@ func (p *Page) hasOneWay() {
 		p.t.Errorf("%d dangerous buttons are in the header", n)
 	}
 }
+
+// A finger shows the "+" of a line by a tap on it, and a tap on the "+" begins a comment.
+func TestPhoneCommentsByTouch(t *testing.T) {
+	t.Parallel()
+	r := review(t, map[string]string{"a.txt": "one\n"})
+	r.write("a.txt", "one\ntwo\nthree\n")
+	r.ana.phone()
+	r.cold(r.ana, "/changes?scope=uncommitted")
+	tap := func(element string) {
+		at := Eval[[]float64](r.ana, "(b => [b.x + b.width / 2, b.y + b.height / 2])("+element+".getBoundingClientRect())")
+		r.ana.touch("touchStart", &input.TouchPoint{X: at[0], Y: at[1]})
+		r.ana.touch("touchEnd")
+	}
+	tap(rowWith("two"))
+	r.ana.Wait("document.querySelector('.r > .plus')?.parentElement === " + rowWith("two"))
+	tap("document.querySelector('.plus')")
+	r.ana.Wait("document.activeElement?.closest('form.comment-form')?.dataset.at === 'R2'")
+	r.ana.Click(".tree-button")
+	r.ana.Wait("document.querySelector('#filter').checkVisibility()")
+	if hint := Eval[string](r.ana, "document.querySelector('#filter').placeholder"); hint != "Filter files" {
+		t.Errorf("the filter of a phone says %q", hint)
+	}
+}

@@ -102,7 +102,7 @@ func ChangesBody(v *Changes) templ.Component {
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<button type=\"button\" class=\"btn small tree-button\" aria-expanded=\"false\" aria-controls=\"tree\">Files</button> <input type=\"search\" id=\"filter\" placeholder=\"Filter files  /\" aria-label=\"Filter files\" autocomplete=\"off\" spellcheck=\"false\"><nav class=\"seg\" aria-label=\"View\"><a href=\"")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 6, "<button type=\"button\" class=\"btn small tree-button\" aria-expanded=\"false\" aria-controls=\"tree\">Files</button> <input type=\"search\" id=\"filter\" placeholder=\"Filter files\" aria-label=\"Filter files\" title=\"Filter files (/)\" autocomplete=\"off\" spellcheck=\"false\"><nav class=\"seg\" aria-label=\"View\"><a href=\"")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}
