@@ -1,15 +1,12 @@
 package e2e
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
-	"github.com/chromedp/cdproto/cdp"
-	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -303,16 +300,7 @@ func TestReviewByKeyboardAlone(t *testing.T) {
 	}
 	res.Body.Close()
 
-	k := &keyboard{Page: OpenBrowser(t).Page(), t: t, prog: prog}
-	k.look(1440, 900, "light")
-	k.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
-		_, err := cdp.Call(ctx, target, cdppage.AddScriptToEvaluateOnNewDocument,
-			cdppage.AddScriptToEvaluateOnNewDocumentParams{
-				Source: "for (const e of ['mousedown', 'mousemove', 'pointerdown', 'touchstart']) " +
-					"addEventListener(e, () " +
-					"=> sessionStorage.setItem('mouse', e), true)"})
-		return chromedp.Void{}, err
-	})
+	k := newKeyboard(t, OpenBrowser(t), prog)
 	k.SignIn(prog)
 	k.Press("gh")
 	k.Live()
@@ -330,8 +318,6 @@ func TestReviewByKeyboardAlone(t *testing.T) {
 	k.decide()
 	k.talk()
 	k.switchOff()
-	if by := Eval[string](k.Page, "sessionStorage.getItem('mouse') ?? ''"); by != "" {
-		t.Errorf("there was a %s", by)
-	}
+	k.checkNoMouse()
 	k.leave()
 }

@@ -184,7 +184,7 @@ const fold = (f, shut) => {
   if (shut) fb.setAttribute('hidden', 'until-found');
   else fb.removeAttribute('hidden');
   f.classList.toggle('shut', shut);
-  b.setAttribute('aria-expanded', String(!shut));
+  b?.setAttribute('aria-expanded', String(!shut));
 };
 const toggleFold = (f) => f && fold(f, !f.classList.contains('shut'));
 root.addEventListener('beforematch', (e) => fold(fileOf(e.target), false));
