@@ -245,15 +245,18 @@ func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 
 // make makes what keeps the programs of a policy's session, whose private files are in dir.
 func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
+	var in cell
+	var err error
 	if p.Mode == sandbox.Landlock {
-		return newLock(b.cfg, p, dir)
+		in, err = newLock(b.cfg, p, dir)
+	} else {
+		in, err = start(context.Background(), b.cfg, p, dir)
 	}
-	in, err := start(context.Background(), b.cfg, p, dir)
 	if err != nil {
 		return nil, err
 	}
 	if g := b.groups(); p.Session != probeSession {
-		in.group = g.make(p.Session, b.cfg.Limits, b.cfg.Log)
+		in.counts().group = g.make(p.Session, b.cfg.Limits, b.cfg.Log)
 	}
 	return in, nil
 }

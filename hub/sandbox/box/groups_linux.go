@@ -277,7 +277,7 @@ func (g *group) countKilled() int {
 	return 0
 }
 
-// remove removes the group, in which nothing runs any more but what is just ending.
+// remove ends what still runs in the group, as what left its process group with Landlock alone, and removes it.
 func (g *group) remove() {
 	if g == nil {
 		return
@@ -287,9 +287,36 @@ func (g *group) remove() {
 	g.removeDirs()
 }
 
+// processesOf lists the processes in the group of a directory.
+func processesOf(dir string) (pids []int) {
+	raw, _ := os.ReadFile(filepath.Join(dir, "cgroup.procs"))
+	for field := range strings.FieldsSeq(string(raw)) {
+		if pid, err := strconv.Atoi(field); err == nil && pid > 0 {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// endIn ends a process of a group. It holds the process before it looks whether that is still in the group: the number
+// may be another's meanwhile.
+func endIn(dir string, pid int) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return
+	}
+	defer unix.Close(fd)
+	if slices.Contains(processesOf(dir), pid) {
+		_ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0)
+	}
+}
+
 func (g *group) removeDirs() {
 	for range 100 {
 		g.dirs = slices.DeleteFunc(g.dirs, func(dir string) bool {
+			for _, pid := range processesOf(dir) {
+				endIn(dir, pid)
+			}
 			err := os.Remove(dir)
 			return err == nil || errors.Is(err, fs.ErrNotExist)
 		})

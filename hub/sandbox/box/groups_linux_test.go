@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // bounded is a world whose boxes have limits.
@@ -44,17 +46,21 @@ func TestBoundedMemoryEndsProgramAndSaysSo(t *testing.T) {
 		!strings.Contains(got, "--sandbox-memory") {
 		t.Errorf("the terminal prints %q", got)
 	}
-	w.End(w.policy.Session)
-	g := w.groups()
-	for _, dir := range append([]string{g.unified}, g.single["memory"], g.single["pids"], g.single["cpu"]) {
-		if dir != "" && isThere(filepath.Join(dir, groupPrefix+w.policy.Session)) {
-			t.Error("the control group is left behind in ", dir)
-		}
-	}
+	w.endWithoutGroup()
 }
 
 func TestBoundedProcessesRefuseMore(t *testing.T) {
+	for _, mode := range []sandbox.Mode{sandbox.Namespace, sandbox.Landlock} {
+		t.Run(string(mode), func(t *testing.T) { refuseMore(t, mode) })
+	}
+}
+
+func refuseMore(t *testing.T, mode sandbox.Mode) {
 	w := bounded(t, Limits{Processes: 30})
+	if why := w.Report().Landlock; mode == sandbox.Landlock && why != "" {
+		t.Skip(why)
+	}
+	w.policy.Mode = mode
 	cmd, _ := w.shell("exec 2>said; i=0; while [ $i -lt 100 ]; do sleep 1000 >/dev/null 2>&1 & i=$((i+1)); done")
 	cmd.Stdout, cmd.Stderr = nil, nil // which those that go on would hold
 	if err := w.Start(cmd, w.policy); err != nil {
@@ -63,6 +69,19 @@ func TestBoundedProcessesRefuseMore(t *testing.T) {
 	err := cmd.Wait()
 	if said := w.read(w.dir + "/said"); err == nil || !strings.Contains(strings.ToLower(said), "fork") {
 		t.Errorf("100 processes: %v, %s", err, said)
+	}
+	w.endWithoutGroup()
+}
+
+// endWithoutGroup ends the session's box, and checks that its control group is gone, which it is when nothing runs there.
+func (w *world) endWithoutGroup() {
+	w.t.Helper()
+	w.End(w.policy.Session)
+	g := w.groups()
+	for _, dir := range []string{g.unified, g.single["memory"], g.single["pids"], g.single["cpu"]} {
+		if dir != "" && isThere(filepath.Join(dir, groupPrefix+w.policy.Session)) {
+			w.t.Error("the control group is left behind in ", dir)
+		}
 	}
 }
 
