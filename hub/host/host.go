@@ -151,9 +151,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
-	if h.cfg.Secrets != nil {
-		h.secrets.sweep()
-	}
+	h.secrets.sweep()
 	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx),
 		h.Automations.Load(ctx)); err != nil {
 		return err
@@ -193,6 +191,7 @@ func (h *Host) stop() {
 		h.Terminals.Close()
 		h.Files.Close()
 		h.core.Wait()
+		h.secrets.sweep()
 	}()
 	timer := time.NewTimer(h.core.Limits.Stop)
 	defer timer.Stop()

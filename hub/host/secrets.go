@@ -234,14 +234,17 @@ func writeFiles(dir *os.Root, files []Secret) error {
 	return nil
 }
 
-// sweep removes the files that an earlier run left: its programs are gone.
+// sweep removes the files of this run, or of an earlier one that was cut off: its programs are gone.
 func (s *secrets) sweep() {
+	if s.h.cfg.Secrets == nil {
+		return
+	}
 	err := os.RemoveAll(filepath.Join(s.h.cfg.DataDir, secretDir))
 	if s.h.cfg.Sandbox != nil {
 		err = errors.Join(err, sweepBoxes(s.h.cfg.Sandbox.Dir))
 	}
 	if err != nil {
-		s.h.core.Log.Warn("files with secrets of an earlier run are left behind", "err", err)
+		s.h.core.Log.Warn("files with secrets are left behind", "err", err)
 	}
 }
 

@@ -225,3 +225,16 @@ func TestGuestsTerminalsHaveSandboxOfTheirOwn(t *testing.T) {
 		t.Errorf("the owner's terminal has %d variables, a guest's %d", len(mine.Env), len(theirs.Env))
 	}
 }
+
+func TestFilesOfSecretsGoWhenHostStops(t *testing.T) {
+	w, c := shellWorld(t, withSecrets(&fake{}), hub.Config{})
+	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	pattern := filepath.Join(w.host.cfg.DataDir, secretDir, "*", "*", "KEY")
+	if found, _ := filepath.Glob(pattern); len(found) != 1 {
+		t.Fatalf("there are %v", found)
+	}
+	w.stop()
+	if found, _ := filepath.Glob(pattern); len(found) != 0 {
+		t.Errorf("there are still %v", found)
+	}
+}
