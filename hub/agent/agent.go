@@ -115,6 +115,8 @@ type TerminalSpec struct {
 	Command    []string
 	Env        []string // KEY=value, added to the host's environment
 	Cols, Rows int
+
+	Unconfined bool // outside of the session's sandbox, as the owner chose for this command
 }
 
 // Terminal is a started command.

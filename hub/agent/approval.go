@@ -54,6 +54,10 @@ func ApprovalConfig() ahp.SessionConfigSchema {
 	}
 }
 
+// OptionOutside is the answer that runs a command outside of its session's sandbox. The host offers it for commands that it
+// runs itself, and only the owner may pick it.
+const OptionOutside = "ahphub:outside"
+
 // Options returns the answers to an approval, in display order. The host applies the settings when
 // a readiness is confirmed, so agents always offer them.
 func Options() []ahp.ConfirmationOption {

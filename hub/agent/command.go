@@ -30,6 +30,12 @@ type Command struct {
 	Move       <-chan struct{} // once closed, the turn stops waiting; nil: never
 }
 
+// CommandTool is the name of the tool whose calls RunCommand plays.
+const CommandTool = "shell"
+
+// HostRun is a Backend whose commands all go through RunCommand: the host runs them.
+type HostRun interface{ HostRuns() }
+
 // ErrDetached ends the wait for a command that moved to the background.
 var ErrDetached = errors.New("the command continues in the background")
 
@@ -57,6 +63,7 @@ func RunCommand(ctx context.Context, s Spec, t Turn, command Command) (Ended, er
 	if answer.EditedToolInput != "" {
 		c.command = answer.EditedToolInput
 	}
+	c.outside = answer.SelectedOptionID == OptionOutside
 	return c.run(ctx)
 }
 
@@ -67,10 +74,11 @@ type call struct {
 	id      string
 	how     Command
 	command string // the command to run: the text, or its edit in the approval
+	outside bool   // of the session's sandbox
 }
 
 func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error) {
-	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: "shell",
+	err := c.turn.Out.Emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: CommandTool,
 		DisplayName: "Run command"})
 	if err != nil {
 		return nil, err
@@ -93,6 +101,9 @@ func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error
 }
 
 func (c *call) run(ctx context.Context) (Ended, error) {
+	if c.outside { // what earlier commands left in the sandbox, as variables, would be run outside
+		c.how.Env, c.how.Program = nil, nil
+	}
 	term, err := c.spec.Host.Terminal(ctx, TerminalSpec{
 		Chat:       c.turn.Chat,
 		TurnID:     c.turn.ID,
@@ -101,6 +112,7 @@ func (c *call) run(ctx context.Context) (Ended, error) {
 		Dir:        cmp.Or(c.how.Dir, firstOf(c.spec.Dirs)),
 		Command:    c.program()(c.command),
 		Env:        c.how.Env,
+		Unconfined: c.outside,
 	})
 	if err != nil {
 		return Ended{}, c.notStarted(ctx, err)

@@ -64,6 +64,19 @@ func offerKind(s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction)
 	a.Options = slices.Insert(slices.Clone(a.Options), first+1, own)
 }
 
+// offerOutside adds the answer that runs a command outside of its session's sandbox, where the host runs it: other agents
+// run theirs themselves, inside. It is not for what a guest asked for.
+func offerOutside(a *ahp.ChatToolCallReadyAction) {
+	denies := slices.IndexFunc(a.Options, func(o ahp.ConfirmationOption) bool {
+		return o.Kind == ahp.ConfirmationOptionKindDeny
+	})
+	if denies < 0 {
+		return
+	}
+	a.Options = slices.Insert(slices.Clone(a.Options), denies, ahp.ConfirmationOption{ID: agent.OptionOutside,
+		Label: "Run outside the sandbox", Kind: ahp.ConfirmationOptionKindApprove})
+}
+
 // allowKind keeps what an answer allowed for the rest of the session.
 func allowKind(tx *hub.Tx, session *ahp.SessionState, ch hub.ChannelInfo, chat *ahp.ChatState,
 	a *ahp.ChatToolCallConfirmedAction) {

@@ -148,6 +148,7 @@ func (o *out) applyReady(a *ahp.ChatToolCallReadyAction) error {
 			return
 		}
 		offerKind(session, kind, a)
+		o.l.h.describeSandbox(o.l.uri, session, kind, s.ActiveTurn.Message, a)
 	})
 }
 

@@ -131,6 +131,64 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	return undo, nil
 }
 
+// sandboxNote is what a readiness says of the sandbox that its call runs in, under the host's own key of `_meta`.
+type sandboxNote struct {
+	Mode    sandbox.Mode    `json:"mode"`
+	Network sandbox.Network `json:"network,omitempty"`
+	Needs   []string        `json:"needs,omitempty"`  // what a command seems to need that the sandbox has not
+	Inside  bool            `json:"inside,omitempty"` // the agent runs the call by itself: it cannot be run outside
+}
+
+// describeSandbox says in a readiness what the session's sandbox allows and what the call seems to need besides, and
+// offers to run it outside where the host can.
+func (h *Host) describeSandbox(uri ahp.URI, s *ahp.SessionState, kind string, m ahp.Message,
+	a *ahp.ChatToolCallReadyAction) {
+	if h.cfg.Sandbox == nil {
+		return
+	}
+	note := sandboxNote{Mode: sandbox.None}
+	p, err := h.policyFor(uri, s)
+	if err != nil {
+		return // the call will say it
+	}
+	if p != nil {
+		note = sandboxNote{Mode: p.Mode, Network: p.Network, Inside: !h.runsCommands(s.Provider, kind)}
+		if a.ToolInput != nil && !note.Inside {
+			note.Needs = p.Missing(a.ToolInput.Text, h.cfg.Home)
+		}
+		if !note.Inside && !FromGuest(m) {
+			offerOutside(a)
+		}
+	}
+	var own map[string]any
+	if json.Unmarshal(a.Meta["ahphub"], &own) != nil || own == nil {
+		own = map[string]any{}
+	}
+	own["sandbox"] = note
+	raw, err := json.Marshal(own)
+	if err != nil {
+		return // plain values always encode
+	}
+	a.Meta = core.CloneMeta(a.Meta)
+	a.Meta["ahphub"] = raw
+}
+
+// runsCommands reports whether the host runs the commands of an agent's calls of a kind, and not the agent itself.
+func (h *Host) runsCommands(provider, kind string) bool {
+	_, by := h.cfg.Agents[provider].(agent.HostRun)
+	return by && kind == agent.CommandTool
+}
+
+// IsSandboxed reports whether the programs of a session are kept in a sandbox.
+func (h *Host) IsSandboxed(session ahp.URI) bool {
+	e := h.core.Catalogue.Alive(session)
+	if e == nil || h.cfg.Sandbox == nil {
+		return false
+	}
+	mode, err := h.cfg.Sandbox.Resolve(e.Sandbox)
+	return err == nil && mode != sandbox.None
+}
+
 // SandboxWarning says why the sessions of this server are in no sandbox, or in part of one, though they are to be in one
 // where that works; "" when they are, and when the owner wants it so.
 func (h *Host) SandboxWarning() (why string, partly bool) {

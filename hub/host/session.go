@@ -173,6 +173,7 @@ func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created stri
 		&ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
 	e := &core.Entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created,
 		Annotations: s.Annotations}}
+	e.Sandbox = core.ConfigValue(s, SandboxKey)
 	updateSummary(e, s)
 	h.core.Save(tx, e)
 	h.notices.notifyAdded(tx, e.Summary)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
@@ -94,6 +95,8 @@ func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingCon
 		return "only the owner can edit the input. Approve it unchanged or deny it"
 	case a.SelectedOptionID == optionKind:
 		return "only the owner can always allow a kind of tool call. Approve only this one"
+	case a.SelectedOptionID == agent.OptionOutside:
+		return "only the owner can run a command outside the sandbox. Approve it to run inside"
 	}
 	a.Confirmed = ahp.ToolCallConfirmationReasonUserAction // a person's answer, whatever the client calls it
 	a.Reason, a.ReasonMessage, a.UserSuggestion = "", nil, nil

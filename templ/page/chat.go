@@ -65,6 +65,7 @@ type TerminalLine struct {
 	Running             bool
 	Exit                *int64
 	HolderID            string // of the principal or the client
+	Unconfined          bool   // its program is outside of the session's sandbox
 }
 
 // paneOpen reports whether the changed files are shown from the start: once there are some, unless the reader

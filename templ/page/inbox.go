@@ -67,6 +67,7 @@ type InboxItem struct {
 	Called                        string         // who mentioned the reader; "" for no one
 	Keeps                         bool           // the reader can pin sessions
 	Pinned                        bool
+	Unboxed                       bool          // its programs are in no sandbox
 	Labels                        []SavedFilter // each with the search that finds it
 }
 

@@ -20,6 +20,8 @@ type Terminals struct {
 	Dirs     []string   // working directories, offered for a new terminal
 	Shells   []string   // offered for a new terminal; the first is the person's own
 	Commands bool       // the list of commands is open
+
+	Sandboxed bool // terminals are in the session's sandbox, but for those that the owner opens without
 }
 
 func (m Terminals) shows(id string) bool {
@@ -65,6 +67,7 @@ type Terminal struct {
 	Commands               []TerminalCommand
 	Detects                bool // its shell tells where commands begin and end
 	Restarted              bool // its program is of an earlier run of the host
+	Unconfined             bool // its program is outside of the session's sandbox: the owner's alone
 
 	Mine  bool   // the viewer holds it
 	Asked string // "waiting" or "denied" when the viewer asked for it
@@ -169,6 +172,9 @@ func (t TerminalLine) id() string { return t.Href[strings.LastIndexByte(t.Href, 
 
 // icon of a tab: a terminal while it runs, how it ended afterwards.
 func (t TerminalLine) icon() string {
+	if t.Running && t.Unconfined {
+		return "unshielded"
+	}
 	if t.Running {
 		return "terminal"
 	}

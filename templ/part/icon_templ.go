@@ -190,63 +190,73 @@ func Icon(name string) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
+		case "shield":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<path d=\"M8 2l5 2v3.500c0 3-2 5.300-5 6.500-3-1.200-5-3.500-5-6.500V4z\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
+		case "unshielded":
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<path d=\"M5.600 3 8 2l5 2v3.500c0 1.300-.4 2.500-1 3.500M9.800 13q-.8.600-1.800 1c-3-1.200-5-3.500-5-6.500V5M2.500 2.500l11 11\"></path>")
+			if templ_7745c5c3_Err != nil {
+				return templ_7745c5c3_Err
+			}
 		case "list":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 33, "<path d=\"M2.500 4.500h1M6 4.500h7.500M2.500 8h1M6 8h7.500M2.500 11.500h1M6 11.500h7.500\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<path d=\"M2.500 4.500h1M6 4.500h7.500M2.500 8h1M6 8h7.500M2.500 11.500h1M6 11.500h7.500\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "keyboard":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<path d=\"M1.500 4h13v8h-13zM4 6.700h.1M6.700 6.700h.1M9.300 6.700h.1M12 6.700h.1M4.500 9.500h7\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<path d=\"M1.500 4h13v8h-13zM4 6.700h.1M6.700 6.700h.1M9.300 6.700h.1M12 6.700h.1M4.500 9.500h7\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "pane":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 35, "<path d=\"M2 3h12v10H2zM10 3v10\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<path d=\"M2 3h12v10H2zM10 3v10\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "user":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 36, "<path d=\"M8 3a2.500 2.500 0 1 1 0 5 2.500 2.500 0 0 1 0-5zM3 13.500c.5-5 9.500-5 10 0\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<path d=\"M8 3a2.500 2.500 0 1 1 0 5 2.500 2.500 0 0 1 0-5zM3 13.500c.5-5 9.500-5 10 0\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "link":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 37, "<path d=\"M6.500 9.500 9.500 6.500M7 5l1.500-1.500c2-2 5 1 3 3L10 8M9 11l-1.500 1.500c-2 2-5-1-3-3L6 8\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<path d=\"M6.500 9.500 9.500 6.500M7 5l1.500-1.500c2-2 5 1 3 3L10 8M9 11l-1.500 1.500c-2 2-5-1-3-3L6 8\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "thought":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 38, "<path d=\"M8 2.500c3.500 0 5.500 2 5.500 4.500S11.500 11.500 8 11.500 2.500 9.500 2.500 7 4.500 2.500 8 2.500zM5 13.500v.1\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<path d=\"M8 2.500c3.500 0 5.500 2 5.500 4.500S11.500 11.500 8 11.500 2.500 9.500 2.500 7 4.500 2.500 8 2.500zM5 13.500v.1\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "bell":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 39, "<path d=\"M4 11.500V7.500a4 4 0 0 1 8 0v4l1.300 1H2.700zM6.800 14h2.400\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<path d=\"M4 11.500V7.500a4 4 0 0 1 8 0v4l1.300 1H2.700zM6.800 14h2.400\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "mute":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 40, "<path d=\"M5.200 4.600A4 4 0 0 1 12 7.500v3M4 8v3.500l-1.300 1h9M6.800 14h2.400M2.500 2.500l11 11\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<path d=\"M5.200 4.600A4 4 0 0 1 12 7.500v3M4 8v3.500l-1.300 1h9M6.800 14h2.400M2.500 2.500l11 11\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "pin":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 41, "<path d=\"M6 2.500h4M6.500 2.500v4L4.500 9h7l-2-2.500v-4M8 9v4.500\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<path d=\"M6 2.500h4M6.500 2.500v4L4.500 9h7l-2-2.500v-4M8 9v4.500\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "label":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 42, "<path d=\"M2.500 2.500h5.500l5.500 5.500-5.500 5.500-5.500-5.500zM5.500 5.500v.1\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "<path d=\"M2.500 2.500h5.500l5.500 5.500-5.500 5.500-5.500-5.500zM5.500 5.500v.1\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		case "tool":
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 43, "<path d=\"M10 2.500a3.500 3.500 0 0 0-3.300 4.700L2.500 11.400l2 2L8.700 9.300A3.500 3.500 0 0 0 13.400 5L11 7 9 5z\"></path>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 45, "<path d=\"M10 2.500a3.500 3.500 0 0 0-3.300 4.700L2.500 11.400l2 2L8.700 9.300A3.500 3.500 0 0 0 13.400 5L11 7 9 5z\"></path>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
 		}
-		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 44, "</svg>")
+		templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 46, "</svg>")
 		if templ_7745c5c3_Err != nil {
 			return templ_7745c5c3_Err
 		}

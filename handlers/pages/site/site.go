@@ -39,6 +39,7 @@ type Site struct {
 
 // Host is what every area asks of the host.
 type Host interface {
+	IsSandboxed(session ahp.URI) bool
 	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
 	Listed(c core.Caller) []ahp.SessionSummary
 	Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error

@@ -55,8 +55,8 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 	params := ahp.CreateTerminalParams{Channel: "ahp-terminal:/" + ids.New(),
 		Name: strings.TrimSpace(r.PostFormValue("name")), Cwd: terminalDir(s, r.PostFormValue("dir")),
 		Claim: ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: v.Session, Chat: chat}}}
-	if shell := r.PostFormValue("shell"); shell != "" {
-		own, err := json.Marshal(map[string]string{"shell": shell})
+	if shell, box := r.PostFormValue("shell"), r.PostFormValue("sandbox"); shell != "" || box != "" {
+		own, err := json.Marshal(map[string]string{"shell": shell, "sandbox": box})
 		if err != nil {
 			return err
 		}

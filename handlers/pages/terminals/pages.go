@@ -34,6 +34,7 @@ type Host interface {
 	Deny(c core.Caller, uri ahp.URI, client string) error
 	Dispose(ctx context.Context, c core.Caller, params ahp.DisposeTerminalParams) error
 	Grant(c core.Caller, uri ahp.URI, client string) error
+	IsUnconfined(uri ahp.URI) bool
 	Release(c core.Caller, uri ahp.URI, chat ahp.URI) error
 	Rename(c core.Caller, uri ahp.URI, title string) error
 	ScreenText(ctx context.Context, uri ahp.URI, printed string) string

@@ -41,7 +41,8 @@ func (p *Pages) Lines(v site.Visit) (out []page.TerminalLine) {
 		}
 		l := page.TerminalLine{Href: "/s/" + v.Short + "/t/" + part.Tail(t.Resource),
 			Title:   cmp.Or(t.Title, "Terminal"),
-			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode}
+			Running: t.Lifecycle.Status == ahp.TerminalLifecycleStatusRunning, Exit: t.Lifecycle.ExitCode,
+			Unconfined: p.Host.IsUnconfined(t.Resource)}
 		if holder, ok := t.Claim.Value.(*ahp.TerminalClientClaim); ok {
 			l.Holder, l.HolderID = p.clientName(v.Session, holder.ClientID), holder.ClientID
 			if id, isPage := core.PageOwner(holder.ClientID); isPage {
@@ -88,7 +89,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := page.Terminals{Session: head, List: p.Lines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(),
-		Commands: commandsOpen(w, r)}
+		Commands: commandsOpen(w, r), Sandboxed: p.Site.Host.IsSandboxed(v.Session)}
 	rooms := []string{"terminals:" + v.Short}
 	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)
@@ -186,7 +187,7 @@ func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.Terminal
 		Detects: s.SupportsCommandDetection != nil && *s.SupportsCommandDetection}
 	ticks, cancel := p.Host.Changes(uri)
 	cancel()
-	t.Restarted = ticks == nil
+	t.Restarted, t.Unconfined = ticks == nil, p.Host.IsUnconfined(uri)
 	t.Status = page.TerminalLine{Running: t.Running, Exit: s.Lifecycle.ExitCode}.Status()
 	if holder, ok := s.Claim.Value.(*ahp.TerminalClientClaim); ok {
 		t.Holder = p.clientName(session, holder.ClientID)

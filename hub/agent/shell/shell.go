@@ -32,6 +32,9 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 // Config has one setting: whether commands need an approval.
 func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
 
+// HostRuns implements agent.HostRun.
+func (Backend) HostRuns() {}
+
 // Open begins a session; there is nothing to start.
 func (Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) {
 	return &session{spec: s}, nil

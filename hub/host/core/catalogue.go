@@ -22,6 +22,8 @@ type Entry struct {
 	Branch string `json:"branch,omitempty"` // what the first directory had checked out when it was looked at last
 	By     string `json:"by,omitempty"`     // name of the person who sent the last message
 
+	Sandbox string `json:"sandbox,omitempty"` // its setting; "" is the server's
+
 	Fresh       bool `json:"fresh,omitempty"`       // the session never had lasting content
 	Provisional bool `json:"provisional,omitempty"` // the session has no content now
 }

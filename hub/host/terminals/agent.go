@@ -29,7 +29,7 @@ func (p *Part) StartCommand(ctx context.Context, session ahp.URI, s agent.Termin
 	t, err := p.start(info, ahp.TerminalClaim{Value: call}, machine.TerminalSpec{
 		Command: s.Command, Dir: dir, Env: s.Env, Cols: s.Cols, Rows: s.Rows,
 		Title: texts.CutBytes(texts.OneLine(s.Title), core.MaxTitle),
-	}, true, true)
+	}, kind{agents: true, given: true, unconfined: s.Unconfined})
 	if err != nil {
 		return nil, err
 	}

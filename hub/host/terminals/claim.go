@@ -183,6 +183,9 @@ func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ah
 	if t == nil {
 		return core.BadParams(exitedAlready)
 	}
+	if t.unconfined && !c.IsOwner() {
+		return ahp.Errorf(ahp.CodePermissionDenied, ownersAlone)
+	}
 	var refused error
 	err := p.core.Hub.Do(func(tx *hub.Tx) {
 		s, open := hub.StateOf[*ahp.TerminalState](tx, uri)

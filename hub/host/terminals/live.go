@@ -11,7 +11,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/texts"
 )
+
+// noSandbox ends the title of a terminal outside of its session's sandbox.
+const noSandbox = " (no sandbox)"
 
 const (
 	mostStep = 32      // actions of a terminal in one step of the timeline
@@ -20,9 +24,9 @@ const (
 
 // term is a terminal with a program, running or gone.
 type term struct {
-	part   *Part
-	info   hub.ChannelInfo
-	agents bool            // an agent's tool call runs in it
+	part *Part
+	info hub.ChannelInfo
+	kind
 	secret bool            // its program has secrets of the owner
 	named  atomic.Bool     // its title was chosen: the program cannot change it
 	ctx    context.Context // ends when the terminal is disposed
@@ -45,8 +49,15 @@ type term struct {
 	tail []byte
 }
 
-// start opens a terminal's channel and starts its program. given says whether the program has the session's secrets.
-func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine.TerminalSpec, agents, given bool) (
+// kind is what a terminal is started for.
+type kind struct {
+	agents     bool // an agent's tool call runs in it
+	given      bool // its program has the session's secrets
+	unconfined bool // its program is outside of its session's sandbox: only the owner starts such a one and types in it
+}
+
+// start opens a terminal's channel and starts its program.
+func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine.TerminalSpec, how kind) (
 	*term, error,
 ) {
 	named := spec.Title != ""
@@ -60,12 +71,18 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 			return nil, core.BadParams("%s", err)
 		}
 	}
-	secret, err := p.addSecrets(info.Session, &spec, given)
+	secret, err := p.addSecrets(info.Session, &spec, how.given)
 	if err != nil {
 		return nil, err
 	}
-	t := &term{part: p, info: info, agents: agents, secret: secret, detached: make(chan struct{})}
-	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && agents {
+	if how.unconfined = how.unconfined && spec.Sandbox != nil; how.unconfined {
+		spec.Sandbox = nil
+		if named = true; !how.agents { // its program cannot give it a title that lacks this
+			spec.Title = texts.CutBytes(spec.Title, core.MaxTitle-len(noSandbox)) + noSandbox
+		}
+	}
+	t := &term{part: p, info: info, kind: how, secret: secret, detached: make(chan struct{})}
+	if c, ok := claim.Value.(*ahp.TerminalSessionClaim); ok && how.agents {
 		t.call = c
 	}
 	t.named.Store(named)

@@ -74,7 +74,7 @@ func (p *Part) reopen(ctx context.Context, t ahp.TerminalInfo, saved *ahp.Termin
 
 // adopt counts a terminal of an earlier run among the exited ones of tool calls.
 func (p *Part) adopt(info hub.ChannelInfo) {
-	t := &term{part: p, info: info, agents: true}
+	t := &term{part: p, info: info, kind: kind{agents: true}}
 	t.ctx, t.cancel = context.WithCancel(p.core.Ctx)
 	if err := p.add(t); err == nil {
 		p.retain(t)

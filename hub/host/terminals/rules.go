@@ -11,6 +11,7 @@ import (
 const (
 	mostKeys      = 64 << 10 // bytes typed at once
 	exitedAlready = "this terminal has exited: open another one"
+	ownersAlone   = "this terminal is outside of the session's sandbox: only the owner can control it"
 )
 
 // Rules returns what a client's action on a terminal must keep to.
@@ -35,6 +36,8 @@ func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.Terminal
 		return exitedAlready
 	case p.isSecretTo(r):
 		return ownersSecrets
+	case p.IsUnconfined(r.Info.URI) && !r.Caller.IsOwner():
+		return ownersAlone
 	case p.isHeldByClient(r, s):
 		return "another client controls this terminal. Request control first"
 	case len(a.Data) > mostKeys:
@@ -92,6 +95,9 @@ func (p *Part) checkClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.Termin
 	mine := isHolder(r.Caller, s.Claim)
 	if p.isSecretTo(r) && !mine {
 		return ownersSecrets
+	}
+	if p.IsUnconfined(r.Info.URI) && !r.Caller.IsOwner() {
+		return ownersAlone
 	}
 	if p.isHeldByClient(r, s) {
 		return "another client controls this terminal. Request control first"

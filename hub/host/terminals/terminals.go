@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
@@ -42,7 +43,11 @@ func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTermi
 	if err != nil {
 		return err
 	}
-	if _, err = p.start(info, params.Claim, spec, false, c.IsOwner()); err != nil || info.Session == "" {
+	unconfined := requested(params).Sandbox == string(sandbox.None)
+	if unconfined && !c.IsOwner() {
+		return ahp.Errorf(ahp.CodePermissionDenied, "only the owner can open a terminal without a sandbox")
+	}
+	if _, err = p.start(info, params.Claim, spec, kind{given: c.IsOwner(), unconfined: unconfined}); err != nil || info.Session == "" {
 		return err
 	}
 	return p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Reconsider(tx, info.Session) })
@@ -74,7 +79,7 @@ func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, params ahp.CreateTerminalParams) (
 	machine.TerminalSpec, error,
 ) {
-	spec := machine.TerminalSpec{Dir: p.cfg.DefaultDir, Shell: requestedShell(params),
+	spec := machine.TerminalSpec{Dir: p.cfg.DefaultDir, Shell: requested(params).Shell,
 		Title: texts.CutBytes(texts.OneLine(params.Name), core.MaxTitle)}
 	if known := p.Shells(); spec.Shell != "" && !slices.Contains(known, spec.Shell) {
 		return spec, core.BadParams("%.40q is not a shell of this server. Choose one of %s",
@@ -110,13 +115,21 @@ func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, para
 	return spec, p.cfg.CheckPlace(ctx, session, "cwd", dir)
 }
 
-// requestedShell reads the name of a shell from the host's own key of `_meta`: the protocol has no field for it.
-func requestedShell(params ahp.CreateTerminalParams) string {
-	var own struct {
-		Shell string `json:"shell"`
-	}
-	_ = json.Unmarshal(params.Meta["ahphub"], &own) // absent: the user's own
-	return own.Shell
+// request is what a new terminal is asked to be by the host's own key of `_meta`: the protocol has no fields for it.
+type request struct {
+	Shell   string `json:"shell"`   // "": the user's own
+	Sandbox string `json:"sandbox"` // none: outside of its session's
+}
+
+func requested(params ahp.CreateTerminalParams) (own request) {
+	_ = json.Unmarshal(params.Meta["ahphub"], &own) // absent: the usual
+	return own
+}
+
+// IsUnconfined reports whether the program of a terminal is outside of its session's sandbox.
+func (p *Part) IsUnconfined(uri ahp.URI) bool {
+	t := p.get(uri)
+	return t != nil && t.unconfined
 }
 
 func sizeOr(n *int64, def int) int {

@@ -309,15 +309,9 @@ func (l *layout) addPrivate(dir string) error {
 	return err
 }
 
-// tools lists where tool chains and shells keep what they need below a home directory, without secrets.
-var tools = []string{".nvm", ".volta", ".bun", ".deno", ".cargo/bin", ".cargo/env", ".rustup", "go/bin", ".local/bin",
-	".local/lib", ".local/share/pnpm", ".local/share/mise", ".local/share/uv", ".asdf", ".pyenv", ".rbenv", ".sdkman",
-	".npm-global", ".fnm", ".tool-versions", ".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_aliases",
-	".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".inputrc", ".vimrc", ".editorconfig"}
-
 // homeReads lists what the policy and tool chains read of the user's home directory.
 func (c Config) homeReads(p *sandbox.Policy) []string {
-	read := slices.Concat(tools, p.HomeRead)
+	read := slices.Concat(sandbox.Tools, p.HomeRead)
 	for _, dir := range filepath.SplitList(c.Path) {
 		if rel, err := filepath.Rel(c.Home, dir); err == nil && filepath.IsLocal(rel) && rel != "." {
 			read = append(read, rel)

@@ -1,0 +1,87 @@
+package sandbox
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mostMissing is how many needs are named.
+const mostMissing = 4
+
+// online are programs that are of little use without a network, each with the arguments for which that is so; none: all.
+var online = map[string][]string{"curl": nil, "wget": nil, "ssh": nil, "scp": nil, "rsync": nil, "ping": nil, "gh": nil,
+	"npm": {"install", "i", "ci", "publish"}, "pnpm": {"install", "add"}, "yarn": {"install", "add"}, "npx": nil,
+	"pip": {"install"}, "pip3": {"install"}, "uv": {"pip", "sync", "add"}, "cargo": {"install", "fetch", "publish"},
+	"go": {"get", "install"}, "git": {"clone", "fetch", "pull", "push", "ls-remote"}}
+
+// rightful are programs that need rights which no sandbox gives.
+var rightful = []string{"sudo", "su", "doas", "docker", "podman", "systemctl", "mount", "apt", "apt-get", "dnf"}
+
+// system are directories that each sandbox shows.
+var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/dev", "/sys", "/tmp",
+	"/var/tmp"}
+
+// Tools lists where tool chains and shells keep what they need below a home directory, without secrets. Each sandbox shows them.
+var Tools = []string{".nvm", ".volta", ".bun", ".deno", ".cargo/bin", ".cargo/env", ".rustup", "go/bin", ".local/bin",
+	".local/lib", ".local/share/pnpm", ".local/share/mise", ".local/share/uv", ".asdf", ".pyenv", ".rbenv", ".sdkman",
+	".npm-global", ".fnm", ".tool-versions", ".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_aliases",
+	".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".inputrc", ".vimrc", ".editorconfig"}
+
+// Missing guesses from its words what a command line needs that the sandbox has not, in words for people. It reads no
+// shell: what it says is a hint for who approves the command, and no more.
+func (p *Policy) Missing(command, home string) (needs []string) {
+	add := func(need string) {
+		if !slices.Contains(needs, need) && len(needs) < mostMissing {
+			needs = append(needs, need)
+		}
+	}
+	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`=", r) })
+	for i, word := range words {
+		name := filepath.Base(word)
+		if slices.Contains(rightful, word) {
+			add(word + ", which needs rights")
+		}
+		arguments, known := online[name]
+		if known && p.Network == Closed && (arguments == nil || i+1 < len(words) &&
+			slices.Contains(arguments, words[i+1])) {
+			add("the network")
+		}
+		if path := pathOf(word, home); path != "" && !p.shows(path, home) {
+			add(path)
+		}
+	}
+	return needs
+}
+
+// pathOf returns the absolute path that a word of a command names; "" when it names none.
+func pathOf(word, home string) string {
+	for _, tilde := range []string{"~", "$HOME", "${HOME}"} {
+		if rest, ok := strings.CutPrefix(word, tilde); ok && home != "" && (rest == "" || rest[0] == '/') {
+			word = home + rest
+		}
+	}
+	if len(word) < 2 || word[0] != '/' || strings.HasPrefix(word, "//") || strings.ContainsAny(word, "*?$\\") {
+		return ""
+	}
+	return filepath.Clean(word)
+}
+
+// shows reports whether a path is in the sandbox, or would be made there. The home directory there is the session's own:
+// what the user keeps in theirs is missing.
+func (p *Policy) shows(path, home string) bool {
+	below := func(dir string) bool { return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
+	if slices.ContainsFunc(slices.Concat(p.Write, p.Read, p.Git), below) {
+		return true
+	}
+	rel, err := filepath.Rel(home, path)
+	if home == "" || err != nil || !filepath.IsLocal(rel) {
+		return slices.ContainsFunc(system, below)
+	}
+	if rel == "." {
+		return true
+	}
+	return slices.ContainsFunc(slices.Concat(p.Home, p.HomeRead, Tools), func(shown string) bool {
+		return rel == shown || strings.HasPrefix(rel, shown+"/")
+	})
+}
