@@ -40,6 +40,7 @@ type Spec struct {
 	Dirs    []string                // absolute paths; the first is the primary one, none is allowed
 	Config  func(key string) string // the current value, "" when unset
 	Data    string                  // a directory for the session alone, kept across restarts
+	Sent    string                  // another, which its programs only read: what people sent along; "" is Data
 	Work    string                  // another, which its programs may write; "" is Data
 	MCP     []MCPServer             // the host's own servers, for agents that can use them
 	Host    Host

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"os"
 	"path/filepath"
@@ -198,17 +199,18 @@ func (h *Host) SandboxWarning() (why string, partly bool) {
 	return h.cfg.Sandbox.Why, h.cfg.Sandbox.Works()
 }
 
-// workDir makes the directory in which a session's programs may write for the hub; "" when it has no sandbox.
-func (h *Host) workDir(session ahp.URI, s *ahp.SessionState) (string, error) {
+// sandboxDirs makes the directories of a session's sandbox in which its programs write for the hub, and in which they read
+// what the session was sent; "" when it has no sandbox.
+func (h *Host) sandboxDirs(session ahp.URI, s *ahp.SessionState) (work, sent string, err error) {
 	if h.cfg.Sandbox == nil {
-		return "", nil
+		return "", "", nil
 	}
 	p, err := h.policyFor(session, s)
 	if err != nil || p == nil {
-		return "", err
+		return "", "", err
 	}
-	dir := sandbox.WorkDir(h.cfg.Sandbox.Dir, p.Session)
-	return dir, os.MkdirAll(dir, 0o700)
+	work, sent = sandbox.WorkDir(h.cfg.Sandbox.Dir, p.Session), sandbox.SentDir(h.cfg.Sandbox.Dir, p.Session)
+	return work, sent, errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(sent, 0o700))
 }
 
 // sandboxSpec returns what asks for a session's policy each time that its agent starts; nil without sandboxes.

@@ -148,7 +148,7 @@ func isDir(path string) bool {
 
 // environment writes the files of secrets and returns the variables of all.
 func (s *secrets) environment(session ahp.URI, state *ahp.SessionState, list []Secret) (env []string, err error) {
-	dir, err := s.h.workDir(session, state)
+	dir, _, err := s.h.sandboxDirs(session, state)
 	if err == nil && dir == "" {
 		dir = filepath.Join(s.h.cfg.DataDir, secretDir, core.ShortID(session))
 		err = os.MkdirAll(dir, 0o700)

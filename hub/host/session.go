@@ -248,11 +248,11 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return agent.Spec{}, err
 	}
-	work, err := l.h.workDir(l.uri, s)
+	work, sent, err := l.h.sandboxDirs(l.uri, s)
 	if err != nil {
 		return agent.Spec{}, err
 	}
-	return agent.Spec{Work: work, Sandbox: l.sandboxSpec(s), Session: l.uri,
+	return agent.Spec{Work: work, Sent: sent, Sandbox: l.sandboxSpec(s), Session: l.uri,
 		Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l},
 		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri),

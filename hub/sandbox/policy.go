@@ -205,6 +205,10 @@ func (p *Policy) Check() error {
 // hub. dir holds the private files of all boxes.
 func WorkDir(dir, session string) string { return filepath.Join(dir, session, "work") }
 
+// SentDir returns the directory of a session's box that its programs read by its own path, and the hub alone writes: what
+// the session was sent. dir holds the private files of all boxes.
+func SentDir(dir, session string) string { return filepath.Join(dir, session, "sent") }
+
 // Digest identifies what a policy allows.
 func (p *Policy) Digest() string {
 	raw, _ := json.Marshal(p) // strings and numbers only

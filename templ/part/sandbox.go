@@ -23,7 +23,8 @@ func (c Tool) sandbox() sandboxSays {
 }
 
 // networks are the words for the networks of sandboxes.
-var networks = map[string]string{"open": "network open", "none": "no network"}
+var networks = map[string]string{"open": "network open", "none": "no network",
+	"list": "network for its model and packages"}
 
 // allows is what the sandbox allows, in a line.
 func (s sandboxSays) allows() string {

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -127,10 +128,11 @@ func (s *session) embed(p *peer, turn string, v *ahp.MessageEmbeddedResourceAtta
 		nameOf(kind, "file"), name)
 }
 
-// store writes an attachment to the session's own directory, which is deleted with the session.
+// store writes an attachment to a directory of the session's own that its programs read, and that is deleted with the
+// session.
 func (s *session) store(turn, name string, raw []byte) (string, error) {
 	sum := sha256.Sum256([]byte(turn))
-	dir := filepath.Join(s.spec.Data, "attachments", hex.EncodeToString(sum[:6]))
+	dir := filepath.Join(cmp.Or(s.spec.Sent, s.spec.Data), "attachments", hex.EncodeToString(sum[:6]))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return "", err
 	}

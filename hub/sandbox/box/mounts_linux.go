@@ -290,19 +290,20 @@ func closedBelow(dir string) (paths []string) {
 
 // addPrivate adds /tmp, which is new for each box, and the home directory, which stays with the session.
 func (l *layout) addPrivate(dir string) error {
-	for _, name := range []string{"home", "tmp", "vartmp", "work"} {
+	for _, name := range []string{"home", "tmp", "vartmp", "work", "sent"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
 			return err
 		}
 	}
-	for _, at := range [][2]string{{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"home", l.cfg.Home},
-		{"work", sandbox.WorkDir(l.cfg.Dir, filepath.Base(dir))}} {
-		path := filepath.Join(dir, at[0])
-		f, err := openPath(path)
+	session := filepath.Base(dir)
+	for _, at := range [][3]string{{"--bind", "tmp", "/tmp"}, {"--bind", "vartmp", "/var/tmp"},
+		{"--bind", "home", l.cfg.Home}, {"--bind", "work", sandbox.WorkDir(l.cfg.Dir, session)},
+		{"--ro-bind", "sent", sandbox.SentDir(l.cfg.Dir, session)}} {
+		f, err := openPath(filepath.Join(dir, at[1]))
 		if err != nil {
 			return err
 		}
-		l.bindFile("--bind", f, at[1])
+		l.bindFile(at[0], f, at[2])
 	}
 	var err error
 	l.home, err = os.OpenRoot(filepath.Join(dir, "home"))

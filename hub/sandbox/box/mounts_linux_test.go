@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 func TestProgramsInBoxWorkInTheirDirectories(t *testing.T) {
@@ -108,5 +110,22 @@ func TestLinkLeftInHomeLeadsMountsNowhere(t *testing.T) {
 	}
 	if isThere(w.data + "/project") {
 		t.Error("the data directory was written")
+	}
+}
+
+func TestProgramsReadWhatTheirSessionWasSent(t *testing.T) {
+	w := newWorld(t)
+	w.run("true") // the box runs before something is sent
+	sent := sandbox.SentDir(w.cfg.Dir, w.policy.Session)
+	w.write(sent+"/attachments/picture", "seen")
+	if got := w.run("cat " + sent + "/attachments/picture; echo changed 2>/dev/null >" + sent +
+		"/attachments/picture || echo refused; rm -r " + sent + "/attachments 2>/dev/null || echo refused"); got !=
+		"seenrefused\nrefused" {
+		t.Error("it prints ", got)
+	}
+	other := sandbox.SentDir(w.cfg.Dir, "s2")
+	w.write(other+"/attachments/picture", "another's")
+	if got := w.run("cat " + other + "/attachments/picture 2>/dev/null || echo refused"); got != "refused" {
+		t.Error("of another session it prints ", got)
 	}
 }
