@@ -212,7 +212,7 @@ func scriptTexts(t *testing.T, path string) (texts []string) {
 	return texts
 }
 
-var statement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|VACUUM|WITH|DROP) `)
+var statement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|VACUUM|WITH|DROP|HTTP/1\.1) `)
 
 // isText reports whether a literal reads as text: several words, or one that begins as a label does.
 func isText(s string) bool {

@@ -12,7 +12,7 @@ import (
 
 // errNoLinux says why there are no boxes here.
 var errNoLinux = errors.New("sandboxes need Linux, and nothing is kept apart on this system. " +
-	"Run ahphub as a user of its own, or on Linux")
+	"Run ahphub as a separate user, or on Linux")
 
 // Boxes starts nothing on this system.
 type Boxes struct{}
