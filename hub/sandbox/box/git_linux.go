@@ -34,6 +34,13 @@ func (l *layout) addGit(dir string, p *sandbox.Policy) error {
 		}
 		sealed = append(sealed, "config.worktree")
 	}
+	// What is left of a rebase has commands that git runs when it goes on. Where there is none, no place can be made for
+	// it: git would take that for a rebase.
+	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer"} {
+		if isThere(filepath.Join(dir, name)) {
+			sealed = append(sealed, name)
+		}
+	}
 	for _, name := range sealed {
 		if err := l.bind("--ro-bind", filepath.Join(dir, name), p.Own); err != nil {
 			return err
