@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Dialer connects to addresses that Check lets through. Check is asked about the address that is connected to, not about
-// the name: a name may resolve differently the next time.
+// Dialer connects to addresses that Check lets through. Check is asked about the address that is connected to, not
+// about the name: a name may resolve differently the next time.
 type Dialer struct {
 	Check    func(at netip.AddrPort) error
 	Timeout  time.Duration

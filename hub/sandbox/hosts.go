@@ -138,8 +138,8 @@ type hostRule struct {
 	port int    // 0: the usual ones
 }
 
-// ParseHosts reads a list of hosts: names, names below a suffix as *.example.com, and addresses, each with a port or for
-// those of http and https. A network, as 10.1.0.0/16, is one whose addresses the names of the list may have.
+// ParseHosts reads a list of hosts: names, names below a suffix as *.example.com, and addresses, each with a port
+// or for those of http and https. A network, as 10.1.0.0/16, is one whose addresses the names of the list may have.
 func ParseHosts(list []string) (h Hosts, err error) {
 	for _, text := range list {
 		if strings.Contains(text, "/") {
@@ -186,8 +186,9 @@ func parseRule(text string) (hostRule, error) {
 func parseNetwork(text string) (netip.Prefix, error) {
 	network, err := netip.ParsePrefix(text)
 	if err != nil {
-		return network, fmt.Errorf("%.80q cannot be allowed: use a host name without https:// and path, or a network as "+
-			"10.1.0.0/16", text)
+		return network, fmt.Errorf(
+			"%.80q cannot be allowed: use a host name without https:// and path, or a network as "+
+				"10.1.0.0/16", text)
 	}
 	network = network.Masked()
 	if err := checkNetwork(network); err != nil {
@@ -196,8 +197,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return network, nil
 }
 
-// closedNetworks can be on no list: this computer, its links with what clouds keep there, groups, and addresses that are
-// translated to others.
+// closedNetworks can be on no list: this computer, its links with what clouds keep there, groups, and addresses
+// that are translated to others.
 var closedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("::/96"),
 	netip.MustParsePrefix("::ffff:0:0/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"),

@@ -8,11 +8,11 @@ import (
 
 func TestParseHostsRefusesWhatNamesNoHost(t *testing.T) {
 	for _, text := range []string{"", "*", "*.", ".", "a..b", "https://example.com", "example.com/path", "example.com:",
-		"example.com:0", "example.com:65536", "example.com:*", "exa mple.com", "ex\u00e4mple.com", "*.*.example.com", "a.*.com",
-		"user@example.com", "127.1", "0x7f.1", "1.2.3.4.5", "*.1.2.3.4", "[::1", "[example.com]:1", "127.0.0.1",
-		"127.0.0.1:11434", "[::1]:443", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fd00:ec2::254", "0.0.0.0", "224.0.0.1",
-		"10.0.0.0/33", "0.0.0.0/0", "127.0.0.0/8", "::/0", "169.254.0.0/16", "64:ff9b::7f00:1", "2002:7f00:1::",
-		"fe80::1%eth0", strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 130) + "com"} {
+		"example.com:0", "example.com:65536", "example.com:*", "exa mple.com", "ex\u00e4mple.com", "*.*.example.com",
+		"a.*.com", "user@example.com", "127.1", "0x7f.1", "1.2.3.4.5", "*.1.2.3.4", "[::1", "[example.com]:1",
+		"127.0.0.1", "127.0.0.1:11434", "[::1]:443", "::1", "::ffff:127.0.0.1", "169.254.169.254", "fd00:ec2::254",
+		"0.0.0.0", "224.0.0.1", "10.0.0.0/33", "0.0.0.0/0", "127.0.0.0/8", "::/0", "169.254.0.0/16", "64:ff9b::7f00:1",
+		"2002:7f00:1::", "fe80::1%eth0", strings.Repeat("a", 64) + ".com", strings.Repeat("a.", 130) + "com"} {
 		if h, err := ParseHosts([]string{text}); err == nil {
 			t.Errorf("%q is accepted as %+v", text, h)
 		}
@@ -80,7 +80,8 @@ func TestListNetworkLeadsProgramsToProxy(t *testing.T) {
 }
 
 func FuzzHostsAllowNothingElse(f *testing.F) {
-	for _, s := range []string{"example.com:443", "[::1]:80", "EXAMPLE.com.:80", "1.2.3.4:443", "a.b.example.org:443", "0x7f.1:80"} {
+	for _, s := range []string{"example.com:443", "[::1]:80", "EXAMPLE.com.:80", "1.2.3.4:443", "a.b.example.org:443",
+		"0x7f.1:80"} {
 		f.Add(s)
 	}
 	h, err := ParseHosts([]string{"example.com", "*.example.org", "8.8.8.8"})
@@ -88,7 +89,8 @@ func FuzzHostsAllowNothingElse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if list, err := ParseHosts([]string{text}); err == nil && list.AllowsAddress(netip.MustParseAddrPort("127.0.0.1:80")) {
+		if list, err := ParseHosts([]string{text}); err == nil &&
+			list.AllowsAddress(netip.MustParseAddrPort("127.0.0.1:80")) {
 			t.Errorf("%q opens loopback", text)
 		}
 		d, err := ParseDestination(text, 0)

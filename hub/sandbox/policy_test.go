@@ -47,7 +47,8 @@ func TestParseRelayTakesLoopbackAlone(t *testing.T) {
 }
 
 func TestEnvironmentLeavesOutWhatLeadsOutOfBox(t *testing.T) {
-	got := (&Policy{Network: Open}).Environment([]string{"PATH=/bin", "SSH_AUTH_SOCK=/x", "DBUS_SESSION_BUS_ADDRESS=y", "TMPDIR=/z", "A=b"})
+	got := (&Policy{Network: Open}).Environment([]string{"PATH=/bin", "SSH_AUTH_SOCK=/x", "DBUS_SESSION_BUS_ADDRESS=y",
+		"TMPDIR=/z", "A=b"})
 	if want := []string{"PATH=/bin", "A=b"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

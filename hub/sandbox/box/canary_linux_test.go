@@ -319,8 +319,10 @@ var attempts = []attempt{
 		return net.JoinHostPort("localhost", port)
 	})},
 	{"connect to the hub's port by the proxy", inBox, tunnels(func(p prey) string { return p.Wide })},
-	{"connect to what clouds keep on a link by the proxy", inBox, tunnels(func(prey) string { return "169.254.169.254:80" })},
-	{"connect to a host that is not on the list by the proxy", inBox, tunnels(func(prey) string { return "example.com:443" })},
+	{"connect to what clouds keep on a link by the proxy", inBox,
+		tunnels(func(prey) string { return "169.254.169.254:80" })},
+	{"connect to a host that is not on the list by the proxy", inBox,
+		tunnels(func(prey) string { return "example.com:443" })},
 	{"read all of the network's packets", asRoot, func(prey) error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
 		if err == nil {
@@ -415,8 +417,8 @@ func dials(network string, address func(prey) string) func(prey) error {
 	}
 }
 
-// opensGroup succeeds when a file of any control group can be opened to be written. It writes nothing: outside, the group
-// is the computer's.
+// opensGroup succeeds when a file of any control group can be opened to be written. It writes nothing: outside,
+// the group is the computer's.
 func opensGroup(names ...string) func(prey) error {
 	return func(prey) error {
 		err := errors.New("there is none")

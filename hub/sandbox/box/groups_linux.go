@@ -75,21 +75,24 @@ func (g *groups) cannot() string {
 	if err != nil || unix.Access(g.unified, unix.W_OK) != nil {
 		return "its control group is not writable. Run ahphub as a service of systemd with Delegate=yes"
 	}
-	// A group with processes has no controllers for those below. Of the one that systemd hands over, ahphub takes a part
-	// for itself, and boxes are made beside it.
+	// A group with processes has no controllers for those below. Of the one that systemd hands over, ahphub takes
+	// a part for itself, and boxes are made beside it.
 	parent, isBelow := filepath.Dir(g.unified), filepath.Base(g.unified) == ownGroup
 	if !isBelow && g.moveBelow() {
 		parent, isBelow = g.unified, true
 	}
 	if isBelow && unix.Access(parent, unix.W_OK) == nil {
 		g.unified = parent
-		if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory +pids +cpu"), 0); err == nil {
+		if err := os.WriteFile(filepath.Join(parent, "cgroup.subtree_control"), []byte("+memory +pids +cpu"),
+			0); err == nil {
 			return ""
 		}
 		has, _ = os.ReadFile(filepath.Join(parent, "cgroup.subtree_control"))
 	}
-	if enabled := strings.Fields(string(has)); !slices.Contains(enabled, "memory") || !slices.Contains(enabled, "pids") {
-		return "its control group has no controllers for those below. Run ahphub as a service of systemd with Delegate=yes"
+	if enabled := strings.Fields(string(has)); !slices.Contains(enabled, "memory") ||
+		!slices.Contains(enabled, "pids") {
+		return "its control group has no controllers for those below. Run ahphub as a service of systemd with " +
+			"Delegate=yes"
 	}
 	return ""
 }
@@ -128,7 +131,8 @@ func (g *groups) make(session string, l Limits, log *slog.Logger) *group {
 	if g.why != "" || l == (Limits{}) {
 		return nil
 	}
-	out := &group{memory: l.Memory, log: log.With("session", session), stop: make(chan struct{}), over: make(chan struct{}),
+	out := &group{memory: l.Memory, log: log.With("session", session), stop: make(chan struct{}),
+		over: make(chan struct{}),
 		ttys: map[*os.File]bool{}}
 	name := groupPrefix + session
 	var err error
@@ -143,7 +147,8 @@ func (g *groups) make(session string, l Limits, log *slog.Logger) *group {
 		_ = writeLimit(filepath.Join(g.single["memory"], name, "memory.memsw.limit_in_bytes"), l.Memory)
 	} else {
 		dir := filepath.Join(g.unified, name)
-		err = errors.Join(out.add(dir, "memory.max", l.Memory), writeLimit(filepath.Join(dir, "pids.max"), int64(l.Processes)))
+		err = errors.Join(out.add(dir, "memory.max", l.Memory), writeLimit(filepath.Join(dir, "pids.max"),
+			int64(l.Processes)))
 		_ = errors.Join(writeLimit(filepath.Join(dir, "cpu.weight"), boxWeight), // where there is such a controller
 			os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0))
 		out.events = filepath.Join(dir, "memory.events")
@@ -194,7 +199,8 @@ func (g *group) enter(prefix []string) []string {
 	return append(append(command, "--"), prefix...)
 }
 
-// attend has a program's terminal be told when something in the group was ended for want of memory, until done is called.
+// attend has a program's terminal be told when something in the group was ended for want of memory, until done is
+// called.
 func (g *group) attend(stderr any) (done func()) {
 	tty, ok := stderr.(*os.File)
 	if g == nil || !ok {

@@ -73,7 +73,8 @@ func refuseMore(t *testing.T, mode sandbox.Mode) {
 	w.endWithoutGroup()
 }
 
-// endWithoutGroup ends the session's box, and checks that its control group is gone, which it is when nothing runs there.
+// endWithoutGroup ends the session's box, and checks that its control group is gone, which it is when nothing runs
+// there.
 func (w *world) endWithoutGroup() {
 	w.t.Helper()
 	w.End(w.policy.Session)
@@ -107,16 +108,20 @@ func TestFindGroupsOfEachVersion(t *testing.T) {
 		mount           map[string]string
 	}{
 		{"none", "", "why", nil},
-		{"version 2, handed over", "0::/system.slice/ahphub.service/hub\n", "/system.slice/ahphub.service", map[string]string{
-			"system.slice/ahphub.service/hub/cgroup.subtree_control": "", "system.slice/ahphub.service/cgroup.subtree_control": ""}},
-		{"version 2, not handed over", "0::/user.slice\n", "why", map[string]string{"user.slice/cgroup.subtree_control": ""}},
+		{"version 2, handed over", "0::/system.slice/ahphub.service/hub\n", "/system.slice/ahphub.service",
+			map[string]string{
+				"system.slice/ahphub.service/hub/cgroup.subtree_control": "",
+				"system.slice/ahphub.service/cgroup.subtree_control":     ""}},
+		{"version 2, not handed over", "0::/user.slice\n", "why",
+			map[string]string{"user.slice/cgroup.subtree_control": ""}},
 		{"version 2, handed over whole", "0::/ahphub.service\n", "/ahphub.service", map[string]string{
 			"ahphub.service/cgroup.subtree_control": "", "ahphub.service/cgroup.controllers": "cpu memory pids",
 			"ahphub.service/cgroup.procs": strconv.Itoa(os.Getpid()) + "\n"}},
 		{"version 2, shared with others", "0::/user\n", "why", map[string]string{
 			"user/cgroup.subtree_control": "", "user/cgroup.controllers": "cpu memory pids",
 			"user/cgroup.procs": "1\n" + strconv.Itoa(os.Getpid()) + "\n"}},
-		{"version 2, of a container", "0::/../other\n", "/", map[string]string{"cgroup.subtree_control": "cpu memory pids"}},
+		{"version 2, of a container", "0::/../other\n", "/",
+			map[string]string{"cgroup.subtree_control": "cpu memory pids"}},
 	} {
 		proc, mount := writeTree(t, map[string]string{"self/cgroup": test.own}), writeTree(t, test.mount)
 		g := findGroups(proc, mount)

@@ -39,7 +39,8 @@ func listed(t *testing.T, names map[string]string, hosts ...string) (*world, *pr
 func registry(t *testing.T) (port string) {
 	t.Helper()
 	repo := filepath.Join(t.TempDir(), "repo.git")
-	for _, args := range [][]string{{"init", "-q", "--bare", repo}, {"-C", repo, "config", "http.receivepack", "true"}} {
+	for _, args := range [][]string{{"init", "-q", "--bare", repo}, {"-C", repo, "config", "http.receivepack",
+		"true"}} {
 		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
@@ -49,11 +50,15 @@ func registry(t *testing.T) (port string) {
 	mux.Handle("/git/", &cgi.Handler{Path: strings.TrimSpace(string(backend)) + "/git-http-backend", Root: "/git",
 		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(repo), "GIT_HTTP_EXPORT_ALL=1", "REMOTE_USER=a"}})
 	mux.HandleFunc("/small", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"name":"small","dist-tags":{"latest":"1.2.3"},"versions":{"1.2.3":{"name":"small","version":"1.2.3"}}}`)
+		fmt.Fprint(w, `{"name":"small","dist-tags":{"latest":"1.2.3"},`+
+			`"versions":{"1.2.3":{"name":"small","version":"1.2.3"}}}`)
 	})
 	for name, content := range map[string]string{"list": "v1.4.2\n", "v1.4.2.info": `{"Version":"v1.4.2"}`,
 		"v1.4.2.mod": "module mod.example/m\n"} {
-		mux.HandleFunc("/go/mod.example/m/@v/"+name, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, content) })
+		mux.HandleFunc("/go/mod.example/m/@v/"+name, func(w http.ResponseWriter, _ *http.Request) {
+			io.WriteString(w,
+				content)
+		})
 	}
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
@@ -71,7 +76,10 @@ func TestProgramsReachListedHostsByProxy(t *testing.T) {
 	port := registry(t)
 	w, p := listed(t, map[string]string{"good.example": "127.0.0.1", "loop.example": "127.0.0.2"}, "good.example:"+port,
 		"loop.example:"+port)
-	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "secure") }))
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w,
+			"secure")
+	}))
 	t.Cleanup(secure.Close)
 	_, tls, _ := net.SplitHostPort(secure.Listener.Addr().String())
 	w.policy.Allow = append(w.policy.Allow, "good.example:"+tls)
@@ -80,10 +88,11 @@ func TestProgramsReachListedHostsByProxy(t *testing.T) {
 		{"curl", "curl -sS " + at + "/go/mod.example/m/@v/list", "v1.4.2"},
 		{"curl by CONNECT", "curl -sSk https://good.example:" + tls, "secure"},
 		{"git", "git clone -q " + at + "/git/repo.git c 2>&1; cd c && git -c user.name=a -c user.email=a@b commit -q " +
-			"--allow-empty -m one && git push -q origin HEAD:main && git ls-remote origin | cut -f2 | tail -1", "refs/heads/main"},
+			"--allow-empty -m one && git push -q origin HEAD:main && git ls-remote origin | cut -f2 | tail -1",
+			"refs/heads/main"},
 		{"npm", "npm view small version --registry " + at, "1.2.3"},
-		{"go", "mkdir -p m && cd m && GOFLAGS=-mod=mod GOPROXY=" + at + "/go GONOSUMDB=* go list -m -versions mod.example/m",
-			"mod.example/m v1.4.2"},
+		{"go", "mkdir -p m && cd m && GOFLAGS=-mod=mod GOPROXY=" + at +
+			"/go GONOSUMDB=* go list -m -versions mod.example/m", "mod.example/m v1.4.2"},
 		{"a host that is not listed", "curl -sS http://bad.example/", "--sandbox-allow bad.example"},
 		{"one by CONNECT", "curl -sSv https://bad.example/ 2>&1 || true", "--sandbox-allow bad.example"},
 		{"go of one", "cd m; GOPROXY=https://bad.example go list -m -versions mod.example/m 2>&1 || true",
@@ -101,7 +110,8 @@ func TestProgramsReachListedHostsByProxy(t *testing.T) {
 		seen[c.String()] = c.Reason
 	}
 	for host, want := range map[string]string{"good.example:" + port: "", "good.example:" + tls: "",
-		"bad.example:80": "not on the list", "bad.example:443": "not on the list", "loop.example:" + port: "leads to 127.0.0.2"} {
+		"bad.example:80": "not on the list", "bad.example:443": "not on the list", "loop.example:" +
+			port: "leads to 127.0.0.2"} {
 		if got, ok := seen[host]; !ok || !strings.HasPrefix(got, want) || (got == "") != (want == "") {
 			t.Errorf("of %s the owner is shown %q, %t", host, got, ok)
 		}

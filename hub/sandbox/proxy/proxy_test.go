@@ -33,14 +33,16 @@ func newWorld(t *testing.T, allow ...string) *world {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		fmt.Fprintf(w, "%s %s %s %q %d", r.Method, r.Host, r.URL.RequestURI(), body, len(r.Header["Proxy-Authorization"]))
+		fmt.Fprintf(w, "%s %s %s %q %d", r.Method, r.Host, r.URL.RequestURI(), body,
+			len(r.Header["Proxy-Authorization"]))
 	}))
 	t.Cleanup(server.Close)
 	w := &world{t: t, log: &bytes.Buffer{}}
 	_, w.port, _ = net.SplitHostPort(server.Listener.Addr().String())
 	w.names = proxytest.New(t, map[string]string{"good.example": "127.0.0.1", "deep.good.example": "127.0.0.1",
-		"private.example": "10.1.2.3", "loop.example": "127.0.0.2", "loop6.example": "::1", "cloud.example": "169.254.169.254",
-		"mapped.example": "::ffff:127.0.0.2", "turning.example": "127.0.0.1 127.0.0.2"})
+		"private.example": "10.1.2.3", "loop.example": "127.0.0.2", "loop6.example": "::1",
+		"cloud.example": "169.254.169.254", "mapped.example": "::ffff:127.0.0.2",
+		"turning.example": "127.0.0.1 127.0.0.2"})
 	w.Proxy = New(Config{Log: slog.New(slog.NewTextHandler(w.log, nil)), Resolver: w.names.Resolver,
 		IsPublic: func(ip netip.Addr) bool { return ip == netip.MustParseAddr("127.0.0.1") }})
 	t.Cleanup(w.Close)
@@ -106,15 +108,15 @@ func TestProxyReachesListedHostsAlone(t *testing.T) {
 		"cloud.example", "mapped.example:PORT", "private.example:PORT", "gone.example")
 	for authority, want := range map[string]int{
 		"good.example:PORT": 200, "GOOD.Example.:PORT": 200, "deep.good.example:PORT": 200, "127.0.0.1:PORT": 403,
-		"good.example:1": 403, "evilgood.example:PORT": 403, "other.example:PORT": 403, "good.example.evil.com:PORT": 403,
-		"127.0.0.2:PORT": 403, "[::1]:PORT": 403, "[::ffff:127.0.0.2]:PORT": 403, "169.254.169.254:80": 403,
-		"10.1.2.3:80": 403, "0.0.0.0:PORT": 403, "[::]:PORT": 403, "[64:ff9b::7f00:2]:PORT": 403,
-		"loop.example:PORT": 403, "loop6.example:PORT": 403, "cloud.example:80": 403, "mapped.example:PORT": 403,
-		"private.example:PORT": 403, "gone.example:80": 502,
-		"127.2:PORT": 400, "0x7f.0.0.2:PORT": 400, "2130706434:PORT": 400, "127.0.0.02:PORT": 400, "0x7f000002:PORT": 400,
-		"localhost:PORT": 403, "good.example..:PORT": 400, "-:PORT": 403, "good_.example:PORT": 403,
-		"xn--fsq.example:PORT": 403, "good.example:0": 400, "good.example:65536": 400, "good.example:080": 400,
-		"[::1%25lo]:PORT": 400,
+		"good.example:1": 403, "evilgood.example:PORT": 403, "other.example:PORT": 403,
+		"good.example.evil.com:PORT": 403, "127.0.0.2:PORT": 403, "[::1]:PORT": 403, "[::ffff:127.0.0.2]:PORT": 403,
+		"169.254.169.254:80": 403, "10.1.2.3:80": 403, "0.0.0.0:PORT": 403, "[::]:PORT": 403,
+		"[64:ff9b::7f00:2]:PORT": 403, "loop.example:PORT": 403, "loop6.example:PORT": 403, "cloud.example:80": 403,
+		"mapped.example:PORT": 403, "private.example:PORT": 403, "gone.example:80": 502,
+		"127.2:PORT": 400, "0x7f.0.0.2:PORT": 400, "2130706434:PORT": 400, "127.0.0.02:PORT": 400,
+		"0x7f000002:PORT": 400, "localhost:PORT": 403, "good.example..:PORT": 400, "-:PORT": 403,
+		"good_.example:PORT": 403, "xn--fsq.example:PORT": 403, "good.example:0": 400, "good.example:65536": 400,
+		"good.example:080": 400, "[::1%25lo]:PORT": 400,
 	} {
 		tunnel, plain := w.status(authority)
 		if tunnel != want || plain != want {
@@ -201,10 +203,12 @@ func TestRefusalNamesWhatToAllow(t *testing.T) {
 		t.Errorf("a refusal says %s: %s", res.Status, body)
 	}
 	res, body = w.send("CONNECT npm.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
-	if !strings.HasSuffix(strings.TrimSpace(res.Status), "--sandbox-allow npm.example") || !strings.Contains(body, "npm.example") {
+	if !strings.HasSuffix(strings.TrimSpace(res.Status), "--sandbox-allow npm.example") ||
+		!strings.Contains(body, "npm.example") {
 		t.Errorf("a refused CONNECT says %s: %s", res.Status, body)
 	}
-	if _, body = w.send("GET http://private.example/ HTTP/1.1\r\nHost: x\r\n\r\n"); strings.Contains(body, "10.1.2.3") ||
+	if _, body = w.send("GET http://private.example/ HTTP/1.1\r\nHost: x\r\n\r\n"); strings.Contains(body,
+		"10.1.2.3") ||
 		!strings.Contains(body, "private network") {
 		t.Errorf("the program is told %s", body)
 	}
@@ -241,7 +245,8 @@ func TestContactsAreBounded(t *testing.T) {
 	if n := len(p.Contacts("s1")); n > 2*mostContacts || n < mostContacts {
 		t.Errorf("%d contacts are remembered", n)
 	}
-	if first := p.Contacts("s1")[0]; first.Host != "good.example" || first.Times != times+2*mostSessions || times < 2*mostContacts {
+	if first := p.Contacts("s1")[0]; first.Host != "good.example" || first.Times != times+2*mostSessions ||
+		times < 2*mostContacts {
 		t.Errorf("what is reached often is forgotten for what is refused: %+v", first)
 	}
 	if len(c.sessions) > mostSessions {
@@ -271,8 +276,10 @@ func TestSessionHasBoundedConnections(t *testing.T) {
 }
 
 func FuzzRequestReachesListedHostsAlone(f *testing.F) {
-	for _, s := range []string{"CONNECT good.example:443 HTTP/1.1\r\nHost: x\r\n\r\n", "GET http://good.example/ HTTP/1.1\r\n" +
-		"Host: x\r\n\r\n", "CONNECT [::1]:1 HTTP/1.1\r\n\r\n", "GET http://good.example\\@evil.example/ HTTP/1.1\r\n\r\n"} {
+	for _, s := range []string{"CONNECT good.example:443 HTTP/1.1\r\nHost: x\r\n\r\n",
+		"GET http://good.example/ HTTP/1.1\r\n" +
+			"Host: x\r\n\r\n", "CONNECT [::1]:1 HTTP/1.1\r\n\r\n",
+		"GET http://good.example\\@evil.example/ HTTP/1.1\r\n\r\n"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
