@@ -74,7 +74,7 @@ func (c Config) check() (settings, error) {
 	var wrong []error
 	bad := func(name string, value any, allowed string) {
 		env := "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		wrong = append(wrong, fmt.Errorf("--%s (%s) is %q: %s", name, env, value, allowed))
+		wrong = append(wrong, fmt.Errorf("--%s (%s) is %q: %s", name, env, fmt.Sprint(value), allowed))
 	}
 	if !isAddress(c.Listen) {
 		bad("listen", c.Listen, "use host:port with a port from 0 to 65535, as in 127.0.0.1:8137")

@@ -38,7 +38,7 @@ func (c demoCommand) Run(e *environment) error {
 	}
 	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
 		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true,
-		Sandbox: sandboxConfig{Sandbox: string(sandbox.Auto)}}
+		Sandbox: sandboxConfig{Sandbox: string(sandbox.Auto), SandboxPids: 4096}}
 	return run(e.ctx, cfg, e.stdout, e.stderr)
 }
 
