@@ -56,7 +56,7 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 	if _, err := size(c.SandboxMemory); err != nil {
 		bad("sandbox-memory", c.SandboxMemory, "use a size such as 8G")
 	}
-	if c.SandboxPids < 16 || c.SandboxPids > 1<<22 {
+	if n := c.SandboxPids; n != 0 && (n < 16 || n > 1<<22) { // 0 is the default
 		bad("sandbox-pids", c.SandboxPids, "use a number of 16 and more")
 	}
 	for _, dir := range c.SandboxRead {
@@ -116,7 +116,7 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 
 // limits returns what the programs of one sandbox may use.
 func (c sandboxConfig) limits() (l box.Limits, err error) {
-	l.Processes = c.SandboxPids
+	l.Processes = cmp.Or(c.SandboxPids, 4096)
 	if l.Memory, err = size(c.SandboxMemory); l.Memory == 0 {
 		l.Memory = systemMemory("/proc/meminfo") / 4 * 3
 	}
