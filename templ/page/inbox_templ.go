@@ -903,7 +903,7 @@ func inboxRow(it *InboxItem, group string) templ.Component {
 			}
 		}
 		if it.Unboxed {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<span class=\"st unboxed\" role=\"img\" aria-label=\"Not sandboxed\" title=\"Not sandboxed: its programs can do anything ahphub's user can\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 78, "<span class=\"status unboxed\" role=\"img\" aria-label=\"Not sandboxed\" title=\"Not sandboxed: its programs can do anything ahphub's user can\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
