@@ -2,6 +2,7 @@ package box
 
 import (
 	"bufio"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"os"
@@ -193,6 +194,29 @@ func TestEndOfSessionKillsProgramsWithLandlock(t *testing.T) {
 	if err := cmd.Wait(); err == nil {
 		t.Error("the program by the former policy ended as if nothing was")
 	}
+}
+
+func TestControlGroupEndsWhatLeftItsGroupWithLandlock(t *testing.T) {
+	if g := findGroups("/proc", "/sys/fs/cgroup"); g.why != "" {
+		t.Skip(g.why) // it depends on who runs the test
+	}
+	w := newLockWorld(t, func(c *Config) { c.Limits = Limits{Processes: 100} })
+	w.policy.Session = "t" + rand.Text() // control groups are shared by all of the computer
+	cmd, _ := w.shell("setsid sh -c 'echo; exec sleep 1000' & wait")
+	cmd.Stdout = nil
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Start(cmd, w.policy); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	w.End(w.policy.Session)
+	_, _ = io.Copy(io.Discard, out) // until every program is gone that could write
+	_ = cmd.Wait()
 }
 
 func TestWorktreeWithLandlockLeavesSettingsAndHooks(t *testing.T) {
