@@ -297,7 +297,9 @@ const showInfo = () => {
 };
 const refreshContacts = async () => {
   if (!$('#contacts')) return;
-  const r = await fetch(`${location.pathname}?contacts=yes`, { headers: { 'X-Fragment': 'contacts' } }).catch(() => null);
+  const r = await fetch(`${location.pathname}?contacts=yes`, { headers: { 'X-Fragment': 'contacts' } }).catch(
+    () => null,
+  );
   const now = r?.ok && parse(await r.text()).querySelector('#contacts');
   if (now) $('#contacts')?.replaceWith(now);
 };
