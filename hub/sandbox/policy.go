@@ -182,7 +182,7 @@ func (p *Policy) Check() error {
 		return fmt.Errorf("%.40q is no mode of a sandbox", p.Mode)
 	}
 	if p.Mode == Landlock && p.Network == List {
-		return errors.New("Landlock alone cannot limit the network to a list. Install bubblewrap, or choose another network")
+		return errors.New("a sandbox by Landlock alone cannot limit the network to a list. Install bubblewrap, or choose another network")
 	}
 	if !slices.Contains(Networks, p.Network) {
 		return fmt.Errorf("%.40q is no network of a sandbox", p.Network)

@@ -49,7 +49,7 @@ func newLock(cfg Config, p *sandbox.Policy, dir string) (cell, error) {
 	defer plan.close()
 	rules, err := plan.ruleset()
 	if err != nil {
-		return nil, fmt.Errorf("Landlock takes no rules: %w", err)
+		return nil, fmt.Errorf("the rules for Landlock were refused: %w", err)
 	}
 	return &lock{usage: usage{session: p.Session, digest: p.Digest()}, cfg: cfg, policy: p, dir: dir, rules: rules,
 		programs: map[*os.File]process{}}, nil
@@ -63,7 +63,7 @@ func landlockABI(cfg Config) (int, error) {
 	version, err := ll.LandlockGetABIVersion()
 	switch {
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return 0, errors.New("Landlock is switched off in this kernel (add landlock to its parameter lsm=)")
+		return 0, errors.New("this kernel has Landlock switched off (add landlock to its parameter lsm=)")
 	case err != nil:
 		return 0, fmt.Errorf("this kernel has no Landlock (%w)", err)
 	case version < lowestABI:

@@ -95,7 +95,7 @@ func planLock(cfg Config, p *sandbox.Policy, dir string, version int) (*locks, e
 	p = followTopLinks(p)
 	l := &locks{cfg: cfg, version: version, policy: p}
 	if p.Network != sandbox.Open && p.Network != sandbox.Closed {
-		return nil, errors.New("Landlock alone cannot limit the network to a list. Install bubblewrap, or choose another " +
+		return nil, errors.New("a sandbox by Landlock alone cannot limit the network to a list. Install bubblewrap, or choose another " +
 			"network")
 	}
 	err := l.allowPrivate(dir)

@@ -66,7 +66,7 @@ func run(descriptor string) error {
 	}
 	if o.Ruleset > 0 {
 		if err := call(sysRestrictSelf, uintptr(o.Ruleset), 0, 0); err != nil {
-			return errors.New("Landlock does not take the rules of this session's sandbox: " + err.Error())
+			return errors.New("this session's sandbox could not be taken on by Landlock: " + err.Error())
 		}
 	}
 	if err := syscall.Chdir(o.Dir); err != nil {
