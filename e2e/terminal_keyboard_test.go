@@ -63,7 +63,7 @@ func gather(t *testing.T) *gathering {
 		t.Fatal(err)
 	}
 	all := pages.New(pages.Deps{Host: h, Automations: h.Automations, Customs: h.Customs, Reviews: h.Threads,
-		Changes: h.Changes, Worktrees: h.Worktrees, Terminals: h.Terminals, Files: h.Files,
+		Changes: h.Changes, Worktrees: h.Worktrees, Sandboxes: h.Sandboxes, Terminals: h.Terminals, Files: h.Files,
 		Hub: timeline, Assets: assets})
 	session := "ahp-session:/" + uuid.NewString()
 	owner := access.Owner("root")

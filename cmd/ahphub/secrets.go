@@ -7,8 +7,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ahphub/ahphub/hub/host/secrets"
+
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/web"
 )
@@ -99,11 +100,11 @@ func (p secretsPage) Key() (id, source string) {
 }
 
 // secretsOf returns the secrets of a session.
-func (a *app) secretsOf(session ahp.URI, dirs []string) ([]host.Secret, error) {
+func (a *app) secretsOf(session ahp.URI, dirs []string) ([]secrets.Secret, error) {
 	list, err := a.secrets.For(session, dirs)
-	out := make([]host.Secret, len(list))
+	out := make([]secrets.Secret, len(list))
 	for i, v := range list {
-		out[i] = host.Secret{Name: v.Name, Value: v.Value, File: v.File}
+		out[i] = secrets.Secret{Name: v.Name, Value: v.Value, File: v.File}
 	}
 	return out, err
 }

@@ -242,9 +242,9 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	sockets, frames := a.memory.sockets(), a.memory.frames()
-	unboxed, partly := a.host.SandboxWarning()
+	unboxed, partly := a.host.Sandboxes.Warning()
 	a.pages = pages.New(pages.Deps{Host: a.host, Automations: a.host.Automations, Customs: a.host.Customs,
-		Reviews: a.host.Threads, Changes: a.host.Changes, Worktrees: a.host.Worktrees, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
+		Reviews: a.host.Threads, Changes: a.host.Changes, Worktrees: a.host.Worktrees, Sandboxes: a.host.Sandboxes, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
 		Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
 		Shelf: shelf, FirstAgent: firstAgent(), Setup: setupNotes(a.cfg.configured, unboxed, partly), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,

@@ -70,7 +70,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 		t.Fatal(err)
 	}
 	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Threads,
-		Changes: s.host.Changes, Worktrees: s.host.Worktrees, Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets}
+		Changes: s.host.Changes, Worktrees: s.host.Worktrees, Sandboxes: s.host.Sandboxes, Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets}
 	for _, f := range set {
 		f(&deps)
 	}

@@ -42,6 +42,7 @@ type Deps struct {
 	Reviews     Reviews
 	Changes     review.Changes
 	Worktrees   Worktrees
+	Sandboxes   site.Sandboxes
 	Terminals   terminals.Host
 	Files       site.Files
 	Hub         *hub.Hub
@@ -119,7 +120,7 @@ func New(d Deps) *Pages {
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Files: d.Files, Hub: d.Hub, Links: d.Links,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Sandboxes: d.Sandboxes, Files: d.Files, Hub: d.Hub, Links: d.Links,
 		Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Setup: d.Setup, Now: d.Now}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/host/sandboxes"
+
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -20,8 +22,8 @@ const approvalKey = agent.ApprovalKey
 
 // ownersSetting reports whether only the owner may change a setting: what runs without an approval.
 func ownersSetting(key string) bool {
-	return key == approvalKey || key == agent.AllowedKey || key == SandboxKey ||
-		key == SandboxNetworkKey
+	return key == approvalKey || key == agent.AllowedKey || key == sandboxes.Key ||
+		key == sandboxes.NetworkKey
 }
 
 // Unasked reports whether a setting stands so that nothing waits for an approval: pages warn of it.
@@ -176,5 +178,5 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 
 // schemaOf returns an agent's settings with those that the host has for every agent.
 func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
-	return h.addSandboxSetting(h.Worktrees.AddSettings(b.Config()))
+	return h.Sandboxes.AddSettings(h.Worktrees.AddSettings(b.Config()))
 }

@@ -19,7 +19,7 @@ type hider struct {
 
 // emit applies an action without the session's secrets.
 func (o *out) emit(a ahp.Action, apply func(ahp.Action) error) error {
-	set := o.l.h.secrets.hidden(o.l.uri)
+	set := o.l.h.secrets.Hidden(o.l.uri)
 	if set == nil {
 		return apply(a)
 	}

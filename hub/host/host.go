@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/ahphub/ahphub/hub/host/sandboxes"
+	"github.com/ahphub/ahphub/hub/host/secrets"
+
 	"go.opentelemetry.io/otel/trace"
 	"go.opentelemetry.io/otel/trace/noop"
 
@@ -62,7 +65,7 @@ type Config struct {
 	Contacts func(session string) []sandbox.Contact
 
 	// Secrets returns what the programs of a session have that works in directories; nil: nothing.
-	Secrets func(session ahp.URI, dirs []string) ([]Secret, error)
+	Secrets func(session ahp.URI, dirs []string) ([]secrets.Secret, error)
 
 	Home string // the user's directory, where agents keep settings; "" is not looked at
 
@@ -100,13 +103,14 @@ type Host struct {
 	disposing   claims
 	Changes     *changes.Part
 	Worktrees   *worktrees.Part
+	Sandboxes   *sandboxes.Part
 	Threads     *threads.Part
 	git         *changes.Repositories // nil when no changesets are offered
 	opening     openings
 	Files       *files.Part
 	tools       toolboxes
 
-	secrets *secrets
+	secrets *secrets.Part
 	turns   *turns
 	moves   mover
 	notices notices
@@ -137,7 +141,6 @@ func New(cfg Config) (*Host, error) {
 		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")
 	}
 	h := &Host{cfg: cfg}
-	h.secrets = &secrets{h: h, by: map[ahp.URI]*known{}}
 	h.turns, h.moves, h.provisional.h = newTurns(h), mover{h}, h
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.notices = notices{h.core}
@@ -151,7 +154,7 @@ func New(cfg Config) (*Host, error) {
 // Start opens the root channel, reads the catalogue and ends what a crash cut off.
 // Call it once, before the first caller.
 func (h *Host) Start(ctx context.Context) error {
-	h.secrets.sweep()
+	h.secrets.Sweep()
 	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx),
 		h.Automations.Load(ctx)); err != nil {
 		return err
@@ -191,7 +194,7 @@ func (h *Host) stop() {
 		h.Terminals.Close()
 		h.Files.Close()
 		h.core.Wait()
-		h.secrets.sweep()
+		h.secrets.Sweep()
 	}()
 	timer := time.NewTimer(h.core.Limits.Stop)
 	defer timer.Stop()

@@ -181,7 +181,7 @@ func (ts *turns) drop(session ahp.URI, cause error) {
 	}
 	ts.h.Customs.Release(session)
 	if errors.Is(cause, errDisposed) {
-		ts.h.secrets.forget(session)
+		ts.h.secrets.Forget(session)
 	}
 }
 

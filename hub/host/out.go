@@ -148,7 +148,9 @@ func (o *out) applyReady(a *ahp.ChatToolCallReadyAction) error {
 			return
 		}
 		offerKind(session, kind, a)
-		o.l.h.describeSandbox(o.l.uri, session, kind, s.ActiveTurn.Message, a)
+		if o.l.h.Sandboxes.Describe(o.l.uri, session, kind, a) && !FromGuest(s.ActiveTurn.Message) {
+			offerOutside(a)
+		}
 	})
 }
 

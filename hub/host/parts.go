@@ -11,6 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/customs"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/host/sandboxes"
+	"github.com/ahphub/ahphub/hub/host/secrets"
 	"github.com/ahphub/ahphub/hub/host/terminals"
 	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/host/worktrees"
@@ -20,6 +22,9 @@ import (
 
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() {
+	h.Sandboxes = sandboxes.New(h.core, sandboxes.Config{Rules: h.cfg.Sandbox, Agents: h.cfg.Agents, Machine: h.cfg.Machine,
+		Home: h.cfg.Home, Contacts: h.cfg.Contacts, WorktreeOf: worktreeOf, FurtherBoxes: []string{terminals.GuestsBox}})
+	h.secrets = h.newSecrets()
 	h.Files = files.New(h.core, files.Config{
 		Files: h.cfg.Machine.Files(), DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,
 		Visible: h.visible, ReadVersion: h.Blob, Track: h.track, TrackedFiles: h.trackedFiles,
@@ -35,7 +40,7 @@ func (h *Host) newParts() {
 	}})
 	h.Terminals = terminals.New(h.core, terminals.Config{
 		Machine: h.cfg.Machine.Terminals(), DefaultDir: h.cfg.DefaultDir, Pass: h.cfg.Pass,
-		Sandbox: h.policyOf, Secrets: h.secrets.give,
+		Sandbox: h.Sandboxes.PolicyOf, Secrets: h.secrets.Give,
 		Grace: h.core.Limits.TerminalGrace, ClientGrace: h.core.Limits.ClientGrace, Directories: h.directoriesOf,
 		CheckURI: checkTerminalURI, Directory: h.existingDir, CheckPlace: h.checkPlace, Files: h.cfg.Machine.Files(),
 		Reconsider: h.provisional.reconsider, Dispatch: h.Dispatch,
@@ -64,13 +69,44 @@ func (h *Host) newParts() {
 	})
 	h.Customs = customs.New(h.core, customs.Config{
 		Customs: h.cfg.Machine.Customs(), Home: h.cfg.Home, DataDir: h.cfg.DataDir,
-		Sandbox:        h.policyOf,
+		Sandbox:        h.Sandboxes.PolicyOf,
 		ServersChanged: h.handleServersChanged,
-		WorktreeOf: func(s *ahp.SessionState) (dir, repo string, ok bool) {
-			t, ok := worktrees.Of(s)
-			return t.Dir, t.Repo, ok
-		},
+		WorktreeOf:     worktreeOf,
 	})
+}
+
+// worktreeOf returns a session's worktree and its repository; ok is false when it has none.
+func worktreeOf(s *ahp.SessionState) (dir, repo string, ok bool) {
+	w, ok := worktrees.Of(s)
+	return w.Dir, w.Repo, ok
+}
+
+// newSecrets makes the part for secrets.
+func (h *Host) newSecrets() *secrets.Part {
+	cfg := secrets.Config{Of: h.cfg.Secrets, Audit: h.cfg.Audit, DataDir: h.cfg.DataDir, WorktreeOf: worktreeOf,
+		WorkDir: func(session ahp.URI, s *ahp.SessionState) (string, error) {
+			work, _, err := h.Sandboxes.Dirs(session, s)
+			return work, err
+		}}
+	if h.cfg.Sandbox != nil {
+		cfg.Boxes = h.cfg.Sandbox.Dir
+	}
+	return secrets.New(h.core, cfg)
+}
+
+// isolate gives a session the worktree that its settings ask for, and refuses directories that its sandbox cannot show.
+// undo takes the worktree away again.
+func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(),
+	err error) {
+	undo, err = h.Worktrees.Isolate(ctx, session, s, step)
+	if err == nil {
+		err = h.Sandboxes.Check(session, s)
+	}
+	if err != nil {
+		undo()
+		return func() {}, err
+	}
+	return undo, nil
 }
 
 // newWorktrees makes the part for branches and worktrees.

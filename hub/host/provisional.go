@@ -282,10 +282,8 @@ func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.Chan
 func (ps *provisionals) forgetSession(ctx context.Context, session ahp.URI) {
 	ps.h.Changes.Forget(ctx, session)
 	ps.h.Worktrees.Forget(ctx, session)
-	ps.h.secrets.forget(session)
-	if err := ps.h.forgetBox(session); err != nil {
-		ps.h.core.Log.Warn("the private files of a session's sandbox are left behind", "session", session, "err", err)
-	}
+	ps.h.secrets.Forget(session)
+	ps.h.Sandboxes.Forget(session)
 	if err := os.RemoveAll(ps.h.agentData(session)); err != nil {
 		ps.h.core.Log.Warn("what an agent kept of a session is left behind", "session", session, "err", err)
 	}

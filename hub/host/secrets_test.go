@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/ahphub/ahphub/hub/host/secrets"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
@@ -26,8 +27,8 @@ const (
 
 // withSecrets configures a host whose sessions have a variable and a file.
 func withSecrets(f *fake) Config {
-	return Config{Agents: map[string]agent.Backend{"fake": f}, Secrets: func(ahp.URI, []string) ([]Secret, error) {
-		return []Secret{{Name: "TOKEN", Value: tokenValue}, {Name: "KEY", Value: fileValue, File: true}}, nil
+	return Config{Agents: map[string]agent.Backend{"fake": f}, Secrets: func(ahp.URI, []string) ([]secrets.Secret, error) {
+		return []secrets.Secret{{Name: "TOKEN", Value: tokenValue}, {Name: "KEY", Value: fileValue, File: true}}, nil
 	}}
 }
 
@@ -88,7 +89,7 @@ func TestSecretsReachProgramsAndNoOutput(t *testing.T) {
 	}
 	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 	hosttest.Eventually(t, "the files to go", func() bool {
-		left, _ := filepath.Glob(filepath.Join(w.host.cfg.DataDir, secretDir, "*", "*", "*"))
+		left, _ := filepath.Glob(filepath.Join(w.host.cfg.DataDir, "secret-files", "*", "*", "*"))
 		return len(left) == 0
 	})
 }
@@ -164,35 +165,6 @@ func TestAgentsWordsHoldNoSecrets(t *testing.T) {
 	})
 }
 
-func TestFilesOfSecretsFollowNoLink(t *testing.T) {
-	dir, outside := t.TempDir(), t.TempDir()
-	list := []Secret{{Name: "KEY", Value: "value", File: true}}
-	w := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	w(os.Symlink(outside, filepath.Join(dir, secretDir)))
-	w(writeSecrets(dir, list))
-	w(os.Remove(filepath.Join(dir, secretDir, "KEY")))
-	w(os.Symlink(filepath.Join(outside, "target"), filepath.Join(dir, secretDir, "KEY")))
-	w(os.Symlink(filepath.Join(outside, "target"), filepath.Join(dir, secretDir, "KEY.new")))
-	w(os.WriteFile(filepath.Join(dir, secretDir, "OLD"), nil, 0o600))
-	w(writeSecrets(dir, list))
-	if left, err := os.ReadDir(outside); err != nil || len(left) > 0 {
-		t.Errorf("outside there is %v (%v)", left, err)
-	}
-	entries, err := os.ReadDir(filepath.Join(dir, secretDir))
-	if err != nil || len(entries) != 1 || entries[0].Name() != "KEY" || !entries[0].Type().IsRegular() {
-		t.Errorf("there are %v (%v)", entries, err)
-	}
-	w(writeSecrets(dir, nil))
-	if _, err := os.Lstat(filepath.Join(dir, secretDir)); !os.IsNotExist(err) {
-		t.Error("files of secrets are left", err)
-	}
-}
-
 // boxed is a computer that says that sandboxes work.
 type boxed struct{ machine.Machine }
 
@@ -229,7 +201,7 @@ func TestGuestsTerminalsHaveSandboxOfTheirOwn(t *testing.T) {
 func TestFilesOfSecretsGoWhenHostStops(t *testing.T) {
 	w, c := shellWorld(t, withSecrets(&fake{}), hub.Config{})
 	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	pattern := filepath.Join(w.host.cfg.DataDir, secretDir, "*", "*", "KEY")
+	pattern := filepath.Join(w.host.cfg.DataDir, "secret-files", "*", "*", "KEY")
 	if found, _ := filepath.Glob(pattern); len(found) != 1 {
 		t.Fatalf("there are %v", found)
 	}

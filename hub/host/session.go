@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ahphub/ahphub/hub/host/sandboxes"
+
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -173,7 +175,7 @@ func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created stri
 		&ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
 	e := &core.Entry{Summary: ahp.SessionSummary{Resource: uri, Provider: s.Provider, CreatedAt: created,
 		Annotations: s.Annotations}}
-	e.Sandbox = core.ConfigValue(s, SandboxKey)
+	e.Sandbox = core.ConfigValue(s, sandboxes.Key)
 	updateSummary(e, s)
 	h.core.Save(tx, e)
 	h.notices.notifyAdded(tx, e.Summary)
@@ -248,22 +250,22 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return agent.Spec{}, err
 	}
-	work, sent, err := l.h.sandboxDirs(l.uri, s)
+	work, sent, err := l.h.Sandboxes.Dirs(l.uri, s)
 	if err != nil {
 		return agent.Spec{}, err
 	}
-	return agent.Spec{Work: work, Sent: sent, Sandbox: l.sandboxSpec(s), Session: l.uri,
+	return agent.Spec{Work: work, Sent: sent, Sandbox: l.h.Sandboxes.Asker(l.uri, s), Session: l.uri,
 		Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l},
 		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri),
 		Secrets: func(ctx context.Context) ([]string, error) {
-			env, _, err := l.h.secrets.give(ctx, l.uri, true)
+			env, _, err := l.h.secrets.Give(ctx, l.uri, true)
 			return env, err
 		}, Hide: l.hide}, nil
 }
 
 // hide returns a text without the session's secrets.
-func (l *live) hide(text string) string { return l.h.secrets.hidden(l.uri).String(text) }
+func (l *live) hide(text string) string { return l.h.secrets.Hidden(l.uri).String(text) }
 
 // config is the value of a setting now.
 func (l *live) config(key string) string {

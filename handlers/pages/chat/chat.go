@@ -158,7 +158,7 @@ func (p *Pages) contacts(v site.Visit, s *ahp.SessionState) ([]page.Contact, boo
 	if !v.Who.Scope.IsWhole() || !v.Who.Has(access.RightPrompt) {
 		return nil, false
 	}
-	list, has := p.Host.Contacts(v.Session, s)
+	list, has := p.Sandboxes.Contacts(v.Session, s)
 	var out []page.Contact
 	for _, c := range list {
 		line := page.Contact{Host: c.String(), Times: c.Times}

@@ -9,7 +9,6 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -37,7 +36,6 @@ type Host interface {
 	site.Host
 	AgentIcon(provider string) string
 	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
-	Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool)
 	CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error
 	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error
 	MoveToBackground(c core.Caller, chat ahp.URI) error

@@ -125,7 +125,7 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now()), Modified: s.ModifiedAt,
 		Keeps: c.Has(access.RightAccount), Pinned: slices.Contains(pins, s.Resource)}
 	it.Branch, it.By = p.Host.SessionContext(s.Resource)
-	it.Unboxed = !p.Host.IsSandboxed(s.Resource)
+	it.Unboxed = !p.Sandboxes.IsSandboxed(s.Resource)
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])
 		it.Repository = path.Base(it.Dir)

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
+	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -23,6 +24,7 @@ type Site struct {
 	Host       Host
 	Reviews    Reviews
 	Branches   Branches
+	Sandboxes  Sandboxes
 	Files      Files
 	Hub        *hub.Hub
 	Live       *live.Engine
@@ -39,7 +41,6 @@ type Site struct {
 
 // Host is what every area asks of the host.
 type Host interface {
-	IsSandboxed(session ahp.URI) bool
 	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
 	Listed(c core.Caller) []ahp.SessionSummary
 	Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error
@@ -63,6 +64,12 @@ type Files interface {
 type Reviews interface {
 	Review(session ahp.URI) review.Review
 	WatchReview(session ahp.URI) (changed <-chan struct{}, cancel func())
+}
+
+// Sandboxes knows what the programs of sessions are kept from, and what they reached.
+type Sandboxes interface {
+	Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool)
+	IsSandboxed(session ahp.URI) bool
 }
 
 // Branches knows what sessions have checked out.

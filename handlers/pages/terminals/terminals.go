@@ -89,7 +89,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	m := page.Terminals{Session: head, List: p.Lines(v), Dirs: localDirs(sess), Shells: p.Host.Shells(),
-		Commands: commandsOpen(w, r), Sandboxed: p.Site.Host.IsSandboxed(v.Session)}
+		Commands: commandsOpen(w, r), Sandboxed: p.Sandboxes.IsSandboxed(v.Session)}
 	rooms := []string{"terminals:" + v.Short}
 	for _, id := range shownTerminals(r, m.List) {
 		t, err := p.terminal(r.Context(), v, id)

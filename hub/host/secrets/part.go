@@ -1,4 +1,4 @@
-package host
+package secrets
 
 import (
 	"context"
@@ -16,8 +16,6 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host/core"
-	"github.com/ahphub/ahphub/hub/host/terminals"
-	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/redact"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
@@ -31,13 +29,33 @@ type Secret struct {
 // secretDir is the directory of files with secrets: in a sandbox's work directory, or the data directory.
 const secretDir = "secret-files"
 
-// secrets gives sessions their secrets, and hides them in what their programs say.
-type secrets struct {
-	h *Host
+// Config configures a Part.
+type Config struct {
+	// Of returns what the programs of a session have that works in directories; nil: nothing.
+	Of func(session ahp.URI, dirs []string) ([]Secret, error)
+
+	Audit   *audit.Log // nil: nothing is written down
+	DataDir string
+	Boxes   string // where sandboxes keep the private files of sessions; "" without sandboxes
+
+	// WorkDir makes the directory of a session's sandbox that its programs and the host share; "" when it has none.
+	WorkDir func(session ahp.URI, s *ahp.SessionState) (string, error)
+
+	// WorktreeOf returns a session's worktree and its repository; ok is false when it has none.
+	WorktreeOf func(s *ahp.SessionState) (dir, repo string, ok bool)
+}
+
+// Part gives sessions their secrets, and hides them in what their programs say.
+type Part struct {
+	core *core.Core
+	cfg  Config
 
 	mu sync.RWMutex
 	by map[ahp.URI]*known
 }
+
+// New returns a Part.
+func New(c *core.Core, cfg Config) *Part { return &Part{core: c, cfg: cfg, by: map[ahp.URI]*known{}} }
 
 // known are the secrets that a session's programs have had since the start: they are hidden to its end.
 type known struct {
@@ -46,54 +64,54 @@ type known struct {
 	noted []string // names that the audit has
 }
 
-// give returns the variables with a session's secrets, if its programs are given them, and what is to be hidden.
-func (s *secrets) give(ctx context.Context, session ahp.URI, given bool) ([]string, *redact.Set, error) {
-	if s.h.cfg.Secrets == nil || session == "" {
+// Give returns the variables with a session's secrets, if its programs are given them, and what is to be hidden.
+func (p *Part) Give(ctx context.Context, session ahp.URI, given bool) ([]string, *redact.Set, error) {
+	if p.cfg.Of == nil || session == "" {
 		return nil, nil, nil
 	}
-	state, ok := hub.StateOf[*ahp.SessionState](s.h.core.Hub, session)
-	if !ok && s.h.core.Ensure(ctx, session) == nil { // it sleeps
-		state, ok = hub.StateOf[*ahp.SessionState](s.h.core.Hub, session)
+	state, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
+	if !ok && p.core.Ensure(ctx, session) == nil { // it sleeps
+		state, ok = hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	}
 	if !ok {
 		return nil, nil, core.NoSession(session)
 	}
-	list, err := s.h.cfg.Secrets(session, secretPlaces(state))
+	list, err := p.cfg.Of(session, p.places(state))
 	if err != nil {
 		return nil, nil, err
 	}
-	set, news := s.learn(session, list, given)
+	set, news := p.learn(session, list, given)
 	if !given || len(list) == 0 {
 		return nil, set, nil
 	}
-	env, err := s.environment(session, state, list)
+	env, err := p.environment(session, state, list)
 	if err == nil && len(news) > 0 {
-		s.h.cfg.Audit.Note(ctx, audit.Entry{Who: access.Owner("").ID, What: "gave secrets to programs: " + strings.Join(news, ", "),
+		p.cfg.Audit.Note(ctx, audit.Entry{Who: access.Owner("").ID, What: "gave secrets to programs: " + strings.Join(news, ", "),
 			On: session})
 	}
 	return env, set, err
 }
 
-// secretPlaces returns the directories whose secrets a session has: its own, and the repository of its worktree.
-func secretPlaces(s *ahp.SessionState) []string {
+// places returns the directories whose secrets a session has: its own, and the repository of its worktree.
+func (p *Part) places(s *ahp.SessionState) []string {
 	dirs := core.LocalPaths(s.WorkingDirectories)
-	if w, ok := worktrees.Of(s); ok {
-		dirs = append(slices.Clone(dirs), w.Repo)
+	if _, repo, ok := p.cfg.WorktreeOf(s); ok {
+		dirs = append(slices.Clone(dirs), repo)
 	}
 	return dirs
 }
 
 // learn keeps what is to be hidden. news are the names that programs are given for the first time.
-func (s *secrets) learn(session ahp.URI, list []Secret, given bool) (set *redact.Set, news []string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.by[session]
+func (p *Part) learn(session ahp.URI, list []Secret, given bool) (set *redact.Set, news []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k := p.by[session]
 	if k == nil {
 		if len(list) == 0 {
 			return nil, nil
 		}
 		k = &known{}
-		s.by[session] = k
+		p.by[session] = k
 	}
 	before := len(k.list)
 	for _, one := range list {
@@ -111,33 +129,33 @@ func (s *secrets) learn(session ahp.URI, list []Secret, given bool) (set *redact
 	return k.set, news
 }
 
-// hidden returns what is hidden of a session; nil for nothing.
-func (s *secrets) hidden(session ahp.URI) *redact.Set {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if k := s.by[session]; k != nil {
+// Hidden returns what is hidden of a session; nil for nothing.
+func (p *Part) Hidden(session ahp.URI) *redact.Set {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if k := p.by[session]; k != nil {
 		return k.set
 	}
 	return nil
 }
 
-// forget removes what is left of a session that is gone.
-func (s *secrets) forget(session ahp.URI) {
-	s.mu.Lock()
-	delete(s.by, session)
-	s.mu.Unlock()
-	if s.h.cfg.Secrets == nil {
+// Forget removes what is left of a session that is gone.
+func (p *Part) Forget(session ahp.URI) {
+	p.mu.Lock()
+	delete(p.by, session)
+	p.mu.Unlock()
+	if p.cfg.Of == nil {
 		return
 	}
 	short := core.ShortID(session)
-	err := os.RemoveAll(filepath.Join(s.h.cfg.DataDir, secretDir, short))
-	if s.h.cfg.Sandbox != nil {
-		if work := sandbox.WorkDir(s.h.cfg.Sandbox.Dir, short); isDir(work) {
+	err := os.RemoveAll(filepath.Join(p.cfg.DataDir, secretDir, short))
+	if p.cfg.Boxes != "" {
+		if work := sandbox.WorkDir(p.cfg.Boxes, short); isDir(work) {
 			err = errors.Join(err, writeSecrets(work, nil))
 		}
 	}
 	if err != nil {
-		s.h.core.Log.Warn("files with a session's secrets are left behind", "session", session, "err", err)
+		p.core.Log.Warn("files with a session's secrets are left behind", "session", session, "err", err)
 	}
 }
 
@@ -147,10 +165,10 @@ func isDir(path string) bool {
 }
 
 // environment writes the files of secrets and returns the variables of all.
-func (s *secrets) environment(session ahp.URI, state *ahp.SessionState, list []Secret) (env []string, err error) {
-	dir, _, err := s.h.sandboxDirs(session, state)
+func (p *Part) environment(session ahp.URI, state *ahp.SessionState, list []Secret) (env []string, err error) {
+	dir, err := p.cfg.WorkDir(session, state)
 	if err == nil && dir == "" {
-		dir = filepath.Join(s.h.cfg.DataDir, secretDir, core.ShortID(session))
+		dir = filepath.Join(p.cfg.DataDir, secretDir, core.ShortID(session))
 		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
@@ -234,17 +252,17 @@ func writeFiles(dir *os.Root, files []Secret) error {
 	return nil
 }
 
-// sweep removes the files of this run, or of an earlier one that was cut off: its programs are gone.
-func (s *secrets) sweep() {
-	if s.h.cfg.Secrets == nil {
+// Sweep removes the files of this run, or of an earlier one that was cut off: its programs are gone.
+func (p *Part) Sweep() {
+	if p.cfg.Of == nil {
 		return
 	}
-	err := os.RemoveAll(filepath.Join(s.h.cfg.DataDir, secretDir))
-	if s.h.cfg.Sandbox != nil {
-		err = errors.Join(err, sweepBoxes(s.h.cfg.Sandbox.Dir))
+	err := os.RemoveAll(filepath.Join(p.cfg.DataDir, secretDir))
+	if p.cfg.Boxes != "" {
+		err = errors.Join(err, sweepBoxes(p.cfg.Boxes))
 	}
 	if err != nil {
-		s.h.core.Log.Warn("files with secrets are left behind", "err", err)
+		p.core.Log.Warn("files with secrets are left behind", "err", err)
 	}
 }
 
@@ -265,10 +283,4 @@ func sweepBoxes(dir string) error {
 		}
 	}
 	return err
-}
-
-// forgetBox removes what programs of a session left outside of its directories, those of guests included.
-func (h *Host) forgetBox(session ahp.URI) error {
-	short := core.ShortID(session)
-	return errors.Join(h.cfg.Machine.Forget(short), h.cfg.Machine.Forget(short+terminals.GuestsBox))
 }

@@ -1,0 +1,56 @@
+package sandboxes
+
+import (
+	"encoding/json"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// note is what a readiness says of the sandbox that its call runs in, under the host's own key of `_meta`.
+type note struct {
+	Mode    sandbox.Mode    `json:"mode"`
+	Network sandbox.Network `json:"network,omitempty"`
+	Needs   []string        `json:"needs,omitempty"`  // what a command seems to need that the sandbox has not
+	Inside  bool            `json:"inside,omitempty"` // the agent runs the call by itself: it cannot be run outside
+}
+
+// Describe says in a readiness what the session's sandbox allows and what the call seems to need besides. outside reports
+// whether the host could run the call outside of it: other agents run theirs themselves, inside.
+func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction) (outside bool) {
+	if p.cfg.Rules == nil {
+		return false
+	}
+	policy, err := p.PolicyFor(session, s)
+	if err != nil {
+		return false // the call will say it
+	}
+	n := note{Mode: sandbox.None}
+	if policy != nil {
+		outside = p.runsCommands(s.Provider, kind)
+		n = note{Mode: policy.Mode, Network: policy.Network, Inside: !outside}
+		if a.ToolInput != nil && outside {
+			n.Needs = policy.Missing(a.ToolInput.Text, p.cfg.Home)
+		}
+	}
+	var own map[string]any
+	if json.Unmarshal(a.Meta[core.MetaKey], &own) != nil || own == nil {
+		own = map[string]any{}
+	}
+	own["sandbox"] = n
+	raw, err := json.Marshal(own)
+	if err != nil {
+		return outside // plain values always encode
+	}
+	a.Meta = core.CloneMeta(a.Meta)
+	a.Meta[core.MetaKey] = raw
+	return outside
+}
+
+// runsCommands reports whether the host runs the commands of an agent's calls of a kind, and not the agent itself.
+func (p *Part) runsCommands(provider, kind string) bool {
+	_, by := p.cfg.Agents[provider].(agent.HostRun)
+	return by && kind == agent.CommandTool
+}

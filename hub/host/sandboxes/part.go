@@ -1,0 +1,171 @@
+package sandboxes
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// Machine is what the part asks of the computer on which sessions' programs run.
+type Machine interface {
+	CheckSandbox(*sandbox.Policy) error
+	Forget(session string) error
+}
+
+// Config configures a Part.
+type Config struct {
+	Rules   *sandbox.Rules           // nil: there are no sandboxes
+	Agents  map[string]agent.Backend // by provider
+	Machine Machine
+	Home    string // the user's directory, where agents keep settings; "" is not looked at
+
+	// Contacts returns what programs in a session's sandbox reached by the proxy and what they were refused. nil: there
+	// is no proxy.
+	Contacts func(session string) []sandbox.Contact
+
+	// WorktreeOf returns a session's worktree and its repository; ok is false when it has none.
+	WorktreeOf func(s *ahp.SessionState) (dir, repo string, ok bool)
+
+	FurtherBoxes []string // what is added to a session's name for its other sandboxes, as that of guests
+}
+
+// Part knows what the programs of each session are kept from.
+type Part struct {
+	core *core.Core
+	cfg  Config
+}
+
+// New returns a Part.
+func New(c *core.Core, cfg Config) *Part { return &Part{core: c, cfg: cfg} }
+
+// PolicyOf returns what the programs of a session are kept from; nil when that is nothing.
+func (p *Part) PolicyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, error) {
+	if session == "" || p.cfg.Rules == nil {
+		return nil, nil
+	}
+	if err := p.core.Ensure(ctx, session); err != nil {
+		return nil, core.NoSession(session)
+	}
+	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
+	if !ok {
+		return nil, core.NoSession(session)
+	}
+	return p.PolicyFor(session, s)
+}
+
+// PolicyFor is PolicyOf for a session in a state.
+func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error) {
+	rules := p.cfg.Rules
+	mode, err := rules.Resolve(core.ConfigValue(s, Key))
+	if err != nil || mode == sandbox.None {
+		return nil, err
+	}
+	policy := &sandbox.Policy{Session: core.ShortID(session), Mode: mode, Write: core.LocalPaths(s.WorkingDirectories),
+		Read: rules.Read, Own: core.OwnWorktrees(session)}
+	if dir, repo, ok := p.cfg.WorktreeOf(s); ok {
+		policy.Write = append(slices.Clone(policy.Write), dir)
+		policy.Git = []string{filepath.Join(repo, ".git")}
+	}
+	if keeper, ok := p.cfg.Agents[s.Provider].(agent.HomeKeeper); ok {
+		policy.Home, policy.HomeRead = keeper.HomePaths()
+	}
+	var hosts []string
+	if online, ok := p.cfg.Agents[s.Provider].(agent.Online); ok {
+		hosts = online.Hosts()
+	}
+	return policy, rules.Connect(policy, core.ConfigValue(s, NetworkKey), hosts)
+}
+
+// Contacts returns what programs in a session's sandbox reached on a network with a list of hosts, and what they were
+// refused. has is false when the session has no such network.
+func (p *Part) Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool) {
+	if p.cfg.Rules == nil || p.cfg.Contacts == nil {
+		return nil, false
+	}
+	policy, err := p.PolicyFor(session, s)
+	if err != nil || policy == nil || policy.Network != sandbox.List {
+		return nil, false
+	}
+	return p.cfg.Contacts(policy.Session), true
+}
+
+// Check says why the sandbox of a session cannot show its directories; nil when it can.
+func (p *Part) Check(session ahp.URI, s *ahp.SessionState) error {
+	if p.cfg.Rules == nil {
+		return nil
+	}
+	policy, err := p.PolicyFor(session, s)
+	if err == nil && policy != nil {
+		err = p.cfg.Machine.CheckSandbox(policy)
+	}
+	if err != nil {
+		return core.BadParams("workingDirectories: %s", err)
+	}
+	return nil
+}
+
+// IsSandboxed reports whether the programs of a session are kept in a sandbox.
+func (p *Part) IsSandboxed(session ahp.URI) bool {
+	e := p.core.Catalogue.Alive(session)
+	if e == nil || p.cfg.Rules == nil {
+		return false
+	}
+	mode, err := p.cfg.Rules.Resolve(e.Sandbox)
+	return err == nil && mode != sandbox.None
+}
+
+// Warning says why the sessions of this server are in no sandbox, or in part of one, though they are to be in one
+// where that works; "" when they are, and when the owner wants it so.
+func (p *Part) Warning() (why string, partly bool) {
+	if p.cfg.Rules == nil || p.cfg.Rules.Mode == sandbox.None {
+		return "", false
+	}
+	return p.cfg.Rules.Why, p.cfg.Rules.Works()
+}
+
+// Dirs makes the directories of a session's sandbox in which its programs write for the hub, and in which they read what
+// the session was sent; "" when it has no sandbox.
+func (p *Part) Dirs(session ahp.URI, s *ahp.SessionState) (work, sent string, err error) {
+	if p.cfg.Rules == nil {
+		return "", "", nil
+	}
+	policy, err := p.PolicyFor(session, s)
+	if err != nil || policy == nil {
+		return "", "", err
+	}
+	work, sent = sandbox.WorkDir(p.cfg.Rules.Dir, policy.Session), sandbox.SentDir(p.cfg.Rules.Dir, policy.Session)
+	return work, sent, errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(sent, 0o700))
+}
+
+// Asker returns what asks for a session's policy each time that its agent starts; nil without sandboxes. s is its state
+// while it is being created.
+func (p *Part) Asker(session ahp.URI, s *ahp.SessionState) func(context.Context) (*sandbox.Policy, error) {
+	if p.cfg.Rules == nil {
+		return nil
+	}
+	return func(context.Context) (*sandbox.Policy, error) {
+		if now, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session); ok {
+			return p.PolicyFor(session, now)
+		}
+		return p.PolicyFor(session, s)
+	}
+}
+
+// Forget removes what programs of a session left outside of its directories.
+func (p *Part) Forget(session ahp.URI) {
+	var errs []error
+	for _, box := range append([]string{""}, p.cfg.FurtherBoxes...) {
+		errs = append(errs, p.cfg.Machine.Forget(core.ShortID(session)+box))
+	}
+	if err := errors.Join(errs...); err != nil {
+		p.core.Log.Warn("the private files of a session's sandbox are left behind", "session", session, "err", err)
+	}
+}

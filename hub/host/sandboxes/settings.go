@@ -1,0 +1,54 @@
+package sandboxes
+
+import (
+	"encoding/json"
+	"maps"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// Key is the session setting for what its programs are kept from. It is the owner's, and fixed when the session is
+// created.
+const Key = "sandbox"
+
+// NetworkKey is the session setting for the network of its sandbox. It is the owner's and fixed as well.
+const NetworkKey = "sandboxNetwork"
+
+// AddSettings adds the settings of sandboxes to an agent's own, where there are any.
+func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
+	if p.cfg.Rules == nil || !p.cfg.Rules.Works() {
+		return schema
+	}
+	schema.Type = "object"
+	schema.Properties = maps.Clone(schema.Properties)
+	if schema.Properties == nil {
+		schema.Properties = map[string]ahp.SessionConfigPropertySchema{}
+	}
+	usual, _ := p.cfg.Rules.Resolve("")
+	boxed, means := p.cfg.Rules.Boxed, "Programs see this session's directories, not your other files, sessions or local ports"
+	if boxed == sandbox.Landlock {
+		means = "Programs open this session's directories, not your other files or sessions. They see your other programs"
+	}
+	raw := func(v any) json.RawMessage { b, _ := json.Marshal(v); return b } // strings always encode
+	schema.Properties[Key] = ahp.SessionConfigPropertySchema{
+		Type: "string", Title: "Sandbox", Description: "Limits what programs of this session can reach",
+		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(boxed)},
+		EnumLabels:       []string{"No sandbox", "Sandboxed"},
+		EnumDescriptions: []string{"Programs can do everything that ahphub's user can", means},
+	}
+	networks := ahp.SessionConfigPropertySchema{
+		Type: "string", Title: "Sandbox network", Description: "Limits what programs in the sandbox reach on the network",
+		Default:    raw(p.cfg.Rules.Network),
+		Enum:       []json.RawMessage{raw(sandbox.Open), raw(sandbox.Closed), raw(sandbox.List)},
+		EnumLabels: []string{"Open network", "No network", "Model and packages only"},
+		EnumDescriptions: []string{"Everything that this server reaches, except its own ports", "No network",
+			"The agent's model, package registries and hosts that the owner allowed. What was refused is listed"},
+	}
+	if boxed == sandbox.Landlock { // it knows no list, and no loopback of its own
+		networks.Enum, networks.EnumLabels = networks.Enum[:2], networks.EnumLabels[:2]
+		networks.EnumDescriptions = []string{"Everything that this server reaches", "No TCP. The kernel may leave UDP open"}
+	}
+	schema.Properties[NetworkKey] = networks
+	return schema
+}
