@@ -3,6 +3,7 @@
 // is writing is taken out of the removed nodes and put back under its line (rescue).
 import { $, $$, byId, may, parse, say, toast } from './dom.js';
 import { keys } from './keys.js';
+import { patch } from './patch.js';
 
 const root = $('#review');
 // hooks are what the other scripts of a review add: focused is the text being written.
@@ -391,6 +392,27 @@ const settle = (box) => {
   while (after.nextElementSibling?.matches('.thr, .comment-form')) after = after.nextElementSibling;
   after.after(box);
 };
+// The Threads page has its groups, counts and quoted lines from the server: when a thread comes, they are drawn anew, and
+// what was being typed stays.
+let redrawing = false;
+const redrawThreads = async () => {
+  if (redrawing) return;
+  redrawing = true;
+  try {
+    const r = await fetch(location.href);
+    if (!r.ok) return;
+    const now = parse(await r.text());
+    $('#pool').replaceChildren();
+    for (const part of ['thread-list', 'thread-filter']) {
+      const el = $(`#${part}`, now);
+      if (el) patch([['r', part, el.outerHTML]]);
+    }
+  } catch {
+    // not connected: the page is loaded again when it is
+  } finally {
+    redrawing = false;
+  }
+};
 const rescue = (node) => {
   if (node.nodeType !== 1) return;
   const boxes = node.matches('.comment-form') ? [] : $$('.comment-form', node);
@@ -414,8 +436,9 @@ new MutationObserver((list) => {
       for (const f of n.matches('.files') ? $$('.file', n) : [n]) refold(f, f.id && byId(f.id));
       rescue(n);
     }
-  const pool = $('#pool');
-  for (const box of $$('.thr', pool)) settle(box);
+  const fresh = $$('.thr', $('#pool'));
+  if (fresh.length && byId('thread-list')) redrawThreads();
+  else for (const box of fresh) settle(box);
 }).observe(root, { childList: true, subtree: true });
 const headed = (h) => {
   // a head that came alone: its file is as the head says, and as folded as it was

@@ -87,7 +87,7 @@ func ThreadsPage(f part.Frame, t *Threads) templ.Component {
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\"><section class=\"rbar\" aria-label=\"View options\"><nav class=\"seg\" aria-label=\"Thread filter\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 4, "\"><section class=\"rbar\" aria-label=\"View options\"><nav class=\"seg\" id=\"thread-filter\" aria-label=\"Thread filter\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
