@@ -9,6 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// killPatience is how long a killed program may take to end at least: the system is busy then, not the program.
+const killPatience = 5 * time.Second
+
 // Kill ends the program and its children: SIGHUP, as when a terminal is closed, then SIGTERM, then
 // SIGKILL, each to every process of the terminal. It returns when the program has ended; if it had
 // ended before, Kill does nothing.
@@ -19,7 +22,11 @@ func (p *Process) Kill() error {
 		}
 		members := p.members()
 		p.signal(members, sig)
-		if p.waitGone(members, p.grace) {
+		grace := p.grace
+		if sig == unix.SIGKILL {
+			grace = max(grace, killPatience)
+		}
+		if p.waitGone(members, grace) {
 			return nil
 		}
 	}
