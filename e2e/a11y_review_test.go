@@ -78,6 +78,11 @@ func TestReviewAccessibility(t *testing.T) {
 		{"finish", "/changes?scope=uncommitted", "document.querySelector('#submit-review').showPopover() ?? true", r.ana, true},
 		{"commit", "/changes?scope=uncommitted",
 			"document.querySelector('#op-commit').showPopover() ?? true", r.ana, true},
+		{"new branch", "/changes?scope=uncommitted", "document.querySelector('#op-commit').showPopover() ?? " +
+			"(document.querySelector('.new-branch').open = true)", r.ana, false},
+		{"discard", "/changes?scope=uncommitted", "document.querySelector('#op-take').showPopover() ?? true", r.ana, false},
+		{"info", "", "document.querySelector('#info').showModal() ?? true", r.ana, false},
+		{"help", "", "document.querySelector('#help').showModal() ?? true", r.ana, false},
 		{"file", "/changes/file/" + key + "?scope=uncommitted&comment=R1", "", r.ana, false},
 		{"threads", "/threads?state=all", "document.querySelector('.reply textarea').focus() ?? true", r.ana, true},
 		{"guest changes", "/changes?scope=uncommitted", "", guest, false},
