@@ -1,0 +1,99 @@
+package join
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/tls"
+	"errors"
+	"net"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/machines"
+)
+
+// greeting bounds the handshake and the two messages.
+const greeting = 15 * time.Second
+
+// Hub accepts machines.
+type Hub struct {
+	registry *machines.Registry
+	tls      *tls.Config
+}
+
+// NewHub returns a Hub for the machines of a registry.
+func NewHub(registry *machines.Registry) (*Hub, error) {
+	// Every key may come: one that is not known must show a token.
+	cfg, err := config(registry.Key(), func(ed25519.PublicKey) error { return nil })
+	return &Hub{registry: registry, tls: cfg}, err
+}
+
+// Peer is a machine that was let in.
+type Peer struct {
+	net.Conn
+	Machine machines.Machine
+	Report  machines.Report
+	Joined  bool // just now, by a token
+}
+
+// Accept greets the machine at the other end of conn. A machine that is not welcome is told why, and conn is closed.
+func (h *Hub) Accept(ctx context.Context, conn net.Conn) (*Peer, error) {
+	peer, err := h.accept(ctx, conn)
+	if err != nil {
+		conn.Close()
+	}
+	return peer, err
+}
+
+func (h *Hub) accept(ctx context.Context, conn net.Conn) (*Peer, error) {
+	lift, err := withDeadline(conn, greeting)
+	if err != nil {
+		return nil, err
+	}
+	over := tls.Server(conn, h.tls)
+	key, err := secure(ctx, over)
+	if err != nil {
+		return nil, err
+	}
+	var say hello
+	if err := readMessage(over, &say); err != nil {
+		return nil, err
+	}
+	peer := &Peer{Conn: over, Report: say.Report}
+	peer.Machine, peer.Joined, err = h.admit(ctx, key, say)
+	if err != nil {
+		_ = writeMessage(over, Welcome{Error: words(err), Gone: isFinal(err)})
+		_ = over.CloseWrite()
+		return nil, err
+	}
+	if err := writeMessage(over, Welcome{ID: peer.Machine.ID, Name: peer.Machine.Name}); err != nil {
+		return nil, err
+	}
+	return peer, lift()
+}
+
+// admit finds the machine of a key, or makes one of its token.
+func (h *Hub) admit(ctx context.Context, key ed25519.PublicKey, say hello) (m machines.Machine, joined bool, err error) {
+	if len(say.Secret) == 0 {
+		m, err = h.registry.Find(key)
+		return m, false, err
+	}
+	var secret [16]byte
+	if copy(secret[:], say.Secret) != len(secret) || len(say.Secret) != len(secret) {
+		return m, false, machines.ErrWrongToken
+	}
+	m, err = h.registry.Redeem(ctx, secret, say.Name, key)
+	return m, err == nil, err
+}
+
+// words returns an error as the machine is told it: what the hub alone should know is left out.
+func words(err error) string {
+	if isFinal(err) {
+		return err.Error()
+	}
+	return "the hub cannot take this computer in at the moment. Try again"
+}
+
+// isFinal reports whether trying again changes nothing.
+func isFinal(err error) bool {
+	return errors.Is(err, machines.ErrUnknown) || errors.Is(err, machines.ErrWrongToken) || machines.IsRefused(err)
+}

@@ -1,0 +1,125 @@
+package machines
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/texts"
+)
+
+// Report is what a machine says of itself. It is hostile: Clean bounds it.
+type Report struct {
+	Version string   `json:"version"` // of ahphub there
+	OS      string   `json:"os"`
+	Arch    string   `json:"arch"`
+	Cores   int      `json:"cores"`
+	Memory  int64    `json:"memory"`            // bytes
+	Dirs    []string `json:"dirs,omitempty"`    // in which sessions may work there
+	Agents  []string `json:"agents,omitempty"`  // names of those that are found there
+	Sandbox string   `json:"sandbox,omitempty"` // what keeps its sessions apart: namespace, landlock or none
+}
+
+const (
+	longestWord = 200 // bytes of a text of a report
+	mostListed  = 50  // directories, or agents
+)
+
+// Clean makes a report fit to be shown: its texts on one line each and of bounded length, its numbers not negative.
+func (r Report) Clean() Report {
+	clean := func(s string) string { return texts.CutBytes(texts.OneLine(s), longestWord) }
+	for _, s := range []*string{&r.Version, &r.OS, &r.Arch, &r.Sandbox} {
+		*s = clean(*s)
+	}
+	for _, list := range []*[]string{&r.Dirs, &r.Agents} {
+		*list = slices.Clone((*list)[:min(len(*list), mostListed)])
+		for i, s := range *list {
+			(*list)[i] = clean(s)
+		}
+	}
+	r.Cores, r.Memory = min(max(r.Cores, 0), 1<<16), max(r.Memory, 0)
+	return r
+}
+
+// Status is a machine and whether it is connected.
+type Status struct {
+	Machine
+	Online bool
+	Since  time.Time // when it came, or was last connected; zero: never
+	Report Report    // of its newest connection since the hub's start
+}
+
+// connection is the newest of a machine.
+type connection struct {
+	end    context.CancelCauseFunc
+	since  time.Time
+	report Report
+	open   bool
+}
+
+func (m *machine) status() Status {
+	s := Status{Machine: m.Machine, Since: m.seen}
+	if m.conn != nil {
+		s.Report = m.conn.report
+		if s.Online = m.conn.open; s.Online {
+			s.Since = m.conn.since
+		}
+	}
+	return s
+}
+
+// disconnect ends the connection; the registry's mu is held.
+func (m *machine) disconnect(cause error) {
+	if m.conn != nil && m.conn.open {
+		m.conn.end(cause)
+	}
+}
+
+func (r *Registry) disconnect(id string, cause error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.byID[id]; m != nil {
+		m.disconnect(cause)
+	}
+}
+
+// Connect registers a connection of a machine, which ends an older one: the newest wins. The context ends when the
+// machine is revoked or has a newer connection; call leave once the connection is over. The incarnation counts the
+// machine's connections since the hub's start.
+func (r *Registry) Connect(ctx context.Context, id string, report Report) (
+	bound context.Context, incarnation uint64, leave func(), err error) {
+	r.mu.Lock()
+	m := r.byID[id]
+	if m == nil {
+		r.mu.Unlock()
+		return nil, 0, nil, ErrUnknown
+	}
+	m.disconnect(ErrReplaced)
+	bound, end := context.WithCancelCause(ctx)
+	c := &connection{end: end, since: r.cfg.Now().UTC(), report: report.Clean(), open: true}
+	m.count++
+	m.conn, incarnation = c, m.count
+	r.mu.Unlock()
+	r.changed()
+	return bound, incarnation, func() { r.leave(ctx, id, c) }, nil
+}
+
+// leave ends a connection, and writes down when it ended unless a newer one is there.
+func (r *Registry) leave(ctx context.Context, id string, c *connection) {
+	c.end(context.Canceled)
+	r.mu.Lock()
+	c.open = false
+	m := r.byID[id]
+	newest := m != nil && m.conn == c
+	now := r.cfg.Now().UTC()
+	if newest {
+		m.seen = now
+	}
+	r.mu.Unlock()
+	if newest {
+		if text, err := now.MarshalText(); err == nil {
+			_ = r.cfg.Docs.Put(context.WithoutCancel(ctx), seenBucket, id, text) // else an older time is shown
+		}
+	}
+	r.changed()
+}

@@ -1,0 +1,306 @@
+package machines
+
+import (
+	"cmp"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ids"
+)
+
+const (
+	machineBucket = "machine"
+	seenBucket    = "machine-seen"
+	tokenBucket   = "machine-token"
+	keyBucket     = "machine-hub"
+
+	mostMachines = 500
+)
+
+var (
+	// ErrUnknown is the error of a machine that is not, or no longer, one of the hub's.
+	ErrUnknown = errors.New("this computer is not a machine of this hub. Join it with a new token")
+	// ErrRevoked ends the connection of a machine that was revoked.
+	ErrRevoked = errors.New("this machine was revoked. To use it again, join it with a new token")
+	// ErrReplaced ends the connection of a machine that opened a newer one.
+	ErrReplaced = errors.New("this machine has a newer connection. Is ahphub join running twice with the same identity?")
+)
+
+// Refused is the error of a call that did nothing; its text is for the person who asked.
+type Refused struct{ error }
+
+func refusef(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
+
+// IsRefused reports whether an error says that nothing was done, and why.
+func IsRefused(err error) bool {
+	_, refused := errors.AsType[Refused](err)
+	return refused
+}
+
+// Documents keep documents; each write is durable on return.
+type Documents interface {
+	Put(ctx context.Context, bucket, key string, value []byte) error
+	Delete(ctx context.Context, bucket, key string) error
+	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
+}
+
+// Config is what a registry stands on.
+type Config struct {
+	Docs Documents
+	Seal func(seed []byte) string            // seals the hub's key
+	Open func(sealed string) ([]byte, error) // and opens it
+	Now  func() time.Time                    // default: time.Now
+}
+
+// Machine is a computer that has joined.
+type Machine struct {
+	ID       string            `json:"id"`
+	Name     string            `json:"name"`
+	Key      ed25519.PublicKey `json:"key"`
+	By       string            `json:"by"` // principal whose token it joined with
+	Joined   time.Time         `json:"joined"`
+	Draining bool              `json:"draining,omitempty"` // it gets no new sessions
+}
+
+// Registry holds the machines in memory; what it journals is applied to that copy. Its methods may be called from any
+// goroutine.
+type Registry struct {
+	cfg Config
+	key ed25519.PrivateKey // the hub's
+
+	writing sync.Mutex // held from reading to writing
+
+	mu      sync.Mutex
+	byID    map[string]*machine
+	tokens  map[string]Token // by the hash of the token
+	changed func()
+}
+
+// machine is a Machine and its connection.
+type machine struct {
+	Machine
+	seen  time.Time // when it was last connected, as far as it is written
+	conn  *connection
+	count uint64 // connections so far
+}
+
+// Open reads what is stored, and makes the hub's key when there is none.
+func Open(ctx context.Context, cfg Config) (*Registry, error) {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := &Registry{cfg: cfg, byID: map[string]*machine{}, tokens: map[string]Token{}, changed: func() {}}
+	if err := r.openKey(ctx); err != nil {
+		return nil, err
+	}
+	for bucket, apply := range map[string]func(string, []byte) error{
+		machineBucket: r.applyMachine, tokenBucket: r.applyToken} {
+		if err := cfg.Docs.Each(ctx, bucket, apply); err != nil {
+			return nil, err
+		}
+	}
+	return r, cfg.Docs.Each(ctx, seenBucket, r.applySeen)
+}
+
+// openKey reads the hub's key, or makes it.
+func (r *Registry) openKey(ctx context.Context) error {
+	var seed []byte
+	err := r.cfg.Docs.Each(ctx, keyBucket, func(_ string, sealed []byte) (err error) {
+		seed, err = r.cfg.Open(string(sealed))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("the hub's key for machines cannot be read: %w", err)
+	}
+	if seed == nil {
+		seed = make([]byte, ed25519.SeedSize)
+		rand.Read(seed)
+		if err := r.cfg.Docs.Put(ctx, keyBucket, "key", []byte(r.cfg.Seal(seed))); err != nil {
+			return err
+		}
+	}
+	if len(seed) != ed25519.SeedSize {
+		return errors.New("the hub's key for machines is damaged: restore a backup")
+	}
+	r.key = ed25519.NewKeyFromSeed(seed)
+	return nil
+}
+
+// OnChange sets what is called after each change, without a lock. Call it before the first machine connects.
+func (r *Registry) OnChange(f func()) { r.changed = f }
+
+// Key returns the hub's own key.
+func (r *Registry) Key() ed25519.PrivateKey { return r.key }
+
+// applyMachine takes the record of a machine in; one without a value is gone.
+func (r *Registry) applyMachine(id string, value []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if value == nil {
+		if m := r.byID[id]; m != nil {
+			m.disconnect(ErrRevoked)
+			delete(r.byID, id)
+		}
+		return nil
+	}
+	var doc Machine
+	if err := json.Unmarshal(value, &doc); err != nil || doc.ID != id || len(doc.Key) != ed25519.PublicKeySize {
+		return fmt.Errorf("the machine %s cannot be read", id)
+	}
+	m := r.byID[id]
+	if m == nil {
+		m = &machine{}
+		r.byID[id] = m
+	}
+	m.Machine = doc
+	return nil
+}
+
+// applySeen takes in when a machine was last connected.
+func (r *Registry) applySeen(id string, value []byte) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.byID[id]; m != nil && value != nil {
+		_ = m.seen.UnmarshalText(value) // one that cannot be read counts as never
+	}
+	return nil
+}
+
+// keep writes a machine and applies it once it is durable.
+func (r *Registry) keep(ctx context.Context, m Machine) error {
+	value, err := json.Marshal(m)
+	if err == nil {
+		err = r.cfg.Docs.Put(ctx, machineBucket, m.ID, value)
+	}
+	if err == nil {
+		err = r.applyMachine(m.ID, value)
+	}
+	if err == nil {
+		r.changed()
+	}
+	return err
+}
+
+// Find returns the machine of a key, or ErrUnknown.
+func (r *Registry) Find(key ed25519.PublicKey) (Machine, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.byID {
+		if m.Key.Equal(key) {
+			return m.Machine, nil
+		}
+	}
+	return Machine{}, ErrUnknown
+}
+
+// List returns the machines and what is known of each, in the order of their names.
+func (r *Registry) List() []Status {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := make([]Status, 0, len(r.byID))
+	for _, m := range r.byID {
+		list = append(list, m.status())
+	}
+	slices.SortFunc(list, func(a, b Status) int {
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
+	return list
+}
+
+var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
+
+// CheckName refuses what cannot name a machine. The name is part of addresses, and of titles such as "opencode on box2".
+func CheckName(name string) error {
+	if !nameForm.MatchString(name) {
+		return refusef("a machine's name has lower-case letters, digits and hyphens, at most 40, and begins and ends with a " +
+			"letter or digit, as in box2")
+	}
+	return nil
+}
+
+// isFree refuses a name that another machine has.
+func (r *Registry) isFree(name, but string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, m := range r.byID {
+		if m.Name == name && id != but {
+			return refusef("there is already a machine named %s. Choose another name", name)
+		}
+	}
+	return nil
+}
+
+// change writes what f makes of a machine.
+func (r *Registry) change(ctx context.Context, id string, f func(*Machine) error) error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	m, err := r.get(id)
+	if err != nil {
+		return err
+	}
+	if err := f(&m); err != nil {
+		return err
+	}
+	return r.keep(ctx, m)
+}
+
+func (r *Registry) get(id string) (Machine, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if m := r.byID[id]; m != nil {
+		return m.Machine, nil
+	}
+	return Machine{}, Refused{errors.New("there is no such machine. It may have been revoked")}
+}
+
+// Rename gives a machine another name.
+func (r *Registry) Rename(ctx context.Context, id, name string) error {
+	name = strings.TrimSpace(name)
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	return r.change(ctx, id, func(m *Machine) error {
+		m.Name = name
+		return r.isFree(name, id)
+	})
+}
+
+// SetDraining says whether a machine gets no new sessions.
+func (r *Registry) SetDraining(ctx context.Context, id string, draining bool) error {
+	return r.change(ctx, id, func(m *Machine) error {
+		m.Draining = draining
+		return nil
+	})
+}
+
+// Revoke forgets a machine and ends its connection at once. Its key opens nothing any more.
+func (r *Registry) Revoke(ctx context.Context, id string) (Machine, error) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	m, err := r.get(id)
+	if err != nil {
+		return m, err
+	}
+	r.disconnect(id, ErrRevoked) // whatever the disk does
+	if err := errors.Join(r.cfg.Docs.Delete(ctx, machineBucket, id), r.cfg.Docs.Delete(ctx, seenBucket, id)); err != nil {
+		return m, err
+	}
+	err = r.applyMachine(id, nil)
+	r.changed()
+	return m, err
+}
+
+// add makes a machine of a key.
+func (r *Registry) add(ctx context.Context, name, by string, key ed25519.PublicKey) (Machine, error) {
+	m := Machine{ID: ids.New(), Name: name, Key: key, By: by, Joined: r.cfg.Now().UTC()}
+	return m, r.keep(ctx, m)
+}
