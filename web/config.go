@@ -53,6 +53,8 @@ type Config struct {
 	// expect
 	RootRPC http.Handler
 	Tools   Tools // nil: none
+	// Machines serves the sockets of machines, which prove themselves within it; nil: none
+	Machines http.Handler
 	// Unsubscribe serves the links in mails, without sign-in; nil: none
 	Unsubscribe http.HandlerFunc
 	Assets      Assets

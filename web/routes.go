@@ -53,6 +53,9 @@ func (s *Server) routes() chi.Router {
 	if s.cfg.Tools != nil {
 		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
 	}
+	if s.cfg.Machines != nil {
+		r.Get("/machines/connect", s.cfg.Machines.ServeHTTP) // machines prove themselves within the socket
+	}
 	r.Group(func(r chi.Router) {
 		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit, s.audit, Compress)
 		s.cfg.Pages.Routes(r)
@@ -126,6 +129,13 @@ func (p PageRoutes) Routes(r chi.Router) {
 	post("/people/members/{member}/remove", p.People.WithMembers(p.People.RemoveMember))
 	get("/audit", p.People.ShowAudit)
 	get("/audit.jsonl", p.People.ExportAudit)
+
+	get("/machines", p.Machines.With(p.Machines.Show))
+	post("/machines/tokens", p.Machines.With(p.Machines.MakeToken))
+	post("/machines/tokens/{token}/remove", p.Machines.With(p.Machines.RemoveToken))
+	post("/machines/{machine}/rename", p.Machines.With(p.Machines.Rename))
+	post("/machines/{machine}/drain", p.Machines.With(p.Machines.Drain))
+	post("/machines/{machine}/revoke", p.Machines.With(p.Machines.Revoke))
 
 	get("/automations", p.Automations.List)
 	get("/automations/new", p.Automations.ShowNew)

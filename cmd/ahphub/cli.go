@@ -17,6 +17,7 @@ type cli struct {
 	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and suggest fixes."`
 	Backup  backupCommand  `cmd:"" help:"Back up the database, even while ahphub is running."`
 	Secrets secretsCommand `cmd:"" help:"List, set and remove secrets, or rotate their key."`
+	Join    joinCommand    `cmd:"" hidden:"" help:"Make this computer a machine of a hub."`
 	Mcp     mcpCommand     `cmd:"" help:"Serve ahphub's tools to an agent over standard input and output. Agents start it."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

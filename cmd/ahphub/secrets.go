@@ -76,6 +76,9 @@ func (a *app) sealers() []secret.Sealer {
 	if a.secured != nil && a.secured.acme != nil {
 		list = append(list, a.secured.acme)
 	}
+	if a.machines != nil {
+		list = append(list, a.machines)
+	}
 	return list
 }
 

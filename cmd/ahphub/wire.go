@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	endpoint "github.com/ahphub/ahphub/handlers/machines"
 	"github.com/ahphub/ahphub/handlers/pages"
 	pagespeople "github.com/ahphub/ahphub/handlers/pages/people"
 	"github.com/ahphub/ahphub/handlers/pages/site"
@@ -31,6 +32,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machines"
 	"github.com/ahphub/ahphub/hub/mcp"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/organize"
@@ -78,6 +80,9 @@ type app struct {
 	memory    memory
 	guard     *guard.Guard
 	keys      *secret.Keys
+	members   *access.Members
+	machines  *machines.Registry // nil: none can join
+	joins     *endpoint.Endpoint // of machines
 	secrets   *secret.Store
 	rules     *sandbox.Rules // nil: there are no sandboxes
 	programs  local.Programs
@@ -104,6 +109,9 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 		return nil, errors.Join(err, a.close())
 	}
 	if err := a.buildHost(ctx, set, l); err != nil {
+		return nil, errors.Join(err, a.close())
+	}
+	if err := a.openMachines(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.sealAll(ctx)
@@ -226,7 +234,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	if err != nil {
 		return err
 	}
-	a.cookies, a.personal = in.cookies, in.personal
+	a.cookies, a.personal, a.members = in.cookies, in.personal, in.members
 	a.links, a.signIn = in.links, access.SignIn{Dir: signInDir(a.cfg.Data)}
 	shelf, err := organize.Open(ctx, a.docs)
 	if err != nil {
@@ -250,7 +258,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Shelf: shelf, FirstAgent: firstAgent(), Setup: setupNotes(a.cfg.configured, unboxed, partly), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
 			Members: in.members},
-		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
+		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Machines: a.machines, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
 		Frames: frames})
 	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
 		Files: a.host.Files, Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
@@ -271,7 +279,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
 		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
 		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,
-		Limits: web.Limits{Stop: 3 * time.Second},
+		Limits: web.Limits{Stop: 3 * time.Second}, Machines: a.joinHandler(),
 	})
 	return err
 }
@@ -329,10 +337,13 @@ func (a *app) close() error {
 		a.tools.Close() // the host was stopped before
 	}
 	var err error
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server has already waited for them
+	defer cancel()
 	if a.rpc != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server has already waited for them
-		defer cancel()
 		err = a.rpc.Close(ctx)
+	}
+	if a.joins != nil {
+		err = errors.Join(err, a.joins.Close(ctx))
 	}
 	if a.library != nil {
 		err = errors.Join(err, a.library.stop())

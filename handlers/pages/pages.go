@@ -15,6 +15,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/chat"
 	"github.com/ahphub/ahphub/handlers/pages/customs"
 	"github.com/ahphub/ahphub/handlers/pages/inbox"
+	"github.com/ahphub/ahphub/handlers/pages/machines"
 	"github.com/ahphub/ahphub/handlers/pages/people"
 	"github.com/ahphub/ahphub/handlers/pages/review"
 	"github.com/ahphub/ahphub/handlers/pages/settings"
@@ -25,6 +26,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 	"github.com/ahphub/ahphub/hub/host/core"
+	registry "github.com/ahphub/ahphub/hub/machines"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/organize"
 	"github.com/ahphub/ahphub/hub/presence"
@@ -50,22 +52,23 @@ type Deps struct {
 	Presence    *presence.Tracker
 	Assets      *static.Assets
 	Log         *slog.Logger
-	Docs        review.Docs      // drafts and marks of people; nil keeps none
-	Shelf       *organize.Shelf  // pins, labels and filters; nil: in memory alone
-	Diffs       *diff.Cache      // comparisons of files, closed with the pages; nil: a new one
-	Browsers    people.Browsers  // who is signed in; nil shows none
-	Accounts    people.Accounts  // the owner's ways to sign in; its zero value shows none
-	Notify      *notify.Notifier // sends notifications; nil sends none
-	Secrets     settings.Secrets // secrets that people name; nil: none
-	Audit       people.AuditLog  // what was done; nil shows none
-	Public      string           // address teammates use; "" while only this machine is meant to reach it
-	FirstAgent  page.FirstAgent  // how to get an agent besides Shell; its zero value says nothing
-	Setup       []part.SetupNote // what this server lacks, for its owner alone
-	DefaultDir  string           // working directory offered when there is no earlier one
-	Sockets     *quota.Pool      // of open streams; nil: none is refused
-	Frames      *quota.Pool      // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
-	Now         func() time.Time // default time.Now
-	Heartbeat   live.Heartbeat   // of live streams
+	Docs        review.Docs        // drafts and marks of people; nil keeps none
+	Shelf       *organize.Shelf    // pins, labels and filters; nil: in memory alone
+	Diffs       *diff.Cache        // comparisons of files, closed with the pages; nil: a new one
+	Browsers    people.Browsers    // who is signed in; nil shows none
+	Accounts    people.Accounts    // the owner's ways to sign in; its zero value shows none
+	Notify      *notify.Notifier   // sends notifications; nil sends none
+	Secrets     settings.Secrets   // secrets that people name; nil: none
+	Machines    *registry.Registry // computers that joined; nil: none can
+	Audit       people.AuditLog    // what was done; nil shows none
+	Public      string             // address teammates use; "" while only this machine is meant to reach it
+	FirstAgent  page.FirstAgent    // how to get an agent besides Shell; its zero value says nothing
+	Setup       []part.SetupNote   // what this server lacks, for its owner alone
+	DefaultDir  string             // working directory offered when there is no earlier one
+	Sockets     *quota.Pool        // of open streams; nil: none is refused
+	Frames      *quota.Pool        // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
+	Now         func() time.Time   // default time.Now
+	Heartbeat   live.Heartbeat     // of live streams
 }
 
 // Host is what the areas ask of the host together. Its parts for automations, customizations, reviews and
@@ -98,6 +101,7 @@ type Pages struct {
 	Chat        *chat.Pages
 	Customs     *customs.Pages
 	Inbox       *inbox.Pages
+	Machines    *machines.Pages
 	People      *people.Pages
 	Visitors    *visitors.Pages
 	Review      *review.Pages
@@ -131,6 +135,7 @@ func New(d Deps) *Pages {
 	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})
+	p.Machines = machines.New(s, d.Machines)
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)
 	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(),
 		Visit: p.Visitors.ShowVisitor, Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames,

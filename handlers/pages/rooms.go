@@ -19,5 +19,6 @@ func (p *Pages) rooms() live.Table {
 		"automations":    {Open: p.Automations.NewListRoom},
 		"automation":     {Open: p.Automations.NewRoom},
 		"customizations": {Open: p.Customs.NewRoom},
+		"machines":       {Open: p.Machines.NewRoom},
 	}
 }

@@ -53,6 +53,13 @@ var routeRights = map[string]Right{
 	"POST /settings/secrets/{secret}/grant":  RightManage,
 	"POST /settings/secrets/{secret}/remove": RightManage,
 
+	"GET /machines":                        RightManage,
+	"POST /machines/tokens":                RightManage,
+	"POST /machines/tokens/{token}/remove": RightManage,
+	"POST /machines/{machine}/rename":      RightManage,
+	"POST /machines/{machine}/drain":       RightManage,
+	"POST /machines/{machine}/revoke":      RightManage,
+
 	"GET /account":                        RightAccount,
 	"POST /account/password":              RightAccount,
 	"POST /account/tokens":                RightAccount,
@@ -243,6 +250,7 @@ func MayVisit(p Principal, route string) error {
 // sees.
 var roomScopes = map[string]scopes{
 	"rail":           0,
+	"machines":       0, // only for principals that may manage: the room checks
 	"customizations": 0, // only for principals that may manage: the room checks
 	"inbox":          0,
 	"automations":    0,

@@ -100,7 +100,7 @@ func (r *Registry) Connect(ctx context.Context, id string, report Report) (
 	m.count++
 	m.conn, incarnation = c, m.count
 	r.mu.Unlock()
-	r.changed()
+	r.tell()
 	return bound, incarnation, func() { r.leave(ctx, id, c) }, nil
 }
 
@@ -121,5 +121,5 @@ func (r *Registry) leave(ctx context.Context, id string, c *connection) {
 			_ = r.cfg.Docs.Put(context.WithoutCancel(ctx), seenBucket, id, text) // else an older time is shown
 		}
 	}
-	r.changed()
+	r.tell()
 }

@@ -32,7 +32,7 @@ var (
 	// ErrRevoked ends the connection of a machine that was revoked.
 	ErrRevoked = errors.New("this machine was revoked. To use it again, join it with a new token")
 	// ErrReplaced ends the connection of a machine that opened a newer one.
-	ErrReplaced = errors.New("this machine has a newer connection. Is ahphub join running twice with the same identity?")
+	ErrReplaced = errors.New("this machine has a newer connection. Is ahphub join running twice on it?")
 )
 
 // Refused is the error of a call that did nothing; its text is for the person who asked.
@@ -53,12 +53,19 @@ type Documents interface {
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }
 
+// Sealing seals the hub's key.
+type Sealing interface {
+	Seal(value []byte) string
+	Open(sealed string) ([]byte, error)
+	// Reseal seals with the newest key; changed is false when it was.
+	Reseal(sealed string) (again string, changed bool, err error)
+}
+
 // Config is what a registry stands on.
 type Config struct {
 	Docs Documents
-	Seal func(seed []byte) string            // seals the hub's key
-	Open func(sealed string) ([]byte, error) // and opens it
-	Now  func() time.Time                    // default: time.Now
+	Seal Sealing
+	Now  func() time.Time // default: time.Now
 }
 
 // Machine is a computer that has joined.
@@ -78,11 +85,12 @@ type Registry struct {
 	key ed25519.PrivateKey // the hub's
 
 	writing sync.Mutex // held from reading to writing
+	sealed  string     // the key, as it is kept; guarded by writing
 
 	mu      sync.Mutex
 	byID    map[string]*machine
 	tokens  map[string]Token // by the hash of the token
-	changed func()
+	watches map[chan struct{}]bool
 }
 
 // machine is a Machine and its connection.
@@ -98,7 +106,7 @@ func Open(ctx context.Context, cfg Config) (*Registry, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Registry{cfg: cfg, byID: map[string]*machine{}, tokens: map[string]Token{}, changed: func() {}}
+	r := &Registry{cfg: cfg, byID: map[string]*machine{}, tokens: map[string]Token{}, watches: map[chan struct{}]bool{}}
 	if err := r.openKey(ctx); err != nil {
 		return nil, err
 	}
@@ -113,20 +121,23 @@ func Open(ctx context.Context, cfg Config) (*Registry, error) {
 
 // openKey reads the hub's key, or makes it.
 func (r *Registry) openKey(ctx context.Context) error {
-	var seed []byte
-	err := r.cfg.Docs.Each(ctx, keyBucket, func(_ string, sealed []byte) (err error) {
-		seed, err = r.cfg.Open(string(sealed))
-		return err
+	err := r.cfg.Docs.Each(ctx, keyBucket, func(_ string, sealed []byte) error {
+		r.sealed = string(sealed)
+		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("the hub's key for machines cannot be read: %w", err)
+		return err
 	}
-	if seed == nil {
-		seed = make([]byte, ed25519.SeedSize)
+	if r.sealed == "" {
+		seed := make([]byte, ed25519.SeedSize)
 		rand.Read(seed)
-		if err := r.cfg.Docs.Put(ctx, keyBucket, "key", []byte(r.cfg.Seal(seed))); err != nil {
+		if err := r.keepKey(ctx, r.cfg.Seal.Seal(seed)); err != nil {
 			return err
 		}
+	}
+	seed, err := r.cfg.Seal.Open(r.sealed)
+	if err != nil {
+		return fmt.Errorf("the hub's key for machines cannot be read: %w", err)
 	}
 	if len(seed) != ed25519.SeedSize {
 		return errors.New("the hub's key for machines is damaged: restore a backup")
@@ -135,8 +146,50 @@ func (r *Registry) openKey(ctx context.Context) error {
 	return nil
 }
 
-// OnChange sets what is called after each change, without a lock. Call it before the first machine connects.
-func (r *Registry) OnChange(f func()) { r.changed = f }
+// keepKey writes the hub's key, sealed.
+func (r *Registry) keepKey(ctx context.Context, sealed string) error {
+	err := r.cfg.Docs.Put(ctx, keyBucket, "key", []byte(sealed))
+	if err == nil {
+		r.sealed = sealed
+	}
+	return err
+}
+
+// Reseal seals the hub's key with the newest key of secrets.
+func (r *Registry) Reseal(ctx context.Context) (changed, locked int, err error) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	sealed, news, err := r.cfg.Seal.Reseal(r.sealed)
+	if err != nil || !news {
+		return 0, 0, err
+	}
+	return 1, 0, r.keepKey(ctx, sealed)
+}
+
+// Watch returns a channel that says when something has changed since it was last read, and a function that ends it.
+func (r *Registry) Watch() (changed <-chan struct{}, cancel func()) {
+	c := make(chan struct{}, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watches[c] = true
+	return c, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.watches, c)
+	}
+}
+
+// tell tells every watch of a change.
+func (r *Registry) tell() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.watches {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}
 
 // Key returns the hub's own key.
 func (r *Registry) Key() ed25519.PrivateKey { return r.key }
@@ -185,7 +238,7 @@ func (r *Registry) keep(ctx context.Context, m Machine) error {
 		err = r.applyMachine(m.ID, value)
 	}
 	if err == nil {
-		r.changed()
+		r.tell()
 	}
 	return err
 }
@@ -295,7 +348,7 @@ func (r *Registry) Revoke(ctx context.Context, id string) (Machine, error) {
 		return m, err
 	}
 	err = r.applyMachine(id, nil)
-	r.changed()
+	r.tell()
 	return m, err
 }
 

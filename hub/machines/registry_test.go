@@ -53,6 +53,23 @@ func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byt
 	return nil
 }
 
+// sealing marks what it seals.
+type sealing struct{}
+
+func (sealing) Seal(value []byte) string { return "sealed" + string(value) }
+
+func (sealing) Open(sealed string) ([]byte, error) {
+	value, ok := strings.CutPrefix(strings.TrimPrefix(sealed, "new "), "sealed")
+	if !ok {
+		return nil, errors.New("not sealed")
+	}
+	return []byte(value), nil
+}
+
+func (sealing) Reseal(sealed string) (string, bool, error) {
+	return "new " + strings.TrimPrefix(sealed, "new "), !strings.HasPrefix(sealed, "new "), nil
+}
+
 // world is a registry, what it keeps, and a clock.
 type world struct {
 	*machines.Registry
@@ -69,15 +86,7 @@ func newWorld(t *testing.T) *world {
 
 func (w *world) reopen(t *testing.T) {
 	t.Helper()
-	r, err := machines.Open(t.Context(), machines.Config{Docs: w.docs, Now: func() time.Time { return w.now },
-		Seal: func(seed []byte) string { return "sealed" + string(seed) },
-		Open: func(sealed string) ([]byte, error) {
-			seed, ok := strings.CutPrefix(sealed, "sealed")
-			if !ok {
-				return nil, errors.New("not sealed")
-			}
-			return []byte(seed), nil
-		}})
+	r, err := machines.Open(t.Context(), machines.Config{Docs: w.docs, Seal: sealing{}, Now: func() time.Time { return w.now }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +217,7 @@ func TestMachinesOutliveARestart(t *testing.T) {
 		t.Error("the hub has another key after a restart")
 	}
 	for key, v := range w.docs.docs {
-		if bytes.Contains(v, hub.Seed()) && !bytes.HasPrefix(v, []byte("sealed")) {
+		if bytes.Contains(v, hub.Seed()) && !strings.HasPrefix(key, "machine-hub/") {
 			t.Errorf("%s has the hub's key in clear", key)
 		}
 	}
@@ -269,6 +278,20 @@ func TestNewestConnectionWins(t *testing.T) {
 	leaveSecond()
 	if w.List()[0].Online {
 		t.Error("online once both have left")
+	}
+}
+
+func TestKeyOfTheHubIsResealed(t *testing.T) {
+	w := newWorld(t)
+	before := w.Key()
+	for _, want := range []int{1, 0} {
+		if changed, _, err := w.Reseal(t.Context()); err != nil || changed != want {
+			t.Errorf("resealed %d, %v", changed, err)
+		}
+		w.reopen(t)
+		if !w.Key().Equal(before) {
+			t.Error("it is another key")
+		}
 	}
 }
 

@@ -18,13 +18,15 @@ import (
 
 const (
 	tokenPrefix = "ahj1." // lets people and secret scanners recognize a token
-	tokenBytes  = 16
 	tokenLife   = time.Hour
 	mostTokens  = 20
 )
 
+// SecretBytes is the length of the secret in a token.
+const SecretBytes = 16
+
 // ErrWrongToken refuses an unknown, used or expired token.
-var ErrWrongToken = errors.New("this token is not valid: it was used, has expired or was removed. Make a new one on the Machines page")
+var ErrWrongToken = errors.New("this token is not valid: it was used, has expired or was removed. Create a new one on the Machines page")
 
 // Token lets one computer join. The hub keeps a hash of it.
 type Token struct {
@@ -42,7 +44,7 @@ type tokenDoc struct {
 
 // Invite is what the text of a token says: the secret, and the key by which a computer knows the hub.
 type Invite struct {
-	Secret [tokenBytes]byte
+	Secret [SecretBytes]byte
 	Hub    ed25519.PublicKey
 }
 
@@ -55,15 +57,15 @@ func (i Invite) String() string {
 func ParseInvite(text string) (Invite, error) {
 	raw, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)
 	b, err := base64.RawURLEncoding.DecodeString(raw)
-	if !ok || err != nil || len(b) != tokenBytes+ed25519.PublicKeySize {
+	if !ok || err != nil || len(b) != SecretBytes+ed25519.PublicKeySize {
 		return Invite{}, errors.New("this is not a token to join a hub. Copy the whole line from the Machines page")
 	}
-	i := Invite{Hub: ed25519.PublicKey(b[tokenBytes:])}
+	i := Invite{Hub: ed25519.PublicKey(b[SecretBytes:])}
 	copy(i.Secret[:], b)
 	return i, nil
 }
 
-func hashSecret(secret [tokenBytes]byte) string {
+func hashSecret(secret [SecretBytes]byte) string {
 	sum := sha256.Sum256(secret[:])
 	return hex.EncodeToString(sum[:])
 }
@@ -110,6 +112,7 @@ func (r *Registry) NewToken(ctx context.Context, by string) (text string, made T
 	}
 	if err == nil {
 		err = r.applyToken(made.ID, value)
+		r.tell()
 	}
 	return invite.String(), made, err
 }
@@ -136,6 +139,7 @@ func (r *Registry) dropToken(ctx context.Context, id string) error {
 	if err := r.cfg.Docs.Delete(ctx, tokenBucket, id); err != nil {
 		return err
 	}
+	defer r.tell()
 	return r.applyToken(id, nil)
 }
 
@@ -167,7 +171,7 @@ func (r *Registry) RemoveToken(ctx context.Context, id string) error {
 
 // Redeem makes a machine of a token. The token works once, even when two computers show it at the same time. A name
 // that is taken does not use the token up.
-func (r *Registry) Redeem(ctx context.Context, secret [tokenBytes]byte, name string, key ed25519.PublicKey) (Machine, error) {
+func (r *Registry) Redeem(ctx context.Context, secret [SecretBytes]byte, name string, key ed25519.PublicKey) (Machine, error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	r.mu.Lock()

@@ -57,7 +57,7 @@ func (p *Pages) Invite(w http.ResponseWriter, r *http.Request) error {
 		return p.sendPeople(w, r, http.StatusUnprocessableEntity, page.People{Error: site.Sentence(err.Error())})
 	}
 	audit.Detail(r.Context(), described(string(want.Role), want.For, false))
-	address := p.address(r)
+	address := p.Address(r)
 	return p.sendPeople(w, r, http.StatusOK, page.People{New: address + "/invite#" + token, Local: loopback(address)})
 }
 

@@ -55,7 +55,7 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v site.Visit, 
 	if err := p.ShowPeople(r.Context(), v, &f, ""); err != nil {
 		return err
 	}
-	m.Base, m.Address, m.Now, m.Code = "/s/"+v.Short, p.address(r), p.Now(), code(m.New)
+	m.Base, m.Address, m.Now, m.Code = "/s/"+v.Short, p.Address(r), p.Now(), code(m.New)
 	m.Local = loopback(m.Address)
 	m.Wide = p.Files.IsWide(p.SessionState(v.Session).WorkingDirectories)
 	p.offerParts(r.Context(), v, &m)
@@ -154,18 +154,6 @@ func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
 	return out
 }
 
-// address returns where teammates reach this host: as configured, or as this page was asked for.
-func (p *Pages) address(r *http.Request) string {
-	if p.Public != "" {
-		return strings.TrimSuffix(p.Public, "/")
-	}
-	scheme := "http"
-	if r.TLS != nil {
-		scheme = "https"
-	}
-	return scheme + "://" + r.Host
-}
-
 // loopback reports whether an address leads nowhere but to the machine that opens it.
 func loopback(address string) bool {
 	u, err := url.Parse(address)
@@ -232,7 +220,7 @@ func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 		return refuse(site.Sentence(err.Error()))
 	}
 	audit.Detail(r.Context(), described(string(want.Role), m.Part, want.AllFiles))
-	m.New = p.address(r) + "/j#" + token
+	m.New = p.Address(r) + "/j#" + token
 	return p.sendShare(w, r, v, http.StatusOK, m)
 }
 

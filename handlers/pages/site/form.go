@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
@@ -37,3 +38,16 @@ func (st *Site) Act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 
 // Timestamp returns the time as the protocol writes it.
 func (st *Site) Timestamp() string { return st.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
+
+// Address returns where teammates reach the hub, without a slash at its end: the public URL, else what this request
+// was sent to.
+func (st *Site) Address(r *http.Request) string {
+	if st.Public != "" {
+		return strings.TrimSuffix(st.Public, "/")
+	}
+	scheme := "http"
+	if r.TLS != nil {
+		scheme = "https"
+	}
+	return scheme + "://" + r.Host
+}

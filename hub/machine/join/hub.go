@@ -14,17 +14,22 @@ import (
 // greeting bounds the handshake and the two messages.
 const greeting = 15 * time.Second
 
+// Redeem makes a machine of a token's secret, once.
+type Redeem func(ctx context.Context, secret [machines.SecretBytes]byte, name string, key ed25519.PublicKey) (
+	machines.Machine, error)
+
 // Hub accepts machines.
 type Hub struct {
 	registry *machines.Registry
+	redeem   Redeem
 	tls      *tls.Config
 }
 
 // NewHub returns a Hub for the machines of a registry.
-func NewHub(registry *machines.Registry) (*Hub, error) {
+func NewHub(registry *machines.Registry, redeem Redeem) (*Hub, error) {
 	// Every key may come: one that is not known must show a token.
 	cfg, err := config(registry.Key(), func(ed25519.PublicKey) error { return nil })
-	return &Hub{registry: registry, tls: cfg}, err
+	return &Hub{registry: registry, redeem: redeem, tls: cfg}, err
 }
 
 // Peer is a machine that was let in.
@@ -73,15 +78,16 @@ func (h *Hub) accept(ctx context.Context, conn net.Conn) (*Peer, error) {
 
 // admit finds the machine of a key, or makes one of its token.
 func (h *Hub) admit(ctx context.Context, key ed25519.PublicKey, say hello) (m machines.Machine, joined bool, err error) {
-	if len(say.Secret) == 0 {
-		m, err = h.registry.Find(key)
+	m, err = h.registry.Find(key)
+	if err == nil || len(say.Secret) == 0 { // one that joined and did not hear the answer may still show its token
 		return m, false, err
 	}
-	var secret [16]byte
-	if copy(secret[:], say.Secret) != len(secret) || len(say.Secret) != len(secret) {
+	var secret [machines.SecretBytes]byte
+	if len(say.Secret) != len(secret) {
 		return m, false, machines.ErrWrongToken
 	}
-	m, err = h.registry.Redeem(ctx, secret, say.Name, key)
+	copy(secret[:], say.Secret)
+	m, err = h.redeem(ctx, secret, say.Name, key)
 	return m, err == nil, err
 }
 

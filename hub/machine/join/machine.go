@@ -69,12 +69,24 @@ func Connect(ctx context.Context, r Request) (net.Conn, Welcome, error) {
 	if err != nil {
 		return nil, Welcome{}, dialError(r.Hub, response, err)
 	}
-	conn := websocket.NetConn(ctx, ws, websocket.MessageBinary)
+	conn := &socket{websocket.NetConn(ctx, ws, websocket.MessageBinary)}
 	over, welcome, err := r.greet(dialing, conn)
 	if err != nil {
 		conn.Close()
 	}
 	return over, welcome, err
+}
+
+// socket is a connection whose end says why the hub ended it.
+type socket struct{ net.Conn }
+
+// Read reads what comes next.
+func (s *socket) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	if end, ok := errors.AsType[websocket.CloseError](err); ok && end.Code == websocket.StatusPolicyViolation {
+		err = &RefusedError{end.Reason}
+	}
+	return n, err
 }
 
 func dialError(hub *url.URL, response *http.Response, err error) error {

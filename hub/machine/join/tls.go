@@ -17,7 +17,7 @@ import (
 const protocol = "ahphub-machine/1"
 
 // ErrWrongHub is the error of a machine whose hub does not have the key of its token.
-var ErrWrongHub = errors.New("this is not the hub that the token is from: its key is another one. Check the address, or make a new token")
+var ErrWrongHub = errors.New("this is not the hub that the token is from: its key is another one. Check the address, or create a new token")
 
 // certificate signs a certificate of a key with itself. Only its key counts.
 func certificate(key ed25519.PrivateKey) (tls.Certificate, error) {

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// machine is `ahphub join` as it runs on another computer: it has a home and a data directory of its own.
+type machine struct {
+	t      *testing.T
+	home   string
+	cmd    *exec.Cmd
+	out    *lockedBuffer
+	exited chan error
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.b.String()
+}
+
+func newMachine(t *testing.T) *machine { return &machine{t: t, home: t.TempDir()} }
+
+// join runs the command that the page shows, or part of it.
+func (m *machine) join(args ...string) {
+	m.t.Helper()
+	m.out, m.exited = &lockedBuffer{}, make(chan error, 1)
+	m.cmd = exec.Command(Binary(m.t), append([]string{"join", "--dir", m.home}, args...)...)
+	m.cmd.Env = append(clean(os.Environ()), "HOME="+m.home, "XDG_DATA_HOME="+filepath.Join(m.home, "data"))
+	m.cmd.Stdout, m.cmd.Stderr = m.out, m.out
+	if err := m.cmd.Start(); err != nil {
+		m.t.Fatal(err)
+	}
+	cmd, exited := m.cmd, m.exited
+	go func() { exited <- cmd.Wait(); close(exited) }()
+	m.t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		<-exited
+	})
+}
+
+// ends waits until the command is over and returns what it printed.
+func (m *machine) ends() (string, error) {
+	m.t.Helper()
+	select {
+	case err := <-m.exited:
+		return m.out.String(), err
+	case <-time.After(patience):
+		m.t.Fatalf("ahphub join goes on:\n%s", m.out)
+		return "", nil
+	}
+}
+
+// card is an expression that is true once the page shows a machine with all of some words.
+func card(name string, words ...string) string {
+	all := ""
+	for _, w := range words {
+		all += fmt.Sprintf("%q,", w)
+	}
+	return fmt.Sprintf(`[...document.querySelectorAll('#machines .card')].some(c =>
+		c.querySelector('b')?.textContent === %q && [%s].every(w => c.textContent.includes(w)))`, name, all)
+}
+
+func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
+	t.Parallel()
+	prog := Start(t, Options{})
+	p := OpenBrowser(t).Page()
+	p.SignIn(prog)
+	p.Open(prog.URL + "/machines")
+	p.Wait(`document.querySelector('#machines').textContent.includes('No machines yet')`)
+	Eval[any](p, `document.querySelector('form[action="/machines/tokens"] button').click()`)
+	p.Wait(`document.querySelector('#made')?.value.startsWith('ahphub join ')`)
+	command := strings.Fields(Eval[string](p, `document.querySelector('#made').value`))[2:] // URL --token TOKEN
+	p.Shot("machines-token")
+
+	box := newMachine(t)
+	box.join(append(command, "--name", "box2")...)
+	p.Wait(card("box2", "Online", box.home))
+	p.Wait(`!document.querySelector('#machines').textContent.includes('Unused tokens')`)
+	identity := filepath.Join(box.home, "data", "ahphub", "machine", strings.ReplaceAll(strings.TrimPrefix(prog.URL, "http://"), ":", "_")+".json")
+	if info, err := os.Stat(identity); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the identity has the mode %v, %v", info, err)
+	}
+	p.Shot("machines")
+
+	// A token that another has copied is of no use.
+	thief := newMachine(t)
+	thief.join(append(command, "--name", "box3")...)
+	if out, err := thief.ends(); err == nil || !strings.Contains(out, "this token is not valid: it was used") {
+		t.Errorf("a used token: %v\n%s", err, out)
+	}
+	thief.join(command[0])
+	if out, err := thief.ends(); err == nil || !strings.Contains(out, "not a machine of this hub") {
+		t.Errorf("without a token: %v\n%s", err, out)
+	}
+
+	// It comes back by itself when the hub does, and by its identity when it was stopped.
+	prog.Kill9()
+	prog.Restart()
+	p.Open(prog.URL + "/machines")
+	p.Wait(card("box2", "Online"))
+	_ = box.cmd.Process.Signal(syscall.SIGTERM)
+	if out, err := box.ends(); err != nil {
+		t.Errorf("stopped: %v\n%s", err, out)
+	}
+	p.Wait(card("box2", "Offline since"))
+	box.join(command[0])
+	p.Wait(card("box2", "Online"))
+
+	Eval[any](p, `(() => { const f = document.querySelector('#machines form[action$="/rename"]');
+		f.elements.name.value = 'builder'; f.requestSubmit() })()`)
+	p.Wait(card("builder", "Online"))
+
+	start := time.Now()
+	Eval[any](p, `document.querySelector('#machines form[action$="/revoke"] button').click()`)
+	out, err := box.ends()
+	checkPrompt(t, "throwing a machine out", start)
+	if err == nil || !strings.Contains(out, "this machine was revoked") {
+		t.Errorf("revoked: %v\n%s", err, out)
+	}
+	p.Wait(`document.querySelector('#machines').textContent.includes('No machines yet')`)
+	box.join(command[0])
+	if out, err := box.ends(); err == nil || !strings.Contains(out, "not a machine of this hub") {
+		t.Errorf("revoked, it came back: %v\n%s", err, out)
+	}
+
+	p.Open(prog.URL + "/audit")
+	for _, words := range []string{"added a machine: box2", "renamed a machine: builder", "revoked a machine: builder"} {
+		p.WaitText("main", words)
+	}
+	if log := prog.Log(); strings.Contains(log, strings.TrimPrefix(command[2], "ahj1.")) {
+		t.Error("the token is in the log")
+	}
+}

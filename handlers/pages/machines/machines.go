@@ -1,0 +1,160 @@
+// Package machines serves the page of machines: the computers on which sessions run.
+package machines
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
+	"github.com/ahphub/ahphub/hub/machines"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+const path = "/machines"
+
+// Pages are the pages of machines.
+type Pages struct {
+	*site.Site
+	registry *machines.Registry // nil: there are none
+}
+
+// New makes the pages of a registry.
+func New(s *site.Site, registry *machines.Registry) *Pages { return &Pages{s, registry} }
+
+// With answers for a hub without machines.
+func (p *Pages) With(h site.Handler) site.Handler {
+	return func(w http.ResponseWriter, r *http.Request) error {
+		if p.registry == nil {
+			return site.NotFound("Machines are turned off on this server.")
+		}
+		w.Header().Set("Cache-Control", "no-store")
+		return h(w, r)
+	}
+}
+
+// Show serves GET /machines.
+func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
+	return p.send(w, r, http.StatusOK, page.Machines{})
+}
+
+func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, m page.Machines) error {
+	m.Frame = p.Frame(r, "Machines", "settings")
+	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
+	who := access.FromContext(r.Context())
+	rail, err := p.Live.Draw(r.Context(), who, "rail", func(live.Room, live.States) {})
+	if err != nil {
+		return err
+	}
+	list, err := p.Live.Draw(r.Context(), who, "machines", func(live.Room, live.States) { m.List = p.list() })
+	if err != nil {
+		return err
+	}
+	m.Frame.Live = live.Query(rail, list)
+	return site.Send(w, status, page.MachinesPage(m))
+}
+
+// list draws what the registry knows.
+func (p *Pages) list() page.MachineList {
+	m := page.MachineList{Now: p.Now()}
+	for _, s := range p.registry.List() {
+		m.Machines = append(m.Machines, page.Machine{ID: s.ID, Name: s.Name, Online: s.Online, Draining: s.Draining,
+			Since: s.Since, Joined: s.Joined, Version: s.Report.Version, System: system(s.Report), Cores: s.Report.Cores,
+			Memory: s.Report.Memory, Dirs: s.Report.Dirs, Agents: s.Report.Agents, Sandbox: s.Report.Sandbox})
+	}
+	for _, t := range p.registry.Tokens() {
+		m.Tokens = append(m.Tokens, page.MachineToken{ID: t.ID, Created: t.Created, Expires: t.Expires})
+	}
+	return m
+}
+
+func system(r machines.Report) string { return strings.Trim(r.OS+" "+r.Arch, " ") }
+
+// MakeToken makes a token. Its text is shown on the answer alone.
+func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
+	text, _, err := p.registry.NewToken(r.Context(), access.FromContext(r.Context()).ID)
+	if err != nil {
+		return p.finish(w, r, err)
+	}
+	return p.send(w, r, http.StatusOK, page.Machines{New: "ahphub join " + p.Address(r) + " --token " + text})
+}
+
+// RemoveToken makes a token work no more.
+func (p *Pages) RemoveToken(w http.ResponseWriter, r *http.Request) error {
+	return p.finish(w, r, p.registry.RemoveToken(r.Context(), chi.URLParam(r, "token")))
+}
+
+// Rename gives a machine another name.
+func (p *Pages) Rename(w http.ResponseWriter, r *http.Request) error {
+	name := r.PostFormValue("name")
+	err := p.registry.Rename(r.Context(), chi.URLParam(r, "machine"), name)
+	if err == nil {
+		audit.Detail(r.Context(), name)
+	}
+	return p.finish(w, r, err)
+}
+
+// Drain says whether a machine gets no new sessions.
+func (p *Pages) Drain(w http.ResponseWriter, r *http.Request) error {
+	draining := r.PostFormValue("draining") == "on"
+	audit.Detail(r.Context(), map[bool]string{true: "no new sessions", false: "new sessions again"}[draining])
+	return p.finish(w, r, p.registry.SetDraining(r.Context(), chi.URLParam(r, "machine"), draining))
+}
+
+// Revoke throws a machine out.
+func (p *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
+	m, err := p.registry.Revoke(r.Context(), chi.URLParam(r, "machine"))
+	if m.Name != "" {
+		audit.Detail(r.Context(), m.Name)
+	}
+	return p.finish(w, r, err)
+}
+
+// finish answers a form; a refusal is shown on the page.
+func (p *Pages) finish(w http.ResponseWriter, r *http.Request, err error) error {
+	switch {
+	case err == nil:
+		return site.FinishForm(w, r, path)
+	case machines.IsRefused(err):
+		return p.send(w, r, http.StatusUnprocessableEntity, page.Machines{Error: site.Sentence(err.Error())})
+	}
+	return err
+}
+
+// redrawEvery keeps the ages on an open page true.
+const redrawEvery = 30 * time.Second
+
+// room draws the machines and the tokens that wait.
+type room struct {
+	live.Redraw
+	p *Pages
+}
+
+// NewRoom opens "machines".
+func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) (live.Room, error) {
+	if p.registry == nil || !who.Has(access.RightManage) || len(rest) != 0 {
+		return nil, live.ErrNoRoom
+	}
+	r := &room{p: p}
+	r.Draw = func(live.States) []live.Patch {
+		return []live.Patch{live.Replace("machines", page.MachineListPart(p.list()))}
+	}
+	return r, nil
+}
+
+// Channels of the room.
+func (r *room) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
+
+// Watch pings when a machine comes, goes or changes, and now and then.
+func (r *room) Watch(ping func()) (stop func()) {
+	changed, cancel := r.p.registry.Watch()
+	stopOn, stopEvery := live.PingOn(changed, cancel, ping), live.PingEvery(redrawEvery, ping)
+	return func() { stopOn(); stopEvery() }
+}

@@ -1,0 +1,62 @@
+package join
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net"
+	"time"
+)
+
+const (
+	firstPause = time.Second
+	mostPause  = 30 * time.Second
+	steady     = time.Minute // a connection that lasted so long begins the pauses anew
+)
+
+// Keep keeps a machine connected until ctx ends, which is no error. serve uses a connection until it ends or its context
+// does. down is told why there is no connection, and when the next attempt is. A RefusedError ends it.
+func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, Welcome) error,
+	down func(err error, next time.Duration)) error {
+	pause := firstPause
+	for {
+		began := time.Now()
+		err := once(ctx, r, serve)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if refused, ok := errors.AsType[*RefusedError](err); ok {
+			return refused
+		}
+		if errors.Is(err, ErrWrongHub) {
+			return ErrWrongHub
+		}
+		if time.Since(began) > steady {
+			pause = firstPause
+		}
+		next := pause/2 + rand.N(pause/2+1) // machines of a hub that comes back do not come all at once
+		down(err, next)
+		select {
+		case <-time.After(next):
+		case <-ctx.Done():
+			return nil
+		}
+		pause = min(2*pause, mostPause)
+	}
+}
+
+var errLost = errors.New("the connection was lost")
+
+func once(ctx context.Context, r Request, serve func(context.Context, net.Conn, Welcome) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn, welcome, err := Connect(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	if err := serve(ctx, conn, welcome); err != nil {
+		return err
+	}
+	return errLost
+}
