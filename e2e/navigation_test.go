@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -200,6 +202,7 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	ana.Wait("document.querySelectorAll('.r:not(.e)').length >= 300")
 	row := "[...document.querySelectorAll('.r:not(.e)')].find(r => r.textContent.includes('line 250'))"
 	Eval[bool](ana, "("+row+".scrollIntoView({block: 'center'}), true)")
+	t.Log(Eval[string](ana, `(() => { const e = document.querySelector('.rbar').getBoundingClientRect().bottom, b = document.querySelector('#files').getBoundingClientRect(); const x = document.elementFromPoint(b.left+b.width*0.75, e+60); return JSON.stringify([e, b, document.querySelector('.file').getBoundingClientRect().top, x.outerHTML.slice(0,100), x.closest('.r')?.textContent, `+row+`.getBoundingClientRect().top]) })()`))
 	ana.Press("jc")
 	ana.Wait("!!document.querySelector('form.comment-form')")
 	if left, half := Eval[float64](ana, "document.querySelector('form.comment-form').getBoundingClientRect().left"),
@@ -208,6 +211,9 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	}
 	ana.Press("\x1b")
 	at := Eval[string](ana, "document.querySelector('.r.cur').textContent")
+	if n, err := strconv.Atoi(regexp.MustCompile(`line (\d+)`).FindStringSubmatch(at)[1]); err != nil || n < 200 {
+		t.Errorf("the first line that j went to is %q, far from those in sight", at)
+	}
 	ana.Press("m")
 	ana.Wait("!location.search.includes('split')")
 	ana.Live()

@@ -70,11 +70,23 @@ const topFile = () => {
   const y = edge() + 8;
   return $$('.file', root).find((f) => f.getBoundingClientRect().bottom > y);
 };
+const edge = () => $('.rbar').getBoundingClientRect().bottom;
+// The row just below the bar, where a file is open there. What the browser has not drawn yet is a chunk of rows to it.
+const inSight = () => {
+  const box = $('#files')?.getBoundingClientRect();
+  const y = edge() + 60;
+  const hit = box && document.elementFromPoint(box.left + box.width * 0.75, y);
+  const chunk = hit?.closest('.chunk');
+  return (
+    hit?.closest('.r:not(.e)') || (chunk && $$('.r:not(.e)', chunk).find((r) => r.getBoundingClientRect().bottom > y))
+  );
+};
 const first = () => {
   const f = topFile() || $('.file', root);
-  return f && move(f, 1);
+  if (!f) return null;
+  const seen = f.getBoundingClientRect().top < edge() && inSight(); // the middle of a long file
+  return seen && fileOf(seen) === f ? seen : move(f, 1);
 };
-const edge = () => $('.rbar').getBoundingClientRect().bottom;
 
 const paint = () => {
   for (const r of $$('.r.sel', root)) r.classList.remove('sel');
@@ -593,10 +605,7 @@ for (const b of $$('[data-copy-from]', root)) {
 // ---- another look at the same place ----
 const place = () => {
   // as a permalink says it: the line the reader is at, or the first in sight
-  const box = $('#files')?.getBoundingClientRect();
-  const row = cur?.isConnected
-    ? cur
-    : box && document.elementFromPoint(box.left + box.width * 0.75, edge() + 60)?.closest('.r:not(.e)');
+  const row = cur?.isConnected ? cur : inSight();
   const f = row ? fileOf(row) : nowFile();
   return f ? `#f-${f.dataset.file}${row ? sideOf(row) + line(row, sideOf(row)) : ''}` : '';
 };
