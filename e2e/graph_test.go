@@ -219,7 +219,7 @@ var only = map[string][]string{
 	"github.com/coreos/go-oidc/v3":             {"hub/people"},
 	"golang.org/x/crypto/acme":                 {"web"},
 	"github.com/gorilla/sessions":              {"hub/people"},
-	"github.com/alecthomas/kong":               {"cmd"},
+	"github.com/spf13/pflag":                   {"cmd"},
 	"github.com/prometheus/client_golang":      {"web", "hub/telemetry"},
 	"go.opentelemetry.io/otel/sdk":             {"hub/telemetry"},
 	"go.opentelemetry.io/contrib":              {"hub/telemetry"},

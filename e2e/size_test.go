@@ -1,11 +1,13 @@
 package e2e
 
 import (
+	"debug/elf"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -80,4 +82,37 @@ func receiverName(x ast.Expr) string {
 		return x.Name
 	}
 	return "?"
+}
+
+// TestProgramHasNoUncalledMethods fails when something calls methods by names that are only known at run time, as
+// text/template and many command line libraries do. The linker then keeps every exported method of every type that is
+// used, which is about a tenth of the program.
+func TestProgramHasNoUncalledMethods(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("reads an ELF file")
+	}
+	path, err := binary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := false
+	for _, s := range symbols {
+		called = called || s.Name == "net/http.(*Client).do"
+		if s.Name == "net/http.(*Client).PostForm" {
+			t.Error("the program has a method that nothing calls: find what uses reflect.Value.Method with " +
+				"go build -ldflags=-dumpdep ./cmd/ahphub 2>&1 | grep ReflectMethod")
+		}
+	}
+	if !called {
+		t.Error("the program's symbols are not those that this test knows")
+	}
 }

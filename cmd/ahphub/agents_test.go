@@ -21,7 +21,7 @@ func settle(t *testing.T, text string, args ...string) (Config, error) {
 		t.Fatal(err)
 	}
 	var c cli
-	_, err := parse(&c, append([]string{"serve", "--config", file}, args...), io.Discard, io.Discard)
+	_, err := parse(&c, append([]string{"serve", "--config", file}, args...), io.Discard)
 	return c.Serve.Config, err
 }
 

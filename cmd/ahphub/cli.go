@@ -4,14 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
-
-	"github.com/alecthomas/kong"
+	"reflect"
 )
 
 // cli is the command line. Each flag can also be set as AHPHUB_… in the environment or in the
 // configuration file; flags take precedence over the environment, and that over the file.
 type cli struct {
-	Serve   serveCommand   `cmd:"" default:"withargs" help:"Serve (the default)."`
+	Serve   serveCommand   `cmd:"" help:"Serve (the default)."`
 	Demo    demoCommand    `cmd:"" help:"Serve a sample repository with a session in every state, in a temporary data directory."`
 	Link    linkCommand    `cmd:"" help:"Print a new sign-in link. It works once."`
 	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and suggest fixes."`
@@ -37,15 +36,18 @@ func (c serveCommand) Run(e *environment) error { return run(e.ctx, c.Config, e.
 // command parses arguments and runs their command.
 func command(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	var c cli
-	parsed, err := parse(&c, args, stdout, stderr)
-	if parsed == nil || err != nil {
+	chosen, err := parse(&c, args, stdout)
+	if chosen == nil || err != nil {
 		return err
 	}
-	return parsed.Run(&environment{ctx, stdout, stderr})
+	return chosen.Run(&environment{ctx, stdout, stderr})
 }
 
-// parse fills in c. It returns neither an error nor a result after --help.
-func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, error) {
+// runner is a command that was parsed.
+type runner interface{ Run(e *environment) error }
+
+// parse fills in c and returns the command that was chosen. It returns neither an error nor a command after --help.
+func parse(c *cli, args []string, stdout io.Writer) (runner, error) {
 	file, err := readConfigFile(args)
 	if err != nil {
 		return nil, err
@@ -53,26 +55,21 @@ func parse(c *cli, args []string, stdout, stderr io.Writer) (*kong.Context, erro
 	c.Serve.configured, c.Doctor.configured = file.agents, file.agents
 	c.Serve.pass, c.Doctor.pass = file.pass, file.pass
 	c.Serve.limits, c.Doctor.limits = file.limits, file.limits
-	left := false
-	parser, err := kong.New(c,
-		kong.Name("ahphub"),
-		kong.Description("Hosts coding agents for a team over the Agent Host Protocol, with live web pages."),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { left = true }),
-		kong.DefaultEnvars("AHPHUB"),
-		kong.Resolvers(file),
-		kong.Vars{"data": defaultDataDir()},
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
-	if err != nil {
+	program := verb{value: reflect.ValueOf(c).Elem(),
+		help: "Hosts coding agents for a team over the Agent Host Protocol, with live web pages."}
+	if err := file.check(program.everyOption()); err != nil {
 		return nil, err
 	}
-	parsed, err := parser.Parse(args)
-	if left { // --help
-		return nil, nil
+	chosen, rest := program.choose(args)
+	if chosen.name == "" && (len(rest) == 0 || rest[0] != "--help" && rest[0] != "-h") {
+		chosen, rest = chosen.choose(append([]string{"serve"}, rest...))
 	}
+	done, err := chosen.parse(rest, file, stdout)
 	if err != nil {
 		return nil, fmt.Errorf("%w (ahphub --help lists the commands and flags)", err)
 	}
-	return parsed, nil
+	if done {
+		return nil, nil
+	}
+	return chosen.value.Addr().Interface().(runner), nil
 }

@@ -137,7 +137,7 @@ func TestOrderOfSettings(t *testing.T) {
 	parse := func(args ...string) Config {
 		t.Helper()
 		var c cli
-		if _, err := parse(&c, append([]string{"serve"}, args...), io.Discard, io.Discard); err != nil {
+		if _, err := parse(&c, append([]string{"serve"}, args...), io.Discard); err != nil {
 			t.Fatal(err)
 		}
 		return c.Serve.Config

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/BurntSushi/toml"
-	"github.com/alecthomas/kong"
 
 	"github.com/ahphub/ahphub/hub/agent/acp"
 )
@@ -101,17 +100,11 @@ func configPath(args []string) string {
 	return os.Getenv("AHPHUB_CONFIG")
 }
 
-// Validate refuses keys that are not flags, so that a misspelled one is not ignored.
-func (f configFile) Validate(app *kong.Application) error {
-	var known []string
-	kong.Visit(app, func(n kong.Visitable, next kong.Next) error {
-		if flag, ok := n.(*kong.Flag); ok {
-			known = append(known, flag.Name)
-		}
-		return next(nil)
-	})
+// check refuses keys that are not flags of any command, so that a misspelled one is not ignored.
+func (f configFile) check(known []*option) error {
 	for key := range f.values {
-		if !slices.Contains(known, key) || key == "config" {
+		isKnown := slices.ContainsFunc(known, func(o *option) bool { return o.name == key })
+		if !isKnown || key == "config" {
 			return fmt.Errorf("the configuration file %s has the key %q: use the names of the flags, as in listen",
 				f.path, key)
 		}
@@ -119,23 +112,18 @@ func (f configFile) Validate(app *kong.Application) error {
 	return nil
 }
 
-// Resolve returns the value of a flag that the command line does not set.
-func (f configFile) Resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
-	for _, name := range flag.Envs {
-		if _, set := os.LookupEnv(name); set {
-			return nil, nil
-		}
-	}
-	switch v := f.values[flag.Name].(type) {
+// value returns the value of a flag as text, as the command line would have it.
+func (f configFile) value(name string) (text string, found bool) {
+	switch v := f.values[name].(type) {
 	case nil:
-		return nil, nil
+		return "", false
 	case []any:
 		parts := make([]string, len(v))
 		for i, e := range v {
 			parts[i] = fmt.Sprint(e)
 		}
-		return strings.Join(parts, ","), nil
+		return strings.Join(parts, ","), true
 	default:
-		return fmt.Sprint(v), nil
+		return fmt.Sprint(v), true
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"html/template"
+	"html"
 	"net/url"
 	"strings"
 )
@@ -52,7 +52,7 @@ func (n *Notifier) letter(j *job, p *Prefs) (Letter, error) {
 		x := &j.Notices[i]
 		v.Items = append(v.Items, letterItem{x.Heading(), x.Text, base + x.Path})
 	}
-	return v.write(Letter{ID: id("mail", j.key), To: p.Mail.Address, Subject: subject(j), Unsubscribe: v.Stop})
+	return v.write(Letter{ID: id("mail", j.key), To: p.Mail.Address, Subject: subject(j), Unsubscribe: v.Stop}), nil
 }
 
 // subject returns the heading of a single notice, or the number of notices by kind.
@@ -87,38 +87,56 @@ type letterView struct {
 
 type letterItem struct{ Heading, Text, URL string }
 
-// letterHTML is deliberately plain: mail programs agree on little else.
-var letterHTML = template.Must(template.New("mail").Parse(
-	`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">
-{{range .Items}}<p><a href="{{.URL}}"><b>{{.Heading}}</b></a>{{if .Text}}<br>{{.Text}}{{end}}</p>
-{{end}}{{if .More}}<p>And {{.More}} earlier ones.</p>
-{{end}}<hr><p style="color:#555;font-size:13px">You get this from <a href="{{.Base}}">{{.Base}}</a> because you subscribed: <a href="{{.Settings}}">notification settings</a>, <a href="{{.Stop}}">unsubscribe</a>.</p></body></html>
-`))
+func (v *letterView) write(m Letter) Letter {
+	m.Text, m.HTML = v.text(), v.html()
+	return m
+}
 
-func (v *letterView) write(m Letter) (Letter, error) {
-	var text, html strings.Builder
+func (v *letterView) text() string {
+	var b strings.Builder
 	for _, it := range v.Items {
-		fmt.Fprintf(&text, "%s\n", it.Heading)
+		fmt.Fprintf(&b, "%s\n", it.Heading)
 		if it.Text != "" {
-			fmt.Fprintf(&text, "%s\n", it.Text)
+			fmt.Fprintf(&b, "%s\n", it.Text)
 		}
-		fmt.Fprintf(&text, "%s\n\n", it.URL)
+		fmt.Fprintf(&b, "%s\n\n", it.URL)
 	}
 	if v.More > 0 {
-		fmt.Fprintf(&text, "And %d earlier ones.\n\n", v.More)
+		fmt.Fprintf(&b, "And %d earlier ones.\n\n", v.More)
 	}
-	fmt.Fprintf(&text, "-- \nNotification settings: %s\nUnsubscribe: %s\n", v.Settings, v.Stop)
-	err := letterHTML.Execute(&html, v)
-	m.Text, m.HTML = text.String(), html.String()
-	return m, err
+	fmt.Fprintf(&b, "-- \nNotification settings: %s\nUnsubscribe: %s\n", v.Settings, v.Stop)
+	return b.String()
 }
+
+// html is deliberately plain: mail programs agree on little else. Every value in it is escaped; html/template would do
+// so by itself, but keeps every exported method of the program, used or not.
+func (v *letterView) html() string {
+	var b strings.Builder
+	b.WriteString(letterHead + "\n")
+	for _, it := range v.Items {
+		fmt.Fprintf(&b, `<p><a href="%s"><b>%s</b></a>`, html.EscapeString(it.URL), html.EscapeString(it.Heading))
+		if it.Text != "" {
+			b.WriteString("<br>" + html.EscapeString(it.Text))
+		}
+		b.WriteString("</p>\n")
+	}
+	if v.More > 0 {
+		fmt.Fprintf(&b, "<p>And %d earlier ones.</p>\n", v.More)
+	}
+	fmt.Fprintf(&b, `<hr><p style="color:#555;font-size:13px">You get this from <a href="%[1]s">%[1]s</a> because you `+
+		`subscribed: <a href="%[2]s">notification settings</a>, <a href="%[3]s">unsubscribe</a>.</p></body></html>`+"\n",
+		html.EscapeString(v.Base), html.EscapeString(v.Settings), html.EscapeString(v.Stop))
+	return b.String()
+}
+
+const letterHead = `<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5">`
 
 func codeLetter(j *job, public string) Letter {
 	text := fmt.Sprintf("%s\n\nEnter this code in the notification settings at %s to get notifications by email. It "+
 		"expires in 30 minutes.\n\nIf you didn't request this, ignore it. You won't get another email.\n", j.Code,
 		public)
-	html := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Enter this code in the notification settings at %s to get notifications by email. It expires in 30 minutes.</p><p>If you didn't request this, ignore it. You won't get another email.</p></body></html>`,
-		template.HTMLEscapeString(j.Code), template.HTMLEscapeString(public))
+	page := fmt.Sprintf(`<!DOCTYPE html><html lang="en"><body style="font-family:system-ui,sans-serif;line-height:1.5"><p style="font-size:24px"><b>%s</b></p><p>Enter this code in the notification settings at %s to get notifications by email. It expires in 30 minutes.</p><p>If you didn't request this, ignore it. You won't get another email.</p></body></html>`,
+		html.EscapeString(j.Code), html.EscapeString(public))
 	return Letter{ID: id("code", j.key+j.Code), To: j.Address, Subject: "Code " + j.Code +
-		" verifies your email address", Text: text, HTML: html}
+		" verifies your email address", Text: text, HTML: page}
 }
