@@ -42,6 +42,7 @@ type InboxList struct {
 	Gone   int    // sessions that can be restored
 
 	Setup   []part.SetupNote // for the owner alone
+	Unboxed bool             // sessions are usually in no sandbox
 	NoAgent bool             // there is no agent but Shell, and the owner may add one
 }
 
@@ -67,9 +68,12 @@ type InboxItem struct {
 	Called                        string         // who mentioned the reader; "" for no one
 	Keeps                         bool           // the reader can pin sessions
 	Pinned                        bool
-	Unboxed                       bool          // its programs are in no sandbox
+	Sandbox                       Unlike        // how its sandbox differs from the usual one
 	Labels                        []SavedFilter // each with the search that finds it
 }
+
+// Unlike says that a session is in a sandbox, or in none, where others are the other way.
+type Unlike struct{ Boxed, Unboxed bool }
 
 // impliedBy are the words of a status that a heading says already.
 var impliedBy = map[string]string{"Needs you": "Needs you", "Running": "Running", "To review": "Idle", "Idle": "Idle",

@@ -62,6 +62,9 @@ func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, fro
 	if l.Owner {
 		l.Setup, l.NoAgent = p.Setup, p.HasOnlyShell()
 	}
+	if why, _ := p.Sandboxes.Warning(); why == "" || !l.Owner { // which the owner's notes say otherwise
+		l.Unboxed = !p.Sandboxes.IsUsual()
+	}
 	pins := p.Shelf.Of(c.ID).Pins
 	for i, g := range p.groups(c, filter, pins) {
 		if i == 0 {
@@ -125,7 +128,9 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now()), Modified: s.ModifiedAt,
 		Keeps: c.Has(access.RightAccount), Pinned: slices.Contains(pins, s.Resource)}
 	it.Branch, it.By = p.Host.SessionContext(s.Resource)
-	it.Unboxed = !p.Sandboxes.IsSandboxed(s.Resource)
+	if boxed := p.Sandboxes.IsSandboxed(s.Resource); boxed != p.Sandboxes.IsUsual() {
+		it.Sandbox = page.Unlike{Boxed: boxed, Unboxed: !boxed}
+	}
 	if len(s.WorkingDirectories) > 0 {
 		it.Dir = part.FilePath(s.WorkingDirectories[0])
 		it.Repository = path.Base(it.Dir)

@@ -70,6 +70,8 @@ type Reviews interface {
 type Sandboxes interface {
 	Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool)
 	IsSandboxed(session ahp.URI) bool
+	IsUsual() bool
+	Warning() (why string, partly bool)
 }
 
 // Branches knows what sessions have checked out.

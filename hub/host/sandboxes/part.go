@@ -122,6 +122,15 @@ func (p *Part) IsSandboxed(session ahp.URI) bool {
 	return err == nil && mode != sandbox.None
 }
 
+// IsUsual reports whether sessions that say nothing else are kept in a sandbox.
+func (p *Part) IsUsual() bool {
+	if p.cfg.Rules == nil {
+		return false
+	}
+	mode, err := p.cfg.Rules.Resolve("")
+	return err == nil && mode != sandbox.None
+}
+
 // Warning says why the sessions of this server are in no sandbox, or in part of one, though they are to be in one
 // where that works; "" when they are, and when the owner wants it so.
 func (p *Part) Warning() (why string, partly bool) {
