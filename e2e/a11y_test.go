@@ -44,6 +44,21 @@ const tooSmall = `[...document.querySelectorAll('a, button, summary, select, inp
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width > 0 && r.height > 1 && r.height < 43.5)
 	.map(([e, r]) => e.outerHTML.slice(0, 100) + ' is ' + r.height + ' px')`
 
+// beyondEdge are controls and headings that lie beyond the window's edge, where nothing scrolls to them, or whose words are cut
+// without an ellipsis.
+const beyondEdge = `[...document.querySelectorAll('a, button, summary, select, input:not([type=hidden]), label, h1, h2, h3, .chip')]
+	.filter(e => e.checkVisibility({ opacityProperty: true }) && !e.closest('.sr-only, .skip, pre, .r'))
+	.filter(e => {
+		const r = e.getBoundingClientRect(), s = getComputedStyle(e);
+		if (r.width < 2 || r.height < 2) return false;
+		for (let up = e.parentElement; up; up = up.parentElement) {
+			const o = getComputedStyle(up).overflowX;
+			if (o === 'auto' || o === 'scroll') return false;
+		}
+		return r.right > innerWidth + 1 || r.left < -1 ||
+			s.overflowX === 'hidden' && s.textOverflow !== 'ellipsis' && e.scrollWidth > e.clientWidth + 1;
+	}).map(e => e.outerHTML.slice(0, 120))`
+
 // notInHelp are keys a page knows and its help does not.
 var notInHelp = `(async () => {
 	const { keys } = ` + Module("keys.js") + `;
@@ -133,6 +148,13 @@ func TestAccessibility(t *testing.T) {
 		}
 		who.look(1440, 900, "dark")
 		rules("dark", colourRules...)
+		who.look(720, 450, "light") // what 200 % of zoom leaves of 1440 by 900
+		if w := Eval[int](who, `document.documentElement.scrollWidth`); w > 720 {
+			t.Errorf("zoomed %s scrolls sideways: %d px", name, w)
+		}
+		for _, s := range Eval[[]string](who, beyondEdge) {
+			t.Errorf("zoomed %s cuts %s", name, s)
+		}
 		who.look(320, 640, "light")
 		rules("phone")
 		if w := Eval[int](who, `document.documentElement.scrollWidth`); w > 320 {

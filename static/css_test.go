@@ -118,3 +118,50 @@ func TestStrongLinesAreForInputs(t *testing.T) {
 		}
 	}
 }
+
+// Amber is for risk alone: a rule that is new must say here which risk it shows.
+func TestAmberIsForRisk(t *testing.T) {
+	risks := map[string]string{
+		".note.warn":              "what the note says can do harm",
+		".warnmark":               "a session in a wide directory, or without isolation",
+		"#conn":                   "what is shown may be old, and what is typed is not sent",
+		".hid::before":            "a character that cannot be seen",
+		".warned":                 "a file that is private, or a choice that opens more",
+		".setting.warn":           "a setting that lets an agent act without asking",
+		".audit .outcome.warn":    "an outcome that is not known",
+		".review .late":           "a suggestion or verdict for an older version",
+		".termtab .status.warn":   "a terminal outside of the sandbox",
+		`[data-line="down"] #who`: "what is typed does not arrive",
+	}
+	used := map[string]bool{}
+	for _, d := range declarations(t) {
+		if !strings.Contains(d.value, "var(--warn") {
+			continue
+		}
+		selector, _, _ := strings.Cut(d.selector, ",")
+		if used[selector] = true; risks[selector] == "" {
+			t.Errorf("%s: %s is amber: name its risk here, or take another colour", d.file, d.selector)
+		}
+	}
+	for selector := range risks {
+		if !used[selector] {
+			t.Errorf("%s is not amber any more: remove its row", selector)
+		}
+	}
+}
+
+// A session's title in the rail is bold while there is something in it that its reader has not seen, and only then.
+func TestRailTitlesAreBoldWhenUnread(t *testing.T) {
+	weights := map[string]string{}
+	for _, d := range declarations(t) {
+		if d.property == "font-weight" {
+			weights[d.selector] = d.value
+		}
+	}
+	if w := weights[".rail-item .title"]; w != "" && w != "400" {
+		t.Errorf("titles have the weight %s", w)
+	}
+	if w := weights[".rail-item.unread .title"]; w != "600" {
+		t.Errorf("unread titles have the weight %q", w)
+	}
+}
