@@ -27,7 +27,7 @@ func (s *Server) requestID(next http.Handler) http.Handler {
 }
 
 // clientIP sets the client's address: behind trusted proxies, the last address that they did not
-// add themselves.
+// add themselves. A request of the proxy itself, such as a health check, has the proxy's.
 func (s *Server) clientIP() func(http.Handler) http.Handler {
 	if len(s.cfg.Proxies) == 0 {
 		return middleware.ClientIPFromRemoteAddr
@@ -36,7 +36,17 @@ func (s *Server) clientIP() func(http.Handler) http.Handler {
 	for _, p := range s.cfg.Proxies {
 		trusted = append(trusted, p.String())
 	}
-	return middleware.ClientIPFromXFF(trusted...)
+	byHeader := middleware.ClientIPFromXFF(trusted...)
+	return func(next http.Handler) http.Handler {
+		byPeer := middleware.ClientIPFromRemoteAddr(next)
+		return byHeader(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if middleware.GetClientIP(r.Context()) == "" {
+				byPeer.ServeHTTP(w, r)
+				return
+			}
+			next.ServeHTTP(w, r)
+		}))
+	}
 }
 
 // seen carries the principal from the handler back to the access log around it.
@@ -61,7 +71,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 		s.counters.request(r.Method, route, status)
 		endSpan(span, r.Method, route, status)
 		level := slog.LevelInfo
-		if status < 400 && r.Method == http.MethodGet {
+		if status < 400 && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 			level = slog.LevelDebug
 		}
 		s.cfg.Log.LogAttrs(r.Context(), level, "request",

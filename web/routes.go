@@ -12,7 +12,8 @@ import (
 // row in access's table of routes.
 func (s *Server) routes() chi.Router {
 	r := chi.NewRouter()
-	r.Use(s.requestID, s.forwarded, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin)
+	r.Use(s.requestID, s.forwarded, s.clientIP(), s.accessLog, s.recover, s.checkHost, s.headers, s.bound, s.sameOrigin,
+		answerHead)
 	r.NotFound(s.withVisitor(s.cfg.Pages.NotFound))
 
 	r.Get("/healthz", s.healthz)
