@@ -57,6 +57,7 @@ type Limits struct {
 	Start  time.Duration // until the program has introduced itself: a minute
 	Cancel time.Duration // until a cancelled turn has ended, or the program is killed: 5 s
 	Idle   time.Duration // without a turn, after which the program is stopped: 10 minutes
+	Quiet  time.Duration // without an update, after which a loaded session's replay is over: 300 ms
 
 	// Limits of a program and its child processes; zero fields are unlimited (limits.go).
 	Memory    int64   // bytes
@@ -68,6 +69,7 @@ func (l Limits) withDefaults() Limits {
 	l.Start = cmp.Or(l.Start, time.Minute)
 	l.Cancel = cmp.Or(l.Cancel, 5*time.Second)
 	l.Idle = cmp.Or(l.Idle, 10*time.Minute)
+	l.Quiet = cmp.Or(l.Quiet, 300*time.Millisecond)
 	return l
 }
 

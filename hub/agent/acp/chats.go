@@ -106,7 +106,7 @@ func (s *session) take(ctx context.Context, p *peer) (string, error) {
 }
 
 // load resumes a session of an earlier run of the program, if it can. Its replay is ignored, as no
-// turn runs on it yet.
+// turn runs on it until the program is quiet.
 func (s *session) load(ctx context.Context, p *peer, id string) bool {
 	can := p.about.AgentCapabilities
 	method := "session/load"
@@ -116,10 +116,15 @@ func (s *session) load(ctx context.Context, p *peer, id string) bool {
 	case !can.LoadSession:
 		return false
 	}
+	replay := p.replays.begin(id)
+	defer p.replays.end(id)
 	var was sessionResult
 	err := p.call(ctx, method, s.params(p, id), &was)
 	if p.logIn(ctx, err) {
 		err = p.call(ctx, method, s.params(p, id), &was)
+	}
+	if err == nil && method == "session/load" {
+		err = replay.wait(ctx, p.ctx.Done(), s.limits.Quiet)
 	}
 	if err != nil {
 		s.log.Warn("an agent lost its session; it continues from the transcript", "err", err)

@@ -20,6 +20,7 @@ func (s *session) handle(p *peer, m jsonrpc.Message) {
 			s.log.Debug("cannot decode an agent's update", "err", err)
 			return
 		}
+		p.replays.note(n.SessionID)
 		if !s.handleNotice(p, &n) {
 			s.deliver(p, n.SessionID, event{update: &n.Update})
 		}

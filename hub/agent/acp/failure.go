@@ -59,14 +59,13 @@ func otherVersion(prog Program, have int) error {
 		prog.title(), have, version, version)
 }
 
-// quoteOutput quotes the end of the program's standard error.
+// quoteOutput quotes what the program's standard error says of its failure.
 func (p *peer) quoteOutput() string {
-	words := p.proc.words.String()
-	if words == "" {
+	lines := readableLines(p.proc.words.String())
+	if len(lines) == 0 {
 		return ""
 	}
-	lines := strings.Split(words, "\n")
-	return ". It said: " + texts.ElideBytes(strings.Join(lines[max(0, len(lines)-5):], " / "), 600)
+	return ". It said: " + strings.TrimRight(texts.ElideBytes(strings.Join(lines, " / "), 600), ".")
 }
 
 // explain converts an error of a call into one for people.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +26,9 @@ func TestMain(m *testing.M) {
 	}
 	goleak.VerifyTestMain(m)
 }
+
+// lateReplay is how many updates of a loaded session follow the answer: more than a turn's queue holds.
+const lateReplay = 2000
 
 type object = map[string]any
 
@@ -159,6 +163,9 @@ func (f *fakeAct) handle(mode string, m object) {
 		}
 		f.say(session, "replayed: "+string(was))
 		answer(nil)
+		for range lateReplay { // as Gemini does
+			f.say(session, "replayed late")
+		}
 	case "session/cancel":
 		if c, ok := f.cancels.LoadAndDelete(session); ok {
 			close(c.(chan struct{}))
@@ -251,9 +258,7 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 	case "crash":
 		f.say(session, "half of an ans")
 		fmt.Fprintln(os.Stderr, "panic: out of luck")
-		if err := exec.Command("kill", "-9", fmt.Sprint(os.Getpid())).Run(); err != nil {
-			os.Exit(1)
-		}
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
 	case "hold":
 		f.say(session, "holding")

@@ -433,7 +433,7 @@ func TestIdleStopAndResume(t *testing.T) {
 			w.must(err)
 			w.until("the program is stopped", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) })
 			if got := w.say("echo again"); !strings.HasPrefix(got, want) {
-				t.Errorf("got\n%s", got)
+				t.Errorf("got\n%.300s", got)
 			}
 		})
 	}

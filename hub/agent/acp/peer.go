@@ -44,6 +44,8 @@ type peer struct {
 	dials map[string][]dial
 	given int    // counter of the tokens at its start
 	spare string // a session without a chat yet
+
+	replays replays
 }
 
 // startPeer runs a program. handle gets its requests and notifications in order of arrival.
