@@ -3,6 +3,8 @@ GO       ?= go
 TOOLS    := -modfile=.ci/tools/go.mod
 VERSION  ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
+# The same for run, demo and build, so that each finds what another one compiled.
+BUILDFLAGS := -trimpath -ldflags "$(LDFLAGS)"
 RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 # The race detector leaves out libraries that share nothing and take most of its time: SQLite, and the highlighter's patterns.
 UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/...
@@ -18,13 +20,13 @@ help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 run: ## build and start on http://127.0.0.1:8137 (ARGS="--help" passes flags)
-	@$(GO) run -ldflags "-X main.version=$(VERSION)" ./cmd/ahphub $(ARGS)
+	@CGO_ENABLED=0 $(GO) run $(BUILDFLAGS) ./cmd/ahphub $(ARGS)
 
 demo: ## a sample repository with a session in every state
-	@$(GO) run -ldflags "-X main.version=$(VERSION)" ./cmd/ahphub demo
+	@CGO_ENABLED=0 $(GO) run $(BUILDFLAGS) ./cmd/ahphub demo
 
 build: ## bin/ahphub: one static binary
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "$(LDFLAGS)" -o bin/ahphub ./cmd/ahphub
+	CGO_ENABLED=0 $(GO) build $(BUILDFLAGS) -o bin/ahphub ./cmd/ahphub
 
 install: build ## into PREFIX, /usr/local by default
 	install -D -m 0755 bin/ahphub $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/ahphub

@@ -77,7 +77,7 @@ func setupNotes(configured []acp.Program, unboxed string, partly bool) (notes []
 		notes = append(notes, part.SetupNote{Risk: true, Text: "Sessions aren't sandboxed.",
 			Fix: "Their programs can do anything you can on this computer. " + site.Sentence(unboxed)})
 	}
-	if _, err := exec.LookPath("git"); err != nil {
+	if !hasGit() {
 		notes = append(notes, part.SetupNote{Text: "Git wasn't found.",
 			Fix: "Without it, changes can't be shown or reviewed. Install Git, then restart ahphub."})
 	}
@@ -89,4 +89,9 @@ func setupNotes(configured []acp.Program, unboxed string, partly bool) (notes []
 		}
 	}
 	return notes
+}
+
+func hasGit() bool {
+	_, err := exec.LookPath("git")
+	return err == nil
 }

@@ -323,6 +323,9 @@ func (a *app) announce(ctx context.Context, stdout io.Writer) error {
 	for _, f := range a.files {
 		printLine(stdout, f[0], f[1])
 	}
+	if !hasGit() {
+		a.log.Warn("git was not found, so changes cannot be shown or reviewed: install Git, then restart ahphub")
+	}
 	a.log.Info("serving", "url", a.at.URL, "agent", a.cfg.Agent, "version", versionName())
 	return nil
 }

@@ -69,3 +69,14 @@ func TestCardNamesDirectory(t *testing.T) {
 		t.Errorf("not the command's own directory in\n%s", html)
 	}
 }
+
+func TestStoppedCallIsNotCalledSkipped(t *testing.T) {
+	call := &ahp.ToolCallCancelledState{Reason: ahp.ToolCallCancellationReasonSkipped}
+	if got := ToolOf(ahp.ToolCallState{Value: call}).status().Word; got != "Stopped" {
+		t.Errorf("a call that ended with its turn is called %q", got)
+	}
+	call.ReasonMessage = ahp.Ptr(ahp.Plain("ahphub restarted before this was answered."))
+	if got := ToolOf(ahp.ToolCallState{Value: call}).status().Word; got != "Not run" {
+		t.Errorf("a call that a restart ended before its approval is called %q", got)
+	}
+}

@@ -191,7 +191,10 @@ func (t Tool) cancelWord() string {
 	case ahp.ToolCallCancellationReasonResultDenied:
 		return "Result denied"
 	}
-	return "Skipped"
+	if t.Cancelled.ReasonMessage != nil {
+		return "Not run"
+	}
+	return "Stopped" // with its turn
 }
 
 // line is what the folded tool call says.
