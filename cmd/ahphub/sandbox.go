@@ -24,12 +24,14 @@ import (
 
 // sandboxConfig says what the programs of sessions are kept from.
 type sandboxConfig struct {
-	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace|landlock" help:"Isolation for the programs of sessions: namespace (bubblewrap), landlock (less, by the kernel alone), none, or auto (the default): the first of these that works, with a warning for less than namespace."`
+	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace|landlock|container" help:"Isolation for the programs of sessions: namespace (bubblewrap), container (podman or docker, by --sandbox-image), landlock (less, by the kernel alone), none, or auto (the default): namespace, else landlock, else none, with a warning for less than namespace."`
 	SandboxNetwork  string   `default:"open" placeholder:"open|list|none" help:"Network of sandboxes: open (what this server reaches, without its loopback), list (the agent's model, package registries and --sandbox-allow) or none. Default: ${default}."`
 	SandboxAllow    []string `placeholder:"HOST[:PORT]" help:"More hosts that sandboxes with the network list reach: names, *.example.com, addresses, and private networks that names may lead to, as 10.1.0.0/16."`
 	SandboxLoopback []string `placeholder:"HOST:PORT" help:"Loopback addresses that sandboxes reach at the same port, as 127.0.0.1:11434 for a local model."`
 	SandboxMemory   string   `placeholder:"SIZE" help:"Memory that the programs of one sandbox use together, as in 8G. Default: three quarters of the computer's."`
 	SandboxPids     int      `default:"4096" placeholder:"N" help:"Processes and threads of one sandbox. Default: ${default}."`
+	SandboxImage    string   `placeholder:"IMAGE" help:"Image of containers whose repository names none that is allowed. With it, sessions can choose a container. The image must be on this computer."`
+	SandboxImages   []string `placeholder:"IMAGE" help:"More images that a repository's devcontainer.json may choose, as docker.io/library/node:22 or mcr.microsoft.com/devcontainers/*."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
 }
 
@@ -38,7 +40,11 @@ const mcpService = "mcp"
 
 func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 	if _, err := sandbox.ParseMode(c.Sandbox); err != nil {
-		bad("sandbox", c.Sandbox, "use auto, none, namespace or landlock")
+		bad("sandbox", c.Sandbox, "use auto, none, namespace, landlock or container")
+	}
+	if err := (&sandbox.Policy{Session: "images", Mode: sandbox.Container, Image: cmp.Or(c.SandboxImage, "none"),
+		Images: c.SandboxImages, Network: sandbox.Closed}).Check(); err != nil {
+		bad("sandbox-image", strings.Join(append([]string{c.SandboxImage}, c.SandboxImages...), " "), err.Error())
 	}
 	if _, err := sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
 		bad("sandbox-network", c.SandboxNetwork, "use open, list or none")
@@ -93,13 +99,19 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	a.proxy = proxy.New(proxy.Config{Log: a.log, IsHub: isOwnPort(listen)})
 	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home,
 		Path:   os.Getenv("PATH"),
-		Limits: limits,
-		Guard:  a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
+		Limits: limits, Image: a.cfg.Sandbox.SandboxImage,
+		Guard: a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
 			mcpService:           func(_ *sandbox.Policy, conn net.Conn) { a.relayed.Hand(conn) },
 			sandbox.ProxyService: a.proxy.Serve,
 		}})
 	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
-	rules.Boxed, rules.Why = chooseMode(boxes.Report(), mode, rules.Network)
+	report := boxes.Report()
+	rules.Boxed, rules.Why = chooseMode(report, mode, rules.Network)
+	if report.Container == "" {
+		rules.Image, rules.Images = a.cfg.Sandbox.SandboxImage, a.cfg.Sandbox.SandboxImages
+	} else if mode != sandbox.Container && a.cfg.Sandbox.SandboxImage != "" {
+		a.log.Warn("sessions cannot choose a container, which does not work here", "reason", report.Container)
+	}
 	why := rules.Why
 	switch {
 	case rules.Boxed == "" && mode != sandbox.Auto:
@@ -128,6 +140,10 @@ func (c sandboxConfig) limits() (l box.Limits, err error) {
 func chooseMode(r box.Report, asked sandbox.Mode, network sandbox.Network) (mode sandbox.Mode, why string) {
 	why = whyNone(r, network)
 	switch {
+	case asked == sandbox.Container && (r.Container != "" || network == sandbox.Open && r.ContainerOpen != ""):
+		return "", cmp.Or(r.Container, r.ContainerOpen)
+	case asked == sandbox.Container:
+		return asked, ""
 	case asked == sandbox.Landlock && r.Landlock != "":
 		return "", r.Landlock
 	case asked == sandbox.Landlock && network == sandbox.List:
@@ -220,7 +236,7 @@ func checkSandbox(c sandboxConfig) []finding {
 	if err = errors.Join(err, err2); err != nil {
 		return []finding{{text: "sandboxes cannot be tried: " + err.Error()}}
 	}
-	boxes := box.New(box.Config{Dir: dir, Program: program, Home: home, Path: os.Getenv("PATH"),
+	boxes := box.New(box.Config{Dir: dir, Program: program, Home: home, Path: os.Getenv("PATH"), Image: c.SandboxImage,
 		Log: slog.New(slog.DiscardHandler)})
 	defer boxes.Close()
 	return describeSandbox(boxes.Report(), c)
@@ -250,12 +266,33 @@ func describeSandbox(r box.Report, c sandboxConfig) []finding {
 		}
 		return []finding{{good: asked == mode, text: text}}
 	}
-	found := []finding{{good: true, text: "sandboxes work here, and sessions use them"}}
-	if r.Groups != "" {
-		found = append(found, finding{text: "the memory and processes of sandboxes are not bounded here: " + r.Groups})
+	if mode == sandbox.Container {
+		found := []finding{{good: true, text: "containers work here (" + r.Engine + ", image " + c.SandboxImage +
+			"), and sessions use them"}}
+		return append(found, lacks(r.Groups, r.ContainerOpen)...)
 	}
-	if r.Open != "" {
-		found = append(found, finding{text: "sandboxes have no network here: " + r.Open})
+	found := []finding{{good: true, text: "sandboxes work here, and sessions use them"}}
+	return append(append(found, lacks(r.Groups, r.Open)...), describeContainers(r, c)...)
+}
+
+// describeContainers says whether sessions can choose a container.
+func describeContainers(r box.Report, c sandboxConfig) []finding {
+	switch {
+	case r.Container == "":
+		return []finding{{good: true, text: "sessions can choose a container (" + r.Engine + ", image " + c.SandboxImage + ")"}}
+	case c.SandboxImage != "":
+		return []finding{{text: "sessions cannot choose a container: " + r.Container}}
+	}
+	return []finding{{good: true, text: "sessions cannot choose a container: " + r.Container}} // none is asked for
+}
+
+// lacks says what sandboxes do without.
+func lacks(groups, open string) (found []finding) {
+	if groups != "" {
+		found = append(found, finding{text: "the memory and processes of sandboxes are not bounded here: " + groups})
+	}
+	if open != "" {
+		found = append(found, finding{text: "sandboxes have no network here: " + open})
 	}
 	return found
 }

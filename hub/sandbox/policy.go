@@ -23,11 +23,12 @@ const (
 	None      Mode = "none"      // they can do what the user can that the hub runs as
 	Namespace Mode = "namespace" // they run in a box: namespaces of their own, with the paths of a Policy
 	Landlock  Mode = "landlock"  // the kernel keeps them from files and, on newer ones, from more: what Landlock alone can
+	Container Mode = "container" // they run in a box that podman or docker makes of an image
 	Auto      Mode = "auto"      // the strongest that works here
 )
 
 // Modes are the values of the setting, in the order in which people choose.
-var Modes = []Mode{Auto, None, Namespace, Landlock}
+var Modes = []Mode{Auto, None, Namespace, Landlock, Container}
 
 // ParseMode reads the value of a setting; "" is None.
 func ParseMode(s string) (Mode, error) {
@@ -37,7 +38,7 @@ func ParseMode(s string) (Mode, error) {
 	if m := Mode(s); slices.Contains(Modes, m) {
 		return m, nil
 	}
-	return "", fmt.Errorf("%.40q is no sandbox: use auto, none, namespace or landlock", s)
+	return "", fmt.Errorf("%.40q is no sandbox: use auto, none, namespace, landlock or container", s)
 }
 
 // Rules are what the owner has set for the sandboxes of all sessions.
@@ -49,6 +50,8 @@ type Rules struct {
 	Allow   []string // what the proxy lets through on the network List, beside Registries and the agent's hosts
 	Relays  []Relay
 	Read    []string // more that programs read
+	Image   string   // of containers whose repository names none that is allowed; "": sessions have no containers
+	Images  []string // what repositories may name besides
 	Dir     string   // where the private files of boxes are: each in a directory of its session's name
 }
 
@@ -69,6 +72,8 @@ func (r Rules) Resolve(asked string) (Mode, error) {
 		return r.Boxed, nil
 	case m == Auto:
 		return None, nil
+	case m == Container && r.Image == "":
+		return "", errors.New("this server has no containers. The owner sets an image for them: --sandbox-image")
 	}
 	return m, nil
 }
@@ -121,6 +126,8 @@ func ParseNetwork(s string) (Network, error) {
 type Policy struct {
 	Session  string   // names the box
 	Mode     Mode     // how; "" is Namespace
+	Image    string   // of a Container whose directories name none that is allowed
+	Images   []string // what they may name: images, or their beginnings with a * behind
 	Write    []string // directories that programs read and write
 	Read     []string // files and directories that they read
 	Seal     []string // what they only read though it lies in a directory of Write
@@ -163,6 +170,9 @@ func ParseRelay(address string) (Relay, error) {
 
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
+// imageName admits what engines take for the name of an image, and nothing that they could take for an option.
+var imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,254}$`)
+
 // Check refuses a policy that cannot be meant: relative paths, a name that is none, ports that are taken twice.
 func (p *Policy) Check() error {
 	if !name.MatchString(p.Session) {
@@ -178,8 +188,16 @@ func (p *Policy) Check() error {
 			return fmt.Errorf("%.200q does not lie below the home directory", path)
 		}
 	}
-	if p.Mode != "" && p.Mode != Namespace && p.Mode != Landlock {
+	if !slices.Contains([]Mode{"", Namespace, Landlock, Container}, p.Mode) {
 		return fmt.Errorf("%.40q is no mode of a sandbox", p.Mode)
+	}
+	if p.Mode == Container && p.Image == "" && len(p.Images) == 0 {
+		return errors.New("no image is set for containers. The owner sets one by --sandbox-image")
+	}
+	for _, image := range slices.Concat([]string{p.Image}, p.Images) {
+		if image != "" && !imageName.MatchString(strings.TrimSuffix(image, "*")) {
+			return fmt.Errorf("%.120q is no name of an image", image)
+		}
 	}
 	if p.Mode == Landlock && p.Network == List {
 		return errors.New("a sandbox by Landlock alone cannot limit the network to a list. Install bubblewrap, or choose another network")

@@ -70,6 +70,9 @@ func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 	}
 	policy := &sandbox.Policy{Session: core.ShortID(session), Mode: mode, Write: core.LocalPaths(s.WorkingDirectories),
 		Read: rules.Read, Own: core.OwnWorktrees(session)}
+	if mode == sandbox.Container {
+		policy.Image, policy.Images = rules.Image, rules.Images
+	}
 	if dir, repo, ok := p.cfg.WorktreeOf(s); ok {
 		policy.Write = append(slices.Clone(policy.Write), dir)
 		policy.Git = []string{filepath.Join(repo, ".git")}

@@ -17,7 +17,7 @@ const NetworkKey = "sandboxNetwork"
 
 // AddSettings adds the settings of sandboxes to an agent's own, where there are any.
 func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
-	if p.cfg.Rules == nil || !p.cfg.Rules.Works() {
+	if p.cfg.Rules == nil || !p.cfg.Rules.Works() && p.cfg.Rules.Image == "" {
 		return schema
 	}
 	schema.Type = "object"
@@ -31,12 +31,21 @@ func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSche
 		means = "Programs open this session's directories, not your other files or sessions. They see your other programs"
 	}
 	raw := func(v any) json.RawMessage { b, _ := json.Marshal(v); return b } // strings always encode
-	schema.Properties[Key] = ahp.SessionConfigPropertySchema{
+	modes := ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Sandbox", Description: "Limits what programs of this session can reach",
-		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None), raw(boxed)},
-		EnumLabels:       []string{"No sandbox", "Sandboxed"},
-		EnumDescriptions: []string{"Programs can do everything that ahphub's user can", means},
+		Default: raw(usual), Enum: []json.RawMessage{raw(sandbox.None)}, EnumLabels: []string{"No sandbox"},
+		EnumDescriptions: []string{"Programs can do everything that ahphub's user can"},
 	}
+	if boxed != "" && boxed != sandbox.Container {
+		modes.Enum, modes.EnumLabels = append(modes.Enum, raw(boxed)), append(modes.EnumLabels, "Sandboxed")
+		modes.EnumDescriptions = append(modes.EnumDescriptions, means)
+	}
+	if image := p.cfg.Rules.Image; image != "" {
+		modes.Enum, modes.EnumLabels = append(modes.Enum, raw(sandbox.Container)), append(modes.EnumLabels, "Container")
+		modes.EnumDescriptions = append(modes.EnumDescriptions, "Programs run in a container of the repository’s image, or "+
+			image+". They see this session’s directories, not your other files, sessions or local ports")
+	}
+	schema.Properties[Key] = modes
 	networks := ahp.SessionConfigPropertySchema{
 		Type: "string", Title: "Sandbox network", Description: "Limits what programs in the sandbox reach on the network",
 		Default:    raw(p.cfg.Rules.Network),

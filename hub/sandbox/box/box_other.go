@@ -40,7 +40,11 @@ func (*Boxes) Forget(string) error { return nil }
 // Close does nothing.
 func (*Boxes) Close() {}
 
+// Container knows of none.
+func (*Boxes) Container(string) (info sandbox.ContainerInfo, ok bool) { return info, false }
+
 // Report says that nothing works.
 func (*Boxes) Report() Report {
-	return Report{Namespace: errNoLinux.Error(), Open: errNoLinux.Error(), Landlock: errNoLinux.Error()}
+	return Report{Namespace: errNoLinux.Error(), Open: errNoLinux.Error(), Landlock: errNoLinux.Error(),
+		Container: errNoLinux.Error()}
 }

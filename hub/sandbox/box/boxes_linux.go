@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/sandbox"
+	_ "github.com/ahphub/ahphub/hub/sandbox/box/contain" // runs in containers
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
@@ -30,6 +31,10 @@ type Boxes struct {
 	all    map[string]cell // by session
 	making map[string]chan struct{}
 	closed bool
+
+	finding sync.Mutex
+	engine  engine // of containers; its zero value: not found yet
+	infos   infos
 }
 
 // cell is what the programs of one session are kept in, by the mode of its policy.
@@ -247,9 +252,12 @@ func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
 	var in cell
 	var err error
-	if p.Mode == sandbox.Landlock {
+	switch p.Mode {
+	case sandbox.Landlock:
 		in, err = newLock(b.cfg, p, dir)
-	} else {
+	case sandbox.Container:
+		in, err = b.startContainer(p, dir)
+	default:
 		in, err = start(context.Background(), b.cfg, p, dir)
 	}
 	if err != nil {
@@ -257,6 +265,12 @@ func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
 	}
 	if g := b.groups(); p.Session != probeSession {
 		in.counts().group = g.make(p.Session, b.cfg.Limits, b.cfg.Log)
+	}
+	if c, ok := in.(*container); ok {
+		if err := c.group.take(c.pid); err != nil {
+			b.cfg.Log.Warn("the container of a session has no bound of memory and processes but its engine's",
+				"session", p.Session, "err", err)
+		}
 	}
 	return in, nil
 }
@@ -319,6 +333,7 @@ func (b *Boxes) Forget(session string) error {
 		return err
 	}
 	b.End(session)
+	b.infos.forget(session)
 	return os.RemoveAll(filepath.Join(b.cfg.Dir, session))
 }
 
@@ -357,6 +372,7 @@ func (b *Boxes) Report() Report { return b.report() }
 // probe runs a program in a box with a network, and where that fails in one without.
 func (b *Boxes) probe() (r Report) {
 	r.Groups = b.groups().why
+	b.probeContainers(&r)
 	if err := b.try(&sandbox.Policy{Mode: sandbox.Landlock, Network: sandbox.Closed}); err != nil {
 		r.Landlock = err.Error()
 	}
@@ -378,6 +394,31 @@ func (b *Boxes) probe() (r Report) {
 		r.Open = r.Namespace
 	}
 	return r
+}
+
+// probeContainers runs containers of the owner's image.
+func (b *Boxes) probeContainers(r *Report) {
+	p := &sandbox.Policy{Mode: sandbox.Container, Image: b.cfg.Image, Network: sandbox.Open}
+	if p.Image == "" {
+		r.Container = "no image is set (--sandbox-image)"
+		if len(engines()) == 0 {
+			r.Container += ", and " + errNoEngine.Error()
+		}
+		return
+	}
+	e, err := b.findEngine(p.Image)
+	if err != nil {
+		r.Container = err.Error()
+		return
+	}
+	r.Engine = e.name()
+	if err := b.try(p); err != nil {
+		r.ContainerOpen = err.Error()
+		p.Network = sandbox.Closed
+		if err := b.try(p); err != nil {
+			r.Container = err.Error()
+		}
+	}
 }
 
 // probeSession is what tries whether boxes work. It is no session.

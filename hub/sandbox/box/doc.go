@@ -1,6 +1,6 @@
 // Package box runs the programs of a session in namespaces of their own, as a sandbox.Policy describes: files,
 // processes, network and pseudo terminals. bubblewrap makes the namespaces, nsenter enters them, and pasta
-// connects them to the network. A holder, which is this program, keeps them and hands out terminals and relayed
+// connects them to the network; or podman or docker makes them of an image. A holder, which is this program, keeps them and hands out terminals and relayed
 // connections. Everything inside is taken for hostile, the holder's messages included.
 package box
 
@@ -25,6 +25,8 @@ type Config struct {
 	// Services are where relays by name lead. Each takes over its connection, and returns once that is closed.
 	Services map[string]func(*sandbox.Policy, net.Conn)
 
+	Image string // of containers, which are tried with it; "": those of sessions' policies alone
+
 	Limits Limits        // of each box, where control groups can be made
 	ABI    int           // the newest version of Landlock that is used; zero is the kernel's
 	Linger time.Duration // how long a box stays after its last program; zero is a minute
@@ -40,9 +42,15 @@ type Limits struct {
 type Report struct {
 	Namespace string // why boxes do not work here and what to do about it; "" when they do
 	Open      string // likewise of their network
-	Landlock  string // why Landlock alone does not work here; "" when it does
-	Groups    string // why the memory and processes of boxes are not bounded; "" when they are
-	ABI       int    // the version of Landlock in the kernel
+	Container string // why containers do not work here; "" when they do
+	Engine    string // of containers, when they work
+
+	// ContainerOpen says why containers have no network; "" when they have.
+	ContainerOpen string
+
+	Landlock string // why Landlock alone does not work here; "" when it does
+	Groups   string // why the memory and processes of boxes are not bounded; "" when they are
+	ABI      int    // the version of Landlock in the kernel
 }
 
 // Works reports whether boxes work here.

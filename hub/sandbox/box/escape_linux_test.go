@@ -168,7 +168,11 @@ func singOutside(t *testing.T, w *world, p prey) map[string]string {
 	})
 }
 
-func TestNoWayLeadsOutOfBox(t *testing.T) {
+func TestNoWayLeadsOutOfBox(t *testing.T)       { checkEscapes(t, newWorld) }
+func TestNoWayLeadsOutOfContainer(t *testing.T) { checkEscapes(t, newContainers) }
+
+// checkEscapes tries every way out of the box that a new world has.
+func checkEscapes(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *world) {
 	runtime.LockOSThread() // which has the key that is looked for
 	through := proxy.New(proxy.Config{Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(through.Close)

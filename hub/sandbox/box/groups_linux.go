@@ -199,6 +199,18 @@ func (g *group) enter(prefix []string) []string {
 	return append(append(command, "--"), prefix...)
 }
 
+// take moves a process into the group; those that it starts are in it then.
+func (g *group) take(pid int) error {
+	if g == nil {
+		return nil
+	}
+	var errs []error
+	for _, dir := range g.dirs {
+		errs = append(errs, os.WriteFile(filepath.Join(dir, "cgroup.procs"), []byte(strconv.Itoa(pid)), 0))
+	}
+	return errors.Join(errs...)
+}
+
 // attend has a program's terminal be told when something in the group was ended for want of memory, until done is
 // called.
 func (g *group) attend(stderr any) (done func()) {

@@ -23,7 +23,9 @@ type layout struct {
 	cfg   Config
 	args  []string
 	files []*os.File // passed from descriptor firstBind on
-	home  *os.Root   // the private home directory; nil: it cannot be had below this one
+
+	mounts []mount  // what of them is bound where
+	home   *os.Root // the private home directory; nil: it cannot be had below this one
 }
 
 // firstBind is the descriptor of the first directory that is bound: after the three usual ones, bubblewrap's report,
@@ -44,7 +46,7 @@ func (l *layout) close() {
 // bindFile binds an open file or directory, so that nothing put in its place meanwhile is bound instead.
 func (l *layout) bindFile(how string, f *os.File, at string) {
 	l.add(how, "/proc/self/fd/"+strconv.Itoa(firstBind+len(l.files)), at)
-	l.files = append(l.files, f)
+	l.files, l.mounts = append(l.files, f), append(l.mounts, mount{f, at, how == "--ro-bind"})
 }
 
 // openPath opens a path without following a link anywhere in it: a program that could write there may have made it.

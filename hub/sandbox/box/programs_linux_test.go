@@ -15,8 +15,9 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-func TestProgramsOfOneSessionShareBox(t *testing.T) {
-	w := newWorld(t)
+func TestProgramsOfOneSessionShareBox(t *testing.T) { inEachBox(t, checkProgramsOfOneSessionShareBox) }
+
+func checkProgramsOfOneSessionShareBox(t *testing.T, w *world) {
 	serve, _ := w.shell("echo $$ >/tmp/pid; exec cat")
 	in, err := serve.StdinPipe()
 	if err != nil {
@@ -42,7 +43,10 @@ func TestProgramsOfOneSessionShareBox(t *testing.T) {
 }
 
 func TestExitCodeAndSignalsPassThroughBox(t *testing.T) {
-	w := newWorld(t)
+	inEachBox(t, checkExitCodeAndSignalsPassThroughBox)
+}
+
+func checkExitCodeAndSignalsPassThroughBox(t *testing.T, w *world) {
 	cmd, _ := w.shell("exit 42")
 	if err := w.Start(cmd, w.policy); err != nil {
 		t.Fatal(err)
@@ -79,7 +83,10 @@ func TestExitCodeAndSignalsPassThroughBox(t *testing.T) {
 }
 
 func TestProgramGetsItsDescriptorsAndNoOthers(t *testing.T) {
-	w := newWorld(t)
+	inEachBox(t, checkProgramGetsItsDescriptorsAndNoOthers)
+}
+
+func checkProgramGetsItsDescriptorsAndNoOthers(t *testing.T, w *world) {
 	r, wr, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -99,8 +106,9 @@ func TestProgramGetsItsDescriptorsAndNoOthers(t *testing.T) {
 	}
 }
 
-func TestTerminalOfBoxIsItsOwn(t *testing.T) {
-	w := newWorld(t)
+func TestTerminalOfBoxIsItsOwn(t *testing.T) { inEachBox(t, checkTerminalOfBoxIsItsOwn) }
+
+func checkTerminalOfBoxIsItsOwn(t *testing.T, w *world) {
 	pty, tty, err := w.OpenTerminal(w.policy)
 	if err != nil {
 		t.Fatal(err)
@@ -166,13 +174,14 @@ func TestPtyOfHostileHolderIsRefused(t *testing.T) {
 	}
 }
 
-func TestBoxEndsWithHub(t *testing.T) {
-	w := newWorld(t)
+func TestBoxEndsWithHub(t *testing.T) { inEachBox(t, checkBoxEndsWithHub) }
+
+func checkBoxEndsWithHub(t *testing.T, w *world) {
 	made, err := w.enter(w.policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := made.(*box)
+	in := boxOf(made)
 	cmd, _ := w.shell("trap '' TERM HUP INT; setsid sleep 1000 & echo; wait")
 	cmd.Stdout = nil
 	out, err := cmd.StdoutPipe()
@@ -196,8 +205,9 @@ func TestBoxEndsWithHub(t *testing.T) {
 	}
 }
 
-func TestChangedPolicyEndsWhatRuns(t *testing.T) {
-	w := newWorld(t)
+func TestChangedPolicyEndsWhatRuns(t *testing.T) { inEachBox(t, checkChangedPolicyEndsWhatRuns) }
+
+func checkChangedPolicyEndsWhatRuns(t *testing.T, w *world) {
 	cmd, _ := w.shell("sleep 1000")
 	if err := w.Start(cmd, w.policy); err != nil {
 		t.Fatal(err)
@@ -210,14 +220,17 @@ func TestChangedPolicyEndsWhatRuns(t *testing.T) {
 }
 
 func TestBoxEndsWhenNothingRunsInIt(t *testing.T) {
-	w := newWorld(t, func(c *Config) { c.Linger = time.Millisecond })
+	inEachBox(t, checkBoxEndsWhenNothingRunsInIt, func(c *Config) { c.Linger = time.Millisecond })
+}
+
+func checkBoxEndsWhenNothingRunsInIt(t *testing.T, w *world) {
 	made, err := w.enter(w.policy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in := made.(*box)
+	in := boxOf(made)
 	w.run("true")
-	w.leave(in)
+	w.leave(made)
 	<-in.gone
 	if got := w.run("echo anew"); got != "anew" {
 		t.Error("the next program prints ", got)

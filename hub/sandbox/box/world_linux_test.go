@@ -31,6 +31,20 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	return w
 }
 
+// inEachBox runs a test in a box of namespaces and in a container.
+func inEachBox(t *testing.T, test func(*testing.T, *world), change ...func(*Config)) {
+	t.Run("namespace", func(t *testing.T) { test(t, newWorld(t, change...)) })
+	t.Run("container", func(t *testing.T) { test(t, newContainers(t, change...)) })
+}
+
+// boxOf returns the box of a session, however it is made.
+func boxOf(in cell) *box {
+	if c, ok := in.(*container); ok {
+		return c.box
+	}
+	return in.(*box)
+}
+
 // newWorldOf returns a world whose sessions are kept by a mode, whether or not that works.
 func newWorldOf(t testing.TB, mode sandbox.Mode, change ...func(*Config)) *world {
 	t.Helper()

@@ -34,14 +34,14 @@ const (
 func init() {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == Command:
-		exit(run(os.Args[2]), 127) // as a shell whose command cannot run
+		Exit(run(os.Args[2]), 127) // as a shell whose command cannot run
 	case len(os.Args) > 1 && os.Args[1] == HoldCommand:
-		exit(hold(os.Args[2:]), 1)
+		Exit(hold(os.Args[2:]), 1)
 	}
 }
 
-// exit ends the program, with a status that says whether it failed.
-func exit(err error, failed int) {
+// Exit ends the program, with a status that says whether it failed.
+func Exit(err error, failed int) {
 	if err == nil {
 		os.Exit(0)
 	}
@@ -56,7 +56,7 @@ func run(descriptor string) error {
 	if err != nil || fd < 3 {
 		return errors.New("this command is for ahphub itself")
 	}
-	o, err := readOrder(fd)
+	o, err := ReadOrder(fd)
 	if err != nil {
 		return errors.New("cannot read what to run: " + err.Error())
 	}
@@ -91,7 +91,8 @@ func run(descriptor string) error {
 	return errors.New("cannot run " + o.Path + " in this session's sandbox: " + err.Error())
 }
 
-func readOrder(fd int) (o Order, err error) {
+// ReadOrder reads the order on a descriptor, and closes that.
+func ReadOrder(fd int) (o Order, err error) {
 	f := os.NewFile(uintptr(fd), "order")
 	if f == nil {
 		return o, errors.New("there is none")
@@ -136,6 +137,17 @@ func dropRights() error {
 	_ = call(syscall.SYS_KEYCTL, keyctlJoinKeyring, 0, 0)
 	return nil
 }
+
+// IgnoreEnd keeps the signals from ending this program that end programs in terminals.
+func IgnoreEnd() error {
+	return handle(sigIgnore, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
+}
+
+// ResetSignal lets a signal do to this program what it does when nothing handles it.
+func ResetSignal(s syscall.Signal) error { return handle(sigDefault, s) }
+
+// Hide keeps programs of the same user from looking into this one.
+func Hide() error { return call(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
 
 // handle sets what signals do to this program, behind the runtime's back: package os/signal is initialized later.
 func handle(how uintptr, signals ...syscall.Signal) error {

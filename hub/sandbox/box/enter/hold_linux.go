@@ -25,13 +25,7 @@ func hold(args []string) error {
 	}
 	syscall.CloseOnExec(ControlFD)
 	syscall.CloseOnExec(RelayFD)
-	for i, arg := range args {
-		if err := relayPort(byte(i), arg); err != nil {
-			_ = send(ControlFD, SayFailure+err.Error())
-			return err
-		}
-	}
-	if err := send(ControlFD, SayReady); err != nil {
+	if err := RelayPorts(ControlFD, RelayFD, args); err != nil {
 		return err
 	}
 	buf := make([]byte, 64)
@@ -42,15 +36,15 @@ func hold(args []string) error {
 		case err != nil || n == 0:
 			return nil // the hub is gone: so is the box, with its first process
 		case string(buf[:n]) == AskPty:
-			if err := answerPty(); err != nil {
+			if err := AnswerPty(ControlFD); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// send sends one message with descriptors.
-func send(fd int, message string, fds ...int) error {
+// Send sends one message with descriptors.
+func Send(fd int, message string, fds ...int) error {
 	var rights []byte
 	if len(fds) > 0 {
 		rights = syscall.UnixRights(fds...)
@@ -78,15 +72,15 @@ func closeInherited() error {
 	return nil
 }
 
-// answerPty opens a pseudo terminal and sends both of its ends.
-func answerPty() error {
+// AnswerPty opens a pseudo terminal and sends both of its ends.
+func AnswerPty(to int) error {
 	master, slave, err := OpenPty()
 	if err != nil {
-		return send(ControlFD, SayFailure+err.Error())
+		return Send(to, SayFailure+err.Error())
 	}
 	defer syscall.Close(master)
 	defer syscall.Close(slave)
-	return send(ControlFD, AskPty, master, slave)
+	return Send(to, AskPty, master, slave)
 }
 
 // OpenPty opens both ends of a new pseudo terminal.
@@ -117,9 +111,20 @@ func control(fd int, request uintptr, value *int32) error {
 	return nil
 }
 
+// RelayPorts listens on the ports that lead to the hub, and says on its control socket that the box is ready.
+func RelayPorts(control, relay int, ports []string) error {
+	for i, port := range ports {
+		if err := relayPort(relay, byte(i), port); err != nil {
+			_ = Send(control, SayFailure+err.Error())
+			return err
+		}
+	}
+	return Send(control, SayReady)
+}
+
 // relayPort listens on a port of the box's loopback, and hands each connection to the hub. Package net would do, and be
 // initialized after most of the program.
-func relayPort(index byte, port string) error {
+func relayPort(relay int, index byte, port string) error {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
 		return errors.New(strconv.Quote(port) + " is no port")
@@ -128,10 +133,10 @@ func relayPort(index byte, port string) error {
 	if err != nil {
 		return errors.New("port " + port + ": " + err.Error())
 	}
-	go passConns(index, four)
+	go passConns(relay, index, four)
 	six, err := listen(syscall.AF_INET6, &syscall.SockaddrInet6{Port: int(n), Addr: [16]byte{15: 1}})
 	if err == nil { // where there is IPv6
-		go passConns(index, six)
+		go passConns(relay, index, six)
 	}
 	return nil
 }
@@ -155,12 +160,12 @@ func listen(domain int, at syscall.Sockaddr) (int, error) {
 	return fd, nil
 }
 
-func passConns(index byte, listener int) {
+func passConns(relay int, index byte, listener int) {
 	for {
 		conn, _, err := syscall.Accept4(listener, syscall.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
-			_ = send(RelayFD, string([]byte{index}), conn) // a client whose connection is not passed sees its end
+			_ = Send(relay, string([]byte{index}), conn) // a client whose connection is not passed sees its end
 			_ = syscall.Close(conn)
 		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.ECONNABORTED):
 		default:
