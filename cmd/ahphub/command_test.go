@@ -59,7 +59,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 			[]string{"--public-url", "hub.example.com", "https://"}},
 		{"public path", []string{"--public-url", "https://hub.example.com/x"}, "", "", []string{"no path"}},
 		{"allow host", []string{"--allow-host", "http://x"}, "", "", []string{"--allow-host", "without scheme"}},
-		{"sandbox", []string{"--sandbox", "jail"}, "", "", []string{"--sandbox", "jail", "auto, none, namespace or landlock"}},
+		{"sandbox", []string{"--sandbox", "jail"}, "", "", []string{"--sandbox", "jail", "auto, none, namespace, landlock or container"}},
 		{"its network", []string{"--sandbox-network", "lan"}, "", "", []string{"--sandbox-network", "lan", "open, list or none"}},
 		{"its ports", []string{"--sandbox-loopback", "192.0.2.1:80"}, "", "", []string{"--sandbox-loopback", "loopback address"}},
 		{"its directories", []string{"--sandbox-read", "src"}, "", "", []string{"--sandbox-read", "from the root on"}},

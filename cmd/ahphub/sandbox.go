@@ -126,6 +126,14 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	return nil
 }
 
+// containerOf returns what knows of what the containers of sessions are made; nil without sandboxes.
+func (a *app) containerOf() func(session string) (sandbox.ContainerInfo, bool) {
+	if a.programs.Boxes == nil {
+		return nil
+	}
+	return a.programs.Boxes.Container
+}
+
 // limits returns what the programs of one sandbox may use.
 func (c sandboxConfig) limits() (l box.Limits, err error) {
 	l.Processes = cmp.Or(c.SandboxPids, 4096)

@@ -23,6 +23,12 @@ func TestDoctorSaysWhetherSandboxesWork(t *testing.T) {
 		{box.Report{Landlock: none}, "landlock", "open", []string{none}, false, true},
 		{box.Report{}, "landlock", "list", []string{"--sandbox namespace"}, false, true},
 		{box.Report{Namespace: install, Open: install, ABI: 6}, "auto", "open", []string{"version 6", install}, false, false},
+		{box.Report{Engine: "podman"}, "container", "open", []string{"containers work here (podman, image tools)"}, true, false},
+		{box.Report{Engine: "podman"}, "auto", "open", []string{"can choose a container (podman, image tools)"}, true, false},
+		{box.Report{Container: "install podman"}, "container", "none", []string{"install podman"}, false, true},
+		{box.Report{Container: "install podman"}, "auto", "open", []string{"cannot choose a container: install podman"}, true, false},
+		{box.Report{ContainerOpen: "install passt"}, "container", "open", []string{"install passt"}, false, true},
+		{box.Report{ContainerOpen: "install passt"}, "container", "none", []string{"work here", "install passt"}, true, false},
 		{box.Report{Groups: "no Delegate"}, "auto", "open", []string{"are not bounded here: no Delegate"}, true, false},
 		{box.Report{Open: "install passt"}, "namespace", "none", []string{"sessions use them", "install passt"}, true,
 			false},
@@ -33,7 +39,7 @@ func TestDoctorSaysWhetherSandboxesWork(t *testing.T) {
 		{box.Report{Namespace: install, Open: install}, "namespace", "none", []string{install}, false, true},
 	} {
 		var text strings.Builder
-		found := describeSandbox(test.report, sandboxConfig{Sandbox: test.mode, SandboxNetwork: test.network})
+		found := describeSandbox(test.report, sandboxConfig{Sandbox: test.mode, SandboxImage: "tools", SandboxNetwork: test.network})
 		for _, f := range found {
 			text.WriteString(f.text + "\n")
 		}

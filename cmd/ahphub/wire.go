@@ -158,7 +158,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		contacts = a.proxy.Contacts
 	}
 	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules,
-		Contacts: contacts, Secrets: a.secretsOf, Store: a.store, Audit: a.audit,
+		Contacts: contacts, Container: a.containerOf(), Secrets: a.secretsOf, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),

@@ -64,6 +64,9 @@ type Config struct {
 	// is no proxy.
 	Contacts func(session string) []sandbox.Contact
 
+	// Container returns of what a session's last container was made; ok is false when there was none. nil: there are none.
+	Container func(session string) (info sandbox.ContainerInfo, ok bool)
+
 	// Secrets returns what the programs of a session have that works in directories; nil: nothing.
 	Secrets func(session ahp.URI, dirs []string) ([]secrets.Secret, error)
 

@@ -23,7 +23,7 @@ import (
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() {
 	h.Sandboxes = sandboxes.New(h.core, sandboxes.Config{Rules: h.cfg.Sandbox, Agents: h.cfg.Agents, Machine: h.cfg.Machine,
-		Home: h.cfg.Home, Contacts: h.cfg.Contacts, WorktreeOf: worktreeOf, FurtherBoxes: []string{terminals.GuestsBox}})
+		Home: h.cfg.Home, Contacts: h.cfg.Contacts, Container: h.cfg.Container, WorktreeOf: worktreeOf, FurtherBoxes: []string{terminals.GuestsBox}})
 	h.secrets = h.newSecrets()
 	h.Files = files.New(h.core, files.Config{
 		Files: h.cfg.Machine.Files(), DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,

@@ -36,8 +36,24 @@ type Info struct {
 	Files   []FileLine
 	Reading bool // the files are being compared
 
-	Contacts    []Contact // what programs in the sandbox asked the network for
-	HasContacts bool      // whether there is a list of these that the visitor may see
+	Contacts    []Contact  // what programs in the sandbox asked the network for
+	Container   *Container // nil: programs are in none, or the visitor may not see of what it is made
+	HasContacts bool       // whether there is a list of these that the visitor may see
+}
+
+// Container is of what a session's container is made.
+type Container struct {
+	Image   string
+	File    string   // of the repository; "": it says nothing
+	Ignored []string // what of it is not used, and why
+	Setup   []SetupStep
+}
+
+// SetupStep is a command that a repository has run when its container is made.
+type SetupStep struct {
+	Command, State string
+	Failed         bool
+	Output         string // its end
 }
 
 // Contact is a host that programs in a sandbox reached or were refused.

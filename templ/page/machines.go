@@ -78,6 +78,8 @@ func (m *Machine) isolation() string {
 	switch m.Sandbox {
 	case "namespace":
 		return "Sandboxed in namespaces"
+	case "container":
+		return "Sandboxed in containers"
 	case "landlock":
 		return "Sandboxed by Landlock alone"
 	case "":

@@ -9,6 +9,7 @@ const outsideOption = "ahphub:outside"
 type sandboxSays struct {
 	Mode    string // "": nothing is said
 	Network string
+	Image   string   // of a container
 	Needs   []string // what a command seems to need that the sandbox has not
 	Inside  bool     // the agent runs the call by itself
 }
@@ -29,6 +30,9 @@ var networks = map[string]string{"open": "network open", "none": "no network",
 // allows is what the sandbox allows, in a line.
 func (s sandboxSays) allows() string {
 	text := "Sandbox: this session's files"
+	if s.Mode == "container" {
+		text = "Container (image " + s.Image + "): this session's files"
+	}
 	if s.Mode == "landlock" {
 		text = "Partial sandbox: this session's files"
 	} else if word := networks[s.Network]; word != "" {

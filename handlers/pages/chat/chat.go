@@ -4,6 +4,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -149,8 +151,31 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 		}
 	}
 	i.Contacts, i.HasContacts = p.contacts(v, s)
+	i.Container = p.container(v, s)
 	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)
 	return i
+}
+
+// setupStates are the words for how far a setup command is.
+var setupStates = map[sandbox.SetupState]string{sandbox.SetupWaits: "Not started", sandbox.SetupRuns: "Running",
+	sandbox.SetupDone: "Done", sandbox.SetupFailed: "Failed"}
+
+// container returns of what the session's container is made, to those who may have programs run in it; nil when there is
+// none.
+func (p *Pages) container(v site.Visit, s *ahp.SessionState) *page.Container {
+	if !v.Who.Scope.IsWhole() || !v.Who.Has(access.RightPrompt) {
+		return nil
+	}
+	info, has := p.Sandboxes.Container(v.Session, s)
+	if !has {
+		return nil
+	}
+	c := &page.Container{Image: info.Image, File: info.File, Ignored: info.Ignored}
+	for _, step := range info.Setup {
+		c.Setup = append(c.Setup, page.SetupStep{Command: step.Command, State: setupStates[step.State],
+			Failed: step.State == sandbox.SetupFailed, Output: strings.TrimSpace(step.Output)})
+	}
+	return c
 }
 
 // contacts returns what programs in the session's sandbox asked the network for, to those who may have them ask.

@@ -69,6 +69,7 @@ type Reviews interface {
 // Sandboxes knows what the programs of sessions are kept from, and what they reached.
 type Sandboxes interface {
 	Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool)
+	Container(session ahp.URI, s *ahp.SessionState) (info sandbox.ContainerInfo, has bool)
 	IsSandboxed(session ahp.URI) bool
 	IsUsual() bool
 	Warning() (why string, partly bool)

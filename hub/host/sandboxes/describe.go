@@ -13,6 +13,7 @@ import (
 type note struct {
 	Mode    sandbox.Mode    `json:"mode"`
 	Network sandbox.Network `json:"network,omitempty"`
+	Image   string          `json:"image,omitempty"`  // of a container
 	Needs   []string        `json:"needs,omitempty"`  // what a command seems to need that the sandbox has not
 	Inside  bool            `json:"inside,omitempty"` // the agent runs the call by itself: it cannot be run outside
 }
@@ -31,6 +32,9 @@ func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ah
 	if policy != nil {
 		outside = p.runsCommands(s.Provider, kind)
 		n = note{Mode: policy.Mode, Network: policy.Network, Inside: !outside}
+		if info, ok := p.Container(session, s); ok {
+			n.Image = info.Image
+		}
 		if a.ToolInput != nil && outside {
 			n.Needs = policy.Missing(a.ToolInput.Text, p.cfg.Home)
 		}

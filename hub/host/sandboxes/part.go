@@ -31,6 +31,9 @@ type Config struct {
 	// is no proxy.
 	Contacts func(session string) []sandbox.Contact
 
+	// Container returns of what a session's last container was made. nil: there are none.
+	Container func(session string) (info sandbox.ContainerInfo, ok bool)
+
 	// WorktreeOf returns a session's worktree and its repository; ok is false when it has none.
 	WorktreeOf func(s *ahp.SessionState) (dir, repo string, ok bool)
 
@@ -98,6 +101,24 @@ func (p *Part) Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Co
 		return nil, false
 	}
 	return p.cfg.Contacts(policy.Session), true
+}
+
+// Container returns of what a session's container is made, or will be as far as that is known before it starts. has is
+// false when its programs are in none.
+func (p *Part) Container(session ahp.URI, s *ahp.SessionState) (info sandbox.ContainerInfo, has bool) {
+	if p.cfg.Rules == nil {
+		return info, false
+	}
+	policy, err := p.PolicyFor(session, s)
+	if err != nil || policy == nil || policy.Mode != sandbox.Container {
+		return info, false
+	}
+	if p.cfg.Container != nil {
+		if info, ok := p.cfg.Container(policy.Session); ok {
+			return info, true
+		}
+	}
+	return sandbox.ContainerInfo{Image: policy.Image}, true
 }
 
 // Check says why the sandbox of a session cannot show its directories; nil when it can.

@@ -19,8 +19,17 @@ func benchWorld(b *testing.B) *world {
 	})
 }
 
+// benchContainers is benchWorld with containers.
+func benchContainers(b *testing.B) *world {
+	return newContainers(b, func(c *Config) {
+		if *program != "" {
+			c.Program = *program
+		}
+	})
+}
+
 // BenchmarkStart is how long a program takes from its start to its end: outside, in a box that is there, as the first of
-// a box, and with Landlock alone.
+// a box, the same in a container, and with Landlock alone.
 func BenchmarkStart(b *testing.B) {
 	w := benchWorld(b)
 	run := func(b *testing.B, start func(*exec.Cmd) error) {
@@ -38,6 +47,14 @@ func BenchmarkStart(b *testing.B) {
 	b.Run("box", func(b *testing.B) { run(b, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) }) })
 	b.Run("first", func(b *testing.B) {
 		run(b, func(cmd *exec.Cmd) error { w.End(w.policy.Session); return w.Start(cmd, w.policy) })
+	})
+	b.Run("container", func(b *testing.B) {
+		c := benchContainers(b)
+		run(b, func(cmd *exec.Cmd) error { return c.Start(cmd, c.policy) })
+	})
+	b.Run("firstOfContainer", func(b *testing.B) {
+		c := benchContainers(b)
+		run(b, func(cmd *exec.Cmd) error { c.End(c.policy.Session); return c.Start(cmd, c.policy) })
 	})
 	b.Run("landlock", func(b *testing.B) {
 		p := *w.policy

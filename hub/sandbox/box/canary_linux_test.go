@@ -224,6 +224,11 @@ var attempts = []attempt{
 	}},
 	{"gain rights by a setuid program", always, func(prey) error { return status("NoNewPrivs", "1") }},
 	{"make a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
+	{"start a program in a user namespace", always, func(prey) error {
+		cmd := exec.Command("true")
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
+		return cmd.Run()
+	}},
 	{"make a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
 	{"make a network namespace", asRoot, func(prey) error { return runs("unshare", "--net", "true") }},
 	{"enter the namespaces of another process", possibly, func(prey) error {

@@ -15,7 +15,7 @@ import (
 )
 
 // bounded is a world whose boxes have limits.
-func bounded(t *testing.T, l Limits) *world {
+func bounded(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *world, l Limits) *world {
 	t.Helper()
 	if g := findGroups("/proc", "/sys/fs/cgroup"); g.why != "" {
 		t.Skip(g.why) // it depends on who runs the test
@@ -26,7 +26,11 @@ func bounded(t *testing.T, l Limits) *world {
 }
 
 func TestBoundedMemoryEndsProgramAndSaysSo(t *testing.T) {
-	w := bounded(t, Limits{Memory: 48 << 20})
+	t.Run("namespace", func(t *testing.T) { checkMemory(t, bounded(t, newWorld, Limits{Memory: 48 << 20})) })
+	t.Run("container", func(t *testing.T) { checkMemory(t, bounded(t, newContainers, Limits{Memory: 48 << 20})) })
+}
+
+func checkMemory(t *testing.T, w *world) {
 	pty, tty, err := w.OpenTerminal(w.policy)
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +60,7 @@ func TestBoundedProcessesRefuseMore(t *testing.T) {
 }
 
 func refuseMore(t *testing.T, mode sandbox.Mode) {
-	w := bounded(t, Limits{Processes: 30})
+	w := bounded(t, newWorld, Limits{Processes: 30})
 	if why := w.Report().Landlock; mode == sandbox.Landlock && why != "" {
 		t.Skip(why)
 	}

@@ -44,6 +44,7 @@ var leaks = map[string]leak{
 	"limit the hub":                                {},
 	"use shared memory of another program":         {},
 	"make a user namespace":                        {},
+	"start a program in a user namespace":          {},
 	"connect to an abstract socket":                {closes: 6},
 	"connect to a socket of another program":       {closes: 9},
 	"connect to the session bus":                   {closes: 9},

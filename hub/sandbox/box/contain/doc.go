@@ -1,4 +1,3 @@
-// Package contain is what runs for programs of a session in a container: the container's first process, which starts
-// them, and what waits for each of them outside, in its place. Importing it is enough. It uses little of the standard
-// library, so that it runs before most packages of the program are initialized.
+// Package contain is the first process of a session's container, which starts the session's programs there. Importing it
+// is enough. It uses little of the standard library, so that it runs before part of the program is initialized.
 package contain

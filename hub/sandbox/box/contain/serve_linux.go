@@ -28,6 +28,13 @@ type server struct {
 	begun chan struct{}                   // has a value when a process was started since the last wait
 }
 
+// init runs the command before most of the program is initialized.
+func init() {
+	if len(os.Args) > 3 && os.Args[1] == enter.ServeCommand {
+		enter.Exit(serve(os.Args[2], os.Args[3], os.Args[4:]), 1)
+	}
+}
+
 // serve is ServeCommand.
 func serve(socket, image string, ports []string) error {
 	// The engine gave the program's environment to this process: none of it may be looked at by programs.
