@@ -19,6 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 	_ "github.com/ahphub/ahphub/hub/sandbox/box/contain" // runs in containers
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
+	_ "github.com/ahphub/ahphub/hub/sandbox/box/join" // waits for programs in containers
 )
 
 // Boxes holds the boxes of sessions, each from its first program until a while after its last.

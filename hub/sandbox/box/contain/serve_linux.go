@@ -3,6 +3,7 @@ package contain
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -16,6 +17,9 @@ const oPath = 0x200000
 
 // mostRequest bounds a request of the hub: it names a path at most.
 const mostRequest = 8 << 10
+
+// mostWaits is how many system calls may wait before the runtime has to notice that they do, which takes up to 10 ms.
+const mostWaits = 32
 
 // server is the first process of a container. It starts the programs of the session, so that they have what the
 // container's engine gave: seccomp's filter, no capabilities, its control group and labels.
@@ -41,6 +45,7 @@ func serve(socket, image string, ports []string) error {
 	if err := errors.Join(enter.Hide(), enter.IgnoreEnd(), closeNamespaces()); err != nil {
 		return err
 	}
+	runtime.GOMAXPROCS(mostWaits)
 	s := &server{image: image, ended: map[int]chan syscall.WaitStatus{}, begun: make(chan struct{}, 1)}
 	var err error
 	for _, fd := range []*int{&s.control, &s.relay} {

@@ -35,10 +35,6 @@ func init() {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == Command:
 		Exit(run(os.Args[2]), 127) // as a shell whose command cannot run
-	case len(os.Args) == 3 && os.Args[1] == JoinCommand:
-		Exit(blockAndJoin(os.Args[2]), 127)
-	case len(os.Args) == 3 && os.Args[1] == joinedCommand:
-		Exit(join(os.Args[2]), 127)
 	case len(os.Args) > 1 && os.Args[1] == HoldCommand:
 		Exit(hold(os.Args[2:]), 1)
 	}
@@ -146,6 +142,9 @@ func dropRights() error {
 func IgnoreEnd() error {
 	return handle(sigIgnore, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 }
+
+// ResetSignal lets a signal do to this program what it does when nothing handles it.
+func ResetSignal(s syscall.Signal) error { return handle(sigDefault, s) }
 
 // Hide keeps programs of the same user from looking into this one.
 func Hide() error { return call(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
