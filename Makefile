@@ -14,7 +14,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents test-editors unit deps generate check format soak bench bench-ui licences sbom vuln vendor clean
+.PHONY: help run demo build install test test-agents test-editors unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -82,6 +82,15 @@ vuln: ## known vulnerabilities in what is used, from the database of the Go proj
 vendor: ## fetch the front-end libraries of static/vendor again and compare them
 	sh static/vendor/fetch
 	sh static/vendor/fetch e2e/testdata
+
+dist: ## dist/: archives for Linux and macOS, deb, rpm, installer, bills of materials, checksums
+	@GO="$(GO)" VERSION="$(VERSION)" sh .ci/dist/make
+
+image: ## dist/: a container image, made without a daemon from what `make dist` wrote (root, debootstrap)
+	@GO="$(GO)" sh .ci/dist/image
+
+test-dist: ## starts what `make dist` wrote: archives, the deb in a fresh Debian, the image (root; some minutes)
+	@GO="$(GO)" sh .ci/dist/check
 
 clean:
 	rm -rf bin dist
