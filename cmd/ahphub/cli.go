@@ -19,7 +19,7 @@ type cli struct {
 	Join    joinCommand    `cmd:"" hidden:"" help:"Make this computer a machine of a hub."`
 	Mcp     mcpCommand     `cmd:"" help:"Serve ahphub's tools to an agent over standard input and output. Agents start it."`
 	Health  healthCommand  `cmd:"" help:"Ask a server on this machine whether it works, for container engines and monitors."`
-	Update  updateCommand  `cmd:"" help:"Ask whether there is a newer release. Servers never do by themselves."`
+	Update  updateCommand  `cmd:"" help:"Ask whether there is a newer release. Servers never ask automatically."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
