@@ -1,0 +1,337 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// Config of a Raft; zero fields take the stated default.
+type Config struct {
+	ID        string // of the node, for good
+	State     State
+	Version   uint16 // of the batches that this program writes; it applies those up to it
+	Transport raft.Transport
+	Logs      raft.LogStore
+	Stable    raft.StableStore
+	Snapshots raft.SnapshotStore
+	Log       hclog.Logger // default: none
+
+	Heartbeat time.Duration // without a word from the leader, until a node wants to lead: 1 s
+	Commit    time.Duration // until followers are told what is durable, when nothing is appended: 5 ms
+	Keep      uint64        // entries kept for nodes that lag, besides a snapshot: 10 000
+	Snapshot  uint64        // entries after which a snapshot is made: 8 192
+}
+
+func (c Config) raft() *raft.Config {
+	r := raft.DefaultConfig()
+	r.LocalID = raft.ServerID(c.ID)
+	r.HeartbeatTimeout = orElse(c.Heartbeat, time.Second)
+	r.ElectionTimeout, r.LeaderLeaseTimeout = r.HeartbeatTimeout, r.HeartbeatTimeout/2
+	r.CommitTimeout = orElse(c.Commit, 5*time.Millisecond)
+	r.TrailingLogs, r.SnapshotThreshold = orElse(c.Keep, 10_000), orElse(c.Snapshot, 8192)
+	r.NoSnapshotRestoreOnStart = true // the state is on disk, and knows its place
+	r.BatchApplyCh = true
+	if r.Logger = c.Log; c.Log == nil {
+		r.Logger = hclog.NewNullLogger()
+	}
+	return r
+}
+
+func orElse[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Raft is a Log by hashicorp/raft.
+type Raft struct {
+	raft  *raft.Raft
+	fsm   *machine
+	terms chan *Term
+	quit  context.CancelFunc
+	ended sync.WaitGroup
+
+	once sync.Once
+	done chan struct{}
+	err  error // set before done is closed
+}
+
+var _ Log = (*Raft)(nil)
+
+// Open begins to take part in a cluster. A node that is none of its servers yet waits until a leader adds it.
+func Open(c Config) (*Raft, error) {
+	r := &Raft{terms: make(chan *Term), done: make(chan struct{})}
+	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
+	var err error
+	if r.raft, err = raft.NewRaft(c.raft(), r.fsm, c.Logs, c.Stable, c.Snapshots, c.Transport); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	ctx, quit := context.WithCancel(context.Background())
+	r.quit = quit
+	r.ended.Go(func() { r.follow(ctx, c.Version) })
+	return r, nil
+}
+
+// Bootstrap makes these nodes, by id and address, a cluster. It is called once in the life of a cluster, on one of them.
+func (r *Raft) Bootstrap(nodes map[string]string) error {
+	var servers raft.Configuration
+	for id, address := range nodes {
+		servers.Servers = append(servers.Servers, raft.Server{ID: raft.ServerID(id), Address: raft.ServerAddress(address)})
+	}
+	if err := r.raft.BootstrapCluster(servers).Error(); err != nil {
+		return fmt.Errorf("cluster: %w", err)
+	}
+	return nil
+}
+
+// Leader returns the id and address of the node that leads, as far as this one knows; "" when it knows none.
+func (r *Raft) Leader() (id, address string) {
+	a, i := r.raft.LeaderWithID()
+	return string(i), string(a)
+}
+
+// Transfer makes another node lead.
+func (r *Raft) Transfer() error { return r.raft.LeadershipTransfer().Error() }
+
+// Compact makes a snapshot now, and drops the entries that it covers.
+func (r *Raft) Compact() error { return r.raft.Snapshot().Error() }
+
+// Terms returns the terms in which this node leads.
+func (r *Raft) Terms() <-chan *Term { return r.terms }
+
+// Done is closed once the node takes no further part.
+func (r *Raft) Done() <-chan struct{} { return r.done }
+
+// Err returns why the node takes no further part; nil while it does, and after Close.
+func (r *Raft) Err() error {
+	select {
+	case <-r.done:
+		return r.err
+	default:
+		return nil
+	}
+}
+
+// stop ends the node's part, without waiting.
+func (r *Raft) stop(err error) {
+	r.once.Do(func() {
+		r.err = err
+		close(r.done)
+	})
+}
+
+// Close ends the node's part, and waits.
+func (r *Raft) Close() error {
+	r.quit()
+	err := r.raft.Shutdown().Error()
+	r.ended.Wait()
+	r.stop(nil)
+	return err
+}
+
+// follow sends a term each time that this node comes to lead, and ends it when it leads no more.
+func (r *Raft) follow(ctx context.Context, version uint16) {
+	defer close(r.terms)
+	for {
+		var leads bool
+		select {
+		case leads = <-r.raft.LeaderCh():
+		case <-r.done: // what was applied is not what the log has
+			r.raft.Shutdown()
+			return
+		case <-ctx.Done():
+			return
+		}
+		for leads {
+			leads = r.lead(ctx, version)
+		}
+	}
+}
+
+// lead serves one term, and reports whether another one of this node follows at once.
+func (r *Raft) lead(ctx context.Context, version uint16) (again bool) {
+	number := r.raft.CurrentTerm()
+	if r.raft.Barrier(0).Error() != nil || r.raft.CurrentTerm() != number || r.fsm.isStopped() {
+		return false // deposed before everything was applied
+	}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	l := &leading{raft: r.raft, term: number, version: version, last: r.fsm.applied()}
+	defer l.stop()
+	l.end = end
+	term, send := &Term{Number: number, ctx: ctx, append: l.append}, r.terms
+	for {
+		select {
+		case send <- term:
+			send = nil
+		case again = <-r.raft.LeaderCh(): // true: deposed and elected since it was last read
+			return again
+		case <-r.done:
+			return false
+		case <-ctx.Done(): // Close, or an append that failed
+			return false
+		}
+	}
+}
+
+// leading appends in one term.
+type leading struct {
+	raft    *raft.Raft
+	term    uint64
+	version uint16
+	end     context.CancelFunc
+
+	mu   sync.Mutex // held while an entry is handed over, so that they are in the order of their hashes
+	last Place
+	over bool
+}
+
+func (l *leading) append(batch []byte) Ack {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || l.raft.CurrentTerm() != l.term {
+		return failed(ErrDeposed)
+	}
+	b, place := encode(l.last, l.term, l.version, batch)
+	l.last = place
+	return &ack{future: l.raft.Apply(b, 0), leading: l}
+}
+
+func (l *leading) stop() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+}
+
+// ack is of one entry.
+type ack struct {
+	future  raft.ApplyFuture
+	leading *leading
+	once    sync.Once
+	err     error
+}
+
+// Wait waits for the entry to be durable on a quorum, and applied here.
+func (a *ack) Wait() error {
+	a.once.Do(func() {
+		err := a.future.Error()
+		if err == nil {
+			err, _ = a.future.Response().(error)
+		}
+		if err != nil { // what follows would continue an entry that may not be there
+			a.leading.stop()
+			a.leading.end()
+			a.err = fmt.Errorf("%w (%w)", ErrDeposed, err)
+		}
+	})
+	return a.err
+}
+
+// machine applies what the log has to the state of this node.
+type machine struct {
+	state   State
+	version uint16
+	stop    func(error)
+
+	mu      sync.Mutex
+	stopped error
+}
+
+func (m *machine) isStopped() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.stopped != nil
+}
+
+func (m *machine) applied() Place {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.Applied()
+}
+
+// Apply implements raft.FSM.
+func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
+
+// ApplyBatch implements raft.BatchingFSM: what came together is one step of the state.
+func (m *machine) ApplyBatch(logs []*raft.Log) []any {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := make([]any, len(logs))
+	if m.stopped == nil {
+		m.stopped = m.apply(logs)
+		if m.stopped != nil {
+			m.stop(m.stopped)
+		}
+	}
+	if m.stopped != nil {
+		for i := range out {
+			out[i] = m.stopped
+		}
+	}
+	return out
+}
+
+func (m *machine) apply(logs []*raft.Log) error {
+	at := m.state.Applied()
+	var next []Entry
+	for _, l := range logs {
+		if l.Type != raft.LogCommand {
+			continue
+		}
+		e, before, err := decode(l.Data)
+		switch {
+		case err != nil:
+			return err
+		case e.Position <= at.Position: // before a restart
+			continue
+		case e.Position != at.Position+1 || before != at.Hash:
+			return fmt.Errorf("%w: entry %d does not continue entry %d", ErrDiverged, e.Position, at.Position)
+		case e.Version > m.version:
+			return fmt.Errorf("the leader writes version %d of the journal, and this program knows %d: upgrade it", e.Version,
+				m.version)
+		}
+		next, at = append(next, e), e.Place
+	}
+	if len(next) == 0 {
+		return nil
+	}
+	return m.state.Apply(next)
+}
+
+// Snapshot implements raft.FSM.
+func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.stopped != nil {
+		return nil, m.stopped
+	}
+	s, err := m.state.Snapshot()
+	return persisted{s}, err
+}
+
+// Restore implements raft.FSM.
+func (m *machine) Restore(r io.ReadCloser) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return errors.Join(m.state.Restore(r), r.Close())
+}
+
+// persisted writes a snapshot where the library keeps it.
+type persisted struct{ Snapshot }
+
+// Persist implements raft.FSMSnapshot.
+func (p persisted) Persist(to raft.SnapshotSink) error {
+	if _, err := p.WriteTo(to); err != nil {
+		return errors.Join(err, to.Cancel())
+	}
+	return to.Close()
+}
