@@ -10,6 +10,8 @@ RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/...
 RACED    := $(RACE) $(if $(RACE),$(foreach lib,$(UNRACED),-gcflags=$(lib)=-race=false))
 TIMEOUT  ?= 14m
+# Packages that are tested at once: one more than there are cores, since tests wait a good part of their time.
+AT_ONCE  ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 export BROWSER
 
 .NOTPARALLEL:
@@ -50,7 +52,7 @@ test: deps check unit ## everything, as the CI runs it
 	@if [ -z "$(RACE)" ]; then echo "NOTE: without the race detector, which needs a C compiler."; fi
 
 unit:
-	sh .ci/in-memory $(GO) test -json $(RACED) -ldflags=-w -exec 'env -u GOTMPDIR' -timeout $(TIMEOUT) ./... | $(GO) run ./e2e/support ran
+	sh .ci/in-memory $(GO) test -json -p $(AT_ONCE) $(RACED) -ldflags=-w -exec 'env -u GOTMPDIR' -timeout $(TIMEOUT) ./... | $(GO) run ./e2e/support ran
 
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e && \
