@@ -156,12 +156,12 @@ func TestSendAnnotations(t *testing.T) {
 			c.do(notes, thread(id, comment("1", "fix this")))
 		}
 		c.do(notes, resolved("b", true))
-		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, []string{"c", "a"}, "please", false))
-		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, nil, "", false))
+		w.must(w.host.SendAnnotations(w.t.Context(), c.caller, session, []string{"c", "a"}, "please", false))
+		w.must(w.host.SendAnnotations(w.t.Context(), c.caller, session, nil, "", false))
 		if s := w.chatState(); len(s.QueuedMessages) != 1 {
 			t.Errorf("while the chat is busy: %+v", s.QueuedMessages)
 		}
-		w.must(w.host.SendAnnotations(t.Context(), c.caller, session, []string{"b"}, "now", true))
+		w.must(w.host.SendAnnotations(w.t.Context(), c.caller, session, []string{"b"}, "now", true))
 		if m := w.chatState().SteeringMessage; m == nil || m.Message.Text != "now" || len(m.Message.Attachments) != 1 {
 			t.Errorf("steering by a thread: %+v", m)
 		}
@@ -173,11 +173,11 @@ func TestSendAnnotations(t *testing.T) {
 		if len(seen) != 2 || strings.Join(seen[0], " ") != "a c" || strings.Join(seen[1], " ") != "a c" {
 			t.Errorf("the agent was given %v", seen)
 		}
-		if err := w.host.SendAnnotations(t.Context(), c.caller, session, []string{"z"}, "",
+		if err := w.host.SendAnnotations(w.t.Context(), c.caller, session, []string{"z"}, "",
 			false); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("an unknown thread: %v", err)
 		}
-		if err := w.host.SendAnnotations(t.Context(), core.Caller{Principal: commenter}, session, nil, "",
+		if err := w.host.SendAnnotations(w.t.Context(), core.Caller{Principal: commenter}, session, nil, "",
 			false); err == nil || !strings.Contains(err.Error(), "can't send") {
 			t.Errorf("a commenter sent to the agent: %v", err)
 		}

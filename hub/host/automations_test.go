@@ -137,7 +137,7 @@ func TestRequestsAreAnsweredOnce(t *testing.T) {
 		for i := range automations.MaxPending - 1 {
 			c.runNow(strings.Repeat("x", i+1))
 		}
-		_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+		_, err := w.host.Automations.Run(w.t.Context(), c.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
 			Automation: nightly, RequestID: "many"})
 		if code(err) != ahp.CodeConflict {
 			t.Errorf("past the limit: %v", err)
@@ -242,7 +242,7 @@ func TestRefuseInvalidAutomations(t *testing.T) {
 			t.Errorf("a refusal changed it: %+v", e)
 		}
 		ask := func(a, channel ahp.URI, id string) int {
-			_, err := w.host.Automations.Run(t.Context(), c.caller, ahp.RunAutomationParams{Channel: channel,
+			_, err := w.host.Automations.Run(w.t.Context(), c.caller, ahp.RunAutomationParams{Channel: channel,
 				Automation: a, RequestID: id})
 			return code(err)
 		}
@@ -252,7 +252,7 @@ func TestRefuseInvalidAutomations(t *testing.T) {
 			t.Errorf("runAutomation is refused with %v", got)
 		}
 		fetch := func(a ahp.URI, cursor string) int {
-			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller,
+			_, err := w.host.Automations.FetchRuns(w.t.Context(), c.caller,
 				ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: a, Cursor: cursor})
 			return code(err)
 		}
@@ -263,12 +263,12 @@ func TestRefuseInvalidAutomations(t *testing.T) {
 			ahp.CodeInvalidParams, 0}) {
 			t.Errorf("fetchAutomationRuns is refused with %v", got)
 		}
-		_, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller,
+		_, err := w.host.Automations.ListTriggerDefinitions(w.t.Context(), c.caller,
 			ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI, Provider: "nobody"})
 		if code(err) != ahp.CodeProviderNotFound {
 			t.Error(err)
 		}
-		list, err := w.host.Automations.ListTriggerDefinitions(t.Context(), c.caller,
+		list, err := w.host.Automations.ListTriggerDefinitions(w.t.Context(), c.caller,
 			ahp.ListAutomationTriggerDefinitionsParams{Channel: ahp.RootURI})
 		if err != nil || list.Items == nil || len(list.Items) != 0 {
 			t.Errorf("the events are %+v, %v", list, err)
@@ -345,7 +345,7 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		}
 		fetch := func(cursor string) {
 			t.Helper()
-			_, err := w.host.Automations.FetchRuns(t.Context(), c.caller,
+			_, err := w.host.Automations.FetchRuns(w.t.Context(), c.caller,
 				ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: nightly, Cursor: cursor})
 			w.must(err)
 		}
@@ -405,11 +405,11 @@ func TestAutomationsAreTheOwners(t *testing.T) {
 			t.Error("a guest reaches automations")
 		}
 		for _, uri := range []ahp.URI{ahp.AutomationsURI, r.Resource} {
-			if code(w.host.Prepare(t.Context(), g.caller, uri)) != ahp.CodePermissionDenied {
+			if code(w.host.Prepare(w.t.Context(), g.caller, uri)) != ahp.CodePermissionDenied {
 				t.Errorf("a guest follows %s", uri)
 			}
 		}
-		_, err := w.host.Automations.Run(t.Context(), g.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
+		_, err := w.host.Automations.Run(w.t.Context(), g.caller, ahp.RunAutomationParams{Channel: ahp.AutomationsURI,
 			Automation: nightly, RequestID: "1"})
 		if code(err) != ahp.CodePermissionDenied || w.host.Automations.Capabilities(g.caller) != nil ||
 			w.host.Automations.List(g.caller) != nil || w.host.Automations.ListRuns(g.caller, nightly) != nil {
@@ -430,7 +430,7 @@ func TestRunLosesItsSession(t *testing.T) {
 		synctest.Wait()
 		c.subscribe(run)
 		session := w.automation().Runs[0].PrimarySession
-		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+		w.must(w.host.DisposeSession(w.t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 		synctest.Wait()
 		if r := w.automation().Runs[0]; r.PrimarySession != "" || r.SessionCount != 0 ||
 			statusOfRun(r.Lifecycle) != "completed" {

@@ -91,7 +91,7 @@ func TestBackgroundEndsWithTheHost(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	w, stop := restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.CreateSession(t.Context(), core.Caller{Principal: owner, ClientID: "ana-1"},
+	w.must(w.host.CreateSession(w.t.Context(), core.Caller{Principal: owner, ClientID: "ana-1"},
 		ahp.CreateSessionParams{Channel: session}))
 	chat := w.chat()
 	gone := &ahp.ShellBackgroundWork{ID: "b1", Label: "make", Command: "make", Terminal: term1,
@@ -103,12 +103,12 @@ func TestBackgroundEndsWithTheHost(t *testing.T) {
 	stop()
 	w, stop = restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.Prepare(t.Context(), core.Caller{Principal: owner}, chat))
+	w.must(w.host.Prepare(w.t.Context(), core.Caller{Principal: owner}, chat))
 	if list := w.chatState().BackgroundWork; len(list) != 0 {
 		t.Errorf("the chat lists %+v still", list)
 	}
 	hosttest.Eventually(t, "the record to be gone", func() bool {
-		records, err := w.host.core.Store.Records(t.Context(), terminals.BucketBackground)
+		records, err := w.host.core.Store.Records(w.t.Context(), terminals.BucketBackground)
 		return err == nil && len(records) == 0
 	})
 }

@@ -43,7 +43,7 @@ func newChangingWith(t *testing.T, cfg Config) *changing {
 	c.write("a.txt", "one\ntwo\n")
 	c.git("add", "-A")
 	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-qm", "first")
-	w.must(w.host.CreateSession(t.Context(), c.owner, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateSession(w.t.Context(), c.owner, ahp.CreateSessionParams{Channel: session}))
 	c.until("the session is ready", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
 	return c
 }

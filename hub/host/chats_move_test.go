@@ -26,8 +26,8 @@ func TestAMovedChat(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c, guest := w.create(), w.connect(viewer, "vic")
 		const chat, two = "ahp-chat:/2", "ahp-session:/two"
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: two}))
-		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: two}))
+		w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
 		c.subscribe(chat, session, two)
 		guest.subscribe(chat, session)
 		c.do(chat, &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("one")})
@@ -67,7 +67,7 @@ func TestSideChatKnowsItsSource(t *testing.T) {
 		w.agent.prompt = nil
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("what was asked")})
 		synctest.Wait()
-		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+		w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
 			Source: &ahp.ChatSource{Value: &ahp.SideChatSource{Chat: w.chat(), TurnID: "t1",
 				Selection: &ahp.SideChatSelection{Text: "this bit"}}}}))
 		c.do("ahp-chat:/2", &ahp.ChatTurnStartedAction{TurnID: "a", Message: user("why?")})
@@ -130,7 +130,7 @@ func TestDirectoriesChange(t *testing.T) { // AHP requirements 83 and 117
 				w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": many}}, hub.Config{})
 				defer w.stop()
 				c := w.connect(owner, "ana-1")
-				w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
+				w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
 					WorkingDirectories: []ahp.URI{a, b}}))
 				c.subscribe(session)
 				synctest.Wait()

@@ -21,8 +21,8 @@ func TestCommandsAreOfferedAsEditorsReadThem(t *testing.T) {
 	w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": commander{&fake{}}}}, hub.Config{})
 	defer w.stop()
 	c := w.connect(owner, "ana-1")
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
-	res, err := w.host.Completions(t.Context(), c.caller, ahp.CompletionsParams{Channel: session, Kind: "userMessage",
+	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+	res, err := w.host.Completions(w.t.Context(), c.caller, ahp.CompletionsParams{Channel: session, Kind: "userMessage",
 		Text: "/hel", Offset: 4})
 	w.must(err)
 	var got []string

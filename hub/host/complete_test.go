@@ -98,7 +98,7 @@ func TestSnapshotOfChatHasItsChanges(t *testing.T) { // AHP requirement 86
 		w.create()
 		chat := w.chat()
 		changes := &ahp.ChangesSummary{Additions: ahp.Ptr(int64(3)), Files: ahp.Ptr(int64(1))}
-		w.must(w.host.core.Do(t.Context(), func(tx *hub.Tx) {
+		w.must(w.host.core.Do(w.t.Context(), func(tx *hub.Tx) {
 			tx.Apply(session, &ahp.SessionChatUpdatedAction{Chat: chat,
 				Changes: ahp.PartialChatSummary{Changes: changes}})
 		}))
@@ -112,7 +112,7 @@ func TestProjectFollowsFirstDirectory(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		elsewhere := core.FileURI(t.TempDir())
-		w.must(w.host.core.Do(t.Context(), func(tx *hub.Tx) {
+		w.must(w.host.core.Do(w.t.Context(), func(tx *hub.Tx) {
 			tx.Apply(session, &ahp.SessionWorkingDirectoryReplacedAction{Directory: core.FileURI(w.dir),
 				Replacement: elsewhere})
 		}))

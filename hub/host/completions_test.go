@@ -106,7 +106,7 @@ func TestAttachmentsKeepTheirMeta(t *testing.T) {
 func TestSessionConfigCompletions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		ask := func(property, query string) (ahp.SessionConfigCompletionsResult, error) {
-			return w.host.SessionConfigCompletions(t.Context(), core.Caller{Principal: owner},
+			return w.host.SessionConfigCompletions(w.t.Context(), core.Caller{Principal: owner},
 				ahp.SessionConfigCompletionsParams{Property: property, Query: query})
 		}
 		for query, want := range map[string][]ahp.SessionConfigValueItem{

@@ -41,7 +41,7 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 			}
 		}
 		const other ahp.URI = "fake:/1"
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
 			Config: ahp.Meta{"isolation": encodeString("folder"), "autoApprove": encodeString("default"),
 				"mode": encodeString("interactive")}}))
 		s, _ := hub.StateOf[*ahp.SessionState](w.hub, other)

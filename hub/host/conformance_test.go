@@ -138,7 +138,7 @@ func TestCompletionsDoNotWaitForSlowFiles(t *testing.T) {
 		defer w.stop()
 		c := w.create()
 		began := time.Now()
-		res, err := w.host.Completions(t.Context(), c.caller, ahp.CompletionsParams{Channel: w.chat(),
+		res, err := w.host.Completions(w.t.Context(), c.caller, ahp.CompletionsParams{Channel: w.chat(),
 			Kind: "userMessage", Text: "@a", Offset: 2})
 		if took := time.Since(began); err != nil || res.Items == nil || took < time.Second || took > 3*time.Second {
 			t.Errorf("after %v: %v, %v", took, res.Items, err)

@@ -266,9 +266,9 @@ func TestDecisionReachesItsScope(t *testing.T) {
 		c := w.create()
 		const second ahp.URI = "ahp-session:/two"
 		elsewhere := t.TempDir()
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: second,
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: second,
 			WorkingDirectories: []ahp.URI{core.FileURI(w.dir)}}))
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three",
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/three",
 			WorkingDirectories: []ahp.URI{core.FileURI(elsewhere)}}))
 		synctest.Wait()
 		on := func(session ahp.URI, id string) bool {

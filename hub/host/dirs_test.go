@@ -14,7 +14,7 @@ func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
 	inWorld(t, func(w *world) {
 		first, second := core.FileURI(t.TempDir()), core.FileURI(t.TempDir())
 		c := w.connect(owner, "ana-1")
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
 			WorkingDirectories: []ahp.URI{first, second}}))
 		c.subscribe(session)
 		if d := cmp.Diff([]ahp.URI{first}, w.session().WorkingDirectories); d != "" {
@@ -34,7 +34,7 @@ func TestRootHearsOfSessions(t *testing.T) {
 		if got := *w.host.core.RootState().ActiveSessions; got != 1 {
 			t.Errorf("%d sessions are active", got)
 		}
-		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+		w.must(w.host.DisposeSession(w.t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 		if got := *w.host.core.RootState().ActiveSessions; got != 0 {
 			t.Errorf("%d sessions are active, of which one is disposed", got)
 		}

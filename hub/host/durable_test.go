@@ -40,13 +40,13 @@ func journaled(t *testing.T, f func(*world)) {
 func TestNothingRunsBeforeItsCauseIsOnDisk(t *testing.T) {
 	journaled(t, func(w *world) {
 		me := core.Caller{Principal: owner}
-		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session}))
+		w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: session}))
 		synctest.Wait()
 		if w.agent.spec.Session != "" {
 			t.Fatal("the agent was opened for a session that a crash would forget")
 		}
 		w.disk()
-		_, err := w.host.Dispatch(t.Context(), me, w.chat(), 0, started("rm -rf build"))
+		_, err := w.host.Dispatch(w.t.Context(), me, w.chat(), 0, started("rm -rf build"))
 		w.must(err)
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -71,9 +71,9 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 			return err
 		}
 		me := core.Caller{Principal: owner}
-		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session}))
+		w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: session}))
 		w.disk()
-		_, err := w.host.Dispatch(t.Context(), me, w.chat(), 0, started("go"))
+		_, err := w.host.Dispatch(w.t.Context(), me, w.chat(), 0, started("go"))
 		w.must(err)
 		w.disk()
 		w.hub.JournalFailed(errors.New("no space left on device"))
@@ -84,11 +84,11 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 			t.Fatalf("the agent went on: %v", err)
 		default:
 		}
-		o, err := w.host.Dispatch(t.Context(), me, session, 0, &ahp.SessionTitleChangedAction{Title: "x"})
+		o, err := w.host.Dispatch(w.t.Context(), me, session, 0, &ahp.SessionTitleChangedAction{Title: "x"})
 		if !errors.Is(err, hub.ErrReadOnly) || o.Env != nil {
 			t.Errorf("a read-only host answers %+v, %v", o, err)
 		}
-		if err := w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/2"}); !errors.Is(err,
+		if err := w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/2"}); !errors.Is(err,
 			hub.ErrReadOnly) {
 			t.Errorf("a read-only host made a session: %v", err)
 		}
@@ -107,7 +107,7 @@ func TestAgentsPauseWhileTheDiskIsFull(t *testing.T) {
 func TestClientLeavesWhileDiskIsFull(t *testing.T) { // AHP requirement 138
 	journaled(t, func(w *world) {
 		c := w.connect(owner, "ana-1")
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session,
 			ActiveClient: &ahp.SessionActiveClient{ClientID: "ana-1"}}))
 		w.disk()
 		w.hub.JournalFailed(errors.New("no space left on device"))

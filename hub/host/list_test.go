@@ -16,7 +16,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 		var newestFirst []ahp.URI
 		for i := range 7 {
 			uri := fmt.Sprintf("fake:/%d", i)
-			w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
+			w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
 			synctest.Wait()
 			newestFirst = append([]ahp.URI{uri}, newestFirst...)
 			if i != 3 { // 3 and 4 are of the same moment
@@ -25,7 +25,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 		}
 		newestFirst[2], newestFirst[3] = newestFirst[3], newestFirst[2]
 
-		all, err := w.host.ListSessions(t.Context(), me, ahp.ListSessionsParams{})
+		all, err := w.host.ListSessions(w.t.Context(), me, ahp.ListSessionsParams{})
 		w.must(err)
 		if got := uris(all.Items); !slices.Equal(got, newestFirst) || all.NextCursor != "" {
 			t.Errorf("without a limit: %v and %q, want %v", got, all.NextCursor, newestFirst)
@@ -33,13 +33,13 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 		var got []ahp.URI
 		p := ahp.ListSessionsParams{Limit: ahp.Ptr(int64(3))}
 		for page := 0; page == 0 || p.Cursor != ""; page++ {
-			res, err := w.host.ListSessions(t.Context(), me, p)
+			res, err := w.host.ListSessions(w.t.Context(), me, p)
 			w.must(err)
 			got = append(got, uris(res.Items)...)
 			p.Cursor = res.NextCursor
 			if page == 0 { // one that was listed goes, one that is new comes: neither moves the rest
-				w.must(w.host.DisposeSession(t.Context(), me, ahp.DisposeSessionParams{Channel: newestFirst[2]}))
-				w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/new"}))
+				w.must(w.host.DisposeSession(w.t.Context(), me, ahp.DisposeSessionParams{Channel: newestFirst[2]}))
+				w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/new"}))
 				synctest.Wait()
 			}
 		}
@@ -47,13 +47,13 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 			t.Errorf("page by page: %v, want %v", got, newestFirst)
 		}
 		for _, bad := range []ahp.ListSessionsParams{{Cursor: "xyz"}, {Cursor: "e30"}, {Limit: ahp.Ptr(int64(0))}} {
-			if _, err := w.host.ListSessions(t.Context(), me, bad); code(err) != ahp.CodeInvalidParams {
+			if _, err := w.host.ListSessions(w.t.Context(), me, bad); code(err) != ahp.CodeInvalidParams {
 				t.Errorf("%+v: %v", bad, err)
 			}
 		}
 		guest := commenter
 		guest.Session = "fake:/1"
-		res, err := w.host.ListSessions(t.Context(), core.Caller{Principal: guest}, ahp.ListSessionsParams{})
+		res, err := w.host.ListSessions(w.t.Context(), core.Caller{Principal: guest}, ahp.ListSessionsParams{})
 		w.must(err)
 		if got := uris(res.Items); !slices.Equal(got, []ahp.URI{"fake:/1"}) {
 			t.Errorf("a guest sees %v", got)
@@ -169,17 +169,17 @@ func TestOlderTurns(t *testing.T) { // AHP requirements 33, 88, 89
 		if !slices.Equal(all, s.Turns) {
 			t.Errorf("page by page there are %d of %d turns", len(all), len(s.Turns))
 		}
-		w.must(w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: w.chat(),
+		w.must(w.host.FetchTurns(w.t.Context(), c.caller, ahp.FetchTurnsParams{Channel: w.chat(),
 			Cursor: view.TurnsNextCursor}))
 		if got := c.news(); got[len(got)-1] != "chat/turnsLoaded" {
 			t.Errorf("who asked for older turns heard %v", got)
 		}
 		for _, p := range []ahp.FetchTurnsParams{{Channel: w.chat(), Cursor: "xyz"}, {Channel: session}} {
-			if err := w.host.FetchTurns(t.Context(), c.caller, p); code(err) != ahp.CodeInvalidParams {
+			if err := w.host.FetchTurns(w.t.Context(), c.caller, p); code(err) != ahp.CodeInvalidParams {
 				t.Errorf("%+v: %v", p, err)
 			}
 		}
-		if err := w.host.FetchTurns(t.Context(), c.caller, ahp.FetchTurnsParams{Channel: "ahp-chat:/none"}); code(
+		if err := w.host.FetchTurns(w.t.Context(), c.caller, ahp.FetchTurnsParams{Channel: "ahp-chat:/none"}); code(
 			err) != ahp.CodeNotFound {
 			t.Errorf("an unknown chat: %v", err)
 		}

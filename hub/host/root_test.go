@@ -45,7 +45,7 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 			t.Errorf("chats of an agent that says nothing of them: %+v", many)
 		}
 		me := core.Caller{Principal: owner}
-		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: session, Provider: "m"}))
+		w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: session, Provider: "m"}))
 		w.must(w.host.Keep(session)) // so that its agent is opened
 		synctest.Wait()
 		if root := fmt.Sprint(asJSON(t, w.host.core.RootState())); strings.Contains(root, session) {
@@ -53,16 +53,16 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 		}
 		w.connect(owner, "ana-1").do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("x")})
 		fork := &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: w.chat(), TurnID: "t"}}
-		if err := w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+		if err := w.host.CreateChat(w.t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
 			Source: fork}); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("a fork that the agent does not offer: %v", err)
 		}
 		side := &ahp.ChatSource{Value: &ahp.SideChatSource{Chat: w.chat(), TurnID: "t"}}
-		if err := w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+		if err := w.host.CreateChat(w.t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
 			Source: side}); code(err) != ahp.CodeInvalidParams {
 			t.Errorf("a side chat that the agent does not offer: %v", err)
 		}
-		w.must(w.host.CreateChat(t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
+		w.must(w.host.CreateChat(w.t.Context(), me, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
 	})
 }
 

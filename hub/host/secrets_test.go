@@ -87,7 +87,7 @@ func TestSecretsReachProgramsAndNoOutput(t *testing.T) {
 			t.Errorf("what the hub has holds %q", part)
 		}
 	}
-	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+	w.must(w.host.DisposeSession(w.t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 	hosttest.Eventually(t, "the files to go", func() bool {
 		left, _ := filepath.Glob(filepath.Join(w.host.cfg.DataDir, "secret-files", "*", "*", "*"))
 		return len(left) == 0
@@ -99,7 +99,7 @@ func TestGuestsTerminalsHaveNoSecrets(t *testing.T) {
 	typing := driver
 	typing.Type = true
 	guest := w.connect(typing, "dan-1")
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	c.send(term1, &ahp.TerminalInputAction{Data: "echo \"<${#TOKEN}>\"\n"})
 	w.waitScreen(term1, "<24>")
 	if r := guest.send(term1, &ahp.TerminalInputAction{Data: "echo $TOKEN | rev\n"}); !strings.Contains(r, "secrets of the owner") {
@@ -112,7 +112,7 @@ func TestGuestsTerminalsHaveNoSecrets(t *testing.T) {
 		t.Error(r)
 	}
 	const theirs = "ahp-terminal:/2"
-	w.must(w.host.Terminals.Create(t.Context(), core.Caller{Principal: typing, ClientID: "dan-1"},
+	w.must(w.host.Terminals.Create(w.t.Context(), core.Caller{Principal: typing, ClientID: "dan-1"},
 		ahp.CreateTerminalParams{Channel: theirs, Claim: w.bySession()}))
 	if r := guest.send(theirs, &ahp.TerminalInputAction{Data: "echo \"<${TOKEN-none}${KEY-none}>\"\n"}); r != "" {
 		t.Error(r)
@@ -180,7 +180,7 @@ func TestGuestsTerminalsHaveSandboxOfTheirOwn(t *testing.T) {
 	open := func(uri ahp.URI, who core.Caller) machine.TerminalSpec {
 		t.Helper()
 		computer.next = &quietProgram{done: make(chan struct{})}
-		w.must(w.host.Terminals.Create(t.Context(), who, ahp.CreateTerminalParams{Channel: uri, Claim: w.bySession()}))
+		w.must(w.host.Terminals.Create(w.t.Context(), who, ahp.CreateTerminalParams{Channel: uri, Claim: w.bySession()}))
 		return computer.last
 	}
 	typing := driver
@@ -200,7 +200,7 @@ func TestGuestsTerminalsHaveSandboxOfTheirOwn(t *testing.T) {
 
 func TestFilesOfSecretsGoWhenHostStops(t *testing.T) {
 	w, c := shellWorld(t, withSecrets(&fake{}), hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
 	pattern := filepath.Join(w.host.cfg.DataDir, "secret-files", "*", "*", "KEY")
 	if found, _ := filepath.Glob(pattern); len(found) != 1 {
 		t.Fatalf("there are %v", found)

@@ -22,7 +22,7 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 		w.agent.open = func(context.Context, agent.Spec) error { <-opening; return nil }
 		c := w.connect(owner, "ana-1")
 		c.subscribe(ahp.RootURI)
-		w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
 		w.must(w.host.Keep(session)) // so that its agent is opened
 		s := w.session()
 		if s.Lifecycle != ahp.SessionLifecycleCreating {
@@ -121,7 +121,7 @@ func TestCreateSessionRefuses(t *testing.T) { // AHP requirements 65, 66, 80
 		t.Run(name, func(t *testing.T) {
 			inWorld(t, func(w *world) {
 				c := w.create()
-				err := w.host.CreateSession(t.Context(), c.caller, tc.p)
+				err := w.host.CreateSession(w.t.Context(), c.caller, tc.p)
 				if code(err) != tc.code || !strings.Contains(err.Error(), tc.says) {
 					t.Fatalf("got %v, want code %d saying %q", err, tc.code, tc.says)
 				}
@@ -134,11 +134,11 @@ func TestOnlyTheOwnerMakesSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
 		for _, p := range []core.Caller{{Principal: viewer}, {Principal: commenter}, {Principal: driver}, {}} {
-			if err := w.host.CreateSession(t.Context(), p, ahp.CreateSessionParams{Channel: "fake:/2"}); code(
+			if err := w.host.CreateSession(w.t.Context(), p, ahp.CreateSessionParams{Channel: "fake:/2"}); code(
 				err) != ahp.CodePermissionDenied {
 				t.Errorf("%s: got %v", p.Role, err)
 			}
-			if err := w.host.DisposeSession(t.Context(), p, ahp.DisposeSessionParams{Channel: session}); err == nil {
+			if err := w.host.DisposeSession(w.t.Context(), p, ahp.DisposeSessionParams{Channel: session}); err == nil {
 				t.Errorf("%s disposed of the session", p.Role)
 			}
 		}
@@ -164,7 +164,7 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 			Message: user("queued")})
 		chat := w.chat()
 		c.news()
-		w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+		w.must(w.host.DisposeSession(w.t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 		synctest.Wait()
 		<-stopped
 		for _, uri := range []ahp.URI{session, chat, notes} {
@@ -183,7 +183,7 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 			t.Error("a subscription outlived the session")
 		}
 		// AHP requirement 67
-		if err := w.host.Prepare(t.Context(), c.caller, session); code(err) != ahp.CodeSessionNotFound {
+		if err := w.host.Prepare(w.t.Context(), c.caller, session); code(err) != ahp.CodeSessionNotFound {
 			t.Errorf("following a disposed session: %v", err)
 		}
 		if got := c.try(session, &ahp.SessionTitleChangedAction{Title: "x"}); got != "unknown" { // AHP requirement 36
@@ -193,7 +193,7 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 			t.Error("the session is in the wrong list")
 		}
 
-		w.must(w.host.RestoreSession(t.Context(), c.caller, session))
+		w.must(w.host.RestoreSession(w.t.Context(), c.caller, session))
 		synctest.Wait()
 		if s := w.chatState(); w.chat() != chat || len(s.Turns) != 2 || s.Turns[1].State != ahp.TurnStateCancelled ||
 			len(s.QueuedMessages) != 1 {
@@ -203,7 +203,7 @@ func TestDisposeAndRestore(t *testing.T) { // AHP requirement 78
 		if got := w.agent.prompts(); got[len(got)-1] != "queued" || got[len(got)-2] != "again" {
 			t.Errorf("the agent was asked %v", got)
 		}
-		if err := w.host.RestoreSession(t.Context(), c.caller, session); code(err) != ahp.CodeSessionNotFound {
+		if err := w.host.RestoreSession(w.t.Context(), c.caller, session); code(err) != ahp.CodeSessionNotFound {
 			t.Errorf("restoring twice: %v", err)
 		}
 	})
@@ -215,16 +215,16 @@ func TestTrashIsBounded(t *testing.T) {
 		defer w.stop()
 		me := core.Caller{Principal: owner}
 		for _, uri := range []ahp.URI{"fake:/1", "fake:/2", "fake:/3"} {
-			w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
+			w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
 			synctest.Wait()
-			w.must(w.host.DisposeSession(t.Context(), me, ahp.DisposeSessionParams{Channel: uri}))
+			w.must(w.host.DisposeSession(w.t.Context(), me, ahp.DisposeSessionParams{Channel: uri}))
 			tick()
 		}
 		synctest.Wait()
 		if trash := w.host.Trash(me); len(trash) != 2 || trash[1].Resource != "fake:/2" {
 			t.Errorf("the trash holds %+v", trash)
 		}
-		w.must(w.host.CreateSession(t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/1"})) // free again
+		w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/1"})) // free again
 		synctest.Wait()
 	})
 }

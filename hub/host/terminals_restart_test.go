@@ -32,9 +32,9 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	w, stop := restarted(t, dir, work)
 	defer stop()
 	c := core.Caller{Principal: owner, ClientID: "ana-1"}
-	w.must(w.host.CreateSession(t.Context(), c, ahp.CreateSessionParams{Channel: session}))
-	w.must(w.host.Terminals.Create(t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
-	if _, err := w.host.Dispatch(t.Context(), c, term1, 0,
+	w.must(w.host.CreateSession(w.t.Context(), c, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.Terminals.Create(w.t.Context(), c, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession()}))
+	if _, err := w.host.Dispatch(w.t.Context(), c, term1, 0,
 		&ahp.TerminalInputAction{Data: "echo he$((1))re\n"}); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	}
 	w, stop = restarted(t, dir, work)
 	defer stop()
-	w.must(w.host.Terminals.Dispose(t.Context(), c, ahp.DisposeTerminalParams{Channel: term1}))
+	w.must(w.host.Terminals.Dispose(w.t.Context(), c, ahp.DisposeTerminalParams{Channel: term1}))
 	stop()
 	w, stop = restarted(t, dir, work)
 	defer stop()

@@ -35,7 +35,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	alien := ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: "ahp-session:/none", Chat: "x"}}
 	size := ahp.Ptr[int64]
 	const taken = "ahp-terminal:/taken"
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: taken,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: taken,
 		Claim: w.bySession()}))
 	tests := map[string]struct {
 		who    core.Caller
@@ -67,7 +67,7 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			err := w.host.Terminals.Create(t.Context(), tc.who, tc.params)
+			err := w.host.Terminals.Create(w.t.Context(), tc.who, tc.params)
 			if code(err) != tc.code || !strings.Contains(fmt.Sprint(err), tc.say) {
 				t.Errorf("%v (%d), want %d with %q", err, code(err), tc.code, tc.say)
 			}
@@ -76,13 +76,13 @@ func TestCreateTerminalRefusals(t *testing.T) {
 	if listed := w.listed(); len(listed) != 1 || listed[0].Resource != taken {
 		t.Errorf("root lists %+v", listed)
 	}
-	w.must(w.host.Terminals.Create(t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(),
+	w.must(w.host.Terminals.Create(w.t.Context(), guest, ahp.CreateTerminalParams{Channel: term1, Claim: w.bySession(),
 		Cwd: core.FileURI(w.dir)}))
 }
 
 func TestTerminalFromStartToEnd(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
 		Claim: byClient("ana-1"), Name: " my  shell\n"}))
 	if l := w.listed(); len(l) != 1 || l[0].Title != "my shell" ||
 		l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusRunning {
@@ -142,11 +142,11 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 	if r := type_(c, "x"); !strings.Contains(r, "exited") {
 		t.Errorf("typing after the end: %q", r)
 	}
-	w.must(w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
+	w.must(w.host.Terminals.Dispose(w.t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
 		t.Error("the terminal is still there")
 	}
-	if err := w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(
+	if err := w.host.Terminals.Dispose(w.t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}); code(
 		err) != ahp.CodeNotFound {
 		t.Errorf("disposing it again: %v", err)
 	}
@@ -154,17 +154,17 @@ func TestTerminalFromStartToEnd(t *testing.T) {
 
 func TestDisposeKills(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
 		Claim: w.bySession()}))
 	pid := c.pidOf(term1)
-	w.must(w.host.Terminals.Dispose(t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
+	w.must(w.host.Terminals.Dispose(w.t.Context(), c.caller, ahp.DisposeTerminalParams{Channel: term1}))
 	if !dead(pid) {
 		t.Error("the shell is still alive (AHP requirement 166)")
 	}
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
 		Claim: w.bySession()}))
 	pid = c.pidOf(term1)
-	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
+	w.must(w.host.DisposeSession(w.t.Context(), c.caller, ahp.DisposeSessionParams{Channel: session}))
 	if _, open := w.hub.Info(term1); open || len(w.listed()) != 0 {
 		t.Error("the terminal outlived its session")
 	}
@@ -173,7 +173,7 @@ func TestDisposeKills(t *testing.T) {
 
 func TestStoppingTheHostEndsTerminals(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
 		Claim: w.bySession()}))
 	pid := c.pidOf(term1)
 	w.stop()
@@ -262,7 +262,7 @@ func TestCancellingKillsAnAgentsCommand(t *testing.T) {
 func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 	const reserved = 1 << 40
 	w, c := shellWorld(t, Config{}, hub.Config{Journal: true, Boot: hub.Boot{Reserved: reserved}})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
 		Claim: w.bySession()}))
 	c.send(term1, &ahp.TerminalInputAction{Data: "echo re$((1))ady; read x; i=0; while [ $i -lt 30000 ]; do " +
 		"i=$((i+1)); echo line $i; done; echo en$((1))d\n"})
@@ -287,13 +287,13 @@ func TestOutputWaitsWhileTheHostIsReadOnly(t *testing.T) {
 func TestKeysReachTheProgramAlone(t *testing.T) { // AHP requirement 164
 
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	w.must(w.host.Terminals.Create(t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
+	w.must(w.host.Terminals.Create(w.t.Context(), c.caller, ahp.CreateTerminalParams{Channel: term1,
 		Claim: w.bySession()}))
 	guest := w.connect(viewer, "vic-1")
 	guest.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
 	c.caller.Conn.Subscribe("t", hub.Subscription{URI: term1})
 	plain := core.Caller{Principal: owner}
-	if _, err := w.host.Dispatch(t.Context(), plain, term1, 0,
+	if _, err := w.host.Dispatch(w.t.Context(), plain, term1, 0,
 		&ahp.TerminalInputAction{Data: "stty -echo; echo re$((1))ady\n"}); err != nil {
 		t.Fatal(err)
 	}

@@ -76,7 +76,7 @@ func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 		journal(t, w.hub)
 	}
 	c := w.connect(owner, "ana-1")
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
+	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
 	hosttest.Eventually(t, "the session", func() bool { return w.session().Lifecycle == ahp.SessionLifecycleReady })
 	return w, c
 }

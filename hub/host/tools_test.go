@@ -46,7 +46,7 @@ func TestAToolboxLastsAsLongAsItsAgent(t *testing.T) {
 		if w.knows((*tokens)[0]) || box.Context().Err() == nil {
 			t.Error("the toolbox of a closed agent is open")
 		}
-		if err := box.Annotate(t.Context(), &ahp.AnnotationsRemovedAction{}); err == nil {
+		if err := box.Annotate(w.t.Context(), &ahp.AnnotationsRemovedAction{}); err == nil {
 			t.Error("a closed agent still comments")
 		}
 		c := w.connect(owner, "ana-2")
@@ -88,11 +88,11 @@ func TestAToolboxHasTheAgentsRights(t *testing.T) {
 				Entry: ahp.AnnotationEntry{ID: "f"}},
 		} {
 			var refused Refusal
-			if err := box.Annotate(t.Context(), a); !errors.As(err, &refused) || !strings.Contains(err.Error(), says) {
+			if err := box.Annotate(w.t.Context(), a); !errors.As(err, &refused) || !strings.Contains(err.Error(), says) {
 				t.Errorf("%s: %v, want one that says %q", a.ActionType(), err, says)
 			}
 		}
-		w.must(box.Annotate(t.Context(), &ahp.AnnotationsUpdatedAction{AnnotationID: "t", Resolved: ahp.Ptr(true)}))
+		w.must(box.Annotate(w.t.Context(), &ahp.AnnotationsUpdatedAction{AnnotationID: "t", Resolved: ahp.Ptr(true)}))
 		synctest.Wait()
 		if !w.threads().Annotations[0].Resolved {
 			t.Error("the agent could not resolve what it was sent")

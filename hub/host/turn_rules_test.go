@@ -70,7 +70,7 @@ func TestChatsAttachedInAnAttachedChatStayOut(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()
 		for _, chat := range []ahp.URI{"ahp-chat:/2", "ahp-chat:/3"} {
-			w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
+			w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: chat}))
 		}
 		say := func(chat ahp.URI, text string, attached ...ahp.URI) {
 			m := user(text)

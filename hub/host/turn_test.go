@@ -342,14 +342,14 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t1", Message: user("one")})
 		hold(w)
 		first := user("hello")
-		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
+		w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2",
 			InitialMessage: &first}))
 		c.subscribe("ahp-chat:/2")
 		if len(w.session().Chats) != 2 || w.session().Chats[1].Status.Activity() != ahp.SessionStatusInProgress {
 			t.Fatalf("the catalogue is %+v", w.session().Chats)
 		}
 		c.say("meanwhile")
-		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/3",
+		w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/3",
 			Source: &ahp.ChatSource{Value: &ahp.ForkChatSource{Chat: w.chat(), TurnID: "t1"}}}))
 		s, _ := hub.StateOf[*ahp.ChatState](w.hub, "ahp-chat:/3")
 		if len(s.Turns) != 1 || s.ActiveTurn != nil || s.Turns[0].ID != "t1" {
@@ -371,24 +371,24 @@ func TestSeveralChatsRunSideBySide(t *testing.T) { // AHP requirements 73, 90 to
 			"itself":       fork(&ahp.ForkChatSource{Chat: "ahp-chat:/4", TurnID: "t1"}),
 			"directory":    {Channel: session, Chat: "ahp-chat:/4", WorkingDirectories: []ahp.URI{"file:///elsewhere"}},
 		} {
-			if err := w.host.CreateChat(t.Context(), c.caller, p); code(err) != ahp.CodeInvalidParams {
+			if err := w.host.CreateChat(w.t.Context(), c.caller, p); code(err) != ahp.CodeInvalidParams {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if err := w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session,
+		if err := w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session,
 			Chat: "ahp-chat:/2"}); code(err) != ahp.CodeAlreadyExists {
 			t.Errorf("a taken URI: %v", err)
 		}
-		w.must(w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: "ahp-chat:/2"}))
+		w.must(w.host.DisposeChat(w.t.Context(), c.caller, ahp.DisposeChatParams{Channel: "ahp-chat:/2"}))
 		synctest.Wait()
 		if slices.ContainsFunc(w.session().Chats, func(s ahp.ChatSummary) bool { return s.Resource == "ahp-chat:/2" }) {
 			t.Error("the catalogue lists a disposed chat")
 		}
-		w.must(w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}))
+		w.must(w.host.DisposeChat(w.t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}))
 		if w.chat() != "ahp-chat:/3" {
 			t.Errorf("%s took the place of the default chat", w.chat())
 		}
-		if err := w.host.DisposeChat(t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}); code(
+		if err := w.host.DisposeChat(w.t.Context(), c.caller, ahp.DisposeChatParams{Channel: w.chat()}); code(
 			err) != ahp.CodeInvalidParams {
 			t.Errorf("disposing the only chat: %v", err)
 		}
@@ -408,7 +408,7 @@ func TestChatAttachmentBringsItsTranscript(t *testing.T) { // AHP requirements 9
 				Resource: w.chat(), EndTurn: end}}}
 			return &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
 		}
-		w.must(w.host.CreateChat(t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
+		w.must(w.host.CreateChat(w.t.Context(), c.caller, ahp.CreateChatParams{Channel: session, Chat: "ahp-chat:/2"}))
 		c.do("ahp-chat:/2", attach(""))
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "1", Message: user("one")})
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "2", Message: user("two")})

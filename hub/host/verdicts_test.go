@@ -111,7 +111,7 @@ func TestMentions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c, ben := w.create(), w.connect(commenter, "ben-1")
 		for _, p := range []core.Caller{c.caller, ben.caller, as(viewer)} {
-			w.must(w.host.Prepare(t.Context(), p, session))
+			w.must(w.host.Prepare(w.t.Context(), p, session))
 		}
 		calls := func(p access.Principal) (out []string) {
 			for _, m := range w.host.Threads.Review(session).MentionsOf(p.ID) {
@@ -127,7 +127,7 @@ func TestMentions(t *testing.T) {
 			t.Errorf("called are %s", got)
 		}
 		ben.do(notes, reply("b", comment("2", "edited, still @Ana")))
-		w.must(w.host.Threads.MarkMentionsRead(t.Context(), owner.ID, session, []string{"b"}))
+		w.must(w.host.Threads.MarkMentionsRead(w.t.Context(), owner.ID, session, []string{"b"}))
 		c.do(notes, &ahp.AnnotationsRemovedAction{AnnotationID: "a"})
 		if n := len(w.host.Threads.Review(session).Mentions); n != 0 {
 			t.Errorf("%d calls are left over of what was read or is gone", n)

@@ -21,7 +21,7 @@ func TestWatchesEndWithTheirRun(t *testing.T) {
 	if _, there := w.hub.Info(left.URI); there {
 		t.Error("the watch is still there, and nothing would ever be told on it")
 	}
-	if err := w.host.Prepare(t.Context(), core.Caller{Principal: owner}, left.URI); code(err) != ahp.CodeNotFound {
+	if err := w.host.Prepare(w.t.Context(), core.Caller{Principal: owner}, left.URI); code(err) != ahp.CodeNotFound {
 		t.Errorf("got %v", err)
 	}
 }
@@ -34,18 +34,18 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	change := func() { w.must(os.WriteFile(filepath.Join(dir, "a.txt"), []byte(time.Now().String()), 0o600)) }
 	change()
 	read := func() error {
-		_, err := w.host.Files.ResourceRead(t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
+		_, err := w.host.Files.ResourceRead(w.t.Context(), c.caller, ahp.ResourceReadParams{URI: file})
 		return err
 	}
 	wantCode(t, read(), ahp.CodePermissionDenied)
 	const there ahp.URI = "ahp-session:/there"
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: there,
+	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: there,
 		WorkingDirectories: []ahp.URI{core.FileURI(dir)}}))
 	w.must(read())
-	_, err := w.host.Files.ResourceRequest(t.Context(), c.caller, ahp.ResourceRequestParams{URI: file,
+	_, err := w.host.Files.ResourceRequest(w.t.Context(), c.caller, ahp.ResourceRequestParams{URI: file,
 		Write: ahp.Ptr(true)})
 	w.must(err)
-	watch, err := w.host.Files.CreateResourceWatch(t.Context(), c.caller,
+	watch, err := w.host.Files.CreateResourceWatch(w.t.Context(), c.caller,
 		ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
 	told := func() bool { // the channel takes a number for each batch
@@ -61,7 +61,7 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	if !told() {
 		t.Fatal("the watch ended by itself")
 	}
-	w.must(w.host.DisposeSession(t.Context(), c.caller, ahp.DisposeSessionParams{Channel: there}))
+	w.must(w.host.DisposeSession(w.t.Context(), c.caller, ahp.DisposeSessionParams{Channel: there}))
 	wantCode(t, read(), ahp.CodePermissionDenied)
 	hosttest.Eventually(t, "the end of the watch", func() bool { return !told() })
 }

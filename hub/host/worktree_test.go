@@ -55,7 +55,7 @@ func TestASessionInAWorktree(t *testing.T) {
 	isolated := ahp.CreateSessionParams{Channel: other,
 		WorkingDirectories: []ahp.URI{core.FileURI(filepath.Join(repo, "sub"))},
 		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}}
-	w.must(w.host.CreateSession(t.Context(), c.caller, isolated))
+	w.must(w.host.CreateSession(w.t.Context(), c.caller, isolated))
 	state := func() *ahp.SessionState {
 		st, _ := hub.StateOf[*ahp.SessionState](w.hub, other)
 		return st
@@ -69,33 +69,33 @@ func TestASessionInAWorktree(t *testing.T) {
 	if b, err := os.ReadFile(filepath.Join(dir, "a.txt")); string(b) != "one\n" {
 		t.Errorf("its file holds %q (%v)", b, err)
 	}
-	if err := w.host.CreateSession(t.Context(), c.caller, isolated); err == nil {
+	if err := w.host.CreateSession(w.t.Context(), c.caller, isolated); err == nil {
 		t.Error("the session was made twice")
 	}
 
 	w.must(os.WriteFile(filepath.Join(dir, "b.txt"), []byte("two\n"), 0o644))
 	guest := core.Caller{Principal: viewer, ClientID: "vic"}
-	_, err := w.host.Worktrees.Merge(t.Context(), guest, other)
+	_, err := w.host.Worktrees.Merge(w.t.Context(), guest, other)
 	wantCode(t, err, ahp.CodeSessionNotFound)
-	_, err = w.host.Worktrees.Merge(t.Context(), c.caller, other)
+	_, err = w.host.Worktrees.Merge(w.t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeConflict)
 	git(dir, "add", "-A")
 	git(dir, "commit", "-q", "-m", "second")
-	wantCode(t, w.host.Worktrees.Remove(t.Context(), c.caller, other, false), ahp.CodeConflict)
-	if n, err := w.host.Worktrees.Merge(t.Context(), c.caller, other); n != 1 || err != nil {
+	wantCode(t, w.host.Worktrees.Remove(w.t.Context(), c.caller, other, false), ahp.CodeConflict)
+	if n, err := w.host.Worktrees.Merge(w.t.Context(), c.caller, other); n != 1 || err != nil {
 		t.Fatalf("merged %d commits: %v", n, err)
 	}
 	if _, err := os.Stat(filepath.Join(repo, "sub", "b.txt")); err != nil {
 		t.Error(err)
 	}
-	w.must(w.host.Worktrees.Remove(t.Context(), c.caller, other, false))
+	w.must(w.host.Worktrees.Remove(w.t.Context(), c.caller, other, false))
 	if got := state().WorkingDirectories[0]; got != core.FileURI(filepath.Join(repo, "sub")) {
 		t.Errorf("afterwards it works in %s", got)
 	}
 	if _, ok := worktrees.Of(state()); ok || git(repo, "branch", "--list", "ahphub/*") != "" {
 		t.Error("something of the worktree is left")
 	}
-	_, err = w.host.Worktrees.Merge(t.Context(), c.caller, other)
+	_, err = w.host.Worktrees.Merge(w.t.Context(), c.caller, other)
 	wantCode(t, err, ahp.CodeNotFound)
 }
 
@@ -114,13 +114,13 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 		found <- err
 		return nil
 	}
-	w.must(w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
+	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
 		WorkingDirectories: []ahp.URI{core.FileURI(repo)},
 		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}}))
 	w.must(w.host.Keep(other)) // so that its agent is opened
 	dir := <-starting
 	removed := make(chan error)
-	go func() { removed <- w.host.Worktrees.Remove(t.Context(), c.caller, other, false) }()
+	go func() { removed <- w.host.Worktrees.Remove(w.t.Context(), c.caller, other, false) }()
 	select {
 	case err := <-removed:
 		t.Errorf("it did not wait for the agent: %v", err)
@@ -136,7 +136,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 
 func TestNoWorktree(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	err := w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
+	err := w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: "ahp-session:/tree",
 		WorkingDirectories: []ahp.URI{core.FileURI(t.TempDir())},
 		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}})
 	wantCode(t, err, ahp.CodeInvalidParams)
@@ -167,7 +167,7 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	offered := func(dir ahp.URI, query string) (names []string) {
-		res, err := w.host.SessionConfigCompletions(t.Context(), c.caller,
+		res, err := w.host.SessionConfigCompletions(w.t.Context(), c.caller,
 			ahp.SessionConfigCompletionsParams{WorkingDirectory: dir, Property: worktrees.BaseKey, Query: query})
 		w.must(err)
 		for _, i := range res.Items {
@@ -186,7 +186,7 @@ func TestTheBaseOfAWorktree(t *testing.T) {
 	}
 	in := func(uri ahp.URI, base string) error {
 		raw, _ := json.Marshal(base)
-		return w.host.CreateSession(t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri,
+		return w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: uri,
 			WorkingDirectories: []ahp.URI{core.FileURI(repo)},
 			Config: ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`),
 				worktrees.BaseKey: raw}})
