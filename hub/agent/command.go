@@ -33,8 +33,8 @@ type Command struct {
 // CommandTool is the name of the tool whose calls RunCommand plays.
 const CommandTool = "shell"
 
-// HostRun is a Backend whose commands all go through RunCommand: the host runs them.
-type HostRun interface{ HostRuns() }
+// HostRun is a Backend that knows whether its commands all go through RunCommand: the host runs them then.
+type HostRun interface{ HostRuns() bool }
 
 // ErrDetached ends the wait for a command that moved to the background.
 var ErrDetached = errors.New("the command continues in the background")

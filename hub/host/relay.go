@@ -104,7 +104,7 @@ func (h *Host) reopenAgent(session ahp.URI) {
 	if l == nil {
 		return
 	}
-	if _, ok := h.cfg.Agents[h.providerOf(session)].(agent.ToolUser); !ok {
+	if !h.UsesServers(h.providerOf(session)) {
 		return
 	}
 	l.mu.Lock()

@@ -22,8 +22,9 @@ type ServerCommand struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	SSE     bool              `json:"sse,omitempty"` // by the older form of HTTP
 
-	Workspace string `json:"-"` // directories that placeholders mean
-	Plugin    string `json:"-"`
+	// directories that placeholders mean; not part of the digest
+	Workspace string `json:"-" cbor:"workspace"`
+	Plugin    string `json:"-" cbor:"plugin"`
 	As        string `json:"as"` // the directory it is trusted in
 }
 

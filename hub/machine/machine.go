@@ -4,9 +4,14 @@
 package machine
 
 import (
+	"errors"
+
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
+
+// ErrOffline reports that a computer is not connected.
+var ErrOffline = errors.New("this machine is offline. Try again when it is back")
 
 // Machine is a computer. Its methods return the same values each time.
 type Machine interface {

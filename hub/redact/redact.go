@@ -27,6 +27,7 @@ type Secret struct{ Name, Value string }
 
 // Set hides secrets. A nil Set hides nothing. Its methods may be called from any goroutine.
 type Set struct {
+	secrets []Secret
 	needles map[uint16][]needle // by their first two bytes, the longest first
 	pairs   [1 << 10]uint64     // bits of the pairs that begin a needle
 	firsts  [256]bool
@@ -37,7 +38,7 @@ type needle struct{ text, shown []byte }
 
 // New returns a Set; nil when there is nothing to hide.
 func New(secrets []Secret) *Set {
-	s := &Set{needles: map[uint16][]needle{}}
+	s := &Set{secrets: slices.Clone(secrets), needles: map[uint16][]needle{}}
 	known := map[string]bool{}
 	for _, one := range secrets {
 		shown := []byte("[secret " + one.Name + "]")
@@ -55,6 +56,14 @@ func New(secrets []Secret) *Set {
 		slices.SortStableFunc(list, func(a, b needle) int { return cmp.Compare(len(b.text), len(a.text)) })
 	}
 	return s
+}
+
+// Secrets returns what a Set hides, so that another computer can hide it too.
+func (s *Set) Secrets() []Secret {
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.secrets)
 }
 
 func (s *Set) add(n needle) {

@@ -33,7 +33,7 @@ func (Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 func (Backend) Config() ahp.SessionConfigSchema { return agent.ApprovalConfig() }
 
 // HostRuns implements agent.HostRun.
-func (Backend) HostRuns() {}
+func (Backend) HostRuns() bool { return true }
 
 // Open begins a session; there is nothing to start.
 func (Backend) Open(_ context.Context, s agent.Spec) (agent.Session, error) {

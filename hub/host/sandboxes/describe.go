@@ -55,6 +55,6 @@ func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ah
 
 // runsCommands reports whether the host runs the commands of an agent's calls of a kind, and not the agent itself.
 func (p *Part) runsCommands(provider, kind string) bool {
-	_, by := p.cfg.Agents[provider].(agent.HostRun)
-	return by && kind == agent.CommandTool
+	by, ok := p.cfg.Agents[provider].(agent.HostRun)
+	return ok && by.HostRuns() && kind == agent.CommandTool
 }
