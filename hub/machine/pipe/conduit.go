@@ -1,0 +1,319 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// ErrLost reports that the other computer no longer knows what it was doing: it was started again, or was away for too
+// long.
+var ErrLost = errors.New("the other computer was started again or was away for too long")
+
+// What may wait to be acknowledged in one direction of a Conduit.
+const (
+	mostLetters = 512
+	mostBytes   = 1 << 20 // one letter may be larger
+)
+
+// Conduit carries messages both ways, in order, each once, whatever happens to the connections that it is attached to.
+type Conduit struct {
+	id, kind string
+
+	mu      sync.Mutex
+	changed chan struct{} // closed when anything below changes
+
+	out   []letter // not acknowledged yet
+	last  uint64   // the number of the newest letter of this side
+	bytes int      // in out
+
+	in      []letter // received and not taken yet
+	got     uint64   // the number of the newest letter of the other side
+	taken   uint64
+	inBytes int
+
+	closing  bool  // this side has sent its last letter
+	err      error // why nothing more arrives; letters in `in` can still be taken
+	attached int   // counts attachments: the newest wins
+	detach   context.CancelFunc
+}
+
+// letter is a message with its number, an acknowledgement, or both.
+type letter struct {
+	N    uint64          `cbor:"n,omitempty"`
+	Body cbor.RawMessage `cbor:"b,omitempty"`
+	Ack  uint64          `cbor:"a,omitempty"`
+	End  *Error          `cbor:"e,omitempty"` // the last letter of a side
+}
+
+// hello begins an attachment.
+type hello struct {
+	ID    string `cbor:"id"`
+	Kind  string `cbor:"kind"`
+	Got   uint64 `cbor:"got"`
+	Fresh bool   `cbor:"fresh"` // it was never attached: the other side makes its end
+}
+
+func newConduit(id, kind string) *Conduit {
+	return &Conduit{id: id, kind: kind, changed: make(chan struct{})}
+}
+
+// ID returns the identifier by which both sides know a conduit.
+func (c *Conduit) ID() string { return c.id }
+
+// notifyChanged wakes what waits; c.mu is held.
+func (c *Conduit) notifyChanged() {
+	close(c.changed)
+	c.changed = make(chan struct{})
+}
+
+// wait waits for a change of what c.mu guards, which is held before and after.
+func (c *Conduit) wait(ctx context.Context) error {
+	changed := c.changed
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	select {
+	case <-changed:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// Send sends a message. It waits while the other side is behind.
+func (c *Conduit) Send(ctx context.Context, v any) error {
+	b, err := Marshal(v)
+	if err != nil {
+		return err
+	}
+	if len(b) > mostMessage {
+		return errTooLarge
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for len(c.out) > 0 && (len(c.out) >= mostLetters || c.bytes+len(b) > mostBytes) {
+		if err := c.ended(); err != nil {
+			return err
+		}
+		if err := c.wait(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.ended(); err != nil {
+		return err
+	}
+	c.add(letter{Body: b})
+	return nil
+}
+
+// ended returns why nothing can be sent; c.mu is held.
+func (c *Conduit) ended() error {
+	switch {
+	case c.err != nil:
+		return c.err
+	case c.closing:
+		return ErrClosed
+	}
+	return nil
+}
+
+// add numbers a letter; c.mu is held.
+func (c *Conduit) add(l letter) {
+	c.last++
+	l.N = c.last
+	c.out = append(c.out, l)
+	c.bytes += len(l.Body)
+	c.notifyChanged()
+}
+
+// Receive receives the next message. After the other side's last it returns the error that was given to Close there;
+// io.EOF for none.
+func (c *Conduit) Receive(ctx context.Context, v any) error {
+	c.mu.Lock()
+	for len(c.in) == 0 {
+		if err := c.ended(); err != nil {
+			c.mu.Unlock()
+			return err
+		}
+		if err := c.wait(ctx); err != nil {
+			c.mu.Unlock()
+			return err
+		}
+	}
+	l := c.in[0]
+	c.in[0] = letter{}
+	c.in = c.in[1:]
+	c.inBytes -= len(l.Body)
+	c.taken = max(c.taken, l.N)
+	c.notifyChanged()
+	c.mu.Unlock()
+	return Unmarshal(l.Body, v)
+}
+
+// Close says that this side is done, and why. What it sent before still arrives.
+func (c *Conduit) Close(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closing || c.err != nil {
+		return
+	}
+	c.closing = true
+	end := EncodeError(err)
+	if end == nil {
+		end = EncodeError(io.EOF)
+	}
+	c.add(letter{End: end})
+}
+
+// fail ends a conduit without a word to the other side.
+func (c *Conduit) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = err
+		c.notifyChanged()
+	}
+	if c.detach != nil {
+		c.detach()
+	}
+}
+
+// isOver reports whether nothing more is to be sent or received.
+func (c *Conduit) isOver() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.err != nil || c.closing && len(c.out) == 0
+}
+
+// run carries letters over a stream until it ends, the conduit is over, or it is attached to another stream. got
+// is what the other side has.
+func (c *Conduit) run(ctx context.Context, s *Stream, got uint64) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.mu.Lock()
+	if got > c.last || len(c.out) > 0 && got+1 < c.out[0].N {
+		c.mu.Unlock()
+		c.fail(ErrLost)
+		return ErrLost
+	}
+	if c.detach != nil {
+		c.detach()
+	}
+	c.detach = cancel
+	c.attached++
+	mine := c.attached
+	c.mu.Unlock()
+	reading := make(chan error, 1)
+	go func() {
+		err := c.read(s, mine)
+		cancel()
+		reading <- err
+	}()
+	err := c.write(ctx, s, got)
+	cancel()
+	s.Close()
+	return errors.Join(err, finish(s, reading))
+}
+
+// finish waits for a reader whose stream was closed. The stream of a handler ends when that returns, so that it is not
+// waited for there.
+func finish(s *Stream, reading <-chan error) error {
+	if s.close == nil {
+		return nil
+	}
+	return <-reading
+}
+
+// write sends letters and acknowledgements until ctx ends.
+func (c *Conduit) write(ctx context.Context, s *Stream, sent uint64) error {
+	acked := uint64(0)
+	for {
+		c.mu.Lock()
+		var next letter
+		for {
+			next = c.nextAfter(sent)
+			if next.N != 0 || c.taken != acked {
+				break
+			}
+			if c.err != nil || c.closing && len(c.out) == 0 {
+				c.mu.Unlock()
+				return nil
+			}
+			if err := c.wait(ctx); err != nil {
+				c.mu.Unlock()
+				return err
+			}
+		}
+		next.Ack = c.taken
+		c.mu.Unlock()
+		if err := s.Send(next); err != nil {
+			return err
+		}
+		acked, sent = next.Ack, max(sent, next.N)
+	}
+}
+
+// nextAfter returns the letter after a number; the zero letter when there is none. c.mu is held.
+func (c *Conduit) nextAfter(n uint64) letter {
+	if len(c.out) == 0 || n >= c.last {
+		return letter{}
+	}
+	return c.out[max(0, int64(n)+1-int64(c.out[0].N))]
+}
+
+// read receives letters and acknowledgements.
+func (c *Conduit) read(s *Stream, mine int) error {
+	for {
+		var l letter
+		if err := s.Receive(&l); err != nil {
+			return err
+		}
+		if err := c.accept(l, mine); err != nil {
+			if !errors.Is(err, errDetached) {
+				c.fail(err)
+			}
+			return err
+		}
+	}
+}
+
+var errDetached = errors.New("it is attached to another connection")
+
+// accept takes what the other side sent, which may be hostile.
+func (c *Conduit) accept(l letter, mine int) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mine != c.attached {
+		return errDetached
+	}
+	if l.Ack > c.last {
+		return fmt.Errorf("the other side acknowledges message %d of %d", l.Ack, c.last)
+	}
+	for len(c.out) > 0 && c.out[0].N <= l.Ack {
+		c.bytes -= len(c.out[0].Body)
+		c.out[0] = letter{}
+		c.out = c.out[1:]
+	}
+	defer c.notifyChanged()
+	switch {
+	case l.N == 0 || l.N <= c.got:
+		return nil
+	case l.N != c.got+1:
+		return fmt.Errorf("the other side sent message %d after %d", l.N, c.got)
+	case c.err != nil:
+		return nil
+	case l.End != nil:
+		c.got, c.taken, c.err = l.N, l.N, l.End.Decode()
+		return nil
+	case len(c.in) >= mostLetters || len(c.in) > 0 && c.inBytes+len(l.Body) > mostBytes:
+		return errors.New("the other side sends more than is taken")
+	}
+	c.got = l.N
+	c.in = append(c.in, letter{N: l.N, Body: l.Body})
+	c.inBytes += len(l.Body)
+	return nil
+}

@@ -1,0 +1,245 @@
+package pipe
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"runtime/debug"
+	"sync"
+
+	"github.com/fxamacker/cbor/v2"
+)
+
+// mostCalls bounds the calls of the other side that run at once in one Talk.
+const mostCalls = 1024
+
+// TalkHandler answers a method of a Talk.
+type TalkHandler struct {
+	do     func(ctx context.Context, body cbor.RawMessage) (any, error)
+	inline bool
+}
+
+// Do returns a handler that runs in a goroutine of its own.
+func Do[In, Out any](f func(context.Context, In) (Out, error)) TalkHandler {
+	return TalkHandler{do: func(ctx context.Context, body cbor.RawMessage) (any, error) {
+		var in In
+		if err := Unmarshal(body, &in); err != nil {
+			return nil, err
+		}
+		return f(ctx, in)
+	}}
+}
+
+// InOrder returns a handler that ends before the next message is looked at.
+func InOrder[In, Out any](f func(context.Context, In) (Out, error)) TalkHandler {
+	h := Do(f)
+	h.inline = true
+	return h
+}
+
+// Take returns a handler in order that answers nothing.
+func Take[In any](f func(context.Context, In) error) TalkHandler {
+	return InOrder(func(ctx context.Context, in In) (none, error) { return none{}, f(ctx, in) })
+}
+
+// message is what is sent over a Talk.
+type message struct {
+	Call   uint64          `cbor:"c,omitempty"` // asks for an answer with this number
+	Method string          `cbor:"m,omitempty"`
+	Body   cbor.RawMessage `cbor:"b,omitempty"`
+	Answer uint64          `cbor:"r,omitempty"`
+	Err    *Error          `cbor:"e,omitempty"`
+	Cancel uint64          `cbor:"x,omitempty"` // ends the call of that number, because of Err
+}
+
+// Talk makes calls over a Conduit, both ways.
+type Talk struct {
+	*Conduit
+	log *slog.Logger
+
+	mu      sync.Mutex
+	next    uint64
+	waiting map[uint64]chan message
+	running map[uint64]context.CancelCauseFunc
+	err     error
+}
+
+// NewTalk returns a Talk over a conduit. Call Run.
+func NewTalk(c *Conduit, log *slog.Logger) *Talk {
+	return &Talk{Conduit: c, log: log, waiting: map[uint64]chan message{},
+		running: map[uint64]context.CancelCauseFunc{}}
+}
+
+// Run answers the other side's calls until the conduit ends or ctx does; it waits for what still runs then, and returns
+// why.
+func (t *Talk) Run(ctx context.Context, handlers map[string]TalkHandler) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	for {
+		var m message
+		err := t.Receive(ctx, &m)
+		if err == nil {
+			err = t.take(ctx, m, handlers, &wg)
+		}
+		if err != nil {
+			t.giveUp(err)
+			cancel(err)
+			return err
+		}
+	}
+}
+
+func (t *Talk) giveUp(err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.err = err
+	for n, answer := range t.waiting {
+		answer <- message{Err: EncodeError(err)}
+		delete(t.waiting, n)
+	}
+}
+
+func (t *Talk) take(ctx context.Context, m message, handlers map[string]TalkHandler, wg *sync.WaitGroup) error {
+	switch {
+	case m.Answer != 0:
+		t.mu.Lock()
+		answer := t.waiting[m.Answer]
+		delete(t.waiting, m.Answer)
+		t.mu.Unlock()
+		if answer != nil {
+			answer <- m
+		}
+		return nil
+	case m.Cancel != 0:
+		t.mu.Lock()
+		cancel := t.running[m.Cancel]
+		t.mu.Unlock()
+		if cancel != nil {
+			cancel(m.Err.Decode())
+		}
+		return nil
+	}
+	h, ok := handlers[m.Method]
+	if !ok {
+		return t.answer(ctx, m, nil, fmt.Errorf("%.80q is not known here: update ahphub on both computers", m.Method))
+	}
+	if h.inline {
+		return t.serve(ctx, m, h)
+	}
+	call, cancel := context.WithCancelCause(ctx)
+	t.mu.Lock()
+	if len(t.running) >= mostCalls {
+		t.mu.Unlock()
+		cancel(nil)
+		return errors.New("the other side makes too many calls at once")
+	}
+	t.running[m.Call] = cancel
+	t.mu.Unlock()
+	wg.Go(func() {
+		defer func() {
+			t.mu.Lock()
+			delete(t.running, m.Call)
+			t.mu.Unlock()
+			cancel(nil)
+		}()
+		_ = t.serve(call, m, h) // the conduit has ended
+	})
+	return nil
+}
+
+// serve answers a call. A fault of a handler ends that call alone.
+func (t *Talk) serve(ctx context.Context, m message, h TalkHandler) error {
+	out, err := func() (out any, err error) {
+		defer func() {
+			if fault := recover(); fault != nil {
+				t.log.Error("a call of another computer failed", "method", m.Method, "fault", fault, "stack",
+					string(debug.Stack()))
+				err = errors.New("an internal error")
+			}
+		}()
+		return h.do(ctx, m.Body)
+	}()
+	return t.answer(context.WithoutCancel(ctx), m, out, err)
+}
+
+func (t *Talk) answer(ctx context.Context, m message, out any, err error) error {
+	if m.Call == 0 {
+		return nil
+	}
+	reply := message{Answer: m.Call, Err: EncodeError(err)}
+	if err == nil {
+		if reply.Body, err = Marshal(out); err != nil {
+			reply.Err = EncodeError(err)
+		}
+	}
+	return t.Send(ctx, reply)
+}
+
+// Tell sends a message that is not answered.
+func (t *Talk) Tell(ctx context.Context, method string, in any) error {
+	body, err := Marshal(in)
+	if err != nil {
+		return err
+	}
+	return t.Send(ctx, message{Method: method, Body: body})
+}
+
+// ask calls a method and waits for the answer. When ctx ends, the other side is told, and its answer is waited for.
+func (t *Talk) ask(ctx context.Context, method string, in any) (cbor.RawMessage, error) {
+	body, err := Marshal(in)
+	if err != nil {
+		return nil, err
+	}
+	answer := make(chan message, 1)
+	t.mu.Lock()
+	if t.err != nil {
+		defer t.mu.Unlock()
+		return nil, t.err
+	}
+	t.next++
+	n := t.next
+	t.waiting[n] = answer
+	t.mu.Unlock()
+	if err := t.Send(ctx, message{Call: n, Method: method, Body: body}); err != nil {
+		t.mu.Lock()
+		delete(t.waiting, n)
+		t.mu.Unlock()
+		return nil, err
+	}
+	select {
+	case m := <-answer:
+		return m.Body, m.Err.Decode()
+	case <-ctx.Done():
+	}
+	if err := t.Send(context.WithoutCancel(ctx), message{Cancel: n, Err: EncodeError(context.Cause(ctx))}); err != nil {
+		return nil, err
+	}
+	m := <-answer
+	return m.Body, m.Err.Decode()
+}
+
+// Ask calls a method of the other side.
+func Ask[Out any](ctx context.Context, t *Talk, method string, in any) (out Out, err error) {
+	body, err := t.ask(ctx, method, in)
+	if err != nil {
+		return out, err
+	}
+	return out, Unmarshal(body, &out)
+}
+
+// AskNone calls a method that returns nothing.
+func AskNone(ctx context.Context, t *Talk, method string, in any) error {
+	_, err := Ask[none](ctx, t, method, in)
+	return err
+}
+
+// TellNow is Tell for a caller that may not wait: what would have to wait is refused.
+func (t *Talk) TellNow(method string, in any) error {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errBehind)
+	return t.Tell(ctx, method, in)
+}
+
+var errBehind = errors.New("the other computer is behind. Try again when it is back")
