@@ -16,7 +16,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents test-editors unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist clean
+.PHONY: help run demo build install test test-agents test-editors test-machines unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -57,6 +57,9 @@ unit:
 test-agents: deps ## third-party agents from npm, in a browser and through the protocol
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e && \
 	  if command -v bwrap >/dev/null 2>&1; then AHPHUB_AGENTS="$$agents" AHPHUB_AGENTS_SANDBOX=1 $(GO) test -timeout $(TIMEOUT) -count 1 -run 'TestAgents(Example|Opencode)$$' ./e2e; fi
+
+test-machines: deps ## the tests of the host with its computer at the other end of an encoded connection, as if it were another one
+	AHPHUB_TEST_PIPE=1 $(GO) test -timeout $(TIMEOUT) ./hub/host ./hub/host/terminals ./hub/mcp ./handlers/rpc ./handlers/pages ./hub/machine/...
 
 test-editors: deps ## the real VS Code (code-server, from npm) in a browser, through the whole journey
 	editors=$$(sh .ci/editors/install) && if [ -n "$$editors" ]; then \

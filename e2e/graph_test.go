@@ -37,6 +37,10 @@ var packages = map[string]imports{
 	"hub/machine/join":        {[]string{"hub/machines"}, "two computers prove who they are before anything else is said"},
 	"hub/cluster":             {nil, "a replicated log knows batches as bytes, and not what they mean"},
 	"hub/cluster/clustertest": {[]string{"hub/cluster"}, "what every log must hold is asked of any"},
+	"hub/machine/pipe": {[]string{"hub/ahp", "hub/agent", "hub/ids", "hub/machine"},
+		"a connection knows which errors cross it, and no call"},
+	"hub/machine/remote": {[]string{"hub/ahp", "hub/agent", "hub/machine", "hub/machine/pipe", "hub/redact", "hub/sandbox"},
+		"another computer is the seam over a connection, and knows no session"},
 	"hub/machines": {[]string{"hub/ids", "hub/texts"},
 		"which computers belong to a hub is known without a word of what they do"},
 	"hub/terminal": {[]string{"hub/ahp", "hub/environ", "hub/machine", "hub/redact", "hub/texts"},
@@ -119,8 +123,9 @@ var packages = map[string]imports{
 	"e2e/oracle": {nil, "a second reducer can argue with the program's only while the two share nothing"},
 
 	// Tests are given the computer they run on.
-	"hub/host/hosttest":     {[]string{"hub", "hub/store"}, "the host's own tests use it, so it cannot know the host"},
-	"hub/machine/localtest": {[]string{"hub/guard", "hub/machine/local"}, "a test says no more than where the data is"},
+	"hub/host/hosttest": {[]string{"hub", "hub/store"}, "the host's own tests use it, so it cannot know the host"},
+	"hub/machine/localtest": {[]string{"hub/agent", "hub/guard", "hub/machine", "hub/machine/local", "hub/machine/remote"},
+		"a test says no more than where the data is"},
 
 	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
 	"hub/host/changes": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff",

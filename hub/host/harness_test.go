@@ -21,6 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(checked{m}) }
@@ -157,6 +158,7 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	if cfg.Agents == nil {
 		cfg.Agents = map[string]agent.Backend{"fake": w.agent}
 	}
+	cfg.Agents = localtest.ReachAgents(t, cfg.Agents)
 	var err error
 	w.host, err = New(cfg)
 	w.must(err)

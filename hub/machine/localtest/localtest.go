@@ -5,13 +5,15 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
-// New returns this computer with a hub's data directory on it, which exists, until the test has ended.
-func New(t testing.TB, dataDir string, options ...local.Option) *local.Machine {
+// New returns this computer with a hub's data directory on it, which exists, until the test has ended. It is reached
+// as Reach says.
+func New(t testing.TB, dataDir string, options ...local.Option) machine.Machine {
 	t.Helper()
-	return local.New(append([]local.Option{WithData(t, dataDir)}, options...)...)
+	return Reach(t, local.New(append([]local.Option{WithData(t, dataDir)}, options...)...))
 }
 
 // WithData returns the option of a data directory.

@@ -1,0 +1,204 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/pipe"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// patience is how long a call without a context waits.
+const patience = 30 * time.Second
+
+// Config describes either end.
+type Config struct {
+	KeepAlive time.Duration // between signs of life; 0: none
+	Log       *slog.Logger
+	Turn      int // bytes that a machine may say in a turn; 0 is 64 MiB
+}
+
+// Machine is a computer at the other end of a connection. It implements machine.Machine once it was connected.
+type Machine struct {
+	cfg      Config
+	conduits *pipe.Conduits
+
+	mu    sync.Mutex
+	peer  *pipe.Peer    // nil while it is offline
+	news  chan struct{} // closed when peer changes
+	facts *facts        // what it said of itself when it first connected
+}
+
+// New returns a machine that is offline.
+func New(cfg Config) *Machine {
+	return &Machine{cfg: cfg, conduits: pipe.NewConduits(nil, cfg.Log), news: make(chan struct{})}
+}
+
+// Serve uses a connection until it ends, ctx does, or a newer one is used, which wins.
+func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
+	peer, err := pipe.New(conn, pipe.Config{Streams: 16, KeepAlive: m.cfg.KeepAlive, Log: m.cfg.Log})
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- peer.Run(ctx) }()
+	facts, err := pipe.Call[facts](ctx, peer, "machine.describe", struct{}{})
+	if err == nil {
+		err = facts.check()
+	}
+	if err != nil {
+		peer.Close()
+		<-ended
+		return err
+	}
+	if old := m.use(peer, &facts); old != nil {
+		old.Close()
+	}
+	m.conduits.Attach(peer)
+	err = <-ended
+	m.leave(peer)
+	return err
+}
+
+func (m *Machine) use(p *pipe.Peer, f *facts) (old *pipe.Peer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	old, m.peer = m.peer, p
+	if m.facts == nil {
+		f.machine = m
+		m.facts = f
+	}
+	m.notifyChanged()
+	return old
+}
+
+func (m *Machine) leave(p *pipe.Peer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.peer == p {
+		m.peer = nil
+		m.notifyChanged()
+	}
+}
+
+// notifyChanged wakes what waits for a connection; m.mu is held.
+func (m *Machine) notifyChanged() {
+	close(m.news)
+	m.news = make(chan struct{})
+}
+
+// Ready waits until the machine is connected.
+func (m *Machine) Ready(ctx context.Context) error {
+	_, err := m.connected(ctx, nil)
+	return err
+}
+
+// connected waits for a connection other than old.
+func (m *Machine) connected(ctx context.Context, old *pipe.Peer) (*pipe.Peer, error) {
+	for {
+		m.mu.Lock()
+		p, news := m.peer, m.news
+		m.mu.Unlock()
+		if p != nil && p != old {
+			return p, nil
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
+}
+
+// Close ends everything that the machine does for this hub.
+func (m *Machine) Close() {
+	m.conduits.Close()
+	m.mu.Lock()
+	peer := m.peer
+	m.mu.Unlock()
+	if peer != nil {
+		peer.Close()
+	}
+}
+
+// online returns the connection.
+func (m *Machine) online() (*pipe.Peer, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.peer == nil {
+		return nil, machine.ErrOffline
+	}
+	return m.peer, nil
+}
+
+func (m *Machine) said() *facts {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.facts == nil {
+		return &facts{machine: m}
+	}
+	return m.facts
+}
+
+// call calls a method of the computer.
+func call[Out any](ctx context.Context, m *Machine, method string, in any) (out Out, err error) {
+	p, err := m.online()
+	if err != nil {
+		return out, err
+	}
+	out, err = pipe.Call[Out](ctx, p, method, in)
+	if errors.Is(err, pipe.ErrClosed) {
+		err = errors.Join(machine.ErrOffline, err)
+	}
+	return out, err
+}
+
+func callNone(ctx context.Context, m *Machine, method string, in any) error {
+	_, err := call[struct{}](ctx, m, method, in)
+	return err
+}
+
+// Agents returns the computer's agents.
+func (m *Machine) Agents() map[string]agent.Backend { return m.said().backends() }
+
+// Changes returns what records its changes; nil when it records none.
+func (m *Machine) Changes() machine.Changes {
+	if !m.said().Changes {
+		return nil
+	}
+	return changes{m}
+}
+
+// Files returns its files.
+func (m *Machine) Files() machine.Files { return files{m} }
+
+// Terminals returns its pseudo terminals.
+func (m *Machine) Terminals() machine.Terminals { return terminals{m} }
+
+// Customs returns what finds its customizations; nil when it looks for none.
+func (m *Machine) Customs() machine.Customs {
+	if !m.said().Customs {
+		return nil
+	}
+	return customs{m}
+}
+
+// CheckSandbox says why programs cannot run there in a sandbox by a policy.
+func (m *Machine) CheckSandbox(p *sandbox.Policy) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return callNone(ctx, m, "machine.sandbox", p)
+}
+
+// Forget removes what programs of a session left there outside of its directories.
+func (m *Machine) Forget(session string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	return callNone(ctx, m, "machine.forget", session)
+}

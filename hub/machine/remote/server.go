@@ -1,0 +1,97 @@
+package remote
+
+import (
+	"context"
+	"maps"
+	"net"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/pipe"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// Server serves a machine to its hub. What runs for the hub outlives the connections.
+type Server struct {
+	cfg      Config
+	conduits *pipe.Conduits
+	handlers map[string]pipe.Handler
+
+	mu   sync.Mutex
+	peer *pipe.Peer // the newest
+}
+
+// NewServer returns what serves m. Close it.
+func NewServer(m machine.Machine, cfg Config) *Server {
+	s := &Server{cfg: cfg}
+	agents := m.Agents()
+	terminals := &served{terminals: m.Terminals(), log: cfg.Log, all: map[string]machine.Terminal{}}
+	kinds := map[string]func(context.Context, *pipe.Conduit){
+		kindTerminal: terminals.serve,
+		kindAgent: func(ctx context.Context, c *pipe.Conduit) {
+			serveAgent(ctx, agents, c, cfg.Log)
+		},
+	}
+	s.handlers = serveFiles(m.Files())
+	maps.Copy(s.handlers, serveAgents(agents))
+	maps.Copy(s.handlers, serveMachine(m, agents))
+	if c := m.Changes(); c != nil {
+		maps.Copy(s.handlers, serveChanges(c))
+	}
+	if c := m.Customs(); c != nil {
+		maps.Copy(s.handlers, serveCustoms(c))
+		kinds[kindServer] = func(ctx context.Context, conduit *pipe.Conduit) { serveServer(ctx, c, conduit, cfg.Log) }
+	}
+	s.handlers["terminals.watch"] = terminals.watch
+	s.handlers["terminals.draw"] = pipe.Answer(func(_ context.Context, q drawCall) (string, error) {
+		if err := machine.CheckTerminalSize(q.Cols, q.Rows); err != nil {
+			return "", err
+		}
+		return m.Terminals().DrawText(q.Printed, q.Cols, q.Rows), nil
+	})
+	s.conduits = pipe.NewConduits(kinds, cfg.Log)
+	method, attach := s.conduits.Handler()
+	s.handlers[method] = attach
+	return s
+}
+
+// serveMachine returns the handlers of calls about the computer as a whole.
+func serveMachine(m machine.Machine, agents map[string]agent.Backend) map[string]pipe.Handler {
+	return map[string]pipe.Handler{
+		"machine.describe": pipe.Answer(func(context.Context, struct{}) (facts, error) {
+			f := facts{Changes: m.Changes() != nil, Customs: m.Customs() != nil, Shells: m.Terminals().Shells(),
+				Agents: map[string]agentFacts{}}
+			for name, b := range agents {
+				f.Agents[name] = factsOf(b)
+			}
+			return f, nil
+		}),
+		"machine.sandbox": pipe.AnswerNone(func(_ context.Context,
+			p *sandbox.Policy) error {
+			return m.CheckSandbox(p)
+		}),
+		"machine.forget": pipe.AnswerNone(func(_ context.Context, session string) error { return m.Forget(session) }),
+	}
+}
+
+// Serve serves a connection until it ends, ctx does, or a newer one is served, which wins.
+func (s *Server) Serve(ctx context.Context, conn net.Conn) error {
+	peer, err := pipe.New(conn, pipe.Config{Dialed: true, Handlers: s.handlers, KeepAlive: s.cfg.KeepAlive,
+		Log: s.cfg.Log})
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	old := s.peer
+	s.peer = peer
+	s.mu.Unlock()
+	if old != nil {
+		old.Close()
+	}
+	s.conduits.Connected(peer)
+	return peer.Run(ctx)
+}
+
+// Close ends what runs for the hub, and waits.
+func (s *Server) Close() { s.conduits.Close() }

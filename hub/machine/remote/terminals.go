@@ -1,0 +1,504 @@
+package remote
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/pipe"
+	"github.com/ahphub/ahphub/hub/redact"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// kindTerminal is the kind of a terminal's conduit.
+const kindTerminal = "terminal"
+
+// terminalSpec is a machine.TerminalSpec as it crosses.
+type terminalSpec struct {
+	Command    []string
+	Shell, Dir string
+	Env, Pass  []string
+	Cols, Rows int
+	Title      string
+	Scrollback int
+	Grace      time.Duration
+	Processes  int
+	Sandbox    *sandbox.Policy
+	Hide       []redact.Secret
+}
+
+// terminalStep is what a terminal's program did.
+type terminalStep struct {
+	Actions  pipe.Actions
+	Commands *[]machine.TerminalCommand `cbor:",omitzero"` // when they are not as they were
+	Over     bool                       `cbor:",omitzero"` // the program is gone
+	ExitCode int                        `cbor:",omitzero"`
+}
+
+// The other messages of a terminal.
+type (
+	sizeCall   struct{ Cols, Rows int }
+	outputCall struct {
+		Command string
+		N       int
+	}
+	drawCall struct {
+		Printed    string
+		Cols, Rows int
+	}
+	viewerCall struct{ Terminal string }
+	takenCall  struct{ N int64 }
+)
+
+// terminals implements machine.Terminals.
+type terminals struct{ m *Machine }
+
+func (t terminals) Shells() []string { return t.m.said().Shells }
+
+func (t terminals) DrawText(printed string, cols, rows int) string {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	text, err := call[string](ctx, t.m, "terminals.draw", drawCall{printed, cols, rows})
+	if err != nil {
+		return machine.PlainText(printed)
+	}
+	return text
+}
+
+func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (
+	machine.Terminal, error,
+) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if _, err := t.m.online(); err != nil {
+		return nil, err
+	}
+	conduit, err := t.m.conduits.Open(kindTerminal)
+	if err != nil {
+		return nil, err
+	}
+	p := &terminal{m: t.m, talk: pipe.NewTalk(conduit, t.m.cfg.Log), emit: emit, done: make(chan struct{})}
+	go p.run()
+	err = pipe.AskNone(ctx, p.talk, "start", terminalSpec{Command: spec.Command, Shell: spec.Shell, Dir: spec.Dir,
+		Env: spec.Env, Pass: spec.Pass, Cols: spec.Cols, Rows: spec.Rows, Title: spec.Title,
+		Scrollback: spec.Scrollback, Grace: spec.Grace, Processes: spec.Processes, Sandbox: spec.Sandbox,
+		Hide: spec.Hide.Secrets()})
+	if err != nil {
+		p.talk.Close(nil)
+		return nil, err
+	}
+	handle := &terminalHandle{p}
+	runtime.AddCleanup(handle, func(p *terminal) { p.talk.Close(nil) }, p)
+	return handle, nil
+}
+
+// terminalHandle is what the host holds of a terminal: once it lets go, the computer forgets it too.
+type terminalHandle struct{ *terminal }
+
+// terminal implements machine.Terminal.
+type terminal struct {
+	m    *Machine
+	talk *pipe.Talk
+	emit func([]ahp.Action)
+	done chan struct{}
+
+	mu       sync.Mutex
+	exited   bool
+	code     int
+	commands []machine.TerminalCommand
+}
+
+// run takes what the program does until the terminal is forgotten.
+func (p *terminal) run() {
+	err := p.talk.Run(context.Background(), map[string]pipe.TalkHandler{
+		"step": pipe.Take(func(_ context.Context, s terminalStep) error { p.take(s); return nil }),
+	})
+	if !p.hasExited() {
+		p.m.cfg.Log.Warn("a terminal of another computer was lost", "err", err)
+		p.take(terminalStep{Actions: pipe.Actions{&ahp.TerminalExitedAction{}}, Over: true, ExitCode: -1})
+	}
+}
+
+// take passes a step on. Only what terminals do reaches the timeline.
+func (p *terminal) take(s terminalStep) {
+	if p.hasExited() {
+		return
+	}
+	if s.Commands != nil {
+		p.mu.Lock()
+		p.commands = *s.Commands
+		p.mu.Unlock()
+	}
+	actions := make([]ahp.Action, 0, len(s.Actions))
+	for _, a := range s.Actions {
+		if isTerminals(a) {
+			actions = append(actions, a)
+		}
+	}
+	if len(actions) > 0 {
+		p.emit(actions)
+	}
+	if s.Over {
+		p.mu.Lock()
+		p.exited, p.code = true, s.ExitCode
+		p.mu.Unlock()
+		close(p.done)
+	}
+}
+
+// isTerminals reports whether a terminal's program causes an action.
+func isTerminals(a ahp.Action) bool {
+	switch a.(type) {
+	case *ahp.TerminalDataAction, *ahp.TerminalTitleChangedAction, *ahp.TerminalCwdChangedAction,
+		*ahp.TerminalExitedAction, *ahp.TerminalClearedAction, *ahp.TerminalCommandDetectionAvailableAction,
+		*ahp.TerminalCommandExecutedAction, *ahp.TerminalCommandFinishedAction, *ahp.TerminalResizedAction:
+		return true
+	}
+	return false
+}
+
+func (p *terminal) hasExited() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.exited
+}
+
+var errExited = errors.New("the terminal's program has exited")
+
+// tell queues a message; it does not wait, so that what is too much for a connection that is away is refused.
+func (p *terminal) tell(method string, in any) error {
+	if p.hasExited() {
+		return errExited
+	}
+	return p.talk.TellNow(method, in)
+}
+
+// Write queues input.
+func (p *terminal) Write(data []byte) error { return p.tell("write", data) }
+
+// Resize changes the size.
+func (p *terminal) Resize(cols, rows int) error {
+	if err := machine.CheckTerminalSize(cols, rows); err != nil {
+		return err
+	}
+	return p.talk.TellNow("resize", sizeCall{cols, rows})
+}
+
+// Clear forgets the output so far.
+func (p *terminal) Clear() {
+	p.mu.Lock()
+	p.commands = nil
+	p.mu.Unlock()
+	_ = p.talk.TellNow("clear", struct{}{}) // fails when the terminal is lost, with its output
+}
+
+// Kill ends the program.
+func (p *terminal) Kill() error {
+	err := pipe.AskNone(context.Background(), p.talk, "kill", struct{}{})
+	if err == nil || !p.hasExited() {
+		return err
+	}
+	return nil
+}
+
+// Done is closed once the program is gone.
+func (p *terminal) Done() <-chan struct{} { return p.done }
+
+// ExitCode returns the exit code.
+func (p *terminal) ExitCode() (code int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.code, p.exited
+}
+
+// Text returns what can be read on the screen.
+func (p *terminal) Text(ctx context.Context) (string, error) {
+	return pipe.Ask[string](ctx, p.talk, "text", struct{}{})
+}
+
+// Commands returns the newest commands.
+func (p *terminal) Commands() []machine.TerminalCommand {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]machine.TerminalCommand(nil), p.commands...)
+}
+
+// Output returns what a command printed.
+func (p *terminal) Output(ctx context.Context, command string, n int) (machine.CommandOutput, error) {
+	return pipe.Ask[machine.CommandOutput](ctx, p.talk, "output", outputCall{command, n})
+}
+
+// Watch adds a viewer.
+func (p *terminal) Watch() machine.TerminalViewer {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	v := &viewer{ctx: ctx, cancel: cancel, pieces: make(chan machine.TerminalPiece), took: make(chan struct{}, 1)}
+	go v.run(p)
+	return v
+}
+
+// viewer implements machine.TerminalViewer. It has a stream of its own, so that a slow one slows itself alone.
+type viewer struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	pieces chan machine.TerminalPiece
+
+	mu    sync.Mutex
+	taken int64
+	took  chan struct{}
+}
+
+func (v *viewer) run(p *terminal) { v.cancel(v.follow(p)) }
+
+func (v *viewer) follow(p *terminal) error {
+	// what was asked of the terminal before holds for what this viewer is shown
+	if err := pipe.AskNone(v.ctx, p.talk, "sync", struct{}{}); err != nil {
+		return err
+	}
+	s, err := openStream(v.ctx, p.m, "terminals.watch", viewerCall{p.talk.ID()})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	defer context.AfterFunc(v.ctx, s.Close)()
+	go v.report(s)
+	for {
+		var piece machine.TerminalPiece
+		if err := s.Receive(&piece); err != nil {
+			return err
+		}
+		select {
+		case v.pieces <- piece:
+		case <-v.ctx.Done():
+			return context.Cause(v.ctx)
+		}
+	}
+}
+
+// report tells the computer what the viewer has taken.
+func (v *viewer) report(s *pipe.Stream) {
+	for {
+		select {
+		case <-v.took:
+		case <-v.ctx.Done():
+			return
+		}
+		v.mu.Lock()
+		n := v.taken
+		v.mu.Unlock()
+		if s.Send(takenCall{n}) != nil {
+			return
+		}
+	}
+}
+
+// Next returns the next piece.
+func (v *viewer) Next(ctx context.Context) (machine.TerminalPiece, error) {
+	select {
+	case piece := <-v.pieces:
+		return piece, nil
+	case <-v.ctx.Done():
+		return machine.TerminalPiece{}, context.Cause(v.ctx)
+	case <-ctx.Done():
+		return machine.TerminalPiece{}, context.Cause(ctx)
+	}
+}
+
+// Taken reports how many bytes the viewer has taken.
+func (v *viewer) Taken(n int64) {
+	v.mu.Lock()
+	v.taken = max(v.taken, n)
+	v.mu.Unlock()
+	select {
+	case v.took <- struct{}{}:
+	default:
+	}
+}
+
+// Close removes the viewer.
+func (v *viewer) Close() { v.cancel(io.EOF) }
+
+// served are the terminals of a computer, by conduit.
+type served struct {
+	terminals machine.Terminals
+	log       *slog.Logger
+
+	mu  sync.Mutex
+	all map[string]machine.Terminal
+}
+
+func (s *served) get(id string) machine.Terminal {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.all[id]
+}
+
+func (s *served) set(id string, t machine.Terminal) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t == nil {
+		delete(s.all, id)
+		return
+	}
+	s.all[id] = t
+}
+
+// serve runs one terminal until the hub forgets it.
+func (s *served) serve(ctx context.Context, c *pipe.Conduit) {
+	t := &servedTerminal{from: s, talk: pipe.NewTalk(c, s.log), ready: make(chan struct{})}
+	_ = t.talk.Run(ctx, t.handlers(ctx)) // the hub is done with it, or gone
+	s.set(c.ID(), nil)
+	c.Close(nil)
+	if t.program == nil {
+		return
+	}
+	if err := t.program.Kill(); err != nil {
+		s.log.Warn("a terminal's program does not end", "err", err)
+	}
+	t.ends.Wait()
+}
+
+type servedTerminal struct {
+	from    *served
+	talk    *pipe.Talk
+	ready   chan struct{}
+	ends    sync.WaitGroup
+	program machine.Terminal // once ready is closed
+}
+
+func (t *servedTerminal) handlers(ctx context.Context) map[string]pipe.TalkHandler {
+	return map[string]pipe.TalkHandler{
+		"start": pipe.InOrder(func(_ context.Context, spec terminalSpec) (struct{}, error) {
+			return struct{}{}, t.start(ctx, spec)
+		}),
+		"write": t.take(func(data []byte) { _ = t.program.Write(data) }), // the hub is told when it exits
+		"resize": pipe.Take(func(_ context.Context, s sizeCall) error {
+			return t.with(func() { _ = t.program.Resize(s.Cols, s.Rows) })
+		}),
+		"clear": pipe.Take(func(ctx context.Context, _ struct{}) error {
+			return t.with(func() { t.program.Clear() })
+		}),
+		"sync": pipe.InOrder(func(context.Context, struct{}) (struct{}, error) { return struct{}{}, nil }),
+		"kill": pipe.Do(func(context.Context, struct{}) (out struct{}, err error) {
+			if werr := t.with(func() { err = t.program.Kill() }); werr != nil {
+				return out, werr
+			}
+			return out, err
+		}),
+		"text": pipe.Do(func(ctx context.Context, _ struct{}) (out string, err error) {
+			if werr := t.with(func() { out, err = t.program.Text(ctx) }); werr != nil {
+				return "", werr
+			}
+			return out, err
+		}),
+		"output": pipe.Do(func(ctx context.Context, q outputCall) (out machine.CommandOutput, err error) {
+			if werr := t.with(func() { out, err = t.program.Output(ctx, q.Command, q.N) }); werr != nil {
+				return out, werr
+			}
+			return out, err
+		}),
+	}
+}
+
+func (t *servedTerminal) take(f func([]byte)) pipe.TalkHandler {
+	return pipe.Take(func(_ context.Context, data []byte) error { return t.with(func() { f(data) }) })
+}
+
+// with runs f if there is a program.
+func (t *servedTerminal) with(f func()) error {
+	if t.program == nil {
+		return errors.New("this terminal was not started")
+	}
+	f()
+	return nil
+}
+
+func (t *servedTerminal) start(ctx context.Context, spec terminalSpec) error {
+	if t.program != nil {
+		return errors.New("this terminal was started already")
+	}
+	program, err := t.from.terminals.Start(ctx, machine.TerminalSpec{Command: spec.Command, Shell: spec.Shell,
+		Dir: spec.Dir, Env: spec.Env, Pass: spec.Pass, Cols: spec.Cols, Rows: spec.Rows, Title: spec.Title,
+		Scrollback: spec.Scrollback, Grace: spec.Grace, Processes: spec.Processes, Sandbox: spec.Sandbox,
+		Hide: redact.New(spec.Hide)}, func(actions []ahp.Action) { t.emit(ctx, actions) })
+	if err != nil {
+		return err
+	}
+	t.program = program
+	close(t.ready)
+	t.from.set(t.talk.ID(), program)
+	t.ends.Go(func() {
+		select {
+		case <-program.Done():
+		case <-ctx.Done():
+			return
+		}
+		code, _ := program.ExitCode()
+		_ = t.talk.Tell(ctx, "step", terminalStep{Over: true, ExitCode: code}) // the hub is gone
+	})
+	return nil
+}
+
+// emit passes on what the program did; it waits while the hub is behind or away.
+func (t *servedTerminal) emit(ctx context.Context, actions []ahp.Action) {
+	select {
+	case <-t.ready:
+	case <-ctx.Done():
+		return
+	}
+	step := terminalStep{Actions: actions}
+	for _, a := range actions {
+		switch a.(type) {
+		case *ahp.TerminalDataAction, *ahp.TerminalTitleChangedAction, *ahp.TerminalCwdChangedAction:
+			continue
+		}
+		commands := t.program.Commands()
+		step.Commands = &commands
+		break
+	}
+	_ = t.talk.Tell(ctx, "step", step) // the hub is gone
+}
+
+// watch serves a viewer.
+func (s *served) watch(ctx context.Context, stream *pipe.Stream) error {
+	var q viewerCall
+	if err := stream.Receive(&q); err != nil {
+		return err
+	}
+	t := s.get(q.Terminal)
+	if t == nil {
+		return errors.New("this terminal is gone")
+	}
+	if err := stream.Send(struct{}{}); err != nil {
+		return err
+	}
+	v := t.Watch()
+	defer v.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		defer cancel()
+		for {
+			var q takenCall
+			if stream.Receive(&q) != nil {
+				return
+			}
+			v.Taken(q.N)
+		}
+	}()
+	for {
+		piece, err := v.Next(ctx)
+		if err != nil {
+			return err
+		}
+		if err := stream.Send(piece); err != nil {
+			return err
+		}
+	}
+}
