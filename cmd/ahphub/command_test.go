@@ -64,6 +64,7 @@ func TestWrongValuesAreNamed(t *testing.T) {
 		{"its ports", []string{"--sandbox-loopback", "192.0.2.1:80"}, "", "", []string{"--sandbox-loopback", "loopback address"}},
 		{"its directories", []string{"--sandbox-read", "src"}, "", "", []string{"--sandbox-read", "from the root on"}},
 		{"filters", []string{"--trust-filters", "src"}, "", "", []string{"--trust-filters", "src", "from the root on"}},
+		{"hooks", []string{"--trust-hooks", "src"}, "", "", []string{"--trust-hooks", "src", "from the root on"}},
 		{"proxy", []string{"--trust-proxy", "nginx"}, "", "", []string{"--trust-proxy", "nginx", "127.0.0.1/32"}},
 		{"certificate without key", []string{"--tls-cert", "/absent"}, "", "",
 			[]string{"--tls-cert", "both --tls-cert and --tls-key"}},

@@ -29,6 +29,7 @@ type Config struct {
 	AllowHost    []string `placeholder:"NAME" help:"Additional host names to accept."`
 	TrustProxy   []string `placeholder:"CIDR" help:"Reverse proxies whose X-Forwarded-For, -Proto and -Host headers are trusted, as in 127.0.0.1/32."`
 	TrustFilters []string `placeholder:"DIR" help:"Directories whose repositories' filters (Git LFS, clean and smudge) may run to show changes."`
+	TrustHooks   []string `placeholder:"DIR" help:"Directories in whose repositories Git runs outside of sandboxes when people commit or merge: with their hooks and filters, and with your keys."`
 	TokenFile    string   `placeholder:"FILE" help:"File with the owner's token for AHP clients, instead of AHPHUB_TOKEN or the generated one in the data directory."`
 	OwnerName    string   `placeholder:"NAME" help:"Name that others see. Default: your user name."`
 	LogFormat    string   `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
@@ -110,6 +111,11 @@ func (c Config) check() (settings, error) {
 	for _, dir := range c.TrustFilters {
 		if !filepath.IsAbs(dir) {
 			bad("trust-filters", dir, "name a directory from the root on, as in /home/ana/src")
+		}
+	}
+	for _, dir := range c.TrustHooks {
+		if !filepath.IsAbs(dir) {
+			bad("trust-hooks", dir, "name a directory from the root on, as in /home/ana/src")
 		}
 	}
 	if !slices.Contains([]string{"text", "json"}, c.LogFormat) {

@@ -27,6 +27,6 @@ func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m 
 	}
 	return local.New(local.WithPrograms(a.programs), local.WithAgents(agents), local.WithData(local.Data{Dir: data,
 		Guard: a.guard, Pass: a.cfg.pass,
-		TrustFilters: a.cfg.TrustFilters}),
+		TrustFilters: a.cfg.TrustFilters, TrustHooks: a.cfg.TrustHooks}),
 		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home, nil
 }

@@ -1,13 +1,12 @@
 package changeset
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/machine"
@@ -122,7 +121,7 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 func (w *rewriting) runCommit(ctx context.Context, c machine.Commit, env []string) error {
 	w.unlock()
 	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true,
-		patience: w.s.cfg.Hooks, env: env,
+		patience: w.s.cfg.Hooks, env: env, box: w.s.boxOf(w.src),
 		args: []string{"commit", "--quiet", "--file=-", "--cleanup=whitespace"}})
 	return commitRefusal(err)
 }
@@ -131,34 +130,32 @@ func (w *rewriting) runCommit(ctx context.Context, c machine.Commit, env []strin
 // commit is made.
 func (w *rewriting) commitAll(ctx context.Context, files []machine.ChangedFile, c machine.Commit,
 	env []string) (n int, err error) {
-	theirs := filepath.Join(w.src.gitDir, "index")
-	if _, err := os.Lstat(theirs + ".lock"); err == nil {
-		return 0, errLocked
-	}
-	before, err := readPlain(theirs, mostIndex)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return 0, err
-	}
-	dir, err := os.MkdirTemp(w.git, "commit-")
+	gitDir, err := w.openGitDir(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(dir)
-	beside := *w
-	ours := filepath.Join(dir, "index")
-	beside.indexFile = []string{"GIT_INDEX_FILE=" + ours}
-	if before != nil {
-		if err := copyFile(theirs, ours); err != nil {
-			return 0, err
-		}
+	defer gitDir.Close()
+	if _, err := gitDir.Lstat(indexLock); err == nil {
+		return 0, errLocked
 	}
+	before, err := readPlainIn(gitDir, "index")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return 0, err
+	}
+	ours, err := w.newIndex(gitDir, before)
+	if err != nil {
+		return 0, err
+	}
+	defer ours.remove()
+	beside := *w
+	beside.indexFile = []string{"GIT_INDEX_FILE=" + ours.path}
 	if n, err = beside.stage(ctx, files); err != nil {
 		return 0, err
 	}
 	if err := w.runCommit(ctx, c, append(env, beside.indexFile...)); err != nil {
 		return 0, err
 	}
-	if err := replaceIndex(theirs, before, ours); err != nil {
+	if err := replaceIndex(gitDir, before, ours); err != nil {
 		_, err = w.stage(ctx, files) // it changed during the commit: add the committed files to it
 		return n, err
 	}
@@ -170,7 +167,7 @@ func commitRefusal(err error) error {
 	if refused := refusal(err); !errors.As(err, &g) || errors.Is(refused, errLocked) {
 		return refused
 	}
-	said := g.stderr
+	said := g.said()
 	if said == "" {
 		said = "It said nothing: most likely a hook ended with an error."
 	}
@@ -194,10 +191,10 @@ func plain(text string) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// author is who wrote it, for git's environment; that git knows who commits is asked first, as it says it at length.
+// author returns who wrote and who commits it, for git's environment. Whether git knows who commits is asked first: it
+// says that at length.
 func (w *rewriting) author(ctx context.Context, c machine.Commit) ([]string, error) {
-	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, acting: true,
-		config: []string{"-c", "user.useConfigOnly=true"}, args: []string{"var", "GIT_COMMITTER_IDENT"}})
+	name, address, err := w.s.committer(ctx, w.src)
 	if err != nil {
 		if !hasExited(err) {
 			return nil, err
@@ -209,33 +206,8 @@ func (w *rewriting) author(ctx context.Context, c machine.Commit) ([]string, err
 	if c.Guest && email == "" {
 		email = localPart(c.Name) + "@" + hostName()
 	}
-	if email == "" {
-		_, rest, _ := strings.Cut(string(out), "<")
-		email, _, _ = strings.Cut(rest, ">")
-	}
-	return []string{"GIT_AUTHOR_NAME=" + c.Name, "GIT_AUTHOR_EMAIL=" + email}, nil
-}
-
-const mostIndex = 1 << 30 // bytes
-
-// replaceIndex makes ours the person's index under git's own lock, if theirs is still what it was.
-func replaceIndex(theirs string, before []byte, ours string) error {
-	data, err := os.ReadFile(ours)
-	if err != nil {
-		return err
-	}
-	lock, err := os.OpenFile(theirs+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	now, err := readPlain(theirs, mostIndex)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) || !bytes.Equal(now, before) {
-		return errors.Join(errLocked, lock.Close(), os.Remove(lock.Name()))
-	}
-	if _, err = lock.Write(data); err != nil {
-		return errors.Join(err, lock.Close(), os.Remove(lock.Name()))
-	}
-	return errors.Join(lock.Close(), os.Rename(lock.Name(), theirs))
+	env := []string{"GIT_AUTHOR_NAME=" + c.Name, "GIT_AUTHOR_EMAIL=" + cmp.Or(email, address)}
+	return append(env, committerEnv(name, address)...), nil
 }
 
 func (w *rewriting) lastCommit(ctx context.Context) (id, subject string, err error) {

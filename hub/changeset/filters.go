@@ -3,6 +3,8 @@ package changeset
 import (
 	"context"
 	"fmt"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,9 +19,18 @@ func (s *Service) isTrusted(top string) bool {
 
 // filterConfig returns the filters in the person's configuration, as arguments; none for a
 // repository that is not trusted. Git LFS looks for objects in the person's repository.
-func (s *Service) filterConfig(src source) []string {
+// The programs of a session in a sandbox write the repository's own configuration, so that of the person alone counts.
+func (s *Service) filterConfig(ctx context.Context, src source) []string {
 	if !s.isTrusted(src.top) {
 		return nil
+	}
+	if src.boxed || src.sandbox != nil {
+		out, err := s.git(ctx, run{of: src, dir: string(filepath.Separator), env: []string{"GIT_DIR=" + os.DevNull},
+			args: []string{"config", "-z", "--list", "--show-origin"}})
+		if err != nil {
+			return nil // none is known to be the person's
+		}
+		src.settings = parseSettings(fields(out))
 	}
 	args := src.args(func(key string) bool {
 		return strings.HasPrefix(key, "filter.") ||
@@ -28,13 +39,9 @@ func (s *Service) filterConfig(src source) []string {
 	return append(args, "-c", "lfs.storage="+filepath.Join(src.common, "lfs"))
 }
 
-// filters returns the names of active filters in the person's repository; none where they are
-// trusted.
+// filters returns the names of active filters in the person's repository that do not run for reading.
 func (s *Service) filters(src source) map[string]bool {
 	names := map[string]bool{}
-	if s.isTrusted(src.top) {
-		return names
-	}
 	for _, set := range src.settings {
 		rest, ok := strings.CutPrefix(set.key, "filter.")
 		i := strings.LastIndexByte(rest, '.')
@@ -42,6 +49,9 @@ func (s *Service) filters(src source) map[string]bool {
 			names[rest[:i]] = true
 		}
 	}
+	maps.DeleteFunc(names, func(name string, _ bool) bool { // trusted
+		return slices.ContainsFunc(src.config, func(arg string) bool { return strings.HasPrefix(arg, "filter."+name+".") })
+	})
 	return names
 }
 

@@ -76,3 +76,59 @@ func TestTrustedFilters(t *testing.T) {
 		t.Error("git sees a change still")
 	}
 }
+
+// The programs of a session in a sandbox write the repository's configuration: the person's own alone counts.
+func TestTrustedFiltersOfSandboxAreThePersonsOwn(t *testing.T) {
+	p, ran := newFiltered(t)
+	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
+	ws := session
+	ws.Sandboxed = true
+	look := func() []machine.ChangedFile {
+		files, err := p.svc.Uncommitted(t.Context(), ws, []string{p.dir})
+		p.fine(err)
+		return files
+	}
+	ran()
+	p.write("f.up", "one\n2\nthree\n")
+	if look(); ran() {
+		t.Error("a filter ran that a program in the sandbox can have configured")
+	}
+	own := filepath.Join(t.TempDir(), "gitconfig")
+	p.fine(os.WriteFile(own, []byte("[filter \"up\"]\nclean = tr a-z A-Z\n"), 0o600))
+	t.Setenv("GIT_CONFIG_GLOBAL", own)
+	p.write("f.up", "one\n2\nthree\nfour\n")
+	if got := summary(look()); len(got) != 1 || got[0] != "M f.up +3 −1" || ran() {
+		t.Errorf("with the person's own filter: %v", got)
+	}
+}
+
+// A program of the session may put a link where git's index or its directory is.
+func TestIndexBesideFollowsNoLink(t *testing.T) {
+	p := newRepo(t)
+	p.identity()
+	p.write("a.txt", "edited\n")
+	outside := filepath.Join(t.TempDir(), "git")
+	p.hook("pre-commit", "rm .git/index; ln -s /etc/passwd .git/index\n")
+	tops, files := p.now()
+	_, err := p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "x", Name: "Ana"})
+	if info, lstat := os.Lstat(p.path(".git/index")); lstat != nil || info.Mode()&os.ModeSymlink == 0 || err == nil {
+		t.Errorf("the link was followed or replaced: %v, %v", err, lstat)
+	}
+	p.fine(os.Remove(p.path(".git/index")))
+	p.git("reset", "-q")
+
+	p.write("a.txt", "edited again\n")
+	p.hook("pre-commit", "cp -r .git '"+outside+"'\n")
+	p.hook("post-commit", "mv .git moved; ln -s '"+outside+"' .git\n")
+	tops, files = p.now()
+	_, _ = p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "y", Name: "Ana"})
+	p.fine(os.Remove(p.path(".git")))
+	p.fine(os.Rename(p.path("moved"), p.path(".git")))
+	before, err := os.ReadFile(filepath.Join(outside, "index"))
+	p.fine(err)
+	after, err := os.ReadFile(p.path(".git/index"))
+	p.fine(err)
+	if string(before) == string(after) {
+		t.Error("the index was written by way of the link")
+	}
+}

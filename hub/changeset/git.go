@@ -13,6 +13,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/environ"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // run is one git program.
@@ -27,6 +28,8 @@ type run struct {
 	acting   bool          // for a person who acts: git does what it would do in their terminal
 	slotless bool          // what may take long is not in the way of others
 	patience time.Duration // in place of the service's
+
+	box *sandbox.Policy // what one that acts is kept from; nil: nothing
 }
 
 // safety disables everything that would run a program chosen by the repository.
@@ -90,6 +93,9 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	if r.acting {
 		config, env, said = actingConfig, actingEnv(s.cfg.Pass), 16<<10
 	}
+	if r.box != nil { // who owns the files does not matter: what they make git run is kept in the box
+		config = append(slices.Clip(config), "-c", "safe.directory=*")
+	}
 	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(config, r.config, r.args)...)
 	cmd.Dir, cmd.Env = r.dir, append(env, r.env...)
 	cmd.WaitDelay = time.Second
@@ -100,7 +106,7 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	if r.stdin != nil {
 		cmd.Stdin = bytes.NewReader(r.stdin)
 	}
-	err := cmd.Start()
+	err := s.start(cmd, r)
 	if err == nil {
 		if !r.acting {
 			yield(cmd.Process.Pid)
@@ -114,7 +120,8 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	case err != nil && ctx.Err() != nil:
 		return nil, r.of.explain(context.Cause(ctx))
 	case err != nil:
-		return nil, &gitError{command: r.args[0], err: err, stderr: strings.TrimSpace(stderr.buf.String())}
+		return nil, &gitError{command: r.args[0], err: err, stderr: strings.TrimSpace(stderr.buf.String()),
+			boxed: r.box != nil}
 	}
 	return stdout.buf.Bytes(), nil
 }
@@ -122,6 +129,7 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 type gitError struct {
 	command, stderr string
 	err             error
+	boxed           bool // it ran in a sandbox
 }
 
 func (e *gitError) Error() string {
@@ -131,7 +139,7 @@ func (e *gitError) Error() string {
 	if e.stderr == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
 	}
-	return fmt.Sprintf("git %s: %s", e.command, e.stderr)
+	return fmt.Sprintf("git %s: %s", e.command, e.said())
 }
 
 func (e *gitError) Unwrap() error { return e.err }

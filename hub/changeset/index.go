@@ -148,7 +148,8 @@ var errLocked = fmt.Errorf(
 // act runs git as the person would. A locked index or any other refusal is ErrConflict, with git's
 // message.
 func (w *rewriting) act(ctx context.Context, stdin []byte, args ...string) ([]byte, error) {
-	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: stdin, args: args, env: w.indexFile, acting: true})
+	out, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: stdin, args: args, env: w.indexFile, acting: true,
+		box: w.s.boxOf(w.src)})
 	return out, refusal(err)
 }
 
@@ -160,5 +161,5 @@ func refusal(err error) error {
 	case strings.Contains(g.stderr, ".lock': File exists"):
 		return errLocked
 	}
-	return fmt.Errorf("%w: git reported: %s", machine.ErrConflict, g.stderr)
+	return fmt.Errorf("%w: git reported: %s", machine.ErrConflict, g.said())
 }

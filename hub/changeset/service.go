@@ -25,8 +25,10 @@ type Config struct {
 
 	Pass         []string // names of more variables of the environment that git and its hooks see
 	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
+	TrustHooks   []string // directories in whose repositories git acts outside of sandboxes, with its hooks
 
 	Notify NotifyFunc // watches folders; nil: the system does
+	Boxes  Boxes      // runs git in the sandboxes of sessions; nil: there are none
 
 	Git        string        // the program; "git"
 	Reads      time.Duration // of what a page or a client waits for; 10 seconds

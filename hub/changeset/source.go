@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // source is the user's side: the location of a directory's repository, and the parts of its
@@ -22,6 +23,8 @@ type source struct {
 	format string // sha1 or sha256
 	config []string
 
+	sandbox  *sandbox.Policy // of the session, when a person acts; nil: none
+	boxed    bool            // the session's programs are in a sandbox
 	settings []setting
 	found    layout
 	stamp    string // of the settings, before they were read
@@ -37,7 +40,7 @@ type setting struct {
 // locate finds out about a directory of a session. One that is no work tree is looked at as it is. It refuses a
 // repository in which git would wait for a special file, or that leads out of the session's directories.
 func (s *Service) locate(ctx context.Context, ws machine.Workspace, dir string) (source, error) {
-	src := source{dir: dir, top: dir, format: "sha1"}
+	src := source{dir: dir, top: dir, format: "sha1", sandbox: ws.Sandbox, boxed: ws.Sandboxed}
 	if info, err := os.Stat(dir); err != nil {
 		return src, err
 	} else if !info.IsDir() {
@@ -77,7 +80,7 @@ func (a *admission) read(ctx context.Context, src source, l layout) (source, err
 		src.format = f
 	}
 	src.config = src.args(isReader)
-	src.config = append(src.config, s.filterConfig(src)...)
+	src.config = append(src.config, s.filterConfig(ctx, src)...)
 	return src, src.checkTop()
 }
 

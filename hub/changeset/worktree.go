@@ -40,8 +40,8 @@ func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace,
 	if err := os.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 		return machine.Worktree{}, "", err
 	}
-	if _, err := s.git(ctx, run{of: src, dir: src.top, acting: true,
-		args: []string{"worktree", "add", "--quiet", "-b", n.Branch, "--", at, w.Base}}); err != nil {
+	src.sandbox = n.Sandbox
+	if err := s.makeWorktree(ctx, src, w); err != nil {
 		return machine.Worktree{}, "", said(err)
 	}
 	return w, filepath.Join(at, filepath.FromSlash(src.prefix)), nil
@@ -85,10 +85,15 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace,
 		return 0, fmt.Errorf("%w: there is nothing to merge. %s already has everything in %s", machine.ErrConflict,
 			w.Into, w.Branch)
 	}
-	args := []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, refOf(w)}
-	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: args}); err != nil {
-		if _, undone := s.git(ctx, run{of: home, dir: w.Repo, acting: true,
-			args: []string{"merge", "--abort"}}); undone != nil && !hasExited(undone) {
+	merge := run{of: home, dir: w.Repo, acting: true, box: s.boxAround(home, home.top),
+		args: []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, refOf(w)}}
+	if name, address, err := s.committer(ctx, home); err == nil { // else git says who it does not know
+		merge.env = committerEnv(name, address)
+	}
+	defer s.endBox(merge.box)
+	if _, err := s.git(ctx, merge); err != nil {
+		merge.args = []string{"merge", "--abort"}
+		if _, undone := s.git(ctx, merge); undone != nil && !hasExited(undone) {
 			return 0, errors.Join(err, undone)
 		}
 		if !hasExited(err) {
@@ -122,20 +127,29 @@ func (s *Service) Standing(ctx context.Context, ws machine.Workspace,
 	return st, err
 }
 
-// uncommitted counts the files that a commit would hold.
+// uncommitted counts the files that a commit would hold. git status would run the repository's filters.
 func (s *Service) uncommitted(ctx context.Context, ws machine.Workspace, w machine.Worktree) (int, error) {
-	src, err := s.locate(ctx, ws, w.Dir)
-	if err == nil {
-		err = src.checkTree(ctx)
-	}
+	r := s.repo(ws, w.Dir)
+	src, x, err := r.readIndex(ctx)
 	if err != nil {
 		return 0, err
 	}
 	if src.gitDir == "" {
 		return 0, fmt.Errorf("%w: %s is no longer a git worktree", machine.ErrConflict, w.Dir)
 	}
-	out, err := s.theirs(ctx, src, "status", "--porcelain", "-z", "--no-renames")
-	return len(fields(out)), said(err)
+	now, err := s.LookAtAll(ctx, ws, []string{w.Dir})
+	if err != nil {
+		return 0, err
+	}
+	head, err := s.Head(ctx, ws, []string{w.Dir})
+	if err != nil {
+		return 0, err
+	}
+	files, err := s.Compare(ctx, ws, head, now)
+	for _, f := range files {
+		x.files[f.Path] = machine.StagedFile{}
+	}
+	return len(x.files), err
 }
 
 // clean wants everything in a work tree to be committed.
@@ -159,7 +173,8 @@ func fileCount(n int) string {
 }
 
 // RemoveWorktree takes a work tree and its branch away. Unless force is set it does not when something would be lost: a
-// change that is not committed, or a commit that is on no other branch. Errors: ErrConflict.
+// change that is not committed, or a commit that is on no other branch. Nothing of the repository runs. Errors:
+// ErrConflict.
 func (s *Service) RemoveWorktree(ctx context.Context, ws machine.Workspace, w machine.Worktree, force bool) error {
 	home, err := s.locate(ctx, ws, w.Repo)
 	if err != nil {
@@ -169,18 +184,18 @@ func (s *Service) RemoveWorktree(ctx context.Context, ws machine.Workspace, w ma
 		if err := s.removable(ctx, ws, home, w, force); err != nil {
 			return err
 		}
-		if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true,
+		if _, err := s.git(ctx, run{of: home, dir: w.Repo,
 			args: []string{"worktree", "remove", "--force", "--", w.Dir}}); err != nil {
 			return said(err)
 		}
 	}
-	if _, err := s.git(ctx, run{of: home, dir: w.Repo, acting: true, args: []string{"worktree", "prune"}}); err != nil {
+	if _, err := s.git(ctx, run{of: home, dir: w.Repo, args: []string{"worktree", "prune"}}); err != nil {
 		return said(err)
 	}
 	if there, err := s.ask(ctx, home, "rev-parse", "--verify", "--quiet", refOf(w)); err != nil || there == "" {
 		return err
 	}
-	_, err = s.git(ctx, run{of: home, dir: w.Repo, acting: true,
+	_, err = s.git(ctx, run{of: home, dir: w.Repo,
 		args: []string{"branch", "--quiet", "-D", "--", w.Branch}})
 	return said(err)
 }

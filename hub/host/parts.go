@@ -23,7 +23,8 @@ import (
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() {
 	h.Sandboxes = sandboxes.New(h.core, sandboxes.Config{Rules: h.cfg.Sandbox, Agents: h.cfg.Agents, Machine: h.cfg.Machine,
-		Home: h.cfg.Home, Contacts: h.cfg.Contacts, Container: h.cfg.Container, WorktreeOf: worktreeOf, FurtherBoxes: []string{terminals.GuestsBox}})
+		Home: h.cfg.Home, Contacts: h.cfg.Contacts, Container: h.cfg.Container, WorktreeOf: worktreeOf,
+		FurtherBoxes: []string{terminals.GuestsBox, machine.GitBox}})
 	h.secrets = h.newSecrets()
 	h.Files = files.New(h.core, files.Config{
 		Files: h.cfg.Machine.Files(), DefaultDir: h.cfg.DefaultDir, Clients: h.cfg.Clients, Asked: h.cfg.FilesAsked,
@@ -52,6 +53,7 @@ func (h *Host) newParts() {
 			h.Threads.WithdrawOvertaken(ctx, session, versions)
 		},
 		TurnEnded: func(ctx context.Context, session ahp.URI) { h.Threads.FollowLines(ctx, session) },
+		Boxes:     h.Sandboxes,
 		Granted:   h.Files.GrantedOutside, MayLeadTo: h.Files.MayLeadTo, SettleRepository: h.Files.SettleRepository,
 		ChatOfTurn: chatIndex{h.core}.ofTurn, ChatDirs: chatIndex{h.core}.dirs, SetMeta: setSessionMeta,
 		RefreshBranch: func(session ahp.URI) { h.Worktrees.RefreshBranch(session) },
@@ -111,7 +113,7 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 
 // newWorktrees makes the part for branches and worktrees.
 func (h *Host) newWorktrees() *worktrees.Part {
-	cfg := worktrees.Config{SetMeta: setSessionMeta, IsBusy: h.isBusy,
+	cfg := worktrees.Config{Sandbox: h.Sandboxes.PolicyForNew, SetMeta: setSessionMeta, IsBusy: h.isBusy,
 		CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) }}
 	if h.git != nil {
 		cfg.Repositories = h.git

@@ -1,6 +1,10 @@
 package machine
 
-import "context"
+import (
+	"context"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
 
 // Changes records what the directories of sessions hold, compares and writes it, with git. Each call says whose
 // repositories it is about and where they may lie; what leads elsewhere is refused with an *OutsideError. A repository
@@ -103,6 +107,9 @@ type Workspace struct {
 	Session string
 	Dirs    []string  // directories in which the repositories may lie, besides the one that is read
 	Granted []Outside // where the owner allows repositories to lead besides
+
+	Sandboxed bool            // its programs are in a sandbox: what they write makes nothing run outside
+	Sandbox   *sandbox.Policy // what git is kept from when a person acts, with its hooks and filters; nil: nothing
 }
 
 // Outside is a place outside of a session's directories that a repository leads to.
@@ -230,12 +237,17 @@ type Worktree struct {
 	Base   string `json:"base"`           // the commit it began at
 }
 
+// GitBox ends the name of the sandbox in which git acts on repositories that the programs of a session do not reach.
+const GitBox = ".git"
+
 // NewWorktree describes a worktree to make.
 type NewWorktree struct {
 	Dir    string // a directory of the repository it is made of
 	Name   string // of its place among the hub's worktrees: one path element
 	Branch string // a new branch
 	Base   string // the branch, tag or commit where it begins; "" for what is checked out
+
+	Sandbox *sandbox.Policy // of the session that it is made for; nil: none
 }
 
 // WorktreeStanding is how far a worktree is from where it came from.

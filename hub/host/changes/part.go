@@ -31,6 +31,8 @@ type Config struct {
 	// SetTotals publishes what a session changed in files, all in all. The hub's lock is held.
 	SetTotals func(tx *hub.Tx, session ahp.URI, totals *ahp.ChangesSummary)
 
+	Boxes Boxes // what git is kept from when people act; nil: nothing
+
 	// Granted returns where the owner allows repositories to lead, out of their sessions' directories.
 	Granted func() []machine.Outside
 	// MayLeadTo reports whether a session's repository may lead somewhere, and asks the owner when that is not known.
@@ -74,7 +76,7 @@ func New(c *core.Core, cfg Config) *Part {
 	p := &Part{core: c, cfg: cfg, keep: keeper{c}, ledgers: map[ahp.URI]*ledger{}}
 	p.edits = edits{keep: p.keep, turns: map[string]*turnEdits{}, byPath: map[string][]*turnEdits{}}
 	if cfg.Changes != nil {
-		p.svc = &Repositories{cfg.Changes, c, cfg.Granted, cfg.MayLeadTo}
+		p.svc = &Repositories{cfg.Changes, c, cfg.Granted, cfg.MayLeadTo, cfg.Boxes}
 	}
 	return p
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Repositories reaches the repositories of sessions on their computer. It says with each call where they may lie, and
@@ -17,11 +18,19 @@ type Repositories struct {
 	core      *core.Core
 	granted   func() []machine.Outside
 	mayLeadTo func(session ahp.URI, out machine.Outside) bool
+	boxes     Boxes // nil: there are none
+}
+
+// Boxes says what the programs of sessions are kept from.
+type Boxes interface {
+	PolicyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
+	IsSandboxed(session ahp.URI) bool
 }
 
 // workspace says whose repositories a call is about, and where they may lie.
 func (r *Repositories) workspace(session ahp.URI) machine.Workspace {
-	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session), Granted: r.granted()}
+	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session), Granted: r.granted(),
+		Sandboxed: r.boxes != nil && r.boxes.IsSandboxed(session)}
 }
 
 // inWorkspace makes a call that goes to the repositories of a session. When one leads elsewhere, the call is
@@ -42,6 +51,21 @@ func inWorkspace[T any](r *Repositories, session ahp.URI, call func(machine.Work
 func (r *Repositories) doInWorkspace(session ahp.URI, call func(machine.Workspace) error) error {
 	_, err := inWorkspace(r, session, func(ws machine.Workspace) (struct{}, error) { return struct{}{}, call(ws) })
 	return err
+}
+
+// actInWorkspace is inWorkspace for a call in which git acts for a person, with the hooks and filters of the repository.
+func actInWorkspace[T any](ctx context.Context, r *Repositories, session ahp.URI,
+	call func(machine.Workspace) (T, error)) (v T, err error) {
+	var policy *sandbox.Policy
+	if r.boxes != nil {
+		if policy, err = r.boxes.PolicyOf(ctx, session); err != nil {
+			return v, err
+		}
+	}
+	return inWorkspace(r, session, func(ws machine.Workspace) (T, error) {
+		ws.Sandbox = policy
+		return call(ws)
+	})
 }
 
 // sessionOnly names a session for calls that read only what is kept of it.
@@ -217,7 +241,7 @@ func (r *Repositories) Stage(ctx context.Context, session ahp.URI, tops []machin
 	lines *machine.Lines) (
 	int, error,
 ) {
-	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
+	return actInWorkspace(ctx, r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.Stage(ctx, ws, tops, files, lines)
 	})
 }
@@ -227,7 +251,7 @@ func (r *Repositories) Unstage(ctx context.Context, session ahp.URI, tops []mach
 	lines *machine.Lines) (
 	int, error,
 ) {
-	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
+	return actInWorkspace(ctx, r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.Unstage(ctx, ws, tops, files, lines)
 	})
 }
@@ -237,24 +261,24 @@ func (r *Repositories) Commit(ctx context.Context, session ahp.URI, tops []machi
 	c machine.Commit) (
 	machine.Committed, error,
 ) {
-	return inWorkspace(r, session, func(ws machine.Workspace) (machine.Committed, error) {
+	return actInWorkspace(ctx, r, session, func(ws machine.Workspace) (machine.Committed, error) {
 		return r.changes.Commit(ctx, ws, tops, files, c)
 	})
 }
 
 // CreateBranch calls machine.Changes.CreateBranch for a session.
 func (r *Repositories) CreateBranch(ctx context.Context, session ahp.URI, tops []machine.Tree, name string) error {
-	return r.doInWorkspace(session, func(ws machine.Workspace) error {
-		return r.changes.CreateBranch(ctx, ws, tops,
-			name)
+	_, err := actInWorkspace(ctx, r, session, func(ws machine.Workspace) (struct{}, error) {
+		return struct{}{}, r.changes.CreateBranch(ctx, ws, tops, name)
 	})
+	return err
 }
 
 // MergeWorktree calls machine.Changes.MergeWorktree for a session.
 func (r *Repositories) MergeWorktree(ctx context.Context, session ahp.URI, w machine.Worktree) (
 	int, error,
 ) {
-	return inWorkspace(r, session, func(ws machine.Workspace) (int, error) {
+	return actInWorkspace(ctx, r, session, func(ws machine.Workspace) (int, error) {
 		return r.changes.MergeWorktree(ctx, ws, w)
 	})
 }

@@ -64,6 +64,14 @@ func (p *Part) PolicyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, 
 	return p.PolicyFor(session, s)
 }
 
+// PolicyForNew is PolicyOf for a session that is being created.
+func (p *Part) PolicyForNew(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error) {
+	if p.cfg.Rules == nil {
+		return nil, nil
+	}
+	return p.PolicyFor(session, s)
+}
+
 // PolicyFor is PolicyOf for a session in a state.
 func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error) {
 	rules := p.cfg.Rules

@@ -8,6 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Repositories reaches the repositories of sessions.
@@ -23,6 +24,9 @@ type Repositories interface {
 // Config configures a Part.
 type Config struct {
 	Repositories Repositories // nil: sessions have no branches and no worktrees
+
+	// Sandbox returns what the programs of a session that is being created will be kept from; nil: nothing.
+	Sandbox func(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error)
 
 	// SetMeta publishes a value under the host's own key of a session's `_meta`. The hub's lock is held.
 	SetMeta func(tx *hub.Tx, session ahp.URI, key string, value any)

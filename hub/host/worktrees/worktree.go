@@ -42,11 +42,15 @@ func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	if len(s.WorkingDirectories) == 0 {
 		return undo, core.BadParams("config: a session without a directory cannot have a worktree")
 	}
+	policy, err := p.cfg.Sandbox(session, s)
+	if err != nil {
+		return undo, err
+	}
 	step("Creating worktree")
 	dir, _ := core.FilePath(s.WorkingDirectories[0])
 	short := core.ShortID(session)
 	w, dir, err := p.cfg.Repositories.AddWorktree(ctx, session, machine.NewWorktree{Dir: dir, Name: short,
-		Branch: "ahphub/" + short, Base: core.ConfigValue(s, BaseKey)})
+		Branch: "ahphub/" + short, Base: core.ConfigValue(s, BaseKey), Sandbox: policy})
 	if err != nil {
 		if message, refused := machine.Refusal(err); refused {
 			err = core.BadParams("config: the worktree cannot be created: %s", message)

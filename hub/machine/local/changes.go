@@ -3,11 +3,13 @@ package local
 import (
 	"context"
 	"errors"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/ahphub/ahphub/hub/changeset"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // Data is the hub's data directory on this computer. Dir is absolute; only Dir and Guard are needed.
@@ -17,6 +19,7 @@ type Data struct {
 
 	Pass         []string             // names of more variables of the environment that git and its hooks see
 	TrustFilters []string             // directories whose repositories' filters run when they are looked at
+	TrustHooks   []string             // directories in whose repositories git acts outside of sandboxes
 	Notify       changeset.NotifyFunc // watches folders; nil: the system does
 }
 
@@ -29,7 +32,7 @@ func WithData(d Data) Option {
 			Dir: filepath.Join(d.Dir, "checkpoints"), Worktrees: filepath.Join(d.Dir, "worktrees"),
 			Refuse: func(path string) error { return errors.Join(d.Guard.CheckPath(path), d.Guard.CheckWhole(path)) },
 			Ignore: d.Guard.Dirs, Closed: d.Guard.IsSecret, Pass: d.Pass, TrustFilters: d.TrustFilters,
-			Notify: d.Notify,
+			TrustHooks: d.TrustHooks, Notify: d.Notify, Boxes: boxes{m},
 		})}
 	}
 }
@@ -54,3 +57,12 @@ func (c *changes) Watch(ctx context.Context, ws machine.Workspace, dirs []string
 	}
 	return w, nil
 }
+
+// boxes runs git in the sandboxes of a machine.
+type boxes struct{ m *Machine }
+
+func (b boxes) Start(cmd *exec.Cmd, policy *sandbox.Policy) error {
+	return b.m.programs.Start(cmd, policy)
+}
+
+func (b boxes) Forget(session string) error { return b.m.Forget(session) }
