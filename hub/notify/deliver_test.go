@@ -242,7 +242,7 @@ func TestWebhooksOfHostAndPerson(t *testing.T) {
 		for range w.n.cfg.Limits.Hooks - 1 {
 			w.hook("owner", false)
 		}
-		if _, _, err := w.n.NewHook(t.Context(), "owner", "https://hooks.example.com/", false); err == nil {
+		if _, _, err := w.n.NewHook(t.Context(), Hook{Owner: "owner", URL: "https://hooks.example.com/"}); err == nil {
 			t.Error("there is no end of webhooks")
 		}
 	})

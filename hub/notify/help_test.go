@@ -297,7 +297,8 @@ func (w *world) mails() []Letter {
 // hook makes a webhook for a person.
 func (w *world) hook(owner string, everything bool) Hook {
 	w.t.Helper()
-	h, _, err := w.n.NewHook(context.Background(), owner, "https://hooks.example.com/secret-path", everything)
+	h, _, err := w.n.NewHook(context.Background(), Hook{Owner: owner, Everything: everything,
+		URL: "https://hooks.example.com/secret-path"})
 	if err != nil {
 		w.t.Fatal(err)
 	}

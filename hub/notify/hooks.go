@@ -30,9 +30,10 @@ type Hook struct {
 	ID         string    `json:"id"`
 	Owner      string    `json:"owner"`                // principal
 	Everything bool      `json:"everything,omitempty"` // notices of the whole host, whomever they concern
-	URL        string    `json:"url,omitempty"`        // when stored: by earlier programs alone
-	Secret     string    `json:"secret,omitempty"`     // as URL
-	Sealed     string    `json:"sealed,omitempty"`     // URL and Secret: a hookSecrets
+	Format     Format    `json:"format,omitempty"`
+	URL        string    `json:"url,omitempty"`    // when stored: by earlier programs alone
+	Secret     string    `json:"secret,omitempty"` // as URL
+	Sealed     string    `json:"sealed,omitempty"` // URL and Secret: a hookSecrets
 	Created    time.Time `json:"created"`
 	Gone       string    `json:"gone,omitempty"` // the reason nothing is sent any more
 
@@ -68,9 +69,13 @@ func (h *Hook) Where() string {
 	return where
 }
 
-// NewHook makes a webhook of owner and returns its secret, which is shown only once.
-func (n *Notifier) NewHook(ctx context.Context, owner, address string, everything bool) (Hook, string, error) {
-	if err := n.post.check(address); err != nil {
+// NewHook makes a webhook as want has its owner, address, format and scope. It returns the secret, which is shown only once;
+// formats that are not signed have none to show.
+func (n *Notifier) NewHook(ctx context.Context, want Hook) (Hook, string, error) {
+	if err := n.post.check(want.URL); err != nil {
+		return Hook{}, "", err
+	}
+	if err := want.Format.check(want.URL); err != nil {
 		return Hook{}, "", err
 	}
 	n.hooks.Lock()
@@ -80,15 +85,18 @@ func (n *Notifier) NewHook(ctx context.Context, owner, address string, everythin
 		return Hook{}, "", err
 	}
 	if same := len(slices.DeleteFunc(all,
-		func(h Hook) bool { return h.Owner != owner || h.Everything != everything })); same >= n.cfg.Limits.Hooks {
+		func(h Hook) bool { return h.Owner != want.Owner || h.Everything != want.Everything })); same >= n.cfg.Limits.Hooks {
 		return Hook{}, "", fmt.Errorf("there are already %d webhooks. Remove one first", same)
 	}
 	var random [8]byte
 	rand.Read(random[:])
-	h := Hook{ID: hex.EncodeToString(random[:]), Owner: owner, Everything: everything, URL: address,
-		Secret:  newSecret(),
-		Created: time.Now().UTC()}
-	return h, h.Secret, n.putHook(ctx, h)
+	h := Hook{ID: hex.EncodeToString(random[:]), Owner: want.Owner, Everything: want.Everything,
+		Format: want.Format, URL: want.URL, Secret: newSecret(), Created: time.Now().UTC()}
+	shown := h.Secret
+	if h.Format != FormatSigned {
+		shown = ""
+	}
+	return h, shown, n.putHook(ctx, h)
 }
 
 // newSecret returns a secret in the format of Standard Webhooks libraries.

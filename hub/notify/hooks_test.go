@@ -26,7 +26,7 @@ func TestWebhooksAreSealedWhereTheyAreStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())
 		defer w.stop()
-		h, secret, err := w.n.NewHook(t.Context(), "owner", hookAddress, false)
+		h, secret, err := w.n.NewHook(t.Context(), Hook{Owner: "owner", URL: hookAddress})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func TestLockedWebhookSaysWhatToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
 		w := newWorld(t, store)
-		h, _, err := w.n.NewHook(t.Context(), "owner", hookAddress, false)
+		h, _, err := w.n.NewHook(t.Context(), Hook{Owner: "owner", URL: hookAddress})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,11 +82,14 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 		return "", err
 	}
 	x := &j.Notices[0]
-	body, err := json.Marshal(payloadOf(x, n.cfg.Public()))
+	p := payloadOf(x, n.cfg.Public())
+	target, body, err := h.Format.encode(h.URL, &p)
 	if err != nil {
 		return "", final{err}
 	}
-	status, err := n.post.send(ctx, &h, x.ID, body)
+	to := h
+	to.URL = target
+	status, err := n.post.send(ctx, &to, x.ID, body)
 	if status == http.StatusGone {
 		err = final{errors.New("the receiver answered 410 Gone, so this webhook is paused. Use “Send test” to resume it")}
 		h.Gone = err.Error()
@@ -155,7 +157,9 @@ func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (sta
 	req.Header.Set("User-Agent", "ahphub")
 	req.Header.Set("Webhook-Id", id)
 	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
-	req.Header.Set("Webhook-Signature", signature)
+	if h.Format == FormatSigned {
+		req.Header.Set("Webhook-Signature", signature)
+	}
 	res, err := p.client.Do(req)
 	if err != nil {
 		return 0, plainError(err, h.Owner == access.Owner("").ID)

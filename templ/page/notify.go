@@ -17,15 +17,16 @@ type Notifications struct {
 	Kinds    []NotifyKind
 	Muted    []NotifyMuted
 
-	Account   bool // they may have mail and webhooks
-	Owner     bool // and webhooks of the whole host
-	CanMail   bool // the host sends mail
-	Mail      NotifyMail
-	MailError string
-	Hooks     []NotifyHook
-	HookError string
-	HookURL   string // as it was typed
-	Secret    string // of the webhook that was just made; shown once
+	Account    bool // they may have mail and webhooks
+	Owner      bool // and webhooks of the whole host
+	CanMail    bool // the host sends mail
+	Mail       NotifyMail
+	MailError  string
+	Hooks      []NotifyHook
+	HookError  string
+	HookURL    string // as it was typed
+	HookFormat string // as it was chosen
+	Secret     string // of the webhook that was just made; shown once
 }
 
 // NotifyKind is a row of the table: a kind of event, and its channels.
@@ -48,6 +49,7 @@ type NotifyMail struct {
 type NotifyHook struct {
 	ID, Where  string
 	Everything bool
+	Format     string // "": signed JSON
 	Gone       string // why nothing is sent any more
 	Created    time.Time
 	Last       *NotifyResult
@@ -100,3 +102,6 @@ func (r *NotifyResult) words(now time.Time) string {
 }
 
 var rhythms = [][2]string{{"", "immediately"}, {"hourly", "every hour"}, {"daily", "every day at"}}
+
+// formatNames are the names of the formats of webhooks that people choose for a service.
+var formatNames = map[string]string{"slack": "Slack", "ntfy": "ntfy"}

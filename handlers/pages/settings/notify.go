@@ -90,7 +90,7 @@ func (p *Pages) notifyAccount(ctx context.Context, who string, m *page.Notificat
 	for i := range hooks {
 		h := &hooks[i]
 		m.Hooks = append(m.Hooks, page.NotifyHook{ID: h.ID, Where: h.Where(), Everything: h.Everything, Gone: h.Gone,
-			Created: h.Created, Last: resultOf(h.Last)})
+			Format: string(h.Format), Created: h.Created, Last: resultOf(h.Last)})
 	}
 	box := &prefs.Mail
 	m.CanMail = p.Notify.CanMail()
@@ -207,12 +207,17 @@ func (p *Pages) MakeHook(w http.ResponseWriter, r *http.Request) error {
 	if everything && !who.Has(access.RightManage) {
 		return site.BadRequest("Only the owner can create webhooks for the whole server.")
 	}
-	h, secret, err := p.Notify.NewHook(r.Context(), who.ID, address, everything)
+	h, secret, err := p.Notify.NewHook(r.Context(), notify.Hook{Owner: who.ID, URL: address, Everything: everything,
+		Format: notify.Format(r.PostFormValue("format"))})
 	if err != nil {
 		return p.sendNotifications(w, r, http.StatusUnprocessableEntity,
-			page.Notifications{HookError: site.Sentence(err.Error()), HookURL: address})
+			page.Notifications{HookError: site.Sentence(err.Error()), HookURL: address,
+				HookFormat: r.PostFormValue("format")})
 	}
 	audit.Detail(r.Context(), h.Where())
+	if secret == "" {
+		return site.FinishForm(w, r, notifyPath+"#hooks")
+	}
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
 }
 
