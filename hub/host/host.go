@@ -55,6 +55,9 @@ type Config struct {
 	// ReadSyntax is given what each turn changed, for the colours of its review; nil: they are read when it is opened.
 	ReadSyntax func(load func(context.Context) []diff.Comparison)
 
+	// Budget says why a person may start no turn in a session now, "" when they may. It is called under the hub's lock
+	// too; nil: they always may.
+	Budget func(person string, session ahp.URI) string
 	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
 	FilesAsked func(*hub.Tx, files.FileAsk)
 
@@ -138,6 +141,9 @@ func New(cfg Config) (*Host, error) {
 	}
 	if cfg.Meters == nil {
 		cfg.Meters = noMeters{}
+	}
+	if cfg.Budget == nil {
+		cfg.Budget = func(string, ahp.URI) string { return "" }
 	}
 	cfg.DefaultAgent = cmp.Or(cfg.DefaultAgent, firstAgent(cfg.Agents))
 	if cfg.Agents[cfg.DefaultAgent] == nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -43,6 +44,34 @@ func TestQueueRunsInOrder(t *testing.T) { // AHP requirements 109, 111
 			t.Errorf("a queued message lost its author: %+v", by)
 		}
 		c.converged()
+	})
+}
+
+// A message that waits when the budget is used up asks no agent. It ends with an error that says so.
+func TestQueuedMessageRespectsBudget(t *testing.T) {
+	var full atomic.Bool
+	budget := func(person string, _ ahp.URI) string {
+		if full.Load() {
+			return "the budget of " + person + " is used up"
+		}
+		return ""
+	}
+	inWorldOf(t, Config{Budget: budget}, func(w *world) {
+		release := hold(w)
+		c := w.create()
+		c.say("zero")
+		c.do(w.chat(), queued("one", "one"))
+		full.Store(true)
+		c.refused(w.chat(), queued("two", "two"), "the budget of owner is used up")
+		release(nil)
+		if got := w.agent.prompts(); !slices.Equal(got, []string{"zero"}) {
+			t.Errorf("the agent was asked %v", got)
+		}
+		last := core.LastTurn(w.chatState())
+		part, ok := last.ResponseParts[len(last.ResponseParts)-1].Value.(*ahp.ErrorResponsePart)
+		if !ok || part.Error.Message != "the budget of owner is used up, then resume." || !*part.Resumable {
+			t.Errorf("the queued turn ended with %+v", last.ResponseParts)
+		}
 	})
 }
 

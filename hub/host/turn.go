@@ -61,7 +61,10 @@ func (ts *turns) checkTurnAllowed(r *core.Request, s *ahp.ChatState) string {
 	if reason := ts.checkPromptable(r, s); reason != "" {
 		return reason
 	}
-	return ts.checkRoom(s)
+	if reason := ts.checkRoom(s); reason != "" {
+		return reason
+	}
+	return ts.h.cfg.Budget(r.Caller.ID, r.Info.Session)
 }
 
 // checkTurnCancelled lets the host measure: some clients send no duration.
@@ -165,6 +168,10 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 			err = &agent.Failure{Message: "the agent crashed. See the server's log", Resumable: true}
 		}
 	}()
+	sender, _ := core.ReadStamp(t.Message.Meta) // of a queued message, whose budget may be used up by now
+	if reason := l.h.cfg.Budget(sender.By.ID, l.uri); reason != "" {
+		return &agent.Failure{Message: reason + ", then resume.", Resumable: true}
+	}
 	s, err := l.open(r.ctx)
 	l.settleReopened(err)
 	if err != nil {

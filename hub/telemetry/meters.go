@@ -14,6 +14,8 @@ type Meters struct {
 	turns    *prometheus.HistogramVec
 	calls    *prometheus.CounterVec
 	starts   *prometheus.HistogramVec
+	tokens   *prometheus.CounterVec
+	cost     *prometheus.CounterVec
 }
 
 func newMeters() *Meters {
@@ -31,8 +33,12 @@ func newMeters() *Meters {
 		starts: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_agent_start_seconds",
 			Help: "How long agents took to be opened.", Buckets: []float64{.01, .1, .5, 1, 2.5, 5, 10, 30, 60}},
 			[]string{"agent", "outcome"}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_agent_tokens_total",
+			Help: "Reported tokens of turns."}, []string{"agent", "kind"}),
+		cost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_agent_cost_total",
+			Help: "Reported cost of turns, by currency."}, []string{"agent", "currency"}),
 	}
-	m.registry.MustRegister(m.dropped, m.requests, m.turns, m.calls, m.starts)
+	m.registry.MustRegister(m.dropped, m.requests, m.turns, m.calls, m.starts, m.tokens, m.cost)
 	return m
 }
 
@@ -46,6 +52,20 @@ func (m *Meters) Turn(agent, outcome string, took time.Duration) {
 
 // ToolCall counts a tool call that ended.
 func (m *Meters) ToolCall(agent, outcome string) { m.calls.WithLabelValues(agent, outcome).Inc() }
+
+// Tokens counts the tokens of an agent: "input", "output" or "cache_read".
+func (m *Meters) Tokens(agent, kind string, n int64) {
+	if n > 0 {
+		m.tokens.WithLabelValues(agent, kind).Add(float64(n))
+	}
+}
+
+// Cost counts what an agent cost.
+func (m *Meters) Cost(agent, currency string, amount float64) {
+	if amount > 0 {
+		m.cost.WithLabelValues(agent, currency).Add(amount)
+	}
+}
 
 // AgentStart counts the start of an agent, or its failure.
 func (m *Meters) AgentStart(agent, outcome string, took time.Duration) {

@@ -78,7 +78,11 @@ func (s *session) join(ctx context.Context, p *peer, t agent.Turn) (id string, f
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.open[id] = true
-	s.chats[t.Chat] = chat{Session: id, Turn: t.ID}
+	next := chat{Session: id, Turn: t.ID}
+	if id == was.Session {
+		next.Cost = was.Cost
+	}
+	s.chats[t.Chat] = next
 	s.save()
 	return id, fresh, nil
 }
@@ -198,6 +202,9 @@ func (s *session) leave(r *player) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.turns, r.id)
+	if r.costKnown {
+		s.save()
+	}
 }
 
 func (s *session) turn(id string) *player {

@@ -52,6 +52,8 @@ type session struct {
 type chat struct {
 	Session string `json:"session"` // the program's id
 	Turn    string `json:"turn"`    // the last prompted turn
+
+	Cost float64 `json:"cost,omitempty"` // of the session, as the program last told
 }
 
 const mostCut = 1000

@@ -166,7 +166,7 @@ func TestTitleAndCost(t *testing.T) {
 	w.say("title Mending the gate")
 	w.until("the session has the title", func() bool { return w.session().Title == "Mending the gate" })
 	if used := w.chat().Turns[0].Usage; used == nil ||
-		string(used.Meta["acp"]) != `{"contextSize":10,"contextUsed":5,"cost":0.5,"currency":"USD"}` ||
+		string(used.Meta["acp"]) != `{"contextSize":10,"contextUsed":5,"cost":0.5,"currency":"USD","turnCost":0.5}` ||
 		*used.OutputTokens != 5 {
 		t.Errorf("the usage is %+v", used)
 	}
@@ -176,6 +176,10 @@ func TestTitleAndCost(t *testing.T) {
 	w.say("title Another")
 	if w.session().Title != "Gate" {
 		t.Errorf("the title is %q", w.session().Title)
+	}
+	// the program tells the cost of its whole session, which the second turn did not raise
+	if used := w.chat().Turns[1].Usage; !strings.Contains(string(used.Meta["acp"]), `"turnCost":0}`) {
+		t.Errorf("the usage of the second turn is %s", used.Meta["acp"])
 	}
 }
 

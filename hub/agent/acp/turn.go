@@ -34,6 +34,10 @@ type player struct {
 	forms   []openForm // questions in free form, including answered ones
 	used    ahp.UsageInfo
 	more    map[string]any       // for the usage
+
+	costKnown  bool
+	costBefore float64 // of the program's session, when the turn began
+
 	current atomic.Pointer[call] // the newest call, for terminals
 }
 
@@ -252,8 +256,26 @@ func (r *player) context(u *update) error {
 	more := map[string]any{"contextUsed": u.Used, "contextSize": u.Size}
 	if u.Cost != nil {
 		more["cost"], more["currency"] = u.Cost.Amount, u.Cost.Currency
+		more["turnCost"] = r.turnCost(u.Cost.Amount)
 	}
 	return r.emitUsage(more)
+}
+
+// turnCost returns the turn's part of what the program's session has cost. A program that was started
+// again may count from zero.
+func (r *player) turnCost(total float64) float64 {
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	c := r.s.chats[r.turn.Chat]
+	if !r.costKnown || total < r.costBefore {
+		r.costKnown, r.costBefore = true, c.Cost
+		if total < c.Cost {
+			r.costBefore = 0
+		}
+	}
+	c.Cost = total
+	r.s.chats[r.turn.Chat] = c
+	return total - r.costBefore
 }
 
 // emitUsage emits the usage, with values that the protocol has no field for.
