@@ -57,6 +57,7 @@ var packages = map[string]imports{
 	"hub/access":   {[]string{"hub", "hub/ahp", "hub/texts"}, "rights are asked about channels, and ask nobody"},
 	"hub/audit": {[]string{"hub", "hub/ahp", "hub/access", "hub/ids"},
 		"entries are derived in the step of their action, and the log knows no host and no handler"},
+	"hub/usage":    {[]string{"hub", "hub/ahp"}, "what turns used is derived in the step of their actions, and knows no host"},
 	"hub/organize": {[]string{"hub/ahp"}, "pins and labels are documents about sessions, and know none"},
 	"hub/people":   {[]string{"hub/ids", "hub/texts"}, "who is signed in is no matter of the protocol"},
 	"hub/texts":    {nil, "cutting a text is pure, so that every package may do it the same way"},
@@ -152,7 +153,7 @@ var packages = map[string]imports{
 
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
 	"handlers/pages": area("hub/changeset/diff", "hub/machines", "hub/notify", "hub/organize", "hub/presence", "hub/quota", "static",
-		"handlers/pages/…"),
+		"hub/usage", "handlers/pages/…"),
 	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/review", "hub/sandbox", "hub/texts", "static"),
 	"handlers/pages/automations": area("hub/automation", "hub/ids"),
 	"handlers/pages/chat":        area("hub/ids", "hub/sandbox", "hub/texts"),
@@ -164,6 +165,7 @@ var packages = map[string]imports{
 		"hub/version", "hub/texts"),
 	"handlers/pages/settings":  area("hub/audit", "hub/notify", "hub/secret"),
 	"handlers/pages/terminals": area("hub/ids", "hub/machine"),
+	"handlers/pages/usage":     area("hub/audit", "hub/usage"),
 	"handlers/pages/visitors":  area("hub/presence"),
 }
 

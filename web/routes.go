@@ -131,6 +131,10 @@ func (p PageRoutes) Routes(r chi.Router) {
 	get("/audit", p.People.ShowAudit)
 	get("/audit.jsonl", p.People.ExportAudit)
 
+	get("/usage", p.Usage.With(p.Usage.Show))
+	get("/usage.csv", p.Usage.With(p.Usage.Export))
+	post("/usage/budgets", p.Usage.With(p.Usage.SetBudgets))
+
 	get("/machines", p.Machines.With(p.Machines.Show))
 	post("/machines/tokens", p.Machines.With(p.Machines.MakeToken))
 	post("/machines/tokens/{token}/remove", p.Machines.With(p.Machines.RemoveToken))

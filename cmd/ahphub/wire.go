@@ -45,6 +45,7 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
+	"github.com/ahphub/ahphub/hub/usage"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -61,6 +62,7 @@ type app struct {
 	host      *host.Host
 	tools     *mcp.Server
 	notify    *notify.Notifier
+	usage     *usage.Ledger
 	links     *access.Links
 	personal  *access.Personal
 	cookies   *people.Cookies
@@ -131,9 +133,13 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 			a.audit.Derive(tx, e)
 			a.host.Derive(tx, e)
 			a.notify.Derive(tx, e)
+			a.usage.Derive(tx, e)
 		}})
 	a.audit = audit.New(audit.Config{Hub: a.hub, Store: a.store, Log: a.log})
 	a.docs = a.store.Documents(a.hub)
+	if a.usage, err = a.openUsage(ctx); err != nil {
+		return err
+	}
 	if err := a.buildSandboxes(agentURL(set, l), l.Addr()); err != nil {
 		return err
 	}
@@ -163,6 +169,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),
 		Log:        a.log,
+		Budget:     a.usage.Check,
 		FilesAsked: func(tx *hub.Tx, ask files.FileAsk) { a.notify.FilesAsked(tx, ask.ID, ask.Words()) },
 		Judged:     func(tx *hub.Tx, session ahp.URI, e review.Event) { a.notify.Judged(tx, session, e) },
 		ReadSyntax: a.diffs.ReadSyntax,
@@ -258,7 +265,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Shelf: shelf, FirstAgent: firstAgent(), Setup: setupNotes(a.cfg.configured, unboxed, partly), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
 			Members: in.members},
-		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Machines: a.machines, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
+		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Machines: a.machines, Usage: a.usage, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
 		Frames: frames})
 	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
 		Files: a.host.Files, Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,

@@ -25,12 +25,15 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/script"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/host"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
+	"github.com/ahphub/ahphub/hub/usage"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -44,6 +47,7 @@ type testSite struct {
 	url   string
 	who   access.Principal
 	web   *http.Client
+	usage *usage.Ledger
 }
 
 var ana = access.Owner("Ana")
@@ -52,15 +56,25 @@ var ana = access.Owner("Ana")
 func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	t.Helper()
 	s := &testSite{t: t, who: ana}
-	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) { s.host.Derive(tx, e) }})
 	var err error
+	if s.usage, err = usage.Open(t.Context(), usage.Config{Owner: ana.ID,
+		Sender: func(m ahp.Message) (string, string) {
+			st, _ := core.ReadStamp(m.Meta)
+			return st.By.ID, st.By.Name
+		}}); err != nil {
+		t.Fatal(err)
+	}
+	s.hub = hub.New(hub.Config{Derive: func(tx *hub.Tx, e *hub.Envelope) {
+		s.host.Derive(tx, e)
+		s.usage.Derive(tx, e)
+	}})
 	// without a watch: each look reads the disk
 	library := custom.NewLibrary(custom.Limits{}, slog.New(slog.DiscardHandler))
 	data := t.TempDir()
 	s.host, err = host.New(host.Config{Hub: s.hub, Machine: localtest.New(t, data, local.WithCustoms(library,
 		dial.Dialer{})),
 		Agents:  map[string]agent.Backend{script.Provider: script.Backend{}},
-		DataDir: data, DefaultDir: t.TempDir()})
+		DataDir: data, DefaultDir: t.TempDir(), Budget: s.usage.Check})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +84,8 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 		t.Fatal(err)
 	}
 	deps := pages.Deps{Host: s.host, Automations: s.host.Automations, Customs: s.host.Customs, Reviews: s.host.Threads,
-		Changes: s.host.Changes, Worktrees: s.host.Worktrees, Sandboxes: s.host.Sandboxes, Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets}
+		Changes: s.host.Changes, Worktrees: s.host.Worktrees, Sandboxes: s.host.Sandboxes, Terminals: s.host.Terminals, Files: s.host.Files, Hub: s.hub, Assets: assets,
+		Usage: s.usage}
 	for _, f := range set {
 		f(&deps)
 	}

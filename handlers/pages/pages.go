@@ -21,6 +21,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/settings"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/handlers/pages/terminals"
+	"github.com/ahphub/ahphub/handlers/pages/usage"
 	"github.com/ahphub/ahphub/handlers/pages/visitors"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
@@ -60,6 +61,7 @@ type Deps struct {
 	Notify      *notify.Notifier   // sends notifications; nil sends none
 	Secrets     settings.Secrets   // secrets that people name; nil: none
 	Machines    *registry.Registry // computers that joined; nil: none can
+	Usage       usage.Ledger       // what turns used; nil: nothing is counted
 	Audit       people.AuditLog    // what was done; nil shows none
 	Public      string             // address teammates use; "" while only this machine is meant to reach it
 	FirstAgent  page.FirstAgent    // how to get an agent besides Shell; its zero value says nothing
@@ -107,6 +109,7 @@ type Pages struct {
 	Review      *review.Pages
 	Settings    *settings.Pages
 	Terminals   *terminals.Pages
+	Usage       *usage.Pages
 }
 
 // New makes the pages.
@@ -136,6 +139,7 @@ func New(d Deps) *Pages {
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})
 	p.Machines = machines.New(s, d.Machines)
+	p.Usage = usage.New(s, d.Host, d.Usage)
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)
 	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(),
 		Visit: p.Visitors.ShowVisitor, Links: d.Links, Public: d.Public, Sockets: d.Sockets, Frames: d.Frames,

@@ -53,6 +53,10 @@ var routeRights = map[string]Right{
 	"POST /settings/secrets/{secret}/grant":  RightManage,
 	"POST /settings/secrets/{secret}/remove": RightManage,
 
+	"GET /usage":          RightAccount, // the visitor's own; the owner's page has everyone's
+	"GET /usage.csv":      RightAccount,
+	"POST /usage/budgets": RightManage,
+
 	"GET /machines":                        RightManage,
 	"POST /machines/tokens":                RightManage,
 	"POST /machines/tokens/{token}/remove": RightManage,

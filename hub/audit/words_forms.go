@@ -62,6 +62,8 @@ var forms = map[string]form{
 	"POST /settings/notifications/hooks":               {"created a webhook", Inside},
 	"POST /settings/notifications/hooks/{hook}/test":   {"tested a webhook", Outside},
 	"POST /settings/notifications/hooks/{hook}/remove": {"removed a webhook", Inside},
+	"POST /usage/budgets":                              {"changed the budgets", Inside},
+	"GET /usage.csv":                                   {"exported usage", Outside},
 	"POST /machines/tokens":                            {"created a token for a machine", Inside},
 	"POST /machines/tokens/{token}/remove":             {"removed a token for a machine", Inside},
 	"POST /machines/{machine}/rename":                  {"renamed a machine", Inside},

@@ -367,6 +367,20 @@ func usageLine(u *ahp.UsageInfo) string {
 	if u.OutputTokens != nil {
 		out = append(out, Count(int(*u.OutputTokens))+" out")
 	}
+	var says struct {
+		Cost        float64 `json:"turnCost"`
+		Currency    string  `json:"currency"`
+		ContextUsed int64   `json:"contextUsed"`
+		ContextSize int64   `json:"contextSize"`
+	}
+	if json.Unmarshal(u.Meta["acp"], &says) == nil {
+		if says.Cost > 0 && len(says.Currency) <= 8 {
+			out = append(out, Money(says.Cost, says.Currency))
+		}
+		if used, size := says.ContextUsed, says.ContextSize; used > 0 && size > 0 {
+			out = append(out, strconv.FormatInt(min(100, used*100/size), 10)+"% of context")
+		}
+	}
 	return strings.Join(out, " · ")
 }
 
@@ -399,10 +413,23 @@ func costOf(u *ahp.UsageInfo) string {
 	if json.Unmarshal(u.Meta["acp"], &says) != nil || says.Cost <= 0 || len(says.Currency) > 8 {
 		return ""
 	}
-	if says.Currency == "" || says.Currency == "USD" {
-		return fmt.Sprintf("$%.2f", says.Cost)
+	return Money(says.Cost, says.Currency)
+}
+
+// Money writes an amount of a currency; "" is USD. Less than a cent is told as such.
+func Money(amount float64, currency string) string {
+	text := fmt.Sprintf("%.2f", amount)
+	if whole, cents, _ := strings.Cut(text, "."); len(whole) > 3 {
+		text = Count(int(amount)) + "." + cents
 	}
-	return fmt.Sprintf("%.2f %s", says.Cost, says.Currency)
+	sign := ""
+	if amount > 0 && amount < 0.005 {
+		sign, text = "<", "0.01"
+	}
+	if currency == "" || currency == "USD" {
+		return sign + "$" + text
+	}
+	return sign + text + " " + currency
 }
 
 func value(p *int64) int64 {
