@@ -28,12 +28,12 @@ type player struct {
 	wg      sync.WaitGroup
 	dropped bool // cancelled or failed: later events are dropped
 
-	main    *stream
-	subs    map[string]*stream // sub-agents' streams, by the call they work for
-	calls   map[string]*call
-	forms   []openForm // questions in free form, including answered ones
-	used    ahp.UsageInfo
-	more    map[string]any       // for the usage
+	main  *stream
+	subs  map[string]*stream // sub-agents' streams, by the call they work for
+	calls map[string]*call
+	forms []openForm // questions in free form, including answered ones
+	used  ahp.UsageInfo
+	more  map[string]any // for the usage
 
 	costKnown  bool
 	costBefore float64 // of the program's session, when the turn began
