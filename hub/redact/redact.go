@@ -31,10 +31,12 @@ type Set struct {
 	needles map[uint16][]needle // by their first two bytes, the longest first
 	pairs   [1 << 10]uint64     // bits of the pairs that begin a needle
 	firsts  [256]bool
-	longest int
 }
 
-type needle struct{ text, shown []byte }
+type needle struct {
+	text, shown []byte
+	wrapped     bool // tools may break its line anywhere, as they do with base64
+}
 
 // New returns a Set; nil when there is nothing to hide.
 func New(secrets []Secret) *Set {
@@ -45,7 +47,13 @@ func New(secrets []Secret) *Set {
 		for _, form := range forms(one.Value) {
 			if !known[form] {
 				known[form] = true
-				s.add(needle{[]byte(form), shown})
+				s.add(needle{text: []byte(form), shown: shown})
+			}
+		}
+		for _, form := range wrappedForms(one.Value) {
+			if !known[form] {
+				known[form] = true
+				s.add(needle{text: []byte(form), shown: shown, wrapped: true})
 			}
 		}
 	}
@@ -71,7 +79,6 @@ func (s *Set) add(n needle) {
 	s.needles[p] = append(s.needles[p], n)
 	s.pairs[p>>6] |= 1 << (p & 63)
 	s.firsts[n.text[0]] = true
-	s.longest = max(s.longest, len(n.text))
 }
 
 func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
@@ -86,7 +93,6 @@ func forms(value string) (list []string) {
 	if len(value) >= leastEncoded {
 		list = append(list, url.QueryEscape(value), url.PathEscape(value), strings.ReplaceAll(url.QueryEscape(value), "+", "%20"),
 			hex.EncodeToString([]byte(value)), strings.ToUpper(hex.EncodeToString([]byte(value))))
-		list = append(list, base64Forms(value)...)
 	}
 	if strings.Contains(value, "\n") {
 		for line := range strings.Lines(value) {
@@ -103,6 +109,65 @@ func forms(value string) (list []string) {
 	}
 	return slices.DeleteFunc(list, func(form string) bool { return len(form) < Least })
 }
+
+// wrappedForms returns the forms of a value in whose lines there may be breaks. A break behind the first character hides
+// the pair by which a form is found, so that there is one without it.
+func wrappedForms(value string) (list []string) {
+	value = strings.TrimRight(value, "\r\n")
+	if len(value) < leastEncoded {
+		return nil
+	}
+	for _, form := range base64Forms(value) {
+		list = append(list, form, form[1:])
+	}
+	return list
+}
+
+// find reports whether data begins with a needle, and how many bytes of data that takes; more is true when data ends
+// before that is known.
+func (n *needle) find(data []byte) (size int, more bool) {
+	if !n.wrapped {
+		if bytes.HasPrefix(data, n.text) {
+			return len(n.text), false
+		}
+		return 0, bytes.HasPrefix(n.text, data)
+	}
+	at := 0
+	for i, c := range n.text {
+		if i > 0 && at < len(data) && data[at] != c {
+			size, more := lineBreak(data[at:])
+			if more {
+				return 0, true
+			}
+			at += size
+		}
+		if at == len(data) {
+			return 0, true
+		}
+		if data[at] != c {
+			return 0, false
+		}
+		at++
+	}
+	return at, false
+}
+
+// lineBreak returns the length of a line break at the beginning of data, also as it is written in a string of JSON; more
+// is true when data ends before that is known. There is one break at most, so that what is held back is bounded.
+func lineBreak(data []byte) (size int, more bool) {
+	for _, b := range lineBreaks {
+		if bytes.HasPrefix(data, b) {
+			return len(b), false
+		}
+		more = more || bytes.HasPrefix(b, data)
+	}
+	return 0, more
+}
+
+// mostBreak is how many bytes a character takes at most, with the line break before it.
+const mostBreak = 7
+
+var lineBreaks = [][]byte{[]byte("\n"), []byte("\r\n"), []byte(`\n`), []byte(`\r\n`), []byte(`\\n`), []byte(`\\r\\n`)}
 
 // base64Forms returns what a value looks like within a longer text in base64: it begins at one of three places of a
 // group of four characters. Characters that depend on its neighbours are left out.
@@ -153,9 +218,15 @@ func has[T string | []byte](s *Set, text T) bool {
 		if !s.begins(p) {
 			continue
 		}
-		for _, n := range s.needles[p] {
+		for k := range s.needles[p] {
+			n := &s.needles[p][k]
 			if end := i + len(n.text); end <= len(text) && string(text[i:end]) == string(n.text) {
 				return true
+			}
+			if n.wrapped {
+				if size, _ := n.find([]byte(text[i:min(i+mostBreak*len(n.text), len(text))])); size > 0 {
+					return true
+				}
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -32,6 +33,43 @@ func TestSetHidesEveryForm(t *testing.T) {
 	}
 	if got := s.String("gh is not it"); got != "gh is not it" {
 		t.Errorf("%q was changed", got)
+	}
+}
+
+// Tools break lines of base64 at 76 columns or 64, wherever a secret is in them.
+func TestWrappedBase64IsHidden(t *testing.T) {
+	const value = "hunter2-swordfish-of-the-north" // 40 characters in base64
+	s := New([]Secret{{"S", value}})
+	for before := range 90 {
+		text := base64.StdEncoding.EncodeToString([]byte(strings.Repeat("x", before) + value + "\n"))
+		for _, lineEnd := range []string{"\n", "\r\n", `\n`, `\\n`} {
+			var wrapped strings.Builder
+			for line := range slices.Chunk([]byte(text), 76) {
+				wrapped.Write(line)
+				wrapped.WriteString(lineEnd)
+			}
+			printed, whole := []byte(wrapped.String()), s.String(wrapped.String())
+			if got, _, _ := strings.Cut(whole, "[secret S]"); len(got) > (before+1)*4/3+6+len(lineEnd) || got == whole {
+				t.Fatalf("%d bytes before it: %q stays %q", before, printed, whole)
+			}
+			if tail := strings.SplitAfter(whole, "[secret S]"); len(tail[len(tail)-1]) > 6+2*len(lineEnd) {
+				t.Fatalf("%d bytes before it: %q stays behind", before, whole)
+			}
+			st, divided := s.NewStream(), []byte(nil)
+			for piece := range chunks(printed, 3) {
+				divided = append(divided, st.Write(piece)...)
+			}
+			if divided = append(divided, st.Close()...); string(divided) != whole {
+				t.Fatalf("in pieces it is %q, not %q", divided, whole)
+			}
+		}
+	}
+	if st := s.NewStream(); len(st.Write([]byte("aHVudGVy\n\n\n\n\n\n"))) != 14 {
+		t.Error("empty lines are held back")
+	}
+	raw, err := s.JSON([]byte(`{"text":"aHVudGVyMi1zd29yZGZp\nc2gtb2YtdGhlLW5vcnRo"}`))
+	if err != nil || !strings.HasPrefix(string(raw), `{"text":"[secret S]`) {
+		t.Errorf("as JSON it is %s, %v", raw, err)
 	}
 }
 

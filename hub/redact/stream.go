@@ -34,7 +34,7 @@ func (st *Stream) Write(piece []byte) []byte {
 			i++
 			continue
 		}
-		n, wait := st.set.match(data[i:])
+		n, size, wait := st.set.match(data[i:])
 		switch {
 		case wait:
 			out = st.show(out, data[at:i])
@@ -44,7 +44,7 @@ func (st *Stream) Write(piece []byte) []byte {
 			out = st.show(out, data[at:i])
 			out = append(out, n.shown...)
 			st.shown = 0
-			i += len(n.text)
+			i += size
 			at = i
 		default:
 			i++
@@ -62,21 +62,21 @@ func (st *Stream) show(out, text []byte) []byte {
 	return append(out, text[n:]...)
 }
 
-// match returns the longest needle that data begins with. wait is true when a longer one may follow.
-func (s *Set) match(data []byte) (found *needle, wait bool) {
+// match returns the longest needle that data begins with, and how many bytes it takes. wait is true when a longer one may
+// follow.
+func (s *Set) match(data []byte) (found *needle, size int, wait bool) {
 	if len(data) == 1 {
-		return nil, s.firsts[data[0]]
+		return nil, 0, s.firsts[data[0]]
 	}
 	list := s.needles[pair(data[0], data[1])]
 	for i := range list {
-		n := &list[i]
-		if len(n.text) > len(data) {
-			wait = wait || bytes.HasPrefix(n.text, data)
-		} else if bytes.HasPrefix(data, n.text) {
-			return n, wait
+		size, more := list[i].find(data)
+		if size > 0 {
+			return &list[i], size, wait
 		}
+		wait = wait || more
 	}
-	return nil, wait
+	return nil, 0, wait
 }
 
 // IsHolding reports whether Pause would return something.
@@ -122,10 +122,11 @@ func (s *Set) rest(data []byte) (*needle, int) {
 	list := s.needles[pair(data[0], data[1])]
 	for i := range list {
 		n := &list[i]
-		if bytes.HasPrefix(data, n.text) {
-			return n, len(n.text)
+		size, more := n.find(data)
+		if size > 0 {
+			return n, size
 		}
-		if len(data) >= leastEncoded && 2*len(data) >= len(n.text) && bytes.HasPrefix(n.text, data) {
+		if more && len(data) >= leastEncoded && 2*len(data) >= len(n.text) {
 			return n, len(data)
 		}
 	}
