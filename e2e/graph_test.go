@@ -80,6 +80,7 @@ var packages = map[string]imports{
 	"hub/sandbox/proxy/proxytest": {nil, "tests serve names by it"},
 	"hub/sandbox/box/enter":       {nil, "it runs before any other package is ready"},
 	"hub/sandbox/box/contain":     {[]string{"hub/sandbox/box/enter"}, "it runs before most packages are ready"},
+	"hub/sandbox/box/boxtest":     {nil, "tests make images by it"},
 	"hub/sandbox/box/join":        {[]string{"hub/sandbox/box/enter"}, "it runs before most packages are ready"},
 	"hub/sandbox/devcontainer":    {nil, "what a repository says is plain values"},
 	"hub/sandbox/box": {[]string{"hub/guard", "hub/sandbox", "hub/sandbox/box/contain", "hub/sandbox/box/enter", "hub/sandbox/box/join", "hub/sandbox/devcontainer"},

@@ -293,15 +293,15 @@ document.addEventListener('click', (e) => {
 const showInfo = () => {
   $('.head-row .menu[open]')?.removeAttribute('open');
   $('#info').showModal();
-  refreshContacts();
+  refreshSandbox();
 };
-const refreshContacts = async () => {
-  if (!$('#contacts')) return;
+const refreshSandbox = async () => {
+  if (!$('#contacts, #container')) return;
   const r = await fetch(`${location.pathname}?contacts=yes`, { headers: { 'X-Fragment': 'contacts' } }).catch(
     () => null,
   );
-  const now = r?.ok && parse(await r.text()).querySelector('#contacts');
-  if (now) $('#contacts')?.replaceWith(now);
+  if (!r?.ok) return;
+  for (const now of parse(await r.text()).querySelectorAll('#contacts, #container')) $(`#${now.id}`)?.replaceWith(now);
 };
 if (location.hash === '#info') showInfo();
 

@@ -78,7 +78,8 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	if site.IsFragment(r) && r.FormValue("contacts") != "" {
 		var i page.Info
 		i.Contacts, i.HasContacts = p.contacts(v, sess)
-		return site.Send(w, http.StatusOK, page.ContactsPart(i))
+		i.Container = p.container(v, sess)
+		return site.Send(w, http.StatusOK, page.SandboxPart(i))
 	}
 	m.Info = p.info(r, v, sess)
 	f.Session.Chat, f.Session.Part, f.Session.Usage = id, site.ChatPart+id, usage
