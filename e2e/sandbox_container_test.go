@@ -41,7 +41,7 @@ func TestSessionRunsInContainer(t *testing.T) {
 	page.Click("summary[aria-label=\"Session menu\"]")
 	page.Click("[data-info]")
 	page.Wait(`(() => {
-		const state = document.querySelector("#container .verdict")?.textContent
+		const state = document.querySelector("#container li + li .verdict")?.textContent
 		if (state && state !== "Done") {
 			document.querySelector("#info").close()
 			document.querySelector("[data-info]").click() // which reads it again

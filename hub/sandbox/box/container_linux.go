@@ -88,11 +88,32 @@ func planContainer(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	if err == nil && p.Network == sandbox.Open {
 		err = l.addResolver()
 	}
+	if err == nil {
+		err = l.makePlaces(dir)
+	}
 	if err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// makePlaces makes the places in a session's private directories at which something is mounted. An engine would make them
+// for root in a container, which without its rights is another user than the hub's: those could not be removed.
+func (l *layout) makePlaces(dir string) error {
+	for _, private := range [][2]string{{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"home", l.cfg.Home}} {
+		root, err := os.OpenRoot(filepath.Join(dir, private[0]))
+		if err != nil {
+			return err
+		}
+		defer root.Close()
+		for _, m := range l.mounts {
+			if err := l.prepareIn(root, private[1], m.at, m.from); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // addResolver adds what says where names are looked up.

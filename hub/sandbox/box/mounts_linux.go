@@ -89,8 +89,16 @@ func refusePath(path string, why error) error {
 // prepare makes the place where something below the home directory is mounted. Programs of the session wrote to that
 // directory: a link that they left there must not lead bubblewrap, which would follow it on the host.
 func (l *layout) prepare(path string, f *os.File) error {
-	rel, err := filepath.Rel(l.cfg.Home, path)
-	if err != nil || rel == "." || !filepath.IsLocal(rel) || l.home == nil {
+	if l.home == nil {
+		return nil
+	}
+	return l.prepareIn(l.home, l.cfg.Home, path, f)
+}
+
+// prepareIn is prepare for a private directory that a box shows elsewhere.
+func (l *layout) prepareIn(root *os.Root, shown, path string, f *os.File) error {
+	rel, err := filepath.Rel(shown, path)
+	if err != nil || rel == "." || !filepath.IsLocal(rel) {
 		return nil
 	}
 	info, err := f.Stat()
@@ -100,7 +108,7 @@ func (l *layout) prepare(path string, f *os.File) error {
 	parts := strings.Split(rel, string(filepath.Separator))
 	for i := range parts {
 		at, dir := filepath.Join(parts[:i+1]...), i < len(parts)-1 || info.IsDir()
-		if err := makePlace(l.home, at, dir); err != nil {
+		if err := makePlace(root, at, dir); err != nil {
 			return err
 		}
 	}
