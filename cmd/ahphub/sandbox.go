@@ -18,6 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/sandbox/box"
+	"github.com/ahphub/ahphub/hub/sandbox/disk"
 	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 	"github.com/ahphub/ahphub/hub/sandbox/relayed"
 )
@@ -32,6 +33,7 @@ type sandboxConfig struct {
 	SandboxPids     int      `default:"4096" placeholder:"N" help:"Processes and threads of one sandbox. Default: ${default}."`
 	SandboxImage    string   `placeholder:"IMAGE" help:"Image of containers whose repository names none that is allowed. With it, sessions can choose a container. The image must be on this computer."`
 	SandboxImages   []string `placeholder:"IMAGE" help:"More images that a repository's devcontainer.json may choose, as docker.io/library/node:22 or mcr.microsoft.com/devcontainers/*."`
+	SandboxDisk     string   `placeholder:"SIZE|none" help:"Disk space that the programs of one session fill in a sandbox, as in 20G, or none for no bound. Default: half of what is free when ahphub starts."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
 }
 
@@ -62,6 +64,9 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 	if _, err := size(c.SandboxMemory); err != nil {
 		bad("sandbox-memory", c.SandboxMemory, "use a size such as 8G")
 	}
+	if _, err := size(c.SandboxDisk); err != nil && c.SandboxDisk != "none" {
+		bad("sandbox-disk", c.SandboxDisk, "use a size such as 20G, or none")
+	}
 	if n := c.SandboxPids; n != 0 && (n < 16 || n > 1<<22) { // 0 is the default
 		bad("sandbox-pids", c.SandboxPids, "use a number of 16 and more")
 	}
@@ -91,7 +96,7 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	if err != nil {
 		return err
 	}
-	limits, err := a.cfg.Sandbox.limits()
+	limits, err := a.cfg.Sandbox.limits(data)
 	if err != nil {
 		return err
 	}
@@ -99,11 +104,12 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	a.proxy = proxy.New(proxy.Config{Log: a.log, IsHub: isOwnPort(listen)})
 	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home,
 		Path:   os.Getenv("PATH"),
-		Limits: limits, Image: a.cfg.Sandbox.SandboxImage,
+		Limits: limits, Image: a.cfg.Sandbox.SandboxImage, Spare: disk.Spare(data), Tell: a.tellSession,
 		Guard: a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
 			mcpService:           func(_ *sandbox.Policy, conn net.Conn) { a.relayed.Hand(conn) },
 			sandbox.ProxyService: a.proxy.Serve,
 		}})
+	boxes.SweepGroups()
 	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
 	report := boxes.Report()
 	rules.Boxed, rules.Why = chooseMode(report, mode, rules.Network)
@@ -134,8 +140,19 @@ func (a *app) containerOf() func(session string) (sandbox.ContainerInfo, bool) {
 	return a.programs.Boxes.Container
 }
 
-// limits returns what the programs of one sandbox may use.
-func (c sandboxConfig) limits() (l box.Limits, err error) {
+// tellSession takes what a session is told of its programs.
+func (a *app) tellSession(session, text string) { a.host.Sandboxes.Tell(session, text) }
+
+// limits returns what the programs of one sandbox may use. data is the data directory.
+func (c sandboxConfig) limits(data string) (l box.Limits, err error) {
+	if c.SandboxDisk != "none" {
+		if l.Disk, err = size(c.SandboxDisk); err != nil {
+			return l, err
+		}
+		if l.Disk == 0 {
+			l.Disk = disk.Free(data) / 2
+		}
+	}
 	l.Processes = cmp.Or(c.SandboxPids, 4096)
 	if l.Memory, err = size(c.SandboxMemory); l.Memory == 0 {
 		l.Memory = systemMemory("/proc/meminfo") / 4 * 3

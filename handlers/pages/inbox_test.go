@@ -46,3 +46,19 @@ func TestInboxMarksOnlyUnusualSandboxes(t *testing.T) {
 		}
 	}
 }
+
+// What happened to the programs of a session's sandbox stands in the turn that runs, and on the page afterwards.
+func TestSessionSaysWhatHappenedToItsPrograms(t *testing.T) {
+	s := open(t)
+	base, _, _, _ := s.held()
+	if page := s.get(base); strings.Contains(page, `id="box-notice"`) {
+		t.Errorf("nothing happened, and the page says\n%s", page)
+	}
+	s.host.Sandboxes.Tell("000000000000", "not this session's")
+	s.host.Sandboxes.Tell(strings.TrimPrefix(base, "/s/")+".guests", "disk quota: <b>programs</b> were ended")
+	page := s.until(base, `id="box-notice"`)
+	const want = "Disk quota: &lt;b&gt;programs&lt;/b&gt; were ended"
+	if strings.Count(page, want) != 2 || strings.Contains(page, "not this session") {
+		t.Errorf("it is to be said in the turn and in the session's information:\n%s", page)
+	}
+}

@@ -39,6 +39,7 @@ type Info struct {
 	Contacts    []Contact  // what programs in the sandbox asked the network for
 	Container   *Container // nil: programs are in none, or the visitor may not see of what it is made
 	HasContacts bool       // whether there is a list of these that the visitor may see
+	Notice      string     // what the session was told last of its programs
 }
 
 // Container is of what a session's container is made.

@@ -151,6 +151,7 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 			}
 		}
 	}
+	i.Notice = p.Sandboxes.Notice(v.Session)
 	i.Contacts, i.HasContacts = p.contacts(v, s)
 	i.Container = p.container(v, s)
 	i.Files, i.Reading = p.fileLines(r, v, s.WorkingDirectories)

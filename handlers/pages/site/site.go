@@ -72,6 +72,7 @@ type Sandboxes interface {
 	Container(session ahp.URI, s *ahp.SessionState) (info sandbox.ContainerInfo, has bool)
 	IsSandboxed(session ahp.URI) bool
 	IsUsual() bool
+	Notice(session ahp.URI) string
 	Warning() (why string, partly bool)
 }
 

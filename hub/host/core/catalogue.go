@@ -23,6 +23,7 @@ type Entry struct {
 	By     string `json:"by,omitempty"`     // name of the person who sent the last message
 
 	Sandbox string `json:"sandbox,omitempty"` // its setting; "" is the server's
+	Notice  string `json:"notice,omitempty"`  // what it was told last of the programs in its sandbox
 
 	Fresh       bool `json:"fresh,omitempty"`       // the session never had lasting content
 	Provisional bool `json:"provisional,omitempty"` // the session has no content now

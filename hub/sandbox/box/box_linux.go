@@ -33,6 +33,9 @@ type box struct {
 	relay   *os.File      // and of the one for relayed connections
 	asking  sync.Mutex    // one request at a time
 	first   int           // a descriptor of the box's first process; 0: none yet
+	holding int           // and its number
+	using   sync.RWMutex  // held while descriptors of the entries are used
+	shut    bool          // the entries are closed
 	entries []*os.File    // namespaces: the outer user namespace, the inner one, then those of entryFlags
 	network *exec.Cmd     // pasta; nil: none
 	conns   chan struct{} // holds a value for each relayed connection
@@ -174,6 +177,7 @@ func (b *box) openEntries(pid int, mounts uint64) error {
 	if b.first, err = unix.PidfdOpen(pid, 0); err != nil {
 		return err
 	}
+	b.holding = pid
 	var stat unix.Stat_t
 	if err := unix.Fstat(int(b.entries[2].Fd()), &stat); err != nil || stat.Ino != mounts {
 		return errors.New("bubblewrap ended while it was looked at")
@@ -291,6 +295,9 @@ func (b *box) end() {
 		_ = b.holder.Process.Kill()
 		<-b.gone
 	}
+	b.using.Lock()
+	defer b.using.Unlock()
+	b.shut = true
 	for _, f := range append([]*os.File{b.control, b.relay}, b.entries...) {
 		if f != nil {
 			f.Close()

@@ -28,6 +28,9 @@ func (*Boxes) OpenTerminal(*sandbox.Policy) (pty, tty *os.File, err error) {
 	return nil, nil, errNoLinux
 }
 
+// SweepGroups does nothing.
+func (*Boxes) SweepGroups() {}
+
 // Check refuses.
 func (*Boxes) Check(*sandbox.Policy) error { return errNoLinux }
 

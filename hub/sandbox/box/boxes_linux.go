@@ -36,6 +36,7 @@ type Boxes struct {
 	finding sync.Mutex
 	engine  engine // of containers; its zero value: not found yet
 	infos   infos
+	disks   map[string]*diskHistory // by session, for as long as this program runs
 }
 
 // cell is what the programs of one session are kept in, by the mode of its policy.
@@ -44,6 +45,8 @@ type cell interface {
 	openPty() (pty, tty *os.File, err error)
 	hasEnded() bool
 	end() // with every program in it
+	signal(syscall.Signal)
+	members() []int // processes in it, as far as they are known
 	counts() *usage
 }
 
@@ -56,16 +59,31 @@ type usage struct {
 	programs        int
 	idle            *time.Timer
 	group           *group // nil: nothing is bounded
+	notices         notices
+	outside         wrappers
+	disk            *diskWatch // nil: it is not watched
 }
 
 func (u *usage) counts() *usage { return u }
 
+// close ends the bounds of a cell that has ended.
+func (u *usage) close() {
+	u.outside.wakeLast()
+	u.disk.close()
+	u.group.remove()
+}
+
 // New returns no boxes yet; nothing is started.
 func New(cfg Config) *Boxes {
 	cfg.Linger = cmp.Or(cfg.Linger, time.Minute)
-	b := &Boxes{cfg: cfg, all: map[string]cell{}, making: map[string]chan struct{}{}}
+	b := &Boxes{cfg: cfg, all: map[string]cell{}, making: map[string]chan struct{}{},
+		disks: map[string]*diskHistory{}}
 	b.report = sync.OnceValue(b.probe)
-	b.groups = sync.OnceValue(func() groups { return findGroups("/proc", "/sys/fs/cgroup") })
+	b.groups = sync.OnceValue(func() groups {
+		g := findGroups("/proc", "/sys/fs/cgroup")
+		g.prefix = prefixOf(cfg.Dir)
+		return g
+	})
 	return b
 }
 
@@ -78,12 +96,17 @@ func (b *Boxes) Start(cmd *exec.Cmd, p *sandbox.Policy, prefix ...string) error 
 		return err
 	}
 	var wait func()
-	bounds, stderr := in.counts().group, cmd.Stderr
-	start, err := in.wrap(cmd, bounds.enter(prefix))
+	u, stderr := in.counts(), cmd.Stderr
+	start, err := in.wrap(cmd, u.group.enter(prefix))
 	if err == nil {
-		done := bounds.attend(stderr)
+		detach := u.notices.attend(stderr)
+		done := func() { u.group.look(); detach() }
 		if wait, err = start(); err != nil {
 			done()
+		} else {
+			leave := u.outside.add(cmd.Process)
+			inner := done
+			done = func() { leave(); inner() }
 		}
 		ended := wait
 		wait = func() { ended(); done() }
@@ -114,6 +137,12 @@ func newEntry(o enter.Order) (e entry, err error) {
 
 func writeOrder(o enter.Order) (*os.File, error) { return memory("order", o.Encode()) }
 
+func (e entry) close() {
+	for _, f := range []*os.File{e.order, e.alive, e.held} {
+		f.Close()
+	}
+}
+
 // start starts the program that enters.
 func (e entry) start(cmd *exec.Cmd) (wait func(), err error) {
 	err = cmd.Start()
@@ -124,6 +153,12 @@ func (e entry) start(cmd *exec.Cmd) (wait func(), err error) {
 		return nil, err
 	}
 	return func() { _, _ = io.Copy(io.Discard, e.alive); e.alive.Close() }, nil
+}
+
+// SweepGroups removes the control groups of boxes that an earlier run of this program left behind.
+func (b *Boxes) SweepGroups() {
+	g := b.groups()
+	g.sweep(b.cfg.Log)
 }
 
 // orderOf is what cmd is to run by a policy.
@@ -167,7 +202,15 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	}
 	// It must not have the terminal that the hub was started in: it could type there.
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
-	return func() (func(), error) { return e.start(cmd) }, nil
+	return func() (func(), error) {
+		b.using.RLock() // else it could be given what has the number of a closed one
+		defer b.using.RUnlock()
+		if b.shut {
+			e.close()
+			return nil, errors.New("the session's sandbox has ended")
+		}
+		return e.start(cmd)
+	}, nil
 }
 
 // outsideEnvironment is what the programs see that lead into a box. None of it is by the session.
@@ -239,7 +282,7 @@ func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 	dir := filepath.Join(b.cfg.Dir, p.Session)
 	if old != nil {
 		old.end()
-		old.counts().group.remove()
+		old.counts().close()
 	}
 	discard(dir, b.cfg.Log)
 	in, err := b.make(p, dir)
@@ -265,7 +308,12 @@ func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
 		return nil, err
 	}
 	if g := b.groups(); p.Session != probeSession {
-		in.counts().group = g.make(p.Session, b.cfg.Limits, b.cfg.Log)
+		u := in.counts()
+		if u.notices.ttys = map[*os.File]bool{}; b.cfg.Tell != nil {
+			u.notices.tell = func(text string) { b.cfg.Tell(p.Session, text) }
+		}
+		u.group = g.make(p.Session, b.cfg.Limits, &u.notices, b.cfg.Log)
+		u.disk = b.watchDisk(in, p, dir)
 	}
 	if c, ok := in.(*container); ok {
 		if err := c.group.take(c.pid); err != nil {
@@ -320,7 +368,7 @@ func (b *Boxes) endIf(session string, is func(cell) bool) {
 	delete(b.all, session)
 	b.mu.Unlock()
 	in.end()
-	in.counts().group.remove()
+	in.counts().close()
 	discard(filepath.Join(b.cfg.Dir, session), b.cfg.Log)
 	b.mu.Lock()
 	delete(b.making, session)
@@ -335,6 +383,9 @@ func (b *Boxes) Forget(session string) error {
 	}
 	b.End(session)
 	b.infos.forget(session)
+	b.mu.Lock()
+	delete(b.disks, session)
+	b.mu.Unlock()
 	return os.RemoveAll(filepath.Join(b.cfg.Dir, session))
 }
 

@@ -218,6 +218,7 @@ func (c *container) meet(ctx context.Context, listener *os.File) error {
 			return errors.New("another process than its first one answers")
 		}
 		c.pid = int(who.Pid)
+		c.holding = c.pid
 	}
 	var err error
 	if c.first, err = unix.PidfdOpen(c.pid, unix.PIDFD_NONBLOCK); err != nil {

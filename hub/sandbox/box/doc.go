@@ -30,12 +30,17 @@ type Config struct {
 	Limits Limits        // of each box, where control groups can be made
 	ABI    int           // the newest version of Landlock that is used; zero is the kernel's
 	Linger time.Duration // how long a box stays after its last program; zero is a minute
+	Spare  int64         // bytes that stay free on the disk of Dir: with less, programs are paused; zero: none
+
+	// Tell takes what the people of a session are told of its programs; nil: only its terminals are told.
+	Tell func(session, text string)
 }
 
 // Limits bounds what the programs of one box use of the computer. Zero: no bound.
 type Limits struct {
 	Memory    int64 // bytes
 	Processes int   // and threads
+	Disk      int64 // bytes that they write; watched, not refused by the kernel
 }
 
 // Report says what works on this computer.

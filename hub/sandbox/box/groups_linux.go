@@ -2,10 +2,13 @@ package box
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,6 +24,7 @@ import (
 type groups struct {
 	unified string
 	single  map[string]string // by controller
+	prefix  string            // of their names: that of this hub alone, for others may have the same parents
 	why     string            // they cannot be made; "" when they can
 }
 
@@ -30,6 +34,23 @@ const (
 	boxWeight   = 50    // of a box's processor time; what is in no box has 100
 	watchTime   = time.Second
 )
+
+// sweep removes the groups that an earlier run left behind when it was killed, and ends what is in them.
+func (g *groups) sweep(log *slog.Logger) {
+	if g.why != "" {
+		return
+	}
+	for _, parent := range append([]string{g.unified}, slices.Collect(maps.Values(g.single))...) {
+		left, _ := filepath.Glob(filepath.Join(parent, g.prefix+"*"))
+		(&group{dirs: left, log: log}).removeDirs()
+	}
+}
+
+// prefixOf returns how the names of a hub's groups begin, by the directory that it has alone.
+func prefixOf(dir string) string {
+	sum := sha256.Sum256([]byte(dir))
+	return groupPrefix + hex.EncodeToString(sum[:6]) + "-"
+}
 
 // findGroups finds the control groups that this process may make, below its own ones.
 func findGroups(proc, mount string) groups {
@@ -121,20 +142,20 @@ type group struct {
 	stop   chan struct{}
 	over   chan struct{}
 
+	notices *notices
+
 	mu     sync.Mutex
 	killed int
-	ttys   map[*os.File]bool // terminals of programs that run
 }
 
 // make makes the group of a session's box; nil when that cannot be, or nothing is bounded.
-func (g *groups) make(session string, l Limits, log *slog.Logger) *group {
-	if g.why != "" || l == (Limits{}) {
+func (g *groups) make(session string, l Limits, n *notices, log *slog.Logger) *group {
+	if l.Disk = 0; g.why != "" || l == (Limits{}) {
 		return nil
 	}
 	out := &group{memory: l.Memory, log: log.With("session", session), stop: make(chan struct{}),
-		over: make(chan struct{}),
-		ttys: map[*os.File]bool{}}
-	name := groupPrefix + session
+		over: make(chan struct{}), notices: n}
+	name := g.prefix + session
 	var err error
 	if len(g.single) > 0 {
 		err = errors.Join(out.add(filepath.Join(g.single["memory"], name), "memory.limit_in_bytes", l.Memory),
@@ -211,33 +232,6 @@ func (g *group) take(pid int) error {
 	return errors.Join(errs...)
 }
 
-// attend has a program's terminal be told when something in the group was ended for want of memory, until done is
-// called.
-func (g *group) attend(stderr any) (done func()) {
-	tty, ok := stderr.(*os.File)
-	if g == nil || !ok {
-		return func() {}
-	}
-	if _, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS); err != nil {
-		return func() {}
-	}
-	// Its own opening does not block when a person has stopped the terminal.
-	again, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", tty.Fd()), os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return func() {}
-	}
-	g.mu.Lock()
-	g.ttys[again] = true
-	g.mu.Unlock()
-	return func() {
-		g.look()
-		g.mu.Lock()
-		delete(g.ttys, again)
-		g.mu.Unlock()
-		again.Close()
-	}
-}
-
 // watch looks until the group is removed.
 func (g *group) watch() {
 	defer close(g.over)
@@ -253,22 +247,20 @@ func (g *group) watch() {
 	}
 }
 
-// look says in the terminals of the group, and in the log, that something was ended for want of memory since the last
-// time.
+// look tells the session that something was ended for want of memory since the last time.
 func (g *group) look() {
-	now := g.countKilled()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if now <= g.killed {
+	if g == nil {
 		return
 	}
-	g.killed = now
-	g.log.Warn("a program of a session was ended for want of memory", "limit", g.memory)
-	text := fmt.Sprintf("\r\nahphub: out of memory: a program was ended because the programs of this session may use %s "+
-		"together (--sandbox-memory)\r\n", sizeOf(g.memory))
-	for tty := range g.ttys {
-		_ = tty.SetWriteDeadline(time.Now().Add(time.Second))
-		_, _ = tty.WriteString(text)
+	now := g.countKilled()
+	g.mu.Lock()
+	isMore := now > g.killed
+	g.killed = max(g.killed, now)
+	g.mu.Unlock()
+	if isMore {
+		g.log.Warn("a program of a session was ended for want of memory", "limit", g.memory)
+		g.notices.say(fmt.Sprintf("out of memory: a program was ended because the programs of this session may use %s "+
+			"together (--sandbox-memory)", sizeOf(g.memory)))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
@@ -84,7 +85,7 @@ func (w *world) endWithoutGroup() {
 	w.End(w.policy.Session)
 	g := w.groups()
 	for _, dir := range []string{g.unified, g.single["memory"], g.single["pids"], g.single["cpu"]} {
-		if dir != "" && isThere(filepath.Join(dir, groupPrefix+w.policy.Session)) {
+		if dir != "" && isThere(filepath.Join(dir, g.prefix+w.policy.Session)) {
 			w.t.Error("the control group is left behind in ", dir)
 		}
 	}
@@ -139,5 +140,54 @@ func TestFindGroupsOfEachVersion(t *testing.T) {
 	if g := findGroups(proc, mount); g.why != "" || g.single["memory"] != mount+"/memory/a" ||
 		g.single["pids"] != mount+"/pids" {
 		t.Errorf("version 1: %+v", g)
+	}
+}
+
+// What has no terminal, as an agent, has the session told.
+func TestBoundedMemoryTellsSession(t *testing.T) {
+	l := &told{}
+	w := bounded(t, newWorld, Limits{Memory: 48 << 20})
+	w.cfg.Tell = l.tell
+	cmd, _ := w.shell("head -c 400000000 /dev/zero | tail | wc -c")
+	if err := w.Start(cmd, w.policy); err != nil {
+		t.Fatal(err)
+	}
+	_ = cmd.Wait()
+	await(t, "the session to be told", func() bool { return strings.Contains(l.all(), "may use 48 MiB") })
+	w.endWithoutGroup()
+}
+
+// A run that was killed leaves groups, and with Landlock alone programs in them. The next one ends both.
+func TestSweepRemovesGroupsOfKilledRun(t *testing.T) {
+	w := bounded(t, newWorld, Limits{Processes: 30})
+	g := w.groups()
+	left := g.make("t"+rand.Text(), Limits{Processes: 30}, &notices{}, w.cfg.Log)
+	close(left.stop)
+	entered := left.enter([]string{"/bin/sleep", "1000"})
+	cmd := exec.Command(entered[0], entered[1:]...)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "the program to enter", func() bool { return len(processesOf(left.dirs[0])) > 0 })
+	dirs := append([]string{}, left.dirs...)
+	New(Config{Dir: w.cfg.Dir + "-other", Log: w.cfg.Log}).SweepGroups()
+	if len(processesOf(dirs[0])) == 0 {
+		t.Error("another hub ended the program")
+	}
+	w.SweepGroups()
+	_ = cmd.Wait()
+	for _, dir := range dirs {
+		if isThere(dir) {
+			t.Error("it is left behind: ", dir)
+		}
+	}
+}
+
+func await(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("it waits in vain for ", what)
+		}
 	}
 }

@@ -1,0 +1,64 @@
+package sandboxes
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/texts"
+)
+
+const longestNotice = 1000 // bytes
+
+// Tell says in a session what happened to the programs in one of its sandboxes, as that they reached a limit: in the turns
+// that run, and on the session's page until the next notice.
+func (p *Part) Tell(box, text string) {
+	for _, further := range p.cfg.FurtherBoxes {
+		box = strings.TrimSuffix(box, further)
+	}
+	session, ok := p.core.SessionByShort(box)
+	if !ok {
+		return
+	}
+	text = texts.CutBytes(sentence(text), longestNotice)
+	// While the journal cannot be written, as on a full disk, the log and the terminals alone say it.
+	if err := p.core.Hub.Do(func(tx *hub.Tx) { p.tell(tx, session, text) }); err != nil {
+		p.core.Log.Warn("a session is not told what happened to its programs", "session", session, "err", err)
+	}
+}
+
+func (p *Part) tell(tx *hub.Tx, session ahp.URI, text string) {
+	e := p.core.Catalogue.Alive(session)
+	if e == nil {
+		return
+	}
+	next := *e
+	next.Notice = text
+	p.core.Save(tx, &next)
+	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
+	if !ok {
+		return
+	}
+	for _, c := range s.Chats {
+		if chat, ok := hub.StateOf[*ahp.ChatState](tx, c.Resource); ok && chat.ActiveTurn != nil {
+			tx.Apply(c.Resource, &ahp.ChatResponsePartAction{TurnID: chat.ActiveTurn.ID,
+				Part: ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
+		}
+	}
+}
+
+// sentence begins a text with a capital letter.
+func sentence(text string) string {
+	first, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[n:]
+}
+
+// Notice returns what a session was told last of its programs; "" for nothing.
+func (p *Part) Notice(session ahp.URI) string {
+	if e := p.core.Catalogue.Alive(session); e != nil {
+		return e.Notice
+	}
+	return ""
+}

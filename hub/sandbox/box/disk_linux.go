@@ -1,0 +1,266 @@
+package box
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/sandbox"
+	"github.com/ahphub/ahphub/hub/sandbox/disk"
+)
+
+const (
+	diskTick    = time.Second // between looks at the whole disk, which cost nothing
+	diskPause   = 20          // walks of a session's directories take at most this part of the time
+	diskLongest = time.Minute // between walks
+	diskGrace   = 16 << 20    // bytes that a session above its quota may write to tidy up
+)
+
+// diskHistory is what is known of a session's disk. Its watch alone uses it, one after the other.
+type diskHistory struct {
+	before  map[string]int64 // what directories took that were there before; -1: it could not be measured
+	ceiling int64            // instead of the quota, for a session that was above it; 0: none
+	watched chan struct{}    // holds a value while a watch has it
+}
+
+// diskWatch watches what the programs of a cell write.
+type diskWatch struct {
+	boxes   *Boxes
+	in      cell
+	quota   int64
+	private []string // directories that count as a whole
+	shared  []string // and those of which growth counts
+	data    string
+	home    string // what the private home directory is to programs
+	history *diskHistory
+	stop    chan struct{}
+	over    chan struct{}
+
+	warned bool
+	paused bool
+	used   int64 // of the whole disk, when the directories were measured last
+	last   time.Time
+	next   time.Time
+	took   time.Duration
+	left   int64 // of the quota at the last measurement
+}
+
+// watchDisk begins to watch a session's disk; nil when nothing bounds that.
+func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
+	if b.cfg.Limits.Disk == 0 && b.cfg.Spare == 0 {
+		return nil
+	}
+	w := &diskWatch{boxes: b, in: in, quota: b.cfg.Limits.Disk, data: dir, home: b.cfg.Home,
+		stop: make(chan struct{}), over: make(chan struct{})}
+	for _, name := range []string{"home", "tmp", "vartmp", "work"} {
+		w.private = append(w.private, filepath.Join(dir, name))
+	}
+	own := filepath.Dir(b.cfg.Dir) + "/" // worktrees, which ahphub made for the session
+	for _, path := range slices.Concat(p.Write, p.Git) {
+		if strings.HasPrefix(path, own) {
+			w.private = append(w.private, path)
+		} else {
+			w.shared = append(w.shared, path)
+		}
+	}
+	for _, rel := range p.Home {
+		w.shared = append(w.shared, filepath.Join(b.cfg.Home, rel))
+	}
+	w.shared = disk.Outermost(w.shared)
+	b.mu.Lock()
+	if w.history = b.disks[p.Session]; w.history == nil {
+		w.history = &diskHistory{before: map[string]int64{}, watched: make(chan struct{}, 1)}
+		b.disks[p.Session] = w.history
+	}
+	b.mu.Unlock()
+	go w.run()
+	return w
+}
+
+// close ends the watch, and waits for that.
+func (w *diskWatch) close() {
+	if w != nil {
+		close(w.stop)
+		<-w.over
+	}
+}
+
+// run looks until the cell ends.
+func (w *diskWatch) run() {
+	defer close(w.over)
+	w.history.watched <- struct{}{}
+	defer func() { <-w.history.watched }()
+	w.keepBefore()
+	tick := time.NewTicker(diskTick)
+	defer tick.Stop()
+	for {
+		if !w.look(time.Now()) {
+			go w.boxes.endIf(w.in.counts().session, func(now cell) bool { return now == w.in })
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-w.stop:
+			return
+		}
+	}
+}
+
+// keepBefore measures directories that this session has not written to yet.
+func (w *diskWatch) keepBefore() {
+	if w.quota == 0 {
+		return
+	}
+	for _, dir := range w.shared {
+		if _, known := w.history.before[dir]; known {
+			continue
+		}
+		use := disk.Measure([]string{dir}, math.MaxInt64)
+		w.history.before[dir] = use.Bytes
+		if use.Cut != "" {
+			w.history.before[dir] = -1
+			w.boxes.cfg.Log.Warn("what a session writes in a directory is not bounded", "dir", dir, "reason", use.Cut)
+		}
+	}
+}
+
+// look pauses the programs while the disk is nearly full, and measures what they write when that may have grown much;
+// false: they are to be ended.
+func (w *diskWatch) look(now time.Time) bool {
+	used, free, known := disk.Room(w.data)
+	if known && w.boxes.cfg.Spare > 0 {
+		w.pause(free)
+	}
+	grown := used - w.used
+	switch {
+	case w.quota == 0:
+		return true
+	case w.last.IsZero(), known && grown >= w.left && now.Sub(w.last) > w.took, now.After(w.next),
+		known && grown >= w.left/8 && now.Sub(w.last) > diskPause*w.took:
+	default:
+		return true
+	}
+	w.used = used
+	growth, cut, largest := w.measure()
+	w.took = time.Since(now)
+	w.last = time.Now()
+	w.next = w.last.Add(max(diskPause*w.took, min(diskLongest, diskTick*5)))
+	return w.judge(growth, cut, largest)
+}
+
+// measure returns what the programs wrote, as far as it still takes room.
+func (w *diskWatch) measure() (growth int64, cut string, largest []disk.Place) {
+	most := w.bound()
+	use := disk.Measure(w.private, most)
+	growth, cut, largest = use.Bytes, use.Cut, use.Largest
+	for _, dir := range w.shared {
+		before := w.history.before[dir]
+		if before < 0 || growth > most {
+			continue
+		}
+		use := disk.Measure([]string{dir}, before+most-growth)
+		growth += max(use.Bytes-before, 0)
+		cut = cmp.Or(cut, use.Cut)
+		if use.Bytes > before {
+			largest = append(largest, use.Largest...)
+		}
+	}
+	if growth <= most {
+		growth += disk.Deleted(w.in.members(), append([]string{w.data}, w.shared...))
+	}
+	return growth, cut, disk.Larger(largest)
+}
+
+// bound is what the programs may write.
+func (w *diskWatch) bound() int64 { return max(w.quota, w.history.ceiling) }
+
+// judge warns when there is little left; false: the programs are above what they may write.
+func (w *diskWatch) judge(growth int64, cut string, largest []disk.Place) bool {
+	n := &w.in.counts().notices
+	w.left = max(w.bound()-growth, 0)
+	places := w.describe(largest)
+	switch {
+	case growth > w.bound() || cut != "":
+		why := fmt.Sprintf("more than %s of disk", sizeOf(w.bound()))
+		if cut != "" {
+			why = "disk that cannot be watched: " + cut
+		} else if w.history.ceiling == 0 {
+			w.history.ceiling = growth + diskGrace
+		}
+		n.say(fmt.Sprintf("disk quota: this session's programs were ended because they take %s (--sandbox-disk).%s "+
+			"Delete files that are no longer needed, or ask the owner of this server to raise the quota", why, places))
+		w.boxes.cfg.Log.Warn("the programs of a session were ended: they are above their disk quota", "session",
+			w.in.counts().session, "bytes", growth, "quota", w.quota, "cut", cut)
+		return false
+	case growth <= w.quota:
+		w.history.ceiling = 0
+	}
+	isMuch := growth > w.quota/5*4
+	if isMuch && !w.warned {
+		n.say(fmt.Sprintf("disk quota: this session's programs take %s of disk, and are ended above %s "+
+			"(--sandbox-disk).%s", sizeOf(growth), sizeOf(w.bound()), places))
+	}
+	w.warned = isMuch
+	return true
+}
+
+// describe says what takes most, by the paths that programs know.
+func (w *diskWatch) describe(largest []disk.Place) string {
+	var texts []string
+	for _, at := range largest {
+		path := at.Path
+		for _, own := range [][2]string{{"home", w.home}, {"tmp", "/tmp"}, {"vartmp", "/var/tmp"}} {
+			if rel, is := strings.CutPrefix(path, filepath.Join(w.data, own[0])+"/"); is {
+				path = filepath.Join(own[1], rel)
+			}
+		}
+		texts = append(texts, fmt.Sprintf("%s (%s)", printable(path), sizeOf(at.Bytes)))
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return " Most of it is in " + strings.Join(texts, ", ") + "."
+}
+
+// printable returns a path that programs chose, without what a terminal would do and cut to a line.
+func printable(path string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\uFFFD' || r >= 0x200b && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(path, "?"))
+	if runes := []rune(clean); len(runes) > 120 {
+		return string(runes[:60]) + "…" + string(runes[len(runes)-59:])
+	}
+	return clean
+}
+
+// pause stops the programs while the disk has too little room, before the hub's own database has none.
+func (w *diskWatch) pause(free int64) {
+	n, spare := &w.in.counts().notices, w.boxes.cfg.Spare
+	switch {
+	case free < spare:
+		w.in.counts().outside.slept.Store(true)
+		w.in.signal(syscall.SIGSTOP) // each time: they may have been woken, and others started
+		if !w.paused {
+			n.say(fmt.Sprintf("disk full: this session's programs are paused until %s are free on the server's disk. "+
+				"Delete files, or ask the owner of this server to", sizeOf(spare+spare/4)))
+			w.boxes.cfg.Log.Warn("the programs of a session are paused: the disk is nearly full", "session",
+				w.in.counts().session, "free", free)
+		}
+		w.paused = true
+	case w.paused && free > spare+spare/4:
+		w.paused = false
+		w.in.signal(syscall.SIGCONT)
+		n.say("the server's disk has room again: this session's programs continue")
+	}
+	if !w.paused {
+		w.in.counts().outside.wake() // each time: they stop a moment after what they wait for
+	}
+}
