@@ -238,6 +238,9 @@ func TestWhatSubmoduleRunsStaysInBox(t *testing.T) {
 	if w.hasEscaped() {
 		t.Error("a program of the submodule ran outside")
 	}
+	if w.git(w.dir, "status"); !w.hasEscaped() {
+		t.Error("the traps prove nothing: git status outside does not run them")
+	}
 }
 
 // worktreeOf makes a worktree for the session, whose box is by its policy from then on.
@@ -361,5 +364,35 @@ func TestTrustedHooksRunOutside(t *testing.T) {
 	_, err := w.m.Changes().Commit(t.Context(), w.ws, tops, files, machine.Commit{Message: "two", Name: "Ana"})
 	if err != nil || !w.hasEscaped() {
 		t.Errorf("the hook of a trusted repository did not run outside: %v", err)
+	}
+}
+
+// By Landlock alone, people commit and merge all the same.
+func TestGitOfPeopleWithLandlock(t *testing.T) {
+	w := newGitWorld(t)
+	w.policy.Mode = sandbox.Landlock
+	if why := w.m.programs.Boxes.Report().Landlock; why != "" {
+		t.Skip(why)
+	}
+	w.write(filepath.Join(w.dir, ".git/hooks/pre-commit"), "#!/bin/sh\necho x >"+w.canary+"\ntouch ran\n")
+	w.write(filepath.Join(w.dir, "a.txt"), "edited\n")
+	tops, files := w.changed(w.dir)
+	if _, err := w.m.Changes().Commit(t.Context(), w.ws, tops, files, machine.Commit{Message: "two", Name: "Ana"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "ran")); err != nil || w.hasEscaped() {
+		t.Errorf("the hook did not run in the sandbox alone: %v", err)
+	}
+	made := w.worktreeOf()
+	w.write(filepath.Join(made.Dir, "new.txt"), "new\n")
+	tops, files = w.changed(made.Dir)
+	if _, err := w.m.Changes().Commit(t.Context(), w.ws, tops, files, machine.Commit{Message: "three", Name: "Ana"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(made.Dir, "ran")); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := w.m.Changes().MergeWorktree(t.Context(), w.ws, made); n != 1 || err != nil || w.hasEscaped() {
+		t.Errorf("merged %d commits, %v", n, err)
 	}
 }
