@@ -85,13 +85,20 @@ type Config struct {
 
 	TLS *tls.Config // nil: http, as behind a proxy
 
-	Ready   func() error          // nil error: actions are accepted; for /readyz
-	Metrics map[string]func() any // more gauges by name, as int64 or float64
+	Ready   func() error // nil error: actions are accepted; for /readyz
+	Metrics []Metric     // more than those of requests
 	Log     *slog.Logger
 
 	Registry *prometheus.Registry // the host's other metrics; nil: none
 	Tracer   trace.Tracer         // nil: no spans
 	Limits   Limits
+}
+
+// Metric is a number that is read when metrics are asked for.
+type Metric struct {
+	Name, Help string
+	Counter    bool // it only grows while the server runs
+	Read       func() float64
 }
 
 // Limits bounds the server's resources.

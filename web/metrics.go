@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -12,36 +13,47 @@ import (
 // counters are this server's metrics.
 type counters struct {
 	requests *prometheus.CounterVec
+	took     *prometheus.HistogramVec
 	refused  prometheus.Counter
 	handler  http.Handler
 }
 
 // newCounters adds the metrics to a registry; nil is a new one.
-func newCounters(reg *prometheus.Registry, gauges map[string]func() any) *counters {
+func newCounters(reg *prometheus.Registry, more []Metric) *counters {
 	c := &counters{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_http_requests_total",
 			Help: "Requests answered."},
 			[]string{"method", "route", "status"}),
+		took: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "ahphub_http_request_seconds",
+			Help:    "Time until requests were answered, without sockets and streams.",
+			Buckets: []float64{.001, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}}, []string{"route"}),
 		refused: prometheus.NewCounter(prometheus.CounterOpts{Name: "ahphub_wrong_tokens_total",
 			Help: "Tokens refused."}),
 	}
 	if reg == nil {
 		reg = prometheus.NewRegistry()
 	}
-	reg.MustRegister(c.requests, c.refused, collectors.NewGoCollector(),
+	reg.MustRegister(c.requests, c.took, c.refused, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	for name, read := range gauges {
-		reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ahphub_" + name},
-			func() float64 { return toFloat(read()) }))
+	for _, m := range more {
+		if m.Counter {
+			reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Read))
+		} else {
+			reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Read))
+		}
 	}
 	c.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return c
 }
 
 // request counts by route pattern, never by path, so that the number of series is bounded.
-func (c *counters) request(method, route string, status int) {
+// Sockets and streams last as long as they are open, so their time says nothing.
+func (c *counters) request(method, route string, status int, took time.Duration, stream bool) {
 	if route == "" {
 		route = "none"
+	}
+	if !stream {
+		c.took.WithLabelValues(route).Observe(took.Seconds())
 	}
 	switch method {
 	case http.MethodGet, http.MethodPost, http.MethodHead, http.MethodOptions:
@@ -49,16 +61,4 @@ func (c *counters) request(method, route string, status int) {
 		method = "other"
 	}
 	c.requests.WithLabelValues(method, route, strconv.Itoa(status)).Inc()
-}
-
-func toFloat(v any) float64 {
-	switch v := v.(type) {
-	case int64:
-		return float64(v)
-	case int:
-		return float64(v)
-	case float64:
-		return v
-	}
-	return 0
 }

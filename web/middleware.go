@@ -68,7 +68,9 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 			status = http.StatusOK
 		}
 		route := chi.RouteContext(r.Context()).RoutePattern()
-		s.counters.request(r.Method, route, status)
+		stream := status == http.StatusSwitchingProtocols || r.Header.Get("Upgrade") != "" ||
+			wrapped.Header().Get("Content-Type") == "text/event-stream"
+		s.counters.request(r.Method, route, status, time.Since(start), stream)
 		endSpan(span, r.Method, route, status)
 		level := slog.LevelInfo
 		if status < 400 && (r.Method == http.MethodGet || r.Method == http.MethodHead) {

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/people"
 )
@@ -283,7 +285,7 @@ func TestHealth(t *testing.T) {
 	var broken error
 	x := newSite(t, func(c *Config) {
 		c.Ready = func() error { return broken }
-		c.Metrics = map[string]func() any{"server_seq": func() any { return int64(41) }}
+		c.Metrics = []Metric{{Name: "ahphub_server_seq", Help: "A number.", Read: func() float64 { return 41 }}}
 	})
 	if res := x.ask("GET /readyz"); res.StatusCode != 200 {
 		t.Errorf("ready: %s", res.Status)
@@ -301,6 +303,13 @@ func TestHealth(t *testing.T) {
 	if !strings.Contains(body, "ahphub_server_seq 41") || !strings.Contains(body, `route="/readyz"`) ||
 		strings.Contains(body, "secret-name") {
 		t.Errorf("figures: %s\n%s", res.Status, body)
+	}
+	if !strings.Contains(body, `ahphub_http_request_seconds_bucket{route="/readyz",le="10"}`) {
+		t.Errorf("no times of requests by route:\n%s", body)
+	}
+	problems, err := promlint.New(strings.NewReader(body)).Lint()
+	if err != nil || len(problems) > 0 {
+		t.Errorf("what promtool finds: %v %v", problems, err)
 	}
 }
 

@@ -101,7 +101,7 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 		public: set.public, owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
 	a.memory.heed(log)
 	var err error
-	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log}); err != nil {
+	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log, Wrote: tel.JournalWrite}); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
 	}
 	if a.guard, err = guard.New(cfg.Data, cfg.secretFiles()...); err != nil {
@@ -285,29 +285,13 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: a.audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
 		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
-		Ready: a.ready, Metrics: a.gauges(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,
+		Ready: a.ready, Metrics: a.metrics(), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,
 		Limits: web.Limits{Stop: 3 * time.Second}, Machines: a.joinHandler(),
 	})
 	return err
 }
 
 func (a *app) ready() error { return errors.Join(a.hub.ReadOnly(), a.store.Err()) }
-
-func (a *app) gauges() map[string]func() any {
-	return map[string]func() any{
-		"server_seq": func() any { return a.hub.Seq() },
-		"sessions":   func() any { return len(a.host.Summaries(core.Caller{Principal: a.owner})) },
-		"read_only": func() any {
-			if a.hub.ReadOnly() != nil {
-				return 1
-			}
-			return 0
-		},
-		"notifications_waiting": func() any { return int64(a.notify.Waiting()) },
-		"page_renders":          func() any { return a.pages.Renders() },
-		"people_present":        func() any { return a.pages.Presence.Count() },
-	}
-}
 
 // announce prints the addresses on standard output, for people and scripts.
 func (a *app) announce(ctx context.Context, stdout io.Writer) error {

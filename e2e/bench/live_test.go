@@ -86,14 +86,14 @@ func (h *host) renders(b testing.TB) int64 {
 	raw, err := io.ReadAll(res.Body)
 	check(b, err)
 	for line := range strings.Lines(string(raw)) {
-		if strings.Contains(line, "page_renders") && !strings.HasPrefix(line, "#") {
+		if strings.Contains(line, "page_renders_total") && !strings.HasPrefix(line, "#") {
 			f := strings.Fields(line)
 			v, err := strconv.ParseFloat(f[len(f)-1], 64)
 			check(b, err)
 			return int64(v)
 		}
 	}
-	b.Fatal("/metrics has no page_renders")
+	b.Fatal("/metrics has no page_renders_total")
 	return 0
 }
 

@@ -72,7 +72,11 @@ func (t *turns) next(ctx context.Context) bool {
 	case err != nil:
 		t.err = t.store.giveUp(t.hub, err)
 	default:
+		began := time.Now()
 		t.err = t.store.writeFlights(ctx, t.hub, flights, t.snaps)
+		if t.store.cfg.Wrote != nil {
+			t.store.cfg.Wrote(time.Since(began))
+		}
 	}
 	return t.err == nil
 }

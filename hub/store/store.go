@@ -47,6 +47,8 @@ type Config struct {
 	ReserveBytes int64         // kept free for the end of the journal: 8 MiB
 	RoomEvery    time.Duration // between looks whether a full disk has room again: 1 s
 
+	Wrote func(took time.Duration) // told after each write of the journal; nil: nothing is
+
 	fail func() error // asked before each commit; tests make the disk fail with it
 }
 

@@ -16,6 +16,7 @@ type Meters struct {
 	starts   *prometheus.HistogramVec
 	tokens   *prometheus.CounterVec
 	cost     *prometheus.CounterVec
+	journal  prometheus.Histogram
 }
 
 func newMeters() *Meters {
@@ -37,8 +38,11 @@ func newMeters() *Meters {
 			Help: "Reported tokens of turns."}, []string{"agent", "kind"}),
 		cost: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_agent_cost_total",
 			Help: "Reported cost of turns, by currency."}, []string{"agent", "currency"}),
+		journal: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "ahphub_journal_write_seconds",
+			Help:    "Time of each write of the journal.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}}),
 	}
-	m.registry.MustRegister(m.dropped, m.requests, m.turns, m.calls, m.starts, m.tokens, m.cost)
+	m.registry.MustRegister(m.journal, m.dropped, m.requests, m.turns, m.calls, m.starts, m.tokens, m.cost)
 	return m
 }
 
@@ -52,6 +56,9 @@ func (m *Meters) Turn(agent, outcome string, took time.Duration) {
 
 // ToolCall counts a tool call that ended.
 func (m *Meters) ToolCall(agent, outcome string) { m.calls.WithLabelValues(agent, outcome).Inc() }
+
+// JournalWrite counts a write of the journal.
+func (m *Meters) JournalWrite(took time.Duration) { m.journal.Observe(took.Seconds()) }
 
 // Tokens counts the tokens of an agent: "input", "output" or "cache_read".
 func (m *Meters) Tokens(agent, kind string, n int64) {
