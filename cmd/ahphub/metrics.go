@@ -3,10 +3,6 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -15,10 +11,6 @@ import (
 
 // metrics returns what is read when metrics are asked for.
 func (a *app) metrics() []web.Metric {
-	a.telemetry.Registry().MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ahphub_build_info",
-		Help:        "Always 1; the labels name this build.",
-		ConstLabels: prometheus.Labels{"version": strings.ToValidUTF8(versionName(), ""), "go": runtime.Version()}},
-		func() float64 { return 1 }))
 	return []web.Metric{
 		{Name: "ahphub_server_seq", Help: "The latest serverSeq of the timeline.",
 			Read: func() float64 { return float64(a.hub.Seq()) }},

@@ -1,6 +1,8 @@
 package telemetry
 
 import (
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -19,7 +21,8 @@ type Meters struct {
 	journal  prometheus.Histogram
 }
 
-func newMeters() *Meters {
+// newMeters makes the metrics of a version of the program.
+func newMeters(version string) *Meters {
 	m := &Meters{
 		registry: prometheus.NewRegistry(),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "ahphub_telemetry_dropped_total",
@@ -42,6 +45,10 @@ func newMeters() *Meters {
 			Help:    "Time of each write of the journal.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, 1, 5}}),
 	}
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "ahphub_build_info",
+		Help:        "Always 1; the labels name this build.",
+		ConstLabels: prometheus.Labels{"version": strings.ToValidUTF8(version, ""), "go": runtime.Version()}},
+		func() float64 { return 1 }))
 	m.registry.MustRegister(m.journal, m.dropped, m.requests, m.turns, m.calls, m.starts, m.tokens, m.cost)
 	return m
 }

@@ -71,7 +71,7 @@ type Telemetry struct {
 
 // New returns a Telemetry without followers.
 func New(cfg Config) *Telemetry {
-	t := &Telemetry{limits: cfg.Limits.withDefaults(), wake: make(chan struct{}, 1), Meters: newMeters()}
+	t := &Telemetry{limits: cfg.Limits.withDefaults(), wake: make(chan struct{}, 1), Meters: newMeters(cfg.Version)}
 	name := cmp.Or(cfg.Name, "ahphub")
 	t.about = resource.NewSchemaless(attribute.String("service.name", name),
 		attribute.String("service.version", cfg.Version),
