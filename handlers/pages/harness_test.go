@@ -73,7 +73,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	data := t.TempDir()
 	s.host, err = host.New(host.Config{Hub: s.hub, Machine: localtest.New(t, data, local.WithCustoms(library,
 		dial.Dialer{})),
-		Agents:  map[string]agent.Backend{script.Provider: script.Backend{}},
+		Agents:  localtest.ReachAgents(t, map[string]agent.Backend{script.Provider: script.Backend{}}),
 		DataDir: data, DefaultDir: t.TempDir(), Budget: s.usage.Check})
 	if err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func realWorldOf(t *testing.T, backend agent.Backend, limits Limits) *world {
 	w := &world{t: t, dir: t.TempDir(), hub: hub.New(hub.Config{Journal: true, Boot: boot,
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { h.Derive(tx, e) }})}
 	h, err = host.New(host.Config{Hub: w.hub, Machine: localtest.New(t, dir, local.WithCustoms(library, dial.Dialer{})),
-		Store: s, Agents: map[string]agent.Backend{"script": backend}, DataDir: dir,
+		Store: s, Agents: localtest.ReachAgents(t, map[string]agent.Backend{"script": backend}), DataDir: dir,
 		DefaultDir: w.dir, Clients: w})
 	must(t, err)
 	background(t, func(ctx context.Context) error { return s.Run(ctx, w.hub) }, s.Close)

@@ -31,7 +31,8 @@ func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...fun
 	l := &life{t: t, agent: f}
 	line := hosttest.OpenTimeline(t, dir, func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) })
 	l.hub = line.Hub
-	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: line.Store, Agents: map[string]agent.Backend{"fake": f},
+	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: line.Store,
+		Agents:  localtest.ReachAgents(t, map[string]agent.Backend{"fake": f}),
 		DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
 	for _, now := range clock {
 		cfg.Now = now

@@ -134,7 +134,7 @@ func newWorld(t testing.TB, limits Limits) *world {
 	w.host, err = host.New(host.Config{Hub: w.hub, Home: t.TempDir(),
 		Machine: localtest.New(t, data, local.WithCustoms(custom.NewLibrary(custom.Limits{}, log),
 			dial.Dialer{Version: "test"})),
-		Agents: map[string]agent.Backend{"worker": w.agent}, DataDir: data, DefaultDir: w.dir,
+		Agents: localtest.ReachAgents(w.TB, map[string]agent.Backend{"worker": w.agent}), DataDir: data, DefaultDir: w.dir,
 		ToolServers: Reach(w.server.URL, os.Args[0]), Log: log})
 	w.must(err)
 	w.tools = New(Config{Host: w.host, Version: "test", Log: log, Limits: limits})

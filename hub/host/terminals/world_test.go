@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/hosttest"
 	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,7 +43,8 @@ func newWorld(t *testing.T) *world {
 	})
 	w.hub = line.Hub
 	c := core.New(core.Config{Hub: w.hub, Store: line.Store})
-	w.part = New(c, Config{Machine: local.New().Terminals(), Files: local.New().Files(), DefaultDir: t.TempDir(),
+	computer := localtest.Reach(t, local.New())
+	w.part = New(c, Config{Machine: computer.Terminals(), Files: computer.Files(), DefaultDir: t.TempDir(),
 		Grace:       100 * time.Millisecond,
 		Directories: func(context.Context, ahp.URI) ([]string, error) { return nil, nil },
 		CheckURI:    func(ahp.URI) error { return nil }, Reconsider: func(*hub.Tx, ahp.URI) {}})
