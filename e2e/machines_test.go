@@ -115,6 +115,7 @@ func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 	}
 
 	// It comes back by itself when the hub does, and by its identity when it was stopped.
+	p.Allow("ERR_CONNECTION_|WebSocket") // while the hub is away
 	prog.Kill9()
 	prog.Restart()
 	p.Open(prog.URL + "/machines")
