@@ -250,3 +250,15 @@ func TestSampleRepository(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestDoctorSaysWhenGitIsTooOld(t *testing.T) {
+	for printed, good := range map[string]bool{
+		"git version 2.39.5": true, "git version 2.36.0": true, "git version 3.0.1 (Apple Git-200)": true,
+		"git version 2.50.1.windows.1": true, "git version 2.35.8": false, "git version 1.8.3.1": false,
+		"something else": true,
+	} {
+		if f := judgeGit(printed); f.good != good || !strings.Contains(f.text, printed) {
+			t.Errorf("%s: %+v", printed, f)
+		}
+	}
+}

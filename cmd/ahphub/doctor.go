@@ -83,7 +83,17 @@ func checkGit(ctx context.Context) finding {
 	if err != nil {
 		return finding{hard: true, text: "git was not found: install it (apt-get install git, brew install git)"}
 	}
-	return finding{good: true, text: strings.TrimSpace(string(out))}
+	return judgeGit(strings.TrimSpace(string(out)))
+}
+
+// judgeGit says whether a version of git, as git prints it, is new enough: 2.36 has "git hook run".
+func judgeGit(printed string) finding {
+	var major, minor int
+	_, err := fmt.Sscanf(printed, "git version %d.%d", &major, &minor)
+	if err == nil && (major < 2 || major == 2 && minor < 36) {
+		return finding{text: printed + " is too old to make worktrees for sessions in a sandbox: install git 2.36 or newer"}
+	}
+	return finding{good: true, text: printed}
 }
 
 func checkShell() finding {
