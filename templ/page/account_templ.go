@@ -306,7 +306,7 @@ func AccountPage(m Account) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<form method=\"post\" action=\"/account/tokens\" class=\"linkrow\"><label class=\"grow\"><span>Name</span><input class=\"field\" name=\"name\" maxlength=\"60\" placeholder=\"the editor on my laptop\" autocomplete=\"off\" required></label> <label><span>Expires</span> <select class=\"field\" name=\"expires\"><option value=\"168h\">in a week</option> <option value=\"720h\" selected>in 30 days</option> <option value=\"8760h\">in a year</option> <option value=\"never\">never</option></select></label> <button class=\"btn\">Create token</button></form></section><section><h2>Notifications</h2><p class=\"dim\">Get notified by browser, email or webhook.</p><p class=\"linkrow\"><a class=\"btn\" href=\"/settings/notifications\">Notification settings</a></p></section><section><h2>This browser</h2><form method=\"post\" action=\"/signout\" class=\"linkrow\"><button class=\"btn\">Sign out</button></form></section></div></main>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 34, "<form method=\"post\" action=\"/account/tokens\" class=\"linkrow\"><label class=\"grow\"><span>Name</span><input class=\"field\" name=\"name\" maxlength=\"60\" placeholder=\"the editor on my laptop\" autocomplete=\"off\" required></label> <label><span>Expires</span> <select class=\"field\" name=\"expires\"><option value=\"168h\">in a week</option> <option value=\"720h\" selected>in 30 days</option> <option value=\"8760h\">in a year</option> <option value=\"never\">never</option></select></label> <button class=\"btn\">Create token</button></form></section><section><h2>Usage</h2><p class=\"dim\">See what your turns cost, and what is left of your budget.</p><p class=\"linkrow\"><a class=\"btn\" href=\"/usage\">Usage</a></p></section><section><h2>Notifications</h2><p class=\"dim\">Get notified by browser, email or webhook.</p><p class=\"linkrow\"><a class=\"btn\" href=\"/settings/notifications\">Notification settings</a></p></section><section><h2>This browser</h2><form method=\"post\" action=\"/signout\" class=\"linkrow\"><button class=\"btn\">Sign out</button></form></section></div></main>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -348,7 +348,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var15 string
 		templ_7745c5c3_Var15, templ_7745c5c3_Err = templ.JoinStringErrs(t.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 115, Col: 17}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 120, Col: 17}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var15))
 		if templ_7745c5c3_Err != nil {
@@ -361,7 +361,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var16 string
 		templ_7745c5c3_Var16, templ_7745c5c3_Err = templ.JoinStringErrs(when(t.Created))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 43}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 121, Col: 43}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var16))
 		if templ_7745c5c3_Err != nil {
@@ -374,7 +374,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var17 string
 		templ_7745c5c3_Var17, templ_7745c5c3_Err = templ.JoinStringErrs(t.until(m.Now))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 69}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 121, Col: 69}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var17))
 		if templ_7745c5c3_Err != nil {
@@ -387,7 +387,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var18 string
 		templ_7745c5c3_Var18, templ_7745c5c3_Err = templ.JoinStringErrs(lastUsed(t.Used))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 116, Col: 93}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 121, Col: 93}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var18))
 		if templ_7745c5c3_Err != nil {
@@ -400,7 +400,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var19 templ.SafeURL
 		templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinURLErrs(templ.SafeURL("/account/tokens/" + t.ID + "/revoke"))
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 118, Col: 83}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 123, Col: 83}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 		if templ_7745c5c3_Err != nil {
@@ -413,7 +413,7 @@ func tokenCard(m *Account, t *APIToken) templ.Component {
 		var templ_7745c5c3_Var20 string
 		templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs("Revoke the token " + t.Name)
 		if templ_7745c5c3_Err != nil {
-			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 118, Col: 151}
+			return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/account.templ`, Line: 123, Col: 151}
 		}
 		_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 		if templ_7745c5c3_Err != nil {
