@@ -77,7 +77,6 @@ type servedSession struct {
 	mu      sync.Mutex
 	session agent.Session
 	outs    map[uint64]*out
-	prompts sync.WaitGroup
 }
 
 // serveAgent keeps a session until the hub closes it.
