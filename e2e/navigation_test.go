@@ -166,6 +166,10 @@ func TestPhoneReachesEverything(t *testing.T) {
 		`document.querySelector('.asks .deny input'))`); cut > 0 {
 		t.Errorf("%.0f px of the hint are cut in the field of a reason", cut)
 	}
+	if apart := Eval[float64](ana, `(() => { const [cancel, deny] = ['.asks .deny > summary', '.asks .deny button'].map(
+		q => document.querySelector(q).getBoundingClientRect()); return Math.abs(cancel.top - deny.top); })()`); apart > 1 {
+		t.Errorf("Cancel is %.0f px apart from the row of Deny", apart)
+	}
 	ana.Shot("deny")
 	ana.Click(".asks button[data-kind=approve]")
 	ana.WaitAnswer("done")

@@ -138,6 +138,14 @@ func (s Setting) chosen() bool {
 	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Value == s.Value })
 }
 
+// isUsual reports whether people often choose it as they start a session; the other settings are folded away.
+func (s Setting) isUsual() bool { return s.Key == "model" || s.Key == "mode" }
+
+// moreOptions returns the settings that the form of a new session folds away.
+func moreOptions(list []Setting) []Setting {
+	return slices.DeleteFunc(slices.Clone(list), func(s Setting) bool { return s.List || s.isUsual() })
+}
+
 // without is the list after one is taken out, as JSON.
 func (s Setting) without(item string) string {
 	left := slices.DeleteFunc(slices.Clone(s.Items), func(x string) bool { return x == item })

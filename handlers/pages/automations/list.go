@@ -39,7 +39,7 @@ func (p *Pages) List(w http.ResponseWriter, r *http.Request) error {
 
 func dressAutomations(styles, scripts *[]string) {
 	*styles = append(*styles, "css/compose.css", "css/inbox.css", "css/automations.css")
-	*scripts = append(*scripts, "js/automations.js")
+	*scripts = append(*scripts, "js/automations.js", "js/options.js")
 }
 
 // Show serves GET /automations/{automation}: live on its newest runs, still on older ones.

@@ -51,7 +51,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 		m.Setup = p.Setup
 	}
 	m.Frame.Styles = append(m.Frame.Styles, "css/compose.css", "css/new.css")
-	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/chat-attach.js")
+	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/options.js", "js/chat-attach.js")
 	m.Dir = cmp.Or(chosen.Get("dir"), site.FirstOf(m.Recent), p.DefaultDir)
 	m.Wide = p.Files.IsWide([]ahp.URI{site.FileURI(m.Dir)})
 	m.Agent = chosen.Get("agent")
