@@ -70,6 +70,7 @@ var notInHelp = `(async () => {
 // notPages are the routes a person does not open as a page, with the reason.
 var notPages = map[string]string{
 	"GET /live": "a stream", "GET /notifications/stream": "a stream", "GET /audit.jsonl": "a download",
+	"GET /usage.csv":                                     "a download",
 	"GET /automations/preview":                           "a part of a form",
 	"GET /s/{session}/c/{chat}/complete":                 "an answer to a script",
 	"GET /s/{session}/c/{chat}/attachments/{turn}/{n}":   "a file",

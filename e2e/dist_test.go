@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"go.yaml.in/yaml/v3"
@@ -38,15 +39,16 @@ func TestInstallerChecksWhatItDownloads(t *testing.T) {
 	}
 	dir := makeRelease(t)
 	archive := "ahphub-1.2.3-" + runtime.GOOS + "-" + runtime.GOARCH + ".tar.gz"
-	var change func(name string, content []byte) []byte
+	type change func(name string, content []byte) []byte
+	var changed atomic.Pointer[change]
 	releases := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		content, err := os.ReadFile(filepath.Join(dir, filepath.Base(r.URL.Path)))
 		if err != nil {
 			http.NotFound(w, r)
 			return
 		}
-		if change != nil {
-			content = change(filepath.Base(r.URL.Path), content)
+		if change := changed.Load(); change != nil {
+			content = (*change)(filepath.Base(r.URL.Path), content)
 		}
 		if content == nil {
 			http.NotFound(w, r)
@@ -63,7 +65,7 @@ func TestInstallerChecksWhatItDownloads(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		change func(name string, content []byte) []byte
+		change change
 		want   []string
 	}{
 		{"another archive", func(name string, content []byte) []byte {
@@ -98,7 +100,7 @@ func TestInstallerChecksWhatItDownloads(t *testing.T) {
 		}, []string{"no archive for"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			change = test.change
+			changed.Store(&test.change)
 			home := t.TempDir()
 			said, err := install(home)
 			if err == nil {
@@ -114,7 +116,7 @@ func TestInstallerChecksWhatItDownloads(t *testing.T) {
 			}
 		})
 	}
-	change = nil
+	changed.Store(nil)
 	home := t.TempDir()
 	said, err := install(home)
 	if err != nil || !strings.Contains(said, "Start it with: ") {

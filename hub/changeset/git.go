@@ -98,7 +98,7 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	}
 	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(config, r.config, r.args)...)
 	cmd.Dir, cmd.Env = r.dir, append(env, r.env...)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 5 * time.Second // on a busy computer a second is not enough to read what git has said
 	ownGroup(cmd)
 	stdout := &bounded{most: s.cfg.OutputBytes, full: cancel}
 	stderr := &bounded{most: said}
