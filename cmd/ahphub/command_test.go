@@ -262,3 +262,13 @@ func TestDoctorSaysWhenGitIsTooOld(t *testing.T) {
 		}
 	}
 }
+
+// A token of the owner in the environment is not one to join with.
+func TestJoinHasATokenVariableOfItsOwn(t *testing.T) {
+	t.Setenv("AHPHUB_TOKEN", "the owner's token, which joins nothing")
+	t.Setenv("AHPHUB_JOIN_TOKEN", "ahj1.x")
+	var c cli
+	if _, err := parse(&c, []string{"join", "https://hub.example.com"}, io.Discard); err != nil || c.Join.Token != "ahj1.x" {
+		t.Errorf("the token is %q, %v", c.Join.Token, err)
+	}
+}

@@ -17,11 +17,15 @@ type option struct {
 	help        string
 	placeholder string
 	initial     string // the default, as text
+	variable    string // of the environment, when its name does not follow from the flag's
 	field       reflect.Value
 }
 
 // env returns the environment variable that sets o.
 func (o *option) env() string {
+	if o.variable != "" {
+		return o.variable
+	}
 	return "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
 
@@ -80,7 +84,7 @@ func optionsOf(command reflect.Value, prefix string, vars map[string]string) (al
 			continue
 		}
 		o := &option{name: tag.Get("name"), placeholder: tag.Get("placeholder"), initial: tag.Get("default"),
-			field: command.Field(i)}
+			variable: tag.Get("env"), field: command.Field(i)}
 		if o.name == "" {
 			o.name = dashed(field.Name)
 		}

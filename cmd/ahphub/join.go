@@ -30,7 +30,7 @@ type joinCommand struct {
 	Hub     string   `arg:"" placeholder:"URL" help:"Address of the hub, as in https://hub.example.com."`
 	Token   string   `env:"AHPHUB_JOIN_TOKEN" placeholder:"TOKEN" help:"Token from the hub's Machines page. It is needed once."`
 	Name    string   `placeholder:"NAME" help:"Name of this machine. Default: its host name."`
-	Dir     []string `placeholder:"DIR" sep:"none" help:"Directory in which sessions may work, with those below; repeat it for more. Default: where ahphub was started."`
+	Dir     []string `placeholder:"DIR" help:"Directory in which sessions may work, with those below; repeat it for more. Default: where ahphub was started."`
 	Data    string   `default:"${data}" placeholder:"DIR" help:"Data directory. Default: ${default}."`
 	Systemd bool     `help:"Print a systemd user unit that keeps this machine connected, and do nothing else."`
 }

@@ -16,6 +16,8 @@ type verb struct {
 	name  string // as typed, "secrets set"; "" for the program
 	help  string
 	value reflect.Value
+
+	hidden bool // the help does not list it
 }
 
 // verbs returns the commands of v.
@@ -23,8 +25,9 @@ func (v verb) verbs() (all []verb) {
 	for i := range v.value.NumField() {
 		field := v.value.Type().Field(i)
 		if _, is := field.Tag.Lookup("cmd"); is {
+			_, hidden := field.Tag.Lookup("hidden")
 			all = append(all, verb{strings.TrimSpace(v.name + " " + dashed(field.Name)), field.Tag.Get("help"),
-				v.value.Field(i)})
+				v.value.Field(i), hidden})
 		}
 	}
 	return all
@@ -128,6 +131,9 @@ func (v verb) printHelp(to io.Writer, flags string) error {
 	if len(inner) > 0 {
 		fmt.Fprint(columns, "\nCommands:\n")
 		for _, w := range v.leaves() {
+			if w.hidden {
+				continue
+			}
 			fmt.Fprintf(columns, "  %s\t%s\n", w.name, w.help)
 		}
 	}
