@@ -17,7 +17,7 @@ type Config struct {
 	ID        string // of the node, for good
 	State     State
 	Version   uint16 // of the batches that this program writes; it applies those up to it
-	Transport raft.Transport
+	Transport Transport
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
@@ -72,7 +72,7 @@ func Open(c Config) (*Raft, error) {
 	r := &Raft{terms: make(chan *Term), done: make(chan struct{})}
 	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
 	var err error
-	if r.raft, err = raft.NewRaft(c.raft(), r.fsm, c.Logs, c.Stable, c.Snapshots, c.Transport); err != nil {
+	if r.raft, err = raft.NewRaft(c.raft(), r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport}); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	ctx, quit := context.WithCancel(context.Background())
@@ -267,7 +267,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	defer m.mu.Unlock()
 	out := make([]any, len(logs))
 	if m.stopped == nil {
-		m.stopped = m.apply(logs)
+		m.stopped = m.apply(logs, out)
 		if m.stopped != nil {
 			m.stop(m.stopped)
 		}
@@ -280,10 +280,11 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-func (m *machine) apply(logs []*raft.Log) error {
+// apply applies entries, and notes in out which were refused.
+func (m *machine) apply(logs []*raft.Log, out []any) error {
 	at := m.state.Applied()
 	var next []Entry
-	for _, l := range logs {
+	for i, l := range logs {
 		if l.Type != raft.LogCommand {
 			continue
 		}
@@ -291,6 +292,9 @@ func (m *machine) apply(logs []*raft.Log) error {
 		switch {
 		case err != nil:
 			return err
+		case e.Term != l.Term: // it waited in the library until this node led again: its term was over
+			out[i] = ErrDeposed
+			continue
 		case e.Position <= at.Position: // before a restart
 			continue
 		case e.Position != at.Position+1 || before != at.Hash:

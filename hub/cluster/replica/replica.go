@@ -1,0 +1,172 @@
+// Package replica is the state of a cluster's node: the database of a data directory, which the log's entries are applied
+// to. It knows the log and the store, and neither knows it.
+package replica
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+// State implements cluster.State by a store.
+type State struct {
+	cfg store.Config
+
+	mu     sync.Mutex
+	store  *store.Store
+	stop   func() // ends what tends the store
+	place  cluster.Place
+	pieces pieces
+	err    error // why the store is behind what it was told, or closed
+}
+
+var _ cluster.State = (*State)(nil)
+
+// Open opens a data directory. One that a single server wrote begins at the position of its newest batch: the nodes that
+// join it take a copy first.
+func Open(ctx context.Context, cfg store.Config) (*State, error) {
+	s := &State{cfg: cfg}
+	return s, s.open(ctx)
+}
+
+func (s *State) open(ctx context.Context) error {
+	opened, err := store.Open(ctx, s.cfg)
+	if err != nil {
+		return err
+	}
+	mark, err := opened.Mark(ctx)
+	place := cluster.Place{Position: uint64(opened.Position())}
+	if err == nil && mark != nil {
+		place, err = decodePlace(mark)
+	}
+	if err == nil && place.Position != uint64(opened.Position()) {
+		err = fmt.Errorf("%w: its newest batch is %d, and the cluster's is %d: the directory was used without the cluster",
+			cluster.ErrDiverged, opened.Position(), place.Position)
+	}
+	if err != nil {
+		return errors.Join(err, opened.Close())
+	}
+	s.store, s.place, s.pieces = opened, place, pieces{}
+	s.stop = opened.Tend()
+	return nil
+}
+
+// close closes the store; mu is held.
+func (s *State) close() error {
+	s.stop()
+	return s.store.Close()
+}
+
+// Store returns the store as it is now; Restore opens another one.
+func (s *State) Store() *store.Store {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store
+}
+
+// Close closes the store.
+func (s *State) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.err, store.ErrClosed) {
+		return nil
+	}
+	s.err = store.ErrClosed
+	return s.close()
+}
+
+// Applied implements cluster.State.
+func (s *State) Applied() cluster.Place {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.place
+}
+
+// Apply implements cluster.State. After an error the state is to be opened again. Pieces of a batch are kept in memory
+// until the last has come: a node that starts again is given them again.
+func (s *State) Apply(entries []cluster.Entry) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return s.err
+	}
+	var batches [][]byte
+	var last cluster.Place
+	for _, e := range entries {
+		batch, err := s.pieces.add(e.Batch)
+		if err != nil {
+			s.err = fmt.Errorf("entry %d: %w", e.Position, err)
+			return s.err
+		}
+		if batch != nil {
+			batches, last = append(batches, batch), e.Place
+		}
+		s.place = e.Place
+	}
+	if len(batches) > 0 {
+		s.err = s.store.ApplyMarked(int64(last.Position), encodePlace(last), batches...)
+	}
+	return s.err
+}
+
+// errPieces refuses a snapshot for a moment: who starts from it would lack the pieces before it.
+var errPieces = errors.New("a batch is half here")
+
+// Snapshot implements cluster.State.
+func (s *State) Snapshot() (cluster.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	if s.pieces.isHalf() {
+		return nil, errPieces
+	}
+	c, err := s.store.Copy(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	return snapshot{c}, nil
+}
+
+// snapshot is a copy of the database.
+type snapshot struct{ *store.Copy }
+
+// Release implements cluster.Snapshot.
+func (s snapshot) Release() { s.Close() }
+
+// Restore implements cluster.State.
+func (s *State) Restore(r io.Reader) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if errors.Is(s.err, store.ErrClosed) {
+		return s.err
+	}
+	if err := store.Receive(s.cfg.Dir, r); err != nil {
+		return err // the old state stays
+	}
+	s.err = s.close()
+	if err := s.open(context.Background()); err != nil {
+		s.err = errors.Join(s.err, err)
+	}
+	return s.err
+}
+
+func encodePlace(p cluster.Place) []byte {
+	return append(binary.BigEndian.AppendUint64(nil, p.Position), p.Hash[:]...)
+}
+
+func decodePlace(b []byte) (p cluster.Place, err error) {
+	if len(b) != 8+len(p.Hash) {
+		return p, fmt.Errorf("%w: its place in the cluster's log cannot be read", store.ErrDamaged)
+	}
+	p.Position = binary.BigEndian.Uint64(b)
+	copy(p.Hash[:], b[8:])
+	return p, nil
+}

@@ -1,0 +1,98 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A leader that knows of more than it sends must not make a follower commit entries of its own.
+func TestAppendCommitsOnlyWhatItShows(t *testing.T) {
+	_, from := raft.NewInmemTransport("from")
+	_, to := raft.NewInmemTransport("to")
+	from.Connect("to", to)
+	sent := transport{from}
+	got := make(chan uint64, 1)
+	go func() {
+		for {
+			select {
+			case rpc := <-to.Consumer():
+				got <- rpc.Command.(*raft.AppendEntriesRequest).LeaderCommitIndex
+				rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	pipe, err := sent.AppendEntriesPipeline("to", "to")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	for name, append := range map[string]func(*raft.AppendEntriesRequest) error{
+		"one": func(r *raft.AppendEntriesRequest) error {
+			return sent.AppendEntries("to", "to", r, &raft.AppendEntriesResponse{})
+		},
+		"pipelined": func(r *raft.AppendEntriesRequest) error {
+			_, err := pipe.AppendEntries(r, &raft.AppendEntriesResponse{})
+			return err
+		},
+	} {
+		for _, c := range []struct{ prev, entries, commit, want uint64 }{
+			{7, 0, 10, 7}, {7, 2, 10, 9}, {7, 3, 10, 10}, {7, 3, 8, 8}, {0, 0, 0, 0},
+		} {
+			r := &raft.AppendEntriesRequest{PrevLogEntry: c.prev, LeaderCommitIndex: c.commit,
+				Entries: make([]*raft.Log, c.entries)}
+			if err := append(r); err != nil {
+				t.Fatal(err)
+			}
+			select {
+			case commit := <-got:
+				if commit != c.want || r.LeaderCommitIndex != c.commit {
+					t.Errorf("%s: after %d with %d entries and %d committed, it tells %d, want %d", name, c.prev, c.entries, c.commit,
+						commit, c.want)
+				}
+			case <-time.After(time.Minute):
+				t.Fatal("nothing came")
+			}
+		}
+	}
+	if err := sent.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// list is a State of this test.
+type list struct {
+	place   Place
+	batches []string
+}
+
+func (l *list) Applied() Place              { return l.place }
+func (l *list) Snapshot() (Snapshot, error) { return nil, errors.New("no snapshots") }
+func (l *list) Restore(io.Reader) error     { return errors.New("no snapshots") }
+
+func (l *list) Apply(entries []Entry) error {
+	for _, e := range entries {
+		l.place, l.batches = e.Place, append(l.batches, string(e.Batch))
+	}
+	return nil
+}
+
+// What a leader appended in a term that was over, and that the library took when the node led again, is not applied.
+func TestAppendOfEarlierTermIsRefused(t *testing.T) {
+	s := &list{}
+	m := &machine{state: s, stop: func(err error) { t.Error(err) }}
+	late, _ := encode(Place{}, 2, 0, []byte("late"))
+	good, _ := encode(Place{}, 4, 0, []byte("good"))
+	out := m.ApplyBatch([]*raft.Log{{Index: 1, Term: 4, Data: late}, {Index: 2, Term: 4, Data: good}})
+	if err, _ := out[0].(error); !errors.Is(err, ErrDeposed) || out[1] != nil {
+		t.Errorf("the answers are %v", out)
+	}
+	if len(s.batches) != 1 || s.batches[0] != "good" {
+		t.Errorf("applied is %q", s.batches)
+	}
+}
