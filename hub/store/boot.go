@@ -6,7 +6,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-const sqlReserve = "INSERT INTO meta (key, value) VALUES ('reserved', ?) ON CONFLICT DO UPDATE SET value=max(value, " +
+const sqlReserve = "INSERT INTO meta (key, value) VALUES ('" + metaReserved + "', ?) ON CONFLICT DO UPDATE SET value=max(value, " +
 	"excluded.value)"
 
 // Boot is what the hub starts from: the catalogue, not the transcripts. Numbers
@@ -30,7 +30,7 @@ func (s *Store) Boot(ctx context.Context) (hub.Boot, error) {
 // reserve returns the end of the numbers reserved so far and makes a further
 // block the program's.
 func (c *conn) reserve(block int64) (from, to int64, err error) {
-	rows, err := c.query("SELECT value FROM meta WHERE key='reserved'")
+	rows, err := c.query("SELECT value FROM meta WHERE key='" + metaReserved + "'")
 	if err != nil {
 		return 0, 0, err
 	}

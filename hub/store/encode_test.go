@@ -199,8 +199,11 @@ func FuzzApply(f *testing.F) {
 func TestOnlyTheJournalWrites(t *testing.T) {
 	reads := map[string]bool{"AuditBefore": true, "AuditEntries": true, "Backup": true, "Binding": true, "Client": true,
 		"Documents": true, "Each": true, "Err": true, "Get": true, "LastAlive": true, "List": true, "Load": true,
-		"Records": true, "BindingRecord": true, "ClientRecord": true, "SeenRecord": true} // records for the timeline
-	journal := map[string]bool{"Apply": true, "Run": true, "Boot": true /* reserves numbers */, "Close": true,
+		"Copy": true, "Mark": true, "Position": true, "Records": true,
+		"BindingRecord": true, "ClientRecord": true, "SeenRecord": true} // records for the timeline
+	journal := map[string]bool{"Apply": true, "ApplyMarked": true, "Run": true, "RunBy": true,
+		"Boot": true, "BootBy": true /* reserve numbers */, "Tend": true, /* closes runs, as Run does */
+		"Close":   true,
 		"Compact": true /* moves pages, and changes no row */}
 	for m := range reflect.TypeFor[*Store]().NumMethod() {
 		if name := reflect.TypeFor[*Store]().Method(m).Name; !reads[name] && !journal[name] {

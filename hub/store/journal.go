@@ -20,12 +20,9 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	snaps := s.newSnapshotter(ctx)
 	defer snaps.stop()
 	ctx, cancel := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
+	wait := s.runBeside(ctx, h)
+	defer wait()
 	defer cancel()
-	beside.Go(func() { s.keepGuard(ctx, h) })
-	beside.Go(func() { s.keepReserve(ctx, h) })
-	beside.Go(func() { s.keepPruning(ctx, h) })
 	t := &turns{store: s, hub: h, snaps: snaps}
 	var writers sync.WaitGroup
 	for range 2 {
@@ -37,6 +34,15 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	}
 	writers.Wait()
 	return t.err
+}
+
+// runBeside does what a journal needs besides writing, until ctx ends; wait waits for that.
+func (s *Store) runBeside(ctx context.Context, h *hub.Hub) (wait func()) {
+	var g sync.WaitGroup
+	g.Go(func() { s.keepGuard(ctx, h) })
+	g.Go(func() { s.keepReserve(ctx, h) })
+	g.Go(func() { s.keepPruning(ctx, h) })
+	return g.Wait
 }
 
 // turns is what two writers of the journal share.
@@ -135,13 +141,7 @@ func (s *Store) Apply(pos int64, batch []byte) error {
 	if pos != s.position+1 {
 		return fmt.Errorf("batch %d does not follow batch %d", pos, s.position)
 	}
-	p := newPlan()
-	if err := s.addBatch(p, pos, batch); err != nil {
-		return err
-	}
-	s.position = pos
-	s.finish(p)
-	return s.try(p)
+	return s.ApplyMarked(pos, nil, batch)
 }
 
 const (

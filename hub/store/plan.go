@@ -10,8 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Keys of meta, beside "reserved".
+// Keys of meta.
 const (
+	metaReserved = "reserved" // numbers up to it are used, or may be
 	metaApplied  = "applied"  // position of the newest batch
 	metaChannels = "channels" // id of the next channel
 	metaEntries  = "entries"  // of the audit, in its chain

@@ -84,7 +84,8 @@ type Store struct {
 	position int64      // of the newest batch; Run and Apply have it
 
 	catalogue catalogue
-	chain     chain // Run and Apply have it
+	chain     chain        // Run and Apply have it
+	snaps     *snapshotter // of a store that is tended; ApplyMarked has it
 	damage    damage
 	guard     guard
 	reserve   reserve
@@ -105,6 +106,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	lock, alive, err := lockDir(cfg.Dir)
 	if err != nil {
+		return nil, err
+	}
+	if err := takeReplacement(cfg.Dir); err != nil {
+		lock.Close()
 		return nil, err
 	}
 	s := &Store{cfg: cfg, log: cfg.Log, lock: lock, lastAlive: later(alive, path+"-wal")}
