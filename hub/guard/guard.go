@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 var (
@@ -20,7 +21,18 @@ var (
 )
 
 // IsRefusal reports whether an error is a guard's refusal.
-func IsRefusal(err error) bool { return errors.Is(err, ErrData) || errors.Is(err, ErrKernel) }
+func IsRefusal(err error) bool {
+	_, outside := errors.AsType[*OutsideError](err)
+	return outside || errors.Is(err, ErrData) || errors.Is(err, ErrKernel)
+}
+
+// OutsideError refuses what lies outside of the directories that a computer opens to sessions.
+type OutsideError struct{ Machine string }
+
+func (e *OutsideError) Error() string {
+	return "it is outside of the directories that " + e.Machine +
+		" opens to sessions. To open more, start ahphub join there with --dir for each"
+}
 
 // worktrees is the part of the data directory that sessions work in: each in the directory of its name.
 const worktrees = "worktrees"
@@ -31,6 +43,8 @@ type Guard struct {
 	root    *os.Root // of it: stays open, and so follows a rename
 	self    fs.FileInfo
 	secrets []string
+	within  []string               // nil: everywhere
+	machine atomic.Pointer[string] // whose directories those are
 }
 
 // New returns a guard of a data directory, which exists, and of files that hold secrets elsewhere, which need not.
@@ -45,6 +59,23 @@ func New(dataDir string, secrets ...string) (*Guard, error) {
 	}
 	g.self, err = g.root.Stat(".")
 	return g, err
+}
+
+// StayWithin makes a guard refuse what lies outside of directories too, which are absolute and have no links. Call it
+// before the guard is used.
+func (g *Guard) StayWithin(machine string, dirs []string) {
+	g.within = slices.Clone(dirs)
+	g.Rename(machine)
+}
+
+// Rename changes the name of the machine in refusals of StayWithin.
+func (g *Guard) Rename(machine string) { g.machine.Store(&machine) }
+
+// isOutside reports whether a path without links lies outside of the directories to stay in.
+func (g *Guard) isOutside(real string) bool {
+	return g != nil && g.within != nil && !slices.ContainsFunc(g.within, func(dir string) bool {
+		return real == dir || strings.HasPrefix(real, strings.TrimSuffix(dir, "/")+"/")
+	})
 }
 
 // Close releases the data directory. A closed guard refuses all files with several names.
@@ -170,6 +201,9 @@ func (g *Guard) isData(info fs.FileInfo) bool {
 
 // check looks at a file or directory by its real path, and at every directory above it.
 func (g *Guard) check(real string, info fs.FileInfo, own []string) error {
+	if g.isOutside(real) {
+		return &OutsideError{*g.machine.Load()}
+	}
 	tops, dir := g.tops(), info
 	for at := real; ; at = filepath.Dir(at) {
 		if at != real {

@@ -78,6 +78,14 @@ func (r Rules) Resolve(asked string) (Mode, error) {
 	return m, nil
 }
 
+// IsAuto reports whether the mode of a session whose own setting is asked is the strongest that works.
+func (r Rules) IsAuto(asked string) bool {
+	if asked == "" {
+		return r.Mode == Auto
+	}
+	return Mode(asked) == Auto
+}
+
 // Connect gives a policy the network that a session asks for; "" is that of all. hosts are those of its agent.
 func (r Rules) Connect(p *Policy, asked string, hosts []string) (err error) {
 	p.Network, p.Relays = r.Network, r.Relays
@@ -138,6 +146,7 @@ type Policy struct {
 	Network  Network
 	Allow    []string // what the proxy lets through on the network List
 	Relays   []Relay
+	Auto     bool // Mode is what works on the hub's computer: another one may use what works there
 }
 
 // Relay brings a port of the host's loopback into a box, at the same number.

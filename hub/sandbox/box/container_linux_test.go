@@ -45,6 +45,7 @@ func newContainers(t testing.TB, change ...func(*Config)) *world {
 }
 
 func TestContainerHasWhatImageSets(t *testing.T) {
+	t.Parallel()
 	w := newContainers(t)
 	if got := w.run("echo $IMAGE $PATH; pwd"); !strings.HasPrefix(got, "yes /opt/image/bin:/usr/bin:/bin:") ||
 		!strings.HasSuffix(got, "\n"+w.dir) {
@@ -84,6 +85,7 @@ func TestContainerHasWhatImageSets(t *testing.T) {
 }
 
 func TestKilledProgramLeavesNothingInContainer(t *testing.T) {
+	t.Parallel()
 	w := newContainers(t)
 	cmd, _ := w.shell("trap '' TERM; (sleep 1000 & exec sleep 1000) & echo ready; wait")
 	cmd.Stdout = nil
@@ -110,6 +112,7 @@ func TestKilledProgramLeavesNothingInContainer(t *testing.T) {
 }
 
 func TestProgramEndedBySignalIsReportedSo(t *testing.T) {
+	t.Parallel()
 	w := newContainers(t)
 	cmd, _ := w.shell("kill -USR1 $$")
 	if err := w.Start(cmd, w.policy); err != nil {
@@ -122,6 +125,7 @@ func TestProgramEndedBySignalIsReportedSo(t *testing.T) {
 }
 
 func TestReplacedDirectoryIsNotShownInContainer(t *testing.T) {
+	t.Parallel()
 	w := newContainers(t)
 	made, err := w.enter(w.policy)
 	if err != nil {
@@ -147,6 +151,7 @@ func TestReplacedDirectoryIsNotShownInContainer(t *testing.T) {
 }
 
 func TestContainersLeftByEarlierRunAreRemoved(t *testing.T) {
+	t.Parallel()
 	w := newContainers(t)
 	e := w.engine
 	id, err := e.ask("create", "--pull=never", "--label", dataLabel+"="+w.cfg.label(), "--network=none",
@@ -170,6 +175,7 @@ func TestContainersLeftByEarlierRunAreRemoved(t *testing.T) {
 }
 
 func TestRepositoryChoosesAllowedImageAlone(t *testing.T) {
+	t.Parallel()
 	w := newContainers(t)
 	image := w.policy.Image
 	w.write(w.dir+"/.devcontainer.json", `{"image": "`+image+`", "containerEnv": {"IMAGE": "own", "PATH": "/bin"},

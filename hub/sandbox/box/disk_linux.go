@@ -2,11 +2,17 @@ package box
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
 	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -15,17 +21,54 @@ import (
 )
 
 const (
-	diskTick    = time.Second // between looks at the whole disk, which cost nothing
+	diskTick    = time.Second // between looks at the whole disk, which cost nothing; tests look more often
 	diskPause   = 20          // walks of a session's directories take at most this part of the time
 	diskLongest = time.Minute // between walks
 	diskGrace   = 16 << 20    // bytes that a session above its quota may write to tidy up
 )
 
-// diskHistory is what is known of a session's disk. Its watch alone uses it, one after the other.
+// diskHistory is what is known of a session's disk. Its watch alone uses it, one after the other. It is kept with the
+// session's private files, where programs do not reach it: a restart of the hub gives them no new allowance.
 type diskHistory struct {
-	before  map[string]int64 // what directories took that were there before; -1: it could not be measured
-	ceiling int64            // instead of the quota, for a session that was above it; 0: none
-	watched chan struct{}    // holds a value while a watch has it
+	Before  map[string]int64 `json:"before"`            // what directories took that were there before; -1: not measured
+	Ceiling int64            `json:"ceiling,omitempty"` // instead of the quota, once a session was above it; 0: none
+
+	watched chan struct{} // holds a value while a watch has it
+	walks   atomic.Int64  // how often the directories were measured
+}
+
+// diskFile names a session's history in its private files.
+const diskFile = "disk.json"
+
+// readHistory reads what an earlier run of this program kept in dir. Without a file that can be read, it begins anew.
+func readHistory(dir string, log *slog.Logger) *diskHistory {
+	h := &diskHistory{watched: make(chan struct{}, 1)}
+	raw, err := os.ReadFile(filepath.Join(dir, diskFile))
+	if err == nil {
+		err = json.Unmarshal(raw, h)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		log.Warn("what a session's directories took before cannot be read: growth counts from now on", "dir", dir, "err", err)
+	}
+	if err != nil || h.Before == nil {
+		h.Before, h.Ceiling = map[string]int64{}, 0
+	}
+	return h
+}
+
+// keepHistory writes the history of the session. It fails on a full disk, and is tried again when something changes.
+func (w *diskWatch) keepHistory() {
+	raw, err := json.Marshal(w.history)
+	path := filepath.Join(w.data, diskFile)
+	if err == nil {
+		err = os.WriteFile(path+".new", raw, 0o600)
+	}
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		w.boxes.cfg.Log.Warn("what a session's directories took before is not kept for the next start", "err", err)
+	}
 }
 
 // diskWatch watches what the programs of a cell write.
@@ -74,7 +117,7 @@ func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
 	w.shared = disk.Outermost(w.shared)
 	b.mu.Lock()
 	if w.history = b.disks[p.Session]; w.history == nil {
-		w.history = &diskHistory{before: map[string]int64{}, watched: make(chan struct{}, 1)}
+		w.history = readHistory(dir, b.cfg.Log)
 		b.disks[p.Session] = w.history
 	}
 	b.mu.Unlock()
@@ -96,7 +139,7 @@ func (w *diskWatch) run() {
 	w.history.watched <- struct{}{}
 	defer func() { <-w.history.watched }()
 	w.keepBefore()
-	tick := time.NewTicker(diskTick)
+	tick := time.NewTicker(w.boxes.tick)
 	defer tick.Stop()
 	for {
 		if !w.look(time.Now()) {
@@ -116,16 +159,21 @@ func (w *diskWatch) keepBefore() {
 	if w.quota == 0 {
 		return
 	}
+	isNew := false
 	for _, dir := range w.shared {
-		if _, known := w.history.before[dir]; known {
+		if _, known := w.history.Before[dir]; known {
 			continue
 		}
+		isNew = true
 		use := disk.Measure([]string{dir}, math.MaxInt64)
-		w.history.before[dir] = use.Bytes
+		w.history.Before[dir] = use.Bytes
 		if use.Cut != "" {
-			w.history.before[dir] = -1
+			w.history.Before[dir] = -1
 			w.boxes.cfg.Log.Warn("what a session writes in a directory is not bounded", "dir", dir, "reason", use.Cut)
 		}
+	}
+	if isNew {
+		w.keepHistory()
 	}
 }
 
@@ -147,9 +195,10 @@ func (w *diskWatch) look(now time.Time) bool {
 	}
 	w.used = used
 	growth, cut, largest := w.measure()
+	defer w.history.walks.Add(1)
 	w.took = time.Since(now)
 	w.last = time.Now()
-	w.next = w.last.Add(max(diskPause*w.took, min(diskLongest, diskTick*5)))
+	w.next = w.last.Add(max(diskPause*w.took, min(diskLongest, w.boxes.tick*5)))
 	return w.judge(growth, cut, largest)
 }
 
@@ -159,7 +208,7 @@ func (w *diskWatch) measure() (growth int64, cut string, largest []disk.Place) {
 	use := disk.Measure(w.private, most)
 	growth, cut, largest = use.Bytes, use.Cut, use.Largest
 	for _, dir := range w.shared {
-		before := w.history.before[dir]
+		before := w.history.Before[dir]
 		if before < 0 || growth > most {
 			continue
 		}
@@ -177,7 +226,7 @@ func (w *diskWatch) measure() (growth int64, cut string, largest []disk.Place) {
 }
 
 // bound is what the programs may write.
-func (w *diskWatch) bound() int64 { return max(w.quota, w.history.ceiling) }
+func (w *diskWatch) bound() int64 { return max(w.quota, w.history.Ceiling) }
 
 // judge warns when there is little left; false: the programs are above what they may write.
 func (w *diskWatch) judge(growth int64, cut string, largest []disk.Place) bool {
@@ -189,16 +238,18 @@ func (w *diskWatch) judge(growth int64, cut string, largest []disk.Place) bool {
 		why := fmt.Sprintf("more than %s of disk", sizeOf(w.bound()))
 		if cut != "" {
 			why = "disk that cannot be watched: " + cut
-		} else if w.history.ceiling == 0 {
-			w.history.ceiling = growth + diskGrace
+		} else if w.history.Ceiling == 0 {
+			w.history.Ceiling = growth + diskGrace
+			w.keepHistory()
 		}
 		n.say(fmt.Sprintf("disk quota: this session's programs were ended because they take %s (--sandbox-disk).%s "+
 			"Delete files that are no longer needed, or ask the owner of this server to raise the quota", why, places))
 		w.boxes.cfg.Log.Warn("the programs of a session were ended: they are above their disk quota", "session",
 			w.in.counts().session, "bytes", growth, "quota", w.quota, "cut", cut)
 		return false
-	case growth <= w.quota:
-		w.history.ceiling = 0
+	case growth <= w.quota && w.history.Ceiling > 0:
+		w.history.Ceiling = 0
+		w.keepHistory()
 	}
 	isMuch := growth > w.quota/5*4
 	if isMuch && !w.warned {

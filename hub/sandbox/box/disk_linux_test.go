@@ -1,12 +1,16 @@
 package box
 
 import (
+	"io"
 	"os"
+	"os/exec"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
@@ -29,18 +33,43 @@ func (l *told) all() string {
 	return strings.Join(l.texts, "\n")
 }
 
-// endsByQuota runs a script that writes too much, and returns what the session is told.
-func (w *world) endsByQuota(l *told, script string) string {
+// startMeasured starts a script in the session's box, which goes on once its directories are measured: what it writes is
+// growth. It returns the number of measurements so far.
+func (w *world) startMeasured(cmd *exec.Cmd) (in io.Closer, walks *atomic.Int64) {
 	w.t.Helper()
-	cmd, out := w.shell(script + "; sleep 1000")
+	pipe, err := cmd.StdinPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
 	if err := w.Start(cmd, w.policy); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := cmd.Wait(); err == nil || !strings.Contains(l.all(), "were ended because they take") {
-		w.t.Fatalf("it ended with %v, and the session is told %q\n%s", err, l.all(), out)
+	w.mu.Lock()
+	walks = &w.disks[w.policy.Session].walks
+	w.mu.Unlock()
+	await(w.t, "the disk to be measured", func() bool { return walks.Load() > 0 })
+	if _, err := io.WriteString(pipe, "\n"); err != nil {
+		w.t.Fatal(err)
+	}
+	return pipe, walks
+}
+
+// endsByQuota runs a script that writes too much, and returns what the session is told.
+func (w *world) endsByQuota(l *told, script string) string {
+	w.t.Helper()
+	cmd, out := w.shell("read -r begin; " + script + "; sleep 1000")
+	before := strings.Count(l.all(), endedByQuota)
+	in, _ := w.startMeasured(cmd)
+	defer in.Close()
+	await(w.t, "the programs to be ended", func() bool { return strings.Count(l.all(), endedByQuota) > before })
+	if err := cmd.Wait(); err == nil {
+		w.t.Fatalf("the programs were not ended, and the session is told %q\n%s", l.all(), out)
 	}
 	return l.all()
 }
+
+// endedByQuota is in what a session is told whose programs were ended.
+const endedByQuota = "were ended because they take"
 
 func TestDiskQuotaEndsProgramsAndSaysWhy(t *testing.T) {
 	const quota = 24 << 20
@@ -67,20 +96,65 @@ func TestDiskQuotaEndsProgramsAndSaysWhy(t *testing.T) {
 	}
 }
 
+// runMeasured runs a script in the session's box until what it wrote was measured.
+func (w *world) runMeasured(script string) {
+	w.t.Helper()
+	cmd, out := w.shell("read -r begin; " + script + "; echo written; exec cat")
+	cmd.Stdout = nil
+	printed, err := cmd.StdoutPipe()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	in, walks := w.startMeasured(cmd)
+	if _, err := io.ReadFull(printed, make([]byte, len("written\n"))); err != nil {
+		w.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	most := walks.Load() + 2 // a walk may have begun before
+	await(w.t, "the disk to be measured", func() bool { return walks.Load() >= most })
+	in.Close()
+	if err := cmd.Wait(); err != nil {
+		w.t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+}
+
 // What was there before does not count, nor what links lead to. A session above its quota can be started again, so that
 // people can delete files.
 func TestDiskQuotaCountsGrowthAndLetsTidyUp(t *testing.T) {
+	t.Parallel()
 	l := &told{}
 	w := newWorld(t, func(c *Config) { c.Limits.Disk, c.Tell = 8<<20, l.tell })
 	w.write(w.dir+"/before", strings.Repeat("x", 40<<20))
-	w.run("ln -s / away; head -c 1000000 /dev/zero >more; sleep 1.2")
+	w.runMeasured("ln -s / away; head -c 1000000 /dev/zero >more")
 	if text := l.all(); text != "" {
 		t.Fatalf("the session is told %q", text)
 	}
 	w.endsByQuota(l, "head -c 20000000 /dev/zero >large")
-	w.run("rm large; sleep 1.2")
+	w.runMeasured("rm large")
 	if text := l.all(); strings.Count(text, "were ended") != 1 {
 		t.Errorf("the session is told %q", text)
+	}
+}
+
+func TestDiskQuotaOutlivesRestart(t *testing.T) {
+	t.Parallel()
+	l := &told{}
+	w := newWorld(t, func(c *Config) { c.Limits.Disk, c.Tell = 8<<20, l.tell })
+	w.write(w.dir+"/before", strings.Repeat("x", 20<<20))
+	w.runMeasured("head -c 5000000 /dev/zero >one")
+	restart := func() {
+		w.Close()
+		w.Boxes = New(w.cfg)
+		w.tick = 20 * time.Millisecond
+	}
+	restart()
+	w.endsByQuota(l, "head -c 5000000 /dev/zero >two")
+	restart()
+	w.runMeasured("head -c 1000000 /dev/zero >three; rm one two") // people can still tidy up
+	if text := l.all(); strings.Count(text, "were ended") != 1 {
+		t.Errorf("the session is told %q", text)
+	}
+	if err := w.Forget(w.policy.Session); err != nil || isThere(w.cfg.Dir+"/"+w.policy.Session) {
+		t.Error("the history outlives its session: ", err)
 	}
 }
 

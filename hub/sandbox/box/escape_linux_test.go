@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -20,6 +21,9 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 )
+
+// preys counts what was made for canaries.
+var preys atomic.Int32
 
 // newPrey makes what a canary is after.
 func newPrey(t *testing.T, w *world) prey {
@@ -60,7 +64,7 @@ func newPrey(t *testing.T, w *world) prey {
 	p.Path, p.Bus = listen("unix", p.Other+"/socket"), listen("unix", p.Other+"/bus")
 	p.TCP, p.TCP6 = listen("tcp", "127.0.0.1:0"), listen("tcp", "[::1]:0")
 	p.Wide = wideAddress(listen("tcp4", "0.0.0.0:0"))
-	p.Shared = os.Getpid()
+	p.Shared = os.Getpid()<<8 + int(preys.Add(1)) // a key of this computer
 	id, err := unix.SysvShmGet(p.Shared, 4096, unix.IPC_CREAT|0o600)
 	if err != nil {
 		t.Fatal(err)
@@ -173,6 +177,7 @@ func TestNoWayLeadsOutOfContainer(t *testing.T) { checkEscapes(t, newContainers)
 
 // checkEscapes tries every way out of the box that a new world has.
 func checkEscapes(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *world) {
+	t.Parallel()
 	runtime.LockOSThread() // which has the key that is looked for
 	through := proxy.New(proxy.Config{Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(through.Close)

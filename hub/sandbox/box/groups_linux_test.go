@@ -27,8 +27,12 @@ func bounded(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *world, l
 }
 
 func TestBoundedMemoryEndsProgramAndSaysSo(t *testing.T) {
-	t.Run("namespace", func(t *testing.T) { checkMemory(t, bounded(t, newWorld, Limits{Memory: 48 << 20})) })
-	t.Run("container", func(t *testing.T) { checkMemory(t, bounded(t, newContainers, Limits{Memory: 48 << 20})) })
+	t.Parallel()
+	for name, newWorld := range map[string]func(testing.TB, ...func(*Config)) *world{
+		"namespace": newWorld, "container": newContainers,
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); checkMemory(t, bounded(t, newWorld, Limits{Memory: 48 << 20})) })
+	}
 }
 
 func checkMemory(t *testing.T, w *world) {
@@ -145,6 +149,7 @@ func TestFindGroupsOfEachVersion(t *testing.T) {
 
 // What has no terminal, as an agent, has the session told.
 func TestBoundedMemoryTellsSession(t *testing.T) {
+	t.Parallel()
 	l := &told{}
 	w := bounded(t, newWorld, Limits{Memory: 48 << 20})
 	w.cfg.Tell = l.tell
@@ -183,7 +188,7 @@ func TestSweepRemovesGroupsOfKilledRun(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, what string, ok func() bool) {
+func await(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

@@ -55,6 +55,8 @@ func newLock(cfg Config, p *sandbox.Policy, dir string) (cell, error) {
 		programs: map[*os.File]process{}}, nil
 }
 
+var errEnded = errors.New("the session's sandbox has ended")
+
 // process is a number of a process, and a descriptor of it.
 type process struct{ pid, fd int }
 
@@ -124,7 +126,7 @@ func (l *lock) start(cmd *exec.Cmd) (wait func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.ended {
-		return nil, errors.New("the session's sandbox has ended")
+		return nil, errEnded
 	}
 	if err := startBound(cmd); err != nil {
 		return nil, err
@@ -189,7 +191,7 @@ func (l *lock) openPty() (pty, tty *os.File, err error) {
 	pty, tty = os.NewFile(uintptr(master), "/dev/ptmx"), os.NewFile(uintptr(slave), "/dev/pts")
 	version, err := landlockABI(l.cfg)
 	if err == nil {
-		err = grant{rights: deviceRights, file: tty}.addTo(l.rules, version)
+		err = l.allow(grant{rights: deviceRights, file: tty}, version)
 	}
 	if err != nil {
 		pty.Close()
@@ -197,6 +199,17 @@ func (l *lock) openPty() (pty, tty *os.File, err error) {
 		return nil, nil, err
 	}
 	return pty, tty, nil
+}
+
+// allow adds a grant to the session's ruleset. It holds l.mu until that is done: end closes the ruleset, and another file
+// could be opened by its number.
+func (l *lock) allow(g grant, version int) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.ended {
+		return errEnded
+	}
+	return g.addTo(l.rules, version)
 }
 
 // linkHome leads from the session's own home directory to what its programs may use of the user's. What they have put

@@ -3,6 +3,7 @@ package box
 import (
 	"bufio"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -63,10 +65,12 @@ func isOpen(name string, version int) bool {
 }
 
 func TestLandlockLeavesOpenWhatItsTableAdmits(t *testing.T) {
-	runtime.LockOSThread() // which has the key that is looked for
+	t.Parallel()
 	here := newLockWorld(t).Report().ABI
 	for _, version := range slices.Compact([]int{lowestABI, here}) {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
+			t.Parallel()
+			runtime.LockOSThread() // which has the key that is looked for
 			w := newLockWorld(t, func(c *Config) { c.ABI = version })
 			p := newPrey(t, w)
 			w.policy.Write = append(w.policy.Write, p.Repo)
@@ -175,6 +179,35 @@ func TestTerminalOfLandlockOpensByItsPath(t *testing.T) {
 	}
 }
 
+// The race detector sees when the ruleset is used while it is closed.
+func TestTerminalOpensBesideEndWithLandlock(t *testing.T) {
+	t.Parallel()
+	w := newLockWorld(t)
+	in, err := w.enter(w.policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.leave(in)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for {
+				pty, tty, err := in.openPty()
+				if err != nil {
+					if !errors.Is(err, errEnded) {
+						t.Error(err)
+					}
+					return
+				}
+				pty.Close()
+				tty.Close()
+			}
+		})
+	}
+	in.end()
+	all.Wait()
+}
+
 func TestEndOfSessionKillsProgramsWithLandlock(t *testing.T) {
 	w := newLockWorld(t)
 	cmd, _ := w.shell("trap '' TERM HUP; sleep 1000 & echo; wait")
@@ -253,6 +286,7 @@ func TestWorktreeWithLandlockLeavesSettingsAndHooks(t *testing.T) {
 
 // The plan needs no Landlock in the kernel.
 func TestPlanOfLandlockSplitsWhatHoldsSealedPaths(t *testing.T) {
+	t.Parallel()
 	w := newWorldOf(t, sandbox.Landlock)
 	for _, name := range []string{"a/deep/sealed", "a/deep/open", "a/open", "open"} {
 		w.write(filepath.Join(w.dir, name), "")

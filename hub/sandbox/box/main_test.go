@@ -3,15 +3,28 @@
 package box
 
 import (
+	"flag"
 	"os"
 	"testing"
 )
+
+// atOnce is how many tests run beside each other: they wait for containers and namespaces, and use little of the
+// processor.
+const atOnce = "6"
 
 // TestMain lets the test's own program be what runs in boxes.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == canaryCommand {
 		runCanary()
 		os.Exit(0)
+	}
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if !chosen {
+		if err := flag.Set("test.parallel", atOnce); err != nil {
+			panic(err)
+		}
 	}
 	os.Exit(m.Run())
 }

@@ -340,6 +340,9 @@ func (l *layout) addHome(p *sandbox.Policy) error {
 		}
 	}
 	for _, rel := range p.Home {
+		if l.cfg.isLogin(p, rel) {
+			continue // it is copied
+		}
 		if err := l.addOwn("--bind", rel); err != nil {
 			return err
 		}

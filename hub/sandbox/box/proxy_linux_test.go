@@ -68,6 +68,7 @@ func registry(t *testing.T) (port string) {
 
 // Programs that people use find the proxy by their environment, and reach by it what is on the list.
 func TestProgramsReachListedHostsByProxy(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"curl", "git", "npm", "go"} {
 		if _, err := exec.LookPath(name); err != nil {
 			unless(t, name+" is not installed")

@@ -237,6 +237,9 @@ func (l *locks) allowHome() error {
 		}
 	}
 	for _, rel := range l.policy.Home {
+		if l.cfg.isLogin(l.policy, rel) {
+			continue // it is copied
+		}
 		if err := l.allowOwn(rel, writeRights); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/sandbox"
@@ -31,10 +32,12 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	return w
 }
 
-// inEachBox runs a test in a box of namespaces and in a container.
+// inEachBox runs a test in a box of namespaces and in a container, beside other tests: all of them wait most of their
+// time.
 func inEachBox(t *testing.T, test func(*testing.T, *world), change ...func(*Config)) {
-	t.Run("namespace", func(t *testing.T) { test(t, newWorld(t, change...)) })
-	t.Run("container", func(t *testing.T) { test(t, newContainers(t, change...)) })
+	t.Parallel()
+	t.Run("namespace", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, change...)) })
+	t.Run("container", func(t *testing.T) { t.Parallel(); test(t, newContainers(t, change...)) })
 }
 
 // boxOf returns the box of a session, however it is made.
@@ -64,6 +67,7 @@ func newWorldOf(t testing.TB, mode sandbox.Mode, change ...func(*Config)) *world
 		c(&cfg)
 	}
 	w.Boxes = New(cfg)
+	w.tick = 20 * time.Millisecond
 	t.Cleanup(w.Close)
 	w.policy = &sandbox.Policy{Session: "s1", Mode: mode, Write: []string{w.dir}, Network: sandbox.Closed}
 	return w

@@ -2,7 +2,12 @@ package proxy
 
 import (
 	"cmp"
+	"encoding/json"
+	"errors"
+	"io/fs"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -11,19 +16,30 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// contacts remembers what sessions reached and what was refused, a bounded number of each.
+// contacts remembers what sessions reached and what was refused, a bounded number of each. It keeps that with the private
+// files of the sessions' sandboxes, where programs do not reach it, and which go with the sessions.
 type contacts struct {
 	log *slog.Logger
+	dir string // of the private files; "": nothing is kept
 
 	mu       sync.Mutex
 	sessions map[string]*history
+	saving   *time.Timer // nil: there is nothing new
+
+	writing sync.Mutex // held while files are written
 }
 
 type history struct {
 	last   time.Time
 	logged int
 	of     map[sandbox.Destination]*sandbox.Contact
+	isNew  bool // since it was written
 }
+
+const (
+	contactsFile = "contacts.json"
+	saveTime     = 5 * time.Second // after the first contact that is not written
+)
 
 // note counts a contact in.
 func (c *contacts) note(session string, got sandbox.Contact) {
@@ -43,6 +59,10 @@ func (c *contacts) note(session string, got sandbox.Contact) {
 	}
 	got.Last, got.Times = now, before.Times+1
 	h.of[got.Destination] = &got
+	h.isNew = true
+	if c.saving == nil && c.dir != "" {
+		c.saving = time.AfterFunc(saveTime, c.save)
+	}
 	if isNew {
 		h.logged++
 	}
@@ -71,9 +91,90 @@ func (c *contacts) add(session string) *history {
 		}
 		delete(c.sessions, oldest)
 	}
-	h := &history{of: map[sandbox.Destination]*sandbox.Contact{}}
+	h := &history{of: c.read(session)}
+	for _, contact := range h.of {
+		if contact.Last.After(h.last) {
+			h.last = contact.Last
+		}
+	}
 	c.sessions[session] = h
 	return h
+}
+
+// pathOf returns the file of a session; "" when it has none.
+func (c *contacts) pathOf(session string) string {
+	if c.dir == "" || !filepath.IsLocal(session) || filepath.Base(session) != session {
+		return ""
+	}
+	return filepath.Join(c.dir, session, contactsFile)
+}
+
+// read returns the contacts of a session that an earlier run kept.
+func (c *contacts) read(session string) map[sandbox.Destination]*sandbox.Contact {
+	of := map[sandbox.Destination]*sandbox.Contact{}
+	raw, err := os.ReadFile(c.pathOf(session))
+	var list []sandbox.Contact
+	if err == nil {
+		err = json.Unmarshal(raw, &list)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		c.log.Warn("what a sandbox reached before cannot be read", "session", session, "err", err)
+	}
+	for _, contact := range list[:min(len(list), 2*mostContacts)] {
+		of[contact.Destination] = &contact
+	}
+	return of
+}
+
+// save writes what is new. A session whose private files are gone was deleted.
+func (c *contacts) save() {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	lists := map[string][]sandbox.Contact{}
+	c.mu.Lock()
+	c.saving = nil
+	for session, h := range c.sessions {
+		if h.isNew && c.pathOf(session) != "" {
+			h.isNew = false
+			lists[session] = h.list()
+		}
+	}
+	c.mu.Unlock()
+	for session, list := range lists {
+		path := c.pathOf(session)
+		raw, err := json.Marshal(list)
+		if err == nil {
+			err = os.WriteFile(path+".new", raw, 0o600)
+		}
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.log.Warn("what a sandbox reached is not kept for the next start", "session", session, "err", err)
+		}
+	}
+}
+
+// close writes what is new for the last time.
+func (c *contacts) close() {
+	c.mu.Lock()
+	if c.saving != nil {
+		c.saving.Stop()
+	}
+	c.mu.Unlock()
+	c.save()
+}
+
+// list returns the contacts, the latest first.
+func (h *history) list() []sandbox.Contact {
+	out := make([]sandbox.Contact, 0, len(h.of))
+	for _, c := range h.of {
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b sandbox.Contact) int {
+		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
+	})
+	return out
 }
 
 // makeRoom forgets the oldest contact of a kind when there are too many: what is refused takes no place of what is not.
@@ -107,14 +208,7 @@ func (p *Proxy) Contacts(session string) []sandbox.Contact {
 	defer p.contacts.mu.Unlock()
 	h := p.contacts.sessions[session]
 	if h == nil {
-		return nil
+		h = p.contacts.add(session)
 	}
-	out := make([]sandbox.Contact, 0, len(h.of))
-	for _, c := range h.of {
-		out = append(out, *c)
-	}
-	slices.SortFunc(out, func(a, b sandbox.Contact) int {
-		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Host, b.Host), cmp.Compare(a.Port, b.Port))
-	})
-	return out
+	return h.list()
 }

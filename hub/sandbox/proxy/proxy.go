@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -52,12 +53,15 @@ func New(cfg Config) *Proxy {
 	if cfg.IsHub == nil {
 		cfg.IsHub = func(netip.AddrPort) bool { return false }
 	}
-	p := &Proxy{cfg: cfg, contacts: contacts{log: cfg.Log}, listener: relayed.New(), conns: map[string]int{}}
+	p := &Proxy{cfg: cfg, contacts: contacts{log: cfg.Log, dir: cfg.Dir}, listener: relayed.New(), conns: map[string]int{}}
 	silent := log.New(io.Discard, "", 0)
 	p.forward = &httputil.ReverseProxy{Rewrite: forwardAs, ErrorHandler: answerError,
 		FlushInterval: -1, ErrorLog: silent, Transport: &http.Transport{
 			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				return p.dial(ctx, ctx.Value(destinationKey{}).(sandbox.Destination))
+				return p.dial(ctx, ctx.Value(destinationKey{}).(sandbox.Destination), "http", dialForward)
+			},
+			Proxy: func(r *http.Request) (*url.URL, error) {
+				return p.upstreamOf("http", r.Context().Value(destinationKey{}).(sandbox.Destination))
 			},
 			DisableCompression: true, ResponseHeaderTimeout: answerTime, MaxResponseHeaderBytes: 1 << 20,
 			DisableKeepAlives: true, // each connection is checked for its session
@@ -75,7 +79,10 @@ func New(cfg Config) *Proxy {
 func forwardAs(r *httputil.ProxyRequest) { r.Out.Host, r.Out.URL.RawQuery = "", r.In.URL.RawQuery }
 
 // Close ends all connections.
-func (p *Proxy) Close() { _ = errors.Join(p.listener.Close(), p.server.Close()) }
+func (p *Proxy) Close() {
+	_ = errors.Join(p.listener.Close(), p.server.Close())
+	p.contacts.close()
+}
 
 // Serve takes over a connection of a program in the box of a policy, and returns once it is closed.
 func (p *Proxy) Serve(policy *sandbox.Policy, conn net.Conn) {
@@ -172,17 +179,38 @@ func (p *Proxy) admit(ctx context.Context, d sandbox.Destination) error {
 		"--sandbox-allow %s", d, d.Rule())
 }
 
-// dial connects to an admitted destination.
-func (p *Proxy) dial(ctx context.Context, d sandbox.Destination) (net.Conn, error) {
+// dialForward connects to an upstream proxy, which is then sent plain requests.
+func dialForward(ctx context.Context, up *url.URL, _ sandbox.Destination) (net.Conn, error) {
+	return dialUpstream(ctx, up)
+}
+
+// dial connects to an admitted destination, by through where there is an upstream proxy.
+func (p *Proxy) dial(ctx context.Context, d sandbox.Destination, scheme string,
+	through func(context.Context, *url.URL, sandbox.Destination) (net.Conn, error),
+) (net.Conn, error) {
 	c := ctx.Value(clientKey{}).(*client)
-	dialer := outbound.Dialer{Timeout: dialTime, Resolver: p.cfg.Resolver, Check: func(at netip.AddrPort) error {
+	check := func(at netip.AddrPort) error {
 		ip := at.Addr().Unmap().WithZone("")
 		if !p.cfg.IsHub(netip.AddrPortFrom(ip, at.Port())) && (p.cfg.IsPublic(ip) || c.hosts.AllowsAddress(at)) {
 			return nil
 		}
 		return &closedAddress{ip}
-	}}
-	conn, err := dialer.DialContext(ctx, "tcp", d.String())
+	}
+	up, err := p.upstreamOf(scheme, d)
+	reason := plainReason
+	var conn net.Conn
+	switch {
+	case err != nil:
+		reason = error.Error
+	case up != nil:
+		if err = p.checkNames(ctx, d, check); err == nil {
+			reason = error.Error
+			conn, err = through(ctx, up, d)
+		}
+	default:
+		dialer := outbound.Dialer{Timeout: dialTime, Resolver: p.cfg.Resolver, Check: check}
+		conn, err = dialer.DialContext(ctx, "tcp", d.String())
+	}
 	closed, isClosed := errors.AsType[*closedAddress](err)
 	switch {
 	case isClosed:
@@ -190,8 +218,8 @@ func (p *Proxy) dial(ctx context.Context, d sandbox.Destination) (net.Conn, erro
 		return nil, refuse(http.StatusForbidden, "%s leads to an address of a private network. The owner can allow that "+
 			"network: --sandbox-allow NETWORK/BITS", d)
 	case err != nil:
-		p.contacts.note(c.session, sandbox.Contact{Destination: d, Reason: plainReason(err), Failed: true})
-		return nil, refuse(http.StatusBadGateway, "%s cannot be reached: %s", d, plainReason(err))
+		p.contacts.note(c.session, sandbox.Contact{Destination: d, Reason: reason(err), Failed: true})
+		return nil, refuse(http.StatusBadGateway, "%s cannot be reached: %s", d, reason(err))
 	}
 	p.contacts.note(c.session, sandbox.Contact{Destination: d})
 	return conn, nil
@@ -254,7 +282,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	}
 	var there net.Conn // a client may have said already that it sends no more
 	if err == nil {
-		if there, err = p.dial(context.WithoutCancel(r.Context()), d); err == nil {
+		if there, err = p.dial(context.WithoutCancel(r.Context()), d, "https", tunnelThrough); err == nil {
 			defer there.Close()
 		}
 	}

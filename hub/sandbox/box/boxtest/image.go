@@ -16,8 +16,8 @@ import (
 )
 
 // imagePrograms are what the tests' image has of this computer.
-var imagePrograms = []string{"sh", "bash", "ls", "cat", "grep", "sleep", "true", "tty", "kill", "id", "unshare", "nsenter",
-	"chroot", "setsid", "env", "ps", "head", "tail", "wc"}
+var imagePrograms = []string{"sh", "bash", "ls", "cat", "mv", "mkdir", "grep", "sleep", "true", "tty", "kill", "id",
+	"unshare", "nsenter", "chroot", "setsid", "env", "ps", "head", "tail", "wc"}
 
 // Image makes an image of programs of this computer, for not every computer that tests reaches a registry. It is made once.
 func Image(engine string) (string, error) {
