@@ -39,7 +39,7 @@ type Config struct {
 
 	// Name returns the name of a principal.
 	Name func(id string) string
-	// Serve uses the connection of a machine until ctx ends or the connection does. nil: nothing is asked of machines.
+	// Serve uses the connection of a machine until it ends. The endpoint ends it, and tells the machine why.
 	Serve func(ctx context.Context, peer *join.Peer, incarnation uint64)
 }
 
@@ -144,7 +144,7 @@ func (e *Endpoint) serve(ctx context.Context, ws *websocket.Conn, peer *join.Pee
 			}
 		}
 	}()
-	e.cfg.Serve(ctx, peer, incarnation)
+	e.cfg.Serve(context.WithoutCancel(ctx), peer, incarnation)
 	end(errors.New("the connection was lost"))
 	log.Info("a machine has gone", "reason", context.Cause(ctx))
 }

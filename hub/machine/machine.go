@@ -13,7 +13,8 @@ import (
 // ErrOffline reports that a computer is not connected.
 var ErrOffline = errors.New("this machine is offline. Try again when it is back")
 
-// Machine is a computer. Its methods return the same values each time.
+// Machine is a computer. Its methods return the same values each time, but for Agents of one that is a Watcher: these
+// may come and go, and the same agent is the same value again.
 type Machine interface {
 	Agents() map[string]agent.Backend // by provider
 	Changes() Changes                 // nil when none are recorded
@@ -26,4 +27,13 @@ type Machine interface {
 
 	// Forget removes what programs of a session left outside of its directories. session is the name in its policies.
 	Forget(session string) error
+}
+
+// Watcher is a Machine whose agents may change, with what they say of themselves.
+type Watcher interface {
+	// Watch returns a channel that has a value when they may have changed, until cancel. The channel is never closed.
+	Watch() (changed <-chan struct{}, cancel func())
+	// Missing says why an agent that Agents does not have is not there: with ErrOffline when it may come back. nil: it is
+	// none that comes and goes.
+	Missing(provider string) error
 }

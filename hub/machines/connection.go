@@ -2,44 +2,8 @@ package machines
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"github.com/ahphub/ahphub/hub/texts"
 )
-
-// Report is what a machine says of itself. It is hostile: Clean bounds it.
-type Report struct {
-	Version string   `json:"version"` // of ahphub there
-	OS      string   `json:"os"`
-	Arch    string   `json:"arch"`
-	Cores   int      `json:"cores"`
-	Memory  int64    `json:"memory"`            // bytes
-	Dirs    []string `json:"dirs,omitempty"`    // in which sessions may work there
-	Agents  []string `json:"agents,omitempty"`  // names of those that are found there
-	Sandbox string   `json:"sandbox,omitempty"` // what keeps its sessions apart: namespace, landlock or none
-}
-
-const (
-	longestWord = 200 // bytes of a text of a report
-	mostListed  = 50  // directories, or agents
-)
-
-// Clean makes a report fit to be shown: its texts on one line each and of bounded length, its numbers not negative.
-func (r Report) Clean() Report {
-	clean := func(s string) string { return texts.CutBytes(texts.OneLine(s), longestWord) }
-	for _, s := range []*string{&r.Version, &r.OS, &r.Arch, &r.Sandbox} {
-		*s = clean(*s)
-	}
-	for _, list := range []*[]string{&r.Dirs, &r.Agents} {
-		*list = slices.Clone((*list)[:min(len(*list), mostListed)])
-		for i, s := range *list {
-			(*list)[i] = clean(s)
-		}
-	}
-	r.Cores, r.Memory = min(max(r.Cores, 0), 1<<16), max(r.Memory, 0)
-	return r
-}
 
 // Status is a machine and whether it is connected.
 type Status struct {
@@ -102,6 +66,21 @@ func (r *Registry) Connect(ctx context.Context, id string, report Report) (
 	r.mu.Unlock()
 	r.tell()
 	return bound, incarnation, func() { r.leave(ctx, id, c) }, nil
+}
+
+// Update takes in what a connected machine says of itself now.
+func (r *Registry) Update(id string, report Report) {
+	report = report.Clean()
+	r.mu.Lock()
+	m := r.byID[id]
+	known := m != nil && m.conn != nil && m.conn.open
+	if known {
+		m.conn.report = report
+	}
+	r.mu.Unlock()
+	if known {
+		r.tell()
+	}
 }
 
 // leave ends a connection, and writes down when it ended unless a newer one is there.

@@ -28,7 +28,7 @@ const (
 
 var (
 	// ErrUnknown is the error of a machine that is not, or no longer, one of the hub's.
-	ErrUnknown = errors.New("this computer is not a machine of this hub. Join it with a new token")
+	ErrUnknown = errors.New("this computer is not a machine of this hub, or was revoked. Join it with a new token")
 	// ErrRevoked ends the connection of a machine that was revoked.
 	ErrRevoked = errors.New("this machine was revoked. To use it again, join it with a new token")
 	// ErrReplaced ends the connection of a machine that opened a newer one.

@@ -6,6 +6,7 @@ import (
 	"crypto/ed25519"
 	"errors"
 	"maps"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -297,13 +298,47 @@ func TestKeyOfTheHubIsResealed(t *testing.T) {
 
 func TestReportIsBounded(t *testing.T) {
 	long := strings.Repeat("é\n", 10_000)
-	list := make([]string, 1000)
-	for i := range list {
-		list[i] = long
+	dirs, agents := make([]machines.Dir, 1000), make([]machines.Agent, 1000)
+	for i := range dirs {
+		dirs[i] = machines.Dir{Path: long, Free: -1}
+		agents[i] = machines.Agent{Name: long, Version: long, State: "other", Note: long}
 	}
-	r := machines.Report{Version: long, OS: long, Dirs: list, Agents: list, Cores: -3, Memory: -1}.Clean()
-	if len(r.Version) > 200 || strings.Contains(r.OS, "\n") || len(r.Dirs) > 50 || len(r.Agents[0]) > 200 || r.Cores != 0 || r.Memory != 0 {
+	r := machines.Report{Version: long, OS: long, Dirs: dirs, Agents: agents, Cores: -3, Load: math.NaN(), Memory: -1,
+		FreeMemory: math.MaxInt64}.Clean()
+	if len(r.Version) > 200 || strings.Contains(r.OS, "\n") || len(r.Dirs) > 50 || len(r.Dirs[0].Path) > 200 ||
+		r.Dirs[0].Free != 0 || len(r.Agents) > 50 || r.Cores != 0 || r.Load != 0 || r.Memory != 0 || r.FreeMemory != 0 {
 		t.Errorf("cleaned to %+v", r)
+	}
+	if a := r.Agents[0]; len(a.Name) > 200 || len(a.Version) > 200 || a.State != "" || len(a.Note) > 500 {
+		t.Errorf("an agent is cleaned to %+v", a)
+	}
+	if dirs[0].Free != -1 || agents[0].Name != long {
+		t.Error("cleaning changes what came")
+	}
+}
+
+// What a machine says later replaces what it said when it connected, is bounded as that is, and is heard while it is
+// connected alone.
+func TestReportFollowsTheMachine(t *testing.T) {
+	w := newWorld(t)
+	m := w.join(t, "box")
+	changed, cancel := w.Watch()
+	defer cancel()
+	_, _, leave, err := w.Connect(t.Context(), m.ID, machines.Report{Cores: 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-changed
+	w.Update(m.ID, machines.Report{Cores: 4, Load: 1.5, Version: strings.Repeat("v", 1000)})
+	<-changed
+	if r := w.List()[0].Report; r.FreeCores() != 2.5 || len(r.Version) > 200 {
+		t.Errorf("the report is %+v", r)
+	}
+	leave()
+	w.Update(m.ID, machines.Report{Cores: 8})
+	w.Update("other", machines.Report{Cores: 8})
+	if r := w.List()[0].Report; r.Cores != 4 {
+		t.Errorf("while it is away, the report is %+v", r)
 	}
 }
 

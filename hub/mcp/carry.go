@@ -3,13 +3,18 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // A session's MCP server, as its agent sees it: requests of all agents go to one process. While
 // that does not run there are no tools.
+
+// errNotRunning refuses a request to a server that does not run, or stopped before it answered.
+var errNotRunning = errors.New("this MCP server is not running")
 
 // carriedRequests forwards requests to the server and decodes its answers.
 var carriedRequests = map[string]func(context.Context, *session, json.RawMessage) (mcp.Result, error){
@@ -29,11 +34,14 @@ func carryTo[R any, PR interface {
 }](method string) func(context.Context, *session, json.RawMessage) (mcp.Result, error) {
 	return func(ctx context.Context, n *session, params json.RawMessage) (mcp.Result, error) {
 		conn, _ := n.relay.Conn()
-		if conn == nil {
-			return nil, fmt.Errorf("the MCP server %s is not running", n.relay.Name)
+		if conn == nil || isClosed(conn.Done()) {
+			return nil, fmt.Errorf("%w: %s", errNotRunning, n.relay.Name)
 		}
 		raw, err := conn.Do(ctx, method, params)
-		if err != nil {
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, mcp.ErrConnectionClosed): // it stopped meanwhile
+			return nil, fmt.Errorf("%w: %s", errNotRunning, n.relay.Name)
+		case err != nil:
 			return nil, err
 		}
 		res := PR(new(R))
@@ -67,16 +75,17 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 		if do == nil {
 			return next(ctx, method, req)
 		}
-		if method == "tools/list" && !n.canCarry() {
-			return &mcp.ListToolsResult{Tools: []*mcp.Tool{}}, nil
-		}
 		params, err := json.Marshal(req.GetParams())
 		if err != nil {
 			return nil, err
 		}
 		call, ok := req.(*mcp.CallToolRequest)
 		if !ok {
-			return do(ctx, n, params)
+			res, err := do(ctx, n, params)
+			if method == "tools/list" && errors.Is(err, errNotRunning) {
+				return &mcp.ListToolsResult{Tools: []*mcp.Tool{}}, nil
+			}
+			return res, err
 		}
 		return n.call(ctx, func(ctx context.Context) (*mcp.CallToolResult, error) {
 			defer n.keepAlive(ctx, call)()
@@ -87,12 +96,6 @@ func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
 			return res.(*mcp.CallToolResult), nil
 		}), nil
 	}
-}
-
-// isRunning reports whether the server is running.
-func (n *session) canCarry() bool {
-	conn, _ := n.relay.Conn()
-	return conn != nil && !isClosed(conn.Done())
 }
 
 // watchTools notifies the agent that the tools may have changed; the channel is closed at the next

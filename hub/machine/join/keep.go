@@ -21,7 +21,10 @@ func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, 
 	pause := firstPause
 	for {
 		began := time.Now()
-		err := once(ctx, r, serve)
+		joined, err := once(ctx, r, serve)
+		if joined {
+			r.Invite = nil // it was for once
+		}
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -47,16 +50,17 @@ func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, 
 
 var errLost = errors.New("the connection was lost")
 
-func once(ctx context.Context, r Request, serve func(context.Context, net.Conn, Welcome) error) error {
+// once connects once. joined reports whether the hub took the machine in.
+func once(ctx context.Context, r Request, serve func(context.Context, net.Conn, Welcome) error) (joined bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	conn, welcome, err := Connect(ctx, r)
 	if err != nil {
-		return err
+		return false, err
 	}
 	defer conn.Close()
 	if err := serve(ctx, conn, welcome); err != nil {
-		return err
+		return true, err
 	}
-	return errLost
+	return true, errLost
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/fleet"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machine/remote"
 )
@@ -21,14 +22,23 @@ const PipeVariable = "AHPHUB_TEST_PIPE"
 // IsPiped reports whether tests reach their computer by an encoded connection.
 func IsPiped() bool { return os.Getenv(PipeVariable) != "" }
 
-// Reach returns m as a test reaches it: itself, or the other end of a connection to it.
+// Reach returns m as a test reaches it: itself, or the other end of a connection to it, by the way that a hub has to
+// its machines.
 func Reach(t testing.TB, m machine.Machine) machine.Machine {
 	t.Helper()
 	if !IsPiped() {
 		return m
 	}
-	return Pipe(t, m)
+	route := fleet.NewRoute(Pipe(t, m), alone{})
+	t.Cleanup(route.Close)
+	return route
 }
+
+// alone are the machines of a hub that none has joined.
+type alone struct{}
+
+func (alone) Machines() []fleet.Member                        { return nil }
+func (alone) Watch() (changed <-chan struct{}, cancel func()) { return nil, func() {} }
 
 // ReachAgents returns agents as a test reaches their computer.
 func ReachAgents(t testing.TB, agents map[string]agent.Backend) map[string]agent.Backend {

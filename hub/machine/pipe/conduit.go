@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/fxamacker/cbor/v2"
+
+	"github.com/ahphub/ahphub/hub/machine"
 )
 
 // ErrLost reports that the other computer no longer knows what it was doing: it was started again, or was away for too
@@ -39,6 +41,7 @@ type Conduit struct {
 	closing  bool  // this side has sent its last letter
 	err      error // why nothing more arrives; letters in `in` can still be taken
 	attached int   // counts attachments: the newest wins
+	live     bool  // a connection carries it
 	detach   context.CancelFunc
 }
 
@@ -56,6 +59,7 @@ type hello struct {
 	Kind  string `cbor:"kind"`
 	Got   uint64 `cbor:"got"`
 	Fresh bool   `cbor:"fresh"` // it was never attached: the other side makes its end
+	Run   string `cbor:"run"`   // of the side that opens conduits
 }
 
 func newConduit(id, kind string) *Conduit {
@@ -206,7 +210,10 @@ func (c *Conduit) run(ctx context.Context, s *Stream, got uint64) error {
 	c.detach = cancel
 	c.attached++
 	mine := c.attached
+	c.live = true
+	c.notifyChanged()
 	c.mu.Unlock()
+	defer c.leave(mine)
 	reading := make(chan error, 1)
 	go func() {
 		err := c.read(s, mine)
@@ -217,6 +224,39 @@ func (c *Conduit) run(ctx context.Context, s *Stream, got uint64) error {
 	cancel()
 	s.Close()
 	return errors.Join(err, finish(s, reading))
+}
+
+// leave notes that an attachment has ended.
+func (c *Conduit) leave(mine int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if mine == c.attached {
+		c.live = false
+		c.notifyChanged()
+	}
+}
+
+// Attachments returns how often connections have carried c, and whether one does now.
+func (c *Conduit) Attachments() (count int, live bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.attached, c.live
+}
+
+// WhileAttached returns a context that ends with ctx, and with machine.ErrOffline while no connection carries c.
+func (c *Conduit) WhileAttached(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	go func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for c.live {
+			if c.wait(ctx) != nil {
+				return
+			}
+		}
+		cancel(machine.ErrOffline)
+	}()
+	return ctx, func() { cancel(nil) }
 }
 
 // finish waits for a reader whose stream was closed. The stream of a handler ends when that returns, so that it is not

@@ -31,6 +31,8 @@ type Conduits struct {
 	log    *slog.Logger
 
 	mu    sync.Mutex
+	run   string          // of the side that opens conduits; see BeginRun
+	serve *sync.WaitGroup // what serves the conduits of this run
 	all   map[string]*Conduit
 	peer  *Peer
 	fresh map[string]bool // never attached
@@ -41,7 +43,11 @@ type Conduits struct {
 
 // NewConduits returns the conduits of a computer. accept serves those that the other side opens, by kind.
 func NewConduits(accept map[string]func(context.Context, *Conduit), log *slog.Logger) *Conduits {
-	cs := &Conduits{all: map[string]*Conduit{}, fresh: map[string]bool{}, accept: accept, log: log}
+	cs := &Conduits{all: map[string]*Conduit{}, fresh: map[string]bool{}, accept: accept, log: log,
+		serve: &sync.WaitGroup{}}
+	if accept == nil {
+		cs.run = ids.New()
+	}
 	cs.ctx, cs.cancel = context.WithCancel(context.Background())
 	return cs
 }
@@ -57,6 +63,38 @@ func (cs *Conduits) Close() {
 	cs.failAll(ErrClosed)
 	cs.cancel()
 	cs.wg.Wait()
+}
+
+// Run names this run of the side that opens conduits. It tells it to the other side, which calls BeginRun, before
+// anything else over each connection.
+func (cs *Conduits) Run() string { return cs.run }
+
+// BeginRun ends the conduits of the other side's earlier runs, and waits for what serves them or until ctx ends. No
+// later run can attach to them.
+func (cs *Conduits) BeginRun(ctx context.Context, run string) error {
+	if run == "" || len(run) > 100 {
+		return errors.New("the hub does not name its run: update ahphub on both computers")
+	}
+	cs.mu.Lock()
+	old, all := cs.serve, cs.all
+	if cs.run == run {
+		cs.mu.Unlock()
+		return nil
+	}
+	cs.run, cs.serve = run, &sync.WaitGroup{}
+	cs.all, cs.fresh = map[string]*Conduit{}, map[string]bool{}
+	cs.mu.Unlock()
+	for _, c := range all {
+		c.fail(ErrLost)
+	}
+	ended := make(chan struct{})
+	go func() { old.Wait(); close(ended) }()
+	select {
+	case <-ended:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 func (cs *Conduits) failAll(err error) {
@@ -141,7 +179,7 @@ func (cs *Conduits) attachOne(p *Peer, c *Conduit) error {
 	fresh := cs.fresh[c.id]
 	cs.mu.Unlock()
 	c.mu.Lock()
-	say := hello{ID: c.id, Kind: c.kind, Got: c.got, Fresh: fresh}
+	say := hello{ID: c.id, Kind: c.kind, Got: c.got, Fresh: fresh, Run: cs.run}
 	c.mu.Unlock()
 	if err := s.Send(say); err != nil {
 		return err
@@ -213,13 +251,13 @@ func (cs *Conduits) find(say hello) (*Conduit, error) {
 	serve := cs.accept[say.Kind]
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
-	if c := cs.all[say.ID]; c != nil {
+	if c := cs.all[say.ID]; c != nil && say.Run == cs.run {
 		return c, nil
 	}
 	switch {
 	case cs.ended:
 		return nil, ErrClosed
-	case !say.Fresh:
+	case !say.Fresh || say.Run != cs.run:
 		return nil, ErrLost
 	case serve == nil || len(say.ID) == 0 || len(say.ID) > 100:
 		return nil, fmt.Errorf("%.40q is not known here: update ahphub on both computers", say.Kind)
@@ -228,7 +266,10 @@ func (cs *Conduits) find(say hello) (*Conduit, error) {
 	}
 	c := newConduit(say.ID, say.Kind)
 	cs.all[c.id] = c
+	serving := cs.serve
+	serving.Add(1)
 	cs.wg.Go(func() {
+		defer serving.Done()
 		defer func() {
 			if fault := recover(); fault != nil {
 				cs.log.Error("serving another computer failed", "kind", c.kind, "fault", fault, "stack",

@@ -39,6 +39,9 @@ type Peer struct {
 	wg       sync.WaitGroup
 }
 
+// answering is how long the other side may take to answer a sign of life, or to take what is written.
+const answering = 10 * time.Second
+
 // options bound what the other side can make this one hold.
 var options = drpcmanager.Options{Reader: drpcwire.ReaderOptions{MaximumBufferSize: mostMessage}}
 
@@ -50,6 +53,7 @@ func New(conn net.Conn, cfg Config) (*Peer, error) {
 	c.MeasureRTTInterval = 24 * time.Hour
 	if cfg.KeepAlive > 0 {
 		c.KeepAliveInterval = cfg.KeepAlive
+		c.ConnectionWriteTimeout = min(answering, 10*cfg.KeepAlive)
 	}
 	c.MaxIncomingStreams = 1024
 	if cfg.Streams > 0 {

@@ -186,7 +186,8 @@ func (t *Talk) Tell(ctx context.Context, method string, in any) error {
 	return t.Send(ctx, message{Method: method, Body: body})
 }
 
-// ask calls a method and waits for the answer. When ctx ends, the other side is told, and its answer is waited for.
+// ask calls a method and waits for the answer. When ctx ends, the other side is told, and its answer is waited for
+// while there is a connection; without one, the other side learns of it later.
 func (t *Talk) ask(ctx context.Context, method string, in any) (cbor.RawMessage, error) {
 	body, err := Marshal(in)
 	if err != nil {
@@ -213,11 +214,26 @@ func (t *Talk) ask(ctx context.Context, method string, in any) (cbor.RawMessage,
 		return m.Body, m.Err.Decode()
 	case <-ctx.Done():
 	}
-	if err := t.Send(context.WithoutCancel(ctx), message{Cancel: n, Err: EncodeError(context.Cause(ctx))}); err != nil {
-		return nil, err
+	t.cancelCall(n, context.Cause(ctx))
+	attached, stop := t.WhileAttached(context.Background())
+	defer stop()
+	select {
+	case m := <-answer:
+		return m.Body, m.Err.Decode()
+	case <-attached.Done():
 	}
-	m := <-answer
-	return m.Body, m.Err.Decode()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.waiting, n)
+	return nil, context.Cause(ctx)
+}
+
+// cancelCall tells the other side that a call's answer is of no use any more. It does not wait.
+func (t *Talk) cancelCall(n uint64, cause error) {
+	m := message{Cancel: n, Err: EncodeError(cause)}
+	if err := t.sendNow(m); errors.Is(err, errBehind) {
+		go func() { _ = t.Send(context.Background(), m) }() // until the other side takes it, or the conduit ends
+	}
 }
 
 // Ask calls a method of the other side.
@@ -229,6 +245,14 @@ func Ask[Out any](ctx context.Context, t *Talk, method string, in any) (out Out,
 	return out, Unmarshal(body, &out)
 }
 
+// AskAttached is Ask for a caller that does not wait for a connection: without one it gets machine.ErrOffline, and the
+// other side is asked later.
+func AskAttached[Out any](ctx context.Context, t *Talk, method string, in any) (out Out, err error) {
+	ctx, stop := t.WhileAttached(ctx)
+	defer stop()
+	return Ask[Out](ctx, t, method, in)
+}
+
 // AskNone calls a method that returns nothing.
 func AskNone(ctx context.Context, t *Talk, method string, in any) error {
 	_, err := Ask[none](ctx, t, method, in)
@@ -237,9 +261,17 @@ func AskNone(ctx context.Context, t *Talk, method string, in any) error {
 
 // TellNow is Tell for a caller that may not wait: what would have to wait is refused.
 func (t *Talk) TellNow(method string, in any) error {
+	body, err := Marshal(in)
+	if err != nil {
+		return err
+	}
+	return t.sendNow(message{Method: method, Body: body})
+}
+
+func (t *Talk) sendNow(m message) error {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errBehind)
-	return t.Tell(ctx, method, in)
+	return t.Send(ctx, m)
 }
 
 var errBehind = errors.New("the other computer is behind. Try again when it is back")

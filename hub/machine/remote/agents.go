@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/pipe"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
@@ -77,11 +78,12 @@ func (b *backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, err
 	}
 	s := &session{b: b, spec: spec, ctx: ctx, talk: pipe.NewTalk(conduit, b.m.cfg.Log), turns: map[uint64]*turn{},
 		terminals: map[uint64]agent.Terminal{}, done: make(chan struct{})}
+	servers := b.m.tools.add(ctx, conduit.ID(), spec.MCP)
 	go s.run()
 	_, keeps := spec.Host.(agent.Keeper)
 	_, replies := spec.Host.(replier)
 	s.facts, err = pipe.Ask[sessionFacts](ctx, s.talk, "open", agentSpec{Provider: b.name, Session: spec.Session,
-		Dirs: spec.Dirs, Data: spec.Data, Sent: spec.Sent, Work: spec.Work, MCP: spec.MCP, Worktrees: spec.Worktrees,
+		Dirs: spec.Dirs, Data: spec.Data, Sent: spec.Sent, Work: spec.Work, MCP: servers, Worktrees: spec.Worktrees,
 		HasSandbox: spec.Sandbox != nil, HasSecrets: spec.Secrets != nil, HasHide: spec.Hide != nil,
 		HasProgress: spec.Progress != nil, HasKeep: keeps, HasReply: replies})
 	if err != nil {
@@ -126,13 +128,18 @@ type turn struct {
 	over  context.CancelCauseFunc
 }
 
-// Prompt plays a turn, and returns once the computer says that it has ended.
+// Prompt plays a turn, and returns once the computer says that it has ended. When ctx ends while the computer is away,
+// it returns at once: the turn is ended there before another one of its chat begins.
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	key := s.add(&turn{ctx: ctx, turn: t, over: cancel})
 	defer s.remove(key)
+	before, live := s.talk.Attachments()
 	err := pipe.AskNone(ctx, s.talk, "prompt", turnOf(key, t))
+	if after, _ := s.talk.Attachments(); errors.Is(err, pipe.ErrLost) && !live && after == before {
+		return fmt.Errorf("%w: %w", agent.ErrGone, err) // no connection has carried it
+	}
 	if much, ok := errors.AsType[tooMuchError](context.Cause(ctx)); ok {
 		return &agent.Failure{Message: much.Error()}
 	}
@@ -178,12 +185,15 @@ func (s *session) parent(chat ahp.URI, id string) context.Context {
 	return s.ctx
 }
 
-// Close closes the session there, and waits for it.
+// Close closes the session there, and waits for it while the computer is connected.
 func (s *session) Close() error {
 	s.stop()
-	err := pipe.AskNone(context.Background(), s.talk, "close", struct{}{})
+	_, err := pipe.AskAttached[struct{}](context.Background(), s.talk, "close", struct{}{})
 	s.talk.Close(nil)
 	<-s.done
+	if errors.Is(err, machine.ErrOffline) {
+		return nil // it is closed when the computer is back, or gives the hub up
+	}
 	return err
 }
 
@@ -191,7 +201,7 @@ func (s *session) Move(chat ahp.URI) bool {
 	if !s.facts.Moves {
 		return false
 	}
-	moved, err := pipe.Ask[bool](s.ctx, s.talk, "move", chat)
+	moved, err := pipe.AskAttached[bool](s.ctx, s.talk, "move", chat)
 	return err == nil && moved
 }
 
@@ -206,7 +216,7 @@ func (s *session) Steers(chat ahp.URI) bool {
 	if !s.facts.Steers {
 		return false
 	}
-	can, err := pipe.Ask[bool](s.ctx, s.talk, "steers", chat)
+	can, err := pipe.AskAttached[bool](s.ctx, s.talk, "steers", chat)
 	return err == nil && can
 }
 
@@ -218,13 +228,14 @@ func (s *session) Commands() []agent.SlashCommand {
 	if !s.facts.Commands {
 		return s.b.Commands()
 	}
-	out, _ := pipe.Ask[[]agent.SlashCommand](s.ctx, s.talk, "commands", struct{}{}) // it has ended
+	out, _ := pipe.AskAttached[[]agent.SlashCommand](s.ctx, s.talk, "commands", struct{}{}) // it has ended
 	return out
 }
 
 // run answers what the session asks until it has ended.
 func (s *session) run() {
 	defer close(s.done)
+	defer s.b.m.tools.remove(s.talk.ID())
 	handlers := s.turnHandlers()
 	for method, h := range s.hostHandlers() {
 		handlers[method] = h

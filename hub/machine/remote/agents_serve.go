@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -69,6 +70,7 @@ func findAgent(agents map[string]agent.Backend, provider string) (agent.Backend,
 // servedSession is an agent's session on this computer.
 type servedSession struct {
 	agents map[string]agent.Backend
+	from   *Server
 	talk   *pipe.Talk
 	log    *slog.Logger
 	ctx    context.Context
@@ -77,11 +79,13 @@ type servedSession struct {
 	mu      sync.Mutex
 	session agent.Session
 	outs    map[uint64]*out
+	playing map[ahp.URI]chan struct{} // closed when the turn of a chat has ended
 }
 
 // serveAgent keeps a session until the hub closes it.
-func serveAgent(ctx context.Context, agents map[string]agent.Backend, c *pipe.Conduit, log *slog.Logger) {
-	s := &servedSession{agents: agents, talk: pipe.NewTalk(c, log), log: log, outs: map[uint64]*out{}}
+func serveAgent(ctx context.Context, from *Server, agents map[string]agent.Backend, c *pipe.Conduit, log *slog.Logger) {
+	s := &servedSession{agents: agents, from: from, talk: pipe.NewTalk(c, log), log: log, outs: map[uint64]*out{},
+		playing: map[ahp.URI]chan struct{}{}}
 	s.ctx, s.end = context.WithCancelCause(ctx)
 	err := s.talk.Run(ctx, s.handlers()) // not s.ctx: the end of a session is said over it, too
 	s.end(err)
@@ -172,7 +176,17 @@ func (s *servedSession) open(ctx context.Context, q agentSpec) (facts sessionFac
 		return facts, err
 	}
 	stop := context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) }) // the hub no longer wants it
-	session, err := b.Open(s.ctx, s.spec(q))
+	spec := s.spec(q)
+	if door := s.from.cfg.Door; door != nil && len(q.MCP) > 0 {
+		spec.MCP, err = door.Add(s.ctx, q.MCP, func(ctx context.Context) (net.Conn, error) {
+			return s.from.dialTools(ctx, s.talk.ID())
+		})
+		if err != nil {
+			stop()
+			return facts, err
+		}
+	}
+	session, err := b.Open(s.ctx, spec)
 	if err != nil {
 		stop()
 		return facts, err
@@ -240,9 +254,39 @@ func (s *servedSession) prompt(ctx context.Context, q turnMessage) (none struct{
 	if err != nil {
 		return none, err
 	}
+	end, err := s.beginTurn(ctx, q.Chat)
+	if err != nil {
+		return none, err
+	}
+	defer end()
 	o := s.addOut(ctx, q.Key)
 	defer s.removeOut(q.Key)
 	return none, session.Prompt(ctx, q.turn(o))
+}
+
+// beginTurn waits until the turn of a chat has ended that the hub cancelled while this computer was away.
+func (s *servedSession) beginTurn(ctx context.Context, chat ahp.URI) (end func(), err error) {
+	for {
+		s.mu.Lock()
+		before := s.playing[chat]
+		if before == nil {
+			mine := make(chan struct{})
+			s.playing[chat] = mine
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				delete(s.playing, chat)
+				close(mine)
+			}, nil
+		}
+		s.mu.Unlock()
+		select {
+		case <-before:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+	}
 }
 
 func (s *servedSession) addOut(ctx context.Context, key uint64) *out {

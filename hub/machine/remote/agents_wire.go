@@ -2,6 +2,7 @@ package remote
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -47,8 +48,37 @@ type turnMessage struct {
 
 func turnOf(key uint64, t agent.Turn) turnMessage {
 	return turnMessage{Key: key, ID: t.ID, Chat: t.Chat, Message: pipe.JSON[ahp.Message]{V: t.Message},
-		Threads: pipe.JSON[[]ahp.Annotation]{V: t.Threads}, History: pipe.JSON[[]*ahp.Turn]{V: t.History},
+		Threads: pipe.JSON[[]ahp.Annotation]{V: t.Threads}, History: pipe.JSON[[]*ahp.Turn]{V: shorten(t.History)},
 		Guest: t.Guest}
+}
+
+// mostHistory bounds the texts of a chat's history that cross with each of its turns, in bytes.
+const mostHistory = 1 << 20
+
+// shorten returns what agents use of a chat's history: the texts of its newest turns. What people sent along crossed
+// with the turn that it was sent with.
+func shorten(history []*ahp.Turn) []*ahp.Turn {
+	var out []*ahp.Turn
+	for size := 0; len(out) < len(history); {
+		t := history[len(history)-1-len(out)]
+		short := &ahp.Turn{ID: t.ID, Message: ahp.Message{Text: t.Message.Text, Origin: t.Message.Origin}, State: t.State}
+		size += len(t.Message.Text)
+		for _, part := range t.ResponseParts {
+			if p, ok := part.Value.(*ahp.MarkdownResponsePart); ok {
+				size += p.Content.Len()
+				short.ResponseParts = append(short.ResponseParts, part)
+			}
+		}
+		if size > mostHistory {
+			if len(out) == 0 { // agents know a chat by its newest turn
+				out = append(out, &ahp.Turn{ID: t.ID, Message: ahp.Message{Origin: t.Message.Origin}, State: t.State})
+			}
+			break
+		}
+		out = append(out, short)
+	}
+	slices.Reverse(out)
+	return out
 }
 
 func (t turnMessage) turn(out agent.Out) agent.Turn {

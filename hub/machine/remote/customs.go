@@ -168,7 +168,7 @@ func (s *server) Done() <-chan struct{} { return s.done }
 func (s *server) Err() error { return s.err }
 
 func (s *server) Close() {
-	_ = pipe.AskNone(context.Background(), s.talk, "close", struct{}{}) // it is gone, then
+	_, _ = pipe.AskAttached[struct{}](context.Background(), s.talk, "close", struct{}{}) // it is gone, or away
 	s.talk.Close(nil)
 	<-s.done
 }

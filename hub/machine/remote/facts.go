@@ -16,6 +16,11 @@ type facts struct {
 	machine *Machine
 }
 
+// describeCall asks a computer for its facts. It is the first call over a connection.
+type describeCall struct {
+	Run string // of the hub: what an earlier one had run there ends
+}
+
 // agentFacts are what a Backend can do besides what each can.
 type agentFacts struct {
 	HomeWrite, HomeRead []string

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/pipe"
+	"github.com/ahphub/ahphub/hub/machines"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
@@ -22,33 +24,58 @@ type Config struct {
 	KeepAlive time.Duration // between signs of life; 0: none
 	Log       *slog.Logger
 	Turn      int // bytes that a machine may say in a turn; 0 is 64 MiB
+
+	// Changed is called on the hub's side when the machine has come or gone; it must not wait. nil: it is not.
+	Changed func()
+	// Reported is called on the hub's side with what the machine says of itself, which is hostile. nil: it is not asked.
+	Reported func(machines.Report)
+
+	// Tools serves, on the hub's side, what agents use of the hub; nil: they reach the servers of their sessions
+	// themselves.
+	Tools http.Handler
+
+	// Door is on the machine's side; nil: agents there are given the servers as the hub names them.
+	Door Door
+	// Reporter is on the machine's side; nil: it reports nothing.
+	Reporter Reporter
 }
 
 // Machine is a computer at the other end of a connection. It implements machine.Machine once it was connected.
 type Machine struct {
 	cfg      Config
 	conduits *pipe.Conduits
+	tools    *tools // nil: none are served
 
 	mu    sync.Mutex
 	peer  *pipe.Peer    // nil while it is offline
 	news  chan struct{} // closed when peer changes
-	facts *facts        // what it said of itself when it first connected
+	facts *facts        // what it said of itself when it last connected
 }
 
 // New returns a machine that is offline.
 func New(cfg Config) *Machine {
-	return &Machine{cfg: cfg, conduits: pipe.NewConduits(nil, cfg.Log), news: make(chan struct{})}
+	return &Machine{cfg: cfg, conduits: pipe.NewConduits(nil, cfg.Log), tools: newTools(cfg.Tools, cfg.Log),
+		news: make(chan struct{})}
 }
 
 // Serve uses a connection until it ends, ctx does, or a newer one is used, which wins.
 func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
-	peer, err := pipe.New(conn, pipe.Config{Streams: 16, KeepAlive: m.cfg.KeepAlive, Log: m.cfg.Log})
+	streams, handlers := uint32(16), map[string]pipe.Handler{}
+	if m.tools != nil {
+		streams += mostTools
+		handlers[toolsMethod] = m.tools.serve
+	}
+	if m.cfg.Reported != nil {
+		handlers[reportMethod] = m.takeReports()
+	}
+	peer, err := pipe.New(conn, pipe.Config{Streams: streams, Handlers: handlers, KeepAlive: m.cfg.KeepAlive,
+		Log: m.cfg.Log})
 	if err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- peer.Run(ctx) }()
-	facts, err := pipe.Call[facts](ctx, peer, "machine.describe", struct{}{})
+	facts, err := pipe.Call[facts](ctx, peer, "machine.describe", describeCall{m.conduits.Run()})
 	if err == nil {
 		err = facts.check()
 	}
@@ -61,19 +88,17 @@ func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
 		old.Close()
 	}
 	m.conduits.Attach(peer)
-	err = <-ended
+	<-peer.Done() // what it is carried by may take longer to close
 	m.leave(peer)
-	return err
+	return <-ended
 }
 
 func (m *Machine) use(p *pipe.Peer, f *facts) (old *pipe.Peer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	old, m.peer = m.peer, p
-	if m.facts == nil {
-		f.machine = m
-		m.facts = f
-	}
+	f.machine = m
+	m.facts = f
 	m.notifyChanged()
 	return old
 }
@@ -91,6 +116,15 @@ func (m *Machine) leave(p *pipe.Peer) {
 func (m *Machine) notifyChanged() {
 	close(m.news)
 	m.news = make(chan struct{})
+	if m.cfg.Changed != nil {
+		m.cfg.Changed()
+	}
+}
+
+// IsOnline reports whether the machine is connected.
+func (m *Machine) IsOnline() bool {
+	_, err := m.online()
+	return err == nil
 }
 
 // Ready waits until the machine is connected.
@@ -125,6 +159,7 @@ func (m *Machine) Close() {
 	if peer != nil {
 		peer.Close()
 	}
+	m.tools.close()
 }
 
 // online returns the connection.

@@ -6,7 +6,6 @@ import (
 	"net"
 	"sync"
 
-	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/pipe"
 	"github.com/ahphub/ahphub/hub/sandbox"
@@ -15,6 +14,7 @@ import (
 // Server serves a machine to its hub. What runs for the hub outlives the connections.
 type Server struct {
 	cfg      Config
+	machine  machine.Machine
 	conduits *pipe.Conduits
 	handlers map[string]pipe.Handler
 
@@ -24,18 +24,18 @@ type Server struct {
 
 // NewServer returns what serves m. Close it.
 func NewServer(m machine.Machine, cfg Config) *Server {
-	s := &Server{cfg: cfg}
+	s := &Server{cfg: cfg, machine: m}
 	agents := m.Agents()
 	terminals := &served{terminals: m.Terminals(), log: cfg.Log, all: map[string]machine.Terminal{}}
 	kinds := map[string]func(context.Context, *pipe.Conduit){
 		kindTerminal: terminals.serve,
 		kindAgent: func(ctx context.Context, c *pipe.Conduit) {
-			serveAgent(ctx, agents, c, cfg.Log)
+			serveAgent(ctx, s, agents, c, cfg.Log)
 		},
 	}
 	s.handlers = serveFiles(m.Files())
 	maps.Copy(s.handlers, serveAgents(agents))
-	maps.Copy(s.handlers, serveMachine(m, agents))
+	maps.Copy(s.handlers, serveMachine(m))
 	if c := m.Changes(); c != nil {
 		maps.Copy(s.handlers, serveChanges(c))
 	}
@@ -56,17 +56,32 @@ func NewServer(m machine.Machine, cfg Config) *Server {
 	return s
 }
 
+// describe tells the hub what this computer is, after what it did for an earlier run of the hub has ended.
+func (s *Server) describe(peer *pipe.Peer) pipe.Handler {
+	return pipe.Answer(func(ctx context.Context, q describeCall) (facts, error) {
+		s.mu.Lock()
+		isNewest := s.peer == peer
+		s.mu.Unlock()
+		if !isNewest {
+			return facts{}, pipe.ErrClosed
+		}
+		ending, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		if err := s.conduits.BeginRun(ending, q.Run); err != nil {
+			return facts{}, err
+		}
+		f := facts{Changes: s.machine.Changes() != nil, Customs: s.machine.Customs() != nil,
+			Shells: s.machine.Terminals().Shells(), Agents: map[string]agentFacts{}}
+		for name, b := range s.machine.Agents() {
+			f.Agents[name] = factsOf(b)
+		}
+		return f, nil
+	})
+}
+
 // serveMachine returns the handlers of calls about the computer as a whole.
-func serveMachine(m machine.Machine, agents map[string]agent.Backend) map[string]pipe.Handler {
+func serveMachine(m machine.Machine) map[string]pipe.Handler {
 	return map[string]pipe.Handler{
-		"machine.describe": pipe.Answer(func(context.Context, struct{}) (facts, error) {
-			f := facts{Changes: m.Changes() != nil, Customs: m.Customs() != nil, Shells: m.Terminals().Shells(),
-				Agents: map[string]agentFacts{}}
-			for name, b := range agents {
-				f.Agents[name] = factsOf(b)
-			}
-			return f, nil
-		}),
 		"machine.sandbox": pipe.AnswerNone(func(_ context.Context,
 			p *sandbox.Policy) error {
 			return m.CheckSandbox(p)
@@ -77,11 +92,13 @@ func serveMachine(m machine.Machine, agents map[string]agent.Backend) map[string
 
 // Serve serves a connection until it ends, ctx does, or a newer one is served, which wins.
 func (s *Server) Serve(ctx context.Context, conn net.Conn) error {
-	peer, err := pipe.New(conn, pipe.Config{Dialed: true, Handlers: s.handlers, KeepAlive: s.cfg.KeepAlive,
+	handlers := maps.Clone(s.handlers)
+	peer, err := pipe.New(conn, pipe.Config{Dialed: true, Handlers: handlers, KeepAlive: s.cfg.KeepAlive,
 		Log: s.cfg.Log})
 	if err != nil {
 		return err
 	}
+	handlers["machine.describe"] = s.describe(peer)
 	s.mu.Lock()
 	old := s.peer
 	s.peer = peer
@@ -90,6 +107,13 @@ func (s *Server) Serve(ctx context.Context, conn net.Conn) error {
 		old.Close()
 	}
 	s.conduits.Connected(peer)
+	if s.cfg.Reporter != nil {
+		reporting, stop := context.WithCancel(ctx)
+		var wg sync.WaitGroup
+		wg.Go(func() { sendReports(reporting, peer, s.cfg.Reporter) })
+		defer wg.Wait()
+		defer stop()
+	}
 	return peer.Run(ctx)
 }
 

@@ -1,0 +1,151 @@
+package fence
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+// confine returns what a program is kept from: what the hub asks for, as far as this computer allows it. The same
+// policy of the hub always makes the same one here, so that all programs of a session share a sandbox. otherwise is
+// what a program gets of which the hub asks for nothing.
+func (f *Machine) confine(p *sandbox.Policy, otherwise sandbox.Policy) (*sandbox.Policy, error) {
+	if !f.HasSandboxes() {
+		if p != nil && !p.Auto {
+			return nil, fmt.Errorf("this machine has no sandboxes, and the session is to have one. Choose another "+
+				"machine, or start ahphub join there with --sandbox %s", p.Mode)
+		}
+		return nil, nil
+	}
+	if p == nil {
+		p = &otherwise
+		p.Auto, p.Network = true, sandbox.Open
+	}
+	if err := p.Check(); err != nil {
+		return nil, err
+	}
+	mode, err := f.mode(p)
+	if err != nil {
+		return nil, err
+	}
+	out := &sandbox.Policy{Session: p.Session, Mode: mode}
+	if mode == sandbox.Container {
+		out.Image, out.Images = f.cfg.Rules.Image, f.cfg.Rules.Images
+	}
+	for _, list := range []struct{ from, to *[]string }{{&p.Write, &out.Write}, {&p.Read, &out.Read},
+		{&p.Seal, &out.Seal}, {&p.Git, &out.Git}} {
+		for _, path := range *list.from {
+			real, err := f.enter(path)
+			if err != nil {
+				return nil, err
+			}
+			*list.to = append(*list.to, real)
+		}
+	}
+	out.Read = append(out.Read, f.cfg.Rules.Read...)
+	out.Home, out.HomeRead = f.homePaths(p)
+	return out, f.connect(p, out)
+}
+
+// HasSandboxes reports whether programs run in sandboxes on this computer.
+func (f *Machine) HasSandboxes() bool { return f.cfg.Rules != nil && f.cfg.Rules.Works() }
+
+// mode returns how this computer confines a session. One that asks for a certain mode gets no other, but for the
+// stronger one of two.
+func (f *Machine) mode(p *sandbox.Policy) (sandbox.Mode, error) {
+	asked := p.Mode
+	if asked == "" {
+		asked = sandbox.Namespace
+	}
+	own := f.cfg.Rules.Boxed
+	switch {
+	case asked == sandbox.Container && f.cfg.Rules.Image != "":
+		return asked, nil
+	case p.Auto || asked == own || asked == sandbox.Landlock && own == sandbox.Namespace:
+		return own, nil
+	}
+	return "", fmt.Errorf("this machine has no sandbox %q, which the session is to have. It offers %s: choose it in the "+
+		"session's settings, or another machine", asked, own)
+}
+
+// homePaths returns what the programs of a session use of this user's home directory: what the hub names of what the
+// agents here need, and nothing else.
+func (f *Machine) homePaths(p *sandbox.Policy) (write, read []string) {
+	var writes, reads []string
+	for _, b := range f.Machine.Agents() {
+		if k, ok := b.(agent.HomeKeeper); ok {
+			w, r := k.HomePaths()
+			writes, reads = append(writes, w...), append(reads, r...)
+		}
+	}
+	return both(p.Home, writes), both(p.HomeRead, append(reads, writes...))
+}
+
+// connect gives a program the narrower network of the hub's and this computer's. Relays are this computer's alone: by
+// one of the hub's a program would reach any service here.
+func (f *Machine) connect(p, out *sandbox.Policy) error {
+	network := p.Network
+	if slices.Index(sandbox.Networks, f.cfg.Rules.Network) > slices.Index(sandbox.Networks, network) {
+		network = f.cfg.Rules.Network
+	}
+	var hosts []string
+	for _, b := range f.Machine.Agents() {
+		if o, ok := b.(agent.Online); ok {
+			hosts = append(hosts, o.Hosts()...)
+		}
+	}
+	slices.Sort(hosts)
+	if err := f.cfg.Rules.Connect(out, string(network), slices.Compact(hosts)); err != nil || network != sandbox.List {
+		return err
+	}
+	switch {
+	case f.cfg.Rules.Network != sandbox.List:
+		out.Allow = p.Allow
+	case p.Network == sandbox.List:
+		out.Allow = both(p.Allow, out.Allow)
+	}
+	return nil
+}
+
+// both returns what is in two lists, in the order of the first.
+func both(a, b []string) (list []string) {
+	for _, s := range a {
+		if slices.Contains(b, s) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// nameOf returns the name that the hub gives to what belongs to a session.
+func nameOf(session string) string {
+	sum := sha256.Sum256([]byte(session))
+	return hex.EncodeToString(sum[:6])
+}
+
+// CheckSandbox says why programs cannot run in a sandbox by a policy of the hub.
+func (f *Machine) CheckSandbox(p *sandbox.Policy) error {
+	if p == nil {
+		return nil
+	}
+	there, err := f.confine(p, sandbox.Policy{})
+	if err != nil || there == nil {
+		return err
+	}
+	return f.Machine.CheckSandbox(there)
+}
+
+// Forget removes what programs of a session left on this computer outside of its directories.
+func (f *Machine) Forget(session string) error {
+	if !filepath.IsLocal(session) || filepath.Base(session) != session || session == "." {
+		return errors.New("this is no name of a session")
+	}
+	return errors.Join(os.RemoveAll(filepath.Join(f.cfg.Data, session)), f.Machine.Forget(session))
+}

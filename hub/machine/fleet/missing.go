@@ -1,0 +1,25 @@
+package fleet
+
+import (
+	"errors"
+
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+// errRevoked says what became of the machine of an agent.
+var errRevoked = errors.New("the machine that this agent ran on was revoked. The session can be read; start a new one to " +
+	"continue")
+
+// Missing implements machine.Watcher.
+func (r *Route) Missing(provider string) error {
+	id, _ := SplitProvider(provider)
+	if id == "" {
+		return nil
+	}
+	for _, m := range r.members.Machines() {
+		if m.ID == id {
+			return node{m.Machine, m.ID, m.Name}.explain(machine.ErrOffline)
+		}
+	}
+	return errRevoked
+}

@@ -1,0 +1,161 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/machine/remote"
+	"github.com/ahphub/ahphub/hub/machines"
+)
+
+// KeepAlive is the time between signs of life on a connection, both ways. Without an answer for 10 s more it has ended.
+const KeepAlive = 8 * time.Second
+
+// Config is what a Roster stands on.
+type Config struct {
+	Registry *machines.Registry
+	Tools    http.Handler // serves what agents on the machines use of the hub; nil: they use nothing
+	Log      *slog.Logger
+}
+
+// Roster keeps one remote.Machine for each machine of a registry, from its joining until it is revoked. It implements
+// Members.
+type Roster struct {
+	cfg  Config
+	stop func()
+	wg   sync.WaitGroup
+
+	mu       sync.Mutex
+	all      map[string]*remote.Machine // by ID
+	watchers map[chan struct{}]bool
+	closed   bool
+}
+
+// NewRoster returns the roster of a registry. Close it.
+func NewRoster(cfg Config) *Roster {
+	r := &Roster{cfg: cfg, all: map[string]*remote.Machine{}, watchers: map[chan struct{}]bool{}}
+	changed, cancel := cfg.Registry.Watch()
+	end := make(chan struct{})
+	r.stop = sync.OnceFunc(func() { close(end); cancel() })
+	r.update()
+	r.wg.Go(func() {
+		for {
+			select {
+			case <-changed:
+				r.update()
+				r.notifyChanged()
+			case <-end:
+				return
+			}
+		}
+	})
+	return r
+}
+
+// Close ends everything that machines do for this hub.
+func (r *Roster) Close() {
+	r.stop()
+	r.wg.Wait()
+	r.mu.Lock()
+	all := slices.Collect(maps.Values(r.all))
+	r.all, r.closed = map[string]*remote.Machine{}, true
+	r.mu.Unlock()
+	for _, m := range all {
+		m.Close()
+	}
+}
+
+// update adds machines that have joined, and gives up those that were revoked.
+func (r *Roster) update() {
+	known := map[string]bool{}
+	for _, s := range r.cfg.Registry.List() {
+		known[s.ID] = true
+		r.get(s.ID)
+	}
+	var gone []*remote.Machine
+	r.mu.Lock()
+	for id, m := range r.all {
+		if !known[id] {
+			gone = append(gone, m)
+			delete(r.all, id)
+		}
+	}
+	r.mu.Unlock()
+	for _, m := range gone {
+		m.Close()
+	}
+}
+
+// get returns the machine of an ID, and adds it first when it is new; nil once the roster was closed.
+func (r *Roster) get(id string) *remote.Machine {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return nil
+	}
+	m := r.all[id]
+	if m == nil {
+		m = remote.New(remote.Config{KeepAlive: KeepAlive, Log: r.cfg.Log, Changed: r.notifyChanged, Tools: r.cfg.Tools,
+			Reported: func(report machines.Report) { r.cfg.Registry.Update(id, report) }})
+		r.all[id] = m
+	}
+	return m
+}
+
+// Serve uses the connection of a machine of the registry until it ends, or a newer one of that machine is used.
+func (r *Roster) Serve(ctx context.Context, id string, conn net.Conn) error {
+	m := r.get(id)
+	if m == nil {
+		return net.ErrClosed
+	}
+	return m.Serve(ctx, conn)
+}
+
+// Machines returns the members by name.
+func (r *Roster) Machines() (list []Member) {
+	all := r.cfg.Registry.List()
+	r.mu.Lock()
+	known := maps.Clone(r.all)
+	r.mu.Unlock()
+	for _, s := range all {
+		if m := known[s.ID]; m != nil { // not one that joined or was revoked this moment
+			list = append(list, Member{ID: s.ID, Name: s.Name, Draining: s.Draining, Machine: m, Online: m.IsOnline(),
+				Cores: s.Report.Cores, FreeCores: s.Report.FreeCores(), Memory: s.Report.Memory,
+				FreeMemory: s.Report.FreeMemory, Sandbox: s.Report.Sandbox})
+		}
+	}
+	slices.SortFunc(list, func(a, b Member) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Watch returns a channel that has a value when what Machines returns has changed, until cancel.
+func (r *Roster) Watch() (changed <-chan struct{}, cancel func()) {
+	c := make(chan struct{}, 1)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.watchers[c] = true
+	return c, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		delete(r.watchers, c)
+	}
+}
+
+// notifyChanged wakes watchers. It does not wait.
+func (r *Roster) notifyChanged() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for c := range r.watchers {
+		select {
+		case c <- struct{}{}:
+		default:
+		}
+	}
+}

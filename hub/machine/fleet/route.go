@@ -1,0 +1,215 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/sandbox"
+)
+
+var (
+	_ machine.Machine = (*Route)(nil)
+	_ machine.Watcher = (*Route)(nil)
+)
+
+// Route reaches the hub's own computer and the members by the paths of JoinPath. A call is about one computer.
+type Route struct {
+	own     machine.Machine
+	members Members
+
+	once      sync.Once
+	agents    map[string]*ownAgent // of the own computer
+	later     later
+	ended     sync.Once
+	done      chan struct{} // closed by Close
+	described sync.Map      // what agents of members last said of themselves, by memberAgent: ahp.AgentInfo
+}
+
+// NewRoute returns a way to a hub's own computer and to its members. Close it.
+func NewRoute(own machine.Machine, members Members) *Route {
+	return &Route{own: own, members: members, done: make(chan struct{})}
+}
+
+// Close stops waiting for members. What they were to do when they are back is forgotten.
+func (r *Route) Close() { r.ended.Do(func() { close(r.done) }) }
+
+// Watch returns a channel that has a value when the agents of members may have changed, until cancel. It implements
+// machine.Watcher.
+func (r *Route) Watch() (changed <-chan struct{}, cancel func()) { return r.members.Watch() }
+
+// CheckSandbox says why programs cannot run as a policy says on the computer that its paths are of.
+func (r *Route) CheckSandbox(p *sandbox.Policy) error {
+	n, there, err := r.policy(p)
+	if err != nil {
+		return err
+	}
+	return n.explain(n.CheckSandbox(there))
+}
+
+// Forget removes what programs of a session left outside of its directories, on each computer: which of them the
+// session ran on is not known here. A member that is offline does so when it is back.
+func (r *Route) Forget(session string) error {
+	members := r.onMembers(func(n node) error { return n.Forget(session) })
+	return errors.Join(r.own.Forget(session), members)
+}
+
+// node is a computer.
+type node struct {
+	machine.Machine
+	id, name string // "" of the hub's own
+}
+
+// node returns the computer of an id.
+func (r *Route) node(id string) (node, error) {
+	if id == "" {
+		return node{Machine: r.own}, nil
+	}
+	n, online, err := r.member(id)
+	if err == nil && !online {
+		err = n.explain(machine.ErrOffline)
+	}
+	if err != nil {
+		return node{}, err
+	}
+	return n, nil
+}
+
+// member returns the member of an id.
+func (r *Route) member(id string) (n node, online bool, err error) {
+	for _, m := range r.members.Machines() {
+		if m.ID == id {
+			return node{m.Machine, m.ID, m.Name}, m.Online, nil
+		}
+	}
+	return node{}, false, ahp.Errorf(ahp.CodeNotFound,
+		"there is no machine %s, or not any more: it may have been revoked", id)
+}
+
+// path returns the computer that a path leads to, and the path there. "" is the hub's own directory.
+func (r *Route) path(p string) (n node, there string, err error) {
+	id := ""
+	if p != "" {
+		if id, there, err = SplitPath(p); err != nil {
+			return node{}, "", err
+		}
+	}
+	n, err = r.node(id)
+	return n, there, err
+}
+
+// uri returns the computer that a URI leads to, and the URI there.
+func (r *Route) uri(uri ahp.URI) (n node, there ahp.URI, err error) {
+	id, there, err := SplitURI(uri)
+	if err != nil {
+		return node{}, "", err
+	}
+	n, err = r.node(id)
+	return n, there, err
+}
+
+// policy returns the computer that all paths of a policy are of, and the policy there. One without paths is the own
+// computer's.
+func (r *Route) policy(p *sandbox.Policy) (node, *sandbox.Policy, error) {
+	id := ""
+	if p != nil && len(p.Write) > 0 {
+		on, _, err := SplitPath(p.Write[0])
+		if err != nil {
+			return node{}, nil, err
+		}
+		id = on
+	}
+	there, err := splitPolicy(id, p)
+	if err != nil {
+		return node{}, nil, err
+	}
+	n, err := r.node(id)
+	return n, there, err
+}
+
+// splitPolicy returns a policy as a computer has to read it. It refuses one with paths of another, but for what the hub
+// opens of its own computer to all programs: other computers have that in places of their own.
+func splitPolicy(id string, p *sandbox.Policy) (*sandbox.Policy, error) {
+	if p == nil {
+		return nil, nil
+	}
+	there := *p
+	for _, list := range []*[]string{&there.Write, &there.Read, &there.Seal, &there.Git} {
+		var inside []string
+		for _, path := range *list {
+			on, at, err := SplitPath(path)
+			switch {
+			case err != nil:
+				return nil, err
+			case on == "" && on != id && list == &there.Read:
+				continue
+			case on != id:
+				return nil, errTwoMachines
+			}
+			inside = append(inside, at)
+		}
+		*list = inside
+	}
+	return &there, nil
+}
+
+// errTwoMachines refuses what no single computer can do.
+var errTwoMachines = ahp.Errorf(ahp.CodeInvalidParams,
+	"this is about two machines at once. Choose files and directories of one machine")
+
+// offlineError is machine.ErrOffline with the name of the machine.
+type offlineError struct{ name string }
+
+func (e *offlineError) Error() string {
+	return fmt.Sprintf("the machine %s is offline. Try again when it is back", e.name)
+}
+
+func (e *offlineError) Unwrap() error { return machine.ErrOffline }
+
+// explain returns an error of a computer in the hub's words: with the machine's name, and with the URIs that were asked
+// for as the hub spells them.
+func (n node) explain(err error, asked ...ahp.URI) error {
+	if err == nil || n.id == "" {
+		return err
+	}
+	if errors.Is(err, machine.ErrOffline) {
+		return &offlineError{n.name}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	if e, ok := errors.AsType[*ahp.Error](err); ok {
+		return &ahp.Error{Code: e.Code, Message: n.rename(e.Message, asked), Data: e.Data}
+	}
+	return fmt.Errorf("on the machine %s: %w", n.name, err)
+}
+
+// rename spells URIs, and the paths that they name, as the hub does in a text.
+func (n node) rename(text string, asked []ahp.URI) string {
+	var pairs []string
+	for _, uri := range asked {
+		u, err := url.Parse(uri)
+		joined, errURI := JoinURI(n.id, uri)
+		if err != nil || errURI != nil || u.Scheme != "file" || u.Path == "/" {
+			continue // "/" is in every path
+		}
+		pairs = append(pairs, uri, joined)
+		if p, err := JoinPath(n.id, u.Path); err == nil {
+			pairs = append(pairs, u.Path, p)
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace(text)
+}
+
+// messageOf returns an error's text for people.
+func messageOf(err error) string {
+	if e, ok := errors.AsType[*ahp.Error](err); ok {
+		return e.Message
+	}
+	return err.Error()
+}
