@@ -1,5 +1,5 @@
 // Package notify sends people notifications while they look elsewhere: in open pages of their
-// browsers, by webhook, and by e-mail.
+// browsers, by push message, by webhook, and by e-mail.
 //
 // Notices are derived from the timeline in one place (observe.go) and written in the same step as
 // their cause, so that a crash loses none. From there they become jobs (fanout.go), which are

@@ -74,7 +74,7 @@ func (n *Notifier) addJobs(jobs []*job) {
 	n.wakeRun()
 }
 
-// reach returns the deliveries of a notice: jobs for webhooks, and due times of mailboxes by owner.
+// reach returns the deliveries of a notice: jobs for webhooks and devices, and due times of mailboxes by owner.
 func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails letters, err error) {
 	hooks, err := n.allHooks(ctx)
 	if err != nil {
@@ -89,6 +89,19 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 		}
 		if ok && h.Gone == "" {
 			jobs = append(jobs, hookJob(h.ID, told))
+		}
+	}
+	devices, err := n.allDevices(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, d := range devices {
+		told, _, ok, err := n.hears(ctx, d.Owner, Browser, x)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
+			jobs = append(jobs, deviceJob(d.ID, told))
 		}
 	}
 	mails = letters{}

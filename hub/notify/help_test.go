@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -110,6 +111,8 @@ type world struct {
 	store  *memory
 	review review.Review
 	people map[string]access.Principal
+	left   map[string]bool // browsers that are signed out
+	pushes http.Handler    // a push service; nil: none is there
 
 	mu      sync.Mutex
 	posts   []posted
@@ -122,20 +125,29 @@ type world struct {
 
 func newWorld(t *testing.T, store *memory) *world {
 	t.Helper()
-	w := &world{t: t, store: store, people: map[string]access.Principal{"owner": access.Owner("Ana")}}
+	w := &world{t: t, store: store, people: map[string]access.Principal{"owner": access.Owner("Ana")}, left: map[string]bool{}}
 	w.hub = hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 40},
 		Derive: func(tx *hub.Tx, e *hub.Envelope) { w.n.Derive(tx, e) }})
 	var err error
 	w.n, err = New(t.Context(), Config{Hub: w.hub, Host: w, Store: store, Mailer: w,
 		Key: []byte(strings.Repeat("k", 32)), Keys: store.openKeys(t),
-		Person: func(id string, _ ahp.URI) (access.Principal, bool) { p, ok := w.people[id]; return p, ok },
-		Short:  func(ahp.URI) string { return "short" },
-		ChatID: func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
-		Author: authorOf, Guest: guestsOwn, Public: func() string { return publicURL }})
+		Person: func(id string, _ ahp.URI) (access.Principal, bool) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			p, ok := w.people[id]
+			return p, ok
+		},
+		SignedIn: w.isSignedIn,
+		Short:    func(ahp.URI) string { return "short" },
+		ChatID:   func(u ahp.URI) string { return u[strings.LastIndexByte(u, '/')+1:] },
+		Author:   authorOf, Guest: guestsOwn, Public: func() string { return publicURL }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.n.post.client.Transport = w
+	if err := w.n.OpenPush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	w.open()
 	w.start()
 	synctest.Wait()
@@ -256,8 +268,23 @@ func (w *world) Send(_ context.Context, l Letter) error {
 	return nil
 }
 
-// RoundTrip is the receiver of webhooks.
+// isSignedIn takes keys of browsers that begin with their account.
+func (w *world) isSignedIn(_ context.Context, browser, account string) (bool, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return strings.HasPrefix(browser, account+"/") && !w.left[browser], nil
+}
+
+// RoundTrip is the receiver of webhooks, and the way to the push service.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Header.Get("Content-Encoding") == "aes128gcm" {
+		w.mu.Lock()
+		service := w.pushes
+		w.mu.Unlock()
+		answer := httptest.NewRecorder()
+		service.ServeHTTP(answer, r)
+		return answer.Result(), nil
+	}
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
 		return nil, err

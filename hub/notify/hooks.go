@@ -14,8 +14,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ahphub/ahphub/hub"
-	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
@@ -144,10 +142,14 @@ func (n *Notifier) openHook(h *Hook) error {
 	return nil
 }
 
-// Reseal seals all webhooks with the newest key, also those that an earlier program stored in plain text.
+// Reseal seals all webhooks and devices with the newest key, also webhooks that an earlier program stored in plain text.
 func (n *Notifier) Reseal(ctx context.Context) (changed, locked int, err error) {
 	n.hooks.Lock()
 	defer n.hooks.Unlock()
+	changed, locked, err = n.resealDevices(ctx)
+	if err != nil {
+		return changed, locked, err
+	}
 	all, err := n.allHooks(ctx)
 	for _, h := range all {
 		switch {
@@ -224,17 +226,7 @@ func (n *Notifier) RemoveHook(ctx context.Context, owner, id string) (Hook, erro
 	if err := n.cfg.Store.Delete(ctx, hookBucket, id); err != nil {
 		return h, err
 	}
-	return h, n.cfg.Hub.Do(func(tx *hub.Tx) {
-		tx.Record(resultBucket, id, nil)
-		n.mu.Lock()
-		defer n.mu.Unlock()
-		for key, j := range n.jobs {
-			if j.Hook == id {
-				delete(n.jobs, key)
-				tx.Record(jobBucket, key, nil)
-			}
-		}
-	})
+	return h, n.dropTarget(id)
 }
 
 // TestHook sends a test to a webhook of owner; a webhook that was given up is active again from
@@ -252,11 +244,7 @@ func (n *Notifier) TestHook(ctx context.Context, owner, id string) (Hook, error)
 			return h, err
 		}
 	}
-	x := Notice{ID: newSecret()[len(secretPrefix):][:16], Kind: Test, At: time.Now().UTC(), Title: said[Test],
-		Session: "No session",
-		Text:    "Sent from the notification settings", Path: "/settings/notifications",
-		By: review.Person{ID: owner}}
-	return h, n.enqueue(hookJob(h.ID, x))
+	return h, n.enqueue(hookJob(h.ID, testNotice(owner)))
 }
 
 func hookJob(hook string, x Notice) *job {

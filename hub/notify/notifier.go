@@ -10,11 +10,13 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/notify/webpush"
 	"github.com/ahphub/ahphub/hub/review"
 	"github.com/ahphub/ahphub/hub/secret"
 )
@@ -54,9 +56,11 @@ type Config struct {
 	Guest  func(ahp.Message) bool
 	Public func() string // the host's public address
 	Key    []byte        // signs the links that unsubscribe
-	Keys   *secret.Keys  // seal webhooks
+	Keys   *secret.Keys  // seal webhooks and devices
 	Mailer Mailer        // nil: no mail is sent
-	// private addresses that webhooks may reach; default none
+	// SignedIn reports whether an account is signed in with a browser; nil pushes nothing
+	SignedIn func(ctx context.Context, browser, account string) (bool, error)
+	// private addresses that webhooks and push messages may reach; default none
 	Allow  []netip.Prefix
 	Log    *slog.Logger
 	Limits Limits
@@ -65,7 +69,8 @@ type Config struct {
 // Limits bounds pending deliveries.
 type Limits struct {
 	Hooks   int           // of each person, and of the host: 5
-	Jobs    int           // pending for one webhook or mailbox: 500, then the oldest is dropped
+	Devices int           // of each person: 10
+	Jobs    int           // pending for one webhook, device or mailbox: 500, then the oldest is dropped
 	Attempt time.Duration // one delivery: 10 s
 	First   time.Duration // delay of the second attempt: 2 s, then tripling up to 3 h
 	Most    int           // attempts: 11, which take about 9 hours
@@ -73,6 +78,7 @@ type Limits struct {
 
 func (l Limits) withDefaults() Limits {
 	l.Hooks = cmp.Or(l.Hooks, 5)
+	l.Devices = cmp.Or(l.Devices, 10)
 	l.Jobs = cmp.Or(l.Jobs, 500)
 	l.Attempt = cmp.Or(l.Attempt, 10*time.Second)
 	l.First = cmp.Or(l.First, 2*time.Second)
@@ -90,8 +96,11 @@ type Notifier struct {
 	post *poster
 
 	prefs choices
-	hooks sync.Mutex // held while a webhook is added
-	wake  chan struct{}
+	hooks sync.Mutex // held while a webhook or device is added
+
+	pushKey atomic.Pointer[webpush.Key] // nil while it is locked
+
+	wake chan struct{}
 
 	mu      sync.Mutex
 	inbox   []Notice

@@ -22,11 +22,12 @@ const (
 	longestWait = 3 * time.Hour
 )
 
-// job is one delivery of a notice to a webhook, or of a mail.
+// job is one delivery of a notice to a webhook or device, or of a mail.
 type job struct {
 	key      string
-	Hook     string    `json:"hook,omitempty"` // to this webhook
-	Who      string    `json:"who,omitempty"`  // or to this person's mailbox
+	Hook     string    `json:"hook,omitempty"`   // to this webhook
+	Device   string    `json:"device,omitempty"` // or to this device
+	Who      string    `json:"who,omitempty"`    // or to this person's mailbox
 	Notices  []Notice  `json:"notices,omitempty"`
 	More     int       `json:"more,omitempty"` // notices that do not fit into the mail
 	Code     string    `json:"code,omitempty"` // the mail that verifies an address
@@ -37,8 +38,11 @@ type job struct {
 
 // target returns the receiver; deliveries to one target run one after another.
 func (j *job) target() string {
-	if j.Hook != "" {
+	switch {
+	case j.Hook != "":
 		return j.Hook
+	case j.Device != "":
+		return (&Device{ID: j.Device}).target()
 	}
 	return "mail:" + j.Who
 }
@@ -226,8 +230,11 @@ func (n *Notifier) free(j *job) {
 
 // deliver sends a job and returns a description of the success.
 func (n *Notifier) deliver(ctx context.Context, j *job) (string, error) {
-	if j.Hook != "" {
+	switch {
+	case j.Hook != "":
 		return n.deliverHook(ctx, j)
+	case j.Device != "":
+		return n.deliverDevice(ctx, j)
 	}
 	return n.deliverMail(ctx, j)
 }

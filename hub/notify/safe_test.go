@@ -81,9 +81,9 @@ func TestRealReceiver(t *testing.T) {
 		newPoster([]netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, 300*time.Millisecond)
 	byName := strings.Replace(srv.URL, "127.0.0.1", "localhost", 1)
 	send := func(p *poster, url string) (int, error) {
-		return p.send(t.Context(), &Hook{Owner: "owner", URL: url, Secret: newSecret()}, "id", []byte("{}"))
+		return p.sendHook(t.Context(), &Hook{Owner: "owner", URL: url, Secret: newSecret()}, "id", []byte("{}"))
 	}
-	if _, err := closed.send(t.Context(), &Hook{Owner: "person:ben", URL: byName, Secret: newSecret()}, "id",
+	if _, err := closed.sendHook(t.Context(), &Hook{Owner: "person:ben", URL: byName, Secret: newSecret()}, "id",
 		nil); err == nil || strings.ContainsAny(err.Error(), "0123456789") {
 		t.Errorf("a member is told where a name of this network leads: %v", err)
 	}

@@ -89,7 +89,7 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 	}
 	to := h
 	to.URL = target
-	status, err := n.post.send(ctx, &to, x.ID, body)
+	status, err := n.post.sendHook(ctx, &to, x.ID, body)
 	if status == http.StatusGone {
 		err = final{errors.New("the receiver answered 410 Gone, so this webhook is paused. Use “Send test” to resume it")}
 		h.Gone = err.Error()
@@ -142,38 +142,49 @@ func (p *poster) check(address string) error {
 	return nil
 }
 
-func (p *poster) send(ctx context.Context, h *Hook, id string, body []byte) (status int, err error) {
+// sendHook posts a signed body.
+func (p *poster) sendHook(ctx context.Context, h *Hook, id string, body []byte) (status int, err error) {
 	now := time.Now()
 	signature, err := sign(h.Secret, id, now, body)
 	if err != nil {
 		return 0, final{err}
 	}
-	req, err := http.NewRequestWithContext(withPlain(ctx, strings.HasPrefix(h.URL, "http://")), http.MethodPost, h.URL,
+	header := http.Header{}
+	header.Set("Content-Type", "application/json")
+	header.Set("Webhook-Id", id)
+	header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
+	if h.Format == FormatSigned {
+		header.Set("Webhook-Signature", signature)
+	}
+	status, wait, err := p.send(ctx, h.URL, header, body)
+	switch {
+	case err != nil:
+		return 0, plainError(err, h.Owner == access.Owner("").ID)
+	case status >= 200 && status < 300:
+		return status, nil
+	case status >= 300 && status < 400:
+		return status, fmt.Errorf(
+			"the receiver answered %d: redirects are not followed. Enter the address it redirects to", status)
+	}
+	return status, later{fmt.Errorf("the receiver answered %d", status), wait}
+}
+
+// send posts a body and returns the answer's status, and how long it asks to wait. plainError reduces its errors.
+func (p *poster) send(ctx context.Context, to string, header http.Header, body []byte) (int, time.Duration, error) {
+	req, err := http.NewRequestWithContext(withPlain(ctx, strings.HasPrefix(to, "http://")), http.MethodPost, to,
 		bytes.NewReader(body))
 	if err != nil {
-		return 0, final{err}
+		return 0, 0, final{errors.New("the receiver's address cannot be read")}
 	}
-	req.Header.Set("Content-Type", "application/json")
+	req.Header = header
 	req.Header.Set("User-Agent", "ahphub")
-	req.Header.Set("Webhook-Id", id)
-	req.Header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
-	if h.Format == FormatSigned {
-		req.Header.Set("Webhook-Signature", signature)
-	}
 	res, err := p.client.Do(req)
 	if err != nil {
-		return 0, plainError(err, h.Owner == access.Owner("").ID)
+		return 0, 0, err
 	}
 	defer res.Body.Close()
 	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // not kept: it may contain anything
-	switch {
-	case res.StatusCode >= 200 && res.StatusCode < 300:
-		return res.StatusCode, nil
-	case res.StatusCode >= 300 && res.StatusCode < 400:
-		return res.StatusCode, fmt.Errorf(
-			"the receiver answered %d: redirects are not followed. Enter the address it redirects to", res.StatusCode)
-	}
-	return res.StatusCode, later{fmt.Errorf("the receiver answered %d", res.StatusCode), retryAfter(res.Header)}
+	return res.StatusCode, retryAfter(res.Header), nil
 }
 
 func retryAfter(h http.Header) time.Duration {
@@ -188,6 +199,9 @@ func retryAfter(h http.Header) time.Duration {
 // hold a secret. Only the owner may learn what names of this network resolve to; the name server
 // stays hidden from all.
 func plainError(err error, owner bool) error {
+	if never, ok := errors.AsType[final](err); ok {
+		return never
+	}
 	if refused, ok := errors.AsType[*refusedAddress](err); ok {
 		if owner {
 			return refused

@@ -31,7 +31,7 @@ type Browser struct {
 
 // Browsers lists who is signed in, last seen first.
 func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
-	this := c.key(r)
+	this := c.Key(r)
 	var out []Browser
 	err := c.cfg.Store.Each(r.Context(), rowBucket, func(key string, b []byte) error {
 		var kept row
@@ -106,7 +106,7 @@ func (c *Cookies) SignOutAccount(ctx context.Context, account string) (n int, er
 // Bind returns a context that ends with ErrSignedOut as its cause once the browser of a request
 // is signed out, so that its open pages end too. Call cancel when done.
 func (c *Cookies) Bind(ctx context.Context, r *http.Request) (context.Context, context.CancelFunc) {
-	key := c.key(r)
+	key := c.Key(r)
 	if key == "" {
 		return context.WithCancel(ctx)
 	}
@@ -115,12 +115,26 @@ func (c *Cookies) Bind(ctx context.Context, r *http.Request) (context.Context, c
 	return ctx, func() { leave(); end(context.Canceled) }
 }
 
-func (c *Cookies) key(r *http.Request) string {
+// Key names the browser of a request, as in Browser; "" when its cookie is not ours.
+func (c *Cookies) Key(r *http.Request) string {
 	id := c.id(r)
 	if id == "" {
 		return ""
 	}
 	return rowKey(id)
+}
+
+// IsSignedIn reports whether an account is signed in with the browser of a key.
+func (c *Cookies) IsSignedIn(ctx context.Context, key, account string) (bool, error) {
+	b, found, err := c.cfg.Store.Get(ctx, rowBucket, key)
+	if err != nil || !found {
+		return false, err
+	}
+	var kept row
+	if err := json.Unmarshal(b, &kept); err != nil {
+		return false, err
+	}
+	return kept.ID == account && c.cfg.Now().Sub(c.seen.of(key, kept)) <= c.cfg.Life, nil
 }
 
 // forget deletes a row and ends the requests of its browser.
