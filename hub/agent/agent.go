@@ -8,6 +8,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -23,6 +24,10 @@ type Backend interface {
 	// Open starts or resumes a session. The context ends with the session.
 	Open(context.Context, Spec) (Session, error)
 }
+
+// ErrGone is the error of a Prompt that nothing was done for, since the session ended before by itself: its computer was
+// started again, or was away for too long. Open makes another one.
+var ErrGone = errors.New("the agent has ended")
 
 // Session answers the prompts of one session; turns of different chats may overlap.
 type Session interface {
@@ -169,6 +174,7 @@ type SpawnSpec struct {
 type Failure struct {
 	Message   string
 	Resumable bool // the same turn can be resumed
+	Login     bool // the agent wants a login first
 }
 
 func (f *Failure) Error() string { return f.Message }

@@ -22,7 +22,16 @@ type Offer struct {
 	// Title is the agent's title of Chat.
 	Chat  ahp.URI
 	Title string
+	// Logged is what the program logged, while Chat waits for its answer; nil is no news.
+	Logged *Logged
 }
+
+// Logged are the last readable lines that a program logged, without credentials. None withdraw what
+// was there.
+type Logged struct{ Lines []string }
+
+// NoAnswerFor begins the activity of a chat whose agent sent nothing for a while.
+const NoAnswerFor = "No answer for "
 
 // Settable is a Session with settings of its own that can change while it lives.
 type Settable interface {

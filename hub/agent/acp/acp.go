@@ -36,6 +36,7 @@ type Program struct {
 	Env         map[string]string // set for the agent
 	Pass        []string          // further variables of the host that it sees; PREFIX_* matches many
 	Login       string            // how to log in, in one sentence
+	LoginLine   string            // the command of a shell that logs in; "": none is known
 	Auth        string            // the login method to use without a person when a login is needed; "" none
 	NoRead      bool              // it reads files by itself; offering it reads through the host would break it
 	Icon        string            // one or two letters, or one emoji, beside its name
@@ -57,6 +58,7 @@ type Limits struct {
 	Start  time.Duration // until the program has introduced itself: a minute
 	Cancel time.Duration // until a cancelled turn has ended, or the program is killed: 5 s
 	Idle   time.Duration // without a turn, after which the program is stopped: 10 minutes
+	Silent time.Duration // without an event in a turn, after which the chat says so: 20 s
 	Quiet  time.Duration // without an update, after which a loaded session's replay is over: 300 ms
 
 	// Limits of a program and its child processes; zero fields are unlimited (limits.go).
@@ -69,6 +71,7 @@ func (l Limits) withDefaults() Limits {
 	l.Start = cmp.Or(l.Start, time.Minute)
 	l.Cancel = cmp.Or(l.Cancel, 5*time.Second)
 	l.Idle = cmp.Or(l.Idle, 10*time.Minute)
+	l.Silent = cmp.Or(l.Silent, 20*time.Second)
 	l.Quiet = cmp.Or(l.Quiet, 300*time.Millisecond)
 	return l
 }
@@ -164,6 +167,10 @@ func (b Backend) Commands() []agent.SlashCommand { return b.Memory.Commands() }
 func (b Backend) UsesTools() bool { return true }
 
 // Icon returns the program's icon.
+// NeedsLogin reports whether the program wanted a login when it was last asked to work. It starts nothing.
+func (b Backend) NeedsLogin() bool { return b.Memory.get().NoLogin }
+
+// Icon returns the sign beside its name.
 func (b Backend) Icon() string { return b.Program.Icon }
 
 // Allows checks that a directory is in the program's directories, with symbolic links resolved.

@@ -38,6 +38,7 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 		s.refused(p, err)
 		return "", p.explain(err)
 	}
+	s.memory.learnLogin(true)
 	if made.SessionID == "" {
 		return "", errors.New(p.prog.title() + " created a session without an id. Install another release of it")
 	}

@@ -54,8 +54,10 @@ func (r *player) elicit(ctx context.Context, e event) error {
 	at.part = nil
 	asking, withdraw := context.WithCancelCause(ctx)
 	r.forms = append(r.forms, openForm{withdraw, e.elicit.params.ID, string(e.from.ID)})
+	r.asked.Add(1)
 	r.wg.Go(func() {
 		a, err := at.out.Ask(asking, form.request)
+		r.asked.Add(-1)
 		if w, ok := errors.AsType[withdrawn](err); ok && ctx.Err() == nil {
 			a = &ahp.ChatInputCompletedAction{RequestID: form.request.ID, Response: w.response}
 			err = at.out.Emit(a)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
@@ -23,7 +24,11 @@ func commandLine(p Program) string { return strings.Join(append([]string{p.Comma
 
 func notStarted(prog Program, err error) error {
 	do := "check its command in the configuration file"
-	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+	missing := errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+	switch base := filepath.Base(prog.Command); {
+	case missing && (base == "npx" || base == "npm" || base == "node"):
+		do = "install Node 20 or later, which it comes with, or name the path of its command in the configuration file"
+	case missing:
 		do = "install it, or name the path of its command in the configuration file"
 	}
 	return fmt.Errorf("%s cannot be started (%w): %s", prog.title(), err, do)
@@ -42,9 +47,8 @@ func (p *peer) notIntroduced(ctx context.Context, err error) error {
 		return fmt.Errorf("%s does not speak the Agent Client Protocol: it printed %s. Check its arguments. %s",
 			p.prog.title(), agent.Code(noise), try)
 	case errors.Is(err, jsonrpc.ErrClosed):
-		return fmt.Errorf("%s %s before it introduced itself%s. %s", p.prog.title(), p.proc.describeEnd(),
-			p.quoteOutput(),
-			try)
+		return fmt.Errorf("%s %s before it introduced itself%s.%s %s", p.prog.title(), p.proc.describeEnd(),
+			p.quoteOutput(), p.prog.nodeAdvice(ctx), try)
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errSlow):
 		return fmt.Errorf("%s did not introduce itself in time%s. %s", p.prog.title(), p.quoteOutput(), try)
 	}
@@ -76,7 +80,7 @@ func (p *peer) explain(err error) error {
 		return &agent.Failure{Resumable: true, Message: p.prog.title() + " " + p.proc.describeEnd() + p.quoteOutput() +
 			"."}
 	case ok && refused.Code == codeLogin:
-		return &agent.Failure{Resumable: true, Message: p.needsLogin(refused)}
+		return &agent.Failure{Resumable: true, Login: true, Message: p.needsLogin(refused)}
 	case ok:
 		return &agent.Failure{Resumable: true,
 			Message: p.prog.title() + " answered with an error: " + refused.Message + details(refused)}
@@ -87,7 +91,7 @@ func (p *peer) explain(err error) error {
 // again adds to an error that ends a turn what resuming it does.
 func again(err error) error {
 	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Resumable && !strings.Contains(f.Message, "try again") {
-		return &agent.Failure{Message: f.Message + " Resume to try again.", Resumable: true}
+		return &agent.Failure{Message: f.Message + " Resume to try again.", Resumable: true, Login: f.Login}
 	}
 	return err
 }
@@ -98,7 +102,11 @@ func (p *peer) needsLogin(e *jsonrpc.Error) string {
 		text += " (" + m + ")"
 	}
 	how := p.prog.Login
-	if how == "" {
+	switch {
+	case how != "":
+	case p.prog.LoginLine != "":
+		how = "Run " + p.prog.LoginLine + " on the server"
+	default:
 		how = "Log in with it on the server, as the user that runs ahphub"
 	}
 	text += ". " + strings.TrimRight(how, ".") + ", then try again."

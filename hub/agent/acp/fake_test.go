@@ -225,7 +225,15 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 					{"content": "write", "status": b, "priority": "low"}}}
 		}
 		f.update(session, step("in_progress", "pending"))
+		f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "todo", "title": "todowrite",
+			"kind": "other", "status": "pending", "rawInput": object{}}) // as opencode does
+		f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "todo", "status": "in_progress",
+			"rawInput": object{"todos": []object{{"content": "look", "status": "completed"},
+				{"content": "write", "status": "in_progress"}}}})
 		f.update(session, step("completed", "in_progress"))
+		f.update(session, object{"sessionUpdate": "tool_call_update", "toolCallId": "todo", "status": "completed",
+			"title": "2 todos", "rawOutput": object{"output": "[]"}})
+		f.update(session, step("completed", "completed"))
 	case "edit":
 		return f.edit(session, rest)
 	case "twice":
@@ -253,6 +261,15 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		child := exec.Command("sleep", "1000")
 		_ = child.Start()
 		f.say(session, fmt.Sprint(child.Process.Pid))
+	case "retry": // without a word until a file is there, then with a tool until it is gone
+		fmt.Fprint(os.Stderr, "\x1b[31mattempt 1 failed: 529 overloaded\x1b[0m\n    at fetch (/a.js:1:2)\n"+
+			"request with Authorization: Bearer abcdef123456\nhttps://ana:hunter22@proxy.example/ refused, "+
+			"key sk-ant-0123456789\nattempt 2\n")
+		waitForFile(rest, true)
+		f.update(session, object{"sessionUpdate": "tool_call", "toolCallId": "slow", "title": "Build", "kind": "other",
+			"status": "in_progress"})
+		f.say(session, "back")
+		waitForFile(rest, false)
 	case "locked":
 		return "locked"
 	case "crash":
@@ -276,6 +293,18 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.say(session, "got: "+strings.Join(texts, " | "))
 	}
 	return "end_turn"
+}
+
+func waitForFile(path string, there bool) {
+	for {
+		if _, err := os.Stat(path); (err == nil) == there {
+			return
+		}
+		if _, err := os.Stat(filepath.Dir(path)); err != nil {
+			return // the test is over
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
 }
 
 func (f *fakeAct) edit(session, path string) string {

@@ -187,8 +187,10 @@ func TestTurns(t *testing.T) {
 	}{
 		{"text and thoughts, in their parts, and nothing of what is unknown", "text",
 			"reasoning let me think\nmarkdown Hello you\ncomplete\n"},
-		{"a plan, and how far it is", "plan",
-			"markdown **Plan**\n\n- [ ] look\n- [ ] write\n\nnotice Plan: 1 of 2 done, now: write\ncomplete\n"},
+		{"a plan, each version once though a tool's call says it as well", "plan",
+			"update_plan completed true: Plan: 0 of 2 done, now: look [not-needed]\n" +
+				"update_plan completed true: Plan: 1 of 2 done, now: write [not-needed]\n" +
+				"update_plan completed true: Plan: 2 of 2 done [not-needed]\ncomplete\n"},
 		{"a file of the session", "read " + filepath.Join(w.dir, "in.txt"), "markdown read: two\n\ncomplete\n"},
 		{"a refusal", "refuse", "error Fake refused to continue and dropped this message. Rephrase it and try " +
 			"again.\nerror\n"},

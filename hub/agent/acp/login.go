@@ -137,6 +137,7 @@ func (s *session) refused(p *peer, err error) {
 	if !ok || e.Code != codeLogin {
 		return
 	}
+	s.memory.learnLogin(false)
 	reason := ahp.AuthRequiredReasonRequired
 	if p.given > 0 {
 		reason = ahp.AuthRequiredReasonExpired

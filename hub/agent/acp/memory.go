@@ -31,7 +31,8 @@ type remembered struct {
 	Logins   []ahp.ProtectedResourceMetadata            `json:"logins,omitempty"`
 	Commands []agent.SlashCommand                       `json:"commands,omitempty"`
 	Auth     []authMethod                               `json:"auth,omitempty"`
-	Dirs     bool                                       `json:"dirs,omitempty"` // it accepts several directories
+	Dirs     bool                                       `json:"dirs,omitempty"`    // it accepts several directories
+	NoLogin  bool                                       `json:"noLogin,omitempty"` // it wanted a login last
 }
 
 // Remember reads a Memory from a file. A missing or unreadable file gives an empty Memory.
@@ -59,6 +60,9 @@ func (m *Memory) learnAbout(about initializeResult) {
 		r.Auth, r.Dirs = about.AuthMethods, isObject(about.AgentCapabilities.SessionCapabilities.Dirs)
 	})
 }
+
+// learnLogin keeps whether a program works without another login.
+func (m *Memory) learnLogin(is bool) { m.change(func(r *remembered) { r.NoLogin = !is }) }
 
 func (m *Memory) change(f func(*remembered)) {
 	if m == nil {

@@ -31,6 +31,12 @@ func (r *player) ask(ctx context.Context, e event) error {
 		r.p.reply(e.from, cancelled)
 		return err
 	}
+	if c.todo {
+		if err := r.begin(c); err != nil {
+			r.p.reply(e.from, cancelled)
+			return err
+		}
+	}
 	if c.stage == over {
 		r.p.reply(e.from, choose(e.ask.Options, nil))
 		return nil

@@ -1,31 +1,27 @@
 package acp
 
 import (
-	"fmt"
+	"cmp"
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
-	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// emitPlan emits a plan. The program sends the whole plan each time and the protocol has no shape
-// for changing plans, so a plan with other steps is a new list of tasks, and one with the same
-// steps is a line with its progress.
-func (s *stream) emitPlan(steps []planEntry) error {
-	if len(steps) == 0 {
+// emitPlan emits a plan unless it is the one already shown: many programs send both a plan and the
+// call of the tool that wrote it.
+func (s *stream) emitPlan(entries []planEntry) error {
+	steps := make([]agent.PlanStep, 0, len(entries))
+	for _, e := range entries {
+		steps = append(steps, agent.PlanStep{Text: e.text(), State: e.state()})
+	}
+	if slices.Equal(steps, s.plan) {
 		return nil
 	}
-	var texts strings.Builder
-	for _, step := range steps {
-		texts.WriteString(step.Content + "\n")
-	}
-	s.part = nil
-	if texts.String() == s.plan {
-		return s.notice(progress(steps))
-	}
-	s.plan = texts.String()
-	return s.spared(agent.Say(s.out, taskList(steps)))
+	s.part, s.plan = nil, steps
+	return s.spared(agent.EmitPlan(s.out, steps))
 }
 
 func (r *player) notice(text string) error { return r.main.notice(text) }
@@ -35,32 +31,54 @@ func (s *stream) notice(text string) error {
 		Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}})
 }
 
-func taskList(steps []planEntry) string {
-	var b strings.Builder
-	b.WriteString("**Plan**\n\n")
-	for _, s := range steps {
-		mark := " "
-		if s.Status == "completed" {
-			mark = "x"
-		}
-		fmt.Fprintf(&b, "- [%s] %s\n", mark, texts.OneLine(s.Content))
+func (e planEntry) text() string { return cmp.Or(e.Content, e.Description, e.Title, e.Step) }
+
+func (e planEntry) state() string {
+	switch e.Status {
+	case "completed", "done", "cancelled":
+		return agent.StepDone
+	case "in_progress", "in-progress":
+		return agent.StepActive
 	}
-	return b.String()
+	return agent.StepPending
 }
 
-func progress(steps []planEntry) string {
-	done, now := 0, ""
-	for _, s := range steps {
-		switch s.Status {
-		case "completed":
-			done++
-		case "in_progress":
-			now = s.Content
+// todoTools are names of tools with which agents write their plans, without case and separators.
+var todoTools = []string{"todowrite", "writetodos", "updateplan", "updatetodos", "managetodolist"}
+
+// isTodo reports whether a call's first title names a tool that writes the plan.
+func isTodo(f *toolFields) bool {
+	if f.Title == nil {
+		return false
+	}
+	name := strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(*f.Title))
+	return slices.Contains(todoTools, name)
+}
+
+// todos returns the plan in a call's input.
+func (c *call) todos() []planEntry {
+	var in struct {
+		Todos, TodoList, Plan []planEntry
+	}
+	if !present(c.input) || json.Unmarshal(c.input, &in) != nil {
+		return nil
+	}
+	for _, list := range [][]planEntry{in.Todos, in.TodoList, in.Plan} {
+		if len(list) > 0 && !slices.ContainsFunc(list, func(e planEntry) bool { return e.text() == "" }) {
+			return list
 		}
 	}
-	text := fmt.Sprintf("Plan: %d of %d done", done, len(steps))
-	if now != "" {
-		text += ", now: " + now
+	return nil
+}
+
+// advanceTodo shows the plan that a call writes instead of the call. A call without a plan that can
+// be read is shown like any other once it ends.
+func (r *player) advanceTodo(c *call) (shown bool, err error) {
+	if list := c.todos(); list != nil {
+		return true, c.in.emitPlan(list)
 	}
-	return text
+	if c.status != "completed" && c.status != "failed" {
+		return true, nil
+	}
+	return false, r.begin(c)
 }

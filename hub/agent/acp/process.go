@@ -22,6 +22,12 @@ const (
 	graceRead = time.Second     // for output written just before the end
 )
 
+// programs counts those that run.
+var programs atomic.Int64
+
+// Programs returns how many programs of agents run on this computer.
+func Programs() int64 { return programs.Load() }
+
 // process is a program in a process group of its own, so that its children end with it.
 type process struct {
 	cmd    *exec.Cmd
@@ -59,6 +65,7 @@ func startProcess(prog Program, launch launcher, limits Limits, dir string, log 
 		r.Close()
 		return nil, err
 	}
+	programs.Add(1)
 	return p, nil
 }
 
@@ -80,6 +87,7 @@ func (p *process) wait() {
 	if !errors.Is(err, exec.ErrWaitDelay) {
 		p.err = err
 	}
+	programs.Add(-1)
 	close(p.exited)
 }
 

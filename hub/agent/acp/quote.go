@@ -43,6 +43,17 @@ func readableLines(output string) []string {
 	return lines[last:min(len(lines), last+mostQuoted)]
 }
 
+// cleanLines returns all lines that people can read.
+func cleanLines(output string) (lines []string) {
+	for line := range strings.Lines(escapes.ReplaceAllString(output, "")) {
+		line = strings.TrimSpace(line)
+		if line != "" && !frames.MatchString(line) {
+			lines = append(lines, boundLine(messageOf(line)))
+		}
+	}
+	return lines
+}
+
 // messageOf returns the message of a line of a structured log.
 func messageOf(line string) string {
 	var entry struct{ Msg, Message, Error string }

@@ -247,7 +247,7 @@ func TestRetryAfterLogin(t *testing.T) {
 		if mode == "key" {
 			wants(t, w.session().CreationError.Message, "API key, by setting FAKE_KEY for ahphub")
 		}
-		wants(t, w.say("text"), "error the agent could not be started: Fake needs a login")
+		wants(t, w.say("text"), "error Fake needs a login")
 		root, _ := hub.StateOf[*ahp.RootState](w.hub, ahp.RootURI)
 		logins := root.Agents[0].ProtectedResources
 		// AHP requirement 191: without its own login the agent may have another

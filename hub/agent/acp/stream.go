@@ -20,8 +20,9 @@ type stream struct {
 
 	part     *agent.Part // the growing text
 	partKind string
-	message  string // the program's id of it
-	plan     string // steps of the last plan
+	message  string           // the program's id of it
+	plan     []agent.PlanStep // the last one emitted
+	pictures int              // shown in this turn
 	note     *ahp.ToolResultSubagentContent
 }
 

@@ -44,6 +44,7 @@ type call struct {
 	waiting   []question
 	in        *stream // its chat
 	sub       *stream // the sub-agent that works for it
+	todo      bool    // it writes the plan, and is not shown itself until begun
 }
 
 // question is a request for permission that waits for a decision on a call.
@@ -68,12 +69,20 @@ func (r *player) learn(s *stream, f *toolFields, content json.RawMessage) (*call
 		c = &call{id: ids.New(), kind: "other", in: s}
 		r.calls[f.ToolCallID] = c
 		c.lay(f, content)
-		s.part = nil
-		r.current.Store(c)
-		return c, s.emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: c.kind, DisplayName: kinds[c.kind]})
+		if c.todo = isTodo(f); c.todo {
+			return c, nil
+		}
+		return c, r.begin(c)
 	}
 	c.lay(f, content)
 	return c, nil
+}
+
+// begin emits the start of a call.
+func (r *player) begin(c *call) error {
+	c.todo, c.in.part = false, nil
+	r.current.Store(c)
+	return c.in.emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: c.kind, DisplayName: kinds[c.kind]})
 }
 
 func (c *call) lay(f *toolFields, content json.RawMessage) {
@@ -112,6 +121,11 @@ var kinds = map[string]string{
 // advance emits a call's progress. A call that was only announced waits until it runs or needs a
 // permission: a request may follow.
 func (r *player) advance(c *call) error {
+	if c.todo {
+		if shown, err := r.advanceTodo(c); shown || err != nil {
+			return err
+		}
+	}
 	done := c.status == "completed" || c.status == "failed"
 	if c.stage == announced && (done || c.status == "in_progress" || c.has("terminal")) {
 		ready := r.ready(c)

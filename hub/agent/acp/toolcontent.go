@@ -38,7 +38,7 @@ func (r *player) contents(c *call) []ahp.ToolResultContentValue {
 func plainContent(b block) ahp.ToolResultContentValue {
 	switch {
 	case b.Type == "image" && len(b.Data) <= mostEmbedded:
-		return &ahp.ToolResultEmbeddedResourceContent{Data: b.Data, ContentType: b.MimeType}
+		return &ahp.ToolResultEmbeddedResourceContent{Data: b.Data, ContentType: embeddedType(b)}
 	case b.Type == "resource_link":
 		return &ahp.ToolResultResourceContent{URI: b.URI, ContentType: b.MimeType}
 	case b.Type == "resource" && b.Resource != nil && b.Resource.Text != "":

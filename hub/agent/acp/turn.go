@@ -38,6 +38,7 @@ type player struct {
 	costKnown  bool
 	costBefore float64 // of the program's session, when the turn began
 
+	asked   atomic.Int32         // forms that wait for a person
 	current atomic.Pointer[call] // the newest call, for terminals
 }
 
@@ -108,11 +109,17 @@ func (r *player) loop(ctx context.Context, done <-chan ended) error {
 	var failed error
 	var late <-chan time.Time
 	over := ctx.Done()
+	quiet := newSilence(r)
+	defer quiet.timer.Stop()
 	for {
 		var err error
 		select {
 		case e := <-r.events:
-			err = r.take(ctx, e)
+			if err = quiet.end(); err == nil {
+				err = r.take(ctx, e)
+			}
+		case <-quiet.timer.C:
+			err = quiet.tell()
 		case a := <-r.answers:
 			err = r.sendAnswer(a)
 		case e := <-done:
@@ -206,6 +213,9 @@ func (r *player) update(ctx context.Context, u *update) error {
 	}
 	switch u.Kind {
 	case "agent_message_chunk":
+		if b, ok := pictureOf(u); ok {
+			return s.picture(r.s.spec.Host, b)
+		}
 		return s.chunk(u, agent.Markdown)
 	case "agent_thought_chunk":
 		return s.chunk(u, agent.Reasoning)
@@ -213,6 +223,12 @@ func (r *player) update(ctx context.Context, u *update) error {
 		return s.emitPlan(u.Entries)
 	}
 	return r.toolCall(s, &u.toolFields, u.Content)
+}
+
+// pictureOf returns the picture that a chunk of an answer is.
+func pictureOf(u *update) (b block, ok bool) {
+	ok = json.Unmarshal(u.Content, &b) == nil && b.Type == "image" && b.Data != ""
+	return b, ok
 }
 
 // chunk adds a piece to the growing text, or begins another text.

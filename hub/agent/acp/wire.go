@@ -283,9 +283,13 @@ type toolContent struct {
 	TerminalID string  `json:"terminalId"`
 }
 
+// planEntry is a step of a plan, or of what a tool for to-do lists is given.
 type planEntry struct {
-	Content string `json:"content"`
-	Status  string `json:"status"` // pending, in_progress, completed
+	Content     string `json:"content"`
+	Description string `json:"description"`
+	Title       string `json:"title"`
+	Step        string `json:"step"`
+	Status      string `json:"status"` // pending, in_progress, completed
 }
 
 type permissionParams struct {

@@ -56,6 +56,8 @@ func step(verb, rest string, depth int) (s Step, err error) {
 		s.Think = unescape(rest)
 	case "notice":
 		s.Notice = rest
+	case "todo":
+		s.Todo = rest
 	case "run":
 		s.Run = rest
 	case "edit", "write":

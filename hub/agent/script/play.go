@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,8 @@ func (p player) step(ctx context.Context, s Step) error {
 		return p.text(ctx, agent.Markdown, pieces(s.Say, s.Chunk), s.Every)
 	case s.Think != "":
 		return p.text(ctx, agent.Reasoning, pieces(s.Think, s.Chunk), s.Every)
+	case s.Todo != "":
+		return agent.EmitPlan(p.turn.Out, planSteps(s.Todo))
 	case s.Notice != "":
 		return p.turn.Out.Emit(&ahp.ChatResponsePartAction{Part: ahp.ResponsePart{
 			Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(s.Notice)}}})
@@ -247,4 +250,14 @@ func (p player) finishSpawn(id string, content []ahp.ToolResultContent, err erro
 		r.Error = &ahp.ToolCallError{Message: fmt.Sprint(err)}
 	}
 	return p.turn.Out.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: r})
+}
+
+// planSteps parses "[x] done | [>] now | [ ] later".
+func planSteps(text string) (steps []agent.PlanStep) {
+	for part := range strings.SplitSeq(text, "|") {
+		mark, name, _ := strings.Cut(strings.TrimSpace(part), "]")
+		state := map[string]string{"[x": agent.StepDone, "[>": agent.StepActive}[mark]
+		steps = append(steps, agent.PlanStep{Text: strings.TrimSpace(name), State: cmp.Or(state, agent.StepPending)})
+	}
+	return steps
 }

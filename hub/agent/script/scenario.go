@@ -38,6 +38,7 @@ type Step struct {
 	Say    string `toml:"say"`    // Markdown text
 	Think  string `toml:"think"`  // reasoning
 	Notice string `toml:"notice"` // a note of the system
+	Todo   string `toml:"todo"`   // a plan, as "[x] done | [>] now | [ ] later"
 	Count  int    `toml:"count"`  // numbers up to it, one piece each
 	Clock  int    `toml:"clock"`  // the time, this many times
 	Burst  int    `toml:"burst"`  // this many pieces of Bytes bytes
@@ -132,10 +133,9 @@ func checkSteps(steps []Step, depth int) error {
 // verbs returns the fields of the first group that are set.
 func (s Step) verbs() (set []string) {
 	for name, on := range map[string]bool{
-		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "count": s.Count != 0,
-		"clock": s.Clock != 0,
-		"burst": s.Burst != 0,
-		"run":   s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
+		"say": s.Say != "", "think": s.Think != "", "notice": s.Notice != "", "todo": s.Todo != "",
+		"count": s.Count != 0, "clock": s.Clock != 0, "burst": s.Burst != 0,
+		"run": s.Run != "", "edit": s.Edit != "", "ask": s.Ask != "", "call": s.Call != "", "spawn": s.Spawn != "",
 		"action": s.Action != "", "wait": s.Wait != 0, "hold": s.Hold, "fail": s.Fail != "",
 	} {
 		if on {

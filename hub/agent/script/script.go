@@ -146,6 +146,7 @@ const usage = "I play scripts and understand one order a line:\n\n" +
 	"- `ask`: a question of each kind\n" +
 	"- `call TOOL JSON`: a tool of a connected client\n" +
 	"- `spawn TEXT`: a sub-chat that obeys TEXT\n" +
+	"- `todo [x] TEXT | [>] TEXT | [ ] TEXT`: a plan, and how far it is\n" +
 	"- `plan`: an answer of several parts\n" +
 	"- `wait MS`, `hold` (until cancelled)\n" +
 	"- `fail TEXT`: an error that can be resumed"
