@@ -57,7 +57,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	if !ok {
 		return errDisposed
 	}
-	name := cmp.Or(l.h.agentInfo(session.Provider).DisplayName, session.Provider)
+	name := cmp.Or(l.h.agents.Info(session.Provider).DisplayName, session.Provider)
 	out, err := l.h.Dispatch(ctx, core.Caller{Principal: access.Agent(session.Provider, name, l.uri)},
 		core.AnnotationsURI(l.uri), 0, &ahp.AnnotationsEntrySetAction{AnnotationID: thread,
 			Entry: ahp.AnnotationEntry{ID: ids.New(), Text: ahp.Markdown(l.hide(text))}})

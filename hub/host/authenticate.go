@@ -15,7 +15,7 @@ func (h *Host) Authenticate(ctx context.Context, c core.Caller,
 	if err := c.MayCall("authenticate", core.RootInfo); err != nil {
 		return ahp.AuthenticateResult{}, err
 	}
-	for _, b := range h.cfg.Agents {
+	for _, b := range h.agents.All() {
 		a, ok := b.(agent.Authenticator)
 		if !ok {
 			continue

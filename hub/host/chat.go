@@ -126,7 +126,7 @@ func (h *Host) addChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 }
 
 func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatParams) error {
-	if many := h.agentInfo(s.Provider).Capabilities; many == nil || many.MultipleChats == nil {
+	if many := h.agents.Info(s.Provider).Capabilities; many == nil || many.MultipleChats == nil {
 		return core.BadParams("the agent of this session cannot have more chats. Create another session")
 	}
 	if len(s.Chats) >= h.core.Limits.Chats { // AHP requirement 97
@@ -149,7 +149,7 @@ func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatPar
 // forkChat copies what the source shows up to a completed turn (AHP requirements 93 and 95).
 func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.ChatSource) error {
 	f, _ := src.Value.(*ahp.ForkChatSource)
-	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
+	many := h.agents.Info(s.Provider).Capabilities.MultipleChats
 	if f == nil || many.Fork == nil || !*many.Fork {
 		return core.BadParams("source: the agent of this session cannot fork chats")
 	}

@@ -15,7 +15,7 @@ import (
 
 // startSideChat checks the source of a side chat and points the chat at it (AHP requirements 91, 92 and 94).
 func (h *Host) startSideChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.SideChatSource) error {
-	many := h.agentInfo(s.Provider).Capabilities.MultipleChats
+	many := h.agents.Info(s.Provider).Capabilities.MultipleChats
 	if many.SideChat == nil || !*many.SideChat {
 		return core.BadParams("source: the agent of this session has no side chats")
 	}

@@ -51,7 +51,7 @@ func (h *Host) Commands(session ahp.URI) []agent.SlashCommand {
 	if e == nil {
 		return nil
 	}
-	if b, ok := h.cfg.Agents[e.Summary.Provider].(agent.Commander); ok {
+	if b, ok := h.agents.Get(e.Summary.Provider).(agent.Commander); ok {
 		return b.Commands()
 	}
 	return nil

@@ -169,7 +169,7 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller,
 	if err := c.MayCall("sessionConfigCompletions", core.RootInfo); err != nil {
 		return none, err
 	}
-	backend, err := h.backend(p.Provider)
+	backend, err := h.agents.Find(p.Provider)
 	if err != nil {
 		return none, err
 	}

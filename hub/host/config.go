@@ -161,7 +161,7 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 	if err := c.MayCall("resolveSessionConfig", core.RootInfo); err != nil {
 		return none, err
 	}
-	backend, err := h.backend(p.Provider)
+	backend, err := h.agents.Find(p.Provider)
 	if err != nil {
 		return none, err
 	}

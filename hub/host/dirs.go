@@ -15,7 +15,7 @@ func (h *Host) newDirs(ctx context.Context, session ahp.URI, provider string, ur
 	if len(uris) == 0 && h.cfg.DefaultDir != "" {
 		uris = []ahp.URI{core.FileURI(h.cfg.DefaultDir)}
 	}
-	if many := h.agentInfo(provider).Capabilities; len(uris) > 1 &&
+	if many := h.agents.Info(provider).Capabilities; len(uris) > 1 &&
 		(many == nil || many.MultipleWorkingDirectories == nil) {
 		uris = uris[:1]
 	}
@@ -38,7 +38,7 @@ func (h *Host) newDirs(ctx context.Context, session ahp.URI, provider string, ur
 
 // allows asks an agent that works in some directories only.
 func (h *Host) allows(provider, path string) error {
-	if b, ok := h.cfg.Agents[provider].(agent.Confined); ok {
+	if b, ok := h.agents.Get(provider).(agent.Confined); ok {
 		if err := b.Allows(path); err != nil {
 			return core.BadParams("workingDirectories: %s", err)
 		}
@@ -65,6 +65,8 @@ func (h *Host) existingDir(ctx context.Context, uri ahp.URI) (string, error) {
 	}
 	place := h.cfg.Machine.Files().Places(ctx, []string{path}, nil)[0]
 	switch {
+	case place.Closed != "":
+		return "", core.BadParams("workingDirectories: %s", place.Closed)
 	case !place.Exists:
 		return "", core.BadParams("workingDirectories: %s does not exist or can't be read. Check the path", path)
 	case !place.Dir:

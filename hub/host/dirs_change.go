@@ -49,7 +49,7 @@ func (h *Host) checkDirs(ctx context.Context, info hub.ChannelInfo, a ahp.Action
 
 // multipleDirs is what a session's agent says of directories; nil when it has one and keeps it.
 func (h *Host) multipleDirs(r *core.Request, s *ahp.SessionState) *ahp.MultipleWorkingDirectoriesCapability {
-	if c := h.agentInfo(s.Provider).Capabilities; c != nil {
+	if c := h.agents.Info(s.Provider).Capabilities; c != nil {
 		return c.MultipleWorkingDirectories
 	}
 	return nil

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -18,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/host/agents"
 	"github.com/ahphub/ahphub/hub/host/automations"
 	"github.com/ahphub/ahphub/hub/host/changes"
 	"github.com/ahphub/ahphub/hub/host/clients"
@@ -63,6 +63,10 @@ type Config struct {
 
 	Sandbox *sandbox.Rules // nil: there are no sandboxes
 
+	// Elsewhere returns what keeps the sessions of an agent on another machine apart; ok is false for agents of this
+	// computer. nil: there are no machines.
+	Elsewhere func(provider string) (mode sandbox.Mode, ok bool)
+
 	// Contacts returns what programs in a session's sandbox reached by the proxy and what they were refused. nil: there
 	// is no proxy.
 	Contacts func(session string) []sandbox.Contact
@@ -101,8 +105,8 @@ type Host struct {
 
 	rules   map[string]core.Check
 	effects map[string]core.Effect
-	agents  []ahp.AgentInfo // as they described themselves at the start
 
+	agents      *agents.Part
 	clients     *clients.Part
 	provisional provisionals
 	trash       trashCan
@@ -130,12 +134,6 @@ func New(cfg Config) (*Host, error) {
 	if cfg.Machine == nil {
 		return nil, errors.New("host: Config.Machine is missing")
 	}
-	if cfg.Agents == nil {
-		cfg.Agents = cfg.Machine.Agents()
-	}
-	if len(cfg.Agents) == 0 {
-		return nil, errors.New("host: no agent is configured: name at least one")
-	}
 	if cfg.Tracer == nil {
 		cfg.Tracer = noop.Tracer{}
 	}
@@ -145,15 +143,16 @@ func New(cfg Config) (*Host, error) {
 	if cfg.Budget == nil {
 		cfg.Budget = func(string, ahp.URI) string { return "" }
 	}
-	cfg.DefaultAgent = cmp.Or(cfg.DefaultAgent, firstAgent(cfg.Agents))
-	if cfg.Agents[cfg.DefaultAgent] == nil {
-		return nil, errors.New("host: the default agent " + cfg.DefaultAgent + " is not among the agents")
-	}
 	h := &Host{cfg: cfg}
 	h.turns, h.moves, h.provisional.h = newTurns(h), mover{h}, h
 	h.core = core.New(core.Config{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits})
 	h.notices = notices{h.core}
 	h.core.Woken = h.woken
+	var err error
+	if h.agents, err = agents.New(h.core, agents.Config{Machine: cfg.Machine, Agents: cfg.Agents, Default: cfg.DefaultAgent,
+		HomeCustomizations: func(ctx context.Context) []ahp.Customization { return h.Customs.ListHome(ctx) }}); err != nil {
+		return nil, err
+	}
 	h.newParts()
 	h.rules, h.effects = h.newRules(), h.newEffects()
 	cfg.Hub.CompleteSnapshots(snapshots{h.core}.complete)
@@ -178,6 +177,7 @@ func (h *Host) Start(ctx context.Context) error {
 func (h *Host) Run(ctx context.Context) error {
 	defer h.stop()
 	h.core.Go(func() { h.janitor(h.core.Ctx) })
+	h.core.Go(func() { h.agents.Follow(h.core.Ctx) })
 	h.core.Go(func() { h.Automations.KeepTime(h.core.Ctx) })
 	for {
 		due, err := h.core.Hub.Effects(ctx)

@@ -22,6 +22,10 @@ const offeredKey = "ahphub/settings"
 func (a agentHost) Learn(o agent.Offer) {
 	l := a.l
 	o.Title = l.hide(o.Title)
+	if o.Logged != nil {
+		l.noteLogged(o.Chat, o.Logged.Lines)
+		return
+	}
 	err := l.h.core.Do(l.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.SessionState](tx, l.uri)
 		if !ok {
@@ -174,8 +178,38 @@ func (h *Host) handleSettingsChanged(ctx context.Context, session ahp.URI, value
 
 // AgentIcon is the sign of an agent beside its name, "" without one.
 func (h *Host) AgentIcon(provider string) string {
-	if b, ok := h.cfg.Agents[provider].(agent.Iconed); ok {
+	if b, ok := h.agents.Get(provider).(agent.Iconed); ok {
 		return b.Icon()
 	}
 	return ""
+}
+
+// noteLogged keeps what an agent logged while a turn waits for it, for AgentLog.
+func (l *live) noteLogged(chat ahp.URI, lines []string) {
+	for i := range lines {
+		lines[i] = l.hide(lines[i])
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runs[chat]; r != nil {
+		r.logged = lines
+	}
+}
+
+// AgentLog returns the last lines that an agent logged in a turn of a chat that waits for its answer.
+func (h *Host) AgentLog(chat ahp.URI) []string {
+	info, known := h.core.Hub.Info(chat)
+	if !known {
+		return nil
+	}
+	l := h.turns.liveIf(info.Session)
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if r := l.runs[chat]; r != nil && !r.over.Load() {
+		return r.logged
+	}
+	return nil
 }

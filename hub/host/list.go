@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 	"slices"
 
 	"github.com/ahphub/ahphub/hub"
@@ -32,7 +31,7 @@ func (h *Host) ProviderOf(session ahp.URI) string {
 }
 
 // Providers returns the names of the agents.
-func (h *Host) Providers() []string { return slices.Sorted(maps.Keys(h.cfg.Agents)) }
+func (h *Host) Providers() []string { return h.agents.Names() }
 
 // Summary of one session; ok is false for unknown and disposed ones.
 func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {

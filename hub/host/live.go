@@ -111,16 +111,15 @@ func (l *live) connect(told *progress) (agent.Session, error) {
 	if !ok {
 		return nil, errDisposed
 	}
-	backend := l.h.cfg.Agents[s.Provider]
-	if backend == nil {
-		return nil, errors.New("the agent " + s.Provider +
-			" is no longer configured. Start ahphub with it to continue here")
+	backend, err := l.h.agents.FindAgain(s.Provider)
+	if err != nil {
+		return nil, err
 	}
 	spec, err := l.spec(s, told)
 	if err != nil {
 		return nil, err
 	}
-	spec.Tell("Starting " + cmp.Or(l.h.agentInfo(s.Provider).DisplayName, s.Provider))
+	spec.Tell("Starting " + cmp.Or(l.h.agents.Info(s.Provider).DisplayName, s.Provider))
 	return l.tellOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
 }
 
@@ -222,6 +221,7 @@ type run struct {
 	done    chan struct{} // closed when the agent is out of it
 	calls   callSpans
 	hider   hider
+	logged  []string // by the agent, while it does not answer; guarded by live.mu
 }
 
 func newRun(ctx context.Context, chat ahp.URI, id string) *run {

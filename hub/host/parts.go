@@ -22,8 +22,9 @@ import (
 
 // newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
 func (h *Host) newParts() {
-	h.Sandboxes = sandboxes.New(h.core, sandboxes.Config{Rules: h.cfg.Sandbox, Agents: h.cfg.Agents, Machine: h.cfg.Machine,
-		Home: h.cfg.Home, Contacts: h.cfg.Contacts, Container: h.cfg.Container, WorktreeOf: worktreeOf,
+	h.Sandboxes = sandboxes.New(h.core, sandboxes.Config{Rules: h.cfg.Sandbox, Elsewhere: h.cfg.Elsewhere,
+		Agent: h.agents.Get, Machine: h.cfg.Machine, Home: h.cfg.Home, Contacts: h.cfg.Contacts,
+		Container: h.cfg.Container, WorktreeOf: worktreeOf,
 		FurtherBoxes: []string{terminals.GuestsBox, machine.GitBox}})
 	h.secrets = h.newSecrets()
 	h.Files = files.New(h.core, files.Config{
@@ -63,7 +64,7 @@ func (h *Host) newParts() {
 	h.Worktrees = h.newWorktrees()
 	h.Threads = h.newThreads()
 	h.Automations = automations.New(h.core, automations.Config{
-		CheckProvider: func(provider string) error { _, err := h.backend(provider); return err },
+		CheckProvider: func(provider string) error { _, err := h.agents.Find(provider); return err },
 		CheckTemplate: h.CheckTemplate, NewSession: h.newSession, OpenSession: h.admit,
 		Isolate: func(ctx context.Context, session ahp.URI, s *ahp.SessionState) (func(), error) {
 			return h.isolate(ctx, session, s, func(string) {})

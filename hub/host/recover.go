@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 )
@@ -130,6 +132,16 @@ const errorInterrupted = "interrupted"
 func interruptTurn(turn string, ms int64) *ahp.ChatErrorAction {
 	return turnError(turn, ms, errorInterrupted, "ahphub restarted during this turn. Resume to continue from here.",
 		true)
+}
+
+// NoAnswerFor begins the activity of a chat whose agent sent nothing for a while.
+const NoAnswerFor = agent.NoAnswerFor
+
+// clearActivity withdraws what an agent was doing in a turn that has ended.
+func clearActivity(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
+	if strings.HasPrefix(s.Activity, agent.NoAnswerFor) {
+		tx.Apply(chat, &ahp.ChatActivityChangedAction{})
+	}
 }
 
 // markInterrupted keeps the activity Interrupted with a chat whose last turn a restart ended.

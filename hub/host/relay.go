@@ -51,8 +51,7 @@ func (l *live) giveServers(b agent.Backend) (out []agent.MCPServer) {
 
 // UsesServers reports whether an agent is given a session's MCP servers.
 func (h *Host) UsesServers(provider string) bool {
-	u, ok := h.cfg.Agents[provider].(agent.ToolUser)
-	return ok && u.UsesTools()
+	return h.agents.UsesServers(provider)
 }
 
 // relay makes a token for one server. The toolbox was made before.

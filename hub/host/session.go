@@ -1,10 +1,8 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -73,8 +71,8 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 
 // newSession checks everything a client asks for and makes the first state of it.
 func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
-	name := cmp.Or(p.Provider, h.cfg.DefaultAgent)
-	backend, err := h.backend(name)
+	name := h.agents.Name(p.Provider)
+	backend, err := h.agents.Find(name)
 	if err != nil {
 		return nil, err
 	}
@@ -106,25 +104,6 @@ func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessio
 			ModifiedAt: core.Timestamp(h.core.Now())}},
 		DefaultChat: chat, Changesets: h.Changes.Catalogue(p.Channel),
 	}, nil
-}
-
-// backend finds an agent by its provider name; "" is the default one.
-func (h *Host) backend(provider string) (agent.Backend, error) {
-	name := cmp.Or(provider, h.cfg.DefaultAgent)
-	if b := h.cfg.Agents[name]; b != nil {
-		return b, nil
-	}
-	known := strings.Join(slices.Sorted(maps.Keys(h.cfg.Agents)), ", ")
-	return nil, ahp.Errorf(ahp.CodeProviderNotFound, "this server has no agent %q. Choose one of %s", name, known)
-}
-
-func (h *Host) agentInfo(provider string) ahp.AgentInfo {
-	for _, a := range h.agents {
-		if a.Provider == provider {
-			return a
-		}
-	}
-	return ahp.AgentInfo{Provider: provider}
 }
 
 // checkNewURI checks the URI that a client chose for a session: ahp-session:/<id>, or <provider>:/<id> as clients
@@ -220,7 +199,7 @@ func (l *live) settle(err error) {
 	var a ahp.Action = &ahp.SessionReadyAction{}
 	if err != nil {
 		l.h.core.Log.Warn("an agent did not open", "session", l.uri, "err", err)
-		a = &ahp.SessionCreationFailedAction{Error: ahp.ErrorInfo{ErrorType: "agent", Message: err.Error()}}
+		a = &ahp.SessionCreationFailedAction{Error: ahp.ErrorInfo{ErrorType: errorType(err), Message: l.hide(err.Error())}}
 	}
 	_ = l.h.core.Do(l.ctx, func(tx *hub.Tx) { tx.Apply(l.uri, a) }) // fails only when the session ends
 }
@@ -256,7 +235,7 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	}
 	return agent.Spec{Work: work, Sent: sent, Sandbox: l.h.Sandboxes.Asker(l.uri, s), Session: l.uri,
 		Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
-		MCP: append(l.giveTools(s), l.giveServers(l.h.cfg.Agents[s.Provider])...), Host: agentHost{l},
+		MCP: append(l.giveTools(s), l.giveServers(l.h.agents.Get(s.Provider))...), Host: agentHost{l},
 		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri),
 		Secrets: func(ctx context.Context) ([]string, error) {
 			env, _, err := l.h.secrets.Give(ctx, l.uri, true)

@@ -50,8 +50,10 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.ChatInputRequestedAction:
 		h.markUnread(tx, e.Channel.Session)
 	case *ahp.ChatTurnCompleteAction, *ahp.ChatTurnCancelledAction:
+		clearActivity(tx, e.Channel.URI, chat)
 		h.turns.startQueued(tx, e.Channel, true)
 	case *ahp.ChatErrorAction:
+		clearActivity(tx, e.Channel.URI, chat)
 		markInterrupted(tx, e.Channel.URI, chat, a)
 		h.turns.startQueued(tx, e.Channel, true)
 	case *ahp.ChatTruncatedAction:

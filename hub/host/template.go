@@ -1,7 +1,6 @@
 package host
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
@@ -11,8 +10,8 @@ import (
 
 // CheckTemplate returns why no session can be made from a template now, as an *ahp.Error.
 func (h *Host) CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplate) error {
-	name := cmp.Or(t.Provider, h.cfg.DefaultAgent)
-	backend, err := h.backend(name)
+	name := h.agents.Name(t.Provider)
+	backend, err := h.agents.Find(name)
 	if err != nil {
 		return err
 	}
@@ -22,7 +21,7 @@ func (h *Host) CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplat
 	if _, err := newConfig(h.schemaOf(backend), t.Config); err != nil {
 		return err
 	}
-	models := h.agentInfo(name).Models
+	models := h.agents.Info(name).Models
 	if t.Model == nil || len(models) == 0 {
 		return nil
 	}

@@ -52,7 +52,7 @@ func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
 		return nil
 	}
 	token := rand.Text() + rand.Text()
-	name := cmp.Or(l.h.agentInfo(s.Provider).DisplayName, s.Provider)
+	name := cmp.Or(l.h.agents.Info(s.Provider).DisplayName, s.Provider)
 	b := &Toolbox{l: l, caller: core.Caller{Principal: access.Agent(s.Provider, name, l.uri)},
 		key: sha256.Sum256([]byte(token)), changed: make(chan struct{})}
 	b.ctx, b.cancel = context.WithCancelCause(l.ctx)

@@ -172,12 +172,33 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	if reason := l.h.cfg.Budget(sender.By.ID, l.uri); reason != "" {
 		return &agent.Failure{Message: reason + ", then resume.", Resumable: true}
 	}
-	s, err := l.open(r.ctx)
-	l.settleReopened(err)
-	if err != nil {
-		return &agent.Failure{Message: "the agent could not be started: " + err.Error(), Resumable: true}
+	for again := false; ; again = true {
+		s, err := l.open(r.ctx)
+		l.settleReopened(err)
+		if err != nil {
+			if errorType(err) == errorLogin {
+				return err // the page says that the agent needs a login, and how to log in
+			}
+			return &agent.Failure{Message: "The agent could not be started: " + err.Error(), Resumable: true}
+		}
+		if err = s.Prompt(ctx, t); again || !errors.Is(err, agent.ErrGone) {
+			return err
+		}
+		l.closeGone(s)
 	}
-	return s.Prompt(ctx, t)
+}
+
+// closeGone closes an agent that has ended by itself, so that it is opened again.
+func (l *live) closeGone(s agent.Session) {
+	l.mu.Lock()
+	known := l.agent == s
+	if known {
+		l.agent, l.opened = nil, nil
+	}
+	l.mu.Unlock()
+	if known {
+		_ = s.Close() // it is gone
+	}
 }
 
 // turn reads what the agent is to answer. A resumed turn comes as it first did.
@@ -233,9 +254,23 @@ func (l *live) endAction(r *run, err error, ms int64) ahp.Action {
 	case cause != nil:
 		return &ahp.ChatTurnCancelledAction{TurnID: r.id, Duration: ms}
 	case errors.As(err, &failure):
-		return turnError(r.id, ms, "agent", l.hide(failure.Message), failure.Resumable)
+		return turnError(r.id, ms, errorType(err), l.hide(failure.Message), failure.Resumable)
 	}
-	return turnError(r.id, ms, "agent", l.hide(fmt.Sprint(err)), false)
+	return turnError(r.id, ms, errorType(err), l.hide(fmt.Sprint(err)), false)
+}
+
+// Types of an agent's errors.
+const (
+	errorAgent = "agent"
+	errorLogin = "login" // the agent wants a login first
+)
+
+// errorType returns the type of an agent's error.
+func errorType(err error) string {
+	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Login {
+		return errorLogin
+	}
+	return errorAgent
 }
 
 func turnError(turn string, ms int64, kind, message string, again bool) *ahp.ChatErrorAction {

@@ -76,8 +76,13 @@ func chatNames(s *ahp.ChatState, uri ahp.URI) bool {
 
 func partsName(parts []ahp.ResponsePart, uri ahp.URI) bool {
 	return slices.ContainsFunc(parts, func(p ahp.ResponsePart) bool {
-		call, ok := p.Value.(*ahp.ToolCallResponsePart)
-		return ok && callNames(call.ToolCall, uri)
+		switch v := p.Value.(type) {
+		case *ahp.ToolCallResponsePart:
+			return callNames(v.ToolCall, uri)
+		case *ahp.ResourceResponsePart:
+			return v.URI == uri
+		}
+		return false
 	})
 }
 

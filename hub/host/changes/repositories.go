@@ -68,8 +68,10 @@ func actInWorkspace[T any](ctx context.Context, r *Repositories, session ahp.URI
 	})
 }
 
-// sessionOnly names a session for calls that read only what is kept of it.
-func sessionOnly(session ahp.URI) machine.Workspace { return machine.Workspace{Session: session} }
+// kept names a session for calls that read only what is kept of it. Its directories say on which computer that is.
+func (r *Repositories) kept(session ahp.URI) machine.Workspace {
+	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session)}
+}
 
 // Checkpoint calls machine.Changes.Checkpoint for a session.
 func (r *Repositories) Checkpoint(ctx context.Context, session ahp.URI, dirs []string) (
@@ -313,44 +315,44 @@ func (r *Repositories) AddWorktree(ctx context.Context, session ahp.URI, n machi
 
 // Keep calls machine.Changes.Keep for a session.
 func (r *Repositories) Keep(ctx context.Context, session ahp.URI, c machine.Checkpoint) error {
-	return r.changes.Keep(ctx, sessionOnly(session), c)
+	return r.changes.Keep(ctx, r.kept(session), c)
 }
 
 // Adopt calls machine.Changes.Adopt for a session.
 func (r *Repositories) Adopt(ctx context.Context, session ahp.URI, from ahp.URI, dirs []string) error {
-	return r.changes.Adopt(ctx, sessionOnly(session), from, dirs)
+	return r.changes.Adopt(ctx, r.kept(session), from, dirs)
 }
 
 // Compare calls machine.Changes.Compare for a session.
 func (r *Repositories) Compare(ctx context.Context, session ahp.URI, from,
 	to machine.Checkpoint) ([]machine.ChangedFile, error) {
-	return r.changes.Compare(ctx, sessionOnly(session), from, to)
+	return r.changes.Compare(ctx, r.kept(session), from, to)
 }
 
 // Patch calls machine.Changes.Patch for a session.
 func (r *Repositories) Patch(ctx context.Context, session ahp.URI, from, to machine.Checkpoint,
 	only ...machine.ChangedFile) ([]byte, error) {
-	return r.changes.Patch(ctx, sessionOnly(session), from, to, only...)
+	return r.changes.Patch(ctx, r.kept(session), from, to, only...)
 }
 
 // Content calls machine.Changes.Content for a session.
 func (r *Repositories) Content(ctx context.Context, session ahp.URI, oid string) ([]byte, error) {
-	return r.changes.Content(ctx, sessionOnly(session), oid)
+	return r.changes.Content(ctx, r.kept(session), oid)
 }
 
 // Contents calls machine.Changes.Contents for a session.
 func (r *Repositories) Contents(ctx context.Context, session ahp.URI, oids []string) map[string][]byte {
-	return r.changes.Contents(ctx, sessionOnly(session), oids)
+	return r.changes.Contents(ctx, r.kept(session), oids)
 }
 
 // CanTakeBack calls machine.Changes.CanTakeBack for a session.
 func (r *Repositories) CanTakeBack(ctx context.Context, session ahp.URI, w machine.Rewrite) bool {
-	return r.changes.CanTakeBack(ctx, sessionOnly(session), w)
+	return r.changes.CanTakeBack(ctx, r.kept(session), w)
 }
 
 // Drop calls machine.Changes.Drop for a session.
 func (r *Repositories) Drop(ctx context.Context, session ahp.URI) error {
-	return r.changes.Drop(ctx, sessionOnly(session))
+	return r.changes.Drop(ctx, r.kept(session))
 }
 
 // IsCurrent calls machine.Changes.IsCurrent.

@@ -21,6 +21,10 @@ type note struct {
 // Describe says in a readiness what the session's sandbox allows and what the call seems to need besides. outside reports
 // whether the host could run the call outside of it: other agents run theirs themselves, inside.
 func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction) (outside bool) {
+	if mode, ok := p.elsewhere(s.Provider); ok { // its machine runs all in its sandboxes
+		addNote(a, note{Mode: mode, Inside: mode != sandbox.None})
+		return false
+	}
 	if p.cfg.Rules == nil {
 		return false
 	}
@@ -39,6 +43,12 @@ func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ah
 			n.Needs = policy.Missing(a.ToolInput.Text, p.cfg.Home)
 		}
 	}
+	addNote(a, n)
+	return outside
+}
+
+// addNote puts a note into a readiness.
+func addNote(a *ahp.ChatToolCallReadyAction, n note) {
 	var own map[string]any
 	if json.Unmarshal(a.Meta[core.MetaKey], &own) != nil || own == nil {
 		own = map[string]any{}
@@ -46,15 +56,14 @@ func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ah
 	own["sandbox"] = n
 	raw, err := json.Marshal(own)
 	if err != nil {
-		return outside // plain values always encode
+		return // plain values always encode
 	}
 	a.Meta = core.CloneMeta(a.Meta)
 	a.Meta[core.MetaKey] = raw
-	return outside
 }
 
 // runsCommands reports whether the host runs the commands of an agent's calls of a kind, and not the agent itself.
 func (p *Part) runsCommands(provider, kind string) bool {
-	by, ok := p.cfg.Agents[provider].(agent.HostRun)
+	by, ok := p.cfg.Agent(provider).(agent.HostRun)
 	return ok && by.HostRuns() && kind == agent.CommandTool
 }

@@ -22,10 +22,14 @@ type Machine interface {
 
 // Config configures a Part.
 type Config struct {
-	Rules   *sandbox.Rules           // nil: there are no sandboxes
-	Agents  map[string]agent.Backend // by provider
+	Rules   *sandbox.Rules                      // nil: there are no sandboxes
+	Agent   func(provider string) agent.Backend // nil when it is not there
 	Machine Machine
 	Home    string // the user's directory, where agents keep settings; "" is not looked at
+
+	// Elsewhere returns what keeps the sessions of an agent on another machine apart, as that machine says; ok is false for
+	// agents of this computer. nil: there are no machines.
+	Elsewhere func(provider string) (mode sandbox.Mode, ok bool)
 
 	// Contacts returns what programs in a session's sandbox reached by the proxy and what they were refused. nil: there
 	// is no proxy.
@@ -80,7 +84,7 @@ func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 		return nil, err
 	}
 	policy := &sandbox.Policy{Session: core.ShortID(session), Mode: mode, Write: core.LocalPaths(s.WorkingDirectories),
-		Read: rules.Read, Own: core.OwnWorktrees(session)}
+		Read: rules.Read, Own: core.OwnWorktrees(session), Auto: rules.IsAuto(core.ConfigValue(s, Key))}
 	if mode == sandbox.Container {
 		policy.Image, policy.Images = rules.Image, rules.Images
 	}
@@ -88,11 +92,11 @@ func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 		policy.Write = append(slices.Clone(policy.Write), dir)
 		policy.Git = []string{filepath.Join(repo, ".git")}
 	}
-	if keeper, ok := p.cfg.Agents[s.Provider].(agent.HomeKeeper); ok {
+	if keeper, ok := p.cfg.Agent(s.Provider).(agent.HomeKeeper); ok {
 		policy.Home, policy.HomeRead = keeper.HomePaths()
 	}
 	var hosts []string
-	if online, ok := p.cfg.Agents[s.Provider].(agent.Online); ok {
+	if online, ok := p.cfg.Agent(s.Provider).(agent.Online); ok {
 		hosts = online.Hosts()
 	}
 	return policy, rules.Connect(policy, core.ConfigValue(s, NetworkKey), hosts)
@@ -147,11 +151,25 @@ func (p *Part) Check(session ahp.URI, s *ahp.SessionState) error {
 // IsSandboxed reports whether the programs of a session are kept in a sandbox.
 func (p *Part) IsSandboxed(session ahp.URI) bool {
 	e := p.core.Catalogue.Alive(session)
-	if e == nil || p.cfg.Rules == nil {
+	if e == nil {
+		return false
+	}
+	if mode, ok := p.elsewhere(e.Summary.Provider); ok {
+		return mode != sandbox.None
+	}
+	if p.cfg.Rules == nil {
 		return false
 	}
 	mode, err := p.cfg.Rules.Resolve(e.Sandbox)
 	return err == nil && mode != sandbox.None
+}
+
+// elsewhere is Config.Elsewhere.
+func (p *Part) elsewhere(provider string) (mode sandbox.Mode, ok bool) {
+	if p.cfg.Elsewhere == nil {
+		return "", false
+	}
+	return p.cfg.Elsewhere(provider)
 }
 
 // IsUsual reports whether sessions that say nothing else are kept in a sandbox.

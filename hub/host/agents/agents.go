@@ -1,0 +1,303 @@
+// Package agents knows which agents sessions may have, and what each says of itself. Those of machines come and go.
+package agents
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machine"
+)
+
+// Machine is what the part asks of the computer on which sessions' programs run. One whose agents may change is a
+// machine.Watcher.
+type Machine interface {
+	Agents() map[string]agent.Backend
+}
+
+// Config configures a Part.
+type Config struct {
+	Machine Machine
+	Agents  map[string]agent.Backend // in place of the Machine's; nil: those
+	Default string                   // "" is the first by name
+
+	// HomeCustomizations returns what comes with each agent that uses MCP servers.
+	HomeCustomizations func(context.Context) []ahp.Customization
+}
+
+// Part is the list of agents.
+type Part struct {
+	core *core.Core
+	cfg  Config
+
+	mu       sync.Mutex
+	backends map[string]agent.Backend
+	infos    []ahp.AgentInfo // as they described themselves
+}
+
+// New returns the part of the agents that are there.
+func New(c *core.Core, cfg Config) (*Part, error) {
+	p := &Part{core: c, cfg: cfg, backends: cfg.Agents}
+	if p.backends == nil {
+		p.backends = cfg.Machine.Agents()
+	}
+	if len(p.backends) == 0 {
+		return nil, errors.New("host: no agent is configured: name at least one")
+	}
+	p.cfg.Default = cmp.Or(cfg.Default, p.Names()[0])
+	if p.Get(p.cfg.Default) == nil {
+		return nil, errors.New("host: the default agent " + p.cfg.Default + " is not among the agents")
+	}
+	return p, nil
+}
+
+// Get returns an agent; nil when it is not there.
+func (p *Part) Get(provider string) agent.Backend {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.backends[provider]
+}
+
+// All returns the agents that are there now.
+func (p *Part) All() map[string]agent.Backend {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return maps.Clone(p.backends)
+}
+
+// Names returns the providers of the agents, sorted.
+func (p *Part) Names() []string { return slices.Sorted(maps.Keys(p.All())) }
+
+// Info returns what an agent said of itself.
+func (p *Part) Info(provider string) ahp.AgentInfo {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.infos {
+		if a.Provider == provider {
+			return a
+		}
+	}
+	return ahp.AgentInfo{Provider: provider, Capabilities: &ahp.AgentCapabilities{}}
+}
+
+// Name returns the provider that a client means; "" is the default one.
+func (p *Part) Name(provider string) string { return cmp.Or(provider, p.cfg.Default) }
+
+// Find returns the agent for a new session; "" is the default one.
+func (p *Part) Find(provider string) (agent.Backend, error) {
+	name := p.Name(provider)
+	if b := p.Get(name); b != nil {
+		return b, nil
+	}
+	if why := p.missing(name); why != nil {
+		return nil, ahp.Errorf(ahp.CodeProviderNotFound, "%s", why)
+	}
+	return nil, ahp.Errorf(ahp.CodeProviderNotFound, "this server has no agent %q. Choose one of %s", name,
+		strings.Join(p.Names(), ", "))
+}
+
+// FindAgain returns the agent of a session that it was chosen for.
+func (p *Part) FindAgain(provider string) (agent.Backend, error) {
+	if b := p.Get(provider); b != nil {
+		return b, nil
+	}
+	if why := p.missing(provider); why != nil {
+		return nil, why
+	}
+	return nil, errors.New("the agent " + provider +
+		" is no longer configured. Start ahphub with it to continue here")
+}
+
+// missing says why an agent of a machine is not there; nil for others.
+func (p *Part) missing(provider string) error {
+	if w, ok := p.cfg.Machine.(machine.Watcher); ok && p.cfg.Agents == nil {
+		return w.Missing(provider)
+	}
+	return nil
+}
+
+// UsesServers reports whether an agent is given a session's MCP servers.
+func (p *Part) UsesServers(provider string) bool { return usesServers(p.Get(provider)) }
+
+func usesServers(b agent.Backend) bool {
+	u, ok := b.(agent.ToolUser)
+	return ok && u.UsesTools()
+}
+
+// Open describes the agents, and puts them into the root channel's state, which it makes when there is none
+// (AHP requirement 48). Those of machines that are not connected yet remain as they were.
+func (p *Part) Open(ctx context.Context) error {
+	infos := p.describe(ctx, p.All())
+	i := slices.IndexFunc(infos, func(a ahp.AgentInfo) bool { return a.Provider == p.cfg.Default })
+	first := infos[i]
+	infos = slices.Insert(slices.Delete(infos, i, i+1), 0, first)
+	return p.core.Do(ctx, func(tx *hub.Tx) {
+		root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
+		if ok {
+			infos = append(infos, p.away(infos, root.Agents)...)
+		}
+		p.setInfos(infos)
+		if ok {
+			tx.Apply(ahp.RootURI, &ahp.RootAgentsChangedAction{Agents: infos})
+			return
+		}
+		err := tx.Open(core.RootInfo, &ahp.RootState{Agents: infos, ActiveSessions: ahp.Ptr(int64(0)),
+			Terminals: []ahp.TerminalInfo{}})
+		if err != nil {
+			p.core.Log.Error("the root channel cannot be opened", "err", err)
+		}
+	})
+}
+
+// away returns those of a list of before that are not listed and whose machines are offline.
+func (p *Part) away(listed, before []ahp.AgentInfo) (list []ahp.AgentInfo) {
+	for _, a := range before {
+		is := func(b ahp.AgentInfo) bool { return a.Provider == b.Provider }
+		if !slices.ContainsFunc(listed, is) && errors.Is(p.missing(a.Provider), machine.ErrOffline) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+func (p *Part) setInfos(infos []ahp.AgentInfo) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.infos = infos
+}
+
+// describing bounds how long agents take to say what they are.
+const describing = 10 * time.Second
+
+// describe asks agents what they are, in the order of their names. One that does not say so is listed by its name, so
+// that its sessions fail with its own error and not silently.
+func (p *Part) describe(ctx context.Context, agents map[string]agent.Backend) []ahp.AgentInfo {
+	ctx, cancel := context.WithTimeout(ctx, describing)
+	defer cancel()
+	names := slices.Sorted(maps.Keys(agents))
+	infos := make([]ahp.AgentInfo, len(names))
+	var wg sync.WaitGroup
+	for i, name := range names {
+		wg.Go(func() { infos[i] = p.describeOne(ctx, name, agents[name]) })
+	}
+	wg.Wait()
+	return infos
+}
+
+func (p *Part) describeOne(ctx context.Context, name string, b agent.Backend) ahp.AgentInfo {
+	info, err := b.Describe(ctx)
+	switch {
+	case errors.Is(err, machine.ErrOffline) && p.Info(name).DisplayName != "":
+		return p.Info(name)
+	case err != nil:
+		p.core.Log.Warn("an agent cannot describe itself", "agent", name, "err", err)
+		info = ahp.AgentInfo{DisplayName: name, Description: "not available: " + err.Error()}
+	}
+	info.Provider = name
+	if info.Models == nil {
+		info.Models = []ahp.SessionModelInfo{}
+	}
+	info.Capabilities = withChats(info.Capabilities)
+	if usesServers(b) {
+		info.Customizations = p.cfg.HomeCustomizations(ctx)
+	}
+	return info
+}
+
+// withChats offers several chats, forks and side chats for every agent that does not say otherwise: the
+// host keeps the transcripts and hands them over with each prompt.
+func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
+	all := ahp.AgentCapabilities{}
+	if c != nil {
+		all = *c
+	}
+	if all.MultipleChats == nil {
+		all.MultipleChats = &ahp.MultipleChatsCapability{Fork: ahp.Ptr(true), SideChat: ahp.Ptr(true)}
+	}
+	return &all
+}
+
+// apart is how long changes are gathered for one new list.
+const apart = 200 * time.Millisecond
+
+// Follow keeps the list as the machine's agents come and go, until ctx ends.
+func (p *Part) Follow(ctx context.Context) {
+	w, ok := p.cfg.Machine.(machine.Watcher)
+	if !ok || p.cfg.Agents != nil {
+		return
+	}
+	changed, cancel := w.Watch()
+	defer cancel()
+	own := p.All() // they do not change
+	for {
+		if err := p.refresh(ctx, own); err != nil && ctx.Err() == nil {
+			p.core.Log.Warn("the list of agents is not up to date", "err", err)
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+		select {
+		case <-time.After(apart):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// refresh takes in which agents there are now. own were there from the start.
+func (p *Part) refresh(ctx context.Context, own map[string]agent.Backend) error {
+	all := p.cfg.Machine.Agents()
+	p.mu.Lock()
+	p.backends = all
+	infos := slices.DeleteFunc(slices.Clone(p.infos), func(a ahp.AgentInfo) bool { return own[a.Provider] == nil })
+	before := p.infos
+	p.mu.Unlock()
+	others := maps.Clone(all)
+	maps.DeleteFunc(others, func(name string, _ agent.Backend) bool { return own[name] != nil })
+	infos = append(infos, p.describe(ctx, others)...)
+	infos = append(infos, p.away(infos, before)...)
+	p.setInfos(infos)
+	return p.core.Do(ctx, func(tx *hub.Tx) {
+		root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
+		if !ok {
+			return
+		}
+		next := withLearned(infos, root.Agents, own)
+		if !reflect.DeepEqual(next, root.Agents) {
+			tx.Apply(ahp.RootURI, &ahp.RootAgentsChangedAction{Agents: next})
+		}
+	})
+}
+
+// withLearned returns what agents say of themselves with what their sessions have told since.
+func withLearned(infos, listed []ahp.AgentInfo, own map[string]agent.Backend) []ahp.AgentInfo {
+	out := slices.Clone(infos)
+	for i, a := range out {
+		at := slices.IndexFunc(listed, func(b ahp.AgentInfo) bool { return a.Provider == b.Provider })
+		switch {
+		case at < 0:
+		case own[a.Provider] != nil:
+			out[i] = listed[at]
+		default:
+			if len(a.Models) == 0 {
+				out[i].Models = listed[at].Models
+			}
+			if len(a.ProtectedResources) == 0 {
+				out[i].ProtectedResources = listed[at].ProtectedResources
+			}
+		}
+	}
+	return out
+}
