@@ -165,3 +165,22 @@ func TestRailTitlesAreBoldWhenUnread(t *testing.T) {
 		t.Errorf("unread titles have the weight %q", w)
 	}
 }
+
+// TestHasNamesItsSubject checks that :has() stands behind a tag, class, id or attribute: on any element at all it makes
+// the browser match styles again up the tree of each element that is added, which doubled the time of a key while an
+// answer streams.
+func TestHasNamesItsSubject(t *testing.T) {
+	unnamed := regexp.MustCompile(`(^|[\s>+~,*])(:[a-z-]+(\([^()]*\))?)*:has\(`)
+	for _, bad := range []string{"#more :has(> #base)", ".turn > *:has(.x)", ":has(li) ~ p"} {
+		if !unnamed.MatchString(bad) {
+			t.Errorf("%q is not found", bad)
+		}
+	}
+	seen := map[string]bool{}
+	for _, d := range declarations(t) {
+		if selector := d.file + ": " + d.selector; !seen[selector] && unnamed.MatchString(d.selector) {
+			seen[selector] = true
+			t.Errorf("%s: name the element in front of :has()", selector)
+		}
+	}
+}

@@ -148,6 +148,16 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
+// Content returns a file as it is served; nil when there is no such file.
+func (a *Assets) Content(name string) []byte {
+	f := a.byName[name]
+	if f == nil {
+		return nil
+	}
+	body, _ := f.prepare()
+	return body
+}
+
 // Compressed is how many bytes a file costs on the wire; budgets are checked with it.
 func (a *Assets) Compressed(name string) int {
 	f := a.byName[name]

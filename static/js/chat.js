@@ -69,6 +69,32 @@ setInterval(() => {
   }
 }, 1000);
 
+// What an agent that does not answer logged, for those who may read it.
+let logged = '';
+const showLog = () => {
+  const pre = $('#silent pre');
+  if (!pre || !logged) return;
+  pre.textContent = logged;
+  pre.hidden = false;
+};
+const logs = () => {
+  const a = $('#silent [data-agent-log]');
+  if (!a) logged = '';
+  if (!a?.checkVisibility()) return;
+  showLog(); // what was there, until there is more
+  fetch(a.href)
+    .then((r) => (r.ok ? r.text() : ''))
+    .then((text) => {
+      logged = text;
+      showLog();
+    })
+    .catch(() => {}); // the link is still there
+};
+logs();
+onPatch((list) => {
+  if (list.some((p) => p[1] === 'silent')) logs();
+});
+
 // What is being written survives a reload; js/chat-send.js sends it.
 const key = `draft:${location.pathname}${message?.form.elements.edit ? '?edit' : ''}`;
 if (message) {

@@ -3,16 +3,26 @@ export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 export const byId = (id) => document.getElementById(id);
 
-const asIs = { createHTML: (html) => html };
-let policy; // made when it is first needed: a terminal's frame allows none of this name
+const workers = ['/service-worker'];
+const asIs = {
+  createHTML: (html) => html,
+  createScriptURL: (address) => (workers.includes(address) ? address : null),
+};
+let made; // when it is first needed: a terminal's frame allows none of this name
+const policy = () => {
+  made ||= window.trustedTypes?.createPolicy('ahphub', asIs) || asIs;
+  return made;
+};
 
 // parse returns the server's HTML as a fragment.
 export function parse(html) {
-  policy ||= window.trustedTypes?.createPolicy('ahphub', asIs) || asIs;
   const template = document.createElement('template');
-  template.innerHTML = policy.createHTML(html);
+  template.innerHTML = policy().createHTML(html);
   return template.content;
 }
+
+// scriptAddress returns the address of a worker's script as browsers take it.
+export const scriptAddress = (address) => policy().createScriptURL(address);
 
 // may reports whether the viewer has a right; the server checks it again.
 export const may = (right) => document.body.classList.contains(`may-${right}`);

@@ -126,7 +126,8 @@ function showSettings() {
     state('On in this browser.');
     test.hidden = false;
   }
-  draw();
+  if ('pushed' in box.dataset) form.hidden = true;
+  else draw();
   form.addEventListener('submit', async (e) => {
     if (button.value !== 'yes' || Notification.permission === 'granted') return;
     e.preventDefault();

@@ -433,6 +433,18 @@ const rescue = (node) => {
   if (hooks.focused && (document.activeElement === document.body || !document.activeElement))
     hooks.focused.focus({ preventScroll: true });
 };
+// The line one is at, and what is selected, are kept when a file comes anew.
+const keepPlace = (was, now) => {
+  if (!cur || cur.isConnected || !was.contains(cur) || !now?.matches('.file')) return;
+  const again = (r) => r && rowAt(now, sideOf(r), line(r, sideOf(r)));
+  const [at, from] = [again(cur), anchor && again(anchor)];
+  const selected = $$('.r.sel', was).map(again);
+  cur = at;
+  anchor = from;
+  lastFile = now;
+  at?.classList.add('cur');
+  for (const r of selected) r?.classList.add('sel');
+};
 const refold = (was, now) => {
   if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale'))
     fold(now, was.classList.contains('shut'));
@@ -445,7 +457,11 @@ new MutationObserver((list) => {
   for (const m of list)
     for (const n of m.removedNodes) {
       if (n.nodeType !== 1 || !n.matches('.files, .file, .thr, .thread, .file-body')) continue;
-      for (const f of n.matches('.files') ? $$('.file', n) : [n]) refold(f, f.id && byId(f.id));
+      for (const f of n.matches('.files') ? $$('.file', n) : [n]) {
+        const now = f.id && byId(f.id);
+        refold(f, now);
+        keepPlace(f, now || (n.matches('.file-body') ? fileOf(m.target) : null));
+      }
       rescue(n);
     }
   const fresh = $$('.thr', $('#pool'));

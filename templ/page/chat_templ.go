@@ -1111,7 +1111,7 @@ func contactsPart(i Info) templ.Component {
 			return templ_7745c5c3_Err
 		}
 		if len(i.Contacts) == 0 {
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<p class=\"dim\">Programs in this sandbox haven’t requested any hosts since ahphub started.</p>")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 85, "<p class=\"dim\">Programs in this sandbox haven’t requested any hosts yet.</p>")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}

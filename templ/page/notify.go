@@ -17,7 +17,11 @@ type Notifications struct {
 	Kinds    []NotifyKind
 	Muted    []NotifyMuted
 
-	Account    bool // they may have mail and webhooks
+	Account    bool   // they may have devices, mail and webhooks
+	Pushed     bool   // push messages come to this browser
+	PushKey    string // what browsers subscribe to; "": it is locked
+	Devices    []NotifyDevice
+	PushError  string
 	Owner      bool // and webhooks of the whole host
 	CanMail    bool // the host sends mail
 	Mail       NotifyMail
@@ -53,6 +57,19 @@ type NotifyHook struct {
 	Gone       string // why nothing is sent any more
 	Created    time.Time
 	Last       *NotifyResult
+}
+
+// NotifyDevice is a browser that push messages are sent to.
+type NotifyDevice struct {
+	ID, Agent string
+	This      bool
+	Last      *NotifyResult
+}
+
+// name is what people call a device.
+func (d *NotifyDevice) name() string {
+	b := Browser{Agent: d.Agent}
+	return b.kind()
 }
 
 // NotifyResult is how the last delivery ended.

@@ -370,7 +370,7 @@ func SettingsPage(m Settings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 			}
-			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "><span>Color-blind friendly diff colors (blue and orange)</span></label> <input type=\"hidden\" name=\"form\" value=\"settings\"><div><button class=\"btn\">Save</button></div></form></section><section><h2>Notifications</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/settings/notifications\">Notification settings</a></p></section><section><h2>Secrets</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/settings/secrets\">Secrets</a></p></section><section><h2>People</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/account\">Account</a> <a class=\"btn\" href=\"/people\">People and links</a> <a class=\"btn\" href=\"/usage\">Usage</a> <a class=\"btn\" href=\"/audit\">Audit log</a></p></section><section><h2>Agents</h2><ul role=\"list\" class=\"card list\">")
+			templ_7745c5c3_Err = templruntime.WriteString(templ_7745c5c3_Buffer, 29, "><span>Color-blind friendly diff colors (blue and orange)</span></label> <input type=\"hidden\" name=\"form\" value=\"settings\"><div><button class=\"btn\">Save</button></div></form></section><section><h2>Notifications</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/settings/notifications\">Notification settings</a></p></section><section><h2>Secrets</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/settings/secrets\">Secrets</a></p></section><section><h2>People</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/account\">Account</a> <a class=\"btn\" href=\"/people\">People and links</a> <a class=\"btn\" href=\"/usage\">Usage</a> <a class=\"btn\" href=\"/audit\">Audit log</a></p></section><section><h2>Agents</h2><p class=\"row wrap\"><a class=\"btn\" href=\"/machines\">Machines</a></p><ul role=\"list\" class=\"card list\">")
 			if templ_7745c5c3_Err != nil {
 				return templ_7745c5c3_Err
 			}
@@ -382,7 +382,7 @@ func SettingsPage(m Settings) templ.Component {
 				var templ_7745c5c3_Var19 string
 				templ_7745c5c3_Var19, templ_7745c5c3_Err = templ.JoinStringErrs(a.DisplayName)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 83, Col: 26}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 84, Col: 26}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var19))
 				if templ_7745c5c3_Err != nil {
@@ -393,9 +393,9 @@ func SettingsPage(m Settings) templ.Component {
 					return templ_7745c5c3_Err
 				}
 				var templ_7745c5c3_Var20 string
-				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(a.Provider)
+				templ_7745c5c3_Var20, templ_7745c5c3_Err = templ.JoinStringErrs(part.ProviderThere(a.Provider))
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 83, Col: 68}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 84, Col: 88}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var20))
 				if templ_7745c5c3_Err != nil {
@@ -408,7 +408,7 @@ func SettingsPage(m Settings) templ.Component {
 				var templ_7745c5c3_Var21 string
 				templ_7745c5c3_Var21, templ_7745c5c3_Err = templ.JoinStringErrs(a.Description)
 				if templ_7745c5c3_Err != nil {
-					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 84, Col: 38}
+					return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 85, Col: 38}
 				}
 				_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var21))
 				if templ_7745c5c3_Err != nil {
@@ -426,7 +426,7 @@ func SettingsPage(m Settings) templ.Component {
 					var templ_7745c5c3_Var22 string
 					templ_7745c5c3_Var22, templ_7745c5c3_Err = templ.JoinStringErrs(modelNames(a.Models))
 					if templ_7745c5c3_Err != nil {
-						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 86, Col: 42}
+						return templ.Error{Err: templ_7745c5c3_Err, FileName: `templ/page/other.templ`, Line: 87, Col: 42}
 					}
 					_, templ_7745c5c3_Err = templ_7745c5c3_Buffer.WriteString(templ.EscapeString(templ_7745c5c3_Var22))
 					if templ_7745c5c3_Err != nil {

@@ -16,6 +16,8 @@ type Composer struct {
 	Steering *ahp.PendingMessage
 	Queue    []ahp.PendingMessage
 	Draft    string
+	Silent   string         // how long the agent has not answered
+	Away     string         // why the agent's machine can't be reached; "" when it can
 	Failed   *ahp.ErrorInfo // why the agent does not run
 	Editing  *Editing       // a message that is written anew
 	Me       string         // who writes

@@ -61,11 +61,8 @@ func (t *Turn) hiddenHref() string {
 
 // toolHref is where what a tool call printed is read whole.
 func (t *Turn) toolHref(c Tool) string {
-	for i, p := range t.Parts {
-		if v, ok := p.Value.(*ahp.ToolCallResponsePart); ok && v.ToolCall.Base() != nil &&
-			v.ToolCall.Base().ToolCallID == c.ToolCallID {
-			return t.textHref(i)
-		}
+	if i := t.partOf(c); i >= 0 {
+		return t.textHref(i)
 	}
 	return t.Base
 }

@@ -113,6 +113,7 @@ type SessionHead struct {
 	Chat         string // id of the chat shown, for the Chat tab; "" for the default
 	Status       Status
 	Activity     string
+	Silent       bool   // Activity says how long the agent has not answered
 	Branch       string // checked out in the first directory, or the short id of a commit
 	Detached     bool   // Branch is a commit
 	Worktree     bool   // the session has a worktree of its own

@@ -171,7 +171,7 @@ func (c Tool) directory(t Turn) string {
 	if json.Unmarshal(c.Pending.Meta["ahphub"], &says) != nil || says.Directory == "" {
 		return t.Dir
 	}
-	return says.Directory
+	return PathThere(says.Directory)
 }
 
 // terminal is the terminal a tool call shows, or nil.

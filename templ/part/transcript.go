@@ -48,6 +48,9 @@ func (t *Turn) Transcript() string {
 			b.WriteString("\n" + text + "\n")
 		}
 	}
+	if plan := t.Plan().markdown(); plan != "" {
+		b.WriteString("\n" + plan)
+	}
 	return b.String()
 }
 
@@ -63,11 +66,16 @@ func partText(p ahp.ResponsePart) string {
 		return "<details><summary>Reasoning</summary>\n\n" + strings.TrimSpace(v.Content.String()) + "\n\n</details>"
 	case *ahp.ToolCallResponsePart:
 		t := ToolOf(v.ToolCall)
+		if _, plan := planOf(t.ToolCallBase); plan {
+			return "" // the transcript has the newest one
+		}
 		out := "**" + strings.TrimSpace(firstLine(t.line().Text)) + "** — " + t.status().Word
 		if cmd := t.command(); cmd != "" {
 			out += "\n\n" + fence(cmd)
 		}
 		return out
+	case *ahp.ResourceResponsePart:
+		return "*" + firstOf(v.ContentType, "File") + "*"
 	case *ahp.ErrorResponsePart:
 		return "**Failed:** " + v.Error.Message
 	case *ahp.SystemNotificationResponsePart:

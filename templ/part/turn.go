@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // Turn is one exchange as it is drawn: what was asked, what came back.
@@ -32,6 +33,9 @@ func (t *Turn) Running() bool { return t.State == "" }
 
 // isInterruption reports whether a turn ended because ahphub restarted.
 func isInterruption(e ahp.ErrorResponsePart) bool { return e.Error.ErrorType == "interrupted" }
+
+// isLogin reports whether an agent wants a login first.
+func isLogin(e ahp.ErrorInfo) bool { return e.ErrorType == "login" }
 
 // interrupted reports whether a restart ended the turn.
 func (t *Turn) interrupted() bool {
@@ -339,12 +343,26 @@ func Age(at string, now time.Time) string {
 	return strconv.Itoa(int(d.Hours())/24) + " d"
 }
 
-// FilePath is the path of a file URI for people, other URIs as they are.
+// FilePath is the path of a file URI for people, on its machine; other URIs are as they are.
 func FilePath(uri string) string {
 	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" {
-		return u.Path
+		return PathThere(u.Path)
 	}
 	return uri
+}
+
+// ProviderThere is an agent's provider without the machine that it is on.
+func ProviderThere(provider string) string {
+	_, there := place.SplitProvider(provider)
+	return there
+}
+
+// PathThere is a path of the hub as it is on the machine that it leads to.
+func PathThere(path string) string {
+	if _, there, err := place.SplitPath(path); err == nil {
+		return there
+	}
+	return path
 }
 
 // clock is a time of the protocol as hours and minutes, in UTC; the element carries the whole for the script.
@@ -354,82 +372,6 @@ func clock(at string) string {
 		return ""
 	}
 	return t.Format("15:04")
-}
-
-func usageLine(u *ahp.UsageInfo) string {
-	var out []string
-	if u.Model != "" {
-		out = append(out, u.Model)
-	}
-	if u.InputTokens != nil {
-		out = append(out, Count(int(*u.InputTokens))+" in")
-	}
-	if u.OutputTokens != nil {
-		out = append(out, Count(int(*u.OutputTokens))+" out")
-	}
-	var says struct {
-		Cost        float64 `json:"turnCost"`
-		Currency    string  `json:"currency"`
-		ContextUsed int64   `json:"contextUsed"`
-		ContextSize int64   `json:"contextSize"`
-	}
-	if json.Unmarshal(u.Meta["acp"], &says) == nil {
-		if says.Cost > 0 && len(says.Currency) <= 8 {
-			out = append(out, Money(says.Cost, says.Currency))
-		}
-		if used, size := says.ContextUsed, says.ContextSize; used > 0 && size > 0 {
-			out = append(out, strconv.FormatInt(min(100, used*100/size), 10)+"% of context")
-		}
-	}
-	return strings.Join(out, " · ")
-}
-
-// UsageWords sums what the turns of a chat used: tokens, and what their agent says they cost.
-func UsageWords(turns []Turn) string {
-	var in, out int64
-	cost := ""
-	for i := range turns {
-		if u := turns[i].Usage; u != nil {
-			in, out = in+value(u.InputTokens), out+value(u.OutputTokens)
-			cost = firstOf(costOf(u), cost) // of the session until then
-		}
-	}
-	var words []string
-	if in+out > 0 {
-		words = append(words, Count(int(in))+" tokens in", Count(int(out))+" out")
-	}
-	if cost != "" {
-		words = append(words, cost)
-	}
-	return strings.Join(words, " · ")
-}
-
-// costOf is what an agent says a session cost by the end of a turn; "" when it does not say.
-func costOf(u *ahp.UsageInfo) string {
-	var says struct {
-		Cost     float64 `json:"cost"`
-		Currency string  `json:"currency"`
-	}
-	if json.Unmarshal(u.Meta["acp"], &says) != nil || says.Cost <= 0 || len(says.Currency) > 8 {
-		return ""
-	}
-	return Money(says.Cost, says.Currency)
-}
-
-// Money writes an amount of a currency; "" is USD. Less than a cent is told as such.
-func Money(amount float64, currency string) string {
-	text := fmt.Sprintf("%.2f", amount)
-	if whole, cents, _ := strings.Cut(text, "."); len(whole) > 3 {
-		text = Count(int(amount)) + "." + cents
-	}
-	sign := ""
-	if amount > 0 && amount < 0.005 {
-		sign, text = "<", "0.01"
-	}
-	if currency == "" || currency == "USD" {
-		return sign + "$" + text
-	}
-	return sign + text + " " + currency
 }
 
 func value(p *int64) int64 {
@@ -471,33 +413,4 @@ func SideURI(b, a *ahp.FileEditSide) string {
 		return b.URI
 	}
 	return ""
-}
-
-func (t *Turn) attachmentHref(i int) string {
-	return t.Base + "/attachments/" + t.ID + "/" + strconv.Itoa(i)
-}
-
-// isPicture reports whether a page shows an attachment itself: the route serves these as what they are.
-func isPicture(v *ahp.MessageEmbeddedResourceAttachment) bool {
-	switch v.ContentType {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-		return true
-	}
-	return false
-}
-
-func attachmentLabel(a ahp.MessageAttachment) string {
-	switch v := a.Value.(type) {
-	case *ahp.SimpleMessageAttachment:
-		return v.Label
-	case *ahp.MessageEmbeddedResourceAttachment:
-		return v.Label
-	case *ahp.MessageResourceAttachment:
-		return v.Label
-	case *ahp.MessageAnnotationsAttachment:
-		return firstOf(v.Label, strconv.Itoa(len(v.AnnotationIDs))+" threads")
-	case *ahp.MessageChatAttachment:
-		return v.Label
-	}
-	return "attachment"
 }
