@@ -32,6 +32,7 @@ type Assets interface {
 	http.Handler
 	Path(name string) string
 	Imports(scripts ...string) []string
+	Content(name string) []byte
 }
 
 // Tools is the endpoint of the host's tools for agents on this machine. It has its own tokens.

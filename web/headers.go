@@ -13,9 +13,11 @@ import (
 const (
 	pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https:; connect-src " +
 		"'self'; " +
-		"font-src 'self'; manifest-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+		"font-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types ahphub"
-	framePolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	// the worker reaches this server alone
+	workerPolicy = "default-src 'none'; connect-src 'self'"
+	framePolicy  = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 		"connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; " +
 		"require-trusted-types-for 'script'; trusted-types ahphub-terminal"
 )

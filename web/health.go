@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"net/http"
 
@@ -31,6 +32,17 @@ func (s *Server) metrics(w http.ResponseWriter, r *http.Request) {
 
 func (s *Server) favicon(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.cfg.Assets.Path("img/icon.svg"), http.StatusFound)
+}
+
+// serviceWorker answers the script that shows push messages. It is at the root because browsers let a worker control
+// pages below its own address alone.
+func (s *Server) serviceWorker(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", workerPolicy)
+	h.Set("Content-Type", "text/javascript; charset=utf-8")
+	h.Set("Cache-Control", "no-cache")
+	_, _ = w.Write(bytes.ReplaceAll(s.cfg.Assets.Content("js/service-worker.js"), []byte("/assets/push-icon"),
+		[]byte(s.cfg.Assets.Path("img/icon-192.png"))))
 }
 
 // manifest has a browser offer to install the pages as an app. It is the same for everyone, and names no one: browsers

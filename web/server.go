@@ -84,6 +84,9 @@ func (s *Server) ServeAgents(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, s.agentRoutes(), nil)
 }
 
+// AgentHandler answers as ServeAgents does, by connections of the caller.
+func (s *Server) AgentHandler() http.Handler { return s.agentRoutes() }
+
 // ServeRedirect serves h on l without TLS: the redirect to the server's own address.
 func (s *Server) ServeRedirect(ctx context.Context, l net.Listener, h http.Handler) error {
 	return s.serve(ctx, l, h, nil)

@@ -66,6 +66,11 @@ func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byt
 
 type fakeAssets struct{}
 
+// Content returns the stored bytes of a file.
+func (fakeAssets) Content(name string) []byte {
+	return []byte("icon of " + name + " is /assets/push-icon")
+}
+
 func (fakeAssets) Path(name string) string    { return "/assets/0/" + name }
 func (fakeAssets) Imports(...string) []string { return nil }
 func (fakeAssets) ServeHTTP(w http.ResponseWriter, _ *http.Request) {

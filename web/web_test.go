@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -364,5 +365,23 @@ func TestClientAddressBehindProxy(t *testing.T) {
 		if want := []int{403, 403, 429}[i]; res.StatusCode != want {
 			t.Errorf("guess %d: %s, want %d", i, res.Status, want)
 		}
+	}
+}
+
+// The worker is the same for everyone, is asked for without a sign-in, and reaches this server alone.
+func TestServiceWorkerReachesThisServerAlone(t *testing.T) {
+	x := newSite(t, nil)
+	res := x.ask("GET /service-worker")
+	body, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != 200 || !strings.Contains(string(body), "/assets/0/img/icon-192.png") {
+		t.Errorf("%s: %s, %v", res.Status, body, err)
+	}
+	h := res.Header
+	if h.Get("Content-Security-Policy") != "default-src 'none'; connect-src 'self'" || h.Get("Cache-Control") != "no-cache" ||
+		!strings.HasPrefix(h.Get("Content-Type"), "text/javascript") || h.Get("Service-Worker-Allowed") != "" {
+		t.Errorf("served with %v", h)
+	}
+	if csp := x.ask("GET /signin").Header.Get("Content-Security-Policy"); !strings.Contains(csp, "worker-src 'self';") {
+		t.Errorf("pages may have workers by %q", csp)
 	}
 }

@@ -35,6 +35,7 @@ type Config struct {
 type Engine struct {
 	cfg     Config
 	renders atomic.Int64
+	pages   atomic.Int64
 	epoch   string // of this run of the program; marks of another one get the whole
 
 	mu     sync.Mutex
@@ -76,6 +77,9 @@ func (e *Engine) Close() {
 
 // Renders returns how often live HTML was drawn, over all viewers.
 func (e *Engine) Renders() int64 { return e.renders.Load() }
+
+// Pages returns how many pages are open, by their streams.
+func (e *Engine) Pages() int64 { return e.pages.Load() }
 
 // Draw calls draw with a room and its states at one moment and returns the mark its stream continues from. The name is
 // as in "chat:<session>:<chat>"; the audience of who decides what the room shows.

@@ -47,6 +47,8 @@ func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 // serveStream writes to a page until it leaves or its reader is shut out.
 func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visitor, c *websocket.Conn, out *upgrade.Conn,
 	readers []reader) {
+	e.pages.Add(1)
+	defer e.pages.Add(-1)
 	ctx, end := e.BindStream(ctx, who)
 	defer end(nil)
 	l := listen(ctx, c, v)

@@ -53,24 +53,26 @@ type Deps struct {
 	Presence    *presence.Tracker
 	Assets      *static.Assets
 	Log         *slog.Logger
-	Docs        review.Docs        // drafts and marks of people; nil keeps none
-	Shelf       *organize.Shelf    // pins, labels and filters; nil: in memory alone
-	Diffs       *diff.Cache        // comparisons of files, closed with the pages; nil: a new one
-	Browsers    people.Browsers    // who is signed in; nil shows none
-	Accounts    people.Accounts    // the owner's ways to sign in; its zero value shows none
-	Notify      *notify.Notifier   // sends notifications; nil sends none
-	Secrets     settings.Secrets   // secrets that people name; nil: none
-	Machines    *registry.Registry // computers that joined; nil: none can
-	Usage       usage.Ledger       // what turns used; nil: nothing is counted
-	Audit       people.AuditLog    // what was done; nil shows none
-	Public      string             // address teammates use; "" while only this machine is meant to reach it
-	FirstAgent  page.FirstAgent    // how to get an agent besides Shell; its zero value says nothing
-	Setup       []part.SetupNote   // what this server lacks, for its owner alone
-	DefaultDir  string             // working directory offered when there is no earlier one
-	Sockets     *quota.Pool        // of open streams; nil: none is refused
-	Frames      *quota.Pool        // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
-	Now         func() time.Time   // default time.Now
-	Heartbeat   live.Heartbeat     // of live streams
+	Docs        review.Docs                // drafts and marks of people; nil keeps none
+	Shelf       *organize.Shelf            // pins, labels and filters; nil: in memory alone
+	Diffs       *diff.Cache                // comparisons of files, closed with the pages; nil: a new one
+	Browsers    people.Browsers            // who is signed in; nil shows none
+	Accounts    people.Accounts            // the owner's ways to sign in; its zero value shows none
+	Notify      *notify.Notifier           // sends notifications; nil sends none
+	Secrets     settings.Secrets           // secrets that people name; nil: none
+	Machines    *registry.Registry         // computers that joined; nil: none can
+	Usage       usage.Ledger               // what turns used; nil: nothing is counted
+	Audit       people.AuditLog            // what was done; nil shows none
+	Public      string                     // address teammates use; "" while only this machine is meant to reach it
+	FirstAgent  page.FirstAgent            // how to get an agent besides Shell; its zero value says nothing
+	Setup       []part.SetupNote           // what this server lacks, for its owner alone
+	NeedsLogin  func(provider string) bool // whether an agent wanted a login last; nil: none did
+	LoginLines  map[string]string          // commands that log in to agents, by provider
+	DefaultDir  string                     // working directory offered when there is no earlier one
+	Sockets     *quota.Pool                // of open streams; nil: none is refused
+	Frames      *quota.Pool                // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
+	Now         func() time.Time           // default time.Now
+	Heartbeat   live.Heartbeat             // of live streams
 }
 
 // Host is what the areas ask of the host together. Its parts for automations, customizations, reviews and
@@ -130,12 +132,15 @@ func New(d Deps) *Pages {
 	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Sandboxes: d.Sandboxes, Files: d.Files, Hub: d.Hub, Links: d.Links,
 		Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Setup: d.Setup, Now: d.Now}
+	if d.Browsers != nil {
+		s.Browser = d.Browsers.Key
+	}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
 		d.Customs),
-		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s, d.Secrets), Terminals: terminals.New(s, d.Terminals),
+		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s, d.Secrets), Terminals: terminals.New(s, d.Terminals, d.LoginLines),
 		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
 			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
-	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent)
+	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent, d.Machines, d.NeedsLogin)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})
 	p.Machines = machines.New(s, d.Machines)

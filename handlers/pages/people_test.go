@@ -34,6 +34,8 @@ func (s *signedIn) SignOutOthers(*http.Request) (int, error) {
 	return 1, nil
 }
 
+func (s *signedIn) Key(*http.Request) string { return s.list[0].Key }
+
 func (s *signedIn) SignOutAccount(_ context.Context, account string) (n int, err error) {
 	s.list = slices.DeleteFunc(s.list, func(b accounts.Browser) bool { return b.ID == account })
 	return 0, nil

@@ -81,7 +81,7 @@ func fillForm(m *page.AutomationForm, d ahp.AutomationDefinition) {
 		m.Agent = d.Session.Provider
 	}
 	if len(d.Session.WorkingDirectories) > 0 {
-		m.Dir = part.FilePath(d.Session.WorkingDirectories[0])
+		m.Dir, _ = core.FilePath(d.Session.WorkingDirectories[0])
 	}
 	switch one := oneSchedule(d); {
 	case one != nil:

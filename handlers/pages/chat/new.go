@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -18,6 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
+	"github.com/ahphub/ahphub/hub/machine/place"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -25,11 +25,14 @@ import (
 // ShowNew serves GET /new: the form, and a directory listing when asked for.
 func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	m := p.newForm(r, r.URL.Query())
+	if r.Header.Get("X-Fragment") == "place" { // another machine was chosen
+		return site.Send(w, http.StatusOK, page.NewPlace(m))
+	}
 	if site.IsFragment(r) { // another agent was chosen
 		return site.Send(w, http.StatusOK, templ.Join(part.SettingFields(m.Config), part.WideNote(m.Wide)))
 	}
 	if r.FormValue("browse") != "" {
-		m.Browse = p.browse(r.Context(), m.Dir)
+		m.Browse = p.browse(r.Context(), m.Machine, m.Dir)
 	}
 	return site.Send(w, http.StatusOK, page.NewPage(m))
 }
@@ -37,8 +40,8 @@ func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 // newForm fills the form in with the choices made so far.
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
-	m := page.New{Frame: p.Frame(r, "New session", "new"), Agents: p.Agents(), Message: chosen.Get("message"),
-		Recent: p.RecentDirs(p.Host.Summaries(c))}
+	m := page.New{Frame: p.Frame(r, "New session", "new"), Message: chosen.Get("message")}
+	dir := p.choosePlace(&m, chosen, p.RecentDirs(p.Host.Summaries(c)))
 	m.Signs = map[string]string{}
 	for _, a := range m.Agents {
 		if sign := p.Host.AgentIcon(a.Provider); sign != "" {
@@ -49,21 +52,28 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	m.First.Show = p.HasOnlyShell() && len(m.First.LookedFor) > 0
 	if c.Role == access.RoleOwner {
 		m.Setup = p.Setup
+		m.Unsigned = p.unsigned(m.Agents)
 	}
 	m.Frame.Styles = append(m.Frame.Styles, "css/compose.css", "css/new.css")
 	m.Frame.Scripts = append(m.Frame.Scripts, "js/new.js", "js/options.js", "js/chat-attach.js")
-	m.Dir = cmp.Or(chosen.Get("dir"), site.FirstOf(m.Recent), p.DefaultDir)
-	m.Wide = p.Files.IsWide([]ahp.URI{site.FileURI(m.Dir)})
-	m.Agent = chosen.Get("agent")
-	if m.Agent == "" && len(m.Agents) > 0 {
-		m.Agent = m.Agents[0].Provider
-	}
+	m.Wide = p.Files.IsWide([]ahp.URI{site.FileURI(dir)})
 	if res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI,
 		Provider: m.Agent}); err == nil {
 		m.Config = p.offered(r.Context(), part.SettingsOf(res.Schema, site.ConfigOf(chosen, res.Schema), false,
-			host.Unasked), m.Agent, m.Dir)
+			host.Unasked), m.Agent, dir)
 	}
 	return m
+}
+
+// unsigned returns the agents that wanted a login when they were last asked to work.
+func (p *Pages) unsigned(agents []ahp.AgentInfo) map[string]bool {
+	out := map[string]bool{}
+	for _, a := range agents {
+		if p.needsLogin != nil && p.needsLogin(a.Provider) {
+			out[a.Provider] = true
+		}
+	}
+	return out
 }
 
 // offered fills in what the host offers for settings that take any text, in a directory.
@@ -87,8 +97,8 @@ func (p *Pages) offered(ctx context.Context, list []part.Setting, agent, dir str
 	return list
 }
 
-// browse lists the directories inside one, by the host's own rules of who may see what.
-func (p *Pages) browse(ctx context.Context, dir string) page.Browse {
+// browse lists the directories inside one of a machine, by the host's own rules of who may see what.
+func (p *Pages) browse(ctx context.Context, machine, dir string) page.Browse {
 	b := page.Browse{Open: true, Dir: path.Clean("/" + dir)}
 	if b.Dir != "/" {
 		b.Parent = path.Dir(b.Dir)
@@ -98,8 +108,12 @@ func (p *Pages) browse(ctx context.Context, dir string) page.Browse {
 		b.Error = "Directories can't be listed here. Enter the path."
 		return b
 	}
-	res, err := l.ResourceList(ctx, p.CallerOf(ctx), ahp.ResourceListParams{Channel: ahp.RootURI,
-		URI: site.FileURI(b.Dir)})
+	at, err := place.JoinPath(machine, b.Dir)
+	if err != nil {
+		b.Error = site.Classify(err).Text
+		return b
+	}
+	res, err := l.ResourceList(ctx, p.CallerOf(ctx), ahp.ResourceListParams{Channel: ahp.RootURI, URI: site.FileURI(at)})
 	if err != nil {
 		b.Error = site.Classify(err).Text
 		return b
@@ -148,6 +162,10 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	dir := strings.TrimSpace(r.PostForm.Get("dir"))
 	if !strings.HasPrefix(dir, "/") {
 		return "", site.BadRequest("Enter the working directory as an absolute path, like /home/ana/project.")
+	}
+	dir, err := place.JoinPath(machineOf(r.PostForm), part.PathThere(dir))
+	if err != nil {
+		return "", err
 	}
 	attachments, err := attached(r)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/machines"
 	"github.com/ahphub/ahphub/templ/page"
 )
 
@@ -23,17 +24,23 @@ type Pages struct {
 	*site.Site
 	Host      Host
 	terminals Terminals
-	first     page.FirstAgent // how to get an agent besides Shell
+	first     page.FirstAgent    // how to get an agent besides Shell
+	machines  *machines.Registry // nil: none can join
+
+	needsLogin func(provider string) bool // whether an agent of this server wanted a login last; nil: none did
 }
 
 // New makes the pages of chats.
-func New(s *site.Site, h Host, terminals Terminals, first page.FirstAgent) *Pages {
-	return &Pages{Site: s, Host: h, terminals: terminals, first: first}
+func New(s *site.Site, h Host, terminals Terminals, first page.FirstAgent, m *machines.Registry,
+	needsLogin func(provider string) bool,
+) *Pages {
+	return &Pages{Site: s, Host: h, terminals: terminals, first: first, machines: m, needsLogin: needsLogin}
 }
 
 // Host is what the pages of this area ask of the host.
 type Host interface {
 	site.Host
+	AgentLog(chat ahp.URI) []string
 	AgentIcon(provider string) string
 	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
 	CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error

@@ -23,6 +23,7 @@ type chatRoom struct {
 	session ahp.URI
 	agent   string      // its name
 	steers  func() bool // into the turn that runs
+	machine *machine    // that the agent is on; nil: this server
 	usage   shownUsage
 	shown   []shownTurn
 	status  ahp.SessionStatus
@@ -35,6 +36,8 @@ type shownTurn struct {
 	last  bool
 	parts []shownPart
 	foot  string
+	plan  string
+	steps int // parts when plan was drawn; a plan is a part from its start
 	part.Measured
 }
 
@@ -72,7 +75,16 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 		return nil, err
 	}
 	return &chatRoom{chat: chat, session: session, agent: p.AgentName(s.Provider), steers: func() bool { return p.Host.Steers(chat) },
-		base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
+		machine: p.machineOfAgent(s.Provider), base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
+}
+
+// Watch pings when the agent's machine comes or goes.
+func (c *chatRoom) Watch(ping func()) (stop func()) {
+	if c.machine == nil {
+		return func() {}
+	}
+	changed, cancel := c.machine.registry.Watch()
+	return live.PingOn(changed, cancel, ping)
 }
 
 // Channels of the room: the session is there for its directories and title.
@@ -109,7 +121,7 @@ func (c *chatRoom) state(s live.States) *ahp.ChatState {
 // composerOf returns what the composer offers.
 func (c *chatRoom) composerOf(s live.States) part.Composer {
 	comp := composerOf(c.state(s), c.sessionOf(s), c.base)
-	comp.Agent, comp.Steers = c.agent, comp.Running && c.steers()
+	comp.Agent, comp.Steers, comp.Away = c.agent, comp.Running && c.steers(), c.machine.away()
 	return comp
 }
 
@@ -196,6 +208,7 @@ func (c *chatRoom) composer(s live.States) []live.Patch {
 		live.Replace("settings", part.SettingsPart(comp.Agent, comp.Settings)),
 		live.Replace("settings-seen", part.SettingsSeen(comp.Agent, comp.Settings)),
 		live.Replace("usage", part.UsagePart(c.usage.of(c.state(s)))),
+		live.Replace("silent", part.SilentPart(comp)),
 		live.Replace("failed", part.FailedPart(comp)),
 	}
 }
@@ -238,7 +251,8 @@ func spoken(old, now ahp.SessionStatus) []live.Patch {
 // show notes what a page has of a turn that was drawn whole.
 func show(t *part.Turn, from any) shownTurn {
 	t.Measure()
-	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: live.Render(part.TurnFoot(*t)), Measured: t.Measured}
+	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: live.Render(part.TurnFoot(*t)), Measured: t.Measured,
+		plan: live.Render(part.PlanPart(t.Plan())), steps: len(t.Parts)}
 	for i := range t.Parts {
 		s.parts = append(s.parts, showPart(t, i))
 	}
@@ -277,12 +291,27 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []live.Patch) {
 		}
 		p = append(p, s.parts[i].update(t, i, resumable)...)
 	}
+	p = append(p, s.updatePlan(t)...)
 	if foot := live.Render(part.TurnFoot(*t)); foot != s.foot {
 		s.foot = foot
 		p = append(p, live.ReplaceHTML("foot-"+t.ID, foot))
 	}
 	s.from, s.last = from, t.Last
 	return p
+}
+
+// updatePlan redraws the turn's plan when it may be another: text streams in far more often.
+func (s *shownTurn) updatePlan(t *part.Turn) []live.Patch {
+	if s.steps == len(t.Parts) && t.Running() {
+		return nil
+	}
+	s.steps = len(t.Parts)
+	plan := live.Render(part.PlanPart(t.Plan()))
+	if plan == s.plan {
+		return nil
+	}
+	s.plan = plan
+	return []live.Patch{live.ReplaceHTML("plan-"+t.ID, plan)}
 }
 
 // add appends a part; a long text goes block by block, also when its turn ended before it was drawn.

@@ -2,9 +2,11 @@ package chat
 
 import (
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -90,4 +92,23 @@ func link(there bool, href string) string {
 		return ""
 	}
 	return href
+}
+
+// ShowAgentLog serves GET …/log: what the agent logged last while its answer is awaited, for people who manage the
+// session.
+func (p *Pages) ShowAgentLog(w http.ResponseWriter, r *http.Request) error {
+	v, _, err := p.FindChat(r)
+	if err != nil {
+		return err
+	}
+	chat, _ := site.ChatByID(p.SessionState(v.Session), chi.URLParam(r, "chat")) // FindChat found it
+	text := strings.Join(p.Host.AgentLog(chat), "\n")
+	if text == "" {
+		text = "The agent has logged nothing, or has answered."
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-store")
+	_, _ = io.WriteString(w, text) // the reader left
+	return nil
 }

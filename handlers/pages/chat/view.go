@@ -1,6 +1,8 @@
 package chat
 
 import (
+	"strings"
+
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/templ/part"
@@ -39,9 +41,15 @@ func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Comp
 	comp := part.Composer{Base: base, Running: c.ActiveTurn != nil, Steering: c.SteeringMessage,
 		Queue: c.QueuedMessages, ReadOnly: c.Interactivity != "" && c.Interactivity != ahp.ChatInteractivityFull}
 	comp.Settings = settingsOf(sess)
+	if comp.Running && site.IsSilent(c.Activity) {
+		comp.Silent = c.Activity
+	}
 	if sess != nil && sess.Lifecycle == ahp.SessionLifecycleFailed {
 		if comp.Failed = sess.CreationError; comp.Failed == nil {
 			comp.Failed = &ahp.ErrorInfo{Message: "No reason given."}
+		}
+		if saysSame(c, comp.Failed.Message) {
+			comp.Failed = nil
 		}
 	}
 	comp.Background = part.BackgroundOf(c.BackgroundWork, base)
@@ -49,4 +57,17 @@ func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Comp
 		comp.Draft = c.Draft.Text
 	}
 	return comp
+}
+
+// saysSame reports whether the chat's last turn ended with an error that has a text: it is shown once.
+func saysSame(c *ahp.ChatState, text string) bool {
+	if c.ActiveTurn != nil || len(c.Turns) == 0 {
+		return false
+	}
+	parts := c.Turns[len(c.Turns)-1].ResponseParts
+	if len(parts) == 0 {
+		return false
+	}
+	e, ok := parts[len(parts)-1].Value.(*ahp.ErrorResponsePart)
+	return ok && strings.Contains(e.Error.Message, text)
 }

@@ -2,8 +2,10 @@
 package machines
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,12 +67,32 @@ func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, m page.
 func (p *Pages) list() page.MachineList {
 	m := page.MachineList{Now: p.Now()}
 	for _, s := range p.registry.List() {
-		m.Machines = append(m.Machines, page.Machine{ID: s.ID, Name: s.Name, Online: s.Online, Draining: s.Draining,
-			Since: s.Since, Joined: s.Joined, Version: s.Report.Version, System: system(s.Report), Cores: s.Report.Cores,
-			Memory: s.Report.Memory, Dirs: s.Report.Dirs, Agents: s.Report.Agents, Sandbox: s.Report.Sandbox})
+		m.Machines = append(m.Machines, describe(s))
 	}
 	for _, t := range p.registry.Tokens() {
 		m.Tokens = append(m.Tokens, page.MachineToken{ID: t.ID, Created: t.Created, Expires: t.Expires})
+	}
+	return m
+}
+
+// describe draws a machine. Of one that is away it leaves out what is true of a moment.
+func describe(s machines.Status) page.Machine {
+	m := page.Machine{ID: s.ID, Name: s.Name, Online: s.Online, Draining: s.Draining, Since: s.Since, Joined: s.Joined,
+		Version: s.Report.Version, System: system(s.Report), Cores: s.Report.Cores, Memory: s.Report.Memory,
+		Sandbox: s.Report.Sandbox}
+	if s.Online {
+		m.Load, m.FreeMemory = strconv.FormatFloat(s.Report.Load, 'f', 1, 64), s.Report.FreeMemory
+	}
+	for _, dir := range s.Report.Dirs {
+		d := page.MachineDir{Path: dir.Path}
+		if s.Online && dir.Free > 0 {
+			d.Free = page.Gigabytes(dir.Free)
+		}
+		m.Dirs = append(m.Dirs, d)
+	}
+	for _, a := range s.Report.Agents {
+		m.Agents = append(m.Agents, page.MachineAgent{Name: cmp.Or(a.Version, a.Name), State: string(a.State),
+			Note: a.Note})
 	}
 	return m
 }

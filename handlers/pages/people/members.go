@@ -95,6 +95,9 @@ func (p *Pages) RemoveMember(w http.ResponseWriter, r *http.Request) error {
 		_, out := p.Browsers.SignOutAccount(r.Context(), id)
 		err = errors.Join(err, out)
 	}
+	if p.Notify != nil {
+		err = errors.Join(err, p.Notify.SweepDevices(r.Context()))
+	}
 	if err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 // Browsers knows who is signed in.
 type Browsers interface {
 	Browsers(r *http.Request) ([]accounts.Browser, error)
+	Key(r *http.Request) string
 	SignOutBrowser(ctx context.Context, key string) error
 	SignOutOthers(r *http.Request) (int, error)
 	SignOutAccount(ctx context.Context, account string) (int, error)

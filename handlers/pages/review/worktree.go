@@ -9,9 +9,9 @@ import (
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/templ/page"
-	"github.com/ahphub/ahphub/templ/part"
 )
 
 // ShowWorktree serves the page of a session's worktree.
@@ -75,7 +75,8 @@ func freshWorktree(s *ahp.SessionState) string {
 	if t, ok := worktrees.Of(s); ok {
 		q.Set("dir", t.Repo)
 	} else if len(s.WorkingDirectories) > 0 {
-		q.Set("dir", part.FilePath(s.WorkingDirectories[0]))
+		dir, _ := core.FilePath(s.WorkingDirectories[0])
+		q.Set("dir", dir)
 	}
 	return "/new?" + q.Encode()
 }

@@ -47,10 +47,14 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 	if !slices.Contains(m.Frame.Scripts, site.NotifyScript) {
 		m.Frame.Scripts = append(m.Frame.Scripts, site.NotifyScript)
 	}
+	m.Frame.Scripts = append(m.Frame.Scripts, "js/push.js")
 	m.Here, m.Paused, m.Account, m.Owner = site.NotifiesHere(r), prefs.Paused, who.Has(access.RightAccount),
 		who.Has(access.RightManage)
 	if m.Account {
 		if err := p.notifyAccount(r.Context(), who.ID, &m, &prefs); err != nil {
+			return err
+		}
+		if err := p.notifyDevices(r, &m); err != nil {
 			return err
 		}
 	}

@@ -23,7 +23,7 @@ func (st *Site) Frame(r *http.Request, title, tab string) part.Frame {
 	if c, err := r.Cookie("safe"); err == nil && c.Value == "on" {
 		f.Safe = true
 	}
-	if st.Notify != nil && NotifiesHere(r) {
+	if st.Notify != nil && NotifiesHere(r) && !st.PushesHere(r) {
 		f.Scripts = append(f.Scripts, NotifyScript)
 	}
 	if who.IsKnown() && !f.Viewer.Guest {
@@ -116,6 +116,13 @@ func SetPreference(w http.ResponseWriter, name, value string) {
 func NotifiesHere(r *http.Request) bool {
 	c, err := r.Cookie(NotifyCookie)
 	return err == nil && c.Value == "on"
+}
+
+// PushesHere reports whether the caller's notifications are pushed to the browser that asks, so that its pages show
+// none themselves.
+func (st *Site) PushesHere(r *http.Request) bool {
+	return st.Notify != nil && st.Browser != nil &&
+		st.Notify.PushesTo(r.Context(), access.FromContext(r.Context()).ID, st.Browser(r))
 }
 
 const (

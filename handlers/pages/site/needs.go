@@ -1,6 +1,8 @@
 package site
 
 import (
+	"strings"
+
 	"fmt"
 	"slices"
 
@@ -79,3 +81,6 @@ func StatusOf(s ahp.SessionStatus, activity string) part.Status {
 	}
 	return part.StatusOf(s)
 }
+
+// IsSilent reports whether an activity says how long an agent has not answered.
+func IsSilent(activity string) bool { return strings.HasPrefix(activity, host.NoAnswerFor) }

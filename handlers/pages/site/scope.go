@@ -73,7 +73,7 @@ func (st *Site) SessionFor(who access.Principal, uri ahp.URI) *ahp.SessionState 
 // partHead returns the head of the pages of a part of a session: what it is called and does. The rest is the session's.
 func partHead(who access.Principal, short string, s *ahp.SessionState) part.SessionHead {
 	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity),
-		Activity: s.Activity, Only: "changes"}
+		Activity: s.Activity, Silent: IsSilent(s.Activity), Only: "changes"}
 	if who.Scope.IsChat() {
 		h.Only, h.Chat = "chat", part.Tail(who.Scope.URI)
 		if i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == who.Scope.URI }); i >= 0 {

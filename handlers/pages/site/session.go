@@ -87,7 +87,7 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 		return h
 	}
 	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity),
-		Activity: s.Activity, Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri),
+		Activity: s.Activity, Silent: IsSilent(s.Activity), Archived: s.Status.Has(ahp.SessionStatusIsArchived), Verdicts: st.StandingVerdicts(uri),
 		Answers: st.answerers(s.InputNeeded)}
 	b := worktrees.ReadBranch(s.Meta)
 	h.Branch, h.Detached = b.Name, b.Detached

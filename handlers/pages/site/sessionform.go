@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/worktrees"
-	"github.com/ahphub/ahphub/templ/part"
 )
 
 // ConfigOf reads the fields "config.<key>" by the schema's types.
@@ -53,7 +53,7 @@ func (st *Site) RecentDirs(list []ahp.SessionSummary) (out []string) {
 	for _, s := range list {
 		tree, isTree := worktrees.Of(st.SessionState(s.Resource))
 		for _, d := range s.WorkingDirectories {
-			dir := part.FilePath(d)
+			dir, _ := core.FilePath(d)
 			if below, err := filepath.Rel(tree.Dir, dir); isTree && err == nil && filepath.IsLocal(below) {
 				dir = filepath.Join(tree.Repo, below)
 			}

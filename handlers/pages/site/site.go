@@ -3,6 +3,7 @@ package site
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
@@ -33,11 +34,15 @@ type Site struct {
 	Assets     *static.Assets
 	Log        *slog.Logger
 	Notify     *notify.Notifier // sends notifications; nil sends none
+	Browser    BrowserKey       // names the browser of a request; nil: push messages go to none
 	Public     string           // address teammates use; "" while only this machine is meant to reach it
 	DefaultDir string           // working directory offered when there is no earlier one
 	Setup      []part.SetupNote // what this server lacks, for its owner alone
 	Now        func() time.Time
 }
+
+// BrowserKey returns what names the signed-in browser of a request.
+type BrowserKey func(r *http.Request) string
 
 // Host is what every area asks of the host.
 type Host interface {

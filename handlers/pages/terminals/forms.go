@@ -1,6 +1,7 @@
 package terminals
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
@@ -8,7 +9,6 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/pages/site"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
@@ -62,10 +62,7 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 		}
 		params.Meta = ahp.Meta{"ahphub": own}
 	}
-	if err := p.Host.Create(r.Context(), p.CallerOf(r.Context()), params); err != nil {
-		return err
-	}
-	if err := p.Host.Ask(p.CallerOf(r.Context()), params.Channel); err != nil {
+	if err := p.create(r.Context(), params); err != nil {
 		return err
 	}
 	to := "/s/" + v.Short + "/t/" + part.Tail(params.Channel)
@@ -73,6 +70,14 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 		to = "/s/" + v.Short + "/t/" + part.Tail("x/"+beside) + "?with=" + part.Tail(params.Channel)
 	}
 	return site.FinishForm(w, r, to)
+}
+
+// create makes a terminal whose keyboard is with the person who asked for it.
+func (p *Pages) create(ctx context.Context, params ahp.CreateTerminalParams) error {
+	if err := p.Host.Create(ctx, p.CallerOf(ctx), params); err != nil {
+		return err
+	}
+	return p.Host.Ask(p.CallerOf(ctx), params.Channel)
 }
 
 // terminalDir reads the directory of a form: an absolute one, or one under the session's first.
@@ -163,17 +168,7 @@ func (p *Pages) Clear(r *http.Request, _ site.Visit, uri ahp.URI) error {
 
 // TypeLine serves POST …/input, the way to type without JavaScript: one line and Enter.
 func (p *Pages) TypeLine(r *http.Request, v site.Visit, uri ahp.URI) error {
-	conn, caller, err := p.typist(v.Who)
-	if err != nil {
-		return err
-	}
-	defer conn.Close(live.ErrGone)
-	o, err := p.Site.Host.Dispatch(r.Context(), caller, uri, 1, &ahp.TerminalInputAction{Data: r.PostFormValue("line") +
-		"\r"})
-	if err == nil && o.Rejected != "" {
-		err = site.Refused(o.Rejected)
-	}
-	return err
+	return p.typeKeys(r.Context(), v, uri, r.PostFormValue("line")+"\r")
 }
 
 // typist returns a connection for keys: they are echoed to their sender alone, so they need one.

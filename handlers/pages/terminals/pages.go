@@ -15,10 +15,12 @@ import (
 type Pages struct {
 	*site.Site
 	Host Host
+
+	logins map[string]string // commands that log in to agents, by provider
 }
 
-// New makes the terminals' pages.
-func New(s *site.Site, h Host) *Pages { return &Pages{s, h} }
+// New makes the terminals' pages. logins are commands that log in to agents, by provider.
+func New(s *site.Site, h Host, logins map[string]string) *Pages { return &Pages{s, h, logins} }
 
 // Host is the host's part for terminals.
 type Host interface {

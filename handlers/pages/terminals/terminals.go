@@ -150,7 +150,8 @@ func commandsOpen(w http.ResponseWriter, r *http.Request) bool {
 // localDirs returns the working directories that a terminal may open in.
 func localDirs(s *ahp.SessionState) (out []string) {
 	for _, d := range s.WorkingDirectories {
-		out = append(out, part.FilePath(d))
+		dir, _ := core.FilePath(d)
+		out = append(out, dir)
 	}
 	return out
 }

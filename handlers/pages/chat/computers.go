@@ -1,0 +1,156 @@
+package chat
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"github.com/ahphub/ahphub/handlers/pages/site"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine/place"
+	"github.com/ahphub/ahphub/hub/machines"
+	"github.com/ahphub/ahphub/templ/page"
+)
+
+// machineOf returns the machine of a form of a new session: the one that was chosen, else that of the agent or of the
+// directory; "" is this server.
+func machineOf(chosen url.Values) string {
+	if chosen.Has("machine") {
+		return chosen.Get("machine")
+	}
+	if id, _ := place.SplitProvider(chosen.Get("agent")); id != "" {
+		return id
+	}
+	id, _, _ := place.SplitPath(chosen.Get("dir"))
+	return id
+}
+
+// choosePlace fills in where a new session can run: the machines, and the directories and agents of the one that is
+// chosen. It returns the directory as the hub spells it.
+func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (dir string) {
+	var joined []machines.Status
+	if p.machines != nil {
+		joined = p.machines.List()
+	}
+	m.Machine = machineOf(chosen)
+	if !chosen.Has("machine") && m.Machine == "" && chosen.Get("dir") == "" {
+		m.Machine, _, _ = place.SplitPath(site.FirstOf(recent))
+	}
+	at := slices.IndexFunc(joined, func(s machines.Status) bool { return s.ID == m.Machine })
+	if at < 0 || isClosed(joined[at]) != "" {
+		m.Machine, at = "", -1
+	}
+	m.Computers = computers(joined)
+	for _, r := range recent {
+		if id, there, err := place.SplitPath(r); err == nil && id == m.Machine {
+			m.Recent = append(m.Recent, there)
+		}
+	}
+	first := p.DefaultDir
+	if at >= 0 {
+		first = "/"
+		for i, d := range joined[at].Report.Dirs {
+			if i == 0 {
+				first = d.Path
+			}
+			if !slices.Contains(m.Recent, d.Path) {
+				m.Recent = append(m.Recent, d.Path)
+			}
+		}
+	}
+	wanted := chosen.Get("dir")
+	if id, there, err := place.SplitPath(wanted); err == nil && id != "" {
+		wanted = there
+	}
+	m.Dir = cmp.Or(wanted, site.FirstOf(m.Recent), first)
+	m.Agents = agentsOf(p.Agents(), m.Machine)
+	m.Agent = chooseAgent(m.Agents, chosen.Get("agent"))
+	if dir, err := place.JoinPath(m.Machine, m.Dir); err == nil {
+		return dir
+	}
+	return m.Dir
+}
+
+// agentsOf returns those of a machine.
+func agentsOf(all []ahp.AgentInfo, machine string) (list []ahp.AgentInfo) {
+	for _, a := range all {
+		if id, _ := place.SplitProvider(a.Provider); id == machine {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// chooseAgent returns the agent that is wanted, or its like on this machine, or the first.
+func chooseAgent(list []ahp.AgentInfo, wanted string) string {
+	_, name := place.SplitProvider(wanted)
+	for _, a := range list {
+		if _, there := place.SplitProvider(a.Provider); a.Provider == wanted || there == name {
+			return a.Provider
+		}
+	}
+	if len(list) == 0 {
+		return wanted
+	}
+	return list[0].Provider
+}
+
+// computers returns where sessions can run; nothing when there is only this server.
+func computers(joined []machines.Status) (list []page.Computer) {
+	if len(joined) == 0 {
+		return nil
+	}
+	list = []page.Computer{{Name: "This server", Note: "The computer that ahphub runs on"}}
+	for _, s := range joined {
+		c := page.Computer{ID: s.ID, Name: s.Name, Closed: isClosed(s)}
+		if r := s.Report; r.Cores > 0 && r.FreeMemory > 0 {
+			c.Note = fmt.Sprintf("%.1f of %d cores, %s memory free", r.FreeCores(), r.Cores, page.Gigabytes(r.FreeMemory))
+		}
+		list = append(list, c)
+	}
+	return list
+}
+
+// isClosed says why no session can be started on a machine; "" when one can.
+func isClosed(s machines.Status) string {
+	switch {
+	case !s.Online:
+		return "Offline"
+	case s.Draining:
+		return "Takes no new sessions"
+	}
+	return ""
+}
+
+// machine is one that a session's agent is on.
+type machine struct {
+	registry *machines.Registry
+	id       string
+}
+
+// machineOfAgent returns the machine of an agent; nil for those of this server.
+func (p *Pages) machineOfAgent(provider string) *machine {
+	id, _ := place.SplitProvider(provider)
+	if id == "" || p.machines == nil {
+		return nil
+	}
+	return &machine{p.machines, id}
+}
+
+// away says that the machine can't be reached; "" when it can.
+func (m *machine) away() string {
+	if m == nil {
+		return ""
+	}
+	for _, s := range m.registry.List() {
+		switch {
+		case s.ID != m.id:
+		case s.Online:
+			return ""
+		default:
+			return s.Name + " is offline. This session can be read and reviewed; its agent continues when " + s.Name + " is back."
+		}
+	}
+	return "The machine of this session was revoked. The session can be read and reviewed; start a new one to continue."
+}
