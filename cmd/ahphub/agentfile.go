@@ -28,6 +28,7 @@ type agentEntry struct {
 	Env         map[string]string `toml:"env"`
 	Pass        []string          `toml:"pass"`
 	Login       string            `toml:"login"`
+	LoginLine   string            `toml:"login_command"`
 	Auth        string            `toml:"auth"`
 	Icon        string            `toml:"icon"`
 	Model       string            `toml:"model"`
@@ -55,7 +56,7 @@ func readAgents(path string) (list []acp.Program, def string, err error) {
 		if len(key) > 1 && key[0] == "agent" && (len(key) == 2 || key[1] != "env") {
 			return nil, "", fmt.Errorf(
 				"an [[agent]] has the key %q: use name, command, args, env, pass, title, description, icon, model, "+
-					"dirs, login, auth and default", key[1])
+					"dirs, login, login_command, auth and default", key[1])
 		}
 	}
 	for _, e := range file.Agent {
@@ -109,6 +110,9 @@ func (e agentEntry) program() (acp.Program, error) {
 	case utf8.RuneCountInString(e.Icon) > mostIcon || strings.ContainsFunc(e.Icon, unicode.IsSpace):
 		return acp.Program{}, fmt.Errorf("the agent %s: icon takes one or two letters, or one emoji", e.Name)
 	}
+	if len(e.LoginLine) > 1000 || strings.ContainsFunc(e.LoginLine, unicode.IsControl) {
+		return acp.Program{}, fmt.Errorf("the agent %s: login_command takes one line of at most 1,000 bytes", e.Name)
+	}
 	dirs, err := absolute(e.Dirs)
 	if err != nil {
 		return acp.Program{}, fmt.Errorf("the agent %s: %w", e.Name, err)
@@ -124,6 +128,7 @@ func (e agentEntry) program() (acp.Program, error) {
 	set(&p.Description, e.Description)
 	set(&p.Command, e.Command)
 	set(&p.Login, e.Login)
+	set(&p.LoginLine, e.LoginLine)
 	if e.Args != nil || !known {
 		p.Args = e.Args
 	}

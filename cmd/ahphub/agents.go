@@ -23,10 +23,8 @@ import (
 func makeAgents(cfg Config, g *guard.Guard, starter local.Programs) (map[string]agent.Backend, error) {
 	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
 	if !cfg.demo {
-		for name, p := range programs(cfg.configured, cfg.pass) {
-			agents[name] = acp.Backend{Program: p, Limits: cfg.limits, Start: starter.Start, Guard: g,
-				Memory: acp.Remember(filepath.Join(cfg.Data, "known-agents", name+".json"))}
-		}
+		addPrograms(agents, programs(cfg.configured, cfg.pass), acp.Backend{Limits: cfg.limits, Start: starter.Start,
+			Guard: g}, cfg.Data)
 	}
 	if cfg.Agent != script.Provider {
 		return agents, nil
@@ -41,6 +39,16 @@ func makeAgents(cfg Config, g *guard.Guard, starter local.Programs) (map[string]
 	}
 	agents[script.Provider] = backend
 	return agents, err
+}
+
+// addPrograms adds the agents that programs are. Each is a copy of backend, and remembers what it was in a file of its
+// own in the data directory.
+func addPrograms(agents map[string]agent.Backend, all map[string]acp.Program, backend acp.Backend, data string) {
+	for name, p := range all {
+		b := backend
+		b.Program, b.Memory = p, acp.Remember(filepath.Join(data, "known-agents", name+".json"))
+		agents[name] = b
+	}
 }
 
 // programs returns the agents found on this machine and the configured ones, by name. A configured
@@ -89,6 +97,24 @@ func setupNotes(configured []acp.Program, unboxed string, partly bool) (notes []
 		}
 	}
 	return notes
+}
+
+// unsigned returns what reports whether an agent wanted a login when it was last asked to work.
+func unsigned(agents map[string]agent.Backend) func(provider string) bool {
+	return func(provider string) bool {
+		b, ok := agents[provider].(acp.Backend)
+		return ok && b.NeedsLogin()
+	}
+}
+
+// loginLines returns the commands that log in to agents, by provider. They are the program's own list and the owner's
+// configuration: nothing that an agent says is among them.
+func loginLines(all map[string]acp.Program) map[string]string {
+	lines := map[string]string{}
+	for name, p := range all {
+		lines[name] = p.LoginCommand()
+	}
+	return lines
 }
 
 func hasGit() bool {

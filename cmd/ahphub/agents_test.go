@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
@@ -182,6 +183,25 @@ func TestDoctorListsAgents(t *testing.T) {
 		"note  agent mine: ", "no-such-program", "configuration file"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the report misses %q:\n%s", want, out)
+		}
+	}
+}
+
+func TestLoginCommandIsOneLine(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"mine login\nrm -r x", "mine\rlogin", "mine\x1b[A", strings.Repeat("x", 1001)} {
+		if _, err := (agentEntry{Name: "mine", Command: "mine", LoginLine: bad}).program(); err == nil {
+			t.Errorf("the login command %.20q is taken", bad)
+		}
+	}
+	p, err := (agentEntry{Name: "mine", Command: "mine", LoginLine: "mine login"}).program()
+	if err != nil || p.LoginCommand() != "mine login" {
+		t.Errorf("the login command is %q, %v", p.LoginCommand(), err)
+	}
+	for _, name := range acp.Names() {
+		known, ok := acp.Known(strings.TrimSuffix(strings.TrimSuffix(name, "-agent-acp"), "-acp"))
+		if !ok || known.LoginCommand() == "" {
+			t.Errorf("%s has no login command", name)
 		}
 	}
 }

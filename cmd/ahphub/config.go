@@ -74,8 +74,7 @@ func (c Config) check() (settings, error) {
 	var s settings
 	var wrong []error
 	bad := func(name string, value any, allowed string) {
-		env := "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-		wrong = append(wrong, fmt.Errorf("--%s (%s) is %q: %s", name, env, fmt.Sprint(value), allowed))
+		wrong = append(wrong, wrongOption(name, value, allowed))
 	}
 	if !isAddress(c.Listen) {
 		bad("listen", c.Listen, "use host:port with a port from 0 to 65535, as in 127.0.0.1:8137")
@@ -136,6 +135,12 @@ func (c Config) check() (settings, error) {
 		bad("dir", c.Dir, err.Error())
 	}
 	return s, errors.Join(wrong...)
+}
+
+// wrongOption is the error of an option's value.
+func wrongOption(name string, value any, allowed string) error {
+	env := "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+	return fmt.Errorf("--%s (%s) is %q: %s", name, env, fmt.Sprint(value), allowed)
 }
 
 func isAddress(s string) bool {

@@ -7,13 +7,15 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/fleet"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
 
 // computer returns the computer that the hub runs on, and the user's directory, where agents keep settings. It watches
 // agents' customizations until the program ends.
-func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m *local.Machine, home string,
+func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m machine.Machine, home string,
 	err error) {
 	data, err := filepath.Abs(a.cfg.Data)
 	if err != nil {
@@ -25,8 +27,12 @@ func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m 
 	if err != nil {
 		a.log.Info("cannot find the user's home directory to look for customizations", "err", err)
 	}
-	return local.New(local.WithPrograms(a.programs), local.WithAgents(agents), local.WithData(local.Data{Dir: data,
+	own := local.New(local.WithPrograms(a.programs), local.WithAgents(agents), local.WithData(local.Data{Dir: data,
 		Guard: a.guard, Pass: a.cfg.pass,
 		TrustFilters: a.cfg.TrustFilters, TrustHooks: a.cfg.TrustHooks}),
-		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass})), home, nil
+		local.WithCustoms(library, dial.Dialer{Version: versionName(), Pass: a.cfg.pass}))
+	if a.roster == nil {
+		return own, home, nil
+	}
+	return fleet.NewRoute(own, a.roster), home, nil
 }

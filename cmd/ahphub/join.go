@@ -9,20 +9,35 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
+	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
-	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/acp"
+	"github.com/ahphub/ahphub/hub/agent/shell"
+	"github.com/ahphub/ahphub/hub/custom"
+	"github.com/ahphub/ahphub/hub/guard"
+	"github.com/ahphub/ahphub/hub/machine/door"
+	"github.com/ahphub/ahphub/hub/machine/fence"
+	"github.com/ahphub/ahphub/hub/machine/fleet"
 	"github.com/ahphub/ahphub/hub/machine/join"
+	"github.com/ahphub/ahphub/hub/machine/local"
+	"github.com/ahphub/ahphub/hub/machine/remote"
+	"github.com/ahphub/ahphub/hub/machine/survey"
 	"github.com/ahphub/ahphub/hub/machines"
+	"github.com/ahphub/ahphub/hub/mcp"
+	"github.com/ahphub/ahphub/hub/mcp/dial"
+	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
 // joinCommand makes this computer a machine of a hub.
@@ -33,6 +48,8 @@ type joinCommand struct {
 	Dir     []string `placeholder:"DIR" help:"Directory in which sessions may work, with those below; repeat it for more. Default: where ahphub was started."`
 	Data    string   `default:"${data}" placeholder:"DIR" help:"Data directory. Default: ${default}."`
 	Systemd bool     `help:"Print a systemd user unit that keeps this machine connected, and do nothing else."`
+
+	Sandbox sandboxConfig `embed:""`
 }
 
 // Run joins with a token, or comes back with the identity that joining left, and stays connected.
@@ -48,18 +65,34 @@ func (c joinCommand) Run(e *environment) error {
 	if err != nil {
 		return err
 	}
+	if err := c.Sandbox.validate(); err != nil {
+		return err
+	}
 	if c.Systemd {
-		return printUnit(e.stdout, hub, dirs)
+		return printUnit(e.stdout, hub, dirs, c.Sandbox.arguments())
 	}
 	request, path, err := c.request(hub)
 	if err != nil {
 		return err
 	}
-	request.Report = machines.Report{Version: versionName(), OS: runtime.GOOS, Arch: runtime.GOARCH,
-		Cores: runtime.NumCPU(), Memory: systemMemory("/proc/meminfo"), Dirs: dirs,
-		Agents: slices.Sorted(maps.Keys(programs(nil, nil)))}
-	m := &joined{request: request, path: path, stdout: e.stdout, stderr: e.stderr}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return err
+	}
+	m := &joined{request: request, path: path, stdout: e.stdout, stderr: e.stderr, data: c.Data, dirs: dirs,
+		home: home, programs: machinePrograms(), sandbox: c.Sandbox}
+	defer m.close()
 	return m.keep(e.ctx)
+}
+
+// machinePrograms returns the agents of this computer, which is not the server that people think of.
+func machinePrograms() map[string]acp.Program {
+	all := programs(nil, nil)
+	for name, p := range all {
+		p.Login = strings.Replace(p.Login, " on the server", " on the machine", 1)
+		all[name] = p
+	}
+	return all
 }
 
 // dirs returns the directories in which sessions may work, each absolute and there.
@@ -132,6 +165,20 @@ type joined struct {
 	request        join.Request
 	path           string // of its identity
 	stdout, stderr io.Writer
+
+	data     string
+	home     string   // where agents keep their logins
+	dirs     []string // in which sessions may work
+	programs map[string]acp.Program
+	sandbox  sandboxConfig
+	log      *slog.Logger
+	guard    *guard.Guard // of what the hub opens
+	private  *guard.Guard // of the data directory alone
+	boxed    *boxed       // nil: the programs of sessions are in no sandboxes
+	door     *door.Door   // to the hub's tools
+	survey   *survey.Survey
+	library  *task          // follows customizations once it was connected
+	server   *remote.Server // once it was connected
 }
 
 // keep joins, unless that was done before, and stays connected.
@@ -141,6 +188,18 @@ func (m *joined) keep(ctx context.Context) error {
 			return err
 		}
 	}
+	m.log = slog.New(slog.NewTextHandler(m.stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	if err := m.openBoxes(); err != nil {
+		return err
+	}
+	m.survey = survey.New(survey.Config{Version: versionName(), Dirs: m.dirs, Sandbox: string(m.isolation()),
+		Programs: m.programs, Home: m.home})
+	m.request.Report = m.survey.Report()
+	var surveying sync.WaitGroup
+	defer surveying.Wait()
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	surveying.Go(func() { m.survey.Run(ctx) })
 	return join.Keep(ctx, m.request, m.serve, func(err error, next time.Duration) {
 		fmt.Fprintf(m.stderr, "ahphub: %s. Next attempt in %s\n", printable(err.Error()), next.Round(time.Second))
 	})
@@ -165,17 +224,141 @@ func (m *joined) write(w join.Welcome) error {
 }
 
 // serve keeps one connection until it ends.
-func (m *joined) serve(_ context.Context, conn net.Conn, w join.Welcome) error {
+func (m *joined) serve(ctx context.Context, conn net.Conn, w join.Welcome) error {
 	if err := m.write(w); err != nil {
 		return fmt.Errorf("the identity cannot be kept: %w", err)
 	}
 	printLine(m.stdout, "machine", printable(w.Name))
 	printLine(m.stdout, "hub", m.request.Hub.String())
-	for _, dir := range m.request.Report.Dirs {
+	for _, dir := range m.dirs {
 		printLine(m.stdout, "dir", dir)
 	}
-	_, err := io.Copy(io.Discard, conn)
+	printLine(m.stdout, "sandbox", string(m.isolation()))
+	if m.server == nil {
+		if err := m.open(w.Name); err != nil {
+			return err
+		}
+		m.warn()
+	}
+	m.guard.Rename(w.Name)
+	link := &endingConn{Conn: conn}
+	err := m.server.Serve(ctx, link)
+	if refused := link.refusal(); refused != nil {
+		return refused
+	}
 	return err
+}
+
+// openBoxes makes the sandboxes of this computer, if it is to have any, and the way out of them to the hub's tools.
+func (m *joined) openBoxes() (err error) {
+	if m.private, err = guard.New(m.data); err != nil {
+		return err
+	}
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	m.door, err = door.Open(door.Config{Log: m.log, Reach: func(base, token string) agent.MCPServer {
+		return mcp.Reach(base, program)(token)[0]
+	}})
+	if err != nil {
+		return err
+	}
+	at := sandbox.Relay{Port: m.door.Port(), To: net.JoinHostPort("127.0.0.1", strconv.Itoa(m.door.Port()))}
+	m.boxed, err = m.sandbox.open(boxSetup{data: m.data, programs: m.programs, guard: m.private, log: m.log,
+		relays: []sandbox.Relay{at}, isHub: func(netip.AddrPort) bool { return false }})
+	return err
+}
+
+// isolation returns what keeps the programs of sessions apart here.
+func (m *joined) isolation() sandbox.Mode {
+	if m.boxed == nil || !m.boxed.rules.Works() {
+		return sandbox.None
+	}
+	return m.boxed.rules.Boxed
+}
+
+// warn says what the sandboxes of this computer leave open.
+func (m *joined) warn() {
+	why := ""
+	if m.boxed != nil && m.boxed.rules.Why != "" {
+		why = " (" + m.boxed.rules.Why + ")"
+	}
+	switch m.isolation() {
+	case sandbox.None:
+		fmt.Fprintf(m.stderr, "ahphub: sessions are not sandboxed on this machine%s: --dir does not bound what their shells "+
+			"and agents do\n", why)
+	case sandbox.Landlock:
+		fmt.Fprintf(m.stderr, "ahphub: sessions are kept by Landlock alone on this machine%s: their programs see and reach "+
+			"your other programs\n", why)
+	}
+}
+
+// open makes what serves this computer to the hub, across connections.
+func (m *joined) open(name string) (err error) {
+	if m.guard, err = guard.New(m.data); err != nil {
+		return err
+	}
+	m.guard.StayWithin(name, m.dirs)
+	var starter local.Programs
+	fenced := fence.Config{Guard: m.guard, Dirs: m.dirs, Data: filepath.Join(m.data, "machine", "agents")}
+	if m.boxed != nil {
+		starter.Boxes, fenced.Rules = m.boxed.boxes, m.boxed.rules
+	}
+	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
+	addPrograms(agents, m.programs, acp.Backend{Start: starter.Start, Guard: m.guard}, m.data)
+	library := custom.NewLibrary(custom.Limits{}, m.log)
+	m.library = start(context.Background(), library.Run)
+	computer := fence.New(local.New(local.WithPrograms(starter), local.WithAgents(agents),
+		local.WithData(local.Data{Dir: m.data, Guard: m.guard}),
+		local.WithCustoms(library, dial.Dialer{Version: versionName()})), fenced)
+	m.server = remote.NewServer(computer, remote.Config{KeepAlive: fleet.KeepAlive, Log: m.log,
+		Reporter: m.survey, Door: m.door})
+	return nil
+}
+
+// close ends what runs for the hub.
+func (m *joined) close() {
+	if m.server != nil {
+		m.server.Close()
+	}
+	if m.library != nil {
+		_ = m.library.stop() // it only watched
+	}
+	if m.door != nil {
+		m.door.Close()
+	}
+	m.boxed.close()
+	_ = m.guard.Close() // they were only read
+	_ = m.private.Close()
+}
+
+// endingConn remembers that the hub does not want this machine any more.
+type endingConn struct {
+	net.Conn
+	mu      sync.Mutex
+	refused *join.RefusedError
+}
+
+// Read reads what comes next.
+func (c *endingConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if refused, ok := errors.AsType[*join.RefusedError](err); ok {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.refused = refused
+	}
+	return n, err
+}
+
+// refusal returns why the hub does not want this machine; nil when it did not say so.
+func (c *endingConn) refusal() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil {
+		return nil
+	}
+	return c.refused
 }
 
 // printable returns a text of the hub without what a terminal would obey.
@@ -188,7 +371,7 @@ func printable(text string) string {
 }
 
 // printUnit prints a systemd user unit that keeps this machine connected.
-func printUnit(w io.Writer, hub *url.URL, dirs []string) error {
+func printUnit(w io.Writer, hub *url.URL, dirs, more []string) error {
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -196,6 +379,9 @@ func printUnit(w io.Writer, hub *url.URL, dirs []string) error {
 	args := []string{quoteUnit(program), "join", quoteUnit(hub.String())}
 	for _, dir := range dirs {
 		args = append(args, "--dir", quoteUnit(dir))
+	}
+	for _, arg := range more {
+		args = append(args, quoteUnit(arg))
 	}
 	_, err = fmt.Fprintf(w, `# Join once with --token, then save this as ~/.config/systemd/user/ahphub-machine.service and run
 #   systemctl --user enable --now ahphub-machine

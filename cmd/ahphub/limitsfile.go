@@ -19,6 +19,7 @@ type limitsEntry struct {
 	Processes int     `toml:"processes"` // and threads
 	Idle      string  `toml:"idle"`      // idle time until it is stopped
 	Start     string  `toml:"start"`     // time for its introduction
+	Silent    string  `toml:"silent"`    // time without an answer until the chat says so
 }
 
 // readLimits reads the table.
@@ -32,7 +33,7 @@ func readLimits(path string) (acp.Limits, error) {
 	}
 	for _, key := range meta.Undecoded() {
 		if len(key) == 2 && key[0] == "limits" {
-			return acp.Limits{}, fmt.Errorf("[limits] has the key %q: use memory, cpus, processes, idle and start",
+			return acp.Limits{}, fmt.Errorf("[limits] has the key %q: use memory, cpus, processes, idle, start and silent",
 				key[1])
 		}
 	}
@@ -49,7 +50,7 @@ func (e limitsEntry) limits() (l acp.Limits, err error) {
 	for _, d := range []struct {
 		key, text string
 		to        *time.Duration
-	}{{"idle", e.Idle, &l.Idle}, {"start", e.Start, &l.Start}} {
+	}{{"idle", e.Idle, &l.Idle}, {"start", e.Start, &l.Start}, {"silent", e.Silent, &l.Silent}} {
 		if d.text == "" {
 			continue
 		}

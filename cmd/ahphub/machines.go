@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
-	"io"
 	"net/http"
 
 	endpoint "github.com/ahphub/ahphub/handlers/machines"
+	"github.com/ahphub/ahphub/hub/machine/fleet"
 	"github.com/ahphub/ahphub/hub/machine/join"
+	"github.com/ahphub/ahphub/hub/machine/place"
 	"github.com/ahphub/ahphub/hub/machines"
+	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
@@ -40,12 +42,36 @@ func (a *app) openMachines(ctx context.Context) error {
 	}
 	a.machines = registry
 	a.joins, err = endpoint.New(endpoint.Config{Registry: registry, Audit: a.audit, Log: a.log, Name: a.nameOf,
-		Serve: holdMachine})
-	return err
+		Serve: a.useMachine})
+	if err != nil {
+		return err
+	}
+	a.roster = fleet.NewRoster(fleet.Config{Registry: registry, Log: a.log,
+		Tools: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { a.agentTools.ServeHTTP(w, r) })})
+	return nil
 }
 
-// holdMachine keeps a machine connected until it goes.
-func holdMachine(_ context.Context, peer *join.Peer, _ uint64) { _, _ = io.Copy(io.Discard, peer) }
+// useMachine uses the connection of a machine until it ends.
+func (a *app) useMachine(ctx context.Context, peer *join.Peer, _ uint64) {
+	if err := a.roster.Serve(ctx, peer.Machine.ID, peer); err != nil {
+		a.log.Debug("the connection of a machine has ended", "machine", peer.Machine.Name, "err", err)
+	}
+}
+
+// isolationOf returns what keeps sessions apart on the machine of an agent, as it says; ok is false for agents of this
+// computer.
+func (a *app) isolationOf(provider string) (mode sandbox.Mode, ok bool) {
+	id, _ := place.SplitProvider(provider)
+	if id == "" || a.machines == nil {
+		return "", false
+	}
+	for _, s := range a.machines.List() {
+		if mode, err := sandbox.ParseMode(s.Report.Sandbox); s.ID == id && err == nil && mode != sandbox.Auto {
+			return mode, true
+		}
+	}
+	return sandbox.None, true
+}
 
 // joinHandler serves the sockets of machines; nil when there are none.
 func (a *app) joinHandler() http.Handler {

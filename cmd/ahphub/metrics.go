@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ahphub/ahphub/hub/agent/acp"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/web"
@@ -28,6 +29,12 @@ func (a *app) metrics() []web.Metric {
 		}},
 		{Name: "ahphub_sockets", Help: "Open sockets of AHP clients.",
 			Read: func() float64 { return float64(a.rpc.Sockets()) }},
+		{Name: "ahphub_pages", Help: "Open live pages.",
+			Read: func() float64 { return float64(a.pages.Live.Pages()) }},
+		{Name: "ahphub_agent_programs", Help: "Running programs of agents on this computer.",
+			Read: func() float64 { return float64(acp.Programs()) }},
+		{Name: "ahphub_last_backup_timestamp_seconds", Help: "When ahphub backup last copied the database; 0 is never.",
+			Read: func() float64 { return readLastBackup(a.cfg.Data) }},
 		{Name: "ahphub_notifications_waiting", Help: "Notifications that are not delivered yet.",
 			Read: func() float64 { return float64(a.notify.Waiting()) }},
 		{Name: "ahphub_page_renders_total", Help: "Drawings of live pages.", Counter: true,

@@ -30,7 +30,7 @@ type notifyConfig struct {
 	SMTPUser         string   `name:"smtp-user" placeholder:"NAME" help:"User name for the mail server. The password is in AHPHUB_SMTP_PASSWORD or a file."`
 	SMTPPasswordFile string   `name:"smtp-password-file" placeholder:"FILE" help:"File with the password."`
 	SMTPFrom         string   `name:"smtp-from" placeholder:"ADDRESS" help:"Sender of the email, as in ahphub@example.com or \"Hub <ahphub@example.com>\"."`
-	NotifyAllow      []string `name:"notify-allow" placeholder:"CIDR" help:"Private addresses that webhooks may be sent to, as in 10.1.2.0/24. Default: none."`
+	NotifyAllow      []string `name:"notify-allow" placeholder:"CIDR" help:"Private addresses that webhooks and push notifications may be sent to, as in 10.1.2.0/24. Default: none."`
 }
 
 // check parses the settings; mailer is nil without a server.
@@ -95,7 +95,10 @@ func (a *app) buildNotifier(ctx context.Context, set settings) error {
 	}
 	a.notify, err = notify.New(ctx, notify.Config{Hub: a.hub, Host: a.host, Store: a.docs, Key: key, Keys: a.keys,
 		Person: a.person, Short: core.ShortID, ChatID: part.Tail, Author: commentAuthor, Guest: host.FromGuest,
-		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log})
+		Public: func() string { return a.at.URL }, Mailer: set.mailer, Allow: set.allow, Log: a.log,
+		SignedIn: func(ctx context.Context, browser, account string) (bool, error) {
+			return a.cookies.IsSignedIn(ctx, browser, account)
+		}})
 	return err
 }
 

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +21,6 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 	"github.com/ahphub/ahphub/hub/sandbox/box"
 	"github.com/ahphub/ahphub/hub/sandbox/disk"
-	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 	"github.com/ahphub/ahphub/hub/sandbox/relayed"
 )
 
@@ -35,6 +36,29 @@ type sandboxConfig struct {
 	SandboxImages   []string `placeholder:"IMAGE" help:"More images that a repository's devcontainer.json may choose, as docker.io/library/node:22 or mcr.microsoft.com/devcontainers/*."`
 	SandboxDisk     string   `placeholder:"SIZE|none" help:"Disk space that the programs of one session fill in a sandbox, as in 20G, or none for no bound. Default: half of what is free when ahphub starts."`
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
+}
+
+// validate refuses values that cannot be meant.
+func (c sandboxConfig) validate() error {
+	var wrong []error
+	c.check(func(name string, value any, allowed string) { wrong = append(wrong, wrongOption(name, value, allowed)) })
+	return errors.Join(wrong...)
+}
+
+// arguments returns the flags that make this configuration, without those of defaults.
+func (c sandboxConfig) arguments() (args []string) {
+	for _, o := range optionsOf(reflect.ValueOf(&c).Elem(), "", nil) {
+		values := []string{fmt.Sprint(o.field)}
+		if list, ok := o.field.Interface().([]string); ok {
+			values = list
+		}
+		for _, value := range values {
+			if value != o.initial && value != "" {
+				args = append(args, "--"+o.name+"="+value)
+			}
+		}
+	}
+	return args
 }
 
 // mcpService is the name of the relay to the host's tools for agents.
@@ -79,56 +103,36 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 
 // buildSandboxes makes the boxes of sessions and the rules for them. Without a sandbox there are neither.
 func (a *app) buildSandboxes(tools string, listen net.Addr) error {
-	mode, err := sandbox.ParseMode(a.cfg.Sandbox.Sandbox)
-	if err != nil || mode == sandbox.None {
-		return err
-	}
-	program, err := os.Executable()
-	home, err2 := realHome()
-	data, err3 := filepath.EvalSymlinks(a.cfg.Data)
-	if err := errors.Join(err, err2, err3); err != nil {
-		return err
-	}
-	if data, err = filepath.Abs(data); err != nil {
-		return err
-	}
-	rules, err := a.sandboxRules(tools)
-	if err != nil {
-		return err
-	}
-	limits, err := a.cfg.Sandbox.limits(data)
-	if err != nil {
-		return err
-	}
 	a.relayed = relayed.New()
-	a.proxy = proxy.New(proxy.Config{Log: a.log, IsHub: isOwnPort(listen)})
-	boxes := box.New(box.Config{Dir: filepath.Join(data, "boxes"), Program: program, Home: home,
-		Path:   os.Getenv("PATH"),
-		Limits: limits, Image: a.cfg.Sandbox.SandboxImage, Spare: disk.Spare(data), Tell: a.tellSession,
-		Guard: a.guard, Log: a.log, Services: map[string]func(*sandbox.Policy, net.Conn){
-			mcpService:           func(_ *sandbox.Policy, conn net.Conn) { a.relayed.Hand(conn) },
-			sandbox.ProxyService: a.proxy.Serve,
-		}})
-	boxes.SweepGroups()
-	rules.Mode, rules.Dir = mode, filepath.Join(data, "boxes")
-	report := boxes.Report()
-	rules.Boxed, rules.Why = chooseMode(report, mode, rules.Network)
-	if report.Container == "" {
-		rules.Image, rules.Images = a.cfg.Sandbox.SandboxImage, a.cfg.Sandbox.SandboxImages
-	} else if mode != sandbox.Container && a.cfg.Sandbox.SandboxImage != "" {
-		a.log.Warn("sessions cannot choose a container, which does not work here", "reason", report.Container)
+	made, err := a.cfg.Sandbox.open(boxSetup{data: a.cfg.Data, programs: programs(a.cfg.configured, a.cfg.pass),
+		guard: a.guard, log: a.log, isHub: isOwnPort(listen), tell: a.tellSession, relays: a.toolsRelay(tools),
+		tools: func(_ *sandbox.Policy, conn net.Conn) { a.relayed.Hand(conn) }})
+	if err != nil || made == nil {
+		a.relayed = nil
+		return err
 	}
-	why := rules.Why
-	switch {
-	case rules.Boxed == "" && mode != sandbox.Auto:
-		return fmt.Errorf("--sandbox %s does not work here: %s", mode, why)
-	case rules.Boxed == "":
+	a.rules, a.programs, a.proxy = made.rules, local.Programs{Boxes: made.boxes}, made.proxy
+	switch why := a.rules.Why; {
+	case !a.rules.Works():
 		a.log.Warn("the programs of sessions are not in sandboxes, which do not work here: they can do what you can",
 			"reason", why)
 	case why != "":
 		a.log.Warn("sessions are kept by Landlock alone, which leaves open what docs/security.md lists", "reason", why)
 	}
-	a.rules, a.programs = rules, local.Programs{Boxes: boxes}
+	return nil
+}
+
+// toolsRelay returns the relay by which agents in boxes reach the host's tools.
+func (a *app) toolsRelay(tools string) []sandbox.Relay {
+	at, err := url.Parse(tools)
+	if err != nil {
+		return nil
+	}
+	if port, err := strconv.Atoi(at.Port()); err == nil && port >= sandbox.LowestPort {
+		return []sandbox.Relay{{Port: port, To: mcpService}}
+	}
+	a.log.Warn("agents in sandboxes do not reach the tools of ahphub: use a port of 1024 and more to listen on",
+		"address", tools)
 	return nil
 }
 
@@ -199,38 +203,6 @@ func realHome() (string, error) {
 		return "", err
 	}
 	return filepath.EvalSymlinks(home)
-}
-
-// sandboxRules reads what the configuration allows programs in sandboxes. tools is where agents reach the host's tools.
-func (a *app) sandboxRules(tools string) (*sandbox.Rules, error) {
-	c := a.cfg.Sandbox
-	r := &sandbox.Rules{Read: slices.Clone(c.SandboxRead), Allow: c.SandboxAllow}
-	var err error
-	if r.Network, err = sandbox.ParseNetwork(c.SandboxNetwork); err != nil {
-		return nil, err
-	}
-	for _, address := range c.SandboxLoopback {
-		relay, err := sandbox.ParseRelay(address)
-		if err != nil {
-			return nil, err
-		}
-		r.Relays = append(r.Relays, relay)
-	}
-	if at, err := url.Parse(tools); err == nil {
-		if port, err := strconv.Atoi(at.Port()); err == nil && port >= sandbox.LowestPort {
-			r.Relays = append(r.Relays, sandbox.Relay{Port: port, To: mcpService})
-		} else {
-			a.log.Warn("agents in sandboxes do not reach the tools of ahphub: use a port of 1024 and more to listen on",
-				"address", tools)
-		}
-	}
-	for _, p := range programs(a.cfg.configured, a.cfg.pass) {
-		r.Read = append(r.Read, placeOf(p)...)
-	}
-	slices.Sort(r.Read)
-	r.Read = slices.Compact(r.Read)
-	p := &sandbox.Policy{Session: "rules", Read: r.Read}
-	return r, cmp.Or(r.Connect(p, string(sandbox.List), nil), p.Check())
 }
 
 // isOwnPort returns what tells addresses at which this server listens, by whichever network of the computer.
@@ -347,4 +319,9 @@ func placeOf(p acp.Program) (paths []string) {
 func isSystem(path string) bool {
 	return slices.ContainsFunc([]string{"/usr/", "/bin/", "/opt/", "/nix/"},
 		func(dir string) bool { return strings.HasPrefix(path, dir) })
+}
+
+// ownProxy returns the proxy of this program's own environment (HTTPS_PROXY and its like) for an address.
+func ownProxy(to *url.URL) (*url.URL, error) {
+	return http.ProxyFromEnvironment(&http.Request{URL: to})
 }

@@ -122,7 +122,8 @@ func TestLostKeyIsSaidAndStartGoesOn(t *testing.T) {
 	if err := os.Remove(filepath.Join(data, secret.KeyFile)); err != nil {
 		t.Fatal(err)
 	}
-	if log := runOnce(t, Config{Data: data}); !strings.Contains(log, "1 secrets are locked") ||
+	// the webhook, and the key of push messages
+	if log := runOnce(t, Config{Data: data}); !strings.Contains(log, "2 secrets are locked") ||
 		!strings.Contains(log, "Restore that key") {
 		t.Errorf("without its key the log is %s", log)
 	}

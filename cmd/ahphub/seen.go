@@ -23,7 +23,7 @@ func (a *app) keepSeen(ctx context.Context) {
 		case <-flush.C:
 			err = a.flushSeen(ctx)
 		case <-sweep.C:
-			err = a.cookies.Sweep(ctx)
+			err = errors.Join(a.cookies.Sweep(ctx), a.notify.SweepDevices(ctx))
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -31,6 +32,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/machine/fleet"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machines"
 	"github.com/ahphub/ahphub/hub/mcp"
@@ -52,45 +54,48 @@ import (
 
 // app is the wired program: the one place that names implementations.
 type app struct {
-	cfg       Config
-	log       *slog.Logger
-	at        addresses
-	store     *store.Store
-	docs      *store.Documents
-	audit     *audit.Log
-	hub       *hub.Hub
-	host      *host.Host
-	tools     *mcp.Server
-	notify    *notify.Notifier
-	usage     *usage.Ledger
-	links     *access.Links
-	personal  *access.Personal
-	cookies   *people.Cookies
-	telemetry *telemetry.Telemetry
-	journal   *task
-	library   *task
-	pages     *pages.Pages
-	syntax    *filecache.Cache
-	diffs     diff.Cache
-	rpc       *rpc.Endpoint
-	web       *web.Server
-	signIn    access.SignIn
-	provider  *web.Provider
-	secured   *secured
-	public    *url.URL // nil: the listening address
-	owner     access.Principal
-	memory    memory
-	guard     *guard.Guard
-	keys      *secret.Keys
-	members   *access.Members
-	machines  *machines.Registry // nil: none can join
-	joins     *endpoint.Endpoint // of machines
-	secrets   *secret.Store
-	rules     *sandbox.Rules // nil: there are no sandboxes
-	programs  local.Programs
-	relayed   *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
-	proxy     *proxy.Proxy
-	files     [][2]string // key and path of files in the data directory
+	cfg        Config
+	log        *slog.Logger
+	at         addresses
+	store      *store.Store
+	docs       *store.Documents
+	audit      *audit.Log
+	hub        *hub.Hub
+	host       *host.Host
+	tools      *mcp.Server
+	notify     *notify.Notifier
+	usage      *usage.Ledger
+	links      *access.Links
+	personal   *access.Personal
+	cookies    *people.Cookies
+	telemetry  *telemetry.Telemetry
+	journal    *task
+	library    *task
+	pages      *pages.Pages
+	syntax     *filecache.Cache
+	diffs      diff.Cache
+	rpc        *rpc.Endpoint
+	web        *web.Server
+	signIn     access.SignIn
+	provider   *web.Provider
+	secured    *secured
+	public     *url.URL // nil: the listening address
+	owner      access.Principal
+	memory     memory
+	guard      *guard.Guard
+	keys       *secret.Keys
+	members    *access.Members
+	machines   *machines.Registry // nil: none can join
+	joins      *endpoint.Endpoint // of machines
+	roster     *fleet.Roster      // of machines; nil: none can join
+	agentTools http.Handler       // what agents on machines use
+	needsLogin func(provider string) bool
+	secrets    *secret.Store
+	rules      *sandbox.Rules // nil: there are no sandboxes
+	programs   local.Programs
+	relayed    *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
+	proxy      *proxy.Proxy
+	files      [][2]string // key and path of files in the data directory
 }
 
 // build opens the store, starts the journal and makes every part. On an error it releases
@@ -113,13 +118,14 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 	if err := a.buildHost(ctx, set, l); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
-	if err := a.openMachines(ctx); err != nil {
+	if err := a.notify.OpenPush(ctx); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
 	a.sealAll(ctx)
 	if err := a.buildWeb(ctx, set, l); err != nil {
 		return nil, errors.Join(err, a.close())
 	}
+	a.agentTools = a.web.AgentHandler()
 	return a, nil
 }
 
@@ -140,6 +146,10 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if a.usage, err = a.openUsage(ctx); err != nil {
 		return err
 	}
+	a.journal = start(context.WithoutCancel(ctx), func(ctx context.Context) error { return a.store.Run(ctx, a.hub) })
+	if err := a.openMachines(ctx); err != nil {
+		return err
+	}
 	if err := a.buildSandboxes(agentURL(set, l), l.Addr()); err != nil {
 		return err
 	}
@@ -147,6 +157,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
+	a.needsLogin = unsigned(agents)
 	if a.secrets, err = secret.OpenStore(ctx, a.docs, a.keys); err != nil {
 		return err
 	}
@@ -163,7 +174,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if a.proxy != nil {
 		contacts = a.proxy.Contacts
 	}
-	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules,
+	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules, Elsewhere: a.isolationOf,
 		Contacts: contacts, Container: a.containerOf(), Secrets: a.secretsOf, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
 		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
@@ -181,7 +192,6 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 		return err
 	}
 	a.tools = mcp.New(mcp.Config{Host: a.host, Version: versionName(), Log: a.log})
-	a.journal = start(context.WithoutCancel(ctx), func(ctx context.Context) error { return a.store.Run(ctx, a.hub) })
 	return a.host.Start(ctx)
 }
 
@@ -248,7 +258,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		return err
 	}
 	isGone := func(session ahp.URI) bool { return a.host.ProviderOf(session) == "" }
-	if err := errors.Join(in.cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left),
+	if err := errors.Join(in.cookies.Sweep(ctx), a.notify.Sweep(ctx, a.left), a.notify.SweepDevices(ctx),
 		shelf.Sweep(ctx, a.left, isGone)); err != nil {
 		return err
 	}
@@ -262,7 +272,8 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Reviews: a.host.Threads, Changes: a.host.Changes, Worktrees: a.host.Worktrees, Sandboxes: a.host.Sandboxes, Terminals: a.host.Terminals, Files: a.host.Files, Hub: a.hub,
 		Links: in.links, Presence: presence.New(presence.Config{}),
 		Assets: assets, Log: a.log,
-		Shelf: shelf, FirstAgent: firstAgent(), Setup: setupNotes(a.cfg.configured, unboxed, partly), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
+		Shelf: shelf, FirstAgent: firstAgent(), Setup: setupNotes(a.cfg.configured, unboxed, partly),
+		NeedsLogin: a.needsLogin, LoginLines: loginLines(programs(a.cfg.configured, a.cfg.pass)), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
 			Members: in.members},
 		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Machines: a.machines, Usage: a.usage, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
@@ -338,6 +349,9 @@ func (a *app) close() error {
 	}
 	if a.joins != nil {
 		err = errors.Join(err, a.joins.Close(ctx))
+	}
+	if a.roster != nil {
+		a.roster.Close()
 	}
 	if a.library != nil {
 		err = errors.Join(err, a.library.stop())
