@@ -83,7 +83,7 @@ func TestApproveStaysUnderPointerWhileChangesLoad(t *testing.T) {
 	ana.look(1440, 900, "light")
 	ana.inject(`new MutationObserver(list => {
 		const top = () => document.querySelector('.asks button[data-kind=approve]')?.getBoundingClientRect().top;
-		if (list.some(m => m.target.matches?.('.edits'))) {
+		if (!window.tops && list.some(m => m.target.matches?.('.edits'))) {
 			window.tops = [top()];
 			requestAnimationFrame(() => requestAnimationFrame(() => tops.push(top(), innerHeight)));
 		}

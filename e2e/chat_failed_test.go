@@ -15,10 +15,18 @@ func TestAgentDoesNotStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	begin(p, ana, t.TempDir(), "hello") // an agent is started once there is something for it to do
+	ana.WaitText(".errorpart", "no licence was found")
+	ana.Wait("!document.querySelector('#failed').children.length") // the turn's error says the same
+	ana.Click(".errorpart form[action$='/resume'] button")
+	ana.WaitText(".errorpart", "no licence was found")
+
+	begin(p, ana, t.TempDir(), "")
+	session := Eval[string](ana, "location.pathname")
+	share(ana, p, session, "commenter") // a session with no turn whose agent starts all the same
+	ana.Open(p.URL + session)
+	ana.Live()
 	ana.WaitText("#failed", "no licence was found")
 	ana.Pictures("failed", "#failed")
-	ana.Click("#failed button")
-	ana.WaitText("#failed", "no licence was found")
 	if err := os.Remove(broken); err != nil {
 		t.Fatal(err)
 	}

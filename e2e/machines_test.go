@@ -41,12 +41,38 @@ func (b *lockedBuffer) String() string {
 
 func newMachine(t *testing.T) *machine { return &machine{t: t, home: t.TempDir()} }
 
+// loggedOut is an agent that needs a login.
+const loggedOut = `#!/bin/sh
+while read -r line; do
+	id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
+	case $line in
+	*'"initialize"'*) answer='"result":{"protocolVersion":1,"agentInfo":{"name":"opencode","version":"9.9"}}' ;;
+	*'"session/new"'*) answer='"error":{"code":-32000,"message":"Authentication required"}' ;;
+	*) continue ;;
+	esac
+	echo '{"jsonrpc":"2.0","id":'"$id,$answer}"
+done
+`
+
+// install puts a program where the machine finds its agents.
+func (m *machine) install(name, script string) {
+	m.t.Helper()
+	dir := filepath.Join(m.home, ".local", "bin")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(script), 0o700); err != nil {
+		m.t.Fatal(err)
+	}
+}
+
 // join runs the command that the page shows, or part of it.
 func (m *machine) join(args ...string) {
 	m.t.Helper()
 	m.out, m.exited = &lockedBuffer{}, make(chan error, 1)
 	m.cmd = exec.Command(Binary(m.t), append([]string{"join", "--dir", m.home}, args...)...)
-	m.cmd.Env = append(clean(os.Environ()), "HOME="+m.home, "XDG_DATA_HOME="+filepath.Join(m.home, "data"))
+	m.cmd.Env = append(clean(os.Environ()), "PATH="+filepath.Join(m.home, ".local", "bin")+":"+os.Getenv("PATH"),
+		"HOME="+m.home, "XDG_DATA_HOME="+filepath.Join(m.home, "data"))
 	m.cmd.Stdout, m.cmd.Stderr = m.out, m.out
 	if err := m.cmd.Start(); err != nil {
 		m.t.Fatal(err)
@@ -94,14 +120,19 @@ func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 	p.Shot("machines-token")
 
 	box := newMachine(t)
-	box.join(append(command, "--name", "box2")...)
-	p.Wait(card("box2", "Online", box.home))
+	box.install("opencode", loggedOut)
+	box.join(append(command, "--name", "box2", "--sandbox", "none")...)
+	p.Wait(card("box2", "Online", box.home, " free)", ", load ", "Not sandboxed"))
+	p.Wait(card("box2", "opencode 9.9", "Needs a login", "opencode auth login on the machine"))
 	p.Wait(`!document.querySelector('#machines').textContent.includes('Unused tokens')`)
 	identity := filepath.Join(box.home, "data", "ahphub", "machine", strings.ReplaceAll(strings.TrimPrefix(prog.URL, "http://"), ":", "_")+".json")
 	if info, err := os.Stat(identity); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the identity has the mode %v, %v", info, err)
 	}
-	p.Shot("machines")
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.Shot("machines-" + l.name)
+	}
 
 	// A token that another has copied is of no use.
 	thief := newMachine(t)

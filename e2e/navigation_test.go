@@ -206,7 +206,6 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	ana.Wait("document.querySelectorAll('.r:not(.e)').length >= 300")
 	row := "[...document.querySelectorAll('.r:not(.e)')].find(r => r.textContent.includes('line 250'))"
 	Eval[bool](ana, "("+row+".scrollIntoView({block: 'center'}), true)")
-	t.Log(Eval[string](ana, `(() => { const e = document.querySelector('.rbar').getBoundingClientRect().bottom, b = document.querySelector('#files').getBoundingClientRect(); const x = document.elementFromPoint(b.left+b.width*0.75, e+60); return JSON.stringify([e, b, document.querySelector('.file').getBoundingClientRect().top, x.outerHTML.slice(0,100), x.closest('.r')?.textContent, `+row+`.getBoundingClientRect().top]) })()`))
 	ana.Press("jc")
 	ana.Wait("!!document.querySelector('form.comment-form')")
 	if left, half := Eval[float64](ana, "document.querySelector('form.comment-form').getBoundingClientRect().left"),
@@ -225,6 +224,16 @@ func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 		"innerHeight)(document.querySelector('.r.sel')?.getBoundingClientRect())")
 	if now := Eval[string](ana, "document.querySelector('.r.sel').textContent"); now != at {
 		t.Errorf("the other view opens at %q, not at %q", now, at)
+	}
+	Eval[bool](ana, `(f => { // as the server sends a file that has changed
+		const news = f.cloneNode(true);
+		for (const r of news.querySelectorAll('.r')) r.classList.remove('sel', 'cur');
+		f.replaceWith(news);
+		return true;
+	})(document.querySelector('.file'))`)
+	ana.Wait("!!document.querySelector('.r.sel.cur')")
+	if now := Eval[string](ana, "document.querySelector('.r.sel').textContent"); now != at {
+		t.Errorf("when the file comes anew, one is at %q, not at %q", now, at)
 	}
 	ana.Press("c")
 	ana.Wait("document.activeElement?.matches('form.comment-form textarea')")

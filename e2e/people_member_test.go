@@ -88,12 +88,17 @@ func TestMember(t *testing.T) {
 	}
 	ask("echo asked-by-ben")
 	if Eval[bool](ben, `[...document.querySelectorAll('.approval button[data-kind=approve]')].some(b => b.checkVisibility())`) {
-		t.Error("somebody who is to ask always is offered to approve")
+		t.Error("a member who may not approve is offered to")
 	}
 	ben.WaitText("#status", "Waiting")
+	ben.WaitText(".approval", "Waiting for a teammate who can approve")
+	ben.Shot("asked")
 	owner.Open(prog.URL + session)
 	owner.WaitText("#status", "Needs you")
 	owner.WaitText(".approval", "Ben asked for this")
+	if strings.Contains(owner.Text(".approval"), "Waiting for a teammate") {
+		t.Error("the owner is told to wait for a teammate")
+	}
 	owner.Shot("asked-by-member")
 	owner.Click(".approval button[data-kind=approve]")
 	ben.Wait(`!document.querySelector('.approval')`)

@@ -164,6 +164,8 @@ func (w *walk) settings() {
 	w.take("settings", "/settings", "main")
 	w.take("notifications", "/settings/notifications", "main")
 	w.take("account", "/account", "main")
+	w.take("usage", "/usage", "main")
+	w.take("machines", "/machines", "main")
 }
 
 // guest is what strangers and the guest of a link see.

@@ -1,0 +1,101 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp"
+)
+
+// joinMachine starts a machine that joins a hub, whose owner looks at a page.
+func joinMachine(t *testing.T, p *Page, prog *Program, name string, args ...string) (box *machine, hub string) {
+	t.Helper()
+	p.Open(prog.URL + "/machines")
+	Eval[any](p, `document.querySelector('form[action="/machines/tokens"] button').click()`)
+	p.Wait(`document.querySelector('#made')?.value.startsWith('ahphub join ')`)
+	command := strings.Fields(Eval[string](p, `document.querySelector('#made').value`))[2:]
+	box = newMachine(t)
+	box.join(append(append(command, "--name", name), args...)...)
+	p.Wait(card(name, "Online"))
+	return box, command[0]
+}
+
+// A session on a machine is used like one on the hub's own computer.
+func TestSessionRunsOnMachine(t *testing.T) {
+	t.Parallel()
+	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
+	p := OpenBrowser(t).Page()
+	p.look(1440, 900, "light")
+	p.SignIn(prog)
+	box, hub := joinMachine(t, p, prog, "box2", "--sandbox", "none")
+	dir := filepath.Join(box.home, "src")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); ; {
+		p.Open(prog.URL + "/new")
+		if Eval[bool](p, `[...document.querySelectorAll('.choice b')].some(b => b.textContent === 'box2')`) {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("no agent of the machine is offered")
+		}
+	}
+	p.Click(".choice input[name=machine]:not([value=''])")
+	p.Wait(`document.querySelector('#dir').value === ` + strconv.Quote(box.home))
+	p.WaitText("#place", "Shell on box2")
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.Shot("new-on-machine-" + l.name)
+	}
+	p.look(1440, 900, "light")
+	p.Fill("#dir", dir)
+	p.Fill("#message", "echo hello from box2 > made.txt; pwd")
+	p.Press("\r", chromedp.ModifierCtrl)
+	p.Wait("location.pathname.startsWith('/s/')")
+	p.Live()
+	p.Click(".asks button[data-kind=approve]")
+	p.Wait(`document.querySelector('#turns').innerText.includes("exit 0")`)
+	p.Says("#turns", dir)
+	base := Eval[string](p, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
+	p.Shot("machine-chat")
+
+	p.Open(base + "/changes")
+	p.WaitText(".file-path", "made.txt")
+	p.Says(".file-body", "hello from box2")
+	p.Shot("machine-changes")
+	if text := Eval[string](p, "document.body.innerText"); strings.Contains(text, "/machines/") {
+		t.Error("the review shows a path as the hub spells it")
+	}
+
+	// While it is away what was said and changed can be read, and the page says why nothing else works.
+	p.Allow("ERR_|status of")
+	must(t, box.cmd.Process.Kill())
+	if _, err := box.ends(); err == nil {
+		t.Error("a killed machine ends well")
+	}
+	p.Open(base)
+	p.Says("#turns", "echo hello from box2")
+	p.WaitText("#silent", "box2 is offline")
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.Shot("machine-offline-" + l.name)
+	}
+	p.look(1440, 900, "light")
+	p.Open(base + "/changes")
+	p.Says(".file-body", "hello from box2")
+	p.Open(base)
+	p.Live()
+
+	box.join(hub, "--sandbox", "none")
+	p.Wait("!document.querySelector('#silent').textContent.includes('offline')")
+	p.Fill("#message", "cat made.txt")
+	p.Press("\r")
+	p.Click(".asks button[data-kind=approve]")
+	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("hello from box2")`)
+	p.Shot("machine-back")
+}
