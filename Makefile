@@ -16,7 +16,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents test-editors test-machines unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist clean
+.PHONY: help run demo build install test test-agents test-editors test-machines test-machines-faults test-sandbox unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist test-journeys clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,8 +58,18 @@ test-agents: deps ## third-party agents from npm, in a browser and through the p
 	agents=$$(sh .ci/agents/install free) && AHPHUB_AGENTS="$$agents" $(GO) test -timeout $(TIMEOUT) -count 1 -run TestAgents ./e2e && \
 	  if command -v bwrap >/dev/null 2>&1; then AHPHUB_AGENTS="$$agents" AHPHUB_AGENTS_SANDBOX=1 $(GO) test -timeout $(TIMEOUT) -count 1 -run 'TestAgents(Example|Opencode)$$' ./e2e; fi
 
-test-machines: deps ## the tests of the host with its computer at the other end of an encoded connection, as if it were another one
+test-machines: deps ## the tests of the host with its computer at the other end of an encoded connection; kills and cuts of machines
 	AHPHUB_TEST_PIPE=1 $(GO) test -timeout $(TIMEOUT) ./hub/host ./hub/host/terminals ./hub/mcp ./handlers/rpc ./handlers/pages ./hub/machine/...
+	$(MAKE) test-machines-faults
+
+test-machines-faults: deps ## three kills of a machine and of its hub each, and three cuts between them, all with processes
+	$(GO) test -timeout $(TIMEOUT) -count 1 -run TestMachineFaults ./cmd/ahphub -machine-faults 3
+
+# Journeys that start programs: in chats, terminals and for Git.
+BOXED_JOURNEYS := Journey|Hello|Operations|ReviewFlow|TerminalInBrowser|CommandsOfATerminal|TerminalComesBack|TerminalOfAToolCall|ToolsOfTheHost|CommandsGoOnInTheBackground|KilledWhileACommandPrints|StopWhileATurnRuns
+
+test-sandbox: deps ## journeys of the browser tests with the sandbox switched on, as users have it
+	AHPHUB_E2E_SANDBOX=auto $(GO) test -timeout $(TIMEOUT) -count 1 -run '^Test($(BOXED_JOURNEYS))$$' ./e2e
 
 test-editors: deps ## the real VS Code (code-server, from npm) in a browser, through the whole journey
 	editors=$$(sh .ci/editors/install) && if [ -n "$$editors" ]; then \
@@ -69,7 +79,7 @@ soak: deps ## long runs: 50 kills under load, third-party agents, every fuzz tar
 	@GO="$(GO)" sh .ci/soak
 
 bench: ## the figures of docs/performance.md
-	$(GO) test -timeout 1h -run '^$$' -bench . -benchmem ./hub/... ./handlers/... ./e2e/bench
+	$(GO) test -timeout 1h -run '^$$' -bench . -benchmem ./hub/... ./handlers/... ./cmd/ahphub ./e2e/bench
 
 bench-ui: ## the figures of the pages, in a real browser
 	$(GO) run ./e2e/bench_ui $(ARGS)
@@ -96,6 +106,9 @@ image: ## dist/: a container image, made without a daemon from what `make dist` 
 
 test-dist: ## starts what `make dist` wrote: archives, the deb in a fresh Debian, the image (root; some minutes)
 	@GO="$(GO)" sh .ci/dist/check
+
+test-journeys: ## from an empty Debian to a session with a real agent, timed: deb, archive, make run (root, after make dist)
+	@for journey in deb archive source; do sh .ci/dist/journey $$journey || exit 1; done
 
 clean:
 	rm -rf bin dist

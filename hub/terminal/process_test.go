@@ -3,6 +3,7 @@ package terminal
 import (
 	"flag"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
@@ -346,7 +347,12 @@ func TestInputIsBounded(t *testing.T) {
 	t.Error("4 MB of input were taken for a program that reads none")
 }
 
+// sessionAlive reports whether a process runs: one that has ended and was not waited for does not.
 func sessionAlive(pid int) bool {
-	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
-	return err == nil && len(out) > 0 && out[0] != 'Z'
+	if runtime.GOOS != "linux" {
+		return syscall.Kill(pid, 0) == nil
+	}
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, ok := strings.Cut(string(stat), ") ")
+	return err == nil && ok && !strings.HasPrefix(state, "Z") && !strings.HasPrefix(state, "X")
 }
