@@ -124,6 +124,7 @@ func loadAndKill(t *testing.T, prog *Program, c *http.Client, session ahp.URI, r
 		}
 	})
 	<-ended
+	once.Do(func() {}) // returns when the one that kills has
 	wg.Wait()
 }
 
