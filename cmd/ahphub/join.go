@@ -24,7 +24,6 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/agent/acp"
-	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/machine/door"
@@ -80,7 +79,7 @@ func (c joinCommand) Run(e *environment) error {
 		return err
 	}
 	m := &joined{request: request, path: path, stdout: e.stdout, stderr: e.stderr, data: c.Data, dirs: dirs,
-		home: home, programs: machinePrograms(), sandbox: c.Sandbox}
+		home: home, programs: machinePrograms(), find: machinePrograms, sandbox: c.Sandbox}
 	defer m.close()
 	return m.keep(e.ctx)
 }
@@ -170,6 +169,7 @@ type joined struct {
 	home     string   // where agents keep their logins
 	dirs     []string // in which sessions may work
 	programs map[string]acp.Program
+	find     func() map[string]acp.Program // looks for more of them; nil: there are no more
 	sandbox  sandboxConfig
 	log      *slog.Logger
 	guard    *guard.Guard // of what the hub opens
@@ -193,7 +193,7 @@ func (m *joined) keep(ctx context.Context) error {
 		return err
 	}
 	m.survey = survey.New(survey.Config{Version: versionName(), Dirs: m.dirs, Sandbox: string(m.isolation()),
-		Programs: m.programs, Home: m.home})
+		Programs: m.programs, Find: m.find, Home: m.home})
 	m.request.Report = m.survey.Report()
 	var surveying sync.WaitGroup
 	defer surveying.Wait()
@@ -230,6 +230,10 @@ func (m *joined) serve(ctx context.Context, conn net.Conn, w join.Welcome) error
 	}
 	printLine(m.stdout, "machine", printable(w.Name))
 	printLine(m.stdout, "hub", m.request.Hub.String())
+	if w.Version != "" && w.Version != versionName() {
+		fmt.Fprintf(m.stderr, "ahphub: the hub runs ahphub %s, and this machine %s. Update the older one\n", printable(w.Version),
+			versionName())
+	}
 	for _, dir := range m.dirs {
 		printLine(m.stdout, "dir", dir)
 	}
@@ -302,14 +306,14 @@ func (m *joined) open(name string) (err error) {
 	m.guard.StayWithin(name, m.dirs)
 	var starter local.Programs
 	fenced := fence.Config{Guard: m.guard, Dirs: m.dirs, Data: filepath.Join(m.data, "machine", "agents")}
+	agents := &machineAgents{programs: m.survey.Programs, data: m.data}
 	if m.boxed != nil {
-		starter.Boxes, fenced.Rules = m.boxed.boxes, m.boxed.rules
+		starter.Boxes, fenced.Rules, fenced.Read = m.boxed.boxes, m.boxed.rules, agents.places
 	}
-	agents := map[string]agent.Backend{shell.Provider: shell.Backend{}}
-	addPrograms(agents, m.programs, acp.Backend{Start: starter.Start, Guard: m.guard}, m.data)
+	agents.backend = acp.Backend{Start: starter.Start, Guard: m.guard}
 	library := custom.NewLibrary(custom.Limits{}, m.log)
 	m.library = start(context.Background(), library.Run)
-	computer := fence.New(local.New(local.WithPrograms(starter), local.WithAgents(agents),
+	computer := fence.New(local.New(local.WithPrograms(starter), local.WithLiveAgents(agents.list),
 		local.WithData(local.Data{Dir: m.data, Guard: m.guard}),
 		local.WithCustoms(library, dial.Dialer{Version: versionName()})), fenced)
 	m.server = remote.NewServer(computer, remote.Config{KeepAlive: fleet.KeepAlive, Log: m.log,

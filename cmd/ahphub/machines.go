@@ -41,7 +41,7 @@ func (a *app) openMachines(ctx context.Context) error {
 		return err
 	}
 	a.machines = registry
-	a.joins, err = endpoint.New(endpoint.Config{Registry: registry, Audit: a.audit, Log: a.log, Name: a.nameOf,
+	a.joins, err = endpoint.New(endpoint.Config{Registry: registry, Audit: a.audit, Log: a.log, Version: versionName(), Name: a.nameOf,
 		Serve: a.useMachine})
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type Config struct {
 	Registry *machines.Registry
 	Audit    *audit.Log // nil: nothing is recorded
 	Log      *slog.Logger
+	Version  string // of ahphub
 
 	// Name returns the name of a principal.
 	Name func(id string) string
@@ -64,7 +65,7 @@ func New(cfg Config) (*Endpoint, error) {
 	e := &Endpoint{cfg: cfg, strangers: quota.New(quota.Limits{Total: strangers, Account: fromOne})}
 	e.ctx, e.stop = context.WithCancelCause(context.Background())
 	var err error
-	e.hub, err = join.NewHub(cfg.Registry, e.redeem)
+	e.hub, err = join.NewHub(cfg.Registry, cfg.Version, e.redeem)
 	return e, err
 }
 
@@ -144,6 +145,7 @@ func (e *Endpoint) serve(ctx context.Context, ws *websocket.Conn, peer *join.Pee
 			}
 		}
 	}()
+	peer.Conn = e.cfg.Registry.Meter(peer.Machine.ID, peer.Conn)
 	e.cfg.Serve(context.WithoutCancel(ctx), peer, incarnation)
 	end(errors.New("the connection was lost"))
 	log.Info("a machine has gone", "reason", context.Cause(ctx))

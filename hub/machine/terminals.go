@@ -75,6 +75,7 @@ type TerminalSpec struct {
 	Command    []string      // program and arguments; none is a shell, with shell integration where the shell has it
 	Shell      string        // one of Shells, when there is no Command; "" is the user's
 	Dir        string        // an existing directory; "" is the hub's own
+	Session    string        // names what belongs to the session, as Machine.Forget takes it; "": no session
 	Env        []string      // KEY=value, over the usual variables of the hub's environment
 	Pass       []string      // names of more variables of the hub's environment, as environ.Allows takes them
 	Cols, Rows int           // 1 to 1000; both zero is 80 by 24

@@ -2,15 +2,22 @@ package machines
 
 import (
 	"context"
+	"net"
 	"time"
 )
 
 // Status is a machine and whether it is connected.
 type Status struct {
 	Machine
-	Online bool
-	Since  time.Time // when it came, or was last connected; zero: never
-	Report Report    // of its newest connection since the hub's start
+	Online  bool
+	Since   time.Time // when it came, or was last connected; zero: never
+	Report  Report    // of its newest connection since the hub's start
+	Refused string    // why it could not connect last; "" when it could
+
+	// Since the hub's start:
+	Connections uint64
+	Received    uint64 // bytes from the machine, without the encryption
+	Sent        uint64
 }
 
 // connection is the newest of a machine.
@@ -22,7 +29,8 @@ type connection struct {
 }
 
 func (m *machine) status() Status {
-	s := Status{Machine: m.Machine, Since: m.seen}
+	s := Status{Machine: m.Machine, Since: m.seen, Connections: m.count, Received: m.received.Load(), Sent: m.sent.Load()}
+	s.Refused = m.refused
 	if m.conn != nil {
 		s.Report = m.conn.report
 		if s.Online = m.conn.open; s.Online {
@@ -62,10 +70,28 @@ func (r *Registry) Connect(ctx context.Context, id string, report Report) (
 	bound, end := context.WithCancelCause(ctx)
 	c := &connection{end: end, since: r.cfg.Now().UTC(), report: report.Clean(), open: true}
 	m.count++
-	m.conn, incarnation = c, m.count
+	m.conn, incarnation, m.refused = c, m.count, ""
 	r.mu.Unlock()
 	r.tell()
 	return bound, incarnation, func() { r.leave(ctx, id, c) }, nil
+}
+
+// Refuse notes why a machine could not connect, and what it said of itself.
+func (r *Registry) Refuse(id string, report Report, why error) {
+	r.mu.Lock()
+	m := r.byID[id]
+	if m != nil {
+		m.refused = why.Error()
+		if m.conn == nil {
+			m.conn = &connection{report: report.Clean()}
+		} else if !m.conn.open {
+			m.conn.report = report.Clean()
+		}
+	}
+	r.mu.Unlock()
+	if m != nil {
+		r.tell()
+	}
 }
 
 // Update takes in what a connected machine says of itself now.
@@ -101,4 +127,35 @@ func (r *Registry) leave(ctx context.Context, id string, c *connection) {
 		}
 	}
 	r.tell()
+}
+
+// Meter counts the bytes that a connection of a machine carries.
+func (r *Registry) Meter(id string, conn net.Conn) net.Conn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.byID[id]
+	if m == nil {
+		return conn
+	}
+	return &meteredConn{conn, m}
+}
+
+// meteredConn adds what it carries to the counts of a machine.
+type meteredConn struct {
+	net.Conn
+	machine *machine
+}
+
+// Read counts what arrives.
+func (c *meteredConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	c.machine.received.Add(uint64(n))
+	return n, err
+}
+
+// Write counts what is sent.
+func (c *meteredConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.machine.sent.Add(uint64(n))
+	return n, err
 }

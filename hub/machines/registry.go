@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ids"
@@ -99,6 +100,10 @@ type machine struct {
 	seen  time.Time // when it was last connected, as far as it is written
 	conn  *connection
 	count uint64 // connections so far
+
+	refused string // why it could not connect last
+
+	received, sent atomic.Uint64 // bytes so far
 }
 
 // Open reads what is stored, and makes the hub's key when there is none.
@@ -267,6 +272,17 @@ func (r *Registry) List() []Status {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 	})
 	return list
+}
+
+// Lookup returns a machine and what is known of it; false when there is none of this ID.
+func (r *Registry) Lookup(id string) (Status, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	m := r.byID[id]
+	if m == nil {
+		return Status{}, false
+	}
+	return m.status(), true
 }
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)

@@ -61,6 +61,9 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 	*term, error,
 ) {
 	named := spec.Title != ""
+	if info.Session != "" {
+		spec.Session = core.ShortID(info.Session)
+	}
 	spec.Title, spec.Grace, spec.Pass = p.shellTitle(spec), p.cfg.Grace, p.cfg.Pass
 	if spec.Cols == 0 && spec.Rows == 0 {
 		spec.Cols, spec.Rows = machine.DefaultCols, machine.DefaultRows

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/sandbox"
@@ -49,9 +50,15 @@ func (f *Machine) confine(p *sandbox.Policy, otherwise sandbox.Policy) (*sandbox
 			*list.to = append(*list.to, real)
 		}
 	}
+	shown := f.shownTo(p.Session)
 	out.Read = append(out.Read, f.cfg.Rules.Read...)
-	out.Home, out.HomeRead = f.homePaths(p)
-	return out, f.connect(p, out)
+	for _, path := range shown.read {
+		if !slices.Contains(out.Read, path) {
+			out.Read = append(out.Read, path)
+		}
+	}
+	out.Home, out.HomeRead = both(p.Home, shown.homeWrite), both(p.HomeRead, shown.homeRead)
+	return out, f.connect(p, out, shown.hosts)
 }
 
 // HasSandboxes reports whether programs run in sandboxes on this computer.
@@ -75,34 +82,53 @@ func (f *Machine) mode(p *sandbox.Policy) (sandbox.Mode, error) {
 		"session's settings, or another machine", asked, own)
 }
 
-// homePaths returns what the programs of a session use of this user's home directory: what the hub names of what the
-// agents here need, and nothing else.
-func (f *Machine) homePaths(p *sandbox.Policy) (write, read []string) {
-	var writes, reads []string
+// mostShown bounds the sessions of which the fence remembers what their sandboxes show.
+const mostShown = 10_000
+
+// shown is what the sandboxes of a session show and reach of the agents here.
+type shown struct {
+	read                []string // their programs
+	homeWrite, homeRead []string // what they use of this user's home directory
+	hosts               []string
+}
+
+// shownTo returns what the sandboxes of a session show of the agents here: those that were there when its first one was
+// made. With another policy its sandbox would be another one, and its programs would end when an agent is installed.
+func (f *Machine) shownTo(session string) *shown {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.shown[session]; s != nil {
+		return s
+	}
+	s := &shown{}
+	if f.cfg.Read != nil {
+		s.read = f.cfg.Read()
+	}
 	for _, b := range f.Machine.Agents() {
 		if k, ok := b.(agent.HomeKeeper); ok {
 			w, r := k.HomePaths()
-			writes, reads = append(writes, w...), append(reads, r...)
+			s.homeWrite, s.homeRead = append(s.homeWrite, w...), slices.Concat(s.homeRead, r, w)
+		}
+		if o, ok := b.(agent.Online); ok {
+			s.hosts = append(s.hosts, o.Hosts()...)
 		}
 	}
-	return both(p.Home, writes), both(p.HomeRead, append(reads, writes...))
+	slices.Sort(s.hosts)
+	s.hosts = slices.Compact(s.hosts)
+	if len(f.shown) < mostShown {
+		f.shown[session] = s
+	}
+	return s
 }
 
 // connect gives a program the narrower network of the hub's and this computer's. Relays are this computer's alone: by
 // one of the hub's a program would reach any service here.
-func (f *Machine) connect(p, out *sandbox.Policy) error {
+func (f *Machine) connect(p, out *sandbox.Policy, hosts []string) error {
 	network := p.Network
 	if slices.Index(sandbox.Networks, f.cfg.Rules.Network) > slices.Index(sandbox.Networks, network) {
 		network = f.cfg.Rules.Network
 	}
-	var hosts []string
-	for _, b := range f.Machine.Agents() {
-		if o, ok := b.(agent.Online); ok {
-			hosts = append(hosts, o.Hosts()...)
-		}
-	}
-	slices.Sort(hosts)
-	if err := f.cfg.Rules.Connect(out, string(network), slices.Compact(hosts)); err != nil || network != sandbox.List {
+	if err := f.cfg.Rules.Connect(out, string(network), hosts); err != nil || network != sandbox.List {
 		return err
 	}
 	switch {
@@ -147,5 +173,30 @@ func (f *Machine) Forget(session string) error {
 	if !filepath.IsLocal(session) || filepath.Base(session) != session || session == "." {
 		return errors.New("this is no name of a session")
 	}
-	return errors.Join(os.RemoveAll(filepath.Join(f.cfg.Data, session)), f.Machine.Forget(session))
+	f.mu.Lock()
+	delete(f.shown, session)
+	f.mu.Unlock()
+	err := errors.Join(os.RemoveAll(filepath.Join(f.cfg.Data, session)), f.Machine.Forget(session))
+	for _, box := range f.ownBoxes(session) {
+		err = errors.Join(err, f.Machine.Forget(box))
+	}
+	return err
+}
+
+// ownBoxes returns the sandboxes of a session's terminals by ownBox.
+func (f *Machine) ownBoxes(session string) (boxes []string) {
+	if f.cfg.Rules == nil {
+		return nil
+	}
+	all, err := os.ReadDir(f.cfg.Rules.Dir)
+	if err != nil {
+		return nil // none was made
+	}
+	for _, e := range all {
+		dir, is := strings.CutPrefix(e.Name(), "in-"+session+"-")
+		if is && len(dir) == len(nameOf("")) {
+			boxes = append(boxes, e.Name())
+		}
+	}
+	return boxes
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -26,26 +27,32 @@ type Config struct {
 
 	// Rules are what this computer's owner has set for the sandboxes of sessions; nil: there are none.
 	Rules *sandbox.Rules
+	// Read returns what sandboxes show besides the rules: the programs of agents that were found since. nil: nothing.
+	Read func() []string
 }
 
 // Machine is a computer behind a fence. It implements machine.Machine.
 type Machine struct {
 	machine.Machine
-	cfg    Config
-	agents map[string]agent.Backend
+	cfg Config
+
+	mu    sync.Mutex
+	shown map[string]*shown // by session
 }
 
 // New returns m behind a fence. The files of m are guarded by the same guard.
 func New(m machine.Machine, cfg Config) *Machine {
-	f := &Machine{Machine: m, cfg: cfg, agents: map[string]agent.Backend{}}
-	for name, b := range m.Agents() {
-		f.agents[name] = backend{b, f}
-	}
-	return f
+	return &Machine{Machine: m, cfg: cfg, shown: map[string]*shown{}}
 }
 
 // Agents returns the computer's agents.
-func (f *Machine) Agents() map[string]agent.Backend { return f.agents }
+func (f *Machine) Agents() map[string]agent.Backend {
+	agents := map[string]agent.Backend{}
+	for name, b := range f.Machine.Agents() {
+		agents[name] = backend{b, f}
+	}
+	return agents
+}
 
 // Files returns its files. What they open is checked by the guard.
 func (f *Machine) Files() machine.Files { return files{f.Machine.Files(), f} }
@@ -83,12 +90,20 @@ func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit fu
 	if spec.Dir, err = t.f.enter(spec.Dir); err != nil {
 		return nil, err
 	}
-	spec.Sandbox, err = t.f.confine(spec.Sandbox, sandbox.Policy{Session: "in-" + nameOf(spec.Dir),
+	spec.Sandbox, err = t.f.confine(spec.Sandbox, sandbox.Policy{Session: ownBox(spec.Session, spec.Dir),
 		Write: []string{spec.Dir}})
 	if err != nil {
 		return nil, err
 	}
 	return t.Terminals.Start(ctx, spec, emit)
+}
+
+// ownBox names the sandbox of a terminal for which the hub asks for none: one for each directory of a session.
+func ownBox(session, dir string) string {
+	if session == "" {
+		return "in-" + nameOf(dir) // an older hub does not say whose it is
+	}
+	return "in-" + session + "-" + nameOf(dir)
 }
 
 type files struct {

@@ -22,14 +22,15 @@ type Redeem func(ctx context.Context, secret [machines.SecretBytes]byte, name st
 type Hub struct {
 	registry *machines.Registry
 	redeem   Redeem
+	version  string
 	tls      *tls.Config
 }
 
-// NewHub returns a Hub for the machines of a registry.
-func NewHub(registry *machines.Registry, redeem Redeem) (*Hub, error) {
+// NewHub returns a Hub for the machines of a registry. The version is that of ahphub.
+func NewHub(registry *machines.Registry, version string, redeem Redeem) (*Hub, error) {
 	// Every key may come: one that is not known must show a token.
 	cfg, err := config(registry.Key(), func(ed25519.PublicKey) error { return nil })
-	return &Hub{registry: registry, redeem: redeem, tls: cfg}, err
+	return &Hub{registry: registry, redeem: redeem, version: version, tls: cfg}, err
 }
 
 // Peer is a machine that was let in.
@@ -66,11 +67,12 @@ func (h *Hub) accept(ctx context.Context, conn net.Conn) (*Peer, error) {
 	peer := &Peer{Conn: over, Report: say.Report}
 	peer.Machine, peer.Joined, err = h.admit(ctx, key, say)
 	if err != nil {
-		_ = writeMessage(over, Welcome{Error: words(err), Gone: isFinal(err)})
+		_ = writeMessage(over, Welcome{Error: words(err), Gone: isFinal(err), Version: h.version, Speaks: Speaks})
 		_ = over.CloseWrite()
 		return nil, err
 	}
-	if err := writeMessage(over, Welcome{ID: peer.Machine.ID, Name: peer.Machine.Name}); err != nil {
+	if err := writeMessage(over, Welcome{ID: peer.Machine.ID, Name: peer.Machine.Name, Version: h.version,
+		Speaks: Speaks}); err != nil {
 		return nil, err
 	}
 	return peer, lift()
@@ -79,6 +81,11 @@ func (h *Hub) accept(ctx context.Context, conn net.Conn) (*Peer, error) {
 // admit finds the machine of a key, or makes one of its token.
 func (h *Hub) admit(ctx context.Context, key ed25519.PublicKey, say hello) (m machines.Machine, joined bool, err error) {
 	m, err = h.registry.Find(key)
+	skew := checkSkew(side{"this machine", say.Report.Clean().Version, say.Speaks}, side{"the hub", h.version, Speaks})
+	if skew != nil { // before its token is used up
+		h.registry.Refuse(m.ID, say.Report, skew)
+		return m, false, skew
+	}
 	if err == nil || len(say.Secret) == 0 { // one that joined and did not hear the answer may still show its token
 		return m, false, err
 	}
@@ -93,7 +100,8 @@ func (h *Hub) admit(ctx context.Context, key ed25519.PublicKey, say hello) (m ma
 
 // words returns an error as the machine is told it: what the hub alone should know is left out.
 func words(err error) string {
-	if isFinal(err) {
+	_, skew := errors.AsType[*SkewError](err)
+	if skew || isFinal(err) {
 		return err.Error()
 	}
 	return "the hub cannot take this computer in at the moment. Try again"

@@ -48,7 +48,7 @@ func newSite(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	hub, err := NewHub(registry, registry.Redeem)
+	hub, err := NewHub(registry, "v2", registry.Redeem)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,4 +233,52 @@ func FuzzReadMessage(f *testing.F) {
 			t.Error("a message was written by half")
 		}
 	})
+}
+
+// Releases that do not understand each other are told which is to be updated, on both sides, and use up no token; others
+// learn each other's version.
+func TestReleasesThatDifferWorkOrSayWhatToUpdate(t *testing.T) {
+	s := newSite(t)
+	for name, test := range map[string]struct {
+		speaks Range
+		want   string
+	}{
+		"one release older": {Range{0, 1}, ""},
+		"one release newer": {Range{1, 2}, ""},
+		"too old":           {Range{-1, 0}, "this machine runs ahphub v1, which is too old for the hub with ahphub v2. Update ahphub on this machine"},
+		"too new":           {Range{2, 3}, "the hub runs ahphub v2, which is too old for this machine with ahphub v1. Update ahphub on the hub"},
+	} {
+		r := s.request(t, "box-"+strings.ReplaceAll(name, " ", "-"))
+		r.Speaks = test.speaks
+		_, welcome, err := Connect(t.Context(), r)
+		if test.want == "" {
+			if err != nil || welcome.Version != "v2" {
+				t.Errorf("%s: %+v, %v", name, welcome, err)
+				continue
+			}
+			<-s.peers
+			continue
+		}
+		if err == nil || err.Error() != test.want {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, final := errors.AsType[*RefusedError](err); final {
+			t.Errorf("%s: it gives up", name)
+		}
+		<-s.errs
+		r.Speaks = Range{}
+		if _, _, err := Connect(t.Context(), r); err != nil {
+			t.Errorf("%s: once updated: %v", name, err)
+			continue
+		}
+		joined := (<-s.peers).Machine
+		r.Invite, r.Speaks = nil, test.speaks
+		if _, _, err := Connect(t.Context(), r); err == nil {
+			t.Errorf("%s: a machine that joined is let in", name)
+		}
+		<-s.errs
+		if now, _ := s.Lookup(joined.ID); now.Refused != test.want || now.Online {
+			t.Errorf("%s: the hub knows %+v", name, now)
+		}
+	}
 }

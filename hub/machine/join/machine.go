@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/tls"
@@ -34,6 +35,7 @@ type Request struct {
 	Name   string             // with an invite: the name it wants
 	Report machines.Report
 	Client *http.Client // default: one that honours HTTPS_PROXY and its like
+	Speaks Range        // default: Speaks; tests say otherwise
 }
 
 // CheckURL refuses addresses that a machine must not send anything to.
@@ -114,7 +116,7 @@ func (r Request) greet(ctx context.Context, conn net.Conn) (net.Conn, Welcome, e
 	if _, err := secure(ctx, over); err != nil {
 		return nil, Welcome{}, err
 	}
-	say := hello{Report: r.Report}
+	say := hello{Report: r.Report, Speaks: cmp.Or(r.Speaks, Speaks)}
 	if r.Invite != nil {
 		say.Secret, say.Name = r.Invite.Secret[:], strings.TrimSpace(r.Name)
 	}
@@ -130,6 +132,10 @@ func (r Request) greet(ctx context.Context, conn net.Conn) (net.Conn, Welcome, e
 		return nil, welcome, &RefusedError{welcome.Error}
 	case welcome.Error != "":
 		return nil, welcome, errors.New(welcome.Error)
+	}
+	if err := checkSkew(side{"this machine", r.Report.Version, say.Speaks}, side{"the hub", welcome.Version,
+		welcome.Speaks}); err != nil {
+		return nil, welcome, err
 	}
 	return over, welcome, lift()
 }

@@ -19,6 +19,7 @@ type hello struct {
 	Secret []byte          `json:"secret,omitempty"` // of the token; "" from a machine that has joined
 	Name   string          `json:"name,omitempty"`   // that it wants; with a token alone
 	Report machines.Report `json:"report"`
+	Speaks Range           `json:"speaks,omitzero"`
 }
 
 // Welcome is what the hub answers.
@@ -27,6 +28,9 @@ type Welcome struct {
 	Name  string `json:"name,omitempty"`
 	Error string `json:"error,omitempty"` // why the machine is not welcome; for the person at the machine
 	Gone  bool   `json:"gone,omitempty"`  // it is of no use to try again
+
+	Version string `json:"version,omitempty"` // of ahphub on the hub
+	Speaks  Range  `json:"speaks,omitzero"`
 }
 
 func writeMessage(w io.Writer, v any) error {

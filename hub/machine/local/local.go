@@ -16,7 +16,7 @@ import (
 
 // Machine implements machine.Machine.
 type Machine struct {
-	agents   map[string]agent.Backend
+	agents   func() map[string]agent.Backend
 	programs Programs
 	customs  *customs     // nil: none are looked for
 	changes  *changes     // nil: none are recorded
@@ -28,7 +28,7 @@ type Option func(*Machine)
 
 // New returns this computer.
 func New(options ...Option) *Machine {
-	m := &Machine{}
+	m := &Machine{agents: func() map[string]agent.Backend { return nil }}
 	for _, choose := range options {
 		choose(m)
 	}
@@ -37,11 +37,17 @@ func New(options ...Option) *Machine {
 
 // WithAgents lets a Machine run agents, by provider. Backends that run a program start it by a Programs.
 func WithAgents(agents map[string]agent.Backend) Option {
-	return func(m *Machine) { m.agents = agents }
+	return WithLiveAgents(func() map[string]agent.Backend { return agents })
+}
+
+// WithLiveAgents is WithAgents for agents that come while the Machine is used. Each stays the same value, and the map that
+// find returns is not changed any more.
+func WithLiveAgents(find func() map[string]agent.Backend) Option {
+	return func(m *Machine) { m.agents = find }
 }
 
 // Agents returns the agents of this computer.
-func (m *Machine) Agents() map[string]agent.Backend { return m.agents }
+func (m *Machine) Agents() map[string]agent.Backend { return m.agents() }
 
 // Terminals returns the pseudo terminals of this computer.
 func (m *Machine) Terminals() machine.Terminals { return terminals{m.programs} }

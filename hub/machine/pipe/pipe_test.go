@@ -192,3 +192,25 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A call and a field of another release fail alone, or are passed over; the connection and its other calls go on.
+func TestCallsAndFieldsOfAnotherReleaseFailAlone(t *testing.T) {
+	type old struct{ Name string }
+	type newer struct {
+		Name  string
+		Added map[string][]int
+	}
+	near, _ := connect(t, nil, map[string]Handler{"greet": Answer(func(_ context.Context, q old) (newer, error) {
+		return newer{Name: "hello " + q.Name, Added: map[string][]int{"x": {1}}}, nil
+	})})
+	for range 3 {
+		_, err := Call[old](t.Context(), near, "later.release", newer{Name: "you"})
+		if err == nil || errors.Is(err, ErrClosed) || !strings.Contains(err.Error(), "update ahphub") {
+			t.Fatalf("a call that is not known is answered with %v", err)
+		}
+		said, err := Call[old](t.Context(), near, "greet", newer{Name: "you", Added: map[string][]int{"y": {2}}})
+		if err != nil || said.Name != "hello you" {
+			t.Fatalf("with fields that are not known: %+v, %v", said, err)
+		}
+	}
+}

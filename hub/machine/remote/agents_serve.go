@@ -16,8 +16,8 @@ import (
 )
 
 // serveAgents returns the handlers of calls about agents.
-func serveAgents(agents map[string]agent.Backend) map[string]pipe.Handler {
-	find := func(q agentCall) (agent.Backend, error) { return findAgent(agents, q.Provider) }
+func serveAgents(agents func() map[string]agent.Backend) map[string]pipe.Handler {
+	find := func(q agentCall) (agent.Backend, error) { return findAgent(agents(), q.Provider) }
 	return map[string]pipe.Handler{
 		"agents.describe": pipe.Answer(func(ctx context.Context, q agentCall) (out pipe.JSON[ahp.AgentInfo],
 			err error) {
@@ -69,12 +69,11 @@ func findAgent(agents map[string]agent.Backend, provider string) (agent.Backend,
 
 // servedSession is an agent's session on this computer.
 type servedSession struct {
-	agents map[string]agent.Backend
-	from   *Server
-	talk   *pipe.Talk
-	log    *slog.Logger
-	ctx    context.Context
-	end    context.CancelCauseFunc
+	from *Server
+	talk *pipe.Talk
+	log  *slog.Logger
+	ctx  context.Context
+	end  context.CancelCauseFunc
 
 	mu      sync.Mutex
 	session agent.Session
@@ -83,8 +82,8 @@ type servedSession struct {
 }
 
 // serveAgent keeps a session until the hub closes it.
-func serveAgent(ctx context.Context, from *Server, agents map[string]agent.Backend, c *pipe.Conduit, log *slog.Logger) {
-	s := &servedSession{agents: agents, from: from, talk: pipe.NewTalk(c, log), log: log, outs: map[uint64]*out{},
+func serveAgent(ctx context.Context, from *Server, c *pipe.Conduit, log *slog.Logger) {
+	s := &servedSession{from: from, talk: pipe.NewTalk(c, log), log: log, outs: map[uint64]*out{},
 		playing: map[ahp.URI]chan struct{}{}}
 	s.ctx, s.end = context.WithCancelCause(ctx)
 	err := s.talk.Run(ctx, s.handlers()) // not s.ctx: the end of a session is said over it, too
@@ -171,7 +170,7 @@ func (s *servedSession) handlers() map[string]pipe.TalkHandler {
 
 // open opens the session. Its context is the one that ends with the session, and not the call's.
 func (s *servedSession) open(ctx context.Context, q agentSpec) (facts sessionFacts, err error) {
-	b, err := findAgent(s.agents, q.Provider)
+	b, err := findAgent(s.from.machine.Agents(), q.Provider)
 	if err != nil {
 		return facts, err
 	}

@@ -50,6 +50,7 @@ type Machine struct {
 	peer  *pipe.Peer    // nil while it is offline
 	news  chan struct{} // closed when peer changes
 	facts *facts        // what it said of itself when it last connected
+	asked string        // the agents of its reports that it was asked for again over this connection
 }
 
 // New returns a machine that is offline.
@@ -96,7 +97,7 @@ func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
 func (m *Machine) use(p *pipe.Peer, f *facts) (old *pipe.Peer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	old, m.peer = m.peer, p
+	old, m.peer, m.asked = m.peer, p, ""
 	f.machine = m
 	m.facts = f
 	m.notifyChanged()

@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +34,7 @@ var errReportsTooOften = errors.New("this machine reports too often: wait a seco
 func (m *Machine) takeReports() pipe.Handler {
 	var mu sync.Mutex
 	var last time.Time
-	return pipe.AnswerNone(func(_ context.Context, r machines.Report) error {
+	return pipe.AnswerNone(func(ctx context.Context, r machines.Report) error {
 		mu.Lock()
 		defer mu.Unlock()
 		if now := time.Now(); now.Sub(last) < reportPause {
@@ -42,8 +43,49 @@ func (m *Machine) takeReports() pipe.Handler {
 			last = now
 		}
 		m.cfg.Reported(r)
+		m.learnAgents(ctx, r.Clean())
 		return nil
 	})
+}
+
+// learnAgents asks the computer for its facts again when it reports agents that were not among them: they were installed
+// since. It asks once for the same agents.
+func (m *Machine) learnAgents(ctx context.Context, r machines.Report) {
+	peer := m.hasNews(r)
+	if peer == nil {
+		return
+	}
+	found, err := pipe.Call[facts](ctx, peer, "machine.describe", describeCall{m.conduits.Run()})
+	if err == nil {
+		err = found.check()
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err == nil && m.peer == peer {
+		found.machine = m
+		m.facts = &found
+		m.notifyChanged()
+	}
+}
+
+// hasNews returns the connection over which to ask for agents that are not known; nil when there are none.
+func (m *Machine) hasNews(r machines.Report) *pipe.Peer {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.peer == nil || m.facts == nil {
+		return nil // they are on their way
+	}
+	var names []string
+	for _, a := range r.Agents {
+		if _, ok := m.facts.Agents[a.Name]; !ok {
+			names = append(names, a.Name)
+		}
+	}
+	asked := m.asked
+	if m.asked = strings.Join(names, "\n"); m.asked == "" || m.asked == asked {
+		return nil
+	}
+	return m.peer
 }
 
 // sendReports tells the hub what this computer is until the connection ends. No stream stays open in between: an idle

@@ -3,6 +3,7 @@ package remote_test
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -10,6 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/agent/shell"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/machine/pipe"
 	"github.com/ahphub/ahphub/hub/machine/remote"
@@ -75,6 +78,64 @@ func TestMachineReportsEveryHalfMinuteAndNews(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if n := said(); n != 3 || got[2] != 2 {
 			t.Errorf("with news it has said %v", got)
+		}
+	})
+}
+
+// agentReporter reports the agents of a machine, which come while it is connected.
+type agentReporter struct {
+	reporter
+	agents func() map[string]agent.Backend
+}
+
+func (r *agentReporter) Report() machines.Report {
+	var report machines.Report
+	for name := range r.agents() {
+		report.Agents = append(report.Agents, machines.Agent{Name: name})
+	}
+	return report
+}
+
+// An agent that is installed while its machine is connected can be used without another connection. A machine that
+// reports agents it does not have is asked about them once.
+func TestHubLearnsAgentsThatAreInstalledLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		agents := map[string]agent.Backend{"shell": shell.Backend{}}
+		var mu sync.Mutex
+		find := func() map[string]agent.Backend {
+			mu.Lock()
+			defer mu.Unlock()
+			return maps.Clone(agents)
+		}
+		r := &agentReporter{reporter{changed: make(chan struct{}, 1)}, find}
+		far := remote.NewServer(local.New(local.WithLiveAgents(find)), remote.Config{Log: log, Reporter: r})
+		t.Cleanup(far.Close)
+		var changes atomic.Int64
+		hub := remote.New(remote.Config{Log: log, Reported: func(machines.Report) {}, Changed: func() { changes.Add(1) }})
+		serveBoth(t, hub, func(ctx context.Context, c net.Conn) { _ = far.Serve(ctx, c) })
+		synctest.Wait()
+		if got := hub.Agents(); len(got) != 1 {
+			t.Fatalf("at first there are %v", got)
+		}
+		time.Sleep(5 * time.Second)
+		mu.Lock()
+		agents["later"] = shell.Backend{}
+		mu.Unlock()
+		before := changes.Load()
+		r.changed <- struct{}{}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if got := hub.Agents(); len(got) != 2 || got["later"] == nil || changes.Load() != before+1 {
+			t.Errorf("then there are %v, after %d changes", got, changes.Load()-before)
+		}
+		if info, err := hub.Agents()["later"].Describe(t.Context()); err != nil || info.DisplayName == "" {
+			t.Errorf("it describes itself as %+v, %v", info, err)
+		}
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := changes.Load(); n != before+1 {
+			t.Errorf("without news there are %d changes more", n-before-1)
 		}
 	})
 }

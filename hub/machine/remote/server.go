@@ -25,16 +25,15 @@ type Server struct {
 // NewServer returns what serves m. Close it.
 func NewServer(m machine.Machine, cfg Config) *Server {
 	s := &Server{cfg: cfg, machine: m}
-	agents := m.Agents()
 	terminals := &served{terminals: m.Terminals(), log: cfg.Log, all: map[string]machine.Terminal{}}
 	kinds := map[string]func(context.Context, *pipe.Conduit){
 		kindTerminal: terminals.serve,
 		kindAgent: func(ctx context.Context, c *pipe.Conduit) {
-			serveAgent(ctx, s, agents, c, cfg.Log)
+			serveAgent(ctx, s, c, cfg.Log)
 		},
 	}
 	s.handlers = serveFiles(m.Files())
-	maps.Copy(s.handlers, serveAgents(agents))
+	maps.Copy(s.handlers, serveAgents(m.Agents))
 	maps.Copy(s.handlers, serveMachine(m))
 	if c := m.Changes(); c != nil {
 		maps.Copy(s.handlers, serveChanges(c))

@@ -22,6 +22,7 @@ const kindTerminal = "terminal"
 type terminalSpec struct {
 	Command    []string
 	Shell, Dir string
+	Session    string `cbor:",omitzero"`
 	Env, Pass  []string
 	Cols, Rows int
 	Title      string
@@ -86,7 +87,8 @@ func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit fu
 	p := &terminal{m: t.m, talk: pipe.NewTalk(conduit, t.m.cfg.Log), emit: emit, done: make(chan struct{})}
 	go p.run()
 	err = pipe.AskNone(ctx, p.talk, "start", terminalSpec{Command: spec.Command, Shell: spec.Shell, Dir: spec.Dir,
-		Env: spec.Env, Pass: spec.Pass, Cols: spec.Cols, Rows: spec.Rows, Title: spec.Title,
+		Session: spec.Session,
+		Env:     spec.Env, Pass: spec.Pass, Cols: spec.Cols, Rows: spec.Rows, Title: spec.Title,
 		Scrollback: spec.Scrollback, Grace: spec.Grace, Processes: spec.Processes, Sandbox: spec.Sandbox,
 		Hide: spec.Hide.Secrets()})
 	if err != nil {

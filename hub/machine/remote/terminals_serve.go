@@ -112,7 +112,7 @@ func (t *servedTerminal) start(ctx context.Context, spec terminalSpec) error {
 		return errors.New("this terminal was started already")
 	}
 	program, err := t.from.terminals.Start(ctx, machine.TerminalSpec{Command: spec.Command, Shell: spec.Shell,
-		Dir: spec.Dir, Env: spec.Env, Pass: spec.Pass, Cols: spec.Cols, Rows: spec.Rows, Title: spec.Title,
+		Dir: spec.Dir, Session: spec.Session, Env: spec.Env, Pass: spec.Pass, Cols: spec.Cols, Rows: spec.Rows, Title: spec.Title,
 		Scrollback: spec.Scrollback, Grace: spec.Grace, Processes: spec.Processes, Sandbox: spec.Sandbox,
 		Hide: redact.New(spec.Hide)}, func(actions []ahp.Action) { t.emit(ctx, actions) })
 	if err != nil {

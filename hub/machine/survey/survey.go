@@ -32,8 +32,9 @@ type Config struct {
 	Dirs     []string // in which sessions may work
 	Sandbox  string   // what keeps sessions apart
 	Programs map[string]acp.Program
-	Home     string        // where agents keep their logins
-	Every    time.Duration // between looks at these; 0 is 30 s
+	Find     func() map[string]acp.Program // looks for agents again; nil: Programs are all
+	Home     string                        // where agents keep their logins
+	Every    time.Duration                 // between looks at these; 0 is 30 s
 
 	// Probe starts an agent until it has made a session; default: acp.Probe.
 	Probe func(context.Context, acp.Program, acp.Limits) (acp.Finding, error)
@@ -44,6 +45,7 @@ type Survey struct {
 	cfg Config
 
 	mu      sync.Mutex
+	found   map[string]acp.Program
 	agents  map[string]machines.Agent
 	watches map[chan struct{}]bool
 }
@@ -53,19 +55,46 @@ func New(cfg Config) *Survey {
 	if cfg.Probe == nil {
 		cfg.Probe = acp.Probe
 	}
-	s := &Survey{cfg: cfg, agents: map[string]machines.Agent{}, watches: map[chan struct{}]bool{}}
-	for name := range cfg.Programs {
-		s.agents[name] = machines.Agent{Name: name}
-	}
+	s := &Survey{cfg: cfg, found: map[string]acp.Program{}, agents: map[string]machines.Agent{},
+		watches: map[chan struct{}]bool{}}
+	s.add(cfg.Programs)
 	return s
 }
 
-// Run tries the agents one after the other, and each again when its login or its program has changed, until ctx ends.
+// mostPrograms bounds the agents of a computer.
+const mostPrograms = 50
+
+// add takes in agents that were not known yet. It reports whether there were some.
+func (s *Survey) add(found map[string]acp.Program) (isNews bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if _, known := s.found[name]; !known && len(s.found) < mostPrograms {
+			s.found[name], s.agents[name] = found[name], machines.Agent{Name: name}
+			isNews = true
+		}
+	}
+	return isNews
+}
+
+// Programs returns the agents that were found so far.
+func (s *Survey) Programs() map[string]acp.Program {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return maps.Clone(s.found)
+}
+
+// Run looks for agents, tries them one after the other, and each again when its login or its program has changed, until
+// ctx ends.
 func (s *Survey) Run(ctx context.Context) {
 	tried := map[string]attempt{}
 	for {
-		for _, name := range slices.Sorted(maps.Keys(s.cfg.Programs)) {
-			prog := s.cfg.Programs[name]
+		if s.cfg.Find != nil && s.add(s.cfg.Find()) {
+			s.tell()
+		}
+		all := s.Programs()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			prog := all[name]
 			last, now := tried[name], attempt{s.traces(prog), time.Now()}
 			if last.traces == now.traces && (s.isReady(name) || now.at.Sub(last.at) < retryEvery) {
 				continue
@@ -138,6 +167,18 @@ func (s *Survey) keep(a machines.Agent) {
 		return
 	}
 	s.agents[a.Name] = a
+	s.tellLocked()
+}
+
+// tell wakes watches of news.
+func (s *Survey) tell() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tellLocked()
+}
+
+// tellLocked is tell while mu is held.
+func (s *Survey) tellLocked() {
 	for c := range s.watches {
 		select {
 		case c <- struct{}{}:
@@ -161,9 +202,8 @@ func (s *Survey) Watch() (changed <-chan struct{}, cancel func()) {
 
 // Report returns what the computer is now.
 func (s *Survey) Report() machines.Report {
-	r := machines.Report{Version: s.cfg.Version, OS: runtime.GOOS, Arch: runtime.GOARCH, Cores: runtime.NumCPU(),
-		Load: load("/proc/loadavg"), Sandbox: s.cfg.Sandbox}
-	r.Memory, r.FreeMemory = memory("/proc/meminfo")
+	r := Load()
+	r.Version, r.OS, r.Arch, r.Sandbox = s.cfg.Version, runtime.GOOS, runtime.GOARCH, s.cfg.Sandbox
 	for _, dir := range s.cfg.Dirs {
 		r.Dirs = append(r.Dirs, machines.Dir{Path: dir, Free: disk.Free(dir)})
 	}
@@ -172,6 +212,13 @@ func (s *Survey) Report() machines.Report {
 	for _, name := range slices.Sorted(maps.Keys(s.agents)) {
 		r.Agents = append(r.Agents, s.agents[name])
 	}
+	return r
+}
+
+// Load returns the cores and the memory of this computer, and what of them is free.
+func Load() machines.Report {
+	r := machines.Report{Cores: runtime.NumCPU(), Load: load("/proc/loadavg")}
+	r.Memory, r.FreeMemory = memory("/proc/meminfo")
 	return r
 }
 

@@ -3,9 +3,11 @@ package survey_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -104,6 +106,30 @@ func TestSurveyTriesAnAgentAgainAfterALogin(t *testing.T) {
 	defer p.mu.Unlock()
 	if p.tried["a"] != 2 {
 		t.Errorf("it was tried %d times", p.tried["a"])
+	}
+}
+
+// An agent that is installed while the machine is connected is found, and so many at most.
+func TestSurveyFindsAgentsThatAreInstalledLater(t *testing.T) {
+	p := &probes{tried: map[string]int{}, is: func(string, int) (acp.Finding, error) { return acp.Finding{}, nil }}
+	var looks atomic.Int64
+	s := survey.New(survey.Config{Home: t.TempDir(), Probe: p.try, Every: time.Millisecond,
+		Programs: map[string]acp.Program{"first": {Name: "first", Command: "/nowhere/first"}},
+		Find: func() map[string]acp.Program {
+			if looks.Add(1) < 3 {
+				return nil
+			}
+			found := map[string]acp.Program{}
+			for i := range 1000 {
+				name := fmt.Sprint("later", i)
+				found[name] = acp.Program{Name: name, Command: "/nowhere/" + name}
+			}
+			return found
+		}})
+	run(t, s)
+	r := waitFor(t, s, func(r machines.Report) bool { return len(r.Agents) > 1 && r.Agents[1].State == machines.AgentReady })
+	if len(r.Agents) != 50 || len(s.Programs()) != 50 {
+		t.Errorf("%d agents are reported, %d are known", len(r.Agents), len(s.Programs()))
 	}
 }
 
