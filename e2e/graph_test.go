@@ -172,7 +172,7 @@ var packages = map[string]imports{
 	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
 	"handlers/pages": area("hub/changeset/diff", "hub/machines", "hub/notify", "hub/organize", "hub/presence", "hub/quota", "static",
 		"hub/usage", "handlers/pages/…"),
-	"handlers/pages/site":        area("hub/ids", "hub/notify", "hub/presence", "hub/review", "hub/sandbox", "hub/texts", "static"),
+	"handlers/pages/site":        area("hub/ids", "hub/machine/place", "hub/machines", "hub/notify", "hub/presence", "hub/review", "hub/sandbox", "hub/texts", "static"),
 	"handlers/pages/automations": area("hub/automation", "hub/ids"),
 	"handlers/pages/chat":        area("hub/ids", "hub/machine/place", "hub/machines", "hub/sandbox", "hub/texts"),
 	"handlers/pages/customs":     area("hub/audit"),

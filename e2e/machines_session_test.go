@@ -81,6 +81,9 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Open(base)
 	p.Says("#turns", "echo hello from box2")
 	p.WaitText("#silent", "box2 is offline")
+	if machine := Eval[string](p, `[...document.querySelectorAll('#info dt')].find(e => e.textContent === 'Machine')?.nextElementSibling.textContent`); !strings.Contains(machine, "box2") {
+		t.Errorf("the session's info says of the machine %q", machine)
+	}
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
 		p.Shot("machine-offline-" + l.name)
@@ -88,6 +91,11 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.look(1440, 900, "light")
 	p.Open(base + "/changes")
 	p.Says(".file-body", "hello from box2")
+	p.Open(prog.URL + "/")
+	p.WaitText("#inbox .line2", "box2 is offline")
+	p.Shot("machine-offline-inbox")
+	p.Open(prog.URL + "/audit")
+	p.WaitText("main", "created a session: Shell on box2")
 	p.Open(base)
 	p.Live()
 

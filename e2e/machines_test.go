@@ -107,6 +107,23 @@ func card(name string, words ...string) string {
 		c.querySelector('b')?.textContent === %q && [%s].every(w => c.textContent.includes(w)))`, name, all)
 }
 
+// isKnown waits until /metrics and the doctor say how it is with the machine.
+func (m *machine) isKnown(prog *Program, metric, doctor string) {
+	m.t.Helper()
+	if all := scrape(m.t, prog); !strings.Contains(all, metric+"\n") {
+		m.t.Errorf("/metrics has no %s", metric)
+	}
+	for end := time.Now().Add(patience); ; {
+		out, _ := prog.Command("doctor", "--data", prog.Data, "--listen", strings.TrimPrefix(prog.URL, "http://"))
+		if strings.Contains(out, doctor) {
+			return
+		}
+		if time.Now().After(end) {
+			m.t.Fatalf("the doctor says\n%s", out)
+		}
+	}
+}
+
 func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})
@@ -134,6 +151,8 @@ func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 		p.Shot("machines-" + l.name)
 	}
 
+	box.isKnown(prog, `ahphub_machine_connected{machine="box2"} 1`, "machine box2 is connected")
+
 	// A token that another has copied is of no use.
 	thief := newMachine(t)
 	thief.join(append(command, "--name", "box3")...)
@@ -156,6 +175,7 @@ func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 		t.Errorf("stopped: %v\n%s", err, out)
 	}
 	p.Wait(card("box2", "Offline since"))
+	box.isKnown(prog, `ahphub_machine_connected{machine="box2"} 0`, "machine box2 is offline since")
 	box.join(command[0])
 	p.Wait(card("box2", "Online"))
 

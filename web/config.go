@@ -100,6 +100,10 @@ type Metric struct {
 	Name, Help string
 	Counter    bool // it only grows while the server runs
 	Read       func() float64
+
+	// Instead of Read, for one of several series: it calls add for each, with a value for each label.
+	Labels []string
+	Each   func(add func(value float64, labels ...string))
 }
 
 // Limits bounds the server's resources.

@@ -36,6 +36,10 @@ func newCounters(reg *prometheus.Registry, more []Metric) *counters {
 	reg.MustRegister(c.requests, c.took, c.refused, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, m := range more {
+		if m.Each != nil {
+			reg.MustRegister(newSeries(m))
+			continue
+		}
 		if m.Counter {
 			reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Read))
 		} else {
@@ -44,6 +48,34 @@ func newCounters(reg *prometheus.Registry, more []Metric) *counters {
 	}
 	c.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
 	return c
+}
+
+// series are those of one metric, read when metrics are asked for.
+type series struct {
+	metric Metric
+	desc   *prometheus.Desc
+}
+
+func newSeries(m Metric) series {
+	return series{m, prometheus.NewDesc(m.Name, m.Help, m.Labels, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (s series) Describe(to chan<- *prometheus.Desc) { to <- s.desc }
+
+// Collect implements prometheus.Collector.
+func (s series) Collect(to chan<- prometheus.Metric) {
+	kind := prometheus.GaugeValue
+	if s.metric.Counter {
+		kind = prometheus.CounterValue
+	}
+	s.metric.Each(func(value float64, labels ...string) {
+		if m, err := prometheus.NewConstMetric(s.desc, kind, value, labels...); err == nil {
+			to <- m
+		} else {
+			to <- prometheus.NewInvalidMetric(s.desc, err)
+		}
+	})
 }
 
 // request counts by route pattern, never by path, so that the number of series is bounded.

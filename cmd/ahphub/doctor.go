@@ -49,6 +49,9 @@ func (c doctorCommand) Run(e *environment) error {
 	all = append(all, checkAgents(e.ctx, programs(c.configured, c.pass), c.limits)...)
 	all = append(all, checkSandbox(c.Sandbox)...)
 	all = append(all, checkData(c.Data), checkPort(e.ctx, c.Listen, c.Data))
+	if _, serving := findServer(e.ctx, c.Listen, c.Data); serving {
+		all = append(all, checkMachines(c.Data)...)
+	}
 	all = append(all, checkAudit(e.ctx, c.Data)...)
 	if c.Deep {
 		all = append(all, checkRows(e.ctx, c.Data)...)
@@ -243,11 +246,17 @@ func checkPort(ctx context.Context, address, data string) finding {
 		l.Close()
 		return finding{good: true, text: "address " + address + " is free"}
 	}
-	if at, err := readAddresses(data); err == nil && (answers(ctx, at.URL) || answers(ctx, "https://"+address)) {
+	if at, serving := findServer(ctx, address, data); serving {
 		return finding{good: true, text: "an ahphub is serving at " + at.URL + "; ahphub link prints a sign-in address"}
 	}
 	return finding{hard: true, text: fmt.Sprintf("the address %s cannot be taken (%v): choose another with --listen",
 		address, err)}
+}
+
+// findServer returns where an ahphub serves from a data directory; false when none answers.
+func findServer(ctx context.Context, address, data string) (addresses, bool) {
+	at, err := readAddresses(data)
+	return at, err == nil && (answers(ctx, at.URL) || answers(ctx, "https://"+address))
 }
 
 func answers(ctx context.Context, url string) bool {

@@ -49,6 +49,8 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
 	wg.Go(func() { defer end(); notifyErr = a.notify.Run(ctx) })
 	wg.Go(func() { a.keepSeen(ctx) })
+	wg.Go(func() { a.followAbsences(ctx) })
+	wg.Go(func() { a.keepMachinesFile(ctx) })
 	if a.relayed != nil {
 		wg.Go(func() { defer end(); sandboxErr = a.web.ServeAgents(ctx, a.relayed) })
 	}

@@ -61,6 +61,8 @@ type Deps struct {
 	Notify      *notify.Notifier           // sends notifications; nil sends none
 	Secrets     settings.Secrets           // secrets that people name; nil: none
 	Machines    *registry.Registry         // computers that joined; nil: none can
+	Version     string                     // of ahphub
+	Load        func() registry.Report     // what this server has free; nil: it is not known
 	Usage       usage.Ledger               // what turns used; nil: nothing is counted
 	Audit       people.AuditLog            // what was done; nil shows none
 	Public      string                     // address teammates use; "" while only this machine is meant to reach it
@@ -129,7 +131,7 @@ func New(d Deps) *Pages {
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
 	}
-	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Sandboxes: d.Sandboxes, Files: d.Files, Hub: d.Hub, Links: d.Links,
+	s := &site.Site{Host: d.Host, Reviews: d.Reviews, Branches: d.Worktrees, Sandboxes: d.Sandboxes, Machines: d.Machines, Files: d.Files, Hub: d.Hub, Links: d.Links,
 		Presence: d.Presence, Assets: d.Assets, Log: d.Log, Notify: d.Notify,
 		Public: d.Public, DefaultDir: d.DefaultDir, Setup: d.Setup, Now: d.Now}
 	if d.Browsers != nil {
@@ -140,10 +142,10 @@ func New(d Deps) *Pages {
 		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s, d.Secrets), Terminals: terminals.New(s, d.Terminals, d.LoginLines),
 		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
 			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
-	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent, d.Machines, d.NeedsLogin)
+	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent, d.Machines, d.Load, d.NeedsLogin)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})
-	p.Machines = machines.New(s, d.Machines)
+	p.Machines = machines.New(s, d.Machines, d.Version)
 	p.Usage = usage.New(s, d.Host, d.Usage)
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)
 	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(),

@@ -12,12 +12,16 @@ import (
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-const defaultTitle = "New session"
+const (
+	defaultTitle    = "New session"
+	maxAuditedAgent = 100 // bytes of the agent's title, which names its machine
+)
 
 // CreateSession makes a session at the URI the client chose. When it returns, snapshot
 // and catalogue show the session with its default chat; session/ready follows (AHP
@@ -37,6 +41,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err != nil {
 		return err
 	}
+	audit.Detail(ctx, texts.CutBytes(texts.OneLine(h.agents.Info(state.Provider).DisplayName), maxAuditedAgent))
 	unmake, err := h.isolate(ctx, p.Channel, state, told.step)
 	if err != nil {
 		told.end("Couldn't prepare the session's directories")

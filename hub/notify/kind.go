@@ -14,11 +14,14 @@ const (
 	Comment  Kind = "comment"  // a new comment in a thread
 	Mention  Kind = "mention"  // the comment mentions the recipient
 	Verdict  Kind = "verdict"  // a reviewer approved the changes, requested others, or commented
+	Machine  Kind = "machine"  // a machine is away from its running turns, or is back
 	Test     Kind = "test"     // sent by the test button, never chosen
 )
 
 // Kinds returns the kinds a person chooses from, in the order of the page.
-func Kinds() []Kind { return []Kind{Approval, Question, Failed, Finished, Mention, Comment, Verdict} }
+func Kinds() []Kind {
+	return []Kind{Approval, Question, Failed, Finished, Mention, Comment, Verdict, Machine}
+}
 
 // Channel is a way to reach a person.
 type Channel string
@@ -34,7 +37,7 @@ const (
 func Channels() []Channel { return []Channel{Browser, Mail, Webhook} }
 
 // urgent are the default kinds.
-var urgent = []Kind{Approval, Question, Failed, Mention}
+var urgent = []Kind{Approval, Question, Failed, Mention, Machine}
 
 // defaults are the kinds of each channel until a person chooses others.
 var defaults = map[Channel][]Kind{Browser: urgent, Mail: urgent, Webhook: Kinds()}
@@ -51,5 +54,6 @@ var said = map[Kind]string{
 	Comment:  "New comment",
 	Mention:  "You were mentioned",
 	Verdict:  "New review",
+	Machine:  "Machine",
 	Test:     "Test notification",
 }

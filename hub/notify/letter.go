@@ -77,7 +77,7 @@ func subject(j *job) string {
 
 var many = map[Kind]string{Approval: "to approve", Question: "asked", Finished: "finished", Failed: "failed",
 	Comment: "commented",
-	Mention: "mentioning you", Verdict: "reviewed"}
+	Mention: "mentioning you", Verdict: "reviewed", Machine: "about machines"}
 
 type letterView struct {
 	Items                []letterItem

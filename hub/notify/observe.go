@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -191,7 +192,7 @@ func (n *Notifier) put(tx *hub.Tx, at time.Time, x Notice) {
 		return
 	}
 	session := x.uri()
-	x.At, x.Short, x.Title = at.UTC(), n.cfg.Short(session), said[x.Kind]
+	x.At, x.Short, x.Title = at.UTC(), cmp.Or(x.Short, n.cfg.Short(session)), cmp.Or(x.Title, said[x.Kind])
 	if x.Session == "" {
 		x.Session = n.titleOf(tx, session)
 	}

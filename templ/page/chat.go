@@ -30,6 +30,8 @@ type ChatLink struct {
 // Info is what a chat shows of its session beside the conversation.
 type Info struct {
 	Agent   string
+	Machine string // "": this server, which is not said
+	Away    bool   // the machine can't be reached
 	Dirs    []string
 	Config  []ConfigValue
 	Clients []ahp.SessionActiveClient

@@ -56,6 +56,7 @@ type InboxGroup struct {
 // InboxItem is one session.
 type InboxItem struct {
 	Short, Title, Agent, Activity string
+	Away                          string // why the session's machine can't be reached; "" when it can
 	Repository, Dir, Branch       string
 	By                            string // who sent the last message
 	Age, Modified                 string

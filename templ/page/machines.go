@@ -37,6 +37,8 @@ type Machine struct {
 	Dirs             []MachineDir
 	Agents           []MachineAgent
 	Sandbox          string
+	Update           string // the version of this server, when that of the machine is another; "" else
+	Refused          string // why it could not connect last; "" when it could
 }
 
 // MachineDir is a directory in which sessions may work.

@@ -140,6 +140,8 @@ func paneClosed(w http.ResponseWriter, r *http.Request) bool {
 // info returns what a chat shows of its session.
 func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.Info {
 	i := page.Info{Agent: p.AgentName(s.Provider), Clients: s.ActiveClients}
+	machine, online := p.MachineOf(s.Provider)
+	i.Machine, i.Away = machine, !online
 	for _, d := range s.WorkingDirectories {
 		i.Dirs = append(i.Dirs, part.FilePath(d))
 	}

@@ -3,7 +3,9 @@ package chat
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"net/url"
+	"path"
 	"slices"
 
 	"github.com/ahphub/ahphub/handlers/pages/site"
@@ -34,14 +36,15 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 		joined = p.machines.List()
 	}
 	m.Machine = machineOf(chosen)
-	if !chosen.Has("machine") && m.Machine == "" && chosen.Get("dir") == "" {
-		m.Machine, _, _ = place.SplitPath(site.FirstOf(recent))
+	wanted := chosen.Get("dir")
+	if !chosen.Has("machine") && m.Machine == "" && wanted == "" {
+		m.Machine, wanted = p.leastLoaded(joined, recent)
 	}
 	at := slices.IndexFunc(joined, func(s machines.Status) bool { return s.ID == m.Machine })
 	if at < 0 || isClosed(joined[at]) != "" {
 		m.Machine, at = "", -1
 	}
-	m.Computers = computers(joined)
+	m.Computers = computers(joined, p.ownLoad())
 	for _, r := range recent {
 		if id, there, err := place.SplitPath(r); err == nil && id == m.Machine {
 			m.Recent = append(m.Recent, there)
@@ -59,7 +62,6 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 			}
 		}
 	}
-	wanted := chosen.Get("dir")
 	if id, there, err := place.SplitPath(wanted); err == nil && id != "" {
 		wanted = there
 	}
@@ -70,6 +72,43 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 		return dir
 	}
 	return m.Dir
+}
+
+// leastLoaded returns the computer that has the most free of those on which the repository of the newest session was used,
+// and its directory there. "" is this server.
+func (p *Pages) leastLoaded(joined []machines.Status, recent []string) (machine, dir string) {
+	repository, best, seen := path.Base(site.FirstOf(recent)), machines.Report{}, map[string]bool{}
+	for _, r := range recent {
+		id, there, err := place.SplitPath(r)
+		if err != nil || path.Base(there) != repository || seen[id] {
+			continue
+		}
+		seen[id] = true
+		load, open := p.ownLoad(), id == ""
+		for _, s := range joined {
+			if s.ID == id {
+				load, open = s.Report, isClosed(s) == ""
+			}
+		}
+		if open && (dir == "" || hasMoreFree(load, best)) {
+			machine, dir, best = id, there, load
+		}
+	}
+	return machine, dir
+}
+
+// ownLoad returns what this server has free.
+func (p *Pages) ownLoad() machines.Report {
+	if p.load == nil {
+		return machines.Report{}
+	}
+	return p.load()
+}
+
+// hasMoreFree reports whether a computer has more idle cores than another, or as many and more memory.
+func hasMoreFree(a, b machines.Report) bool {
+	free, other := math.Round(a.FreeCores()), math.Round(b.FreeCores())
+	return free > other || free == other && a.FreeMemory > b.FreeMemory
 }
 
 // agentsOf returns those of a machine.
@@ -97,19 +136,23 @@ func chooseAgent(list []ahp.AgentInfo, wanted string) string {
 }
 
 // computers returns where sessions can run; nothing when there is only this server.
-func computers(joined []machines.Status) (list []page.Computer) {
+func computers(joined []machines.Status, own machines.Report) (list []page.Computer) {
 	if len(joined) == 0 {
 		return nil
 	}
-	list = []page.Computer{{Name: "This server", Note: "The computer that ahphub runs on"}}
+	list = []page.Computer{{Name: "This server", Note: cmp.Or(freeWords(own), "The computer that ahphub runs on")}}
 	for _, s := range joined {
-		c := page.Computer{ID: s.ID, Name: s.Name, Closed: isClosed(s)}
-		if r := s.Report; r.Cores > 0 && r.FreeMemory > 0 {
-			c.Note = fmt.Sprintf("%.1f of %d cores, %s memory free", r.FreeCores(), r.Cores, page.Gigabytes(r.FreeMemory))
-		}
-		list = append(list, c)
+		list = append(list, page.Computer{ID: s.ID, Name: s.Name, Closed: isClosed(s), Note: freeWords(s.Report)})
 	}
 	return list
+}
+
+// freeWords say what a computer has free; "" when it is not known.
+func freeWords(r machines.Report) string {
+	if r.Cores == 0 || r.FreeMemory == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.1f of %d cores, %s memory free", r.FreeCores(), r.Cores, page.Gigabytes(r.FreeMemory))
 }
 
 // isClosed says why no session can be started on a machine; "" when one can.

@@ -24,17 +24,18 @@ type Pages struct {
 	*site.Site
 	Host      Host
 	terminals Terminals
-	first     page.FirstAgent    // how to get an agent besides Shell
-	machines  *machines.Registry // nil: none can join
+	first     page.FirstAgent        // how to get an agent besides Shell
+	machines  *machines.Registry     // nil: none can join
+	load      func() machines.Report // what this server has free; nil: it is not known
 
 	needsLogin func(provider string) bool // whether an agent of this server wanted a login last; nil: none did
 }
 
 // New makes the pages of chats.
 func New(s *site.Site, h Host, terminals Terminals, first page.FirstAgent, m *machines.Registry,
-	needsLogin func(provider string) bool,
+	load func() machines.Report, needsLogin func(provider string) bool,
 ) *Pages {
-	return &Pages{Site: s, Host: h, terminals: terminals, first: first, machines: m, needsLogin: needsLogin}
+	return &Pages{Site: s, Host: h, terminals: terminals, first: first, machines: m, load: load, needsLogin: needsLogin}
 }
 
 // Host is what the pages of this area ask of the host.

@@ -127,6 +127,7 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 		Agent: p.AgentName(s.Provider), Activity: s.Activity, Status: p.StatusFor(c.Principal, s),
 		Unread: !s.Status.Has(ahp.SessionStatusIsRead), Age: part.Age(s.ModifiedAt, p.Now()), Modified: s.ModifiedAt,
 		Keeps: c.Has(access.RightAccount), Pinned: slices.Contains(pins, s.Resource)}
+	it.Away = p.MachineAway(s.Provider)
 	it.Branch, it.By = p.Host.SessionContext(s.Resource)
 	if boxed := p.Sandboxes.IsSandboxed(s.Resource); boxed != p.Sandboxes.IsUsual() {
 		it.Sandbox = page.Unlike{Boxed: boxed, Unboxed: !boxed}
@@ -209,10 +210,11 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, _ []string) (li
 // Channels of the room: notifications arrive on root.
 func (r *inboxRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings as the rail does, and when a verdict, a mention, a pin or a label changes.
+// Watch pings as the rail does, and when a verdict, a mention, a pin, a label or a machine changes.
 func (r *inboxRoom) Watch(ping func()) (stop func()) {
 	rail, reviews := r.p.WatchRail(ping), r.p.WatchReview("", ping)
 	changed, cancel := r.p.Shelf.Watch()
 	shelf := live.PingOn(changed, cancel, ping)
-	return func() { rail(); reviews(); shelf() }
+	machines := r.p.WatchMachines(ping)
+	return func() { rail(); reviews(); shelf(); machines() }
 }

@@ -26,10 +26,13 @@ const path = "/machines"
 type Pages struct {
 	*site.Site
 	registry *machines.Registry // nil: there are none
+	version  string             // of ahphub
 }
 
-// New makes the pages of a registry.
-func New(s *site.Site, registry *machines.Registry) *Pages { return &Pages{s, registry} }
+// New makes the pages of a registry. The version is that of ahphub.
+func New(s *site.Site, registry *machines.Registry, version string) *Pages {
+	return &Pages{s, registry, version}
+}
 
 // With answers for a hub without machines.
 func (p *Pages) With(h site.Handler) site.Handler {
@@ -67,7 +70,7 @@ func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, m page.
 func (p *Pages) list() page.MachineList {
 	m := page.MachineList{Now: p.Now()}
 	for _, s := range p.registry.List() {
-		m.Machines = append(m.Machines, describe(s))
+		m.Machines = append(m.Machines, describe(s, p.version))
 	}
 	for _, t := range p.registry.Tokens() {
 		m.Tokens = append(m.Tokens, page.MachineToken{ID: t.ID, Created: t.Created, Expires: t.Expires})
@@ -76,10 +79,13 @@ func (p *Pages) list() page.MachineList {
 }
 
 // describe draws a machine. Of one that is away it leaves out what is true of a moment.
-func describe(s machines.Status) page.Machine {
+func describe(s machines.Status, version string) page.Machine {
 	m := page.Machine{ID: s.ID, Name: s.Name, Online: s.Online, Draining: s.Draining, Since: s.Since, Joined: s.Joined,
 		Version: s.Report.Version, System: system(s.Report), Cores: s.Report.Cores, Memory: s.Report.Memory,
-		Sandbox: s.Report.Sandbox}
+		Sandbox: s.Report.Sandbox, Refused: site.Sentence(s.Refused)}
+	if v := s.Report.Version; v != "" && v != version {
+		m.Update = version
+	}
 	if s.Online {
 		m.Load, m.FreeMemory = strconv.FormatFloat(s.Report.Load, 'f', 1, 64), s.Report.FreeMemory
 	}

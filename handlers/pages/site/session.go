@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/worktrees"
+	"github.com/ahphub/ahphub/hub/machine/place"
 	"github.com/ahphub/ahphub/templ/page"
 	"github.com/ahphub/ahphub/templ/part"
 )
@@ -182,6 +183,10 @@ func (st *Site) AgentName(provider string) string {
 		if a.Provider == provider || provider == "" && i == 0 {
 			return cmp.Or(a.DisplayName, a.Provider)
 		}
+	}
+	if machine, _ := st.MachineOf(provider); machine != "" { // it has not connected since the server started, or was revoked
+		_, there := place.SplitProvider(provider)
+		return there + " on " + machine
 	}
 	return provider
 }

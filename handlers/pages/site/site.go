@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/files"
+	"github.com/ahphub/ahphub/hub/machines"
 	"github.com/ahphub/ahphub/hub/notify"
 	"github.com/ahphub/ahphub/hub/presence"
 	"github.com/ahphub/ahphub/hub/review"
@@ -26,6 +27,7 @@ type Site struct {
 	Reviews    Reviews
 	Branches   Branches
 	Sandboxes  Sandboxes
+	Machines   *machines.Registry // computers that joined; nil: none can
 	Files      Files
 	Hub        *hub.Hub
 	Live       *live.Engine

@@ -1,0 +1,65 @@
+package site
+
+import (
+	"maps"
+
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/hub/machine/place"
+	"github.com/ahphub/ahphub/hub/machines"
+)
+
+// revokedMachine is what pages call a machine that was revoked.
+const revokedMachine = "a revoked machine"
+
+// MachineOf returns the name of the machine that an agent runs on, "" for this server, and whether it is connected.
+func (st *Site) MachineOf(provider string) (name string, online bool) {
+	id, _ := place.SplitProvider(provider)
+	if id == "" || st.Machines == nil {
+		return "", true
+	}
+	s, ok := st.Machines.Lookup(id)
+	if !ok {
+		return revokedMachine, false
+	}
+	return s.Name, s.Online
+}
+
+// MachineAway says why the machine of an agent can't be reached; "" when it can.
+func (st *Site) MachineAway(provider string) string {
+	switch name, online := st.MachineOf(provider); {
+	case online:
+		return ""
+	case name == revokedMachine:
+		return "Machine revoked"
+	default:
+		return name + " is offline"
+	}
+}
+
+// WatchMachines pings when a machine comes, goes or is renamed; it is part of a room's Watch.
+func (st *Site) WatchMachines(ping func()) (stop func()) {
+	if st.Machines == nil {
+		return func() {}
+	}
+	changed, cancel := st.Machines.Watch()
+	last := presenceOf(st.Machines.List())
+	return live.PingOn(changed, cancel, func() {
+		if now := presenceOf(st.Machines.List()); !maps.Equal(now, last) { // most changes are reports of load
+			last = now
+			ping()
+		}
+	})
+}
+
+type machinePresence struct {
+	name   string
+	online bool
+}
+
+func presenceOf(list []machines.Status) map[string]machinePresence {
+	out := map[string]machinePresence{}
+	for _, s := range list {
+		out[s.ID] = machinePresence{s.Name, s.Online}
+	}
+	return out
+}

@@ -1,0 +1,58 @@
+package notify
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/review"
+)
+
+// The people of a session hear once that its machine is away and once that it is back; the owner hears of all sessions of
+// a machine at once.
+func TestNoticeOfAMachineThatIsAway(t *testing.T) {
+	const other = "ahp-session:/two"
+	for name, test := range map[string]struct {
+		sessions []ahp.URI
+		back     bool
+		want     []Notice
+	}{
+		"one session": {[]ahp.URI{session}, false, []Notice{{Title: "box2 is offline", Path: "/s/short",
+			Text: "Running turns continue if box2 is back within ten minutes", To: []string{"owner", "guest:ben"}}}},
+		"it is back": {[]ahp.URI{session}, true, []Notice{{Title: "box2 is back", Path: "/s/short",
+			Text: "It was away for 2m0s", To: []string{"owner", "guest:ben"}}}},
+		"two sessions": {[]ahp.URI{session, other}, false, []Notice{
+			{Title: "box2 is offline", Path: "/machines", Session: "2 sessions", To: []string{"owner"},
+				Text: "Running turns continue if box2 is back within ten minutes"},
+			{Title: "box2 is offline", Path: "/s/short", To: []string{"guest:ben"},
+				Text: "Running turns continue if box2 is back within ten minutes"},
+			{Title: "box2 is offline", Path: "/s/short", To: []string{"guest:ben"},
+				Text: "Running turns continue if box2 is back within ten minutes"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld(t, newMemory())
+				w.review = w.review.After(review.Joined{Person: review.Person{ID: "guest:ben", Name: "Ben"}})
+				a := Absence{ID: "b2", Name: "box2", Since: time.Now().Add(-2 * time.Minute), Back: test.back, Sessions: test.sessions}
+				for range 2 {
+					w.do(func(tx *hub.Tx) { w.n.MachineAway(tx, a) })
+				}
+				synctest.Wait()
+				got := told(w)
+				if len(got) != len(test.want) {
+					t.Fatalf("told %+v", got)
+				}
+				for i, x := range got {
+					want := test.want[i]
+					if x.Kind != Machine || x.Title != want.Title || x.Text != want.Text || x.Path != want.Path ||
+						!slices.Equal(x.To, want.To) || want.Session != "" && x.Session != want.Session {
+						t.Errorf("notice %d is %+v, want %+v", i, x, want)
+					}
+				}
+			})
+		})
+	}
+}
