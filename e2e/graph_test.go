@@ -37,6 +37,8 @@ var packages = map[string]imports{
 	"hub/machine/join":        {[]string{"hub/machines"}, "two computers prove who they are before anything else is said"},
 	"hub/cluster":             {nil, "a replicated log knows batches as bytes, and not what they mean"},
 	"hub/cluster/clustertest": {[]string{"hub/cluster"}, "what every log must hold is asked of any"},
+	"hub/cluster/peers": {[]string{"hub/access"},
+		"nodes know each other without a word of what they say"},
 	"hub/cluster/replica": {[]string{"hub/cluster", "hub/store"},
 		"a node's state is the store, and neither the log nor the store knows the other"},
 	"hub/machine/pipe": {[]string{"hub/ahp", "hub/agent", "hub/ids", "hub/machine"},

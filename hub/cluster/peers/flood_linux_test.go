@@ -1,0 +1,51 @@
+package peers
+
+import (
+	"io"
+	"net"
+	"testing"
+)
+
+// Strangers that connect and say nothing do not keep members out, and one address does not keep others out.
+func TestSlowHandshakesDoNotKeepMembersOut(t *testing.T) {
+	w := newWorld(t)
+	if _, err := get(w.node, "a"); err != nil { // from 127.0.0.1, which is known then
+		t.Fatal(err)
+	}
+	var silent []net.Conn
+	open := func(from byte) net.Conn {
+		t.Helper()
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, from)}}
+		c, err := d.Dial("tcp", w.node.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	for from := byte(2); from < 2+mostStrangers/mostOfStranger; from++ {
+		for range mostOfStranger {
+			silent = append(silent, open(from))
+		}
+		if _, err := open(from).Read(make([]byte, 1)); err == nil {
+			t.Error("one address has more handshakes than its share")
+		}
+	}
+	if _, err := open(99).Read(make([]byte, 1)); err == nil {
+		t.Error("strangers have more handshakes than their share")
+	}
+	if got, err := get(w.node, "a"); got != "a true" {
+		t.Errorf("a member is answered %q, %v", got, err)
+	}
+	for _, c := range silent { // the server ends them
+		if _, err := io.Copy(io.Discard, c); err != nil {
+			t.Log(err)
+		}
+	}
+	w.listener.Close() // waits until they are counted off
+	w.listener.mu.Lock()
+	defer w.listener.mu.Unlock()
+	if w.listener.unknown != 0 || len(w.listener.strangers) != 0 {
+		t.Errorf("%d handshakes of strangers are still counted", w.listener.unknown)
+	}
+}

@@ -1,0 +1,272 @@
+package peers
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// Bounds of a listener. Half of the handshakes are kept for addresses that a member has connected from.
+const (
+	mostHandshakes = 64
+	mostStrangers  = mostHandshakes / 2
+	mostOfStranger = 8 // at once, from one address
+	mostStreams    = 64
+	mostRequests   = 16384 // connections between nodes: a page that is passed on holds one
+)
+
+// Listener is the port that other nodes connect to.
+type Listener struct {
+	node  *Node
+	l     net.Listener
+	raft  *incoming
+	nodes *incoming
+	ended sync.WaitGroup
+	quit  context.CancelFunc
+	ctx   context.Context
+
+	mu        sync.Mutex
+	shaking   int
+	strangers map[netip.Addr]int // handshakes
+	unknown   int                // sum of strangers
+	known     map[netip.Addr]struct{}
+	streams   int
+	requests  int
+	join      func(context.Context, JoinRequest) (JoinReply, error)
+}
+
+// Listen opens the port. Connections of raft wait for its transport, others for Serve.
+func (n *Node) Listen(address string) (*Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	return n.listenOn(l), nil
+}
+
+func (n *Node) listenOn(l net.Listener) *Listener {
+	ctx, quit := context.WithCancel(context.Background())
+	out := &Listener{node: n, l: l, ctx: ctx, quit: quit, raft: newIncoming(l.Addr()), nodes: newIncoming(l.Addr()),
+		strangers: map[netip.Addr]int{}, known: map[netip.Addr]struct{}{}}
+	out.ended.Go(out.accept)
+	return out
+}
+
+// Addr returns the address that the port was opened at.
+func (l *Listener) Addr() net.Addr { return l.l.Addr() }
+
+// StreamLayer returns the streams of raft.
+func (l *Listener) StreamLayer() raft.StreamLayer { return layer{l.raft, l.node} }
+
+// OnJoin sets what answers nodes that want to join. Without it they are refused.
+func (l *Listener) OnJoin(join func(context.Context, JoinRequest) (JoinReply, error)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.join = join
+}
+
+// Close closes the port, and waits. Those who accepted connections close them.
+func (l *Listener) Close() error {
+	l.quit()
+	err := l.l.Close()
+	l.raft.Close()
+	l.nodes.Close()
+	l.ended.Wait()
+	return err
+}
+
+func (l *Listener) accept() {
+	for {
+		c, err := l.l.Accept()
+		if err != nil {
+			if l.ctx.Err() != nil || errors.Is(err, net.ErrClosed) {
+				return
+			}
+			select {
+			case <-time.After(100 * time.Millisecond): // out of file descriptors
+				continue
+			case <-l.ctx.Done():
+				return
+			}
+		}
+		from := addressOf(c)
+		if !l.begin(from) {
+			c.Close()
+			continue
+		}
+		l.ended.Go(func() { l.greet(c, from) })
+	}
+}
+
+func addressOf(c net.Conn) netip.Addr {
+	a, _ := netip.ParseAddrPort(c.RemoteAddr().String())
+	return a.Addr().Unmap()
+}
+
+// begin reports whether another handshake may begin.
+func (l *Listener) begin(from netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.shaking >= mostHandshakes {
+		return false
+	}
+	if _, known := l.known[from]; !known {
+		if l.unknown >= mostStrangers || l.strangers[from] >= mostOfStranger {
+			return false
+		}
+		l.unknown++
+		l.strangers[from]++
+	}
+	l.shaking++
+	return true
+}
+
+// end ends a handshake.
+func (l *Listener) end(from netip.Addr, isMember bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.shaking--
+	if n := l.strangers[from]; n > 0 {
+		l.unknown--
+		if l.strangers[from]--; n == 1 {
+			delete(l.strangers, from)
+		}
+	}
+	if isMember && (len(l.known) < 4*MostMembers) {
+		l.known[from] = struct{}{}
+	}
+}
+
+// greet runs a handshake, and hands the connection to what it is for.
+func (l *Listener) greet(c net.Conn, from netip.Addr) {
+	var member Member
+	t := tls.Server(c, l.node.tlsConfig(func(state tls.ConnectionState) (err error) {
+		switch state.NegotiatedProtocol {
+		case protocolJoin:
+			return nil // its token is looked at after the handshake
+		case protocolRaft, protocolNode:
+			member, err = l.node.member(state)
+			return err
+		}
+		return errors.New("the other side does not say what the connection is for")
+	}, protocolRaft, protocolNode, protocolJoin))
+	ctx, cancel := context.WithTimeout(l.ctx, handshakeTime)
+	err := t.HandshakeContext(ctx)
+	cancel()
+	if err == nil && member.Name == "" {
+		l.answerJoin(t) // within the bound of handshakes
+	}
+	l.end(from, err == nil && member.Name != "")
+	if err != nil || member.Name == "" {
+		c.Close()
+		return
+	}
+	to, count, most := l.nodes, &l.requests, mostRequests
+	if t.ConnectionState().NegotiatedProtocol == protocolRaft {
+		to, count, most = l.raft, &l.streams, mostStreams
+	}
+	if !l.take(count, most) {
+		c.Close()
+		return
+	}
+	tracked, err := l.node.track(t, member, func() { l.give(count) })
+	if err != nil {
+		l.give(count)
+		c.Close()
+		return
+	}
+	to.hand(tracked)
+}
+
+func (l *Listener) take(count *int, most int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if *count >= most {
+		return false
+	}
+	*count++
+	return true
+}
+
+func (l *Listener) give(count *int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	*count--
+}
+
+type memberKey struct{}
+
+// FromContext returns the member that sent a request to Serve.
+func FromContext(ctx context.Context) (Member, bool) {
+	m, ok := ctx.Value(memberKey{}).(Member)
+	return m, ok
+}
+
+// Serve serves requests of other nodes until ctx ends.
+func (l *Listener) Serve(ctx context.Context, h http.Handler) error {
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if c, ok := c.(*conn); ok {
+				return context.WithValue(ctx, memberKey{}, c.member)
+			}
+			return ctx
+		}}
+	stop := context.AfterFunc(ctx, func() { s.Close() })
+	defer stop()
+	err := s.Serve(l.nodes)
+	if ctx.Err() != nil || l.ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// incoming is a listener of connections that were greeted.
+type incoming struct {
+	address net.Addr
+	conns   chan net.Conn
+	closing chan struct{}
+	once    sync.Once
+}
+
+func newIncoming(address net.Addr) *incoming {
+	return &incoming{address: address, conns: make(chan net.Conn), closing: make(chan struct{})}
+}
+
+// hand waits until the connection is accepted; what nobody accepts in time is closed.
+func (i *incoming) hand(c net.Conn) {
+	wait := time.NewTimer(handshakeTime)
+	defer wait.Stop()
+	select {
+	case i.conns <- c:
+	case <-i.closing:
+		c.Close()
+	case <-wait.C:
+		c.Close()
+	}
+}
+
+// Accept implements net.Listener.
+func (i *incoming) Accept() (net.Conn, error) {
+	select {
+	case c := <-i.conns:
+		return c, nil
+	case <-i.closing:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close implements net.Listener.
+func (i *incoming) Close() error {
+	i.once.Do(func() { close(i.closing) })
+	return nil
+}
+
+// Addr implements net.Listener.
+func (i *incoming) Addr() net.Addr { return i.address }

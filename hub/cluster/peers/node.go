@@ -1,0 +1,312 @@
+package peers
+
+import (
+	"bytes"
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+const (
+	directory    = "cluster" // in the data directory
+	nodeFile     = "node.json"
+	membersFile  = "members.json"
+	authorityKey = "authority.key" // until the log has it
+)
+
+// ErrNoCluster is the error of a data directory that belongs to no cluster.
+var ErrNoCluster = errors.New("this data directory belongs to no cluster")
+
+// saved is a node as its file has it. Key and certificate are in one file, so that they change together.
+type saved struct {
+	Cluster     string   `json:"cluster"`
+	Name        string   `json:"name"`
+	Address     string   `json:"address"`
+	Incarnation string   `json:"incarnation"`
+	Authority   []byte   `json:"authority"`   // certificate
+	Certificate [][]byte `json:"certificate"` // the node's alone
+	Seed        []byte   `json:"seed"`        // of the node's key
+}
+
+// Node is this node, as the others know it.
+type Node struct {
+	dir     string
+	id      identity
+	address string
+	ca      *x509.Certificate
+	now     func() time.Time
+
+	saving sync.Mutex // held while files are written
+
+	mu      sync.Mutex
+	cert    *tls.Certificate
+	members map[string]Member
+	open    map[*conn]struct{} // both those that came and those that were dialled
+}
+
+// Dir returns the directory of what a node keeps of its cluster, in a data directory.
+func Dir(data string) string { return filepath.Join(data, directory) }
+
+// IsNode reports whether a data directory belongs to a node of a cluster.
+func IsNode(data string) bool {
+	_, err := os.Lstat(filepath.Join(Dir(data), nodeFile))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// Bootstrap makes a cluster, of which a data directory is the first node. The authority's key is in a file until an
+// Authority has it in the log.
+func Bootstrap(data, name, address string) error { return bootstrap(data, name, address, time.Now()) }
+
+func bootstrap(data, name, address string, now time.Time) error {
+	if err := errors.Join(CheckName(name), CheckAddress(address), prepare(data)); err != nil {
+		return err
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		return err
+	}
+	who := identity{randomID(), name, randomID()}
+	caDER, err := newAuthority(who.cluster, key, now)
+	if err != nil {
+		return err
+	}
+	ca, err := x509.ParseCertificate(caDER)
+	if err != nil {
+		return err
+	}
+	nodeKey, _, err := newRequest()
+	if err != nil {
+		return err
+	}
+	der, err := sign(ca, key, nodeKey.Public().(ed25519.PublicKey), who, now)
+	if err != nil {
+		return err
+	}
+	first := Member{Name: name, Address: address, Incarnation: who.incarnation, Joined: now.UTC()}
+	return create(data, saved{who.cluster, name, address, who.incarnation, caDER, [][]byte{der}, nodeKey.Seed()},
+		[]Member{first}, key)
+}
+
+func randomID() string {
+	b := make([]byte, 12)
+	rand.Read(b)
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// prepare makes the directory of a new node.
+func prepare(data string) error {
+	if IsNode(data) {
+		return fmt.Errorf("%s belongs to a node of a cluster already", data)
+	}
+	return os.MkdirAll(Dir(data), 0o700)
+}
+
+// create writes the files of a new node; the file that makes the directory a node's is the last.
+func create(data string, s saved, members []Member, authority ed25519.PrivateKey) error {
+	dir := Dir(data)
+	if authority != nil {
+		if err := access.WriteSecret(filepath.Join(dir, authorityKey), authority.Seed()); err != nil {
+			return err
+		}
+	}
+	return errors.Join(writeJSON(filepath.Join(dir, membersFile), members), writeJSON(filepath.Join(dir, nodeFile), s))
+}
+
+func writeJSON(path string, v any) error {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	if err := access.WriteSecret(path, b); err != nil {
+		return fmt.Errorf("a file of the cluster cannot be written: %w", err)
+	}
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}
+
+// readJSON reads a file that only its owner may read.
+func readJSON(path string, v any) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s can be read by others, who could pass for this node. Run chmod 600 on it", path)
+	}
+	b, err := os.ReadFile(path)
+	if err == nil && json.Unmarshal(b, v) != nil {
+		err = fmt.Errorf("%s is damaged. Restore it from a backup, or remove this node and join it again", path)
+	}
+	return err
+}
+
+// Open reads the node that a data directory belongs to.
+func Open(data string) (*Node, error) { return open(data, time.Now) }
+
+func open(data string, now func() time.Time) (*Node, error) {
+	var s saved
+	var members []Member
+	err := readJSON(filepath.Join(Dir(data), nodeFile), &s)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoCluster
+	}
+	if err == nil {
+		err = readJSON(filepath.Join(Dir(data), membersFile), &members)
+	}
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{dir: Dir(data), id: identity{s.Cluster, s.Name, s.Incarnation}, address: s.Address, now: now,
+		members: map[string]Member{}, open: map[*conn]struct{}{}}
+	if n.ca, err = x509.ParseCertificate(s.Authority); err == nil {
+		n.cert, err = n.pair(s.Seed, s.Certificate)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the certificate of this node cannot be used: %w", err)
+	}
+	for _, m := range members {
+		n.members[m.Name] = m
+	}
+	return n, nil
+}
+
+// pair returns a certificate with its key, and the authority's for those who know its hash alone.
+func (n *Node) pair(seed []byte, chain [][]byte) (*tls.Certificate, error) {
+	if len(seed) != ed25519.SeedSize || len(chain) != 1 {
+		return nil, errors.New("its file is damaged. Remove this node and join it again")
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	leaf, err := x509.ParseCertificate(chain[0])
+	if err != nil {
+		return nil, err
+	}
+	if public, ok := leaf.PublicKey.(ed25519.PublicKey); !ok || !bytes.Equal(public, key.Public().(ed25519.PublicKey)) {
+		return nil, errors.New("it is of another key")
+	}
+	who, err := identityOf(leaf)
+	if err == nil && who != n.id {
+		err = errors.New("it is of another node")
+	}
+	if err == nil {
+		err = leaf.CheckSignatureFrom(n.ca)
+	}
+	return &tls.Certificate{Certificate: [][]byte{chain[0], n.ca.Raw}, PrivateKey: key, Leaf: leaf}, err
+}
+
+// Name returns the node's name, which is its id in the log.
+func (n *Node) Name() string { return n.id.name }
+
+// Cluster returns the id of the cluster.
+func (n *Node) Cluster() string { return n.id.cluster }
+
+// Address returns where the others reach the node.
+func (n *Node) Address() string { return n.address }
+
+func (n *Node) certificate() *tls.Certificate {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.cert
+}
+
+// Expires returns when the node's certificate expires.
+func (n *Node) Expires() time.Time { return n.certificate().Leaf.NotAfter }
+
+// Members returns the members that the node knows, by name.
+func (n *Node) Members() []Member {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.SortedFunc(maps.Values(n.members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// SetMembers takes in the members that the log has, keeps them for the next start, and ends the connections of nodes that
+// were removed.
+func (n *Node) SetMembers(members []Member) error {
+	n.saving.Lock()
+	defer n.saving.Unlock()
+	if slices.Equal(members, n.Members()) {
+		return nil
+	}
+	n.mu.Lock()
+	n.members = map[string]Member{}
+	for _, m := range members {
+		n.members[m.Name] = m
+	}
+	var gone []*conn
+	for c := range n.open {
+		if m, ok := n.members[c.member.Name]; c.member.Name != "" && (!ok || m.Incarnation != c.member.Incarnation) {
+			gone = append(gone, c)
+		}
+	}
+	n.mu.Unlock()
+	for _, c := range gone {
+		c.Close()
+	}
+	return writeJSON(filepath.Join(n.dir, membersFile), members)
+}
+
+// Renew replaces the node's key and certificate. ask hands a request for a certificate to the leader.
+func (n *Node) Renew(ctx context.Context, ask func(ctx context.Context, request []byte) ([]byte, error)) error {
+	key, request, err := newRequest()
+	if err != nil {
+		return err
+	}
+	der, err := ask(ctx, request)
+	if err != nil {
+		return fmt.Errorf("the certificate of this node was not renewed: %w", err)
+	}
+	cert, err := n.pair(key.Seed(), [][]byte{der})
+	if err != nil {
+		return fmt.Errorf("the renewed certificate cannot be used: %w", err)
+	}
+	n.saving.Lock()
+	defer n.saving.Unlock()
+	err = writeJSON(filepath.Join(n.dir, nodeFile), saved{n.id.cluster, n.id.name, n.address, n.id.incarnation, n.ca.Raw,
+		[][]byte{der}, key.Seed()})
+	if err != nil {
+		return err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.cert = cert
+	return nil
+}
+
+// KeepFresh renews the certificate in time, until ctx ends. failed is told of attempts that failed; the next one is in an
+// hour.
+func (n *Node) KeepFresh(ctx context.Context, ask func(ctx context.Context, request []byte) ([]byte, error),
+	failed func(error)) {
+	for {
+		if n.isDue() {
+			if err := n.Renew(ctx, ask); err != nil && ctx.Err() == nil {
+				failed(err)
+			}
+		}
+		select {
+		case <-time.After(time.Hour):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// isDue reports whether it is time for a new certificate.
+func (n *Node) isDue() bool { return !n.now().Before(n.Expires().Add(-renewBefore)) }

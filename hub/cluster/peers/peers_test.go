@@ -1,0 +1,405 @@
+package peers
+
+import (
+	"context"
+	"crypto/ed25519"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// documents are in memory.
+type documents struct {
+	mu  sync.Mutex
+	all map[string]map[string][]byte
+}
+
+func (d *documents) Put(_ context.Context, bucket, key string, value []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all == nil {
+		d.all = map[string]map[string][]byte{}
+	}
+	if d.all[bucket] == nil {
+		d.all[bucket] = map[string][]byte{}
+	}
+	d.all[bucket][key] = value
+	return nil
+}
+
+func (d *documents) Delete(_ context.Context, bucket, key string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.all[bucket], key)
+	return nil
+}
+
+func (d *documents) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k, v := range d.all[bucket] {
+		if err := visit(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seal hides nothing: these tests are not about sealing.
+type seal struct{}
+
+func (seal) Seal(v []byte) string { return "sealed " + base64.StdEncoding.EncodeToString(v) }
+func (seal) Open(s string) ([]byte, error) {
+	return base64.StdEncoding.DecodeString(s[len("sealed "):])
+}
+func (seal) Reseal(s string) (string, bool, error) { return s, false, nil }
+
+// clock is a time that tests move.
+type clock struct {
+	mu sync.Mutex
+	at time.Time
+}
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at
+}
+
+func (c *clock) move(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.at = c.at.Add(d)
+}
+
+// world is a cluster of one node, which others join.
+type world struct {
+	t         *testing.T
+	clock     *clock
+	docs      *documents
+	data      string
+	node      *Node
+	listener  *Listener
+	authority *Authority
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, clock: &clock{at: time.Now()}, docs: &documents{}, data: t.TempDir()}
+	l := openPort(t)
+	if err := bootstrap(w.data, "a", l.Addr().String(), w.clock.now()); err != nil {
+		t.Fatal(err)
+	}
+	w.node = w.open(w.data)
+	var err error
+	if w.authority, err = OpenAuthority(t.Context(), AuthorityConfig{Node: w.node, Docs: w.docs, Seal: seal{},
+		Keys: func() ([]byte, error) { return []byte("keys"), nil }}); err != nil {
+		t.Fatal(err)
+	}
+	w.listener = w.serve(w.node, l)
+	w.listener.OnJoin(w.authority.Join)
+	return w
+}
+
+func openPort(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func (w *world) open(data string) *Node {
+	w.t.Helper()
+	n, err := open(data, w.clock.now)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return n
+}
+
+// serve answers requests with the name of the node that asks.
+func (w *world) serve(n *Node, on net.Listener) *Listener {
+	w.t.Helper()
+	l := n.listenOn(on)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		if err := l.Serve(context.Background(), http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			m, ok := FromContext(r.Context())
+			fmt.Fprint(rw, m.Name, " ", ok)
+		})); err != nil {
+			w.t.Error(err)
+		}
+	})
+	w.t.Cleanup(func() { l.Close(); wg.Wait() })
+	return l
+}
+
+func (w *world) token() string {
+	w.t.Helper()
+	token, err := w.authority.Token(w.t.Context(), time.Hour)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return token
+}
+
+// join makes a node of the cluster, and starts its port.
+func (w *world) join(name string) (*Node, *Listener) {
+	w.t.Helper()
+	data, l := w.t.TempDir(), openPort(w.t)
+	if err := Join(w.t.Context(), w.token(), data, name, l.Addr().String(), "secrets.key"); err != nil {
+		w.t.Fatal(err)
+	}
+	n := w.open(data)
+	return n, w.serve(n, l)
+}
+
+// get asks a node who it thinks asks.
+func get(n *Node, name string) (string, error) {
+	transport := n.Transport()
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Get("http://" + name + "/")
+	if err != nil {
+		return "", err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	return string(b), err
+}
+
+func TestNodesKnowEachOther(t *testing.T) {
+	w := newWorld(t)
+	b, lb := w.join("b")
+	for _, c := range []struct {
+		from *Node
+		to   string
+		want string
+	}{{w.node, "b", "a true"}, {b, "a", "b true"}} {
+		if got, err := get(c.from, c.to); got != c.want || err != nil {
+			t.Errorf("%s asks %s: %q, %v", c.from.Name(), c.to, got, err)
+		}
+	}
+	to := lb.StreamLayer()
+	go func() {
+		if c, err := to.Accept(); err == nil {
+			io.Copy(c, c)
+			c.Close()
+		}
+	}()
+	c, err := w.listener.StreamLayer().Dial(raft.ServerAddress(b.Address()), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Fprint(c, "entry")
+	got := make([]byte, 5)
+	if _, err := io.ReadFull(c, got); err != nil || string(got) != "entry" {
+		t.Errorf("the stream answers %q, %v", got, err)
+	}
+	if got, err := get(b, "c"); err == nil || !strings.Contains(err.Error(), "not a node") {
+		t.Errorf("a node that is none answers %q, %v", got, err)
+	}
+}
+
+func TestFilesArePrivate(t *testing.T) {
+	w := newWorld(t)
+	b, _ := w.join("b")
+	for _, dir := range []string{w.node.dir, b.dir} {
+		files, err := os.ReadDir(dir)
+		if err != nil || len(files) != 2 {
+			t.Errorf("%s has %v, %v", dir, files, err) // the authority's key is in the log
+		}
+		for _, f := range files {
+			if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s has the mode %v, %v", f.Name(), info.Mode(), err)
+			}
+		}
+	}
+	if keys, err := os.ReadFile(filepath.Join(filepath.Dir(b.dir), "secrets.key")); string(keys) != "keys" || err != nil {
+		t.Errorf("the node that joined has the keys %q, %v", keys, err)
+	}
+	if err := os.Chmod(filepath.Join(b.dir, nodeFile), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(filepath.Dir(b.dir)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
+		t.Errorf("a file that others may read opens: %v", err)
+	}
+	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNoCluster) {
+		t.Errorf("a directory without a cluster opens: %v", err)
+	}
+	if err := Bootstrap(w.data, "x", "127.0.0.1:1"); err == nil {
+		t.Error("a node is bootstrapped again")
+	}
+}
+
+// The key of the authority survives a crash between the log and its file, and each later leader opens it.
+func TestAuthorityIsInTheDocuments(t *testing.T) {
+	w := newWorld(t)
+	b, _ := w.join("b")
+	later, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: w.docs, Seal: seal{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !later.key.Equal(w.authority.key) {
+		t.Error("the next leader has another key")
+	}
+	if _, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: &documents{}, Seal: seal{}}); err == nil {
+		t.Error("a node opens an authority without its key")
+	}
+	if n, locked, err := later.Reseal(t.Context()); n != 0 || locked != 0 || err != nil {
+		t.Errorf("a key that is sealed with the newest is sealed again: %d, %d, %v", n, locked, err)
+	}
+}
+
+func TestTokenWorksOnce(t *testing.T) {
+	w := newWorld(t)
+	token := w.token()
+	errs := make(chan error, 4)
+	for i := range cap(errs) {
+		go func() {
+			errs <- Join(t.Context(), token, t.TempDir(), fmt.Sprint("n", i), fmt.Sprint("127.0.0.1:", 1000+i), "k")
+		}()
+	}
+	joined := 0
+	for range cap(errs) {
+		if err := <-errs; err == nil {
+			joined++
+		} else if !strings.Contains(err.Error(), "used or has expired") || !IsRefused(err) {
+			t.Error(err)
+		}
+	}
+	if joined != 1 || len(w.node.Members()) != 2 {
+		t.Errorf("%d nodes joined with one token; the members are %v", joined, w.node.Members())
+	}
+	token = w.token()
+	for _, c := range []struct{ name, address, want string }{
+		{"a", "127.0.0.1:9", "already"}, {"z", w.node.Address(), "already"}, {"Z!", "127.0.0.1:9", "lower-case"},
+		{"z", "0.0.0.0:9", "cannot connect"}, {"z", "nowhere", "host:port"},
+	} {
+		if err := Join(t.Context(), token, t.TempDir(), c.name, c.address, "k"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s at %s joins: %v", c.name, c.address, err)
+		}
+	}
+	if err := Join(t.Context(), token, t.TempDir(), "z", "127.0.0.1:9", "k"); err != nil {
+		t.Errorf("refusals used the token up: %v", err)
+	}
+	token = w.token()
+	w.clock.move(2 * time.Hour)
+	if err := Join(t.Context(), token, t.TempDir(), "y", "127.0.0.1:10", "k"); err == nil {
+		t.Error("an expired token works")
+	}
+	if _, err := w.authority.Token(t.Context(), 48*time.Hour); !IsRefused(err) {
+		t.Errorf("a token is made for two days: %v", err)
+	}
+	for _, text := range []string{"", "ahc1.", "ahc1.AAAA", "ahj1." + token[5:], token[:20]} {
+		if _, err := ParseInvite(text); err == nil || len(text) > 8 && strings.Contains(err.Error(), text) {
+			t.Errorf("%q is read: %v", text, err)
+		}
+	}
+}
+
+func TestSecretIsNotSentToAnotherCluster(t *testing.T) {
+	w, other := newWorld(t), newWorld(t)
+	asked := false
+	other.listener.OnJoin(func(context.Context, JoinRequest) (JoinReply, error) {
+		asked = true
+		return JoinReply{}, errors.New("asked")
+	})
+	i, err := ParseInvite(w.token())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i.Address = other.node.Address()
+	err = Join(t.Context(), i.String(), t.TempDir(), "b", "127.0.0.1:9", "k")
+	other.listener.Close() // waits for connections
+	if !errors.Is(err, ErrWrongCluster) || asked {
+		t.Errorf("another cluster is asked: %v, %v", asked, err)
+	}
+}
+
+func TestRemovedNodeIsCutOff(t *testing.T) {
+	w := newWorld(t)
+	b, _ := w.join("b")
+	c, err := (layer{nil, b}).Dial(raft.ServerAddress(w.node.Address()), time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	in, err := w.listener.StreamLayer().Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if err := w.authority.Remove(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Read(make([]byte, 1)); err == nil {
+		t.Error("the stream of a removed node is open")
+	}
+	if got, err := get(b, "a"); err == nil {
+		t.Errorf("a removed node is answered %q", got)
+	}
+	if _, err := w.authority.Renew(Member{Name: "b", Incarnation: b.id.incarnation}, nil); !IsRefused(err) {
+		t.Errorf("the certificate of a removed node is renewed: %v", err)
+	}
+	again, _ := w.join("b")
+	if got, err := get(again, "a"); got != "b true" {
+		t.Errorf("the node that joined again is answered %q, %v", got, err)
+	}
+	if got, err := get(b, "a"); err == nil {
+		t.Errorf("the certificate from before is answered %q", got)
+	}
+	if members := w.open(w.data).Members(); len(members) != 2 || members[1].Incarnation != again.id.incarnation {
+		t.Errorf("after a restart the members are %v", members)
+	}
+}
+
+func TestCertificatesAreRenewed(t *testing.T) {
+	w := newWorld(t)
+	b, _ := w.join("b")
+	ask := func(_ context.Context, request []byte) ([]byte, error) {
+		return w.authority.Renew(w.node.Members()[1], request)
+	}
+	if b.isDue() {
+		t.Error("a new certificate is due")
+	}
+	w.clock.move(certificateLife - renewBefore)
+	if !b.isDue() {
+		t.Fatal("a certificate of 60 days is not due")
+	}
+	before, key := b.Expires(), b.certificate().PrivateKey.(ed25519.PrivateKey)
+	ctx, cancel := context.WithCancel(t.Context())
+	b.KeepFresh(ctx, func(ctx context.Context, request []byte) ([]byte, error) { defer cancel(); return ask(ctx, request) },
+		func(err error) { t.Error(err) })
+	if err := w.node.Renew(t.Context(), func(_ context.Context, r []byte) ([]byte, error) {
+		return w.authority.Renew(w.node.Members()[0], r)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if !b.Expires().After(before) || key.Equal(b.certificate().PrivateKey) {
+		t.Error("the certificate has its old key or end")
+	}
+	w.clock.move(renewBefore + time.Hour) // the first ones have expired
+	if got, err := get(w.open(filepath.Dir(b.dir)), "a"); got != "b true" || err != nil {
+		t.Errorf("after a restart the renewed certificate is answered %q, %v", got, err)
+	}
+	if err := b.Renew(t.Context(), func(_ context.Context, request []byte) ([]byte, error) {
+		return w.authority.Renew(w.node.Members()[0], request)
+	}); err == nil || !strings.Contains(err.Error(), "another node") {
+		t.Errorf("a node takes the certificate of another: %v", err)
+	}
+}
