@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -67,4 +69,55 @@ func TestDemo(t *testing.T) {
 	if _, err := os.Stat(p.Data); err == nil {
 		t.Errorf("the demo left %s behind", p.Data)
 	}
+}
+
+// The demo shows machines, too: programs of its own that end with it, with a session that is done and one that waits on
+// each.
+func TestDemoWithMachines(t *testing.T) {
+	t.Parallel()
+	p := Start(t, Options{Demo: true, Args: []string{"--machines", "2"}})
+	page := OpenBrowser(t).Page()
+	page.look(1440, 900, "light")
+	page.SignIn(p)
+	page.Open(p.URL + "/machines")
+	page.Wait(card("box2", "Online", "Sessions work in"))
+	page.Wait(card("box3", "Online"))
+	page.Pictures("machines", "#machines")
+	page.Open(p.URL + "/")
+	for _, box := range []string{"box2", "box3"} {
+		page.WaitText("#inbox", "Shell on "+box)
+	}
+	page.Wait(`[...document.querySelectorAll('#inbox .ask')].filter(e => e.textContent.includes('sed -i')).length === 2`)
+	page.Pictures("inbox", "#inbox")
+	page.Open(p.URL + Eval[string](page,
+		`[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('git log') && a.textContent.includes('box2')).getAttribute('href')`))
+	page.Wait(`document.querySelector('#turns').innerText.includes('exit 0')`)
+	page.Says("#turns", "func Greet")
+	page.Open("about:blank") // or its stream would complain
+	dir := filepath.Dir(p.Data)
+	if !isNamedByAProgram(t, dir+"/box2") {
+		t.Error("no program of a machine is found: whether it ends is not tested")
+	}
+	p.Stop()
+	if isNamedByAProgram(t, dir) {
+		t.Error("a machine of the demo goes on")
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Errorf("the demo left %s behind", dir)
+	}
+}
+
+// isNamedByAProgram reports whether a path is in the command of a running program.
+func isNamedByAProgram(t *testing.T, path string) bool {
+	t.Helper()
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range commands {
+		if raw, err := os.ReadFile(file); err == nil && strings.Contains(string(raw), path) {
+			return true
+		}
+	}
+	return false
 }

@@ -49,7 +49,8 @@ type Config struct {
 	pass       []string      // the variables that its [agents] env names
 	limits     acp.Limits    // and its [limits]
 
-	demo bool // the script agent plays the demo, and sessions are made for its prompts
+	demo         bool // the script agent plays the demo, and sessions are made for its prompts
+	demoMachines int  // of `ahphub demo`
 }
 
 // secretFiles returns the files with keys, tokens and passwords that may lie outside of the data

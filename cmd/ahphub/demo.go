@@ -21,12 +21,16 @@ import (
 
 type demoCommand struct {
 	Listen    string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
+	Machines  int    `placeholder:"N" help:"Machines that join, as programs on this computer, with sessions on each; 5 at most. Default: none."`
 	LogFormat string `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
 	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Lowest level to log. Default: ${default}."`
 }
 
 // Run serves from a temporary directory and deletes it afterwards.
 func (c demoCommand) Run(e *environment) error {
+	if c.Machines < 0 || c.Machines > mostDemoMachines {
+		return fmt.Errorf("--machines is %d: use 0 to %d", c.Machines, mostDemoMachines)
+	}
 	tmp, err := os.MkdirTemp("", "ahphub-demo-*")
 	if err != nil {
 		return err
@@ -37,7 +41,7 @@ func (c demoCommand) Run(e *environment) error {
 		return fmt.Errorf("cannot make the sample repository: %w", err)
 	}
 	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
-		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true,
+		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true, demoMachines: c.Machines,
 		Sandbox: sandboxConfig{Sandbox: string(sandbox.Auto), SandboxPids: 4096}}
 	return run(e.ctx, cfg, e.stdout, e.stderr)
 }
@@ -109,6 +113,9 @@ func (a *app) makeDemo(ctx context.Context) error {
 		if prompt == demoReviewed {
 			reviewed = session
 		}
+	}
+	if err := a.makeDemoMachines(ctx, who); err != nil {
+		return err
 	}
 	if err := a.reviewDemo(ctx, who, reviewed); err != nil { // last, because its agent needs time to work
 		return fmt.Errorf("the demo's review: %w", err)

@@ -55,48 +55,49 @@ import (
 
 // app is the wired program: the one place that names implementations.
 type app struct {
-	cfg        Config
-	log        *slog.Logger
-	at         addresses
-	store      *store.Store
-	docs       *store.Documents
-	audit      *audit.Log
-	hub        *hub.Hub
-	host       *host.Host
-	tools      *mcp.Server
-	notify     *notify.Notifier
-	usage      *usage.Ledger
-	links      *access.Links
-	personal   *access.Personal
-	cookies    *people.Cookies
-	telemetry  *telemetry.Telemetry
-	journal    *task
-	library    *task
-	pages      *pages.Pages
-	syntax     *filecache.Cache
-	diffs      diff.Cache
-	rpc        *rpc.Endpoint
-	web        *web.Server
-	signIn     access.SignIn
-	provider   *web.Provider
-	secured    *secured
-	public     *url.URL // nil: the listening address
-	owner      access.Principal
-	memory     memory
-	guard      *guard.Guard
-	keys       *secret.Keys
-	members    *access.Members
-	machines   *machines.Registry // nil: none can join
-	joins      *endpoint.Endpoint // of machines
-	roster     *fleet.Roster      // of machines; nil: none can join
-	agentTools http.Handler       // what agents on machines use
-	needsLogin func(provider string) bool
-	secrets    *secret.Store
-	rules      *sandbox.Rules // nil: there are no sandboxes
-	programs   local.Programs
-	relayed    *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
-	proxy      *proxy.Proxy
-	files      [][2]string // key and path of files in the data directory
+	cfg          Config
+	log          *slog.Logger
+	at           addresses
+	store        *store.Store
+	docs         *store.Documents
+	audit        *audit.Log
+	hub          *hub.Hub
+	host         *host.Host
+	tools        *mcp.Server
+	notify       *notify.Notifier
+	usage        *usage.Ledger
+	links        *access.Links
+	personal     *access.Personal
+	cookies      *people.Cookies
+	telemetry    *telemetry.Telemetry
+	journal      *task
+	library      *task
+	pages        *pages.Pages
+	syntax       *filecache.Cache
+	diffs        diff.Cache
+	rpc          *rpc.Endpoint
+	web          *web.Server
+	signIn       access.SignIn
+	provider     *web.Provider
+	secured      *secured
+	public       *url.URL // nil: the listening address
+	owner        access.Principal
+	memory       memory
+	guard        *guard.Guard
+	keys         *secret.Keys
+	members      *access.Members
+	machines     *machines.Registry // nil: none can join
+	joins        *endpoint.Endpoint // of machines
+	roster       *fleet.Roster      // of machines; nil: none can join
+	agentTools   http.Handler       // what agents on machines use
+	needsLogin   func(provider string) bool
+	secrets      *secret.Store
+	rules        *sandbox.Rules // nil: there are no sandboxes
+	programs     local.Programs
+	relayed      *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
+	proxy        *proxy.Proxy
+	demoMachines []*demoMachine // of `ahphub demo`
+	files        [][2]string    // key and path of files in the data directory
 }
 
 // build opens the store, starts the journal and makes every part. On an error it releases
@@ -342,6 +343,7 @@ func (a *app) close() error {
 	if a.web != nil {
 		a.tools.Close() // the host was stopped before
 	}
+	a.closeDemoMachines()
 	var err error
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second) // the server has already waited for them
 	defer cancel()
