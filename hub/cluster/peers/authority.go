@@ -211,7 +211,7 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 	if len(members) >= MostMembers {
 		return JoinReply{}, refusef("a cluster has at most %d nodes. Remove one first", MostMembers)
 	}
-	m := Member{Name: r.Name, Address: r.Address, Incarnation: randomID(), Joined: n.now().UTC()}
+	m := Member{Name: r.Name, Address: r.Address, Incarnation: randomID(), Joined: n.now().UTC(), Reads: r.Reads}
 	reply := JoinReply{Cluster: n.id.cluster, Incarnation: m.Incarnation}
 	if reply.Certificate, err = sign(n.ca, a.key, key, identity{n.id.cluster, m.Name, m.Incarnation}, n.now()); err != nil {
 		return JoinReply{}, err

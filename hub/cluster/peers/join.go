@@ -70,6 +70,7 @@ type JoinRequest struct {
 	Name    string `json:"name"`
 	Address string `json:"address"`
 	Request []byte `json:"request"` // for a certificate
+	Reads   bool   `json:"reads,omitempty"`
 }
 
 // JoinReply is the answer to it.
@@ -122,7 +123,7 @@ func (l *Listener) answerJoin(c net.Conn) {
 
 // Join makes a data directory a node of the cluster that a token is from. KeysFile is written there if the cluster hands
 // the keys of secrets over. The token's secret is sent only to a node whose authority has the token's hash.
-func Join(ctx context.Context, token, data, name, address, keysFile string) error {
+func Join(ctx context.Context, token, data, name, address, keysFile string, reads bool) error {
 	invite, err := ParseInvite(token)
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func Join(ctx context.Context, token, data, name, address, keysFile string) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*joinTime)
 	defer cancel()
-	ca, reply, err := ask(ctx, invite, JoinRequest{invite.Secret[:], name, address, request})
+	ca, reply, err := ask(ctx, invite, JoinRequest{invite.Secret[:], name, address, request, reads})
 	if err != nil {
 		return err
 	}

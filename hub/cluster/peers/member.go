@@ -19,6 +19,7 @@ type Member struct {
 	Address     string    `json:"address"`     // host and port that the others reach it at
 	Incarnation string    `json:"incarnation"` // of this membership; its certificate has it
 	Joined      time.Time `json:"joined"`
+	Reads       bool      `json:"reads,omitempty"` // it follows the log and never votes
 }
 
 var nodeName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)

@@ -161,7 +161,7 @@ func (w *world) token() string {
 func (w *world) join(name string) (*Node, *Listener) {
 	w.t.Helper()
 	data, l := w.t.TempDir(), openPort(w.t)
-	if err := Join(w.t.Context(), w.token(), data, name, l.Addr().String(), "secrets.key"); err != nil {
+	if err := Join(w.t.Context(), w.token(), data, name, l.Addr().String(), "secrets.key", false); err != nil {
 		w.t.Fatal(err)
 	}
 	n := w.open(data)
@@ -271,7 +271,7 @@ func TestTokenWorksOnce(t *testing.T) {
 	errs := make(chan error, 4)
 	for i := range cap(errs) {
 		go func() {
-			errs <- Join(t.Context(), token, t.TempDir(), fmt.Sprint("n", i), fmt.Sprint("127.0.0.1:", 1000+i), "k")
+			errs <- Join(t.Context(), token, t.TempDir(), fmt.Sprint("n", i), fmt.Sprint("127.0.0.1:", 1000+i), "k", false)
 		}()
 	}
 	joined := 0
@@ -290,16 +290,16 @@ func TestTokenWorksOnce(t *testing.T) {
 		{"a", "127.0.0.1:9", "already"}, {"z", w.node.Address(), "already"}, {"Z!", "127.0.0.1:9", "lower-case"},
 		{"z", "0.0.0.0:9", "cannot connect"}, {"z", "nowhere", "host:port"},
 	} {
-		if err := Join(t.Context(), token, t.TempDir(), c.name, c.address, "k"); err == nil || !strings.Contains(err.Error(), c.want) {
+		if err := Join(t.Context(), token, t.TempDir(), c.name, c.address, "k", false); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s at %s joins: %v", c.name, c.address, err)
 		}
 	}
-	if err := Join(t.Context(), token, t.TempDir(), "z", "127.0.0.1:9", "k"); err != nil {
+	if err := Join(t.Context(), token, t.TempDir(), "z", "127.0.0.1:9", "k", false); err != nil {
 		t.Errorf("refusals used the token up: %v", err)
 	}
 	token = w.token()
 	w.clock.move(2 * time.Hour)
-	if err := Join(t.Context(), token, t.TempDir(), "y", "127.0.0.1:10", "k"); err == nil {
+	if err := Join(t.Context(), token, t.TempDir(), "y", "127.0.0.1:10", "k", false); err == nil {
 		t.Error("an expired token works")
 	}
 	if _, err := w.authority.Token(t.Context(), 48*time.Hour); !IsRefused(err) {
@@ -324,7 +324,7 @@ func TestSecretIsNotSentToAnotherCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	i.Address = other.node.Address()
-	err = Join(t.Context(), i.String(), t.TempDir(), "b", "127.0.0.1:9", "k")
+	err = Join(t.Context(), i.String(), t.TempDir(), "b", "127.0.0.1:9", "k", false)
 	other.listener.Close() // waits for connections
 	if !errors.Is(err, ErrWrongCluster) || asked {
 		t.Errorf("another cluster is asked: %v, %v", asked, err)

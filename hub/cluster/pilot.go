@@ -1,0 +1,193 @@
+package cluster
+
+import (
+	"context"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	autopilot "github.com/hashicorp/raft-autopilot"
+)
+
+// Node is a node that belongs to the cluster.
+type Node struct {
+	ID      string
+	Address string
+	Reads   bool // it follows and never votes
+}
+
+// PilotConfig configures Pilot; zero durations take the stated default.
+type PilotConfig struct {
+	Nodes func() []Node                                       // that belong to the cluster
+	Ask   func(ctx context.Context, id string) (Stats, error) // another node
+	Drop  func(id string)                                     // removes a dead node for good
+	Log   hclog.Logger                                        // default: none
+
+	Every  time.Duration // between looks: 2 s
+	Stable time.Duration // a node is healthy before it votes: 10 s
+	Silent time.Duration // without the leader, until a node is not healthy: 2 s
+	Dead   time.Duration // without an answer, until a node is removed if three that vote stay: 24 h
+}
+
+// mostTrailing is how many entries a healthy node may be behind.
+const mostTrailing = 500
+
+// Pilot keeps the servers of the log as the nodes of the cluster are, in a term of this node, until ctx ends. New nodes
+// follow first, and vote once they have been healthy for a while.
+func (r *Raft) Pilot(ctx context.Context, c PilotConfig) {
+	p := &pilot{PilotConfig: c, raft: r, seen: map[string]time.Time{}}
+	if c.Log == nil {
+		p.Log = hclog.NewNullLogger()
+	}
+	every := orElse(c.Every, 2*time.Second)
+	auto := autopilot.New(r.raft, p, autopilot.WithLogger(p.Log), autopilot.WithPromoter(promoter{autopilot.DefaultPromoter()}),
+		autopilot.WithUpdateInterval(every), autopilot.WithReconcileInterval(every))
+	auto.Start(ctx)
+	defer func() { <-auto.Stop() }()
+	look := time.NewTicker(every)
+	defer look.Stop()
+	for {
+		p.addNew()
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// pilot implements autopilot.ApplicationIntegration.
+type pilot struct {
+	PilotConfig
+	raft *Raft
+
+	mu   sync.Mutex
+	seen map[string]time.Time // when a node answered last; at first, when it was first asked
+}
+
+// addNew adds nodes that the log does not know.
+func (p *pilot) addNew() {
+	servers, err := p.raft.Servers()
+	if err != nil {
+		return
+	}
+	have := map[string]string{}
+	for _, s := range servers {
+		have[s.ID] = s.Address
+	}
+	for _, n := range p.Nodes() {
+		if _, ok := have[n.ID]; ok {
+			continue
+		}
+		if err := p.raft.AddReader(n.ID, n.Address); err != nil {
+			p.Log.Warn("a node could not be added", "node", n.ID, "err", err)
+		}
+	}
+}
+
+// AutopilotConfig implements autopilot.ApplicationIntegration.
+func (p *pilot) AutopilotConfig() *autopilot.Config {
+	return &autopilot.Config{CleanupDeadServers: true, MinQuorum: 3, MaxTrailingLogs: mostTrailing,
+		LastContactThreshold:    orElse(p.Silent, 2*time.Second),
+		ServerStabilizationTime: orElse(p.Stable, 10*time.Second)}
+}
+
+// NotifyState implements autopilot.ApplicationIntegration.
+func (p *pilot) NotifyState(*autopilot.State) {}
+
+const (
+	nodeReads = autopilot.NodeType("reader")
+	nodeVotes = autopilot.NodeVoter
+)
+
+// KnownServers implements autopilot.ApplicationIntegration.
+func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	leader, _ := p.raft.Leader()
+	now, all := time.Now(), map[raft.ServerID]*autopilot.Server{}
+	for _, n := range p.Nodes() {
+		s := &autopilot.Server{ID: raft.ServerID(n.ID), Name: n.ID, Address: raft.ServerAddress(n.Address),
+			NodeStatus: autopilot.NodeAlive, RaftVersion: 3, NodeType: nodeVotes, IsLeader: n.ID == leader}
+		if n.Reads {
+			s.NodeType = nodeReads
+		}
+		if seen, ok := p.seen[n.ID]; !ok {
+			p.seen[n.ID] = now
+		} else if now.Sub(seen) > orElse(p.Dead, 24*time.Hour) && n.ID != leader {
+			s.NodeStatus = autopilot.NodeFailed
+		}
+		all[s.ID] = s
+	}
+	return all
+}
+
+// FetchServerStats implements autopilot.ApplicationIntegration. It asks all nodes: one that was given up may be back.
+// One that does not answer was never in contact, or the library would go by its last answer.
+func (p *pilot) FetchServerStats(ctx context.Context, _ map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+	all := map[raft.ServerID]*autopilot.ServerStats{}
+	leader, _ := p.raft.Leader()
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	for _, n := range p.Nodes() {
+		wg.Go(func() {
+			var s Stats
+			var err error
+			if n.ID == leader {
+				s = p.raft.Stats()
+			} else {
+				s, err = p.Ask(ctx, n.ID)
+			}
+			out := &autopilot.ServerStats{LastContact: s.Contact, LastTerm: s.Term, LastIndex: s.Index}
+			if err != nil {
+				out = &autopilot.ServerStats{LastContact: math.MaxInt64}
+			} else {
+				p.answered(n.ID)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			all[raft.ServerID(n.ID)] = out
+		})
+	}
+	wg.Wait()
+	return all
+}
+
+func (p *pilot) answered(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.seen[id] = time.Now()
+}
+
+// RemoveFailedServer implements autopilot.ApplicationIntegration.
+func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
+	p.Log.Warn("a node that is dead is removed", "node", s.Name)
+	go p.Drop(s.Name)
+}
+
+// promoter lets healthy nodes vote, but for those that only read.
+type promoter struct{ autopilot.Promoter }
+
+// GetNodeTypes implements autopilot.Promoter.
+func (promoter) GetNodeTypes(_ *autopilot.Config, s *autopilot.State) map[raft.ServerID]autopilot.NodeType {
+	types := map[raft.ServerID]autopilot.NodeType{}
+	for id, server := range s.Servers {
+		types[id] = server.Server.NodeType
+	}
+	return types
+}
+
+// CalculatePromotionsAndDemotions implements autopilot.Promoter.
+func (p promoter) CalculatePromotionsAndDemotions(c *autopilot.Config, s *autopilot.State) autopilot.RaftChanges {
+	changes := p.Promoter.CalculatePromotionsAndDemotions(c, s)
+	var votes []raft.ServerID
+	for _, id := range changes.Promotions {
+		if s.Servers[id].Server.NodeType == nodeVotes {
+			votes = append(votes, id)
+		}
+	}
+	changes.Promotions = votes
+	return changes
+}
