@@ -115,17 +115,20 @@ type Limits struct {
 	Idle     time.Duration // keep-alive connection: 2 min
 }
 
-func (c Config) withDefaults() (Config, error) {
-	if c.Pages == nil || c.RPC == nil || c.RootRPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil ||
-		c.Links == nil || c.Cookies == nil {
-		return c, errors.New("web: Config misses a part")
-	}
-	l := &c.Limits
+func (l *Limits) fill() {
 	l.Body = cmp.Or(l.Body, 4<<20)
 	l.Failures = cmp.Or(l.Failures, 20)
 	l.Stop = cmp.Or(l.Stop, 4*time.Second)
 	l.Read = cmp.Or(l.Read, 15*time.Second)
 	l.Idle = cmp.Or(l.Idle, 2*time.Minute)
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Pages == nil || c.RPC == nil || c.RootRPC == nil || c.Assets == nil || c.Sessions == nil || c.Tokens == nil ||
+		c.Links == nil || c.Cookies == nil {
+		return c, errors.New("web: Config misses a part")
+	}
+	c.Limits.fill()
 	c.Log = cmp.Or(c.Log, slog.New(slog.DiscardHandler))
 	c.Tracer = cmp.Or[trace.Tracer](c.Tracer, noop.Tracer{})
 	if c.Ready == nil {

@@ -16,6 +16,7 @@ type counters struct {
 	took     *prometheus.HistogramVec
 	refused  prometheus.Counter
 	handler  http.Handler
+	close    func() // takes them from their registry
 }
 
 // newCounters adds the metrics to a registry; nil is a new one.
@@ -33,17 +34,23 @@ func newCounters(reg *prometheus.Registry, more []Metric) *counters {
 	if reg == nil {
 		reg = prometheus.NewRegistry()
 	}
-	reg.MustRegister(c.requests, c.took, c.refused, collectors.NewGoCollector(),
-		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	all := []prometheus.Collector{c.requests, c.took, c.refused, collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	for _, m := range more {
 		if m.Each != nil {
 			reg.MustRegister(newSeries(m))
 			continue
 		}
 		if m.Counter {
-			reg.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Read))
+			all = append(all, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: m.Name, Help: m.Help}, m.Read))
 		} else {
-			reg.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Read))
+			all = append(all, prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: m.Name, Help: m.Help}, m.Read))
+		}
+	}
+	reg.MustRegister(all...)
+	c.close = func() {
+		for _, one := range all {
+			reg.Unregister(one)
 		}
 	}
 	c.handler = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})

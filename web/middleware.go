@@ -144,9 +144,8 @@ func (s *Server) recover(next http.Handler) http.Handler {
 // checkHost refuses host names that are not ours (DNS rebinding).
 func (s *Server) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.hosts.allows(r) {
-			http.Error(w, "Unknown host name. Start ahphub with --public-url or --allow-host to allow it.",
-				http.StatusForbidden)
+		if r.Context().Value(checkedKey{}) == nil && !s.hosts.allows(r) {
+			refuseHost(w)
 			return
 		}
 		next.ServeHTTP(w, r)

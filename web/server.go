@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"runtime/debug"
@@ -93,46 +92,11 @@ func (s *Server) ServeRedirect(ctx context.Context, l net.Listener, h http.Handl
 }
 
 func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secure *tls.Config) error {
-	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer end(errStopping)
-	fresh := &freshConns{}
-	srv := &http.Server{
-		Handler:           h,
-		TLSConfig:         secure,
-		ConnState:         fresh.note,
-		BaseContext:       func(net.Listener) context.Context { return context.WithValue(base, baseKey{}, base) },
-		ReadHeaderTimeout: s.cfg.Limits.Read,
-		IdleTimeout:       s.cfg.Limits.Idle,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelDebug),
-	}
-	failed := make(chan error, 1)
-	go func() {
-		if secure == nil {
-			failed <- srv.Serve(l)
-			return
-		}
-		failed <- srv.ServeTLS(l, "", "")
-	}()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	end(errStopping)
-	fresh.close()
-	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Limits.Stop)
-	defer cancel()
-	err := srv.Shutdown(grace)
-	s.drain(grace)
-	srv.Close()
-	<-failed
-	if errors.Is(err, context.DeadlineExceeded) {
-		s.cfg.Log.Warn("open requests were aborted at shutdown", "after", s.cfg.Limits.Stop)
-		return nil
-	}
-	return err
+	return Front{Handler: h, TLS: secure, Limits: s.cfg.Limits, Log: s.cfg.Log, drain: s.drain}.Serve(ctx, l)
 }
+
+// Close gives back what New registered. The server does not serve any more.
+func (s *Server) Close() { s.counters.close() }
 
 func (s *Server) drain(ctx context.Context) {
 	done := make(chan struct{})
@@ -140,39 +104,5 @@ func (s *Server) drain(ctx context.Context) {
 	select {
 	case <-done:
 	case <-ctx.Done():
-	}
-}
-
-// freshConns are connections without a request yet. Browsers open them in advance, and Shutdown
-// would wait for their first request.
-type freshConns struct {
-	mu      sync.Mutex
-	conns   map[net.Conn]struct{}
-	closing bool
-}
-
-func (f *freshConns) note(c net.Conn, state http.ConnState) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if state != http.StateNew {
-		delete(f.conns, c)
-		return
-	}
-	if f.closing {
-		c.Close()
-		return
-	}
-	if f.conns == nil {
-		f.conns = map[net.Conn]struct{}{}
-	}
-	f.conns[c] = struct{}{}
-}
-
-func (f *freshConns) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.closing = true
-	for c := range f.conns {
-		c.Close()
 	}
 }

@@ -88,13 +88,16 @@ func (h *hardened) serve(cfg Config) {
 	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: "test"})
 	if h.app, err = build(t.Context(), cfg, set, l, newLog(h.log, cfg.LogFormat, cfg.LogLevel, tel.Hidden,
 		tel.Handler()),
-		tel); err != nil {
+		tel, nil); err != nil {
 		t.Fatal(err)
 	}
 	h.url = "http://" + l.Addr().String()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	out, ended := &lockedLog{}, make(chan error, 1)
-	go func() { ended <- h.app.serve(ctx, l, out) }()
+	go func() {
+		ended <- h.app.serve(ctx, func(ctx context.Context) error { return h.app.announce(ctx, out) },
+			func(ctx context.Context) error { return h.app.web.Serve(ctx, l) })
+	}()
 	t.Cleanup(func() {
 		stop()
 		if err := <-ended; err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/telemetry"
@@ -31,32 +30,36 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
-	a, err := build(ctx, cfg, set, l, log, tel)
+	a, err := build(ctx, cfg, set, l, log, tel, nil)
 	if err != nil {
 		return err
 	}
-	return errors.Join(a.serve(ctx, l, stdout), a.close())
+	parts := []func(context.Context) error{
+		func(ctx context.Context) error { tel.Run(ctx); return nil },
+		func(ctx context.Context) error { return a.web.Serve(ctx, l) },
+	}
+	if secured != nil {
+		parts = append(parts, func(ctx context.Context) error { return secured.serve(ctx, a.web, a.public) })
+	}
+	return errors.Join(a.serve(ctx, func(ctx context.Context) error { return a.announce(ctx, stdout) }, parts...), a.close())
 }
 
-// serve runs the host and the server concurrently. If one fails the other ends.
-func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error {
+// serve runs the host and further parts concurrently, and calls begun once they do. If one fails the others end.
+func (a *app) serve(ctx context.Context, begun func(context.Context) error, parts ...func(context.Context) error) error {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
+	parts = append(parts, a.host.Run, a.notify.Run)
+	if a.relayed != nil {
+		parts = append(parts, func(ctx context.Context) error { return a.web.ServeAgents(ctx, a.relayed) })
+	}
 	var wg sync.WaitGroup
-	var hostErr, webErr, notifyErr, secureErr, sandboxErr error
-	wg.Go(func() { a.telemetry.Run(ctx) })
-	wg.Go(func() { defer end(); hostErr = a.host.Run(ctx) })
-	wg.Go(func() { defer end(); webErr = a.web.Serve(ctx, l) })
-	wg.Go(func() { defer end(); notifyErr = a.notify.Run(ctx) })
+	errs := make([]error, len(parts))
+	for i, part := range parts {
+		wg.Go(func() { defer end(); errs[i] = part(ctx) })
+	}
 	wg.Go(func() { a.keepSeen(ctx) })
 	wg.Go(func() { a.followAbsences(ctx) })
 	wg.Go(func() { a.keepMachinesFile(ctx) })
-	if a.relayed != nil {
-		wg.Go(func() { defer end(); sandboxErr = a.web.ServeAgents(ctx, a.relayed) })
-	}
-	if a.secured != nil {
-		wg.Go(func() { defer end(); secureErr = a.secured.serve(ctx, a.web, a.public) })
-	}
 	if a.provider != nil {
 		wg.Go(func() { a.provider.OIDC.Run(ctx) })
 	}
@@ -67,12 +70,12 @@ func (a *app) serve(ctx context.Context, l net.Listener, stdout io.Writer) error
 		case <-ctx.Done():
 		}
 	})
-	err := a.announce(ctx, stdout)
+	err := begun(ctx)
 	if err != nil {
 		end()
 	}
 	wg.Wait()
-	return errors.Join(err, hostErr, webErr, notifyErr, secureErr, sandboxErr)
+	return errors.Join(err, errors.Join(errs...))
 }
 
 // task is a goroutine that can be stopped, with its result.

@@ -98,17 +98,18 @@ type app struct {
 	proxy        *proxy.Proxy
 	demoMachines []*demoMachine // of `ahphub demo`
 	files        [][2]string    // key and path of files in the data directory
+	led          *leading       // nil: this program is alone
 }
 
 // build opens the store, starts the journal and makes every part. On an error it releases
 // everything.
 func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger,
-	tel *telemetry.Telemetry) (*app, error) {
-	a := &app{cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured,
+	tel *telemetry.Telemetry, led *leading) (*app, error) {
+	a := &app{led: led, cfg: cfg, log: log, telemetry: tel, at: addressesOf(l, set.public), secured: set.secured,
 		public: set.public, owner: access.Owner(ownerName(cfg.OwnerName)), memory: findMemory()}
 	a.memory.heed(log)
 	var err error
-	if a.store, err = store.Open(ctx, store.Config{Dir: cfg.Data, Log: log, Wrote: tel.JournalWrite}); err != nil {
+	if err = a.openStore(ctx); err != nil {
 		return nil, fmt.Errorf("the data directory %s cannot be used: %w", cfg.Data, err)
 	}
 	if a.guard, err = guard.New(cfg.Data, cfg.secretFiles()...); err != nil {
@@ -132,7 +133,7 @@ func build(ctx context.Context, cfg Config, set settings, l net.Listener, log *s
 }
 
 func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error {
-	boot, err := a.store.Boot(ctx)
+	boot, err := a.boot(ctx)
 	if err != nil {
 		return err
 	}
@@ -148,7 +149,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if a.usage, err = a.openUsage(ctx); err != nil {
 		return err
 	}
-	a.journal = start(context.WithoutCancel(ctx), func(ctx context.Context) error { return a.store.Run(ctx, a.hub) })
+	a.journal = start(context.WithoutCancel(ctx), a.runJournal)
 	if err := a.openMachines(ctx); err != nil {
 		return err
 	}
@@ -342,6 +343,7 @@ func (a *app) close() error {
 	a.diffs.Close()
 	if a.web != nil {
 		a.tools.Close() // the host was stopped before
+		a.web.Close()
 	}
 	a.closeDemoMachines()
 	var err error
@@ -368,7 +370,7 @@ func (a *app) close() error {
 	if a.proxy != nil {
 		a.proxy.Close()
 	}
-	return errors.Join(err, a.guard.Close(), a.syntax.Close(), a.store.Close())
+	return errors.Join(err, a.guard.Close(), a.syntax.Close(), a.closeStore())
 }
 
 func publicAddress(set settings) string {

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/store"
+	"github.com/ahphub/ahphub/hub/telemetry"
+)
+
+// leading is what the hub of a cluster's leader stands on for a term.
+type leading struct {
+	store  *store.Store // the node's, which outlives the term
+	append store.Append
+}
+
+// openStore opens the data directory, or takes the one of the node that leads.
+func (a *app) openStore(ctx context.Context) (err error) {
+	if a.led != nil {
+		a.store = a.led.store
+		return nil
+	}
+	a.store, err = store.Open(ctx, storeConfig(a.cfg, a.log, a.telemetry))
+	return err
+}
+
+func (a *app) closeStore() error {
+	if a.led != nil {
+		return nil
+	}
+	return a.store.Close()
+}
+
+func (a *app) boot(ctx context.Context) (hub.Boot, error) {
+	if a.led != nil {
+		return a.store.BootBy(ctx, a.led.append)
+	}
+	return a.store.Boot(ctx)
+}
+
+// runJournal writes the hub's journal until ctx ends, and then what is left of it.
+func (a *app) runJournal(ctx context.Context) error {
+	if a.led != nil {
+		return a.store.RunBy(ctx, a.hub, a.led.append)
+	}
+	return a.store.Run(ctx, a.hub)
+}
+
+func storeConfig(cfg Config, log *slog.Logger, tel *telemetry.Telemetry) store.Config {
+	return store.Config{Dir: cfg.Data, Log: log, Wrote: tel.JournalWrite}
+}
