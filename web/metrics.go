@@ -38,7 +38,7 @@ func newCounters(reg *prometheus.Registry, more []Metric) *counters {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})}
 	for _, m := range more {
 		if m.Each != nil {
-			reg.MustRegister(newSeries(m))
+			all = append(all, newSeries(m))
 			continue
 		}
 		if m.Counter {
