@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -15,11 +16,12 @@ import (
 
 // machine is `ahphub join` as it runs on another computer: it has a home and a data directory of its own.
 type machine struct {
-	t      *testing.T
-	home   string
-	cmd    *exec.Cmd
-	out    *lockedBuffer
-	exited chan error
+	t       *testing.T
+	home    string
+	program string // "": the one that is tested
+	cmd     *exec.Cmd
+	out     *lockedBuffer
+	exited  chan error
 }
 
 type lockedBuffer struct {
@@ -70,7 +72,7 @@ func (m *machine) install(name, script string) {
 func (m *machine) join(args ...string) {
 	m.t.Helper()
 	m.out, m.exited = &lockedBuffer{}, make(chan error, 1)
-	m.cmd = exec.Command(Binary(m.t), append([]string{"join", "--dir", m.home}, args...)...)
+	m.cmd = exec.Command(cmp.Or(m.program, Binary(m.t)), append([]string{"join", "--dir", m.home}, args...)...)
 	m.cmd.Env = append(clean(os.Environ()), "PATH="+filepath.Join(m.home, ".local", "bin")+":"+os.Getenv("PATH"),
 		"HOME="+m.home, "XDG_DATA_HOME="+filepath.Join(m.home, "data"))
 	m.cmd.Stdout, m.cmd.Stderr = m.out, m.out
