@@ -45,6 +45,8 @@ type Config struct {
 
 	Secrets secretsConfig `embed:""`
 
+	Cluster clusterConfig `embed:""`
+
 	configured []acp.Program // the [[agent]] tables of the configuration file
 	pass       []string      // the variables that its [agents] env names
 	limits     acp.Limits    // and its [limits]
@@ -132,6 +134,11 @@ func (c Config) check() (settings, error) {
 	s.allow, s.mailer = c.Notify.check(bad)
 	c.Sandbox.check(bad)
 	c.Secrets.check(bad)
+	c.Cluster.check(bad)
+	if c.Cluster.Cluster && len(c.TLS.ACME) > 0 {
+		bad("acme", strings.Join(c.TLS.ACME, ","), "nodes of a cluster do not share certificates of an authority yet: use "+
+			"--tls-cert, or a proxy in front")
+	}
 	if s.dir, err = directory(c.Dir); err != nil {
 		bad("dir", c.Dir, err.Error())
 	}

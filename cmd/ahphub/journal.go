@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/store"
@@ -49,4 +51,19 @@ func (a *app) runJournal(ctx context.Context) error {
 
 func storeConfig(cfg Config, log *slog.Logger, tel *telemetry.Telemetry) store.Config {
 	return store.Config{Dir: cfg.Data, Log: log, Wrote: tel.JournalWrite}
+}
+
+// lastAlive returns when the program before this one was last alive. The leader before this one is not known to have been
+// on this computer.
+func (a *app) lastAlive() time.Time {
+	if a.led != nil {
+		return time.Time{}
+	}
+	return a.store.LastAlive()
+}
+
+// drop ends a hub that was built and never served.
+func (a *app) drop() error {
+	ctx, cancel := context.WithCancel(context.Background())
+	return errors.Join(a.serve(ctx, func(context.Context) error { cancel(); return nil }), a.close())
 }

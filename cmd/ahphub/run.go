@@ -30,6 +30,12 @@ func run(ctx context.Context, cfg Config, stdout, stderr io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if cfg.Cluster.Cluster {
+		return runNode(ctx, cfg, set, l, log, tel, stdout)
+	}
+	if err := refuseMember(cfg.Data); err != nil {
+		return err
+	}
 	a, err := build(ctx, cfg, set, l, log, tel, nil)
 	if err != nil {
 		return err

@@ -79,6 +79,12 @@ func (a *app) sealers() []secret.Sealer {
 	if a.machines != nil {
 		list = append(list, a.machines)
 	}
+	if a.led != nil {
+		list = append(list, sharedSealer{a})
+	}
+	if a.authority != nil {
+		list = append(list, a.authority)
+	}
 	return list
 }
 
@@ -90,6 +96,10 @@ type secretsPage struct {
 
 // Rotate implements settings.Secrets.
 func (p secretsPage) Rotate(ctx context.Context) error {
+	if p.app.led != nil {
+		return secret.Refusef("each node of a cluster has a copy of the key. Put a new key in the first line of a file, keep the " +
+			"old one below, give it to every node by --secrets-key-file and restart them")
+	}
 	// a page that is closed interrupts nothing
 	return p.app.keys.Rotate(context.WithoutCancel(ctx), p.app.sealers()...)
 }

@@ -186,3 +186,25 @@ func (s *secured) close() {
 		}
 	}
 }
+
+// forTerm returns the settings of a term's hub, with a listener of its own for agents on this machine.
+func (s settings) forTerm() (of settings, release func(), err error) {
+	if s.secured == nil {
+		return s, func() {}, nil
+	}
+	own := *s.secured
+	if own.agents, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
+		return s, func() {}, fmt.Errorf("cannot listen for agents on this machine: %w", err)
+	}
+	s.secured = &own
+	return s, func() { own.agents.Close() }, nil
+}
+
+// serveRedirect answers requests without TLS until ctx ends.
+func (s *secured) serveRedirect(ctx context.Context, log *slog.Logger, public *url.URL) error {
+	if s.redirect == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return web.Front{Handler: web.Redirect(public), Log: log}.Serve(ctx, s.redirect)
+}

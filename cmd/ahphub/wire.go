@@ -27,6 +27,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/audit"
 	"github.com/ahphub/ahphub/hub/changeset/diff"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/filecache"
 	"github.com/ahphub/ahphub/hub/guard"
 	"github.com/ahphub/ahphub/hub/host"
@@ -96,9 +97,10 @@ type app struct {
 	programs     local.Programs
 	relayed      *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
 	proxy        *proxy.Proxy
-	demoMachines []*demoMachine // of `ahphub demo`
-	files        [][2]string    // key and path of files in the data directory
-	led          *leading       // nil: this program is alone
+	demoMachines []*demoMachine   // of `ahphub demo`
+	files        [][2]string      // key and path of files in the data directory
+	led          *leading         // nil: this program is alone
+	authority    *peers.Authority // of the cluster; nil without one
 }
 
 // build opens the store, starts the journal and makes every part. On an error it releases
@@ -180,7 +182,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	a.host, err = host.New(host.Config{Hub: a.hub, Machine: computer, Home: home, Sandbox: a.rules, Elsewhere: a.isolationOf,
 		Contacts: contacts, Container: a.containerOf(), Secrets: a.secretsOf, Store: a.store, Audit: a.audit,
 		DefaultAgent: a.cfg.Agent,
-		DataDir:      a.cfg.Data, LastAlive: a.store.LastAlive(), DefaultDir: set.dir,
+		DataDir:      a.cfg.Data, LastAlive: a.lastAlive(), DefaultDir: set.dir,
 		Pass: a.cfg.pass, ToolServers: mcp.Reach(agentURL(set, l), program),
 		Log:        a.log,
 		Budget:     a.usage.Check,
@@ -229,6 +231,9 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 	if d.members, err = access.OpenMembers(ctx, a.docs, a.owner.Name); err != nil {
 		return d, err
 	}
+	if err := a.shareFiles(ctx); err != nil {
+		return d, err
+	}
 	if d.owner, err = access.OwnerToken(os.Getenv("AHPHUB_TOKEN"), a.cfg.TokenFile, a.cfg.Data); err != nil {
 		return d, err
 	}
@@ -246,7 +251,7 @@ func (a *app) openDoors(ctx context.Context, set settings) (doors, error) {
 	a.files = append(a.files, [2]string{"key_file", path})
 	d.cookies, err = people.New(people.Config{Store: a.docs, Key: key, Secure: set.public != nil &&
 		set.public.Scheme == "https"})
-	return d, err
+	return d, errors.Join(err, a.shareFiles(ctx))
 }
 
 func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error {

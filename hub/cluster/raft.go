@@ -57,8 +57,10 @@ type Raft struct {
 	raft  *raft.Raft
 	fsm   *machine
 	terms chan *Term
+	logs  raft.LogStore
 	quit  context.CancelFunc
 	ended sync.WaitGroup
+	own   []io.Closer // closed last
 
 	once sync.Once
 	done chan struct{}
@@ -69,7 +71,7 @@ var _ Log = (*Raft)(nil)
 
 // Open begins to take part in a cluster. A node that is none of its servers yet waits until a leader adds it.
 func Open(c Config) (*Raft, error) {
-	r := &Raft{terms: make(chan *Term), done: make(chan struct{})}
+	r := &Raft{logs: c.Logs, terms: make(chan *Term), done: make(chan struct{})}
 	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
 	var err error
 	if r.raft, err = raft.NewRaft(c.raft(), r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport}); err != nil {
@@ -134,6 +136,9 @@ func (r *Raft) Close() error {
 	r.quit()
 	err := r.raft.Shutdown().Error()
 	r.ended.Wait()
+	for _, c := range r.own {
+		err = errors.Join(err, c.Close())
+	}
 	r.stop(nil)
 	return err
 }

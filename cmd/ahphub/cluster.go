@@ -1,0 +1,395 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/cluster/replica"
+	"github.com/ahphub/ahphub/hub/secret"
+	"github.com/ahphub/ahphub/hub/telemetry"
+	"github.com/ahphub/ahphub/web"
+)
+
+// clusterConfig configures a node of a cluster.
+type clusterConfig struct {
+	Cluster        bool   `help:"Serve as a node of a cluster. A data directory that is no node's yet becomes the first node of a new cluster."`
+	ClusterName    string `placeholder:"NAME" help:"Name of this node in a new cluster. Default: its host name."`
+	ClusterAddress string `placeholder:"HOST:PORT" help:"Address at which the other nodes reach this one, in a new cluster."`
+	ClusterListen  string `placeholder:"HOST:PORT" help:"Address to listen on for other nodes. Default: the one at which they reach this node."`
+}
+
+// batchVersion is of what the hub's journal writes. A node applies what its version and those before it wrote.
+const batchVersion = 1
+
+const transferTime = 10 * time.Second
+
+func (c clusterConfig) check(bad func(name string, value any, allowed string)) {
+	if !c.Cluster {
+		if c.ClusterName != "" || c.ClusterAddress != "" || c.ClusterListen != "" {
+			bad("cluster", c.Cluster, "settings of a cluster need --cluster, too")
+		}
+		return
+	}
+	if c.ClusterName != "" {
+		if err := peers.CheckName(c.ClusterName); err != nil {
+			bad("cluster-name", c.ClusterName, err.Error())
+		}
+	}
+	if c.ClusterAddress != "" {
+		if err := peers.CheckAddress(c.ClusterAddress); err != nil {
+			bad("cluster-address", c.ClusterAddress, err.Error())
+		}
+	}
+	if c.ClusterListen != "" && !isAddress(c.ClusterListen) {
+		bad("cluster-listen", c.ClusterListen, "use host:port, as in 0.0.0.0:8138")
+	}
+}
+
+// refuseMember refuses to serve a node's directory without its cluster.
+func refuseMember(data string) error {
+	if !peers.IsNode(data) {
+		return nil
+	}
+	return fmt.Errorf("%s belongs to a node of a cluster, and must not change without the others. Serve it with --cluster, "+
+		"or make a copy for a separate server: ahphub cluster detach --data %[1]s NEW-DIRECTORY", data)
+}
+
+// node is this program as a node of a cluster. What it has for good is here; the hub of a term is an app.
+type node struct {
+	cfg    Config
+	set    settings
+	l      net.Listener
+	log    *slog.Logger
+	tel    *telemetry.Telemetry
+	stdout io.Writer
+
+	peers *peers.Node
+	port  *peers.Listener
+	state *replica.State
+	raft  *cluster.Raft
+	front *clusterFront
+	calls *http.Transport // to other nodes
+	keys  *secret.Keys    // of secrets
+
+	mu     sync.Mutex
+	over   func(handover)   // asks the hub of this term to end; nil: this node does not lead
+	signer *peers.Authority // while this node leads
+	signIn bool             // a link to sign in was printed
+}
+
+// handover asks for the term to end, for another node to lead.
+type handover struct {
+	to   string // name of the node; "": any that is up to date
+	done chan<- error
+}
+
+// runNode serves as a node of a cluster until ctx ends.
+func runNode(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry,
+	stdout io.Writer) error {
+	n := &node{cfg: cfg, set: set, l: l, log: log, tel: tel, stdout: stdout}
+	err := n.open(ctx)
+	if err == nil {
+		err = n.serve(ctx)
+	}
+	return errors.Join(err, n.close())
+}
+
+// open opens the data directory, and begins to take part in the cluster.
+func (n *node) open(ctx context.Context) (err error) {
+	if n.state, err = replica.Open(ctx, storeConfig(n.cfg, n.log, n.tel)); err != nil {
+		return fmt.Errorf("the data directory %s cannot be used: %w", n.cfg.Data, err)
+	}
+	if n.keys, err = n.cfg.Secrets.open(n.cfg.Data); err != nil {
+		return err
+	}
+	if err := n.openPeers(); err != nil {
+		return err
+	}
+	n.calls = n.peers.Transport()
+	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, n.cfg.AllowHost), n.calls, n.log)
+	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), cluster.Config{
+		ID: n.peers.Name(), State: n.state, Version: batchVersion})
+	if err != nil {
+		return err
+	}
+	if members := n.peers.Members(); !n.raft.HasState() && len(members) == 1 && members[0].Name == n.peers.Name() {
+		return n.raft.Bootstrap(map[string]string{n.peers.Name(): n.peers.Address()})
+	}
+	return nil
+}
+
+// openPeers opens the node that the data directory belongs to. A directory that belongs to none becomes the first node of
+// a new cluster.
+func (n *node) openPeers() (err error) {
+	c := n.cfg.Cluster
+	if !peers.IsNode(n.cfg.Data) {
+		if c.ClusterAddress == "" {
+			return errors.New("a new cluster needs --cluster-address: where other nodes reach this one, as in 10.0.0.1:8138. To " +
+				"join a cluster that exists, run ahphub cluster join first")
+		}
+		if err := peers.Bootstrap(n.cfg.Data, cmp.Or(c.ClusterName, ownNodeName()), c.ClusterAddress); err != nil {
+			return err
+		}
+	}
+	if n.peers, err = peers.Open(n.cfg.Data); err != nil {
+		return err
+	}
+	if c.ClusterName != "" && c.ClusterName != n.peers.Name() || c.ClusterAddress != "" && c.ClusterAddress != n.peers.Address() {
+		return fmt.Errorf("this node is %s at %s, and both stay. Remove it from the cluster and join again to change them",
+			n.peers.Name(), n.peers.Address())
+	}
+	at := cmp.Or(c.ClusterListen, n.peers.Address())
+	if n.port, err = n.peers.Listen(at); err != nil {
+		return fmt.Errorf("cannot listen for other nodes on %s: %w. Choose another address with --cluster-listen", at, err)
+	}
+	return nil
+}
+
+// close gives back what open opened.
+func (n *node) close() error {
+	var err error
+	if n.raft != nil {
+		err = n.raft.Close()
+	}
+	if n.port != nil {
+		err = errors.Join(err, n.port.Close())
+	}
+	if n.calls != nil {
+		n.calls.CloseIdleConnections()
+	}
+	if n.state != nil {
+		err = errors.Join(err, n.state.Close())
+	}
+	return err
+}
+
+// serve answers visitors and nodes, and leads when it is elected, until ctx ends.
+func (n *node) serve(ctx context.Context) error {
+	at := addressesOf(n.l, n.set.public)
+	if err := at.write(n.cfg.Data); err != nil {
+		return err
+	}
+	printLine(n.stdout, "url", at.URL)
+	printLine(n.stdout, "ahp", at.ahp())
+	printLine(n.stdout, "data", n.cfg.Data)
+	printLine(n.stdout, "cluster", n.peers.Cluster())
+	printLine(n.stdout, "node", n.peers.Name())
+	n.log.Info("serving as a node of a cluster", "url", at.URL, "node", n.peers.Name(), "address", n.peers.Address(),
+		"cluster", n.peers.Cluster(), "version", versionName())
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	around, endAround := context.WithCancel(context.WithoutCancel(ctx)) // until the hub has ended
+	defer endAround()
+	var front, back sync.WaitGroup
+	var errs [4]error
+	front.Go(func() { defer end(); errs[0] = n.front.serve(ctx, n.l, n.set.tls()) })
+	back.Go(func() { defer end(); errs[1] = n.port.Serve(around, n.front.nodeHandler(n.routes())) })
+	if n.set.secured != nil {
+		front.Go(func() { defer end(); errs[2] = n.set.secured.serveRedirect(ctx, n.log, n.set.public) })
+	}
+	back.Go(func() { n.tel.Run(around) })
+	back.Go(func() { n.watchLeader(around) })
+	back.Go(func() { n.keepMembers(around) })
+	errs[3] = n.leadTerms(ctx)
+	end()
+	front.Wait()
+	endAround()
+	back.Wait()
+	return errors.Join(errs[:]...)
+}
+
+// watchLeader tells the front which node leads.
+func (n *node) watchLeader(ctx context.Context) {
+	changes, stop := n.raft.WatchLeader()
+	defer stop()
+	for {
+		leader, _ := n.raft.Leader()
+		n.front.follow(leader)
+		select {
+		case <-changes:
+		case <-time.After(time.Second): // an observation may be dropped
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// leadTerms leads in each term of this node, until ctx ends or the node takes no further part.
+func (n *node) leadTerms(ctx context.Context) error {
+	for {
+		select {
+		case term, ok := <-n.raft.Terms():
+			if ok {
+				if err := n.leadTerm(ctx, term); err != nil {
+					return err
+				}
+				continue
+			}
+			return n.raft.Err()
+		case <-n.raft.Done():
+			return n.raft.Err()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// leadTerm runs the hub in a term. When the program ends, another node is asked to lead at once.
+func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
+	for {
+		next, err := n.leadOnce(ctx, term)
+		if term.Context().Err() != nil {
+			n.log.Info("this node leads no more", "term", term.Number, "err", err)
+			if next.done != nil {
+				next.done <- cluster.ErrDeposed
+			}
+			return nil
+		}
+		if ctx.Err() != nil || err != nil {
+			if handed := n.raft.Transfer(); handed == nil {
+				n.log.Info("another node leads now")
+			}
+			return err
+		}
+		err = n.transferTo(next.to)
+		if err == nil {
+			select {
+			case <-term.Context().Done():
+			case <-time.After(transferTime):
+				err = errors.New("this node still leads")
+			}
+		}
+		next.done <- err
+		if err == nil {
+			return nil
+		}
+		n.log.Warn("no other node could take over", "err", err)
+	}
+}
+
+// leadOnce runs the hub until the term ends, ctx does, or the node is asked to hand over.
+func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover, err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(term.Context(), end)()
+	var once sync.Once
+	n.setHandover(func(h handover) {
+		took := false
+		once.Do(func() { next, took = h, true; end() })
+		if !took {
+			h.done <- errors.New("leadership is being handed over already")
+		}
+	})
+	defer func() {
+		n.setHandover(nil)
+		n.setAuthority(nil)
+		once.Do(func() {}) // waits for one that was asked for at the last moment
+	}()
+	began := time.Now()
+	set, release, err := n.set.forTerm()
+	defer release()
+	if err != nil {
+		return next, err
+	}
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), replica.Append(term)})
+	if err != nil {
+		return next, err
+	}
+	if err := n.openAuthority(ctx, a); err != nil {
+		return next, errors.Join(err, a.drop())
+	}
+	parts := []func(context.Context) error{func(ctx context.Context) error { n.pilot(ctx, a); return nil }, func(ctx context.Context) error {
+		at := a.web.Attach()
+		n.front.attach(at, a.ready)
+		<-ctx.Done()
+		n.front.detach()
+		at.Detach()
+		return nil
+	}}
+	if set.secured != nil {
+		parts = append(parts, func(ctx context.Context) error { return a.web.ServeAgents(ctx, set.secured.agents) })
+	}
+	err = a.serve(ctx, func(context.Context) error {
+		n.setAuthority(a.authority)
+		n.log.Info("this node leads", "term", term.Number, "took", time.Since(began))
+		return n.printSignIn(a)
+	}, parts...)
+	return next, errors.Join(err, a.close())
+}
+
+func (n *node) setHandover(ask func(handover)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.over = ask
+}
+
+func (n *node) setAuthority(a *peers.Authority) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.signer = a
+}
+
+// authority returns what lets nodes join; nil while this node does not lead.
+func (n *node) authority() *peers.Authority {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.signer
+}
+
+func (n *node) transferTo(name string) error {
+	if name == "" {
+		return n.raft.Transfer()
+	}
+	for _, m := range n.peers.Members() {
+		if m.Name == name {
+			return n.raft.TransferTo(m.Name, m.Address)
+		}
+	}
+	return fmt.Errorf("%s is not a node of this cluster", name)
+}
+
+// transfer makes another node lead; "" is any that is up to date.
+func (n *node) transfer(ctx context.Context, to string) error {
+	n.mu.Lock()
+	ask := n.over
+	n.mu.Unlock()
+	if ask == nil {
+		return errFollows
+	}
+	done := make(chan error, 1)
+	ask(handover{to, done})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// printSignIn prints a link to sign in, the first time that this program leads.
+func (n *node) printSignIn(a *app) error {
+	if n.signIn {
+		return nil
+	}
+	n.signIn = true
+	token, err := a.signIn.New()
+	if err != nil {
+		return err
+	}
+	printLine(n.stdout, "sign_in", a.at.signIn(token))
+	for _, f := range a.files {
+		printLine(n.stdout, f[0], f[1])
+	}
+	return nil
+}

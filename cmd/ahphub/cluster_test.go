@@ -1,0 +1,195 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/secret"
+	"github.com/ahphub/ahphub/hub/telemetry"
+)
+
+// testNode is a node in this process.
+type testNode struct {
+	*node
+	url  string
+	out  *lockedLog
+	stop func() error
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// startNode runs the node of a data directory.
+func startNode(t *testing.T, data, name, address string) *testNode {
+	t.Helper()
+	cfg := Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error",
+		Cluster: clusterConfig{Cluster: true, ClusterName: name, ClusterAddress: address}}
+	set, err := cfg.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := listen(cfg.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: "test"})
+	out := &lockedLog{}
+	n := &testNode{url: "http://" + l.Addr().String(), out: out, node: &node{cfg: cfg, set: set, l: l, tel: tel, stdout: out,
+		log: newLog(os.Stderr, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler())}}
+	if err := n.open(t.Context()); err != nil {
+		t.Fatal(errors.Join(err, n.close()))
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- errors.Join(n.serve(ctx), n.close()) }()
+	stopped := false
+	n.stop = func() error {
+		if stopped {
+			return nil
+		}
+		stopped = true
+		cancel()
+		return <-ended
+	}
+	t.Cleanup(func() {
+		if err := n.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// joinNode makes a data directory a node of the cluster, and runs it.
+func joinNode(t *testing.T, leader *testNode, name string) *testNode {
+	t.Helper()
+	token, err := leader.authority().Token(t.Context(), time.Hour)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, address := filepath.Join(t.TempDir(), "data"), freeAddress(t)
+	if err := os.MkdirAll(data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := peers.Join(t.Context(), token, data, name, address, secret.KeyFile, false); err != nil {
+		t.Fatal(err)
+	}
+	return startNode(t, data, "", "")
+}
+
+// await asks a node until it answers with a status.
+func (n *testNode) await(t *testing.T, path string, want int) {
+	t.Helper()
+	for began := time.Now(); ; <-time.After(20 * time.Millisecond) {
+		status, _ := n.get(t, path)
+		if status == want {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%s%s answers %d, want %d", n.url, path, status, want)
+		}
+	}
+}
+
+func (n *testNode) get(t *testing.T, path string) (int, string) {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Accept", "text/html")
+	if b, err := os.ReadFile(filepath.Join(n.cfg.Data, "token")); err == nil {
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(b)))
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var b bytes.Buffer
+	_, _ = b.ReadFrom(res.Body)
+	return res.StatusCode, b.String()
+}
+
+func (n *testNode) awaitVoters(t *testing.T, want int) {
+	t.Helper()
+	for began := time.Now(); ; <-time.After(20 * time.Millisecond) {
+		servers, err := n.raft.Servers()
+		votes := 0
+		for _, s := range servers {
+			if s.Votes {
+				votes++
+			}
+		}
+		if err == nil && votes == want {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d nodes vote, want %d: %v, %v", votes, want, servers, err)
+		}
+	}
+}
+
+// Three nodes serve one timeline: the first one brings what it had, every node answers, and another one leads when it is
+// asked to and when the leader stops.
+func TestClusterOfThree(t *testing.T) {
+	data := isolate(t)
+	defer http.DefaultClient.CloseIdleConnections()
+	a := startNode(t, data, "a", freeAddress(t))
+	a.await(t, "/leaderz", http.StatusOK)
+	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
+	for _, n := range []*testNode{a, b, c} {
+		n.await(t, "/readyz", http.StatusOK)
+	}
+	b.await(t, "/leaderz", http.StatusServiceUnavailable)
+	a.awaitVoters(t, 3)
+	status, page := b.get(t, "/signin")
+	if status != http.StatusOK || !strings.Contains(page, "ahphub") {
+		t.Errorf("a follower answers %d: %.200s", status, page)
+	}
+	if err := a.transfer(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []*testNode{a, b, c} {
+		if status, page := n.get(t, "/signin"); status != http.StatusOK {
+			t.Errorf("after the transfer %s answers %d: %.300s", n.peers.Name(), status, page)
+		}
+	}
+	b.await(t, "/leaderz", http.StatusOK)
+	if err := b.stop(); err != nil {
+		t.Error(err)
+	}
+	for _, n := range []*testNode{a, c} {
+		if status, page := n.get(t, "/signin"); status != http.StatusOK {
+			t.Errorf("after the leader stopped %s answers %d: %.300s", n.peers.Name(), status, page)
+		}
+	}
+}
+
+// A node's directory is not served without its cluster.
+func TestMemberDoesNotServeAlone(t *testing.T) {
+	data := isolate(t)
+	if err := peers.Bootstrap(data, "a", "127.0.0.1:1"); err != nil {
+		t.Fatal(err)
+	}
+	err := run(t.Context(), Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"},
+		os.Stdout, os.Stderr)
+	if err == nil || !strings.Contains(err.Error(), "ahphub cluster detach") {
+		t.Errorf("it serves: %v", err)
+	}
+}

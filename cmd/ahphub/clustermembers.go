@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/secret"
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+const (
+	memberEvery = time.Second
+	callTime    = 2 * time.Second
+	mostCall    = 64 << 10
+)
+
+// ownNodeName returns the name of this computer as a node's.
+func ownNodeName() string {
+	name, _ := os.Hostname()
+	name, _, _ = strings.Cut(strings.ToLower(name), ".")
+	name = strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(name, "-"), "-")
+	if peers.CheckName(name) != nil {
+		return "node"
+	}
+	return name
+}
+
+// replicated reads documents from a store that the log writes.
+type replicated struct{ *store.Store }
+
+var errReads = errors.New("this node reads alone")
+
+// Put implements peers.Documents.
+func (replicated) Put(context.Context, string, string, []byte) error { return errReads }
+
+// Delete implements peers.Documents.
+func (replicated) Delete(context.Context, string, string) error { return errReads }
+
+// keepMembers takes in which nodes belong to the cluster.
+func (n *node) keepMembers(ctx context.Context) {
+	for {
+		if err := n.takeMembers(ctx); err != nil && ctx.Err() == nil {
+			n.log.Debug("the members of the cluster were not read", "err", err)
+		}
+		select {
+		case <-time.After(memberEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (n *node) takeMembers(ctx context.Context) error {
+	members, err := peers.ReadMembers(ctx, replicated{n.state.Store()})
+	if err != nil || len(members) == 0 {
+		return err
+	}
+	return n.peers.SetMembers(members)
+}
+
+// sealing seals values of one kind.
+type sealing struct {
+	keys  *secret.Keys
+	label secret.Label
+}
+
+// Seal implements peers.Sealing.
+func (s sealing) Seal(value []byte) string { return s.keys.Seal(s.label, value) }
+
+// Open implements peers.Sealing.
+func (s sealing) Open(sealed string) ([]byte, error) { return s.keys.Open(s.label, sealed) }
+
+// Reseal implements peers.Sealing.
+func (s sealing) Reseal(sealed string) (again string, changed bool, err error) {
+	return s.keys.Reseal(s.label, sealed)
+}
+
+// openAuthority opens what lets nodes join while this one leads.
+func (n *node) openAuthority(ctx context.Context, a *app) (err error) {
+	if err := n.raft.BeginBySnapshot(); err != nil {
+		return err
+	}
+	keys := func() ([]byte, error) { return os.ReadFile(a.keys.Source()) }
+	if a.keys.IsOwners() {
+		keys = nil
+	}
+	a.authority, err = peers.OpenAuthority(ctx, peers.AuthorityConfig{Node: n.peers, Docs: a.docs, Keys: keys,
+		Seal: sealing{a.keys, secret.Label{Kind: "cluster", Name: "authority"}}})
+	return err
+}
+
+// pilot lets nodes join, and has the log sent to the members of the cluster, until ctx ends.
+func (n *node) pilot(ctx context.Context, a *app) {
+	n.port.OnJoin(a.authority.Join)
+	defer n.port.OnJoin(nil)
+	n.raft.Pilot(ctx, cluster.PilotConfig{Ask: n.statsOf, Nodes: func() (list []cluster.Node) {
+		for _, m := range n.peers.Members() {
+			list = append(list, cluster.Node{ID: m.Name, Address: m.Address, Reads: m.Reads})
+		}
+		return list
+	}, Drop: func(id string) {
+		if err := a.authority.Remove(ctx, id); err != nil {
+			n.log.Warn("a node that is dead could not be removed", "node", id, "err", err)
+		}
+	}})
+}
+
+// routes are what nodes ask each other.
+func (n *node) routes() http.Handler {
+	m := http.NewServeMux()
+	m.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(n.raft.Stats())
+	})
+	return m
+}
+
+// statsOf asks another node how far it is.
+func (n *node) statsOf(ctx context.Context, name string) (s cluster.Stats, err error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+name+"/stats", nil)
+	if err != nil {
+		return s, err
+	}
+	res, err := n.calls.RoundTrip(r)
+	if err != nil {
+		return s, err
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return s, fmt.Errorf("%s answers %s", name, res.Status)
+	}
+	return s, json.NewDecoder(io.LimitReader(res.Body, mostCall)).Decode(&s)
+}

@@ -1,0 +1,60 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	boltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+)
+
+// Files in a node's directory.
+const (
+	logName         = "log.db"
+	keptSnapshots   = 2
+	lockTime        = time.Second      // until the log is held to be in use
+	transportTime   = 10 * time.Second // for one message to another node; snapshots have longer
+	transportsKept  = 3                // connections to each node
+	snapshotsFolder = "."              // the library makes one of its own in it
+)
+
+// OpenDir begins to take part in a cluster with a log in a directory, which is made when it is absent. The other nodes
+// are reached by stream. Fields of c that name stores and the transport are not looked at.
+func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	logger := c.Log
+	if logger == nil {
+		logger = hclog.NewNullLogger()
+	}
+	logs, err := boltdb.New(boltdb.Options{Path: filepath.Join(dir, logName), MsgpackUseNewTimeFormat: true,
+		BoltOptions: &bbolt.Options{Timeout: lockTime}})
+	if err != nil {
+		return nil, fmt.Errorf("cluster: the log in %s cannot be opened: %w", dir, err)
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(filepath.Join(dir, snapshotsFolder), keptSnapshots, logger)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("cluster: %w", err), logs.Close())
+	}
+	net := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: stream, MaxPool: transportsKept,
+		Timeout: transportTime, Logger: logger, MsgpackUseNewTimeFormat: true})
+	c.Logs, c.Stable, c.Snapshots, c.Transport = logs, logs, snapshots, net
+	r, err := Open(c)
+	if err != nil {
+		return nil, errors.Join(err, net.Close(), logs.Close())
+	}
+	r.own = []io.Closer{closer(func() error { net.CloseStreams(); return nil }), logs}
+	return r, nil
+}
+
+type closer func() error
+
+// Close calls the function.
+func (c closer) Close() error { return c() }
