@@ -118,6 +118,14 @@ func (n *node) open(ctx context.Context) (err error) {
 	}
 	n.calls = n.peers.Transport()
 	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, n.cfg.AllowHost), n.calls, n.log)
+	n.front.before = func(r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != "/signin" {
+			return
+		}
+		if err := n.handSignIns(r.Context()); err != nil {
+			n.log.Debug("links to sign in were not handed over", "err", err)
+		}
+	}
 	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), cluster.Config{
 		ID: n.peers.Name(), State: n.state, Version: batchVersion})
 	if err != nil {
@@ -201,6 +209,7 @@ func (n *node) serve(ctx context.Context) error {
 	back.Go(func() { n.tel.Run(around) })
 	back.Go(func() { n.watchLeader(around) })
 	back.Go(func() { n.keepMembers(around) })
+	back.Go(func() { n.keepSignIns(around) })
 	errs[3] = n.leadTerms(ctx)
 	end()
 	front.Wait()

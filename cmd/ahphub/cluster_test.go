@@ -6,12 +6,14 @@ import (
 	"errors"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/telemetry"
@@ -162,6 +164,7 @@ func TestClusterOfThree(t *testing.T) {
 	if status != http.StatusOK || !strings.Contains(page, "ahphub") {
 		t.Errorf("a follower answers %d: %.200s", status, page)
 	}
+	b.signIn(t)
 	if err := a.transfer(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -177,6 +180,26 @@ func TestClusterOfThree(t *testing.T) {
 	for _, n := range []*testNode{a, c} {
 		if status, page := n.get(t, "/signin"); status != http.StatusOK {
 			t.Errorf("after the leader stopped %s answers %d: %.300s", n.peers.Name(), status, page)
+		}
+	}
+}
+
+// signIn signs in by a link that was made on this node.
+func (n *testNode) signIn(t *testing.T) {
+	t.Helper()
+	token, err := access.SignIn{Dir: signInDir(n.cfg.Data)}.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	for _, want := range []int{http.StatusSeeOther, http.StatusForbidden} { // it works once
+		res, err := client.PostForm(n.url+"/signin", url.Values{"token": {token}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("signing in at %s answers %d, want %d", n.peers.Name(), res.StatusCode, want)
 		}
 	}
 }

@@ -26,6 +26,7 @@ const (
 
 	waitLeader  = 1500 * time.Millisecond // of a request, for a node that leads
 	askAgain    = 50 * time.Millisecond   // between looks whether the leader takes requests already
+	lastWord    = time.Second             // of a node that led, to answer what it was asked
 	mostWaiting = 1024                    // requests
 	mostReplay  = 64 << 10                // bytes of a request that can be sent again to the next leader
 	bodyTime    = 15 * time.Second        // for a form to arrive, as the server that answers has it
@@ -39,6 +40,7 @@ type clusterFront struct {
 	log       *slog.Logger
 	proxy     *httputil.ReverseProxy
 	waiting   chan struct{}
+	before    func(*http.Request) // is called before a request is passed on; nil: nothing is
 
 	mu      sync.Mutex
 	app     *web.Attached // nil: this node does not serve
@@ -206,20 +208,37 @@ func wait(ctx context.Context, changed <-chan struct{}, late <-chan time.Time) b
 
 // attempt is one try to have another node answer a request.
 type attempt struct {
-	sent  atomic.Bool
+	sent, answered atomic.Bool
+
 	body  *replay
 	again bool // the node did not look at the request, which can be sent again
 }
 
 type attemptKey struct{}
 
+// leaderChanged ends what the node that led before streams. One that was asked for an answer may still give it.
+func (a *attempt) leaderChanged(ctx context.Context, cancel func()) {
+	if !a.answered.Load() {
+		grace := time.NewTimer(lastWord)
+		defer grace.Stop()
+		select {
+		case <-grace.C:
+		case <-ctx.Done():
+		}
+	}
+	cancel()
+}
+
 // pass has the node that leads answer. It reports false when that node does not lead or cannot be reached, and nothing
 // was done.
 func (f *clusterFront) pass(w http.ResponseWriter, r *http.Request, p answerer, body *replay) bool {
+	if f.before != nil {
+		f.before(r)
+	}
 	try := &attempt{body: body}
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), attemptKey{}, try))
 	defer cancel()
-	defer context.AfterFunc(p.tenure, cancel)()
+	defer context.AfterFunc(p.tenure, func() { try.leaderChanged(ctx, cancel) })()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { try.sent.Store(true) }})
 	passed := r.Clone(ctx)
 	passed.URL.Host = p.leader // read by rewrite
@@ -252,6 +271,7 @@ func isAnswer(r *http.Response) error {
 	if r.Header.Get(absentHeader) != "" {
 		return errFollows
 	}
+	r.Request.Context().Value(attemptKey{}).(*attempt).answered.Store(true)
 	return nil
 }
 

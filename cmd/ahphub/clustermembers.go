@@ -121,6 +121,7 @@ func (n *node) routes() http.Handler {
 	m.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
 		_ = json.NewEncoder(w).Encode(n.raft.Stats())
 	})
+	m.HandleFunc("POST /signins", n.takeSignIns)
 	return m
 }
 

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/web"
+)
+
+// startFront serves a follower's front, whose nodes are handlers by name.
+func startFront(t *testing.T, nodes map[string]http.Handler) (f *clusterFront, url string) {
+	t.Helper()
+	at := map[string]string{}
+	for name, h := range nodes {
+		s := httptest.NewServer(h)
+		t.Cleanup(s.Close)
+		at[name] = s.Listener.Addr().String()
+	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+		name, _, _ := net.SplitHostPort(address)
+		return (&net.Dialer{}).DialContext(ctx, "tcp", at[name])
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	f = newClusterFront("self", web.NewHosts("127.0.0.1:0", nil, nil), transport, slog.New(slog.DiscardHandler))
+	s := httptest.NewServer(f)
+	t.Cleanup(s.Close)
+	return f, s.URL
+}
+
+func absent(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set(absentHeader, "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+}
+
+func send(t *testing.T, r *http.Request) (int, string) {
+	t.Helper()
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	b, _ := io.ReadAll(res.Body)
+	return res.StatusCode, string(b)
+}
+
+func request(t *testing.T, method, url, body string) *http.Request {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// The node that leads learns the visitor's address from the node the visitor is connected to, whatever the visitor says.
+func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
+	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{visitorHeader, secureHeader, "X-Forwarded-For"} {
+			_, _ = io.WriteString(w, name+"="+strings.Join(r.Header.Values(name), ",")+" ")
+		}
+		_, _ = io.WriteString(w, r.Host+" "+r.URL.RawQuery)
+	})})
+	f.follow("leader")
+	r := request(t, http.MethodGet, url+"/?a=1;b", "")
+	r.Header.Set(visitorHeader, "203.0.113.9:1")
+	r.Header.Set(secureHeader, "1")
+	r.Header.Set("X-Forwarded-For", "198.51.100.7")
+	_, got := send(t, r)
+	at, rest, _ := strings.Cut(strings.TrimPrefix(got, visitorHeader+"="), " ")
+	if host, _, _ := net.SplitHostPort(at); host != "127.0.0.1" {
+		t.Errorf("the visitor is at %s: %s", at, got)
+	}
+	if want := secureHeader + "= X-Forwarded-For=198.51.100.7 " + strings.TrimPrefix(url, "http://") + " a=1;b"; rest != want {
+		t.Errorf("the leader sees %q, want %q", rest, want)
+	}
+}
+
+// A form goes to the next leader, whole, when the one it was sent to does not lead any more.
+func TestFormReachesTheNextLeader(t *testing.T) {
+	asked := make(chan struct{}, 100)
+	f, url := startFront(t, map[string]http.Handler{
+		"old": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.CopyN(io.Discard, r.Body, 3)
+			asked <- struct{}{}
+			absent(w, r)
+		}),
+		"new": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			_, _ = w.Write(b)
+		})})
+	f.follow("old")
+	go func() {
+		<-asked
+		f.follow("new") // while the old one answers
+	}()
+	form := strings.Repeat("text=hello&", 100)
+	if status, got := send(t, request(t, http.MethodPost, url+"/form", form)); status != http.StatusOK || got != form {
+		t.Errorf("it answers %d with %d bytes, want %d", status, len(got), len(form))
+	}
+}
+
+// A form that a leader took and did not answer is not sent again: it may have been done.
+func TestTakenFormIsNotSentAgain(t *testing.T) {
+	var taken atomic.Int32
+	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		taken.Add(1)
+		panic(http.ErrAbortHandler)
+	})})
+	f.follow("leader")
+	status, got := send(t, request(t, http.MethodPost, url+"/form", "text=hello"))
+	if status != http.StatusServiceUnavailable || !strings.Contains(got, "lost") || taken.Load() != 1 {
+		t.Errorf("it was taken %d times and answers %d: %s", taken.Load(), status, got)
+	}
+}
+
+// Without a leader a page waits for a moment, says so, and reloads. Streams of a leader that was replaced end.
+func TestWithoutALeaderPagesReload(t *testing.T) {
+	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "begun")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})})
+	f.follow("leader")
+	res, err := http.DefaultClient.Do(request(t, http.MethodGet, url+"/live", ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadFull(res.Body, make([]byte, len("begun"))); err != nil {
+		t.Fatal(err)
+	}
+	f.follow("")
+	_, _ = io.Copy(io.Discard, res.Body) // ends
+	if status, _ := send(t, request(t, http.MethodGet, url+"/readyz", "")); status != http.StatusServiceUnavailable {
+		t.Errorf("ready: %d", status)
+	}
+	r := request(t, http.MethodGet, url+"/", "")
+	r.Header.Set("Accept", "text/html")
+	began := time.Now()
+	status, page := send(t, r)
+	if status != http.StatusServiceUnavailable || !strings.Contains(page, `http-equiv="refresh"`) {
+		t.Errorf("it answers %d: %s", status, page)
+	}
+	if time.Since(began) < waitLeader/2 {
+		t.Error("it did not wait for a leader")
+	}
+}
+
+// Requests that wait are bounded.
+func TestWaitingRequestsAreBounded(t *testing.T) {
+	f, url := startFront(t, nil)
+	for range mostWaiting {
+		f.waiting <- struct{}{}
+	}
+	began := time.Now()
+	if status, _ := send(t, request(t, http.MethodGet, url+"/", "")); status != http.StatusServiceUnavailable ||
+		time.Since(began) > waitLeader {
+		t.Errorf("it answers %d after %v", status, time.Since(began))
+	}
+}
+
+// Only other nodes are believed where a visitor is: the address is taken from what they say.
+func TestNodeHandlerRefusesWhileNotLeading(t *testing.T) {
+	f, _ := startFront(t, nil)
+	own := false
+	h := f.nodeHandler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { own = true }))
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(http.MethodGet, "/", nil)
+	r.Header.Set(visitorHeader, "203.0.113.9:1")
+	h.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || w.Header().Get(absentHeader) == "" || own {
+		t.Errorf("it answers %d %v", w.Code, w.Header())
+	}
+	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/stats", nil))
+	if !own {
+		t.Error("what nodes ask themselves is not answered")
+	}
+}
