@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,9 +16,13 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/host/core"
+	"github.com/ahphub/ahphub/hub/ids"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/telemetry"
+	"go.uber.org/goleak"
 )
 
 // testNode is a node in this process.
@@ -24,6 +30,7 @@ type testNode struct {
 	*node
 	url  string
 	out  *lockedLog
+	jar  http.CookieJar // of a browser, which knows no ports; nil: it keeps none
 	stop func() error
 }
 
@@ -115,10 +122,8 @@ func (n *testNode) get(t *testing.T, path string) (int, string) {
 		t.Fatal(err)
 	}
 	r.Header.Set("Accept", "text/html")
-	if b, err := os.ReadFile(filepath.Join(n.cfg.Data, "token")); err == nil {
-		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(b)))
-	}
-	res, err := http.DefaultClient.Do(r)
+	client := http.Client{Jar: n.jar}
+	res, err := client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +156,12 @@ func (n *testNode) awaitVoters(t *testing.T, want int) {
 // asked to and when the leader stops.
 func TestClusterOfThree(t *testing.T) {
 	data := isolate(t)
-	defer http.DefaultClient.CloseIdleConnections()
+	checkLeaks := goleak.IgnoreCurrent()
+	t.Cleanup(func() {
+		http.DefaultClient.CloseIdleConnections()
+		goleak.VerifyNone(t, checkLeaks)
+	})
+	bringSession(t, data)
 	a := startNode(t, data, "a", freeAddress(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
@@ -164,7 +174,13 @@ func TestClusterOfThree(t *testing.T) {
 	if status != http.StatusOK || !strings.Contains(page, "ahphub") {
 		t.Errorf("a follower answers %d: %.200s", status, page)
 	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.jar, b.jar, c.jar = jar, jar, jar
 	b.signIn(t)
+	c.hasSession(t)
 	if err := a.transfer(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +190,9 @@ func TestClusterOfThree(t *testing.T) {
 		}
 	}
 	b.await(t, "/leaderz", http.StatusOK)
+	for _, n := range []*testNode{a, b, c} {
+		n.hasSession(t)
+	}
 	if err := b.stop(); err != nil {
 		t.Error(err)
 	}
@@ -184,6 +203,55 @@ func TestClusterOfThree(t *testing.T) {
 	}
 }
 
+// bringSession serves a data directory alone, and makes a session.
+func bringSession(t *testing.T, data string) {
+	t.Helper()
+	alone(t, data, func(ctx context.Context, a *app) error {
+		session := ahp.URI("ahp-session:/" + ids.New())
+		who := core.Caller{Principal: a.owner, ClientID: "test"}
+		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session}); err != nil {
+			return err
+		}
+		return a.dispatch(ctx, who, session, &ahp.SessionTitleChangedAction{Title: brought})
+	})
+}
+
+const brought = "Was there before the cluster"
+
+// alone runs a hub without a cluster.
+func alone(t *testing.T, data string, use func(context.Context, *app) error) {
+	t.Helper()
+	cfg := Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"}
+	set, err := cfg.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := listen(cfg.Listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	tel := telemetry.New(telemetry.Config{Name: "ahphub", Version: "test"})
+	a, err := build(t.Context(), cfg, set, l, newLog(os.Stderr, cfg.LogFormat, cfg.LogLevel, tel.Hidden, tel.Handler()), tel, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	err = a.serve(ctx, func(ctx context.Context) error { defer stop(); return use(ctx, a) })
+	if err := errors.Join(err, a.close()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hasSession looks for the session that the first node brought.
+func (n *testNode) hasSession(t *testing.T) {
+	t.Helper()
+	if status, page := n.get(t, "/"); status != http.StatusOK || !strings.Contains(page, brought) {
+		t.Errorf("%s answers %d without the session: %.300s", n.peers.Name(), status, page)
+	}
+}
+
 // signIn signs in by a link that was made on this node.
 func (n *testNode) signIn(t *testing.T) {
 	t.Helper()
@@ -191,7 +259,7 @@ func (n *testNode) signIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Jar: n.jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for _, want := range []int{http.StatusSeeOther, http.StatusForbidden} { // it works once
 		res, err := client.PostForm(n.url+"/signin", url.Values{"token": {token}})
 		if err != nil {
@@ -202,6 +270,42 @@ func (n *testNode) signIn(t *testing.T) {
 			t.Errorf("signing in at %s answers %d, want %d", n.peers.Name(), res.StatusCode, want)
 		}
 	}
+}
+
+// What a node has can be taken out of the cluster: it serves alone, with its sessions and the secrets that the nodes share.
+func TestDetachedDirectoryServesAlone(t *testing.T) {
+	data := isolate(t)
+	bringSession(t, data)
+	n := startNode(t, data, "a", freeAddress(t))
+	n.await(t, "/leaderz", http.StatusOK)
+	to := filepath.Join(t.TempDir(), "alone")
+	c := clusterDetachCommand{Data: data, To: to} // while the node runs
+	if err := c.Run(&environment{t.Context(), io.Discard, io.Discard}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(&environment{t.Context(), io.Discard, io.Discard}); err == nil {
+		t.Error("it writes over what is there")
+	}
+	for _, name := range sharedFiles {
+		ours, err := os.ReadFile(filepath.Join(data, name))
+		theirs, err2 := os.ReadFile(filepath.Join(to, name))
+		if err != nil || err2 != nil || !bytes.Equal(ours, theirs) {
+			t.Errorf("%s differs: %v, %v", name, err, err2)
+		}
+	}
+	if err := n.stop(); err != nil {
+		t.Error(err)
+	}
+	alone(t, to, func(ctx context.Context, a *app) error {
+		if list := a.summaries(); len(list) != 1 || list[0].Title != brought {
+			t.Errorf("the sessions are %v", list)
+		}
+		members, err := peers.ReadMembers(ctx, replicated{a.store})
+		if mark, _ := a.store.Mark(ctx); err != nil || len(members) > 0 || mark != nil {
+			t.Errorf("it still belongs to a cluster: %v, %v, %x", members, err, mark)
+		}
+		return nil
+	})
 }
 
 // A node's directory is not served without its cluster.

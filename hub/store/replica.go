@@ -12,9 +12,9 @@ import (
 	"modernc.org/sqlite"
 )
 
-// replicaBucket has one document: what ApplyMarked noted with the newest batch.
+// ReplicaBucket has one document: what ApplyMarked noted with the newest batch.
 const (
-	replicaBucket = "replica"
+	ReplicaBucket = "replica"
 	markKey       = "mark"
 )
 
@@ -40,7 +40,7 @@ func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 	s.position = pos
 	s.finish(p)
 	if mark != nil {
-		p.add(sqlPutDoc, replicaBucket, markKey, 0, mark)
+		p.add(sqlPutDoc, ReplicaBucket, markKey, 0, mark)
 	}
 	if err := s.try(p); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *Store) Position() int64 { return s.position }
 
 // Mark returns the newest mark of ApplyMarked; nil when there is none.
 func (s *Store) Mark(ctx context.Context) ([]byte, error) {
-	mark, _, err := s.Get(ctx, replicaBucket, markKey)
+	mark, _, err := s.Get(ctx, ReplicaBucket, markKey)
 	return mark, err
 }
 

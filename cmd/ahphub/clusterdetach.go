@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/secret"
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+// clusterDetachCommand makes a directory for a server without a cluster.
+type clusterDetachCommand struct {
+	Data    string        `default:"${data}" placeholder:"DIR" help:"Data directory of the node. Default: ${default}."`
+	Secrets secretsConfig `embed:""`
+	To      string        `arg:"" help:"New data directory. It must not exist, or be empty."`
+}
+
+// Run copies what the node has, which may be running. The copy is of no cluster and can join none as this node.
+func (c clusterDetachCommand) Run(e *environment) error {
+	if !peers.IsNode(c.Data) {
+		return fmt.Errorf("%w: %s", peers.ErrNoCluster, c.Data)
+	}
+	if files, err := os.ReadDir(c.To); len(files) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
+		return errors.Join(err, fmt.Errorf("%s is not empty. Name a new directory", c.To))
+	}
+	if err := os.MkdirAll(c.To, 0o700); err != nil {
+		return err
+	}
+	if err := c.copyTo(e.ctx); err != nil {
+		return fmt.Errorf("%s was not completed, delete it: %w", c.To, err)
+	}
+	printLine(e.stdout, "data", c.To)
+	return nil
+}
+
+func (c clusterDetachCommand) copyTo(ctx context.Context) error {
+	keys, err := c.Secrets.open(c.Data)
+	if err != nil {
+		return err
+	}
+	if err := store.BackupDir(ctx, c.Data, filepath.Join(c.To, "ahphub.db")); err != nil {
+		return err
+	}
+	if !keys.IsOwners() {
+		b, err := os.ReadFile(keys.Source())
+		if err == nil {
+			err = access.WriteSecret(filepath.Join(c.To, secret.KeyFile), b)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s, err := store.Open(ctx, store.Config{Dir: c.To})
+	if err != nil {
+		return err
+	}
+	return errors.Join(leaveCluster(ctx, s, keys, c.To), s.Close())
+}
+
+// leaveCluster makes files of the secrets that a cluster shares, and removes everything of the cluster from a database.
+func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data string) error {
+	if err := s.Each(ctx, sharedBucket, func(name string, sealed []byte) error {
+		value, err := keys.Open(sharedLabel(name), string(sealed))
+		if err != nil {
+			return fmt.Errorf("the secret %s of the cluster: %w", name, err)
+		}
+		return access.WriteSecret(filepath.Join(data, filepath.Base(name)), value)
+	}); err != nil {
+		return err
+	}
+	gone := hub.Batch{}
+	for _, bucket := range append(peers.Buckets(), sharedBucket, store.ReplicaBucket) {
+		if err := s.Each(ctx, bucket, func(key string, _ []byte) error {
+			gone.Writes = append(gone.Writes, hub.Write{Record: &hub.Record{Bucket: bucket, Key: key, At: time.Now()}})
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	batch, err := store.Encode(gone, 0)
+	if err != nil {
+		return err
+	}
+	return s.Apply(s.Position()+1, batch)
+}
