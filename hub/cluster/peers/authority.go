@@ -33,11 +33,16 @@ const (
 var ErrWrongToken = Refused{errors.New("this token is not valid: it was used or has expired. " +
 	"Create a new one with ahphub cluster token")}
 
+// Reader reads documents.
+type Reader interface {
+	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
+}
+
 // Documents keep documents; each write is durable on a quorum on return.
 type Documents interface {
+	Reader
 	Put(ctx context.Context, bucket, key string, value []byte) error
 	Delete(ctx context.Context, bucket, key string) error
-	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }
 
 // Sealing seals the authority's key.
@@ -112,7 +117,7 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 }
 
 // ReadMembers returns the members that documents name; none before the first leader has written them.
-func ReadMembers(ctx context.Context, docs Documents) (members []Member, err error) {
+func ReadMembers(ctx context.Context, docs Reader) (members []Member, err error) {
 	err = docs.Each(ctx, MemberBucket, func(_ string, value []byte) error {
 		m, err := decodeMember(value)
 		members = append(members, m)

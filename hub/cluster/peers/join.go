@@ -88,6 +88,9 @@ type Refused struct{ error }
 
 func refusef(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
 
+// Refuse returns an error that says that nothing was done, and why.
+func Refuse(err error) error { return Refused{err} }
+
 // IsRefused reports whether an error says that nothing was done, and why.
 func IsRefused(err error) bool {
 	_, refused := errors.AsType[Refused](err)

@@ -1,0 +1,317 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+)
+
+// Name is the argument of calls about a node.
+type Name struct {
+	Name string `json:"name"`
+}
+
+// Life is the argument of a call for a token.
+type Life struct {
+	Life time.Duration `json:"life"`
+}
+
+// Token is the answer to it.
+type Token struct {
+	Token string `json:"token"`
+}
+
+// Done is the answer to a call that has nothing to say but a warning.
+type Done struct {
+	Leader  string `json:"leader,omitempty"`
+	Warning string `json:"warning,omitempty"`
+}
+
+// answer answers a call of a member. passed is set when another node passed it on already.
+func (m *Manager) answer(ctx context.Context, what string, body []byte, from peers.Member, passed bool) ([]byte, error) {
+	switch what {
+	case "report":
+		return json.Marshal(m.ownReport())
+	case "leave":
+		if !passed { // of its owner, by the socket
+			return encode(m.leave(ctx))
+		}
+	}
+	a := m.leading()
+	if a == nil {
+		leader, _ := m.cfg.Log.Leader()
+		switch {
+		case what == "status" && (leader == "" || leader == m.cfg.Node.Name()):
+			return encode(m.status(ctx))
+		case leader == "" || leader == m.cfg.Node.Name() || passed:
+			return nil, ErrNoLeader
+		}
+		return m.pass(ctx, leader, what, body)
+	}
+	switch what {
+	case "status":
+		return encode(m.status(ctx))
+	case "renew":
+		var request []byte
+		if err := json.Unmarshal(body, &request); err != nil {
+			return nil, err
+		}
+		return encode(a.Renew(from, request))
+	case "join":
+		var r peers.JoinRequest
+		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
+		return encode(a.Join(ctx, r))
+	case "token":
+		var l Life
+		if err := json.Unmarshal(body, &l); err != nil {
+			return nil, err
+		}
+		token, err := a.Token(ctx, l.Life)
+		return encode(Token{token}, err)
+	case "remove":
+		var n Name
+		if err := json.Unmarshal(body, &n); err != nil {
+			return nil, err
+		}
+		return encode(m.remove(ctx, a, n.Name))
+	case "transfer":
+		var n Name
+		if err := json.Unmarshal(body, &n); err != nil {
+			return nil, err
+		}
+		return encode(m.transfer(ctx, n.Name))
+	}
+	return nil, peers.Refuse(fmt.Errorf("%q is unknown to this node: use the same release of ahphub on all nodes", what))
+}
+
+func encode[T any](v T, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+// remove removes another node than the leader, which this one is.
+func (m *Manager) remove(ctx context.Context, a *peers.Authority, name string) (Done, error) {
+	if name == m.cfg.Node.Name() {
+		return Done{}, peers.Refuse(fmt.Errorf("%s leads the cluster. Run ahphub cluster leave there, or ahphub cluster transfer "+
+			"first", name))
+	}
+	s, err := m.status(ctx)
+	if err != nil {
+		return Done{}, err
+	}
+	voters, healthy, found := 0, 0, false
+	for _, n := range s.Nodes {
+		switch {
+		case n.ID == name:
+			found = true
+		case n.Votes:
+			voters++
+			if n.Error == "" {
+				healthy++
+			}
+		}
+	}
+	if !found {
+		return Done{}, peers.Refuse(fmt.Errorf("the cluster has no node %q. ahphub cluster status lists them", name))
+	}
+	if healthy <= voters/2 {
+		return Done{}, peers.Refuse(fmt.Errorf("without %s too few nodes that vote are up: %d of %d. Start them first", name, healthy,
+			voters))
+	}
+	if err := a.Remove(ctx, name); err != nil { // its certificate opens nothing from here on
+		return Done{}, err
+	}
+	return Done{Warning: warnOf(voters)}, m.cfg.Log.Remove(name)
+}
+
+// transfer makes another node lead; "" lets the log choose.
+func (m *Manager) transfer(ctx context.Context, name string) (Done, error) {
+	if name == m.cfg.Node.Name() {
+		return Done{Leader: name}, nil
+	}
+	if name == "" {
+		if err := m.cfg.Log.Transfer(); err != nil {
+			return Done{}, peers.Refuse(fmt.Errorf("no other node can lead now: %w", err))
+		}
+	} else {
+		servers, err := m.cfg.Log.Servers()
+		if err != nil {
+			return Done{}, err
+		}
+		address := ""
+		for _, s := range servers {
+			if s.ID == name && s.Votes {
+				address = s.Address
+			}
+		}
+		if address == "" {
+			return Done{}, peers.Refuse(fmt.Errorf("%q is no node that votes. ahphub cluster status lists them", name))
+		}
+		if err := m.cfg.Log.TransferTo(name, address); err != nil {
+			return Done{}, peers.Refuse(fmt.Errorf("%s cannot lead now: %w", name, err))
+		}
+	}
+	return m.awaitLeader(ctx)
+}
+
+// awaitLeader waits until another node leads.
+func (m *Manager) awaitLeader(ctx context.Context) (Done, error) {
+	ctx, cancel := context.WithTimeout(ctx, callTime/2)
+	defer cancel()
+	for {
+		if leader, _ := m.cfg.Log.Leader(); leader != "" && leader != m.cfg.Node.Name() {
+			return Done{Leader: leader}, nil
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return Done{}, ErrNoLeader
+		}
+	}
+}
+
+// leave removes this node.
+func (m *Manager) leave(ctx context.Context) (Done, error) {
+	if len(m.cfg.Node.Members()) == 1 {
+		return Done{}, peers.Refuse(errors.New("this is the only node. ahphub cluster detach makes a server of its own of it"))
+	}
+	if m.leading() != nil {
+		if _, err := m.transfer(ctx, ""); err != nil {
+			return Done{}, err
+		}
+	}
+	body, err := json.Marshal(Name{m.cfg.Node.Name()})
+	if err != nil {
+		return Done{}, err
+	}
+	asked := ""
+	for { // the next leader may have to start first
+		leader, _ := m.cfg.Log.Leader()
+		if leader == "" || leader == m.cfg.Node.Name() {
+			leader = asked
+		}
+		err := ErrNoLeader
+		if leader != "" {
+			var b []byte
+			if b, err = m.pass(ctx, leader, "remove", body); err == nil {
+				var d Done
+				return d, json.Unmarshal(b, &d)
+			}
+			// The leader ends the connections of a node that it removes, this one too, and refuses the next.
+			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" && asked != "" {
+				return Done{}, nil
+			}
+			asked = leader
+		}
+		if peers.IsRefused(err) {
+			return Done{}, err
+		}
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return Done{}, err
+		}
+	}
+}
+
+// Report is what a node says of itself.
+type Report struct {
+	Stats   cluster.Stats `json:"stats"`
+	Expires time.Time     `json:"expires"` // its certificate
+	Version string        `json:"version"`
+}
+
+func (m *Manager) ownReport() Report {
+	return Report{m.cfg.Log.Stats(), m.cfg.Node.Expires(), m.cfg.Version}
+}
+
+// report asks a node.
+func (m *Manager) report(ctx context.Context, name string) (r Report, err error) {
+	if name == m.cfg.Node.Name() {
+		return m.ownReport(), nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, reportAge)
+	defer cancel()
+	b, err := m.pass(ctx, name, "report", nil)
+	if err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(b, &r)
+}
+
+// Status is how the cluster is, as a node sees it.
+type Status struct {
+	Cluster   string       `json:"cluster"`
+	Leader    string       `json:"leader"` // "" when none is known
+	Nodes     []NodeStatus `json:"nodes"`
+	Tolerates int          `json:"tolerates"` // how many more nodes that vote may fail
+	Warning   string       `json:"warning,omitempty"`
+}
+
+// NodeStatus is how a node is.
+type NodeStatus struct {
+	cluster.Server
+	Behind  uint64    `json:"behind"` // entries that the leader has and it has not applied
+	Expires time.Time `json:"expires,omitzero"`
+	Version string    `json:"version,omitempty"`
+	Error   string    `json:"error,omitempty"` // why it did not answer
+}
+
+func (m *Manager) status(ctx context.Context) (Status, error) {
+	servers, err := m.cfg.Log.Servers()
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Cluster: m.cfg.Node.Cluster(), Nodes: make([]NodeStatus, len(servers))}
+	s.Leader, _ = m.cfg.Log.Leader()
+	index := m.cfg.Log.Stats().Index
+	var wg sync.WaitGroup
+	for i, server := range servers {
+		wg.Go(func() {
+			n := NodeStatus{Server: server}
+			r, err := m.report(ctx, server.ID)
+			if err != nil {
+				n.Error = err.Error()
+			} else {
+				n.Expires, n.Version = r.Expires, r.Version
+				n.Behind = index - min(index, r.Stats.Applied)
+			}
+			s.Nodes[i] = n
+		})
+	}
+	wg.Wait()
+	voters, up := 0, 0
+	for _, n := range s.Nodes {
+		if n.Votes {
+			voters++
+			if n.Error == "" {
+				up++
+			}
+		}
+	}
+	s.Tolerates = max(0, up-voters/2-1)
+	s.Warning = warnOf(voters)
+	return s, nil
+}
+
+// warnOf returns what is wrong with a number of nodes that vote.
+func warnOf(voters int) string {
+	switch {
+	case voters == 2:
+		return "Two nodes cannot fail over: when either fails, nothing can be written. Add a third node"
+	case voters > 2 && voters%2 == 0:
+		return fmt.Sprintf("%d nodes that vote tolerate no more failures than %d. Add one, or remove one", voters, voters-1)
+	}
+	return ""
+}

@@ -1,0 +1,225 @@
+package manage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+)
+
+const (
+	prefix    = "/cluster/"
+	passedOn  = "Ahphub-Passed-On" // header of a call that another node passed on
+	mostCall  = 64 << 10
+	callTime  = 30 * time.Second
+	reportAge = time.Second // how long a node has to report to the leader
+)
+
+// ErrNoLeader is the error of a call while nobody leads.
+var ErrNoLeader = errors.New("no node leads the cluster now. Try again in a few seconds; if it stays so, too few nodes " +
+	"are up: start them")
+
+// Config is what a Manager stands on.
+type Config struct {
+	Node     *peers.Node
+	Log      *cluster.Raft
+	Listener *peers.Listener
+	Version  string // of the program
+	Logger   *slog.Logger
+
+	Pilot cluster.PilotConfig // its durations
+}
+
+// Manager is the part of a node that manages the cluster.
+type Manager struct {
+	cfg    Config
+	client http.Client
+
+	mu        sync.Mutex
+	authority *peers.Authority // while this node leads
+}
+
+// New returns a Manager, which answers nodes that join at its listener.
+func New(cfg Config) *Manager {
+	m := &Manager{cfg: cfg, client: http.Client{Transport: cfg.Node.Transport(), Timeout: callTime}}
+	cfg.Listener.OnJoin(func(ctx context.Context, r peers.JoinRequest) (reply peers.JoinReply, err error) {
+		err = m.call(ctx, "join", r, &reply)
+		return reply, err
+	})
+	return m
+}
+
+// Run renews this node's certificate, and takes in the members that docs have, until ctx ends. docs are those of the
+// followed state: they need not be writable.
+func (m *Manager) Run(ctx context.Context, docs peers.Reader) {
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		m.cfg.Node.KeepFresh(ctx, func(ctx context.Context, request []byte) (der []byte, err error) {
+			err = m.call(ctx, "renew", request, &der)
+			return der, err
+		}, func(err error) { m.cfg.Logger.Warn("the certificate of this node", "err", err) })
+	})
+	look := time.NewTicker(orElse(m.cfg.Pilot.Every, 2*time.Second))
+	defer look.Stop()
+	for ctx.Err() == nil {
+		members, err := peers.ReadMembers(ctx, docs)
+		if err == nil && len(members) > 0 {
+			err = m.cfg.Node.SetMembers(members)
+		}
+		if err != nil && ctx.Err() == nil {
+			m.cfg.Logger.Warn("the members of the cluster cannot be read", "err", err)
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+		}
+	}
+	wg.Wait()
+	m.client.CloseIdleConnections()
+}
+
+func orElse(d, otherwise time.Duration) time.Duration {
+	if d == 0 {
+		return otherwise
+	}
+	return d
+}
+
+// Lead does what the leader does, until ctx, which is its term's, ends. docs write by the log.
+func (m *Manager) Lead(ctx context.Context, docs peers.Documents, seal peers.Sealing, keys func() ([]byte, error)) error {
+	a, err := peers.OpenAuthority(ctx, peers.AuthorityConfig{Node: m.cfg.Node, Docs: docs, Seal: seal, Keys: keys})
+	if err != nil {
+		return err
+	}
+	m.lead(a)
+	defer m.lead(nil)
+	p := m.cfg.Pilot
+	p.Nodes = func() (all []cluster.Node) {
+		for _, one := range m.cfg.Node.Members() {
+			all = append(all, cluster.Node{ID: one.Name, Address: one.Address, Reads: one.Reads})
+		}
+		return all
+	}
+	p.Ask = func(ctx context.Context, name string) (cluster.Stats, error) {
+		r, err := m.report(ctx, name)
+		return r.Stats, err
+	}
+	p.Drop = func(name string) {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		if err := a.Remove(ctx, name); err != nil {
+			m.cfg.Logger.Warn("a dead node could not be removed", "node", name, "err", err)
+		}
+	}
+	m.cfg.Log.Pilot(ctx, p)
+	return nil
+}
+
+func (m *Manager) lead(a *peers.Authority) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.authority = a
+}
+
+func (m *Manager) leading() *peers.Authority {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.authority
+}
+
+// call asks this node, or the leader. in and out are JSON.
+func (m *Manager) call(ctx context.Context, what string, in, out any) error {
+	b, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	answer, err := m.answer(ctx, what, b, m.self(), false)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer, out)
+}
+
+// self returns this node as a member.
+func (m *Manager) self() peers.Member {
+	for _, one := range m.cfg.Node.Members() {
+		if one.Name == m.cfg.Node.Name() {
+			return one
+		}
+	}
+	return peers.Member{}
+}
+
+// Handler answers the other nodes, below /cluster/.
+func (m *Manager) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		from, ok := peers.FromContext(r.Context())
+		if !ok {
+			http.Error(w, "this is for nodes of the cluster", http.StatusForbidden)
+			return
+		}
+		m.serve(w, r, from)
+	})
+}
+
+func (m *Manager) serve(w http.ResponseWriter, r *http.Request, from peers.Member) {
+	if r.Method != http.MethodPost || len(r.URL.Path) <= len(prefix) || r.URL.Path[:len(prefix)] != prefix {
+		http.NotFound(w, r)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), callTime)
+	defer cancel()
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostCall))
+	var answer []byte
+	if err == nil {
+		answer, err = m.answer(ctx, r.URL.Path[len(prefix):], body, from, r.Header.Get(passedOn) != "")
+	}
+	switch {
+	case peers.IsRefused(err):
+		http.Error(w, err.Error(), http.StatusConflict)
+	case err != nil:
+		http.Error(w, err.Error(), http.StatusServiceUnavailable)
+	default:
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write(answer)
+	}
+}
+
+// pass passes a call on to a node.
+func (m *Manager) pass(ctx context.Context, name, what string, body []byte) ([]byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+name+prefix+what, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set(passedOn, "1")
+	return send(&m.client, r)
+}
+
+// send returns the answer to a call. What was refused there is refused here.
+func send(client *http.Client, r *http.Request) ([]byte, error) {
+	resp, err := client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(io.LimitReader(resp.Body, 1<<20))
+	if err != nil {
+		return nil, err
+	}
+	switch resp.StatusCode {
+	case http.StatusOK:
+		return b, nil
+	case http.StatusConflict:
+		return nil, peers.Refuse(errors.New(string(bytes.TrimSpace(b))))
+	}
+	return nil, fmt.Errorf("%s", bytes.TrimSpace(b))
+}

@@ -1,0 +1,299 @@
+package manage
+
+import (
+	"context"
+	"encoding/base64"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/clustertest"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+)
+
+// documents are in memory, and every node has them at once.
+type documents struct {
+	mu  sync.Mutex
+	all map[string]map[string][]byte
+}
+
+func (d *documents) Put(_ context.Context, bucket, key string, value []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.all[bucket] == nil {
+		d.all[bucket] = map[string][]byte{}
+	}
+	d.all[bucket][key] = value
+	return nil
+}
+
+func (d *documents) Delete(_ context.Context, bucket, key string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.all[bucket], key)
+	return nil
+}
+
+func (d *documents) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for k, v := range d.all[bucket] {
+		if err := visit(k, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type seal struct{}
+
+func (seal) Seal(v []byte) string                  { return base64.StdEncoding.EncodeToString(v) }
+func (seal) Open(s string) ([]byte, error)         { return base64.StdEncoding.DecodeString(s) }
+func (seal) Reseal(s string) (string, bool, error) { return s, false, nil }
+
+type world struct {
+	t    *testing.T
+	docs *documents
+}
+
+type node struct {
+	data string
+	name string
+	stop func()
+}
+
+func openPort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// start runs the node of a data directory as a server does.
+func (w *world) start(data string, first bool) *node {
+	w.t.Helper()
+	n, err := peers.Open(data)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	l, err := n.Listen(n.Address())
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	store := raft.NewInmemStore()
+	transport := raft.NewNetworkTransportWithLogger(l.StreamLayer(), 3, 10*time.Second, hclog.NewNullLogger())
+	log, err := cluster.Open(cluster.Config{ID: n.Name(), State: &clustertest.State{}, Transport: transport, Logs: store,
+		Stable: store, Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: 500 * time.Millisecond})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if first {
+		if err := log.Bootstrap(map[string]string{n.Name(): n.Address()}); err != nil {
+			w.t.Fatal(err)
+		}
+	}
+	m := New(Config{Node: n, Log: log, Listener: l, Version: "test", Logger: slog.New(slog.DiscardHandler),
+		Pilot: cluster.PilotConfig{Every: 200 * time.Millisecond, Stable: 300 * time.Millisecond}})
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	check := func(err error) {
+		if err != nil && ctx.Err() == nil {
+			w.t.Error(err)
+		}
+	}
+	wg.Go(func() { check(l.Serve(ctx, m.Handler())) })
+	wg.Go(func() { check(m.Serve(ctx, data)) })
+	wg.Go(func() { m.Run(ctx, w.docs) })
+	wg.Go(func() {
+		for term := range log.Terms() {
+			if err := m.Lead(term.Context(), w.docs, seal{}, nil); term.Context().Err() == nil {
+				check(err)
+			}
+		}
+	})
+	out := &node{data: data, name: n.Name(), stop: sync.OnceFunc(func() {
+		cancel()
+		if err := log.Close(); err != nil {
+			w.t.Error(err)
+		}
+		transport.Close()
+		l.Close()
+		wg.Wait()
+	})}
+	w.t.Cleanup(out.stop)
+	return out
+}
+
+// must calls a node until it is not told that nobody leads or that the node is not up yet.
+func must[T any](t *testing.T, n *node, what string, in any) (out T) {
+	t.Helper()
+	for {
+		err := Call(t.Context(), n.data, what, in, &out)
+		switch {
+		case err == nil:
+			return out
+		case !strings.Contains(err.Error(), "no node leads") && !strings.Contains(err.Error(), "not running"):
+			t.Fatal(err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (w *world) join(by *node, name string, reads bool) *node {
+	w.t.Helper()
+	token := must[Token](w.t, by, "token", Life{time.Hour}).Token
+	data := w.t.TempDir()
+	if err := peers.Join(w.t.Context(), token, data, name, openPort(w.t), "secrets.key", reads); err != nil {
+		w.t.Fatal(err)
+	}
+	return w.start(data, false)
+}
+
+// await waits until a node's status has these nodes: those that only read with a star, the leader with an exclamation mark.
+func await(t *testing.T, n *node, want string) Status {
+	t.Helper()
+	for got, began := "", time.Now(); ; time.Sleep(50 * time.Millisecond) {
+		s := must[Status](t, n, "status", nil)
+		var names []string
+		for _, one := range s.Nodes {
+			name := one.ID
+			if !one.Votes {
+				name += "*"
+			}
+			if one.Leads {
+				name += "!"
+			}
+			if one.Error != "" {
+				name += "?"
+			}
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		if got = strings.Join(names, " "); got == want {
+			return s
+		}
+		if time.Since(began) > 2*time.Minute {
+			t.Fatalf("the status is %q, want %q", got, want)
+		}
+	}
+}
+
+func refused(t *testing.T, n *node, what string, in any, want string) {
+	t.Helper()
+	var out Done
+	err := Call(t.Context(), n.data, what, in, &out)
+	if !peers.IsRefused(err) || !strings.Contains(err.Error(), want) {
+		t.Errorf("%s %v at %s: %v, want a refusal with %q", what, in, n.name, err, want)
+	}
+}
+
+// Commands at any node change the cluster: nodes join, lead, leave and are removed.
+func TestCommands(t *testing.T) {
+	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
+	data := t.TempDir()
+	if err := Call(t.Context(), data, "status", nil, &Status{}); err == nil || !strings.Contains(err.Error(), "no cluster") {
+		t.Errorf("a directory without a cluster answers: %v", err)
+	}
+	if err := peers.Bootstrap(data, "a", openPort(t)); err != nil {
+		t.Fatal(err)
+	}
+	if err := Call(t.Context(), data, "status", nil, &Status{}); err == nil || !strings.Contains(err.Error(), "not running") {
+		t.Errorf("a node that is not running answers: %v", err)
+	}
+	a := w.start(data, true)
+	await(t, a, "a!")
+	refused(t, a, "leave", nil, "only node")
+	refused(t, a, "transfer", Name{""}, "no other node")
+	b := w.join(a, "b", false)
+	if s := await(t, a, "a! b"); !strings.Contains(s.Warning, "Two nodes cannot fail over") || s.Tolerates != 0 {
+		t.Errorf("of two nodes the status is %+v", s)
+	}
+	c := w.join(b, "c", false) // by a follower
+	d := w.join(c, "d", true)
+	s := await(t, c, "a! b c d*")
+	if s.Warning != "" || s.Tolerates != 1 || s.Nodes[0].Version != "test" || s.Nodes[0].Expires.IsZero() {
+		t.Errorf("of three nodes the status is %+v", s)
+	}
+	for _, n := range []*node{a, b, c, d} {
+		if info, err := os.Stat(SocketPath(n.data)); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the socket has the mode %v, %v", info.Mode(), err)
+		}
+	}
+
+	if done := must[Done](t, b, "transfer", Name{"c"}); done.Leader != "c" {
+		t.Errorf("%s leads after a transfer to c", done.Leader)
+	}
+	await(t, a, "a b c! d*")
+	refused(t, b, "transfer", Name{"d"}, "no node that votes")
+	refused(t, b, "remove", Name{"c"}, "leads the cluster")
+	refused(t, b, "remove", Name{"x"}, "no node \"x\"")
+	refused(t, b, "token", Life{100 * time.Hour}, "at most")
+	refused(t, b, "nonsense", nil, "unknown")
+
+	must[Done](t, a, "remove", Name{"d"})
+	await(t, a, "a b c!")
+	d.stop()
+	e := w.join(a, "e", false)
+	await(t, e, "a b c! e")
+	must[Done](t, c, "leave", nil) // the leader
+	c.stop()
+	for s = must[Status](t, e, "status", nil); len(s.Nodes) != 3 || s.Leader == ""; s = must[Status](t, e, "status", nil) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	// With one of three down, none of the others can be removed.
+	down, up := a, e
+	if s.Leader == "a" {
+		down, up = b, a
+	} else if s.Leader == "b" {
+		up = b
+	}
+	down.stop()
+	other := "e"
+	if up == e {
+		other = "b"
+	}
+	refused(t, up, "remove", Name{other}, "too few nodes")
+}
+
+// A request that no member's certificate stands behind is refused.
+func TestHandlerIsForMembers(t *testing.T) {
+	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
+	data := t.TempDir()
+	if err := peers.Bootstrap(data, "a", openPort(t)); err != nil {
+		t.Fatal(err)
+	}
+	w.start(data, true)
+	n, err := peers.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Manager{cfg: Config{Node: n}}
+	r, _ := http.NewRequest(http.MethodPost, "/cluster/token", nil)
+	rec := &recorder{header: http.Header{}}
+	m.Handler().ServeHTTP(rec, r)
+	if rec.status != http.StatusForbidden {
+		t.Errorf("it answers %d", rec.status)
+	}
+}
+
+type recorder struct {
+	header http.Header
+	status int
+}
+
+func (r *recorder) Header() http.Header         { return r.header }
+func (r *recorder) Write(b []byte) (int, error) { return len(b), nil }
+func (r *recorder) WriteHeader(status int)      { r.status = status }

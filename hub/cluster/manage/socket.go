@@ -1,0 +1,78 @@
+package manage
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+)
+
+// socketFile is in the directory of the node's files, which only its owner may enter.
+const socketFile = "control.sock"
+
+// SocketPath returns the path of the socket that a node in a data directory takes commands by.
+func SocketPath(data string) string { return filepath.Join(peers.Dir(data), socketFile) }
+
+// Serve takes commands of the owner by a socket in the data directory, until ctx ends. One node at a time uses a
+// directory, so a socket that is there was left behind.
+func (m *Manager) Serve(ctx context.Context, data string) error {
+	path := SocketPath(data)
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	l, err := net.Listen("unix", path) // nobody else may enter its directory
+	if err != nil {
+		return fmt.Errorf("the socket for ahphub cluster cannot be opened: %w", err)
+	}
+	defer l.Close()
+	if err := os.Chmod(path, 0o600); err != nil {
+		return err
+	}
+	s := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		m.serve(w, r, m.self())
+	})}
+	stop := context.AfterFunc(ctx, func() { s.Close() })
+	defer stop()
+	err = s.Serve(l)
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// Call calls the node that uses a data directory. in and out are JSON.
+func Call(ctx context.Context, data, what string, in, out any) error {
+	if !peers.IsNode(data) {
+		return fmt.Errorf("%w: %s", peers.ErrNoCluster, data)
+	}
+	body, err := json.Marshal(in)
+	if err != nil {
+		return err
+	}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", SocketPath(data))
+	}}
+	client := &http.Client{Transport: transport, Timeout: callTime + time.Second}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node"+prefix+what, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	b, err := send(client, r)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("the node of %s is not running. Start it with ahphub serve --cluster", data)
+	}
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(b, out)
+}
