@@ -39,6 +39,8 @@ var packages = map[string]imports{
 	"hub/cluster/clustertest": {[]string{"hub/cluster"}, "what every log must hold is asked of any"},
 	"hub/cluster/peers": {[]string{"hub/access"},
 		"nodes know each other without a word of what they say"},
+	"hub/cluster/manage": {[]string{"hub/cluster", "hub/cluster/peers"},
+		"who belongs to a cluster is changed without a word of what its log holds"},
 	"hub/cluster/replica": {[]string{"hub/cluster", "hub/store"},
 		"a node's state is the store, and neither the log nor the store knows the other"},
 	"hub/machine/pipe": {[]string{"hub/ahp", "hub/agent", "hub/ids", "hub/machine"},

@@ -16,6 +16,7 @@ type cli struct {
 	Doctor  doctorCommand  `cmd:"" help:"Check git, shell, agents, data directory and port, and suggest fixes."`
 	Backup  backupCommand  `cmd:"" help:"Back up the database, even while ahphub is running."`
 	Secrets secretsCommand `cmd:"" help:"List, set and remove secrets, or rotate their key."`
+	Cluster clusterCommand `cmd:"" help:"Show and change which computers belong to a cluster."`
 	Join    joinCommand    `cmd:"" hidden:"" help:"Make this computer a machine of a hub."`
 	Mcp     mcpCommand     `cmd:"" help:"Serve ahphub's tools to an agent over standard input and output. Agents start it."`
 	Health  healthCommand  `cmd:"" help:"Ask a server on this machine whether it works, for container engines and monitors."`

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/cluster/replica"
 	"github.com/ahphub/ahphub/hub/secret"
@@ -80,7 +81,8 @@ type node struct {
 	raft  *cluster.Raft
 	front *clusterFront
 	calls *http.Transport // to other nodes
-	keys  *secret.Keys    // of secrets
+	admin *manage.Manager
+	keys  *secret.Keys // of secrets
 
 	mu     sync.Mutex
 	over   func(handover)   // asks the hub of this term to end; nil: this node does not lead
@@ -131,6 +133,8 @@ func (n *node) open(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
+	n.admin = manage.New(manage.Config{Node: n.peers, Log: n.raft, Listener: n.port, Version: versionName(), Logger: n.log,
+		Transfer: n.transfer})
 	if members := n.peers.Members(); !n.raft.HasState() && len(members) == 1 && members[0].Name == n.peers.Name() {
 		return n.raft.Bootstrap(map[string]string{n.peers.Name(): n.peers.Address()})
 	}
@@ -200,7 +204,7 @@ func (n *node) serve(ctx context.Context) error {
 	around, endAround := context.WithCancel(context.WithoutCancel(ctx)) // until the hub has ended
 	defer endAround()
 	var front, back sync.WaitGroup
-	var errs [4]error
+	var errs [5]error
 	front.Go(func() { defer end(); errs[0] = n.front.serve(ctx, n.l, n.set.tls()) })
 	back.Go(func() { defer end(); errs[1] = n.port.Serve(around, n.front.nodeHandler(n.routes())) })
 	if n.set.secured != nil {
@@ -210,6 +214,8 @@ func (n *node) serve(ctx context.Context) error {
 	back.Go(func() { n.watchLeader(around) })
 	back.Go(func() { n.keepMembers(around) })
 	back.Go(func() { n.keepSignIns(around) })
+	back.Go(func() { n.admin.KeepFresh(around) })
+	back.Go(func() { defer end(); errs[4] = n.admin.Serve(around, n.cfg.Data) })
 	errs[3] = n.leadTerms(ctx)
 	end()
 	front.Wait()
@@ -347,6 +353,7 @@ func (n *node) setAuthority(a *peers.Authority) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.signer = a
+	n.admin.Lead(a)
 }
 
 // authority returns what lets nodes join; nil while this node does not lead.

@@ -2,10 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -99,11 +96,9 @@ func (n *node) openAuthority(ctx context.Context, a *app) (err error) {
 	return err
 }
 
-// pilot lets nodes join, and has the log sent to the members of the cluster, until ctx ends.
+// pilot has the log sent to the members of the cluster, until ctx ends.
 func (n *node) pilot(ctx context.Context, a *app) {
-	n.port.OnJoin(a.authority.Join)
-	defer n.port.OnJoin(nil)
-	n.raft.Pilot(ctx, cluster.PilotConfig{Ask: n.statsOf, Nodes: func() (list []cluster.Node) {
+	n.raft.Pilot(ctx, cluster.PilotConfig{Ask: n.admin.Stats, Nodes: func() (list []cluster.Node) {
 		for _, m := range n.peers.Members() {
 			list = append(list, cluster.Node{ID: m.Name, Address: m.Address, Reads: m.Reads})
 		}
@@ -118,28 +113,7 @@ func (n *node) pilot(ctx context.Context, a *app) {
 // routes are what nodes ask each other.
 func (n *node) routes() http.Handler {
 	m := http.NewServeMux()
-	m.HandleFunc("GET /stats", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(n.raft.Stats())
-	})
 	m.HandleFunc("POST /signins", n.takeSignIns)
+	m.Handle("/cluster/", n.admin.Handler())
 	return m
-}
-
-// statsOf asks another node how far it is.
-func (n *node) statsOf(ctx context.Context, name string) (s cluster.Stats, err error) {
-	ctx, cancel := context.WithTimeout(ctx, callTime)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+name+"/stats", nil)
-	if err != nil {
-		return s, err
-	}
-	res, err := n.calls.RoundTrip(r)
-	if err != nil {
-		return s, err
-	}
-	defer res.Body.Close()
-	if res.StatusCode != http.StatusOK {
-		return s, fmt.Errorf("%s answers %s", name, res.Status)
-	}
-	return s, json.NewDecoder(io.LimitReader(res.Body, mostCall)).Decode(&s)
 }

@@ -1,11 +1,13 @@
 package manage
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -140,27 +142,20 @@ func (m *Manager) transfer(ctx context.Context, name string) (Done, error) {
 	if name == m.cfg.Node.Name() {
 		return Done{Leader: name}, nil
 	}
-	if name == "" {
-		if err := m.cfg.Log.Transfer(); err != nil {
-			return Done{}, peers.Refuse(fmt.Errorf("no other node can lead now: %w", err))
+	servers, err := m.cfg.Log.Servers()
+	if err != nil {
+		return Done{}, err
+	}
+	if !slices.ContainsFunc(servers, func(s cluster.Server) bool {
+		return s.Votes && s.ID != m.cfg.Node.Name() && (name == "" || s.ID == name)
+	}) {
+		if name == "" {
+			return Done{}, peers.Refuse(errors.New("there is no other node that votes"))
 		}
-	} else {
-		servers, err := m.cfg.Log.Servers()
-		if err != nil {
-			return Done{}, err
-		}
-		address := ""
-		for _, s := range servers {
-			if s.ID == name && s.Votes {
-				address = s.Address
-			}
-		}
-		if address == "" {
-			return Done{}, peers.Refuse(fmt.Errorf("%q is no node that votes. ahphub cluster status lists them", name))
-		}
-		if err := m.cfg.Log.TransferTo(name, address); err != nil {
-			return Done{}, peers.Refuse(fmt.Errorf("%s cannot lead now: %w", name, err))
-		}
+		return Done{}, peers.Refuse(fmt.Errorf("%q is no node that votes. ahphub cluster status lists them", name))
+	}
+	if err := m.cfg.Transfer(ctx, name); err != nil {
+		return Done{}, peers.Refuse(fmt.Errorf("%s cannot lead now: %w", cmp.Or(name, "another node"), err))
 	}
 	return m.awaitLeader(ctx)
 }
@@ -184,7 +179,7 @@ func (m *Manager) awaitLeader(ctx context.Context) (Done, error) {
 // leave removes this node.
 func (m *Manager) leave(ctx context.Context) (Done, error) {
 	if len(m.cfg.Node.Members()) == 1 {
-		return Done{}, peers.Refuse(errors.New("this is the only node. ahphub cluster detach makes a server of its own of it"))
+		return Done{}, peers.Refuse(errors.New("this is the only node. ahphub cluster detach makes it a separate server"))
 	}
 	if m.leading() != nil {
 		if _, err := m.transfer(ctx, ""); err != nil {
@@ -248,6 +243,12 @@ func (m *Manager) report(ctx context.Context, name string) (r Report, err error)
 		return r, err
 	}
 	return r, json.Unmarshal(b, &r)
+}
+
+// Stats asks a node how far it is.
+func (m *Manager) Stats(ctx context.Context, name string) (cluster.Stats, error) {
+	r, err := m.report(ctx, name)
+	return r.Stats, err
 }
 
 // Status is how the cluster is, as a node sees it.

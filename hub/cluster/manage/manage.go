@@ -35,8 +35,8 @@ type Config struct {
 	Listener *peers.Listener
 	Version  string // of the program
 	Logger   *slog.Logger
-
-	Pilot cluster.PilotConfig // its durations
+	// Transfer makes another node lead, by name; "" lets the log choose. Only the leader's is called.
+	Transfer func(ctx context.Context, name string) error
 }
 
 // Manager is the part of a node that manages the cluster.
@@ -58,73 +58,17 @@ func New(cfg Config) *Manager {
 	return m
 }
 
-// Run renews this node's certificate, and takes in the members that docs have, until ctx ends. docs are those of the
-// followed state: they need not be writable.
-func (m *Manager) Run(ctx context.Context, docs peers.Reader) {
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		m.cfg.Node.KeepFresh(ctx, func(ctx context.Context, request []byte) (der []byte, err error) {
-			err = m.call(ctx, "renew", request, &der)
-			return der, err
-		}, func(err error) { m.cfg.Logger.Warn("the certificate of this node", "err", err) })
-	})
-	look := time.NewTicker(orElse(m.cfg.Pilot.Every, 2*time.Second))
-	defer look.Stop()
-	for ctx.Err() == nil {
-		members, err := peers.ReadMembers(ctx, docs)
-		if err == nil && len(members) > 0 {
-			err = m.cfg.Node.SetMembers(members)
-		}
-		if err != nil && ctx.Err() == nil {
-			m.cfg.Logger.Warn("the members of the cluster cannot be read", "err", err)
-		}
-		select {
-		case <-look.C:
-		case <-ctx.Done():
-		}
-	}
-	wg.Wait()
+// KeepFresh renews this node's certificate in time, until ctx ends.
+func (m *Manager) KeepFresh(ctx context.Context) {
+	m.cfg.Node.KeepFresh(ctx, func(ctx context.Context, request []byte) (der []byte, err error) {
+		err = m.call(ctx, "renew", request, &der)
+		return der, err
+	}, func(err error) { m.cfg.Logger.Warn("the certificate of this node", "err", err) })
 	m.client.CloseIdleConnections()
 }
 
-func orElse(d, otherwise time.Duration) time.Duration {
-	if d == 0 {
-		return otherwise
-	}
-	return d
-}
-
-// Lead does what the leader does, until ctx, which is its term's, ends. docs write by the log.
-func (m *Manager) Lead(ctx context.Context, docs peers.Documents, seal peers.Sealing, keys func() ([]byte, error)) error {
-	a, err := peers.OpenAuthority(ctx, peers.AuthorityConfig{Node: m.cfg.Node, Docs: docs, Seal: seal, Keys: keys})
-	if err != nil {
-		return err
-	}
-	m.lead(a)
-	defer m.lead(nil)
-	p := m.cfg.Pilot
-	p.Nodes = func() (all []cluster.Node) {
-		for _, one := range m.cfg.Node.Members() {
-			all = append(all, cluster.Node{ID: one.Name, Address: one.Address, Reads: one.Reads})
-		}
-		return all
-	}
-	p.Ask = func(ctx context.Context, name string) (cluster.Stats, error) {
-		r, err := m.report(ctx, name)
-		return r.Stats, err
-	}
-	p.Drop = func(name string) {
-		ctx, cancel := context.WithTimeout(ctx, callTime)
-		defer cancel()
-		if err := a.Remove(ctx, name); err != nil {
-			m.cfg.Logger.Warn("a dead node could not be removed", "node", name, "err", err)
-		}
-	}
-	m.cfg.Log.Pilot(ctx, p)
-	return nil
-}
-
-func (m *Manager) lead(a *peers.Authority) {
+// Lead sets what signs certificates, while this node leads; nil when it leads no more.
+func (m *Manager) Lead(a *peers.Authority) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.authority = a

@@ -106,7 +106,14 @@ func (w *world) start(data string, first bool) *node {
 		}
 	}
 	m := New(Config{Node: n, Log: log, Listener: l, Version: "test", Logger: slog.New(slog.DiscardHandler),
-		Pilot: cluster.PilotConfig{Every: 200 * time.Millisecond, Stable: 300 * time.Millisecond}})
+		Transfer: func(_ context.Context, name string) error {
+			for _, one := range n.Members() {
+				if one.Name == name {
+					return log.TransferTo(name, one.Address)
+				}
+			}
+			return log.Transfer()
+		}})
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
 	check := func(err error) {
@@ -116,12 +123,30 @@ func (w *world) start(data string, first bool) *node {
 	}
 	wg.Go(func() { check(l.Serve(ctx, m.Handler())) })
 	wg.Go(func() { check(m.Serve(ctx, data)) })
-	wg.Go(func() { m.Run(ctx, w.docs) })
+	wg.Go(func() { m.KeepFresh(ctx) })
+	wg.Go(func() {
+		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // as nodes follow the log
+			if members, err := peers.ReadMembers(ctx, w.docs); err == nil && len(members) > 0 {
+				check(n.SetMembers(members))
+			}
+		}
+	})
 	wg.Go(func() {
 		for term := range log.Terms() {
-			if err := m.Lead(term.Context(), w.docs, seal{}, nil); term.Context().Err() == nil {
+			a, err := peers.OpenAuthority(term.Context(), peers.AuthorityConfig{Node: n, Docs: w.docs, Seal: seal{}})
+			if err != nil {
 				check(err)
+				continue
 			}
+			m.Lead(a)
+			log.Pilot(term.Context(), cluster.PilotConfig{Every: 200 * time.Millisecond, Stable: 300 * time.Millisecond,
+				Nodes: func() (all []cluster.Node) {
+					for _, one := range n.Members() {
+						all = append(all, cluster.Node{ID: one.Name, Address: one.Address, Reads: one.Reads})
+					}
+					return all
+				}, Ask: m.Stats, Drop: func(string) {}})
+			m.Lead(nil)
 		}
 	})
 	out := &node{data: data, name: n.Name(), stop: sync.OnceFunc(func() {

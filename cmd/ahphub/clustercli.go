@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster/manage"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/secret"
+)
+
+// clusterCommand manages the cluster of a node. Access to the data directory proves the owner.
+type clusterCommand struct {
+	Status   clusterStatusCommand   `cmd:"" help:"Show the nodes of the cluster, who leads, and how many may fail."`
+	Token    clusterTokenCommand    `cmd:"" help:"Print a token that lets one computer join the cluster. It works once."`
+	Join     clusterJoinCommand     `cmd:"" help:"Make this computer a node of the cluster that a token is from."`
+	Transfer clusterTransferCommand `cmd:"" help:"Make another node lead."`
+	Remove   clusterRemoveCommand   `cmd:"" help:"Remove a node for good. Its certificate opens nothing from then on."`
+	Leave    clusterLeaveCommand    `cmd:"" help:"Remove this node for good; if it leads, another one does first."`
+}
+
+// clusterNode says which node.
+type clusterNode struct {
+	Data string `default:"${data}" placeholder:"DIR" help:"Data directory of a node on this computer. Default: ${default}."`
+}
+
+func (c clusterNode) call(e *environment, what string, in, out any) error {
+	return manage.Call(e.ctx, c.Data, what, in, out)
+}
+
+type clusterStatusCommand struct {
+	clusterNode `embed:""`
+
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Run prints a line for each node.
+func (c clusterStatusCommand) Run(e *environment) error {
+	var s manage.Status
+	if err := c.call(e, "status", nil, &s); err != nil {
+		return err
+	}
+	if c.JSON {
+		enc := json.NewEncoder(e.stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(s)
+	}
+	printLine(e.stdout, "cluster", s.Cluster)
+	printLine(e.stdout, "leader", cmp.Or(s.Leader, "none"))
+	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nNODE\tADDRESS\tPART\tBEHIND\tCERTIFICATE\tVERSION\tPROBLEM")
+	for _, n := range s.Nodes {
+		part := "reads"
+		switch {
+		case n.Leads:
+			part = "leads"
+		case n.Votes:
+			part = "votes"
+		}
+		behind, until := "?", "?"
+		if n.Error == "" {
+			behind, until = fmt.Sprint(n.Behind), "until "+n.Expires.Format(time.DateOnly)
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", n.ID, n.Address, part, behind, until, cmp.Or(n.Version, "?"), n.Error)
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintln(e.stdout)
+	printLine(e.stdout, "may_fail", fmt.Sprint(s.Tolerates))
+	c.warn(e, s.Warning)
+	return nil
+}
+
+// warn prints what is wrong with the number of nodes.
+func (clusterNode) warn(e *environment, text string) {
+	if text != "" {
+		printLine(e.stderr, "warning", text+".")
+	}
+}
+
+type clusterTokenCommand struct {
+	clusterNode `embed:""`
+
+	TTL string `name:"ttl" default:"1h" placeholder:"DURATION" help:"How long the token works, at most 24h. Default: ${default}."`
+}
+
+// Run prints a token. Whoever has it gets everything that the cluster has.
+func (c clusterTokenCommand) Run(e *environment) error {
+	life, err := time.ParseDuration(c.TTL)
+	if err != nil {
+		return wrongOption("ttl", c.TTL, "use a number with its unit, as 30m or 2h")
+	}
+	var t manage.Token
+	if err := c.call(e, "token", manage.Life{Life: life}, &t); err != nil {
+		return err
+	}
+	printLine(e.stdout, "token", t.Token)
+	return nil
+}
+
+type clusterJoinCommand struct {
+	clusterNode `embed:""`
+
+	Address string `placeholder:"HOST:PORT" help:"Address at which the other nodes reach this one, as 10.0.0.2:8138."`
+	Name    string `placeholder:"NAME" help:"Name of this node. Default: this computer's name."`
+	Reads   bool   `help:"Follow and serve, but never vote or lead."`
+	Token   string `arg:"" help:"A token of ahphub cluster token, or - to read it from standard input."`
+}
+
+// Run writes the files of a new node; ahphub serve --cluster does the rest.
+func (c clusterJoinCommand) Run(e *environment) error {
+	token := c.Token
+	if token == "-" {
+		b := make([]byte, 4096)
+		n, err := os.Stdin.Read(b)
+		if err != nil {
+			return fmt.Errorf("the token could not be read: %w", err)
+		}
+		token = strings.TrimSpace(string(b[:n]))
+	}
+	if c.Address == "" {
+		return errors.New("--address is missing: where the other nodes reach this one, as 10.0.0.2:8138")
+	}
+	if used, err := isUsed(c.Data); used || err != nil {
+		return errors.Join(err, fmt.Errorf("%s already has data, which joining would replace. Name an empty directory with "+
+			"--data", c.Data))
+	}
+	if err := os.MkdirAll(c.Data, 0o700); err != nil {
+		return err
+	}
+	if err := peers.Join(e.ctx, token, c.Data, cmp.Or(c.Name, ownNodeName()), c.Address, secret.KeyFile, c.Reads); err != nil {
+		return err
+	}
+	n, err := peers.Open(c.Data)
+	if err != nil {
+		return err
+	}
+	printLine(e.stdout, "cluster", n.Cluster())
+	printLine(e.stdout, "node", n.Name())
+	if len(n.Members()) == 2 {
+		c.warn(e, "Two nodes cannot fail over: when either fails, nothing can be written. Add a third node")
+	}
+	printLine(e.stdout, "next", "ahphub serve --cluster --data "+c.Data)
+	return nil
+}
+
+// isUsed reports whether a data directory has a database.
+func isUsed(data string) (bool, error) {
+	files, err := os.ReadDir(data)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".db") {
+			return true, nil
+		}
+	}
+	return false, err
+}
+
+type clusterTransferCommand struct {
+	clusterNode `embed:""`
+
+	To string `placeholder:"NAME" help:"Node that is to lead. Default: one that is up to date."`
+}
+
+// Run prints who leads afterwards.
+func (c clusterTransferCommand) Run(e *environment) error {
+	var d manage.Done
+	if err := c.call(e, "transfer", manage.Name{Name: c.To}, &d); err != nil {
+		return err
+	}
+	printLine(e.stdout, "leader", d.Leader)
+	return nil
+}
+
+type clusterRemoveCommand struct {
+	clusterNode `embed:""`
+
+	Name string `arg:"" help:"Name of the node, as ahphub cluster status shows it."`
+}
+
+// Run removes another node.
+func (c clusterRemoveCommand) Run(e *environment) error {
+	var d manage.Done
+	if err := c.call(e, "remove", manage.Name{Name: c.Name}, &d); err != nil {
+		return err
+	}
+	printLine(e.stdout, "removed", c.Name)
+	c.warn(e, d.Warning)
+	return nil
+}
+
+type clusterLeaveCommand struct {
+	clusterNode `embed:""`
+}
+
+// Run removes the node of the data directory.
+func (c clusterLeaveCommand) Run(e *environment) error {
+	var d manage.Done
+	if err := c.call(e, "leave", nil, &d); err != nil {
+		return err
+	}
+	printLine(e.stdout, "left", "This computer is no node of the cluster any more. Stop ahphub here, and delete "+c.Data+
+		" before you join again.")
+	c.warn(e, d.Warning)
+	return nil
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ahphub/ahphub/hub/cluster/manage"
+)
+
+// clusterCLI runs a command of the command line, and returns what it prints.
+func clusterCLI(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	var out, warn bytes.Buffer
+	err = command(t.Context(), append([]string{"cluster"}, args...), &out, &warn)
+	return out.String(), warn.String(), err
+}
+
+// A second node joins by the command line, leads, and is removed.
+func TestClusterCommands(t *testing.T) {
+	data := isolate(t)
+	defer http.DefaultClient.CloseIdleConnections()
+	if _, _, err := clusterCLI(t, "status", "--data", data); err == nil || !strings.Contains(err.Error(), "no cluster") {
+		t.Errorf("without a cluster: %v", err)
+	}
+	a := startNode(t, data, "a", freeAddress(t))
+	a.await(t, "/leaderz", http.StatusOK)
+	if info, err := os.Stat(manage.SocketPath(data)); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the socket: %v, %v", info, err)
+	}
+	if _, _, err := clusterCLI(t, "token", "--data", data, "--ttl", "soon"); err == nil || !strings.Contains(err.Error(), "30m") {
+		t.Errorf("a token until soon: %v", err)
+	}
+	out, _, err := clusterCLI(t, "token", "--data", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	token := strings.TrimSpace(strings.TrimPrefix(out, "token="))
+	other := filepath.Join(t.TempDir(), "data")
+	if _, _, err := clusterCLI(t, "join", "--data", data, "--address", "127.0.0.1:9", token); err == nil ||
+		!strings.Contains(err.Error(), "already has data") {
+		t.Errorf("a directory that is in use joins: %v", err)
+	}
+	if _, _, err := clusterCLI(t, "join", "--data", other, token); err == nil || !strings.Contains(err.Error(), "--address") {
+		t.Errorf("without an address: %v", err)
+	}
+	out, warning, err := clusterCLI(t, "join", "--data", other, "--name", "b", "--address", freeAddress(t), token)
+	if err != nil || !strings.Contains(out, "serve --cluster") || !strings.Contains(warning, "Two nodes cannot fail over") {
+		t.Fatalf("joining prints %q, %q, %v", out, warning, err)
+	}
+	b := startNode(t, other, "", "")
+	a.awaitVoters(t, 2)
+	out, _, err = clusterCLI(t, "status", "--data", other, "--json")
+	var s manage.Status
+	if err != nil || json.Unmarshal([]byte(out), &s) != nil || s.Leader != "a" || len(s.Nodes) != 2 || s.Tolerates != 0 {
+		t.Errorf("the status is %s, %v", out, err)
+	}
+	if out, _, err = clusterCLI(t, "transfer", "--data", data); err != nil || out != "leader=b\n" {
+		t.Errorf("a transfer prints %q, %v", out, err)
+	}
+	b.await(t, "/leaderz", http.StatusOK)
+	if out, _, err = clusterCLI(t, "status", "--data", data); err != nil || !strings.Contains(out, "leads") {
+		t.Errorf("the status is %q, %v", out, err)
+	}
+	if out, _, err = clusterCLI(t, "leave", "--data", other); err != nil || !strings.Contains(out, "no node of the cluster any more") {
+		t.Errorf("leaving prints %q, %v", out, err)
+	}
+	a.await(t, "/leaderz", http.StatusOK)
+	if out, _, err = clusterCLI(t, "status", "--data", data, "--json"); err != nil || strings.Contains(out, `"b"`) {
+		t.Errorf("after b left the status is %s, %v", out, err)
+	}
+}
