@@ -23,6 +23,7 @@ type clusterCommand struct {
 	Transfer clusterTransferCommand `cmd:"" help:"Make another node lead."`
 	Remove   clusterRemoveCommand   `cmd:"" help:"Remove a node for good. Its certificate opens nothing from then on."`
 	Leave    clusterLeaveCommand    `cmd:"" help:"Remove this node for good; if it leads, another one does first."`
+	Detach   clusterDetachCommand   `cmd:"" help:"Copy the data of a node into a new directory, for a separate server."`
 }
 
 // clusterNode says which node.

@@ -73,4 +73,11 @@ func TestClusterCommands(t *testing.T) {
 	if out, _, err = clusterCLI(t, "status", "--data", data, "--json"); err != nil || strings.Contains(out, `"b"`) {
 		t.Errorf("after b left the status is %s, %v", out, err)
 	}
+	detached := filepath.Join(t.TempDir(), "detached")
+	if out, _, err = clusterCLI(t, "detach", "--data", data, detached); err != nil || !strings.Contains(out, detached) {
+		t.Errorf("detaching prints %q, %v", out, err)
+	}
+	if _, _, err := clusterCLI(t, "status", "--data", detached); err == nil || !strings.Contains(err.Error(), "no cluster") {
+		t.Errorf("the copy belongs to a cluster: %v", err)
+	}
 }
