@@ -46,7 +46,8 @@ var packages = map[string]imports{
 	"hub/machine/pipe": {[]string{"hub/ahp", "hub/agent", "hub/ids", "hub/machine"},
 		"a connection knows which errors cross it, and no call"},
 	"hub/machine/place": {[]string{"hub/ahp"}, "how the hub spells what is on machines needs no machine"},
-	"hub/machine/fleet": {[]string{"hub/machine/place", "hub/agent", "hub/ahp", "hub/machine", "hub/machine/remote", "hub/machines", "hub/sandbox"},
+	"hub/machine/kept": {[]string{"hub/machine"}, "what is kept of machines is documents"},
+	"hub/machine/fleet": {[]string{"hub/machine/kept", "hub/machine/place", "hub/agent", "hub/ahp", "hub/machine", "hub/machine/remote", "hub/machines", "hub/sandbox"},
 		"which computers there are is said in terms of the seam alone"},
 	"hub/machine/fence": {[]string{"hub/agent", "hub/ahp", "hub/guard", "hub/machine", "hub/sandbox"},
 		"what a computer keeps its hub from knows neither connections nor sessions"},
@@ -153,7 +154,7 @@ var packages = map[string]imports{
 
 	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
 	"hub/host/changes": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff",
-		"hub/machine", "hub/review", "hub/sandbox", "hub/version", "hub/ids", "hub/texts"},
+		"hub/machine", "hub/machine/place", "hub/review", "hub/sandbox", "hub/version", "hub/ids", "hub/texts"},
 		"changesets know the core and the seam alone, and sessions by the functions they are given"},
 	"hub/host/threads": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff", "hub/ids",
 		"hub/machine", "hub/review", "hub/texts", "hub/version"},

@@ -91,6 +91,28 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.look(1440, 900, "light")
 	p.Open(base + "/changes")
 	p.Says(".file-body", "hello from box2")
+
+	// The hub starts again meanwhile: what changed is read, commented on and judged all the same.
+	prog.Stop()
+	prog.Restart()
+	for _, scope := range []string{"uncommitted", "session"} {
+		p.Open(base + "/changes?scope=" + scope)
+		p.WaitText(".file-path", "made.txt")
+		p.Says(".file-body", "hello from box2")
+	}
+	p.Live()
+	p.Shot("machine-offline-changes")
+	p.Click(`.r.a`)
+	p.Press("c")
+	p.Wait("document.activeElement?.matches('form.comment-form textarea')")
+	p.Type("Why box2?")
+	p.Click("form.comment-form button.main")
+	p.Says(".draft .text", "Why box2?")
+	p.Click("#finish")
+	p.Wait("document.activeElement?.id === 'verdict-summary'")
+	p.Click("#verdict-form [name=send]")
+	p.Click("#verdict-form button.main")
+	p.WaitText(".thr .entries", "Why box2?")
 	p.Open(prog.URL + "/")
 	p.WaitText("#inbox .line2", "box2 is offline")
 	p.Shot("machine-offline-inbox")

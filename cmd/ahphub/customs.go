@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/custom"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/machine/fleet"
+	"github.com/ahphub/ahphub/hub/machine/kept"
 	"github.com/ahphub/ahphub/hub/machine/local"
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
@@ -34,5 +35,10 @@ func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m 
 	if a.roster == nil {
 		return own, home, nil
 	}
-	return fleet.NewRoute(own, a.roster), home, nil
+	store, err := kept.New(a.docs)
+	if err != nil {
+		return nil, "", err
+	}
+	a.route = fleet.NewRoute(own, a.roster, fleet.WithKept(store, a.log))
+	return a.route, home, nil
 }

@@ -90,6 +90,7 @@ type app struct {
 	machines     *machines.Registry // nil: none can join
 	joins        *endpoint.Endpoint // of machines
 	roster       *fleet.Roster      // of machines; nil: none can join
+	route        *fleet.Route       // to them; nil: none can join
 	agentTools   http.Handler       // what agents on machines use
 	needsLogin   func(provider string) bool
 	secrets      *secret.Store
@@ -362,6 +363,9 @@ func (a *app) close() error {
 	}
 	if a.roster != nil {
 		a.roster.Close()
+	}
+	if a.route != nil {
+		a.route.Close()
 	}
 	if a.library != nil {
 		err = errors.Join(err, a.library.stop())

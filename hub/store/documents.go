@@ -2,6 +2,8 @@ package store
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/ahphub/ahphub/hub"
 )
@@ -27,6 +29,20 @@ func (d *Documents) Put(ctx context.Context, bucket, key string, v []byte) error
 // Delete removes a document; one that is not there is no error.
 func (d *Documents) Delete(ctx context.Context, bucket, key string) error {
 	return d.record(ctx, bucket, key, nil)
+}
+
+// PutAll writes documents of a bucket in one step; nil deletes one.
+func (d *Documents) PutAll(ctx context.Context, bucket string, values map[string][]byte) error {
+	since := d.hub.Position()
+	err := d.hub.Do(func(tx *hub.Tx) {
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			tx.Record(bucket, key, values[key])
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return d.hub.Settle(ctx, since)
 }
 
 func (d *Documents) record(ctx context.Context, bucket, key string, v []byte) error {

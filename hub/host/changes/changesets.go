@@ -134,13 +134,7 @@ func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool
 	if err := c.MayCall("subscribe", info); err != nil {
 		return false, err
 	}
-	err = p.core.Hub.Do(func(tx *hub.Tx) {
-		if _, open := tx.Info(uri); open || p.core.Catalogue.Alive(session) == nil {
-			return // another caller opened it, or the session is gone
-		}
-		p.core.MustOpen(tx, info, &ahp.ChangesetState{Status: ahp.ChangesetStatusComputing,
-			Files: []ahp.ChangesetFile{}})
-	})
+	err = p.openChannel(session, info)
 	return err == nil, err
 }
 

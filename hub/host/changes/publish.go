@@ -141,6 +141,9 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 		if !ok {
 			return
 		}
+		if keepShown(tx, uri, s, failed) {
+			return
+		}
 		if failed != nil {
 			tx.Apply(uri, &ahp.ChangesetStatusChangedAction{Status: ahp.ChangesetStatusError,
 				Error: &ahp.ErrorInfo{ErrorType: "changeset", Message: failed.Error()}})

@@ -128,6 +128,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	p.publishTotals(ctx, l, ref, done, now)
 	p.cfg.TurnEnded(ctx, ref.Session)
 	p.cfg.RefreshBranch(ref.Session)
+	p.followAway(ctx, ref)
 	p.refresh(l)
 	p.readSyntax(ref.Session, files)
 }

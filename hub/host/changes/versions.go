@@ -2,13 +2,15 @@ package changes
 
 import (
 	"context"
+	"errors"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Versions computes which version every changed file of a session has now, content and mode.
+// Versions computes which version every changed file of a session has now, content and mode; while its computer is
+// offline, which it had when they were computed last.
 func (p *Part) Versions(ctx context.Context, session ahp.URI) (map[string]string, error) {
 	svc := p.svc
 	if svc == nil {
@@ -20,6 +22,11 @@ func (p *Part) Versions(ctx context.Context, session ahp.URI) (map[string]string
 	dirs := p.core.LocalDirs(session)
 	now := func() (machine.Checkpoint, error) { return svc.LookAtAll(ctx, session, dirs) }
 	files, _, err := p.changedIn(ctx, p.ledger(session), changeScope{kind: kindSession}, dirs, now)
+	if errors.Is(err, machine.ErrOffline) {
+		if shown, ok := p.shownVersions(ctx, session); ok {
+			return shown, nil
+		}
+	}
 	return versionsOf(files), err
 }
 

@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 
 	"github.com/ahphub/ahphub/hub/machine"
@@ -100,6 +101,9 @@ func (c routedChanges) Drop(ctx context.Context, ws machine.Workspace) error {
 		}
 		return nil
 	})
+	if c.keeper.store != nil {
+		own = errors.Join(own, c.keeper.store.Drop(ctx, ws.Session))
+	}
 	return errors.Join(own, members)
 }
 
@@ -114,6 +118,7 @@ func (c routedChanges) Compare(ctx context.Context, ws machine.Workspace, from, 
 	if err != nil {
 		return nil, err
 	}
+	c.keeper.keep(ws.Session, from, s, files)
 	return changed(files, s.out), nil
 }
 
@@ -126,7 +131,11 @@ func (c routedChanges) Patch(ctx context.Context, ws machine.Workspace, from, to
 	return patch, err
 }
 
+// Content returns a version that is kept here, or asks its computer.
 func (c routedChanges) Content(ctx context.Context, ws machine.Workspace, oid string) ([]byte, error) {
+	if data, ok := c.keeper.get(ctx, ws.Session, oid); ok {
+		return data, nil
+	}
 	_, data, err := ask(c, ws, nil, func(s site) ([]byte, error) {
 		data, err := s.Changes.Content(ctx, s.ws, oid)
 		if err == nil && !s.isNamed(oid, data) {
@@ -134,21 +143,27 @@ func (c routedChanges) Content(ctx context.Context, ws machine.Workspace, oid st
 		}
 		return data, err
 	})
+	if errors.Is(err, machine.ErrOffline) && c.keeper.store != nil {
+		err = unkeptError{err}
+	}
 	return data, err
 }
 
 func (c routedChanges) Contents(ctx context.Context, ws machine.Workspace, oids []string) map[string][]byte {
-	s, err := c.site(ws)
-	if err != nil {
-		return nil // each is read by Content, whose error says why
-	}
-	all := s.Changes.Contents(ctx, s.ws, oids)
-	for oid, data := range all {
-		if !s.isNamed(oid, data) {
-			delete(all, oid)
+	all := map[string][]byte{}
+	var others []string
+	for _, oid := range oids {
+		if data, ok := c.keeper.get(ctx, ws.Session, oid); ok {
+			all[oid] = data
+		} else {
+			others = append(others, oid)
 		}
 	}
-	return all
+	s, err := c.site(ws)
+	if err == nil && len(others) > 0 {
+		maps.Copy(all, s.contents(ctx, others))
+	}
+	return all // the others are read by Content, whose error says why
 }
 
 func (c routedChanges) Watch(ctx context.Context, ws machine.Workspace, dirs []string, most int) (

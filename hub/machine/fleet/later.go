@@ -65,7 +65,7 @@ func (r *Route) follow(changed <-chan struct{}, cancel func()) {
 	for r.catchUp() {
 		select {
 		case <-changed:
-		case <-r.done:
+		case <-r.ctx.Done():
 			return
 		}
 	}

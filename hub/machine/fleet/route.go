@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"strings"
 	"sync"
@@ -26,18 +27,37 @@ type Route struct {
 	once      sync.Once
 	agents    map[string]*ownAgent // of the own computer
 	later     later
-	ended     sync.Once
-	done      chan struct{} // closed by Close
-	described sync.Map      // what agents of members last said of themselves, by memberAgent: ahp.AgentInfo
+	ctx       context.Context // until Close
+	end       context.CancelFunc
+	keeper    keeper
+	described sync.Map // what agents of members last said of themselves, by memberAgent: ahp.AgentInfo
 }
 
 // NewRoute returns a way to a hub's own computer and to its members. Close it.
-func NewRoute(own machine.Machine, members Members) *Route {
-	return &Route{own: own, members: members, done: make(chan struct{})}
+func NewRoute(own machine.Machine, members Members, opts ...Option) *Route {
+	r := &Route{own: own, members: members}
+	r.keeper.log = slog.New(slog.DiscardHandler)
+	for _, opt := range opts {
+		opt(r)
+	}
+	r.ctx, r.end = context.WithCancel(context.Background())
+	r.keeper.ctx = r.ctx
+	return r
 }
 
-// Close stops waiting for members. What they were to do when they are back is forgotten.
-func (r *Route) Close() { r.ended.Do(func() { close(r.done) }) }
+// Option is an option of NewRoute.
+type Option func(*Route)
+
+// WithKept has both sides of what changed on members kept, for when they are offline.
+func WithKept(store Kept, log *slog.Logger) Option {
+	return func(r *Route) { r.keeper.store, r.keeper.log = store, log }
+}
+
+// Close stops waiting for members, and keeping what changed there. What they were to do when they are back is forgotten.
+func (r *Route) Close() {
+	r.end()
+	r.keeper.close()
+}
 
 // Watch returns a channel that has a value when the agents of members may have changed, until cancel. It implements
 // machine.Watcher.

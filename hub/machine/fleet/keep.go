@@ -1,0 +1,162 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/kept"
+)
+
+// Kept keeps versions of files of members; kept.Store does.
+type Kept interface {
+	Get(ctx context.Context, session, oid string) (data []byte, ok bool, err error)
+	Lacking(ctx context.Context, session string, files []machine.ChangedFile) ([]kept.Wanted, error)
+	Put(ctx context.Context, session string, contents map[string][]byte) error
+	Drop(ctx context.Context, session string) error
+}
+
+const (
+	mostComparisons = 1000            // that wait to be kept
+	keepPause       = time.Second     // between two rounds: what is compared with the same meanwhile is kept once
+	keepPatience    = 2 * time.Minute // for one comparison
+	keepBytes       = 4 << 20         // that are asked for at once
+	keepVersions    = 256
+)
+
+// keeper has both sides of what members compare kept by the hub, in the background.
+type keeper struct {
+	store Kept
+	log   *slog.Logger
+	ctx   context.Context // until Close
+	ended sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting map[comparison]compared
+	running bool
+}
+
+// comparison names what is compared: a later one with the same beginning replaces it.
+type comparison struct{ session, from string }
+
+type compared struct {
+	site  site
+	files []machine.ChangedFile
+}
+
+// keep has the versions of changed files kept.
+func (k *keeper) keep(session string, from machine.Checkpoint, s site, files []machine.ChangedFile) {
+	if k.store == nil || s.id == "" || len(files) == 0 {
+		return
+	}
+	name := comparison{session: session}
+	for _, t := range from.Trees {
+		name.from += t.Top + " " + t.OID + "\n"
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ctx.Err() != nil {
+		return
+	}
+	if _, known := k.waiting[name]; !known && len(k.waiting) >= mostComparisons {
+		return // it is kept when it is looked at again
+	}
+	if k.waiting == nil {
+		k.waiting = map[comparison]compared{}
+	}
+	k.waiting[name] = compared{s, files}
+	if !k.running {
+		k.running = true
+		k.ended.Go(k.run)
+	}
+}
+
+// close waits for what is being kept, once the context has ended.
+func (k *keeper) close() {
+	k.mu.Lock() // none begins any more
+	k.mu.Unlock()
+	k.ended.Wait()
+}
+
+// run keeps what waits, until nothing does.
+func (k *keeper) run() {
+	for {
+		k.mu.Lock()
+		round := k.waiting
+		k.waiting = nil
+		k.running = len(round) > 0 && k.ctx.Err() == nil
+		k.mu.Unlock()
+		if len(round) == 0 || k.ctx.Err() != nil {
+			return
+		}
+		for name, c := range round {
+			if err := k.keepNow(name.session, c); err != nil && k.ctx.Err() == nil && !errors.Is(err, machine.ErrOffline) {
+				k.log.Warn("versions of files were not kept: while their machine is offline they cannot be reviewed",
+					"session", name.session, "machine", c.site.name, "err", err)
+			}
+		}
+		select {
+		case <-time.After(keepPause):
+		case <-k.ctx.Done():
+		}
+	}
+}
+
+func (k *keeper) keepNow(session string, c compared) error {
+	ctx, cancel := context.WithTimeout(k.ctx, keepPatience)
+	defer cancel()
+	lacking, err := k.store.Lacking(ctx, session, c.files)
+	for err == nil && len(lacking) > 0 {
+		var some []string
+		for bytes := int64(0); len(some) < len(lacking) && len(some) < keepVersions && bytes < keepBytes; {
+			next := lacking[len(some)]
+			some, bytes = append(some, next.OID), bytes+max(0, next.Size)
+		}
+		lacking = lacking[len(some):]
+		contents := c.site.contents(ctx, some)
+		for oid, data := range contents {
+			if len(data) > kept.MostVersion {
+				delete(contents, oid)
+			}
+		}
+		err = k.store.Put(ctx, session, contents)
+	}
+	return err
+}
+
+// contents reads versions at once, those that are what their name says.
+func (s site) contents(ctx context.Context, oids []string) map[string][]byte {
+	all := s.Changes.Contents(ctx, s.ws, oids)
+	for oid, data := range all {
+		if !s.isNamed(oid, data) {
+			delete(all, oid)
+		}
+	}
+	return all
+}
+
+// get returns a kept version.
+func (k *keeper) get(ctx context.Context, session, oid string) ([]byte, bool) {
+	if k.store == nil {
+		return nil, false
+	}
+	data, ok, err := k.store.Get(ctx, session, oid)
+	if err != nil {
+		k.log.Warn("a kept version cannot be read", "session", session, "version", oid, "err", err)
+	}
+	return data, ok && err == nil
+}
+
+// unkeptError is of a version that can be had from its machine alone, while that is offline.
+type unkeptError struct{ error }
+
+func (e unkeptError) Error() string {
+	return fmt.Sprintf("%v. Of each session the newest %d MiB are kept here, and of each file up to %d MiB", e.error,
+		kept.MostBytes>>20, kept.MostVersion>>20)
+}
+
+func (e unkeptError) Unwrap() error { return e.error }
