@@ -9,6 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // Agents returns the agents of the hub's own computer, and those of the members under the names of JoinProvider. A
@@ -17,7 +18,7 @@ func (r *Route) Agents() map[string]agent.Backend {
 	all := map[string]agent.Backend{}
 	for _, m := range r.members.Machines() {
 		for name := range m.Machine.Agents() {
-			all[JoinProvider(m.ID, name)] = memberAgent{r, m.ID, name}
+			all[place.JoinProvider(m.ID, name)] = memberAgent{r, m.ID, name}
 		}
 	}
 	for name, b := range r.ownAgents() { // they go first
@@ -108,7 +109,7 @@ type ownAgent struct {
 
 // Allows says why the agent does not work in a directory.
 func (a *ownAgent) Allows(dir string) error {
-	id, there, err := SplitPath(dir)
+	id, there, err := place.SplitPath(dir)
 	switch {
 	case err != nil:
 		return err
@@ -121,7 +122,7 @@ func (a *ownAgent) Allows(dir string) error {
 // Open opens a session.
 func (a *ownAgent) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) {
 	for _, dir := range spec.Dirs {
-		if id, _, err := SplitPath(dir); err != nil || id != "" {
+		if id, _, err := place.SplitPath(dir); err != nil || id != "" {
 			return nil, errors.Join(err, wrongMachine(dir, "the hub's own computer"))
 		}
 	}
@@ -181,7 +182,7 @@ func (a memberAgent) Describe(ctx context.Context) (ahp.AgentInfo, error) {
 		}
 	}
 	info = respell(hubward(n.id), info)
-	info.Provider = JoinProvider(n.id, a.name)
+	info.Provider = place.JoinProvider(n.id, a.name)
 	info.DisplayName += " on " + n.name
 	info.Models = a.models(info.Models)
 	info.ProtectedResources = n.joinLogins(info.ProtectedResources)
@@ -193,7 +194,7 @@ func (a memberAgent) models(list []ahp.SessionModelInfo) []ahp.SessionModelInfo 
 	list = slices.Clone(list)
 	for i := range list {
 		if list[i].Provider == a.name {
-			list[i].Provider = JoinProvider(a.id, a.name)
+			list[i].Provider = place.JoinProvider(a.id, a.name)
 		}
 	}
 	return list
@@ -203,7 +204,7 @@ func (a memberAgent) models(list []ahp.SessionModelInfo) []ahp.SessionModelInfo 
 func (n node) joinLogins(list []ahp.ProtectedResourceMetadata) []ahp.ProtectedResourceMetadata {
 	list = slices.Clone(list)
 	for i := range list {
-		list[i].Resource = JoinProvider(n.id, list[i].Resource)
+		list[i].Resource = place.JoinProvider(n.id, list[i].Resource)
 		if list[i].ResourceName != "" {
 			list[i].ResourceName += " on " + n.name
 		}
@@ -257,7 +258,7 @@ func (a memberAgent) Commands() []agent.SlashCommand {
 
 // Authenticate passes on a token that is for this member.
 func (a memberAgent) Authenticate(ctx context.Context, resource, token string) (known bool, err error) {
-	there, isHere := strings.CutSuffix(resource, JoinProvider(a.id, ""))
+	there, isHere := strings.CutSuffix(resource, place.JoinProvider(a.id, ""))
 	if !isHere {
 		return false, nil
 	}
@@ -272,14 +273,14 @@ func (a memberAgent) Allows(dir string) error {
 	if err != nil {
 		return err
 	}
-	id, there, err := SplitPath(dir)
+	id, there, err := place.SplitPath(dir)
 	switch {
 	case err != nil:
 		return err
 	case id != a.id:
 		return wrongMachine(dir, n.name)
 	}
-	return n.explain(options{b}.Allows(there), fileURI(there))
+	return n.explain(options{b}.Allows(there), place.FileURI(there))
 }
 
 // Open opens a session in directories of the member.
@@ -308,7 +309,7 @@ func (a memberAgent) Open(ctx context.Context, spec agent.Spec) (agent.Session, 
 func (n node) splitAll(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {
-		id, there, err := SplitPath(p)
+		id, there, err := place.SplitPath(p)
 		switch {
 		case err != nil:
 			return nil, err
@@ -322,7 +323,7 @@ func (n node) splitAll(paths []string) ([]string, error) {
 
 func uris(paths []string) (list []ahp.URI) {
 	for _, p := range paths {
-		list = append(list, fileURI(p))
+		list = append(list, place.FileURI(p))
 	}
 	return list
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine/place"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
@@ -182,7 +183,7 @@ func (h memberHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agen
 	var err error
 	switch {
 	case spec.Dir != "":
-		spec.Dir, err = JoinPath(h.agent.id, spec.Dir)
+		spec.Dir, err = place.JoinPath(h.agent.id, spec.Dir)
 	case h.dir == "": // it would be one of the hub's own computer
 		err = ahp.Errorf(ahp.CodeInvalidParams, "this session has no directory in which a command could run: add one")
 	default:
@@ -223,7 +224,7 @@ type keepingHost struct {
 
 // Keep stores content of a file of the member.
 func (h keepingHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
-	joined, err := JoinPath(h.agent.id, path)
+	joined, err := place.JoinPath(h.agent.id, path)
 	if err != nil {
 		return ahp.ContentRef{}, err
 	}

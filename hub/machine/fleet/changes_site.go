@@ -31,14 +31,14 @@ func (c routedChanges) site(ws machine.Workspace, paths ...string) (site, error)
 		paths = ws.Dirs[:1]
 	}
 	for i, p := range paths {
-		id, there, err := SplitPath(p)
+		id, there, err := place.SplitPath(p)
 		switch {
 		case err != nil:
 			return s, err
 		case i > 0 && id != s.id:
 			return s, errTwoMachines
 		}
-		s.id, s.roots = id, append(s.roots, fileURI(there))
+		s.id, s.roots = id, append(s.roots, place.FileURI(there))
 	}
 	var err error
 	if s.node, err = c.node(s.id); err != nil {
@@ -58,13 +58,13 @@ func (c routedChanges) site(ws machine.Workspace, paths ...string) (site, error)
 func (s *site) workspace(ws machine.Workspace) (err error) {
 	s.ws.Dirs, s.ws.Granted = nil, nil
 	for _, dir := range ws.Dirs {
-		if id, there, err := SplitPath(dir); err == nil && id == s.id {
-			s.ws.Dirs, s.roots = append(s.ws.Dirs, there), append(s.roots, fileURI(there))
+		if id, there, err := place.SplitPath(dir); err == nil && id == s.id {
+			s.ws.Dirs, s.roots = append(s.ws.Dirs, there), append(s.roots, place.FileURI(there))
 		}
 	}
 	for _, g := range ws.Granted {
-		by, byThere, err := SplitPath(g.By)
-		at, there, err2 := SplitPath(g.Path)
+		by, byThere, err := place.SplitPath(g.By)
+		at, there, err2 := place.SplitPath(g.Path)
 		if err == nil && err2 == nil && by == s.id && at == s.id {
 			s.ws.Granted = append(s.ws.Granted, machine.Outside{By: byThere, Path: there})
 		}
@@ -78,7 +78,7 @@ func (s site) in(p string) string {
 	if s.id == "" || p == "" {
 		return p
 	}
-	_, there, err := SplitPath(p)
+	_, there, err := place.SplitPath(p)
 	if err != nil {
 		return ""
 	}
@@ -90,7 +90,7 @@ func (s site) out(p string) string {
 	if s.id == "" || p == "" {
 		return p
 	}
-	joined, err := JoinPath(s.id, path.Clean("/"+strings.ReplaceAll(p, "\x00", "")))
+	joined, err := place.JoinPath(s.id, path.Clean("/"+strings.ReplaceAll(p, "\x00", "")))
 	if err != nil {
 		return place.Prefix + "/" + s.id
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // routedCustoms implements machine.Customs.
@@ -24,7 +25,7 @@ func (r *Route) Customs() machine.Customs {
 // root returns the computer of a root, which may be offline, and the root there. What is found is named and trusted by
 // the hub's spelling, so that it is not taken for the same path of another computer.
 func (c routedCustoms) root(root machine.CustomRoot) (site, machine.CustomRoot, error) {
-	id, there, err := SplitPath(root.Dir)
+	id, there, err := place.SplitPath(root.Dir)
 	if err != nil || id == "" {
 		return site{node: node{Machine: c.own}}, root, err
 	}
@@ -114,7 +115,7 @@ func (c routedCustoms) Follow(root machine.CustomRoot, changed func()) (stop fun
 func (c routedCustoms) ReadPlugin(ctx context.Context, root machine.CustomRoot,
 	dir string) (machine.CustomGroup, bool) {
 	s, there, customs := c.customs(root)
-	id, at, err := SplitPath(dir)
+	id, at, err := place.SplitPath(dir)
 	if customs == nil || err != nil || id != s.id {
 		return machine.CustomGroup{}, false
 	}
@@ -132,7 +133,7 @@ func (c routedCustoms) ReadText(ctx context.Context, root machine.CustomRoot, pa
 	if err != nil {
 		return "", false, err
 	}
-	id, at, err := SplitPath(path)
+	id, at, err := place.SplitPath(path)
 	switch customs := s.Machine.Customs(); {
 	case err != nil:
 		return "", false, err
@@ -142,7 +143,7 @@ func (c routedCustoms) ReadText(ctx context.Context, root machine.CustomRoot, pa
 		return "", false, s.node.explain(machine.ErrOffline)
 	default:
 		text, cut, err = customs.ReadText(ctx, there, at, n)
-		return text, cut, s.node.explain(err, fileURI(at))
+		return text, cut, s.node.explain(err, place.FileURI(at))
 	}
 }
 
@@ -153,7 +154,7 @@ func (c routedCustoms) Dial(ctx context.Context, spec machine.ServerSpec) (machi
 		if !filepath.IsAbs(*dir) {
 			continue // there is none, or it begins with a placeholder
 		}
-		on, there, err := SplitPath(*dir)
+		on, there, err := place.SplitPath(*dir)
 		switch {
 		case err != nil:
 			return nil, err

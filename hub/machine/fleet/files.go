@@ -5,6 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // routedFiles implements machine.Files.
@@ -17,12 +18,12 @@ func (r *Route) Files() machine.Files { return routedFiles{r} }
 func (n node) reach(all machine.FileReach) machine.FileReach {
 	there := machine.FileReach{Worktrees: all.Worktrees}
 	for _, root := range all.Roots {
-		if id, p, err := SplitPath(root); err == nil && id == n.id {
+		if id, p, err := place.SplitPath(root); err == nil && id == n.id {
 			there.Roots = append(there.Roots, p)
 		}
 	}
 	for _, grant := range all.Granted {
-		if id, p, err := SplitPath(grant.Path); err == nil && id == n.id {
+		if id, p, err := place.SplitPath(grant.Path); err == nil && id == n.id {
 			grant.Path = p
 			there.Granted = append(there.Granted, grant)
 		}
@@ -52,7 +53,7 @@ func (f routedFiles) Look(ctx context.Context, uri ahp.URI) (machine.FoundFile, 
 		return n.Files().Look(ctx, there)
 	})
 	if err == nil {
-		found.Path, err = JoinPath(n.id, found.Path)
+		found.Path, err = place.JoinPath(n.id, found.Path)
 	}
 	if err != nil {
 		return machine.FoundFile{}, err
@@ -71,7 +72,7 @@ func (f routedFiles) Read(ctx context.Context, reach machine.FileReach, uri ahp.
 		return n.Files().Read(ctx, n.reach(reach), there)
 	})
 	if err == nil {
-		content.Path, err = JoinPath(n.id, content.Path)
+		content.Path, err = place.JoinPath(n.id, content.Path)
 	}
 	if err != nil {
 		return machine.FileContent{}, err
@@ -93,7 +94,7 @@ func (f routedFiles) Resolve(ctx context.Context, reach machine.FileReach, uri a
 		return n.Files().Resolve(ctx, n.reach(reach), there, follow)
 	})
 	if err == nil {
-		found.URI, err = JoinURI(n.id, found.URI)
+		found.URI, err = place.JoinURI(n.id, found.URI)
 	}
 	if err != nil {
 		return ahp.ResourceResolveResult{}, err
@@ -116,11 +117,11 @@ func (f routedFiles) Mkdir(ctx context.Context, reach machine.FileReach, uri ahp
 
 // pair returns the computer of two URIs, and the URIs there.
 func (r *Route) pair(source, destination ahp.URI) (n node, from, to ahp.URI, err error) {
-	a, from, err := SplitURI(source)
+	a, from, err := place.SplitURI(source)
 	if err != nil {
 		return node{}, "", "", err
 	}
-	b, to, err := SplitURI(destination)
+	b, to, err := place.SplitURI(destination)
 	switch {
 	case err != nil:
 		return node{}, "", "", err
@@ -178,7 +179,7 @@ func (w routedWatch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 	w.FileWatch.Run(ctx, func(changes []ahp.ResourceChange) {
 		var out []ahp.ResourceChange
 		for _, c := range changes {
-			if uri, err := JoinURI(w.id, c.URI); err == nil { // not what cannot be reached
+			if uri, err := place.JoinURI(w.id, c.URI); err == nil { // not what cannot be reached
 				out = append(out, ahp.ResourceChange{URI: uri, Type: c.Type})
 			}
 		}

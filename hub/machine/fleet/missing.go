@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // errRevoked says what became of the machine of an agent.
@@ -12,7 +13,7 @@ var errRevoked = errors.New("the machine that this agent ran on was revoked. The
 
 // Missing implements machine.Watcher.
 func (r *Route) Missing(provider string) error {
-	id, _ := SplitProvider(provider)
+	id, _ := place.SplitProvider(provider)
 	if id == "" {
 		return nil
 	}

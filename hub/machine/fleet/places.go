@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // batch is what of a list of paths is of one computer.
@@ -17,7 +18,7 @@ type batch struct {
 func (r *Route) batches(paths []string, refused func(at int, err error)) (list []*batch) {
 	known := map[string]*batch{}
 	for i, p := range paths {
-		id, there, err := SplitPath(p)
+		id, there, err := place.SplitPath(p)
 		b := known[id]
 		if err == nil && b == nil {
 			var n node
@@ -39,7 +40,7 @@ func (f routedFiles) RealPaths(ctx context.Context, paths []string) []string {
 	out := make([]string, len(paths))
 	for _, b := range f.batches(paths, func(int, error) {}) {
 		for i, there := range b.Files().RealPaths(ctx, b.paths) {
-			if p, err := JoinPath(b.id, there); err == nil && i < len(b.at) {
+			if p, err := place.JoinPath(b.id, there); err == nil && i < len(b.at) {
 				out[b.at[i]] = p
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
@@ -115,7 +116,7 @@ func (r *Route) member(id string) (n node, online bool, err error) {
 func (r *Route) path(p string) (n node, there string, err error) {
 	id := ""
 	if p != "" {
-		if id, there, err = SplitPath(p); err != nil {
+		if id, there, err = place.SplitPath(p); err != nil {
 			return node{}, "", err
 		}
 	}
@@ -125,7 +126,7 @@ func (r *Route) path(p string) (n node, there string, err error) {
 
 // uri returns the computer that a URI leads to, and the URI there.
 func (r *Route) uri(uri ahp.URI) (n node, there ahp.URI, err error) {
-	id, there, err := SplitURI(uri)
+	id, there, err := place.SplitURI(uri)
 	if err != nil {
 		return node{}, "", err
 	}
@@ -138,7 +139,7 @@ func (r *Route) uri(uri ahp.URI) (n node, there ahp.URI, err error) {
 func (r *Route) policy(p *sandbox.Policy) (node, *sandbox.Policy, error) {
 	id := ""
 	if p != nil && len(p.Write) > 0 {
-		on, _, err := SplitPath(p.Write[0])
+		on, _, err := place.SplitPath(p.Write[0])
 		if err != nil {
 			return node{}, nil, err
 		}
@@ -162,7 +163,7 @@ func splitPolicy(id string, p *sandbox.Policy) (*sandbox.Policy, error) {
 	for _, list := range []*[]string{&there.Write, &there.Read, &there.Seal, &there.Git} {
 		var inside []string
 		for _, path := range *list {
-			on, at, err := SplitPath(path)
+			on, at, err := place.SplitPath(path)
 			switch {
 			case err != nil:
 				return nil, err
@@ -214,12 +215,12 @@ func (n node) rename(text string, asked []ahp.URI) string {
 	var pairs []string
 	for _, uri := range asked {
 		u, err := url.Parse(uri)
-		joined, errURI := JoinURI(n.id, uri)
+		joined, errURI := place.JoinURI(n.id, uri)
 		if err != nil || errURI != nil || u.Scheme != "file" || u.Path == "/" {
 			continue // "/" is in every path
 		}
 		pairs = append(pairs, uri, joined)
-		if p, err := JoinPath(n.id, u.Path); err == nil {
+		if p, err := place.JoinPath(n.id, u.Path); err == nil {
 			pairs = append(pairs, u.Path, p)
 		}
 	}

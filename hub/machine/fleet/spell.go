@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // uriFields are the names of fields, as on the wire, in which the protocol has URIs that may be files'.
@@ -167,14 +168,14 @@ const elsewhere ahp.URI = "about:blank"
 func hubward(id string) spelling {
 	return spelling{
 		uri: func(uri ahp.URI) ahp.URI {
-			joined, err := JoinURI(id, uri)
+			joined, err := place.JoinURI(id, uri)
 			if err != nil {
 				return elsewhere
 			}
 			return joined
 		},
 		path: func(p string) string {
-			joined, err := JoinPath(id, p)
+			joined, err := place.JoinPath(id, p)
 			if err != nil {
 				return ""
 			}
@@ -187,14 +188,14 @@ func hubward(id string) spelling {
 func outward(id string) spelling {
 	return spelling{
 		uri: func(uri ahp.URI) ahp.URI {
-			on, there, err := SplitURI(uri)
+			on, there, err := place.SplitURI(uri)
 			if err != nil || on != id {
 				return elsewhere
 			}
 			return there
 		},
 		path: func(p string) string {
-			on, there, err := SplitPath(p)
+			on, there, err := place.SplitPath(p)
 			if err != nil || on != id {
 				return ""
 			}

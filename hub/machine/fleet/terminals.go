@@ -5,6 +5,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
 // routedTerminals implements machine.Terminals.
@@ -35,7 +36,7 @@ func (t routedTerminals) Start(ctx context.Context, spec machine.TerminalSpec, e
 	}
 	spec.Dir = dir
 	started, err := n.Terminals().Start(ctx, spec, func(actions []ahp.Action) { emit(n.renameDirs(actions)) })
-	return started, n.explain(err, fileURI(dir))
+	return started, n.explain(err, place.FileURI(dir))
 }
 
 // renameDirs spells the directories that a terminal tells of as the hub does.
@@ -43,7 +44,7 @@ func (n node) renameDirs(actions []ahp.Action) []ahp.Action {
 	out := make([]ahp.Action, 0, len(actions))
 	for _, a := range actions {
 		if c, ok := a.(*ahp.TerminalCwdChangedAction); ok {
-			uri, err := JoinURI(n.id, c.Cwd)
+			uri, err := place.JoinURI(n.id, c.Cwd)
 			if err != nil {
 				continue
 			}
