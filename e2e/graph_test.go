@@ -46,7 +46,7 @@ var packages = map[string]imports{
 	"hub/machine/pipe": {[]string{"hub/ahp", "hub/agent", "hub/ids", "hub/machine"},
 		"a connection knows which errors cross it, and no call"},
 	"hub/machine/place": {[]string{"hub/ahp"}, "how the hub spells what is on machines needs no machine"},
-	"hub/machine/kept": {[]string{"hub/machine"}, "what is kept of machines is documents"},
+	"hub/machine/kept":  {[]string{"hub/machine"}, "what is kept of machines is documents"},
 	"hub/machine/fleet": {[]string{"hub/machine/kept", "hub/machine/place", "hub/agent", "hub/ahp", "hub/machine", "hub/machine/remote", "hub/machines", "hub/sandbox"},
 		"which computers there are is said in terms of the seam alone"},
 	"hub/machine/fence": {[]string{"hub/agent", "hub/ahp", "hub/guard", "hub/machine", "hub/sandbox"},

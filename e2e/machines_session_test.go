@@ -91,8 +91,27 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.look(1440, 900, "light")
 	p.Open(base + "/changes")
 	p.Says(".file-body", "hello from box2")
+	p.Open(prog.URL + "/")
+	p.WaitText("#inbox .line2", "box2 is offline")
+	p.Shot("machine-offline-inbox")
+	p.Open(prog.URL + "/audit")
+	p.WaitText("main", "created a session: Shell on box2")
+	p.Open(base)
+	p.Live()
 
-	// The hub starts again meanwhile: what changed is read, commented on and judged all the same.
+	box.join(hub, "--sandbox", "none")
+	p.Wait("!document.querySelector('#silent').textContent.includes('offline')")
+	p.Fill("#message", "cat made.txt")
+	p.Press("\r")
+	p.Click(".asks button[data-kind=approve]")
+	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("hello from box2")`)
+	p.Shot("machine-back")
+
+	// Also when the hub starts again while it is away, what changed there is read, commented on and judged.
+	must(t, box.cmd.Process.Kill())
+	if _, err := box.ends(); err == nil {
+		t.Error("a killed machine ends well")
+	}
 	prog.Stop()
 	prog.Restart()
 	for _, scope := range []string{"uncommitted", "session"} {
@@ -113,19 +132,4 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Click("#verdict-form [name=send]")
 	p.Click("#verdict-form button.main")
 	p.WaitText(".thr .entries", "Why box2?")
-	p.Open(prog.URL + "/")
-	p.WaitText("#inbox .line2", "box2 is offline")
-	p.Shot("machine-offline-inbox")
-	p.Open(prog.URL + "/audit")
-	p.WaitText("main", "created a session: Shell on box2")
-	p.Open(base)
-	p.Live()
-
-	box.join(hub, "--sandbox", "none")
-	p.Wait("!document.querySelector('#silent').textContent.includes('offline')")
-	p.Fill("#message", "cat made.txt")
-	p.Press("\r")
-	p.Click(".asks button[data-kind=approve]")
-	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("hello from box2")`)
-	p.Shot("machine-back")
 }
