@@ -77,7 +77,8 @@ func (k *keeper) keep(session string, from machine.Checkpoint, s site, files []m
 
 // close waits for what is being kept, once the context has ended.
 func (k *keeper) close() {
-	k.mu.Lock() // none begins any more
+	k.mu.Lock()
+	k.waiting = nil // none begins any more
 	k.mu.Unlock()
 	k.ended.Wait()
 }
