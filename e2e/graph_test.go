@@ -277,7 +277,7 @@ var only = map[string][]string{
 	"github.com/wneessen/go-mail":              {"hub/notify"},
 	"github.com/fsnotify/fsnotify":             {"hub/resource", "hub/changeset", "hub/custom"},
 	"go.yaml.in/yaml/v3":                       {"hub/custom"},
-	"github.com/klauspost/compress":            {"web", "e2e"},
+	"github.com/klauspost/compress":            {"web", "hub/machine/kept", "e2e"},
 }
 
 func TestImportGraph(t *testing.T) {
