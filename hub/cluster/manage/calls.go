@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"sync"
 	"time"
@@ -204,7 +203,7 @@ func (m *Manager) leave(ctx context.Context) (Done, error) {
 				return d, json.Unmarshal(b, &d)
 			}
 			// The leader ends the connections of a node that it removes, this one too, and refuses the next.
-			if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" && asked != "" {
+			if isTurnedAway(err) && asked != "" {
 				return Done{}, nil
 			}
 			asked = leader

@@ -274,6 +274,10 @@ func TestCommands(t *testing.T) {
 	e := w.join(a, "e", false)
 	await(t, e, "a b c! e")
 	must[Done](t, c, "leave", nil) // the leader
+	var late Token
+	if err := Call(t.Context(), c.data, "token", Life{time.Hour}, &late); err == nil {
+		t.Errorf("a node that left makes the token %q", late.Token)
+	}
 	c.stop()
 	for s = must[Status](t, e, "status", nil); len(s.Nodes) != 3 || s.Leader == ""; s = must[Status](t, e, "status", nil) {
 		time.Sleep(50 * time.Millisecond)
