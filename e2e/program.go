@@ -34,6 +34,8 @@ type Options struct {
 
 	Boxed bool // its sessions run in sandboxes where those work, as a user's do
 
+	Node bool // of a cluster: Args have --cluster. It prints a link to sign in only when it leads
+
 	Group string              // directory of the control group it runs in; "": the test's own
 	As    *syscall.Credential // user it runs as; default: the one who runs the tests
 }
@@ -194,7 +196,7 @@ func (p *Program) start(listen string) {
 	p.cmd, p.exited = cmd, make(chan struct{})
 	lines := make(chan map[string]string, 1)
 	go func(exited chan struct{}) {
-		readLines(stdout, lines)
+		readLines(stdout, lines, p.opts.Node)
 		_ = cmd.Wait()
 		close(exited)
 	}(p.exited)
@@ -204,21 +206,25 @@ func (p *Program) start(listen string) {
 		p.t.Fatalf("the program did not start:\n%s", p.log.tail())
 	}
 	p.Data = p.Lines["data"]
-	if p.URL, p.AHP = p.Lines["url"], p.Lines["ahp"]; p.URL == "" || p.AHP == "" || p.Lines["sign_in"] == "" {
+	if p.URL, p.AHP = p.Lines["url"], p.Lines["ahp"]; p.URL == "" || p.AHP == "" || p.Lines["sign_in"] == "" && !p.opts.Node {
 		p.t.Fatalf("the program said %v and logged:\n%s", p.Lines, p.log.tail())
 	}
 }
 
 // readLines sends what was printed once the last of the known lines is there, or the
 // program ended, and then drops the rest.
-func readLines(r io.Reader, done chan<- map[string]string) {
+func readLines(r io.Reader, done chan<- map[string]string, node bool) {
 	got := map[string]string{}
+	last := "key_file"
+	if node {
+		last = "node"
+	}
 	scan := bufio.NewScanner(r)
 	sent := false
 	for scan.Scan() {
 		if k, v, ok := strings.Cut(scan.Text(), "="); ok && !sent {
 			got[k] = v
-			if k == "key_file" {
+			if k == last {
 				sent = true
 				done <- got
 			}

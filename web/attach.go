@@ -4,14 +4,17 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"strings"
 	"sync"
 )
 
 // Attached answers requests of a listener that outlives its server, as that of a cluster's node does.
 type Attached struct {
 	server *Server
-	base   context.Context
+	base   context.Context // of streams and sockets
 	end    context.CancelCauseFunc
+	late   context.Context // of other requests, which are answered before
+	abort  context.CancelCauseFunc
 
 	mu   sync.RWMutex
 	over bool
@@ -21,6 +24,7 @@ type Attached struct {
 func (s *Server) Attach() *Attached {
 	a := &Attached{server: s}
 	a.base, a.end = context.WithCancelCause(context.Background())
+	a.late, a.abort = context.WithCancelCause(context.Background())
 	return a
 }
 
@@ -32,7 +36,11 @@ func (a *Attached) Serve(w http.ResponseWriter, r *http.Request) bool {
 	defer a.server.open.Done()
 	ctx, cancel := context.WithCancelCause(context.WithValue(r.Context(), baseKey{}, a.base))
 	defer cancel(context.Canceled)
-	defer context.AfterFunc(a.base, func() { cancel(errStopping) })()
+	ends := a.late
+	if isSocket(r) || strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
+		ends = a.base
+	}
+	defer context.AfterFunc(ends, func() { cancel(errStopping) })()
 	a.server.ServeHTTP(w, r.WithContext(ctx))
 	return true
 }
@@ -46,12 +54,13 @@ func (a *Attached) enter() bool {
 	return !a.over
 }
 
-// Detach takes no more requests, ends open streams and sockets, and waits for requests for at most Limits.Stop.
+// Detach takes no more requests, ends open streams and sockets, and waits for others for at most Limits.Stop.
 func (a *Attached) Detach() {
 	a.mu.Lock()
 	a.over = true
 	a.mu.Unlock()
 	a.end(errStopping)
+	defer a.abort(errStopping)
 	grace, cancel := context.WithTimeout(context.Background(), a.server.cfg.Limits.Stop)
 	defer cancel()
 	a.server.drain(grace)

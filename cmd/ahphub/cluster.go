@@ -271,7 +271,10 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 			}
 			return nil
 		}
-		if ctx.Err() != nil || err != nil {
+		if ctx.Err() != nil || err != nil || next.done == nil {
+			if next.done != nil {
+				next.done <- errors.Join(errors.New("this node stops"), err)
+			}
 			if handed := n.raft.Transfer(); handed == nil {
 				n.log.Info("another node leads now")
 			}
@@ -324,18 +327,24 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	if err := n.openAuthority(ctx, a); err != nil {
 		return next, errors.Join(err, a.drop())
 	}
-	parts := []func(context.Context) error{func(ctx context.Context) error { n.pilot(ctx, a); return nil }, func(ctx context.Context) error {
-		at := a.web.Attach()
-		n.front.attach(at, a.ready)
-		<-ctx.Done()
-		n.front.detach()
-		at.Detach()
-		return nil
-	}}
+	parts := []func(context.Context) error{
+		func(ctx context.Context) error { n.pilot(ctx, a); return nil },
+		func(hub context.Context) error {
+			at := a.web.Attach()
+			n.front.attach(at, a.ready)
+			select {
+			case <-ctx.Done():
+			case <-hub.Done():
+			}
+			n.front.detach()
+			at.Detach() // while the hub still answers what was asked
+			return nil
+		},
+	}
 	if set.secured != nil {
 		parts = append(parts, func(ctx context.Context) error { return a.web.ServeAgents(ctx, set.secured.agents) })
 	}
-	err = a.serve(ctx, func(context.Context) error {
+	err = a.serve(context.WithoutCancel(ctx), func(context.Context) error {
 		n.setAuthority(a.authority)
 		n.log.Info("this node leads", "term", term.Number, "took", time.Since(began))
 		return n.printSignIn(a)
