@@ -34,11 +34,16 @@ function follow() {
   const tabs = new BroadcastChannel('ahphub-notify');
   const me = crypto.randomUUID();
   const told = new Set();
+  const inSession = (session) => `ahphub-tab ${session} `;
   let asked;
   let answers;
+  let answered;
   tabs.onmessage = ({ data: m }) => {
     if (m.who && m.session === here) tabs.postMessage({ has: m.who, tab: me, seen: seen() });
-    if (m.has && m.has === asked) answers.push(m);
+    if (m.has && m.has === asked) {
+      answers.push(m);
+      answered();
+    }
     if (m.tab === me && m.show) notify(m.show);
   };
   const seen = () => document.hasFocus() && !document.hidden;
@@ -47,18 +52,29 @@ function follow() {
   };
   const last = () => stored('notified', true);
 
+  // Each tab of a session holds a lock of its own, so that the one that follows knows how many will answer.
+  if (here) navigator.locks.request(inSession(here) + me, () => new Promise(() => {}));
+  async function ask(x) {
+    const { held } = await navigator.locks.query();
+    const others = held.filter((l) => l.name.startsWith(inSession(x.session)) && !l.name.endsWith(me)).length;
+    answers = x.session === here ? [{ tab: me, seen: seen() }] : [];
+    const all = answers.length + others;
+    if (!others) return;
+    await new Promise((done) => {
+      answered = () => answers.length >= all && done();
+      asked = x.id;
+      tabs.postMessage({ who: x.id, session: x.session });
+      setTimeout(done, 1000); // a tab that the browser has frozen does not answer
+    });
+    asked = '';
+  }
+
   let line = Promise.resolve();
   async function tell(x) {
     if (told.has(x.id)) return;
     told.add(x.id);
     remember(x.id);
-    asked = x.id;
-    answers = x.session === here ? [{ tab: me, seen: seen() }] : [];
-    tabs.postMessage({ who: x.id, session: x.session });
-    await new Promise((done) => {
-      setTimeout(done, 150);
-    });
-    asked = '';
+    await ask(x);
     if (answers.some((a) => a.seen)) return;
     const to = (answers.find((a) => a.tab === me) || answers[0])?.tab;
     if (to && to !== me) tabs.postMessage({ tab: to, show: x });
