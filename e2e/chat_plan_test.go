@@ -48,7 +48,7 @@ func TestPlanIsOneListUpdatedInPlace(t *testing.T) {
 	ana.WaitText(".approval", "true")
 	ana.Click(".approval button[data-kind=approve]")
 	ana.WaitText(".parts", "Over.")
-	ana.WaitText(".plan", "Not finished") // once the turn has ended
+	ana.Wait("document.querySelector('.plan').textContent.includes('Not finished')") // once the turn has ended; it is folded
 	shows("2 of 4 done", "Done: Read the code,Done: Change <b>one</b> thing,Not finished: Run the tests,Pending: Say so")
 	if Eval[bool](ana, "document.querySelector('.plan details').open") {
 		t.Error("a plan that was folded opened by itself")
