@@ -36,6 +36,7 @@ func TestAbsenceIsToldOnceAndWhenItEnds(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			r.SetReady(id)
 			synctest.Wait()
 			return leave
 		}
@@ -45,6 +46,12 @@ func TestAbsenceIsToldOnceAndWhenItEnds(t *testing.T) {
 			return told
 		}
 
+		if _, _, _, err := r.Connect(t.Context(), busy.ID, machines.Report{}); err != nil {
+			t.Fatal(err)
+		}
+		if after(time.Hour); len(told) != 0 {
+			t.Fatalf("told of a machine that has not said what it can do: %+v", told)
+		}
 		leave := connect(busy.ID)
 		connect(idle.ID)()
 		leave()

@@ -9,7 +9,7 @@ import (
 // Status is a machine and whether it is connected.
 type Status struct {
 	Machine
-	Online  bool
+	Online  bool      // it is connected, and what it can do is known
 	Since   time.Time // when it came, or was last connected; zero: never
 	Report  Report    // of its newest connection since the hub's start
 	Refused string    // why it could not connect last; "" when it could
@@ -26,14 +26,15 @@ type connection struct {
 	since  time.Time
 	report Report
 	open   bool
+	ready  bool // what the machine can do is known
 }
 
 func (m *machine) status() Status {
-	s := Status{Machine: m.Machine, Since: m.seen, Connections: m.count, Received: m.received.Load(), Sent: m.sent.Load()}
+	s := Status{Machine: m.Machine, Since: m.seen, Connections: m.used, Received: m.received.Load(), Sent: m.sent.Load()}
 	s.Refused = m.refused
 	if m.conn != nil {
 		s.Report = m.conn.report
-		if s.Online = m.conn.open; s.Online {
+		if s.Online = m.conn.open && m.conn.ready; s.Online {
 			s.Since = m.conn.since
 		}
 	}
@@ -57,7 +58,7 @@ func (r *Registry) disconnect(id string, cause error) {
 
 // Connect registers a connection of a machine, which ends an older one: the newest wins. The context ends when the
 // machine is revoked or has a newer connection; call leave once the connection is over. The incarnation counts the
-// machine's connections since the hub's start.
+// machine's connections since the hub's start. The machine is not online before SetReady.
 func (r *Registry) Connect(ctx context.Context, id string, report Report) (
 	bound context.Context, incarnation uint64, leave func(), err error) {
 	r.mu.Lock()
@@ -74,6 +75,21 @@ func (r *Registry) Connect(ctx context.Context, id string, report Report) (
 	r.mu.Unlock()
 	r.tell()
 	return bound, incarnation, func() { r.leave(ctx, id, c) }, nil
+}
+
+// SetReady says that what a machine can do is known: it is online from now until its connection ends.
+func (r *Registry) SetReady(id string) {
+	r.mu.Lock()
+	m := r.byID[id]
+	news := m != nil && m.conn != nil && m.conn.open && !m.conn.ready
+	if news {
+		m.conn.ready = true
+		m.used++
+	}
+	r.mu.Unlock()
+	if news {
+		r.tell()
+	}
 }
 
 // Refuse notes why a machine could not connect, and what it said of itself.

@@ -100,6 +100,7 @@ type machine struct {
 	seen  time.Time // when it was last connected, as far as it is written
 	conn  *connection
 	count uint64 // connections so far
+	used  uint64 // those of them that were ready
 
 	refused string // why it could not connect last
 

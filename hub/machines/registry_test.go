@@ -273,6 +273,10 @@ func TestNewestConnectionWins(t *testing.T) {
 		t.Errorf("the first ended with %v, the second with %v; incarnations %d and %d", context.Cause(first), second.Err(), one, two)
 	}
 	leaveFirst()
+	if w.List()[0].Online {
+		t.Error("online before it is known what it can do")
+	}
+	w.SetReady(m.ID)
 	if s := w.List()[0]; !s.Online || s.Report.Version != "2" {
 		t.Errorf("once the first has left: %+v", s)
 	}

@@ -61,11 +61,15 @@ func New(c *core.Core, cfg Config) (*Part, error) {
 	return p, nil
 }
 
-// Get returns an agent; nil when it is not there.
+// Get returns an agent; nil when it is not there. One that came a moment ago is there before it is listed.
 func (p *Part) Get(provider string) agent.Backend {
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.backends[provider]
+	b := p.backends[provider]
+	p.mu.Unlock()
+	if b == nil && p.cfg.Agents == nil {
+		b = p.cfg.Machine.Agents()[provider]
+	}
+	return b
 }
 
 // All returns the agents that are there now.

@@ -103,6 +103,7 @@ func (r *Roster) get(id string) *remote.Machine {
 	m := r.all[id]
 	if m == nil {
 		m = remote.New(remote.Config{KeepAlive: KeepAlive, Log: r.cfg.Log, Changed: r.notifyChanged, Tools: r.cfg.Tools,
+			Used:     func() { r.cfg.Registry.SetReady(id) },
 			Reported: func(report machines.Report) { r.cfg.Registry.Update(id, report) }})
 		r.all[id] = m
 	}

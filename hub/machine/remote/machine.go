@@ -27,6 +27,8 @@ type Config struct {
 
 	// Changed is called on the hub's side when the machine has come or gone; it must not wait. nil: it is not.
 	Changed func()
+	// Used is called on the hub's side when what the machine can do is known, after Changed. nil: it is not.
+	Used func()
 	// Reported is called on the hub's side with what the machine says of itself, which is hostile. nil: it is not asked.
 	Reported func(machines.Report)
 
@@ -89,6 +91,9 @@ func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
 		old.Close()
 	}
 	m.conduits.Attach(peer)
+	if m.cfg.Used != nil {
+		m.cfg.Used()
+	}
 	<-peer.Done() // what it is carried by may take longer to close
 	m.leave(peer)
 	return <-ended
