@@ -178,5 +178,5 @@ func unpackError(ctx context.Context, err error) error {
 	case errors.Is(err, errTooLarge):
 		return errTooLarge
 	}
-	return &received{text: ErrClosed.Error(), chain: []error{ErrClosed, err}}
+	return ErrClosed
 }

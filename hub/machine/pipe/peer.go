@@ -116,7 +116,7 @@ func (h handler) HandleRPC(s drpc.Stream, method string) (err error) {
 	if answer == nil {
 		return packError(fmt.Errorf("%.80q is not known here: update ahphub on both computers", method))
 	}
-	if err := answer(s.Context(), &Stream{inner: s}); err != nil {
+	if err := answer(s.Context(), &Stream{inner: s, ctx: s.Context()}); err != nil {
 		return packError(err)
 	}
 	return s.CloseSend()
@@ -125,6 +125,7 @@ func (h handler) HandleRPC(s drpc.Stream, method string) (err error) {
 // Stream is a stream of messages both ways. One goroutine sends and one receives at a time.
 type Stream struct {
 	inner drpc.Stream
+	ctx   context.Context // of who asked: the stream's own ends with the connection, too
 	close func()
 }
 
@@ -140,17 +141,17 @@ func (p *Peer) Open(ctx context.Context, method string) (*Stream, error) {
 		_ = conn.Close()
 		return nil, unpackError(ctx, err)
 	}
-	return &Stream{inner: inner, close: func() { _ = conn.Close(); _ = raw.Reset() }}, nil
+	return &Stream{inner: inner, ctx: ctx, close: func() { _ = conn.Close(); _ = raw.Reset() }}, nil
 }
 
 // Send sends a message.
 func (s *Stream) Send(v any) error {
-	return unpackError(s.inner.Context(), s.inner.MsgSend(v, encoding{}))
+	return unpackError(s.ctx, s.inner.MsgSend(v, encoding{}))
 }
 
 // Receive receives a message; io.EOF when the other side has sent its last.
 func (s *Stream) Receive(v any) error {
-	return unpackError(s.inner.Context(), s.inner.MsgRecv(v, encoding{}))
+	return unpackError(s.ctx, s.inner.MsgRecv(v, encoding{}))
 }
 
 // Close ends a stream that was opened here.

@@ -91,6 +91,27 @@ func TestCancellationCrosses(t *testing.T) {
 	<-ended
 }
 
+// A call whose connection ends says so, not that it was given up: its caller did not.
+func TestCallOfALostConnection(t *testing.T) {
+	for _, lost := range []func(near, far *Peer){
+		func(near, _ *Peer) { near.Close() },
+		func(_, far *Peer) { far.Close() },
+	} {
+		for range 20 {
+			begun := make(chan struct{})
+			near, far := connect(t, nil, map[string]Handler{"wait": AnswerNone(func(ctx context.Context, _ struct{}) error {
+				close(begun)
+				<-ctx.Done()
+				return ctx.Err()
+			})})
+			go func() { <-begun; lost(near, far) }()
+			if err := CallNone(t.Context(), near, "wait", struct{}{}); !errors.Is(err, ErrClosed) || errors.Is(err, context.Canceled) {
+				t.Fatalf("the caller gets %v", err)
+			}
+		}
+	}
+}
+
 // A fault of a handler ends its call alone, and says nothing of it.
 func TestFaultEndsOneCall(t *testing.T) {
 	near, _ := connect(t, nil, map[string]Handler{

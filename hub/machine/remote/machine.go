@@ -194,7 +194,7 @@ func call[Out any](ctx context.Context, m *Machine, method string, in any) (out 
 		return out, err
 	}
 	out, err = pipe.Call[Out](ctx, p, method, in)
-	if errors.Is(err, pipe.ErrClosed) {
+	if errors.Is(err, pipe.ErrClosed) || errors.Is(err, context.Canceled) && ctx.Err() == nil { // the machine ends
 		err = errors.Join(machine.ErrOffline, err)
 	}
 	return out, err
