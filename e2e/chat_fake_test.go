@@ -96,10 +96,11 @@ func (a *chatAgent) answer(method string, params map[string]any) any {
 		a.model, _ = params["modelId"].(string)
 	case "session/prompt":
 		a.paint(params)
+		a.spend(params)
 		a.retry(params)
 		a.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text",
 			"text": a.told(params)}})
-		return map[string]any{"stopReason": "end_turn"}
+		return map[string]any{"stopReason": "end_turn", "usage": map[string]any{"inputTokens": 7, "outputTokens": 3}}
 	}
 	return map[string]any{}
 }
@@ -116,6 +117,14 @@ func (a *chatAgent) retry(params map[string]any) {
 			return
 		}
 		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// spend answers "spend" with what the turn has cost.
+func (a *chatAgent) spend(params map[string]any) {
+	if strings.Contains(a.told(params), "| spend") {
+		a.update(map[string]any{"sessionUpdate": "usage_update", "used": 5, "size": 10,
+			"cost": map[string]any{"amount": 0.5, "currency": "USD"}})
 	}
 }
 
