@@ -48,13 +48,15 @@ func (m *Manager) answer(ctx context.Context, what string, body []byte, from pee
 	a := m.leading()
 	if a == nil {
 		leader, _ := m.cfg.Log.Leader()
-		switch {
-		case what == "status" && (leader == "" || leader == m.cfg.Node.Name()):
+		if what == "status" && (leader == "" || leader == m.cfg.Node.Name()) {
 			return encode(m.status(ctx))
-		case leader == "" || leader == m.cfg.Node.Name() || passed:
-			return nil, ErrNoLeader
 		}
-		return m.pass(ctx, leader, what, body)
+		if a, leader = m.awaitLeading(ctx, passed); leader != "" {
+			return m.pass(ctx, leader, what, body)
+		}
+	}
+	if a == nil {
+		return nil, ErrNoLeader
 	}
 	switch what {
 	case "status":
@@ -99,6 +101,26 @@ func encode[T any](v T, err error) ([]byte, error) {
 		return nil, err
 	}
 	return json.Marshal(v)
+}
+
+// awaitLeading waits until this node leads, or another to which a call can still be passed on. It waits for a few seconds, which
+// is more than a change of leader takes.
+func (m *Manager) awaitLeading(ctx context.Context, passed bool) (*peers.Authority, string) {
+	ctx, cancel := context.WithTimeout(ctx, leadTime)
+	defer cancel()
+	for {
+		if a := m.leading(); a != nil {
+			return a, ""
+		}
+		if leader, _ := m.cfg.Log.Leader(); leader != "" && leader != m.cfg.Node.Name() && !passed {
+			return nil, leader
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ""
+		}
+	}
 }
 
 // remove removes another node than the leader, which this one is.

@@ -22,7 +22,8 @@ const (
 	passedOn  = "Ahphub-Passed-On" // header of a call that another node passed on
 	mostCall  = 64 << 10
 	callTime  = 30 * time.Second
-	reportAge = time.Second // how long a node has to report to the leader
+	leadTime  = 5 * time.Second // how long a call waits for a leader
+	reportAge = time.Second     // how long a node has to report to the leader
 )
 
 // ErrNoLeader is the error of a call while nobody leads.

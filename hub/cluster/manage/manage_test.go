@@ -162,19 +162,24 @@ func (w *world) start(data string, first bool) *node {
 	return out
 }
 
-// must calls a node until it is not told that nobody leads or that the node is not up yet.
-func must[T any](t *testing.T, n *node, what string, in any) (out T) {
+// ask calls a node until it is not told that nobody leads or that the node is not up yet.
+func ask(t *testing.T, n *node, what string, in, out any) error {
 	t.Helper()
 	for {
-		err := Call(t.Context(), n.data, what, in, &out)
-		switch {
-		case err == nil:
-			return out
-		case !strings.Contains(err.Error(), "no node leads") && !strings.Contains(err.Error(), "not running"):
-			t.Fatal(err)
+		err := Call(t.Context(), n.data, what, in, out)
+		if err == nil || !strings.Contains(err.Error(), ErrNoLeader.Error()) && !strings.Contains(err.Error(), "not running") {
+			return err
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
+}
+
+func must[T any](t *testing.T, n *node, what string, in any) (out T) {
+	t.Helper()
+	if err := ask(t, n, what, in, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func (w *world) join(by *node, name string, reads bool) *node {
@@ -218,8 +223,7 @@ func await(t *testing.T, n *node, want string) Status {
 
 func refused(t *testing.T, n *node, what string, in any, want string) {
 	t.Helper()
-	var out Done
-	err := Call(t.Context(), n.data, what, in, &out)
+	err := ask(t, n, what, in, &Done{})
 	if !peers.IsRefused(err) || !strings.Contains(err.Error(), want) {
 		t.Errorf("%s %v at %s: %v, want a refusal with %q", what, in, n.name, err, want)
 	}
