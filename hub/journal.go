@@ -67,8 +67,9 @@ type journal struct {
 	inFlight  int      // bytes of flights
 	reserved  int64
 	asked     bool
-	reserving bool // a flight reserves
-	failed    error
+	reserving bool  // a flight reserves
+	failed    error // nothing more is accepted
+	saving    bool  // while failed: what was accepted is written all the same
 	settlers  []settler
 	wake      chan struct{}
 }
@@ -220,21 +221,28 @@ func (h *Hub) takeWaiting(upto int64) []*Conn {
 }
 
 // JournalFailed turns the host read-only; the store keeps its batch and tries again.
-func (h *Hub) JournalFailed(err error) {
+func (h *Hub) JournalFailed(err error) { h.turnReadOnly(err, false) }
+
+// JournalFull turns the host read-only, too, but what was accepted is still written.
+func (h *Hub) JournalFull(err error) { h.turnReadOnly(err, true) }
+
+func (h *Hub) turnReadOnly(err error, saving bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.journal.failed = err
+	h.journal.failed, h.journal.saving = err, saving
 	h.failing.Store(err != nil)
 	if err == nil {
 		return
 	}
-	h.journal.settle(0, err)
+	if !saving {
+		h.journal.settle(0, err)
+	}
 	for _, c := range h.waiting { // reads are answered all the same
 		signal(c.wake)
 	}
 }
 
-// JournalBack ends what JournalFailed began.
+// JournalBack ends what JournalFailed or JournalFull began.
 func (h *Hub) JournalBack() { h.JournalFailed(nil) }
 
 // signal wakes the one reader of a channel with room for one.

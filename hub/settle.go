@@ -33,7 +33,7 @@ func (h *Hub) Settle(ctx context.Context, since int64) error {
 		h.mu.Unlock()
 		return nil
 	}
-	if j.failed != nil {
+	if j.failed != nil && !j.saving {
 		defer h.mu.Unlock()
 		return fmt.Errorf("%w (%w)", ErrUnsaved, j.failed)
 	}

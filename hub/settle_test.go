@@ -47,6 +47,20 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 		h.Durable(b.Upto, 0)
 		must(t, h.Settle(t.Context(), since))
 
+		// A disk that is full has room for what was accepted.
+		h.JournalBack()
+		since = h.Position()
+		do(t, h, chatURI, delta("kept"))
+		b, _ = h.Unjournaled(t.Context())
+		h.JournalFull(full)
+		go func() { settled <- h.Settle(t.Context(), since) }()
+		synctest.Wait()
+		if err := h.Do(func(tx *hub.Tx) { tx.Apply(chatURI, delta("too late")) }); !errors.Is(err, hub.ErrReadOnly) {
+			t.Errorf("a full disk takes more: %v", err)
+		}
+		h.Durable(b.Upto, 0)
+		must(t, <-settled)
+
 		h.JournalBack()
 		do(t, h, chatURI, delta("c"))
 		ctx, cancel := context.WithCancel(t.Context())

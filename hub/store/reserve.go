@@ -167,7 +167,7 @@ func (s *Store) staysFull(h *hub.Hub) bool {
 	s.fullMu.Lock()
 	defer s.fullMu.Unlock()
 	if s.full.Load() {
-		h.JournalFailed(errFull)
+		h.JournalFull(errFull)
 	}
 	return s.full.Load()
 }
