@@ -106,6 +106,11 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Click(".asks button[data-kind=approve]")
 	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("hello from box2")`)
 	p.Shot("machine-back")
+	for _, scope := range []string{"uncommitted", "session"} { // what was looked at is kept
+		p.Open(base + "/changes?scope=" + scope)
+		p.WaitText(".file-path", "made.txt")
+		p.Says(".file-body", "hello from box2")
+	}
 
 	// Also when the hub starts again while it is away, what changed there is read, commented on and judged.
 	must(t, box.cmd.Process.Kill())

@@ -141,6 +141,9 @@ func (c routedChanges) Content(ctx context.Context, ws machine.Workspace, oid st
 		if err == nil && !s.isNamed(oid, data) {
 			return nil, errMadeUp
 		}
+		if err == nil {
+			c.keeper.seen(ctx, ws.Session, s, map[string][]byte{oid: data})
+		}
 		return data, err
 	})
 	if errors.Is(err, machine.ErrOffline) && c.keeper.store != nil {
@@ -161,7 +164,9 @@ func (c routedChanges) Contents(ctx context.Context, ws machine.Workspace, oids 
 	}
 	s, err := c.site(ws)
 	if err == nil && len(others) > 0 {
-		maps.Copy(all, s.contents(ctx, others))
+		read := s.contents(ctx, others)
+		c.keeper.seen(ctx, ws.Session, s, read)
+		maps.Copy(all, read)
 	}
 	return all // the others are read by Content, whose error says why
 }

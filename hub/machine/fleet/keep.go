@@ -118,15 +118,19 @@ func (k *keeper) keepNow(session string, c compared) error {
 			some, bytes = append(some, next.OID), bytes+max(0, next.Size)
 		}
 		lacking = lacking[len(some):]
-		contents := c.site.contents(ctx, some)
-		for oid, data := range contents {
-			if len(data) > kept.MostVersion {
-				delete(contents, oid)
-			}
-		}
-		err = k.store.Put(ctx, session, contents)
+		err = k.store.Put(ctx, session, c.site.contents(ctx, some))
 	}
 	return err
+}
+
+// seen keeps versions that somebody has looked at, without waiting for what they were compared with.
+func (k *keeper) seen(ctx context.Context, session string, s site, contents map[string][]byte) {
+	if k.store == nil || s.id == "" || len(contents) == 0 {
+		return
+	}
+	if err := k.store.Put(ctx, session, contents); err != nil {
+		k.log.Warn("versions of files were not kept", "session", session, "machine", s.name, "err", err)
+	}
 }
 
 // contents reads versions at once, those that are what their name says.

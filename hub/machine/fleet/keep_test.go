@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/machine"
@@ -137,5 +138,44 @@ func TestKeptVersionsAreDroppedWithTheirSession(t *testing.T) {
 	_ = p.Changes().Drop(t.Context(), ws) // the member's own part fails
 	if _, ok, err := m.Get(t.Context(), ws.Session, files[0].NewOID); ok || err != nil {
 		t.Errorf("it is still kept: %v", err)
+	}
+}
+
+// emptyOnce is a member that sends nothing when it is asked for versions for the first time.
+type emptyOnce struct {
+	machine.Machine
+	asked *atomic.Bool
+}
+
+func (e emptyOnce) Changes() machine.Changes { return laterContents{e.Machine.Changes(), e.asked} }
+
+type laterContents struct {
+	machine.Changes
+	asked *atomic.Bool
+}
+
+func (l laterContents) Contents(ctx context.Context, ws machine.Workspace, oids []string) map[string][]byte {
+	if !l.asked.Swap(true) {
+		return nil
+	}
+	return l.Changes.Contents(ctx, ws, oids)
+}
+
+// What is looked at is kept, also when it was not kept as it was compared.
+func TestSeenVersionsAreKept(t *testing.T) {
+	p, m, ws, files := newKeeping(t, func(m machine.Machine) machine.Machine { return emptyOnce{m, new(atomic.Bool)} })
+	if n := <-m.put; n != 0 {
+		t.Fatalf("%d versions are kept", n)
+	}
+	if data, err := p.Changes().Content(t.Context(), ws, files[0].OldOID); err != nil || string(data) != "one\n" {
+		t.Fatalf("the old side is %q, %v", data, err)
+	}
+	if all := p.Changes().Contents(t.Context(), ws, []string{files[0].NewOID}); string(all[files[0].NewOID]) != "two\n" {
+		t.Fatalf("the new sides are %q", all)
+	}
+	for _, oid := range []string{files[0].OldOID, files[0].NewOID} {
+		if _, ok, err := m.Get(t.Context(), ws.Session, oid); !ok || err != nil {
+			t.Errorf("a version that was looked at is not kept: %v", err)
+		}
 	}
 }
