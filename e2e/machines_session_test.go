@@ -24,18 +24,9 @@ func joinMachine(t *testing.T, p *Page, prog *Program, name string, args ...stri
 	return box, command[0]
 }
 
-// A session on a machine is used like one on the hub's own computer.
-func TestSessionRunsOnMachine(t *testing.T) {
-	t.Parallel()
-	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
-	p := OpenBrowser(t).Page()
-	p.look(1440, 900, "light")
-	p.SignIn(prog)
-	box, hub := joinMachine(t, p, prog, "box2", "--sandbox", "none")
-	dir := filepath.Join(box.home, "src")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+// newOnMachine opens the form of a new session on a machine named box2.
+func (p *Page) newOnMachine(t *testing.T, prog *Program, box *machine) {
+	t.Helper()
 	for end := time.Now().Add(patience); ; {
 		p.Open(prog.URL + "/new")
 		if Eval[bool](p, `[...document.querySelectorAll('.choice b')].some(b => b.textContent === 'box2')`) {
@@ -48,20 +39,40 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Click(".choice input[name=machine]:not([value=''])")
 	p.Wait(`document.querySelector('#dir').value === ` + strconv.Quote(box.home))
 	p.WaitText("#place", "Shell on box2")
-	for _, l := range looks {
-		p.look(l.width, l.height, l.scheme)
-		p.Shot("new-on-machine-" + l.name)
-	}
-	p.look(1440, 900, "light")
+}
+
+// startThere starts the session of that form in a directory with a command, lets it run, and returns the session's address.
+func (p *Page) startThere(dir, command string) string {
 	p.Fill("#dir", dir)
-	p.Fill("#message", "echo hello from box2 > made.txt; pwd")
+	p.Fill("#message", command)
 	p.Press("\r", chromedp.ModifierCtrl)
 	p.Wait("location.pathname.startsWith('/s/')")
 	p.Live()
 	p.Click(".asks button[data-kind=approve]")
 	p.Wait(`document.querySelector('#turns').innerText.includes("exit 0")`)
+	return Eval[string](p, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
+}
+
+// A session on a machine is used like one on the hub's own computer.
+func TestSessionRunsOnMachine(t *testing.T) {
+	t.Parallel()
+	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
+	p := OpenBrowser(t).Page()
+	p.look(1440, 900, "light")
+	p.SignIn(prog)
+	box, hub := joinMachine(t, p, prog, "box2", "--sandbox", "none")
+	dir := filepath.Join(box.home, "src")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.newOnMachine(t, prog, box)
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.Shot("new-on-machine-" + l.name)
+	}
+	p.look(1440, 900, "light")
+	base := p.startThere(dir, "echo hello from box2 > made.txt; pwd")
 	p.Says("#turns", dir)
-	base := Eval[string](p, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
 	p.Shot("machine-chat")
 
 	p.Open(base + "/changes")
@@ -137,4 +148,6 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Click("#verdict-form [name=send]")
 	p.Click("#verdict-form button.main")
 	p.WaitText(".thr .entries", "Why box2?")
+	p.Open(base)
+	p.Wait(`document.querySelectorAll('#queue .queued').length === 1`) // it reaches the agent when the machine is back
 }

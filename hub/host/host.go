@@ -150,7 +150,8 @@ func New(cfg Config) (*Host, error) {
 	h.core.Woken = h.woken
 	var err error
 	if h.agents, err = agents.New(h.core, agents.Config{Machine: cfg.Machine, Agents: cfg.Agents, Default: cfg.DefaultAgent,
-		HomeCustomizations: func(ctx context.Context) []ahp.Customization { return h.Customs.ListHome(ctx) }}); err != nil {
+		HomeCustomizations: func(ctx context.Context) []ahp.Customization { return h.Customs.ListHome(ctx) },
+		Back:               h.handleMachinesBack}); err != nil {
 		return nil, err
 	}
 	h.newParts()

@@ -92,13 +92,14 @@ func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error
 	return s.DefaultChat, h.core.Ensure(ctx, s.DefaultChat)
 }
 
-// sendMessage starts a turn or, while one runs, queues the message or steers with it.
+// sendMessage starts a turn or, while one runs, queues the message or steers with it. While the agent's machine is offline it
+// queues.
 func (h *Host) sendMessage(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Message, steer bool) error {
 	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
 	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
-	if ok && s.ActiveTurn != nil {
+	if ok && (s.ActiveTurn != nil || h.IsOffline(chat)) {
 		kind := ahp.PendingMessageKindQueued
-		if steer {
+		if steer && s.ActiveTurn != nil {
 			kind = ahp.PendingMessageKindSteering
 		}
 		a = &ahp.ChatPendingMessageSetAction{Kind: kind, ID: ids.New(), Message: m}
@@ -114,6 +115,16 @@ func (h *Host) sendMessage(ctx context.Context, c core.Caller, chat ahp.URI, m a
 		return ahp.Errorf(ahp.CodeInvalidParams, "%s", o.Rejected)
 	}
 	return nil
+}
+
+// IsOffline reports whether the machine of a chat's agent is offline: a message that is queued is sent when it is back.
+func (h *Host) IsOffline(chat ahp.URI) bool {
+	info, known := h.core.Hub.Info(chat)
+	if !known {
+		return false
+	}
+	session, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, info.Session)
+	return ok && h.agents.IsOffline(session.Provider)
 }
 
 // Steers reports whether the agent of a chat takes a steering message into the turn that runs there; otherwise the

@@ -35,11 +35,58 @@ func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	default:
 		return
 	}
+	if ts.h.agents.IsOffline(session.Provider) {
+		ts.h.updateEntry(tx, ch.Session, func(e *core.Entry) { e.Waiting = true })
+		return // until its machine is back
+	}
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
 		return // never the same message twice
 	}
 	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: turnIDOf(s, next.ID), StartedAt: core.Timestamp(ts.h.core.Now()),
 		Message: next.Message, QueuedMessageID: next.ID})
+}
+
+// handleMachinesBack goes on with what waited for machines that are back.
+func (h *Host) handleMachinesBack(ctx context.Context) {
+	h.Changes.WatchAgain()
+	h.turns.startWaiting(ctx)
+}
+
+// startWaiting starts the messages that waited for machines that are back.
+func (ts *turns) startWaiting(ctx context.Context) {
+	var waiting []*core.Entry
+	if ts.h.core.Do(ctx, func(*hub.Tx) { waiting = ts.h.core.Catalogue.Waiting() }) != nil { // not while one is queued
+		return
+	}
+	for _, e := range waiting {
+		if ts.h.agents.IsOffline(e.Summary.Provider) {
+			continue
+		}
+		if err := ts.startWaitingOf(ctx, e); err != nil && ctx.Err() == nil {
+			ts.h.core.Log.Warn("messages that waited for a machine are not sent", "session", e.Summary.Resource, "err", err)
+		}
+	}
+}
+
+func (ts *turns) startWaitingOf(ctx context.Context, e *core.Entry) error {
+	uri := e.Summary.Resource
+	if err := ts.h.core.Ensure(ctx, uri); err != nil {
+		return err
+	}
+	for _, c := range e.Summary.Chats {
+		if err := ts.h.core.Ensure(ctx, c.Resource); err != nil {
+			return err
+		}
+	}
+	return ts.h.core.Do(ctx, func(tx *hub.Tx) {
+		ts.h.updateEntry(tx, uri, func(e *core.Entry) { e.Waiting = false })
+		for _, c := range e.Summary.Chats {
+			if ch, ok := tx.Info(c.Resource); ok {
+				ts.startQueued(tx, ch, true)
+				ts.startQueued(tx, ch, false)
+			}
+		}
+	})
 }
 
 // turnIDOf names the turn of a message that waited by the message's own id, where no turn has that: a sender who asks

@@ -28,15 +28,21 @@ type life struct {
 // crash would: nothing the host says while it stops is kept.
 func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...func() time.Time) *life {
 	t.Helper()
-	l := &life{t: t, agent: f}
-	line := hosttest.OpenTimeline(t, dir, func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) })
-	l.hub = line.Hub
-	cfg := Config{Hub: l.hub, Machine: localtest.New(t, dir), Store: line.Store,
-		Agents:  localtest.ReachAgents(t, map[string]agent.Backend{"fake": f}),
-		DataDir: dir, DefaultDir: t.TempDir(), Limits: limits}
+	cfg := Config{Machine: localtest.New(t, dir), Limits: limits,
+		Agents: localtest.ReachAgents(t, map[string]agent.Backend{"fake": f})}
 	for _, now := range clock {
 		cfg.Now = now
 	}
+	return newLifeOf(t, dir, f, cfg)
+}
+
+// newLifeOf is newLife with a configuration of the host.
+func newLifeOf(t *testing.T, dir string, f *fake, cfg Config) *life {
+	t.Helper()
+	l := &life{t: t, agent: f}
+	line := hosttest.OpenTimeline(t, dir, func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) })
+	l.hub = line.Hub
+	cfg.Hub, cfg.Store, cfg.DataDir, cfg.DefaultDir = l.hub, line.Store, dir, t.TempDir()
 	var err error
 	l.host, err = New(cfg)
 	l.must(err)

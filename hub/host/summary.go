@@ -147,7 +147,8 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 	next := *old
 	change(&next)
 	changes, any := diffSummary(old.Summary, next.Summary)
-	if !any && old.Lifecycle == next.Lifecycle && old.Branch == next.Branch && old.By == next.By {
+	if !any && old.Lifecycle == next.Lifecycle && old.Branch == next.Branch && old.By == next.By &&
+		old.Waiting == next.Waiting {
 		return
 	}
 	h.core.Save(tx, &next)

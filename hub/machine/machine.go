@@ -36,4 +36,6 @@ type Watcher interface {
 	// Missing says why an agent that Agents does not have is not there: with ErrOffline when it may come back. nil: it is
 	// none that comes and goes.
 	Missing(provider string) error
+	// IsOffline reports whether the computer of an agent is offline and may come back.
+	IsOffline(provider string) bool
 }

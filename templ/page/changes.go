@@ -19,6 +19,7 @@ type Changes struct {
 	Status  string     // "computing", "recomputing", "error" or "ready"
 	Problem string     // why, when Status is "error"
 	Late    string     // why what changes shows late, "" when it does not
+	Away    bool       // the machine that has the files can't be reached
 	Beside  string     // address of a new session with a worktree, when turns overlapped
 	Files   []part.DiffFile
 	Drafts  []Draft

@@ -73,7 +73,7 @@ func (v *Changes) takenNow() []string {
 // commitElsewhere is the address of the uncommitted changes when this scope has other ones, "" when there are none.
 func (v *Changes) commitElsewhere() string {
 	for _, s := range v.others() {
-		if s.Key == "uncommitted" {
+		if s.Key == "uncommitted" && !v.Away {
 			return s.URL
 		}
 	}

@@ -18,6 +18,7 @@ type Composer struct {
 	Draft    string
 	Silent   string         // how long the agent has not answered
 	Away     string         // why the agent's machine can't be reached; "" when it can
+	WaitsFor string         // the machine that messages wait for, by name
 	Failed   *ahp.ErrorInfo // why the agent does not run
 	Editing  *Editing       // a message that is written anew
 	Me       string         // who writes

@@ -68,7 +68,7 @@ func userMessage(text string) ahp.Message {
 	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
 }
 
-// SendMessage starts a turn, or queues or steers while one runs. What the page offered may be out of date, so a
+// SendMessage starts a turn, or queues or steers while one runs. While the agent's machine is offline it queues. What the page offered may be out of date, so a
 // plain send queues while a turn runs, and queueing or steering an idle chat starts a turn. A chat holds one steering
 // message: another one queues instead of taking its place.
 func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
@@ -93,9 +93,9 @@ func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 		}
 	}
 	switch {
-	case chat.ActiveTurn == nil:
+	case chat.ActiveTurn == nil && !p.Host.IsOffline(f.chat):
 		return &ahp.ChatTurnStartedAction{TurnID: newID(chat, key), StartedAt: p.Timestamp(), Message: m}, nil
-	case r.PostForm.Get("how") == "steer" && chat.SteeringMessage == nil:
+	case r.PostForm.Get("how") == "steer" && chat.ActiveTurn != nil && chat.SteeringMessage == nil:
 		return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: newID(chat, key), Message: m}, nil
 	}
 	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(chat, key), Message: m}, nil

@@ -181,19 +181,19 @@ func (p *Pages) machineOfAgent(provider string) *machine {
 	return &machine{p.machines, id}
 }
 
-// away says that the machine can't be reached; "" when it can.
-func (m *machine) away() string {
+// away says that the machine can't be reached, "" when it can, and what messages wait for, "" when it does not come back.
+func (m *machine) away() (why, name string) {
 	if m == nil {
-		return ""
+		return "", ""
 	}
 	for _, s := range m.registry.List() {
 		switch {
 		case s.ID != m.id:
 		case s.Online:
-			return ""
+			return "", ""
 		default:
-			return s.Name + " is offline. This session can be read and reviewed; its agent continues when " + s.Name + " is back."
+			return s.Name + " is offline. This session can be read and reviewed. Messages wait, and are sent when " + s.Name + " is back.", s.Name
 		}
 	}
-	return "The machine of this session was revoked. The session can be read and reviewed; start a new one to continue."
+	return "The machine of this session was revoked. The session can be read and reviewed; start a new one to continue.", ""
 }

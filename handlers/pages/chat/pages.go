@@ -46,6 +46,7 @@ type Host interface {
 	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
 	CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error
 	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error
+	IsOffline(chat ahp.URI) bool
 	MoveToBackground(c core.Caller, chat ahp.URI) error
 	ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult, error)
 	RetrySession(ctx context.Context, c core.Caller, session ahp.URI) error

@@ -121,7 +121,8 @@ func (c *chatRoom) state(s live.States) *ahp.ChatState {
 // composerOf returns what the composer offers.
 func (c *chatRoom) composerOf(s live.States) part.Composer {
 	comp := composerOf(c.state(s), c.sessionOf(s), c.base)
-	comp.Agent, comp.Steers, comp.Away = c.agent, comp.Running && c.steers(), c.machine.away()
+	comp.Agent, comp.Steers = c.agent, comp.Running && c.steers()
+	comp.Away, comp.WaitsFor = c.machine.away()
 	return comp
 }
 

@@ -2,6 +2,7 @@ package review
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -62,6 +63,18 @@ func (p *Pages) awaitFiles(ctx context.Context, uri ahp.URI) {
 	}
 }
 
+// away says that the machine that has the files can't be reached; "" when it can.
+func (b *builder) away(s *ahp.SessionState) string {
+	switch name, online := b.p.MachineOf(s.Provider); {
+	case online:
+		return ""
+	case b.p.MachineComesBack(s.Provider):
+		return name + " is offline. These are its changes as they were seen last: read them, comment and give verdicts. Reverting and " +
+			"committing work again when " + name + " is back."
+	}
+	return "The machine of this session was revoked. Its changes as they were seen last can be read and commented on."
+}
+
 // draw makes the shared model from states.
 func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, []built, error) {
 	cs, _ := states[b.look.changeset()].(*ahp.ChangesetState)
@@ -72,6 +85,11 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 	}
 	if ann == nil {
 		ann = &ahp.AnnotationsState{}
+	}
+	away := b.away(s)
+	if away != "" { // nothing can be done with files there
+		still := *cs
+		still.Operations, cs = nil, &still
 	}
 	dirs := s.WorkingDirectories
 	threads := threadsOf(ann, b.p.Reviews.Review(b.look.session).People, b.look.base(), dirs)
@@ -85,6 +103,7 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 	}
 	m := b.model(files, cs, s, threads)
 	m.Digest = seenDigest(b.look, cs)
+	m.Away, m.Late = away != "", cmp.Or(away, m.Late)
 	for i := range threads {
 		if !threads[i].Resolved && !threads[i].Sent {
 			m.Unsent++

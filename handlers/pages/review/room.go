@@ -67,15 +67,20 @@ func (c *changesRoom) newest(s live.States) {
 	c.states = s.Copy()
 	c.news++
 	c.mu.Unlock()
+	c.wakeUp()
+}
+
+func (c *changesRoom) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
 	default: // the goroutine has not taken the last one yet
 	}
 }
 
-// Watch runs the goroutine that compares; ping has what it made sent.
+// Watch runs the goroutine that compares, also when a machine comes or goes; ping has what it made sent.
 func (c *changesRoom) Watch(ping func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
+	unwatch := c.b.p.WatchMachines(c.again)
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -90,7 +95,18 @@ func (c *changesRoom) Watch(ping func()) (stop func()) {
 			}
 		}
 	}()
-	return func() { cancel(); <-ended }
+	return func() { unwatch(); cancel(); <-ended }
+}
+
+// again has the same states drawn again.
+func (c *changesRoom) again() {
+	c.mu.Lock()
+	drawn := c.states != nil
+	c.news++
+	c.mu.Unlock()
+	if drawn {
+		c.wakeUp()
+	}
 }
 
 func (c *changesRoom) draw(ctx context.Context) bool {

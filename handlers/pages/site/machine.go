@@ -24,12 +24,18 @@ func (st *Site) MachineOf(provider string) (name string, online bool) {
 	return s.Name, s.Online
 }
 
+// MachineComesBack reports whether the machine of an agent was not revoked.
+func (st *Site) MachineComesBack(provider string) bool {
+	name, _ := st.MachineOf(provider)
+	return name != revokedMachine
+}
+
 // MachineAway says why the machine of an agent can't be reached; "" when it can.
 func (st *Site) MachineAway(provider string) string {
 	switch name, online := st.MachineOf(provider); {
 	case online:
 		return ""
-	case name == revokedMachine:
+	case !st.MachineComesBack(provider):
 		return "Machine revoked"
 	default:
 		return name + " is offline"

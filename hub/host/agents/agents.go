@@ -33,6 +33,9 @@ type Config struct {
 
 	// HomeCustomizations returns what comes with each agent that uses MCP servers.
 	HomeCustomizations func(context.Context) []ahp.Customization
+
+	// Back is called first, and when machines have come back; nil: nothing is.
+	Back func(context.Context)
 }
 
 // Part is the list of agents.
@@ -43,6 +46,7 @@ type Part struct {
 	mu       sync.Mutex
 	backends map[string]agent.Backend
 	infos    []ahp.AgentInfo // as they described themselves
+	offline  map[string]bool // agents whose machines are
 }
 
 // New returns the part of the agents that are there.
@@ -128,6 +132,36 @@ func (p *Part) missing(provider string) error {
 		return w.Missing(provider)
 	}
 	return nil
+}
+
+// IsOffline reports whether the machine of an agent is offline and may come back. It is called with the hub's lock held.
+func (p *Part) IsOffline(provider string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.offline[provider]
+}
+
+// lookForMachines takes in which agents' machines are offline, and reports whether one is back.
+func (p *Part) lookForMachines(w machine.Watcher) (back bool) {
+	p.mu.Lock()
+	names := slices.Collect(maps.Keys(p.backends))
+	for _, a := range p.infos {
+		names = append(names, a.Provider)
+	}
+	p.mu.Unlock()
+	offline := map[string]bool{}
+	for _, name := range names {
+		if w.IsOffline(name) {
+			offline[name] = true
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for name := range p.offline {
+		back = back || !offline[name]
+	}
+	p.offline = offline
+	return back
 }
 
 // UsesServers reports whether an agent is given a session's MCP servers.
@@ -243,9 +277,13 @@ func (p *Part) Follow(ctx context.Context) {
 	changed, cancel := w.Watch()
 	defer cancel()
 	own := p.All() // they do not change
-	for {
+	for first := true; ; first = false {
+		back := p.lookForMachines(w) || first
 		if err := p.refresh(ctx, own); err != nil && ctx.Err() == nil {
 			p.core.Log.Warn("the list of agents is not up to date", "err", err)
+		}
+		if back = p.lookForMachines(w) || back; back && p.cfg.Back != nil { // with agents that came
+			p.cfg.Back(ctx)
 		}
 		select {
 		case <-changed:

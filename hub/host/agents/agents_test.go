@@ -58,6 +58,10 @@ func (f *fleet) Missing(provider string) error {
 	return f.missing[provider]
 }
 
+func (f *fleet) IsOffline(provider string) bool {
+	return errors.Is(f.Missing(provider), machine.ErrOffline)
+}
+
 func (f *fleet) change(do func()) {
 	f.mu.Lock()
 	do()

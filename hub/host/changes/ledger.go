@@ -30,7 +30,8 @@ func newLedger(keep keeper, session ahp.URI) *ledger {
 		turns:    turns{keep: keep, session: session, read: map[string]*turnRecord{}},
 		undo:     undoLog{keep: keep, session: session},
 		schedule: schedule{open: map[ahp.URI]bool{}, shown: map[ahp.URI]*shown{}},
-		watcher:  watcher{moved: make(chan struct{}, 1), failing: make(chan struct{}, 1)},
+		watcher: watcher{moved: make(chan struct{}, 1), failing: make(chan struct{}, 1),
+			back: make(chan struct{}, 1)},
 	}
 }
 

@@ -2,6 +2,7 @@ package changes
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -27,6 +28,12 @@ func (p *Part) watch(l *ledger) {
 		if err == nil || p.core.Ctx.Err() != nil {
 			continue
 		}
+		if errors.Is(err, machine.ErrOffline) {
+			l.watcher.setTold(false)
+			p.requestLook(l, wanted{whole: true}) // which fails, and leaves what was seen last
+			p.awaitMachine(l)
+			continue
+		}
 		p.core.Log.Info("directories are looked at from time to time, as they cannot be watched", "session", l.session,
 			"why", err)
 		p.publishWatching(l, err)
@@ -34,10 +41,31 @@ func (p *Part) watch(l *ledger) {
 	}
 }
 
+// awaitMachine waits until machines have come back, or a while.
+func (p *Part) awaitMachine(l *ledger) {
+	late := time.NewTimer(cmp.Or(p.cfg.PollFor, pollFor))
+	defer late.Stop()
+	select {
+	case <-l.watcher.back:
+	case <-late.C:
+	case <-p.core.Ctx.Done():
+	}
+}
+
+// WatchAgain has the sessions whose machine was offline watched again.
+func (p *Part) WatchAgain() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, l := range p.ledgers {
+		notify(l.watcher.back)
+	}
+}
+
 // watcher knows which directories of a session are watched, and whether the system tells of writes in them.
 type watcher struct {
 	moved   chan struct{} // holds one: the directories are others now
 	failing chan struct{} // holds one: a look failed
+	back    chan struct{} // holds one: machines have come back
 
 	mu   sync.Mutex
 	dirs []string

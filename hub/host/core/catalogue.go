@@ -25,6 +25,8 @@ type Entry struct {
 	Sandbox string `json:"sandbox,omitempty"` // its setting; "" is the server's
 	Notice  string `json:"notice,omitempty"`  // what it was told last of the programs in its sandbox
 
+	Waiting bool `json:"waiting,omitempty"` // messages wait for the machine of its agent
+
 	Fresh       bool `json:"fresh,omitempty"`       // the session never had lasting content
 	Provisional bool `json:"provisional,omitempty"` // the session has no content now
 }
@@ -71,6 +73,18 @@ func (c *Catalogue) Remove(uri ahp.URI) {
 	defer c.mu.Unlock()
 	delete(c.entries, uri)
 	delete(c.shorts, ShortID(uri))
+}
+
+// Waiting returns the sessions in which messages wait for a machine.
+func (c *Catalogue) Waiting() (list []*Entry) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	for _, e := range c.entries {
+		if e.Waiting && e.Trashed == "" {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // List returns the sessions that are alive, or those in the trash, newest modified first; equals are ordered by URI, so

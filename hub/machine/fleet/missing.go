@@ -24,3 +24,13 @@ func (r *Route) Missing(provider string) error {
 	}
 	return errRevoked
 }
+
+// IsOffline implements machine.Watcher.
+func (r *Route) IsOffline(provider string) bool {
+	id, _ := place.SplitProvider(provider)
+	if id == "" {
+		return false
+	}
+	_, online, err := r.member(id)
+	return err == nil && !online
+}

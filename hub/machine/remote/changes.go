@@ -241,7 +241,7 @@ func (w *changesWatch) run(ctx context.Context) {
 		var said machine.Written
 		if err := w.s.Receive(&said); err != nil {
 			if ctx.Err() == nil {
-				w.err = err
+				w.err = asOffline(ctx, err)
 			}
 			return
 		}

@@ -194,10 +194,15 @@ func call[Out any](ctx context.Context, m *Machine, method string, in any) (out 
 		return out, err
 	}
 	out, err = pipe.Call[Out](ctx, p, method, in)
+	return out, asOffline(ctx, err)
+}
+
+// asOffline has an error of a connection that ended be one of a machine that is offline.
+func asOffline(ctx context.Context, err error) error {
 	if errors.Is(err, pipe.ErrClosed) || errors.Is(err, context.Canceled) && ctx.Err() == nil { // the machine ends
-		err = errors.Join(machine.ErrOffline, err)
+		return errors.Join(machine.ErrOffline, err)
 	}
-	return out, err
+	return err
 }
 
 func callNone(ctx context.Context, m *Machine, method string, in any) error {
