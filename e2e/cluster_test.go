@@ -226,3 +226,23 @@ func ask(ctx context.Context, url string) (int, string) {
 	_, _ = fmt.Fprint(&b, res.Status)
 	return res.StatusCode, b.String()
 }
+
+// A node that is removed ends by itself, says why, and with a status that service managers leave alone.
+func TestRemovedNodeEnds(t *testing.T) {
+	c := startCompany(t)
+	leads, follows := c.leader()
+	gone := c.nodes[follows]
+	c.run("cluster", "remove", follows, "--data", c.nodes[leads].Data)
+	select {
+	case <-gone.exited:
+	case <-time.After(patience):
+		t.Fatalf("a node that was removed goes on:\n%s", gone.log.tail())
+	}
+	if code := gone.cmd.ProcessState.ExitCode(); code != 78 || !strings.Contains(gone.Log(), "was removed from its cluster") {
+		t.Errorf("it ends with status %d:\n%s", code, gone.log.tail())
+	}
+	out := c.run("cluster", "status", "--data", c.nodes[leads].Data)
+	if status, _ := c.nodes[leads].Get("/leaderz"); status != http.StatusOK || strings.Contains(out, "node="+follows) {
+		t.Errorf("the others have the status %d and\n%s", status, out)
+	}
+}

@@ -84,6 +84,9 @@ type node struct {
 	admin *manage.Manager
 	keys  *secret.Keys // of secrets
 
+	member  bool          // the log that was applied has had this node; of keepMembers
+	removed chan struct{} // closed when it has it no more
+
 	mu     sync.Mutex
 	over   func(handover)   // asks the hub of this term to end; nil: this node does not lead
 	signer *peers.Authority // while this node leads
@@ -109,6 +112,7 @@ func runNode(ctx context.Context, cfg Config, set settings, l net.Listener, log 
 
 // open opens the data directory, and begins to take part in the cluster.
 func (n *node) open(ctx context.Context) (err error) {
+	n.removed = make(chan struct{})
 	if n.state, err = replica.Open(ctx, storeConfig(n.cfg, n.log, n.tel)); err != nil {
 		return fmt.Errorf("the data directory %s cannot be used: %w", n.cfg.Data, err)
 	}
@@ -204,7 +208,7 @@ func (n *node) serve(ctx context.Context) error {
 	around, endAround := context.WithCancel(context.WithoutCancel(ctx)) // until the hub has ended
 	defer endAround()
 	var front, back sync.WaitGroup
-	var errs [5]error
+	var errs [6]error
 	front.Go(func() { defer end(); errs[0] = n.front.serve(ctx, n.l, n.set.tls()) })
 	back.Go(func() { defer end(); errs[1] = n.port.Serve(around, n.front.nodeHandler(n.routes())) })
 	if n.set.secured != nil {
@@ -215,6 +219,7 @@ func (n *node) serve(ctx context.Context) error {
 	back.Go(func() { n.keepMembers(around) })
 	back.Go(func() { n.keepSignIns(around) })
 	back.Go(func() { n.admin.KeepFresh(around) })
+	back.Go(func() { defer end(); errs[5] = n.watchRemoval(around) })
 	back.Go(func() { defer end(); errs[4] = n.admin.Serve(around, n.cfg.Data) })
 	errs[3] = n.leadTerms(ctx)
 	end()

@@ -32,6 +32,7 @@ type testNode struct {
 	out  *lockedLog
 	jar  http.CookieJar // of a browser, which knows no ports; nil: it keeps none
 	stop func() error
+	ends func() error // waits until it ends by itself
 }
 
 func freeAddress(t *testing.T) string {
@@ -68,6 +69,17 @@ func startNode(t *testing.T, data, name, address string) *testNode {
 	ended := make(chan error, 1)
 	go func() { ended <- errors.Join(n.serve(ctx), n.close()) }()
 	stopped := false
+	n.ends = func() error {
+		stopped = true
+		defer cancel()
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(time.Minute):
+			cancel()
+			return errors.Join(errors.New("it goes on"), <-ended)
+		}
+	}
 	n.stop = func() error {
 		if stopped {
 			return nil

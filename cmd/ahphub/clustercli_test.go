@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -68,6 +69,12 @@ func TestClusterCommands(t *testing.T) {
 	}
 	if out, _, err = clusterCLI(t, "leave", "--data", other); err != nil || !strings.Contains(out, "no node of the cluster any more") {
 		t.Errorf("leaving prints %q, %v", out, err)
+	}
+	if err := b.ends(); !errors.Is(err, errRemoved) {
+		t.Errorf("a node that left ends with %v", err)
+	}
+	if err := startNode(t, other, "", "").ends(); !errors.Is(err, errRemoved) || exitStatus(err) != 78 {
+		t.Errorf("started again it ends with %v", err)
 	}
 	a.await(t, "/leaderz", http.StatusOK)
 	if out, _, err = clusterCLI(t, "status", "--data", data, "--json"); err != nil || strings.Contains(out, `"b"`) {

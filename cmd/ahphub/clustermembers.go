@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -46,7 +47,12 @@ func (replicated) Delete(context.Context, string, string) error { return errRead
 // keepMembers takes in which nodes belong to the cluster.
 func (n *node) keepMembers(ctx context.Context) {
 	for {
-		if err := n.takeMembers(ctx); err != nil && ctx.Err() == nil {
+		err := n.takeMembers(ctx)
+		if errors.Is(err, errRemoved) {
+			close(n.removed)
+			return
+		}
+		if err != nil && ctx.Err() == nil {
 			n.log.Debug("the members of the cluster were not read", "err", err)
 		}
 		select {
@@ -62,7 +68,42 @@ func (n *node) takeMembers(ctx context.Context) error {
 	if err != nil || len(members) == 0 {
 		return err
 	}
+	is := slices.ContainsFunc(members, n.peers.Is)
+	if n.member && !is {
+		return errRemoved // before the others are forgotten
+	}
+	n.member = n.member || is // not before: the log of a node that joins comes from a time without it
 	return n.peers.SetMembers(members)
+}
+
+const (
+	lonely    = 3 * time.Second // without a leader, until the other nodes are asked why
+	askOthers = 2 * time.Second
+)
+
+// errRemoved is why a node ends by itself.
+var errRemoved = errors.New("this node was removed from its cluster, or its certificate has expired: the other nodes refuse it. What it " +
+	"has stays where it is. To use this computer as a node again, delete the data directory and run ahphub cluster join with a new " +
+	"token; ahphub cluster detach copies the data for a separate server")
+
+// watchRemoval returns errRemoved when this node was removed: by the log, where it still gets that, or by what the others
+// answer.
+func (n *node) watchRemoval(ctx context.Context) error {
+	for since := time.Now(); ; {
+		select {
+		case <-n.removed:
+			return errRemoved
+		case <-time.After(askOthers):
+		case <-ctx.Done():
+			return nil
+		}
+		if leader, _ := n.raft.Leader(); leader != "" {
+			since = time.Now()
+		}
+		if time.Since(since) >= lonely && n.admin.IsTurnedAway(ctx) {
+			return errRemoved
+		}
+	}
 }
 
 // sealing seals values of one kind.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,6 +20,14 @@ func main() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "ahphub:", err)
-		os.Exit(1)
+		os.Exit(exitStatus(err))
 	}
+}
+
+// exitStatus is 78 (EX_CONFIG of sysexits) for what starting again does not mend, so that service managers can leave it be.
+func exitStatus(err error) int {
+	if errors.Is(err, errRemoved) {
+		return 78
+	}
+	return 1
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/cluster"
@@ -225,7 +226,7 @@ func (m *Manager) leave(ctx context.Context) (Done, error) {
 				return d, json.Unmarshal(b, &d)
 			}
 			// The leader ends the connections of a node that it removes, this one too, and refuses the next.
-			if isTurnedAway(err) && asked != "" {
+			if errors.Is(err, peers.ErrTurnedAway) && asked != "" {
 				return Done{}, nil
 			}
 			asked = leader
@@ -264,6 +265,26 @@ func (m *Manager) report(ctx context.Context, name string) (r Report, err error)
 		return r, err
 	}
 	return r, json.Unmarshal(b, &r)
+}
+
+// IsTurnedAway reports whether more than half of the other nodes that vote refuse this one.
+func (m *Manager) IsTurnedAway(ctx context.Context) bool {
+	var away atomic.Int32
+	var wg sync.WaitGroup
+	others := 0
+	for _, one := range m.cfg.Node.Members() {
+		if one.Name == m.cfg.Node.Name() || one.Reads {
+			continue
+		}
+		others++
+		wg.Go(func() {
+			if _, err := m.report(ctx, one.Name); errors.Is(err, peers.ErrTurnedAway) {
+				away.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	return 2*int(away.Load()) > others
 }
 
 // Stats asks a node how far it is.

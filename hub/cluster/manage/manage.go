@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"sync"
 	"time"
@@ -148,17 +147,11 @@ func (m *Manager) pass(ctx context.Context, name, what string, body []byte) ([]b
 	}
 	r.Header.Set(passedOn, "1")
 	b, err := send(&m.client, r)
-	if isTurnedAway(err) {
-		return nil, fmt.Errorf("%s refuses this node: it was removed from the cluster, or its certificate has expired. To be a node "+
-			"again, delete its data directory and join with a new token: %w", name, err)
+	if errors.Is(err, peers.ErrTurnedAway) {
+		return nil, fmt.Errorf("%s refuses this node. To be a node again, delete its data directory and join with a new token: %w",
+			name, err)
 	}
 	return b, err
-}
-
-// isTurnedAway reports whether the other side refused this node's certificate.
-func isTurnedAway(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "remote error"
 }
 
 // send returns the answer to a call. What was refused there is refused here.

@@ -3,6 +3,7 @@ package peers
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,6 +24,19 @@ type conn struct {
 	member Member
 	once   sync.Once
 	closed func()
+}
+
+// ErrTurnedAway is the error of a connection to a node that refuses this one's certificate. The other node has shown its own by
+// then, so that nobody on the way can say so.
+var ErrTurnedAway = errors.New("this node was removed from the cluster, or its certificate has expired")
+
+// Read reads, once the other node is known.
+func (c *conn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
+		err = fmt.Errorf("%w: %w", ErrTurnedAway, err)
+	}
+	return n, err
 }
 
 // Close closes the connection.

@@ -215,6 +215,9 @@ func (n *Node) pair(seed []byte, chain [][]byte) (*tls.Certificate, error) {
 // Name returns the node's name, which is its id in the log.
 func (n *Node) Name() string { return n.id.name }
 
+// Is reports whether a member is this node, and not a later one of its name.
+func (n *Node) Is(m Member) bool { return m.Name == n.id.name && m.Incarnation == n.id.incarnation }
+
 // Cluster returns the id of the cluster.
 func (n *Node) Cluster() string { return n.id.cluster }
 

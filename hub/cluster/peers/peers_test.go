@@ -350,8 +350,8 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 	if _, err := c.Read(make([]byte, 1)); err == nil {
 		t.Error("the stream of a removed node is open")
 	}
-	if got, err := get(b, "a"); err == nil {
-		t.Errorf("a removed node is answered %q", got)
+	if got, err := get(b, "a"); !errors.Is(err, ErrTurnedAway) {
+		t.Errorf("a removed node is answered %q, %v", got, err)
 	}
 	if _, err := w.authority.Renew(Member{Name: "b", Incarnation: b.id.incarnation}, nil); !IsRefused(err) {
 		t.Errorf("the certificate of a removed node is renewed: %v", err)

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -111,6 +112,33 @@ func TestNodeAtAnotherAddressIsRefused(t *testing.T) {
 		if c, err := dial(); err == nil || !strings.Contains(err.Error(), "is the node b, and not a") {
 			t.Errorf("a node is taken for another: %v, %v", c, err)
 		}
+	}
+}
+
+// Somebody on the way who has no certificate can't have a node believe that it was removed.
+func TestStrangerCannotSayThatANodeWasRemoved(t *testing.T) {
+	w := newWorld(t)
+	b, _ := w.join("b")
+	l := openPort(t)
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			c.Read(make([]byte, 1))
+			io.WriteString(c, "\x15\x03\x03\x00\x02\x02\x2a") // the alert bad_certificate
+			c.Close()
+		}
+	}()
+	members := w.node.Members()
+	members[0].Address = l.Addr().String()
+	if err := b.SetMembers(members); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := get(b, "a"); err == nil || errors.Is(err, ErrTurnedAway) || !strings.Contains(err.Error(), "remote error") {
+		t.Errorf("a stranger is believed: %q, %v", got, err)
 	}
 }
 
