@@ -22,6 +22,7 @@ import (
 type demoCommand struct {
 	Listen    string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address to listen on; port 0 takes a free one. Default: ${default}."`
 	Machines  int    `placeholder:"N" help:"Machines that join, as programs on this computer, with sessions on each; 5 at most. Default: none."`
+	Cluster   bool   `help:"Run three nodes of a cluster instead, as programs on this computer, and print how to end the one that leads."`
 	LogFormat string `default:"text" placeholder:"text|json" help:"Format of the log on standard error. Default: ${default}."`
 	LogLevel  string `default:"warn" placeholder:"debug|info|warn|error" help:"Lowest level to log. Default: ${default}."`
 }
@@ -39,6 +40,9 @@ func (c demoCommand) Run(e *environment) error {
 	repo := filepath.Join(tmp, "greeter")
 	if err := sampleRepository(e.ctx, repo); err != nil {
 		return fmt.Errorf("cannot make the sample repository: %w", err)
+	}
+	if c.Cluster {
+		return c.runCluster(e, tmp, repo)
 	}
 	cfg := Config{Listen: c.Listen, Data: filepath.Join(tmp, "data"), Dir: repo, Agent: script.Provider,
 		OwnerName: "Ana", LogFormat: c.LogFormat, LogLevel: c.LogLevel, demo: true, demoMachines: c.Machines,

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -97,20 +96,8 @@ func (a *app) startDemoMachine(ctx context.Context, name, home string) error {
 		return strings.HasPrefix(v, "HOME=") || strings.HasPrefix(v, "XDG_")
 	})
 	cmd.Env = append(cmd.Env, "HOME="+home, "AHPHUB_JOIN_TOKEN="+token)
-	endWithParent(cmd)
-	m := &demoMachine{cmd: cmd, ended: make(chan struct{})}
-	started := make(chan error)
-	go func() {
-		defer close(m.ended)
-		runtime.LockOSThread() // the kernel ends the program when this thread does
-		defer runtime.UnlockOSThread()
-		err := cmd.Start()
-		started <- err
-		if err == nil {
-			_ = cmd.Wait() // it is asked to end
-		}
-	}()
-	if err := <-started; err != nil {
+	m, err := startDemo(cmd)
+	if err != nil {
 		return err
 	}
 	a.demoMachines = append(a.demoMachines, m)
