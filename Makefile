@@ -16,7 +16,7 @@ export BROWSER
 
 .NOTPARALLEL:
 
-.PHONY: help run demo build install test test-agents test-editors test-machines test-machines-faults test-sandbox unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist test-journeys clean
+.PHONY: help run demo build install test test-agents test-editors test-machines test-machines-faults test-cluster test-sandbox unit deps generate check format soak bench bench-ui licences sbom vuln vendor dist image test-dist test-journeys clean
 
 help: ## these lines
 	@grep -hE '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
@@ -64,6 +64,9 @@ test-machines: deps ## the tests of the host with its computer at the other end 
 
 test-machines-faults: deps ## three kills of a machine and of its hub each, and three cuts between them, all with processes
 	$(GO) test -timeout $(TIMEOUT) -count 1 -run TestMachineFaults ./cmd/ahphub -machine-faults 3
+
+test-cluster: deps ## ten rounds of faults in a cluster of three processes, and a history of all that was seen; faults planted in it
+	$(GO) test -timeout $(TIMEOUT) -count 1 -v -run 'Test(Planted)?ClusterFaults$$' ./cmd/ahphub -cluster-rounds 10
 
 # Journeys that start programs: in chats, terminals and for Git.
 BOXED_JOURNEYS := Journey|Hello|Operations|ReviewFlow|TerminalInBrowser|CommandsOfATerminal|TerminalComesBack|TerminalOfAToolCall|ToolsOfTheHost|CommandsGoOnInTheBackground|KilledWhileACommandPrints|StopWhileATurnRuns

@@ -18,6 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/cluster/replica"
 	"github.com/ahphub/ahphub/hub/secret"
+	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
 	"github.com/ahphub/ahphub/web"
 )
@@ -34,6 +35,16 @@ type clusterConfig struct {
 const batchVersion = 1
 
 const transferTime = 10 * time.Second
+
+// nodeHooks change what a node does. Only tests of faults set any.
+type nodeHooks struct {
+	config func(*cluster.Config)
+	opened func(*node)
+	append func(store.Append) store.Append
+}
+
+var hooks = nodeHooks{config: func(*cluster.Config) {}, opened: func(*node) {},
+	append: func(a store.Append) store.Append { return a }}
 
 func (c clusterConfig) check(bad func(name string, value any, allowed string)) {
 	if !c.Cluster {
@@ -132,11 +143,13 @@ func (n *node) open(ctx context.Context) (err error) {
 			n.log.Debug("links to sign in were not handed over", "err", err)
 		}
 	}
-	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), cluster.Config{
-		ID: n.peers.Name(), State: n.state, Version: batchVersion})
+	config := cluster.Config{ID: n.peers.Name(), State: n.state, Version: batchVersion}
+	hooks.config(&config)
+	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), config)
 	if err != nil {
 		return err
 	}
+	hooks.opened(n)
 	n.admin = manage.New(manage.Config{Node: n.peers, Log: n.raft, Listener: n.port, Version: versionName(), Logger: n.log,
 		Transfer: n.transfer})
 	if members := n.peers.Members(); !n.raft.HasState() && len(members) == 1 && members[0].Name == n.peers.Name() {
@@ -325,7 +338,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	if err != nil {
 		return next, err
 	}
-	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), replica.Append(term)})
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term))})
 	if err != nil {
 		return next, err
 	}

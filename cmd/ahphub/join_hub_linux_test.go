@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	if len(os.Args) > 2 && os.Args[1] == nodeArgument {
+		runTestNode(os.Args[2], os.Args[3:])
+	}
 	if len(os.Args) > 1 && os.Args[1] == agentArgument {
 		runBenchAgent()
 		os.Exit(0)

@@ -1,0 +1,284 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/store"
+)
+
+var (
+	clusterRounds = flag.Int("cluster-rounds", 0, "rounds of faults in a cluster of three processes; 0 is none, 10 the short form")
+	clusterSeed   = flag.Uint64("cluster-seed", 0, "which faults come, and when; 0: by chance")
+	clusterKinds  = flag.String("cluster-faults", "", "only faults whose names contain this")
+)
+
+// roundsOfACluster is how many rounds one cluster lives through: what it has is compared whole after each.
+const roundsOfACluster = 25
+
+// trial is a cluster under load, and what comes over it.
+type trial struct {
+	*trialNodes
+	*trialLoad
+	rng *rand.Rand
+}
+
+// fault is something that happens to nodes, and lasts a while. What it broke is mended by heal.
+type fault struct {
+	name string
+	do   func(*trial) (what string)
+}
+
+func (w *trial) anyFollower() *trialNode {
+	others := w.others(w.leader())
+	return others[w.rng.IntN(len(others))]
+}
+
+func (w *trial) stopNode(n *trialNode) string {
+	n.signal(syscall.SIGSTOP)
+	return "stop " + n.name
+}
+
+func (w *trial) killNode(n *trialNode) string {
+	n.kill()
+	return "kill " + n.name
+}
+
+// transfer asks for another leader; nobody promises one while other faults last.
+func (w *trial) transferLead() string {
+	n := w.leader()
+	go func() { _, _ = w.try("cluster", "transfer", "--data", n.data) }()
+	return "transfer from " + n.name
+}
+
+var clusterFaults = []fault{
+	{"kill leader", func(w *trial) string { return w.killNode(w.leader()) }},
+	{"kill follower", func(w *trial) string { return w.killNode(w.anyFollower()) }},
+	{"kill quorum", func(w *trial) string {
+		n := w.others(w.anyFollower())
+		return w.killNode(n[0]) + ", " + w.killNode(n[1])
+	}},
+	{"stop leader", func(w *trial) string { return w.stopNode(w.leader()) }},
+	{"stop follower", func(w *trial) string { return w.stopNode(w.anyFollower()) }},
+	{"transfer", (*trial).transferLead},
+	{"cut leader off", func(w *trial) string { return w.cutOff(w.leader()) }},
+	{"cut follower off", func(w *trial) string { return w.cutOff(w.anyFollower()) }},
+	{"cut leader one way", func(w *trial) string { return w.deafen(w.leader()) }},
+	{"cut follower one way", func(w *trial) string { return w.deafen(w.anyFollower()) }},
+	{"cut between two", func(w *trial) string {
+		a := w.leader()
+		b := w.others(a)[w.rng.IntN(2)]
+		w.cut(a, b, true)
+		w.cut(b, a, true)
+		return "cut " + a.name + " and " + b.name
+	}},
+	{"snapshot", func(w *trial) string {
+		n := w.list[w.rng.IntN(len(w.list))]
+		n.signal(syscall.SIGUSR1)
+		time.Sleep(time.Duration(w.rng.IntN(20)) * time.Millisecond) // how far it comes is what is tried
+		return "snapshot at " + n.name + ", " + w.killNode(n)
+	}},
+}
+
+// cutOff cuts a node off from all others: nothing comes in or goes out.
+func (w *trial) cutOff(n *trialNode) string {
+	silent := w.rng.IntN(2) == 0
+	for _, o := range w.others(n) {
+		w.cut(n, o, silent)
+		w.cut(o, n, silent)
+	}
+	return fmt.Sprintf("cut %s off (silent %v)", n.name, silent)
+}
+
+// deafen has what a node sends, or what is sent to it, swallowed.
+func (w *trial) deafen(n *trialNode) string {
+	in := w.rng.IntN(2) == 0
+	for _, o := range w.others(n) {
+		if in {
+			w.cut(o, n, true)
+		} else {
+			w.cut(n, o, true)
+		}
+	}
+	return fmt.Sprintf("cut %s off one way (in %v)", n.name, in)
+}
+
+// wait lets a fault last.
+func (w *trial) wait(from, to time.Duration) {
+	time.Sleep(from + time.Duration(w.rng.Int64N(int64(to-from)))) // how long is what is tried
+}
+
+// round brings one or two faults over the cluster, heals it, and checks everything that was seen since it began.
+func (w *trial) round(kinds []fault) (what string, found []string) {
+	w.trialNodes.Helper()
+	if err := w.prepare(); err != nil {
+		return "before the faults", []string{err.Error()}
+	}
+	w.begin()
+	w.wait(300*time.Millisecond, 1500*time.Millisecond)
+	var done []string
+	for i, f := range kinds {
+		if i > 0 && len(w.up()) < 3 {
+			break // two of three nodes are needed to know who leads
+		}
+		done = append(done, f.do(w))
+		w.wait(100*time.Millisecond, 3500*time.Millisecond)
+	}
+	what = strings.Join(done, ", then ")
+	w.heal()
+	w.settle()
+	w.wait(300*time.Millisecond, time.Second)
+	if err := w.trialLoad.end(); err != nil {
+		found = append(found, err.Error())
+	}
+	w.settle()
+	found = append(found, w.check()...)
+	if len(found) > 0 {
+		return what, found
+	}
+	if err := w.converge(); err != nil {
+		found = append(found, err.Error())
+	}
+	return what, found
+}
+
+// up returns the nodes that nothing is done to.
+func (w *trial) up() (list []*trialNode) {
+	for _, n := range w.list {
+		if n.isDead() || n.stopped || w.isCut(n) {
+			continue
+		}
+		list = append(list, n)
+	}
+	return list
+}
+
+func (w *trial) isCut(n *trialNode) bool {
+	for i := range w.links {
+		for _, l := range []*flakyLink{w.links[i][n.at], w.links[n.at][i]} {
+			l.mu.Lock()
+			cut := l.down || l.deaf[0] || l.deaf[1]
+			l.mu.Unlock()
+			if cut {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Whatever comes over a cluster, what was visible stays visible with its number, what was acknowledged is in, no command
+// starts twice, and nobody is shown less than was known before.
+func TestClusterFaults(t *testing.T) {
+	if *clusterRounds == 0 {
+		t.Skip("see make test-cluster")
+	}
+	seed := *clusterSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("-cluster-seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 1))
+	for from := 0; from < *clusterRounds && !t.Failed(); from += roundsOfACluster {
+		t.Run(fmt.Sprintf("from round %d", from), func(t *testing.T) {
+			runRounds(t, rng, from, min(from+roundsOfACluster, *clusterRounds))
+		})
+	}
+}
+
+func runRounds(t *testing.T, rng *rand.Rand, from, to int) {
+	nodes := startTrialNodes(t, "")
+	w := &trial{nodes, newTrialLoad(nodes), rng}
+	var deck []fault
+	for i := from; i < to; i++ {
+		kinds := make([]fault, 1+rng.IntN(2))
+		for k := range kinds {
+			if len(deck) == 0 {
+				deck = slices.DeleteFunc(slices.Clone(clusterFaults), func(f fault) bool { return !strings.Contains(f.name, *clusterKinds) })
+				rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
+			}
+			kinds[k], deck = deck[0], deck[1:]
+		}
+		began := time.Now()
+		what, found := w.round(kinds)
+		t.Logf("round %d, %v: %s", i, time.Since(began).Round(100*time.Millisecond), what)
+		for _, f := range found {
+			t.Errorf("round %d: %s", i, f)
+		}
+		if t.Failed() {
+			break
+		}
+	}
+	envelopes, acked, made, reads := w.Counts()
+	t.Logf("%d envelopes seen, %d actions and %d sessions acknowledged, %d commands started, %d pages read and %d "+
+		"refused, %d connections anew", envelopes, acked, made, len(w.startedTurns()), reads, w.refused.Load(),
+		w.moves.Load())
+}
+
+// The checker finds faults that are planted in the program. It would find nothing else, either, if it missed these.
+func TestPlantedClusterFaults(t *testing.T) {
+	if *clusterRounds == 0 {
+		t.Skip("see make test-cluster")
+	}
+	for plant, by := range map[string]struct {
+		fault string
+		kinds []string
+	}{
+		"acknowledge early": {"cut leader off", []string{"lost", "acknowledged and lost", "renumbered", "another content"}},
+		"forget answers":    {"cut leader one way", []string{"taken twice", "started twice"}},
+	} {
+		t.Run(plant, func(t *testing.T) {
+			nodes := startTrialNodes(t, plant)
+			w := &trial{nodes, newTrialLoad(nodes), rand.New(rand.NewPCG(1, 1))}
+			at := slices.IndexFunc(clusterFaults, func(f fault) bool { return f.name == by.fault })
+			for i := range 30 {
+				_, found := w.round(clusterFaults[at : at+1])
+				for _, f := range found {
+					kind, _, _ := strings.Cut(f, ":")
+					if slices.Contains(by.kinds, kind) {
+						t.Logf("found in round %d: %s", i, f)
+						return
+					}
+				}
+			}
+			t.Errorf("%s is not found", plant)
+		})
+	}
+}
+
+// plants are faults of the program for the checker to find, by their names. They are in the test's program alone.
+var plants = map[string]func(args []string){
+	"": func([]string) {},
+	// What the journal was handed is visible at once, whether a quorum has it or not.
+	"acknowledge early": func([]string) {
+		hooks.append = func(add store.Append) store.Append {
+			first := true
+			return func(batch []byte) func() error {
+				wait := add(batch)
+				if first { // the numbers of the term
+					first = false
+					return wait
+				}
+				return func() error { return nil }
+			}
+		}
+	},
+	// Which actions were answered is forgotten when another node leads.
+	"forget answers": func(args []string) {
+		data := args[slices.Index(args, "--data")+1]
+		hooks.append = func(add store.Append) store.Append {
+			if db, err := openState(data); err == nil {
+				_, _ = db.Exec("PRAGMA query_only(0)")
+				_, _ = db.Exec("DELETE FROM answers")
+				db.Close()
+			}
+			return add
+		}
+	},
+}

@@ -1,0 +1,397 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+)
+
+// nodeArgument makes the test's program a node of a cluster, or a command of one. A fault to plant follows it.
+const nodeArgument = "test-node"
+
+const trialToken = "the-owner-of-a-cluster-under-test-0123456789"
+
+// runTestNode is ahphub, with a fault or none, and small snapshots; SIGUSR1 makes one at once.
+func runTestNode(plant string, args []string) {
+	hooks.config = func(c *cluster.Config) { c.Keep = 64 }
+	hooks.opened = func(n *node) {
+		asked := make(chan os.Signal, 1)
+		signal.Notify(asked, syscall.SIGUSR1)
+		go func() {
+			for range asked {
+				n.log.Info("a snapshot was asked for", "err", n.raft.Compact())
+			}
+		}()
+	}
+	plants[plant](args)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := command(ctx, args, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "ahphub:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+// trialNode is a node as a process of its own.
+type trialNode struct {
+	name, data string
+	web, port  string // what it listens on, for visitors and for nodes
+	address    string // where other nodes reach it: the proxy before port
+	at         int    // among the nodes
+	log        string // file
+	mu         sync.Mutex
+	cmd        *exec.Cmd
+	exited     chan struct{} // closed once the process is gone
+	stopped    bool          // by SIGSTOP
+}
+
+func (n *trialNode) pid() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.cmd == nil || n.cmd.Process == nil {
+		return 0
+	}
+	return n.cmd.Process.Pid
+}
+
+func (n *trialNode) signal(s syscall.Signal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_ = n.cmd.Process.Signal(s)
+	n.stopped = s == syscall.SIGSTOP
+}
+
+// kill ends the process without a word.
+func (n *trialNode) kill() {
+	n.signal(syscall.SIGKILL)
+	<-n.exited
+}
+
+func (n *trialNode) isDead() bool {
+	select {
+	case <-n.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// ask returns the status of an answer; 0: there is none.
+func (n *trialNode) ask(path string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.web+path, nil)
+	if err != nil {
+		return 0
+	}
+	res, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return 0
+	}
+	res.Body.Close()
+	return res.StatusCode
+}
+
+// tail is the end of what the node logged.
+func (n *trialNode) tail() string {
+	b, _ := os.ReadFile(n.log)
+	if len(b) > 8000 {
+		b = b[len(b)-8000:]
+	}
+	return string(b)
+}
+
+// trialNodes are three nodes, and the proxies between them.
+type trialNodes struct {
+	*testing.T
+	dir   string
+	plant string
+	list  []*trialNode
+	links [3][3]*flakyLink // from a node to a node
+}
+
+func startTrialNodes(t *testing.T, plant string) *trialNodes {
+	t.Helper()
+	c := &trialNodes{T: t, dir: t.TempDir(), plant: plant}
+	if err := os.Mkdir(c.work(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		n := &trialNode{name: name, at: i, data: filepath.Join(c.dir, name), web: freeAddress(t), port: freeAddress(t),
+			log: filepath.Join(c.dir, name+".log")}
+		c.list = append(c.list, n)
+		c.proxy(n)
+	}
+	t.Cleanup(c.report)
+	for i, n := range c.list {
+		if i > 0 {
+			c.join(n)
+		}
+		c.start(n)
+		if i == 0 {
+			c.await("the first node to lead", func() bool { return n.ask("/leaderz") == http.StatusOK })
+		}
+	}
+	c.await("three nodes that vote", func() bool {
+		return strings.Contains(c.command(c.list[0], "cluster", "status", "--data", c.list[0].data), "may_fail=1")
+	})
+	return c
+}
+
+// work is the directory of sessions.
+func (c *trialNodes) work() string { return filepath.Join(c.dir, "work") }
+
+// report shows what the nodes logged, when the test has failed.
+func (c *trialNodes) report() {
+	if !c.Failed() {
+		return
+	}
+	for _, n := range c.list {
+		c.Logf("node %s logged\n%s", n.name, n.tail())
+	}
+}
+
+// proxy carries what the other nodes send to a node, by a link for each of them.
+func (c *trialNodes) proxy(n *trialNode) {
+	c.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		c.Fatal(err)
+	}
+	n.address = l.Addr().String()
+	for from := range c.links {
+		link := &flakyLink{to: n.port, conns: map[net.Conn]bool{}}
+		c.links[from][n.at] = link
+		c.Cleanup(link.cut)
+	}
+	c.Cleanup(func() { l.Close() })
+	go func() {
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				from := c.dialer(conn)
+				if from < 0 { // of a command, or of a node that died meanwhile
+					from = n.at
+				}
+				c.links[from][n.at].carry(conn)
+			}()
+		}
+	}()
+}
+
+var socketLink = regexp.MustCompile(`^socket:\[(\d+)\]$`)
+
+// dialer returns which node a connection comes from; -1: none.
+func (c *trialNodes) dialer(conn net.Conn) int {
+	far, ok := conn.RemoteAddr().(*net.TCPAddr)
+	if !ok {
+		return -1
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		return -1
+	}
+	own, inode := fmt.Sprintf("0100007F:%04X", far.Port), ""
+	for scan := bufio.NewScanner(bytes.NewReader(table)); scan.Scan(); {
+		if f := strings.Fields(scan.Text()); len(f) > 9 && f[1] == own {
+			inode = f[9]
+		}
+	}
+	for i, n := range c.list {
+		dir := fmt.Sprintf("/proc/%d/fd", n.pid())
+		files, _ := os.ReadDir(dir)
+		for _, f := range files {
+			to, _ := os.Readlink(filepath.Join(dir, f.Name()))
+			if m := socketLink.FindStringSubmatch(to); m != nil && m[1] == inode {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// start starts a node with what it has.
+func (c *trialNodes) start(n *trialNode) {
+	c.Helper()
+	args := []string{"serve", "--cluster", "--listen", n.web, "--data", n.data, "--agent", "shell", "--cluster-name", n.name,
+		"--cluster-address", n.address, "--cluster-listen", n.port, "--log-format", "text", "--log-level", "warn"}
+	cmd := exec.Command(os.Args[0], append([]string{nodeArgument, c.plant}, args...)...)
+	cmd.Env, cmd.Dir = c.env(), c.dir
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	log, err := os.OpenFile(n.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		c.Fatal(err)
+	}
+	cmd.Stderr = log
+	if err := cmd.Start(); err != nil {
+		c.Fatal(err)
+	}
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		_ = cmd.Wait() // most are killed
+		log.Close()
+	}()
+	n.mu.Lock()
+	n.cmd, n.exited, n.stopped = cmd, exited, false
+	n.mu.Unlock()
+	c.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
+}
+
+func (c *trialNodes) env() []string {
+	return []string{"HOME=" + c.dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "AHPHUB_TOKEN=" + trialToken, "AHPHUB_SANDBOX=none",
+		"TMPDIR=" + c.dir}
+}
+
+// command runs a command of ahphub on a node's computer.
+func (c *trialNodes) command(n *trialNode, args ...string) string {
+	out, err := c.try(args...)
+	if err != nil {
+		c.Fatalf("ahphub %v at %s: %v\n%s", args, n.name, err, out)
+	}
+	return out
+}
+
+func (c *trialNodes) try(args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, os.Args[0], append([]string{nodeArgument, ""}, args...)...)
+	cmd.Env, cmd.Dir = c.env(), c.dir
+	out, err := cmd.CombinedOutput()
+	return string(out), err
+}
+
+// join makes a computer a node. Some other node is to be up.
+func (c *trialNodes) join(n *trialNode) {
+	c.Helper()
+	var other *trialNode
+	for _, o := range c.list {
+		if other == nil && o != n && o.cmd != nil && !o.isDead() {
+			other = o
+		}
+	}
+	token := c.command(other, "cluster", "token", "--data", other.data)
+	c.command(n, "cluster", "join", "--data", n.data, "--name", n.name, "--address", n.address,
+		strings.TrimPrefix(strings.TrimSpace(token), "token="))
+}
+
+func (c *trialNodes) await(what string, done func() bool) {
+	c.Helper()
+	for began := time.Now(); !done(); <-time.After(20 * time.Millisecond) {
+		if time.Since(began) > 90*time.Second {
+			c.Fatalf("there is never %s", what)
+		}
+	}
+}
+
+// leaders returns the nodes that say that they lead.
+func (c *trialNodes) leaders() (list []*trialNode) {
+	for _, n := range c.list {
+		if n.ask("/leaderz") == http.StatusOK {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+// leader waits for a node that leads.
+func (c *trialNodes) leader() (leader *trialNode) {
+	c.Helper()
+	c.await("a node that leads", func() bool {
+		if list := c.leaders(); len(list) == 1 {
+			leader = list[0]
+		}
+		return leader != nil
+	})
+	return leader
+}
+
+// others returns the nodes but one.
+func (c *trialNodes) others(n *trialNode) (list []*trialNode) {
+	for _, o := range c.list {
+		if o != n {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
+// cut cuts what one node sends to another; silent: it is swallowed, else connections are refused.
+func (c *trialNodes) cut(from, to *trialNode, silent bool) {
+	for i, l := range []*flakyLink{c.links[from.at][to.at], c.links[to.at][from.at]} {
+		l.mu.Lock()
+		if silent {
+			l.deaf[i] = true
+		} else {
+			l.down = true
+		}
+		l.mu.Unlock()
+		if !silent {
+			l.cut()
+		}
+	}
+}
+
+// heal ends all cuts and stops, and starts what is dead.
+func (c *trialNodes) heal() {
+	c.Helper()
+	for _, row := range c.links {
+		for _, l := range row {
+			l.mu.Lock()
+			was := l.down || l.deaf[0] || l.deaf[1]
+			l.down, l.deaf = false, [2]bool{}
+			l.mu.Unlock()
+			if was {
+				l.cut() // what was swallowed will not come
+			}
+		}
+	}
+	for _, n := range c.list {
+		if n.isDead() {
+			c.start(n)
+			continue
+		}
+		n.mu.Lock()
+		stopped := n.stopped
+		n.mu.Unlock()
+		if stopped {
+			n.signal(syscall.SIGCONT)
+		}
+	}
+}
+
+// settle waits until one node leads and all of them answer.
+func (c *trialNodes) settle() {
+	c.Helper()
+	c.await("one node that leads, and three that answer", func() bool {
+		ready := 0
+		for _, n := range c.list {
+			if n.isDead() {
+				c.Fatalf("node %s has ended by itself:\n%s", n.name, n.tail())
+			}
+			if n.ask("/readyz") == http.StatusOK {
+				ready++
+			}
+		}
+		return ready == len(c.list) && len(c.leaders()) == 1
+	})
+}

@@ -1,0 +1,316 @@
+package history
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/ahp"
+)
+
+// Nodes is what the nodes have once the faults are over, by the name of each.
+type Nodes map[string]Node
+
+// Node is what one has.
+type Node struct {
+	Applied  int64
+	Rows     []Row             // of the journal, by number
+	Channels []ahp.URI         // that exist
+	Rest     map[string]string // everything else that all nodes must have alike, by name, as a hash
+}
+
+// block is how many numbers may be in one merged envelope: it ends where a number is divided by it.
+const block = 64
+
+// Check returns what is wrong with what clients saw, given what the nodes have now and the turns whose commands were
+// seen to start.
+func (h *History) Check(nodes Nodes, started []string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := &findings{count: map[string]int{}}
+	f.agree(nodes)
+	if len(nodes) == 0 {
+		return append(f.list, "no node has anything")
+	}
+	first := nodes[slices.Min(slices.Collect(maps.Keys(nodes)))]
+	j := newJournal(first.Rows)
+	f.numbers(first.Rows)
+	f.order(h.seen)
+	for _, s := range h.seen {
+		f.visible(s, j)
+	}
+	f.acknowledged(h, first, j)
+	f.effects(started, first.Rows)
+	f.fresh(h.reads, h.writes)
+	return f.all()
+}
+
+// findings keeps the first few of each kind.
+type findings struct {
+	list  []string
+	count map[string]int
+}
+
+const clock = "15:04:05.000"
+
+const mostOfAKind = 5
+
+func (f *findings) note(kind, format string, args ...any) {
+	f.count[kind]++
+	if f.count[kind] <= mostOfAKind {
+		f.list = append(f.list, kind+": "+fmt.Sprintf(format, args...))
+	}
+}
+
+func (f *findings) all() []string {
+	for _, kind := range slices.Sorted(maps.Keys(f.count)) {
+		if n := f.count[kind]; n > mostOfAKind {
+			f.list = append(f.list, fmt.Sprintf("%s: %d in all", kind, n))
+		}
+	}
+	return f.list
+}
+
+// agree compares the nodes with the first of them, up to what both have applied.
+func (f *findings) agree(nodes Nodes) {
+	names := slices.Sorted(maps.Keys(nodes))
+	for _, name := range names[min(1, len(names)):] {
+		a, b := nodes[names[0]], nodes[name]
+		if a.Applied != b.Applied {
+			f.note("nodes differ", "%s has applied %d, and %s %d", names[0], a.Applied, name, b.Applied)
+			continue
+		}
+		ours, theirs := byNumber(a.Rows), byNumber(b.Rows)
+		for seq, row := range ours {
+			if other, ok := theirs[seq]; !ok || other != row {
+				f.note("nodes differ", "number %d is %+v at %s and %+v at %s", seq, row, names[0], other, name)
+			}
+		}
+		for seq, row := range theirs {
+			if _, ok := ours[seq]; !ok {
+				f.note("nodes differ", "number %d is %+v at %s, and not at %s", seq, row, name, names[0])
+			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(a.Rest)) {
+			if b.Rest[what] != a.Rest[what] {
+				f.note("nodes differ", "%s is %.40s at %s and %.40s at %s", what, a.Rest[what], names[0], b.Rest[what], name)
+			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(b.Rest)) {
+			if _, ok := a.Rest[what]; !ok {
+				f.note("nodes differ", "%s is at %s, and not at %s", what, name, names[0])
+			}
+		}
+	}
+}
+
+func byNumber(rows []Row) map[int64]Row {
+	out := make(map[int64]Row, len(rows))
+	for _, r := range rows {
+		out[r.Seq] = r
+	}
+	return out
+}
+
+// numbers looks for a client's action that was taken twice.
+func (f *findings) numbers(rows []Row) {
+	taken := map[ack]int64{}
+	for _, r := range rows {
+		if r.Client == "" {
+			continue
+		}
+		at := ack{r.Client, r.ClientSeq}
+		if before, twice := taken[at]; twice {
+			f.note("taken twice", "action %d of %s is number %d and number %d", r.ClientSeq, r.Client, before, r.Seq)
+			continue
+		}
+		taken[at] = r.Seq
+	}
+}
+
+// order looks for what a client saw twice, or out of its order.
+func (f *findings) order(seen []Seen) {
+	last := map[string]int64{}
+	for _, s := range seen {
+		if before := last[s.Mirror]; s.Seq <= before {
+			f.note("out of order", "%s saw number %d after %d", s.Mirror, s.Seq, before)
+			continue
+		}
+		last[s.Mirror] = s.Seq
+	}
+}
+
+// journal is the rows of each channel, oldest first.
+type journal struct {
+	at       map[int64]Row
+	taken    map[ack]Row
+	channels map[ahp.URI][]Row
+	merged   map[Seen]bool
+}
+
+func newJournal(rows []Row) *journal {
+	j := &journal{byNumber(rows), map[ack]Row{}, map[ahp.URI][]Row{}, map[Seen]bool{}}
+	for _, r := range slices.SortedFunc(slices.Values(rows), func(a, b Row) int { return cmp.Compare(a.Seq, b.Seq) }) {
+		j.channels[r.Channel] = append(j.channels[r.Channel], r)
+		if at := (ack{r.Client, r.ClientSeq}); r.Client != "" {
+			if _, twice := j.taken[at]; !twice {
+				j.taken[at] = r
+			}
+		}
+	}
+	return j
+}
+
+// visible checks that an envelope is in the journal with its number and content.
+func (f *findings) visible(s Seen, j *journal) {
+	if s.Rejected || isPassing(s) || j.isAnsweredAgain(s) {
+		return
+	}
+	r, ok := j.at[s.Seq]
+	switch {
+	case !ok:
+		f.note("lost", "%s saw number %d of %s, which is not in the journal: %.200s", s.Mirror, s.Seq, s.Channel, s.Action)
+	case r.Channel != s.Channel || r.Client != s.Client || r.ClientSeq != s.ClientSeq:
+		f.note("another content", "%s saw number %d as %.300s, and the journal has %.300s", s.Mirror, s.Seq, describe(s), describe(Seen{
+			Channel: r.Channel, Action: r.Action, Client: r.Client, ClientSeq: r.ClientSeq}))
+	case r.Action != s.Action && !j.isMerged(s):
+		f.note("another content", "%s saw number %d as %.300s, and the journal has %.300s", s.Mirror, s.Seq, s.Action, r.Action)
+	}
+}
+
+// isAnsweredAgain reports whether a client that had missed the answer to its action was told once more, by a number of
+// its own that no one else sees.
+func (j *journal) isAnsweredAgain(s Seen) bool {
+	r, ok := j.taken[ack{s.Client, s.ClientSeq}]
+	return ok && s.Client == s.Mirror && r.Seq < s.Seq && r.Channel == s.Channel && r.Action == s.Action
+}
+
+func describe(s Seen) string {
+	return fmt.Sprintf("action %d of %q in %s: %s", s.ClientSeq, s.Client, s.Channel, s.Action)
+}
+
+// isPassing reports whether the journal keeps no actions of this kind.
+func isPassing(s Seen) bool {
+	for _, kind := range []string{"terminal/data", "terminal/input", "resourceWatch/changed"} {
+		if strings.Contains(s.Action, `"type":"`+kind+`"`) {
+			return true
+		}
+	}
+	return false
+}
+
+// isMerged reports whether what was seen is several envelopes of the host in one, which has the number of the last.
+func (j *journal) isMerged(s Seen) bool {
+	s.Mirror = ""
+	if s.Client != "" || j.merged[s] {
+		return s.Client == ""
+	}
+	rows := j.channels[s.Channel]
+	last, _ := slices.BinarySearchFunc(rows, s.Seq, func(r Row, seq int64) int { return cmp.Compare(r.Seq, seq) })
+	for from := last; from >= 0 && rows[from].Client == "" && rows[from].Seq/block == s.Seq/block; from-- {
+		if foldsTo(rows[from:last+1], s.Action) {
+			j.merged[s] = true
+			return true
+		}
+	}
+	return false
+}
+
+func foldsTo(rows []Row, want string) bool {
+	var merged ahp.Merged
+	for i, r := range rows {
+		a, err := ahp.UnmarshalAction([]byte(r.Action))
+		if err != nil {
+			return false
+		}
+		if i == 0 {
+			merged = ahp.Merging(a)
+		} else if !merged.Add(a) {
+			return false
+		}
+	}
+	text, err := ahp.MarshalAction(merged.Action)
+	return err == nil && string(text) == want
+}
+
+// acknowledged checks that what clients were told is in, is.
+func (f *findings) acknowledged(h *History, n Node, j *journal) {
+	for at, seq := range h.acked {
+		if now, ok := j.taken[at]; !ok {
+			f.note("acknowledged and lost", "action %d of %s, which was number %d", at.seq, at.client, seq)
+		} else if now.Seq > seq {
+			f.note("renumbered", "action %d of %s was number %d, and is %d", at.seq, at.client, seq, now.Seq)
+		}
+	}
+	exist := map[ahp.URI]bool{}
+	for _, uri := range n.Channels {
+		exist[uri] = true
+	}
+	for uri, client := range h.made {
+		if !exist[uri] {
+			f.note("acknowledged and lost", "%s made %s, which is not there", client, uri)
+		}
+	}
+}
+
+// effects checks that each turn's command started at most once, and none that the journal does not have.
+func (f *findings) effects(started []string, rows []Row) {
+	times := map[string]int{}
+	for _, turn := range started {
+		times[turn]++
+	}
+	asked := map[string]int{}
+	for _, r := range rows {
+		if a, err := ahp.UnmarshalAction([]byte(r.Action)); err == nil {
+			if a, ok := a.(*ahp.ChatTurnStartedAction); ok {
+				asked[a.TurnID]++
+			}
+		}
+	}
+	for turn, n := range times {
+		if n > 1 {
+			f.note("started twice", "the command of turn %s started %d times", turn, n)
+		}
+		if asked[turn] == 0 {
+			f.note("started and lost", "the command of turn %s started, and the journal does not have the turn", turn)
+		}
+	}
+}
+
+// fresh checks that nobody was shown less than what its writer, or another visitor, had been told before the request.
+func (f *findings) fresh(reads []Read, writes []Write) {
+	type told struct {
+		at    time.Time
+		value int
+		by    string
+	}
+	var all []told
+	for _, w := range writes {
+		all = append(all, told{w.Acked, w.Value, "its writer"})
+	}
+	for _, r := range reads {
+		all = append(all, told{r.Ended, r.Value, r.Visitor + " at " + r.Node})
+	}
+	slices.SortFunc(all, func(a, b told) int { return a.at.Compare(b.at) })
+	most, next := told{}, 0
+	for _, r := range slices.SortedFunc(slices.Values(reads), func(a, b Read) int { return a.Began.Compare(b.Began) }) {
+		for next < len(all) && all[next].at.Before(r.Began) {
+			if all[next].value > most.value {
+				most = all[next]
+			}
+			next++
+		}
+		if r.Value < most.value {
+			f.note("stale", "%s was shown %d by %s at %s, asked %v after %s was told %d and answered in %v", r.Visitor, r.Value, r.Node,
+				r.Began.Format(clock), r.Began.Sub(most.at).Round(time.Microsecond), most.by, most.value, r.Ended.Sub(r.Began))
+			for _, w := range writes {
+				if w.Value == most.value {
+					f.note("stale", "the writer was told of %d at %s", w.Value, w.Acked.Format(clock))
+				}
+			}
+		}
+	}
+}
