@@ -124,6 +124,13 @@ func (a *Assets) Path(name string) string {
 	return "/assets/" + f.hash + "/" + name
 }
 
+// Has reports whether ServeHTTP has the file of an address.
+func (a *Assets) Has(address string) bool {
+	_, name, _ := strings.Cut(strings.TrimPrefix(address, "/assets/"), "/")
+	path := a.Path(name)
+	return path != "" && address == path
+}
+
 // ServeHTTP answers /assets/{hash}/{name}. An old hash is not found rather than answered with newer bytes.
 func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hash, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/assets/"), "/")

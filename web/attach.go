@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 )
@@ -64,42 +63,4 @@ func (a *Attached) Detach() {
 	grace, cancel := context.WithTimeout(context.Background(), a.server.cfg.Limits.Stop)
 	defer cancel()
 	a.server.drain(grace)
-}
-
-// Hosts are the host names that a node's visitors may ask for.
-type Hosts struct{ hosts hosts }
-
-// NewHosts returns the names of a listening address, of a public one (nil: none) and further ones.
-func NewHosts(listen string, public *url.URL, more []string) Hosts {
-	return Hosts{newHosts(Config{Listen: listen, PublicURL: public, AllowHosts: more})}
-}
-
-// Check answers a request for another name, and reports whether it may go on.
-func (h Hosts) Check(w http.ResponseWriter, r *http.Request) bool {
-	if h.hosts.allows(r) {
-		return true
-	}
-	refuseHost(w)
-	return false
-}
-
-func refuseHost(w http.ResponseWriter) {
-	http.Error(w, "Unknown host name. Start ahphub with --public-url or --allow-host to allow it.", http.StatusForbidden)
-}
-
-// checkedKey marks requests whose host name another node has checked.
-type checkedKey struct{}
-
-// FromNode returns a request that another node passed on, as it arrived there: from the visitor's address, over TLS or
-// not. That node has checked the host name. Only call it for requests that nodes alone can make.
-func FromNode(r *http.Request, visitor string, secure bool) *http.Request {
-	r = r.WithContext(context.WithValue(r.Context(), checkedKey{}, true))
-	r.RemoteAddr = visitor
-	r.TLS = nil // the nodes'
-	if secure {
-		at := *r.URL
-		at.Scheme = "https" // read by people.Secure
-		r.URL = &at
-	}
-	return r
 }

@@ -29,12 +29,21 @@ func Compress(next http.Handler) http.Handler {
 	}
 	packed := pack(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet || isSocket(r) || isEventStream(r) || isFromOtherSite(r) {
+		switch {
+		case !MayCompress(r):
 			next.ServeHTTP(w, r)
-			return
+		case r.Context().Value(relayedKey{}) != nil:
+			w.Header().Set(compressHeader, "1") // the node that relays it compresses it
+			next.ServeHTTP(w, r)
+		default:
+			packed(w, r)
 		}
-		packed(w, r)
 	})
+}
+
+// MayCompress reports whether Compress may compress the answer to a request.
+func MayCompress(r *http.Request) bool {
+	return r.Method == http.MethodGet && !isSocket(r) && !isEventStream(r) && !isFromOtherSite(r)
 }
 
 func isCompressed(contentType string) bool {

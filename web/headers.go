@@ -24,23 +24,27 @@ const (
 
 func (s *Server) headers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h := w.Header()
-		policy, framing := pagePolicy, "DENY"
-		if isTerminalFrame(r.URL.Path) {
-			policy, framing = framePolicy, "SAMEORIGIN"
-		}
-		h.Set("Content-Security-Policy", policy)
-		h.Set("X-Frame-Options", framing)
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("Referrer-Policy", "no-referrer")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
-		if s.secure(r) && !people.IsLocal(hostname(r.Host)) { // other programs share "localhost"
-			h.Set("Strict-Transport-Security", "max-age=31536000")
-		}
+		setHeaders(w.Header(), r, s.secure(r))
 		next.ServeHTTP(w, r)
 	})
+}
+
+// setHeaders sets what browsers are told in every answer. secure: the browser's request came over TLS.
+func setHeaders(h http.Header, r *http.Request, secure bool) {
+	policy, framing := pagePolicy, "DENY"
+	if isTerminalFrame(r.URL.Path) {
+		policy, framing = framePolicy, "SAMEORIGIN"
+	}
+	h.Set("Content-Security-Policy", policy)
+	h.Set("X-Frame-Options", framing)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=()")
+	if secure && !people.IsLocal(hostname(r.Host)) { // other programs share "localhost"
+		h.Set("Strict-Transport-Security", "max-age=31536000")
+	}
 }
 
 // isTerminalFrame matches /s/{session}/t/{terminal}/frame.

@@ -3,6 +3,7 @@ package web
 import (
 	"net/http"
 	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -49,7 +50,8 @@ func lastValue(h http.Header, name string) string {
 }
 
 // secure reports whether the browser's request came over TLS.
-func (s *Server) secure(r *http.Request) bool {
-	return people.Secure(r) || s.cfg.PublicURL != nil && s.cfg.PublicURL.Scheme == "https" &&
-		strings.EqualFold(r.Host, s.cfg.PublicURL.Host)
+func (s *Server) secure(r *http.Request) bool { return isSecure(r, s.cfg.PublicURL) }
+
+func isSecure(r *http.Request, public *url.URL) bool {
+	return people.Secure(r) || public != nil && public.Scheme == "https" && strings.EqualFold(r.Host, public.Host)
 }

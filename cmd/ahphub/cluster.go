@@ -20,6 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
+	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
 
@@ -135,6 +136,9 @@ func (n *node) open(ctx context.Context) (err error) {
 	}
 	n.calls = n.peers.Transport()
 	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, n.cfg.AllowHost), n.calls, n.log)
+	if n.front.assets, err = static.New(); err != nil {
+		return err
+	}
 	n.front.before = func(r *http.Request) {
 		if r.Method != http.MethodPost || r.URL.Path != "/signin" {
 			return

@@ -193,6 +193,7 @@ func TestClusterOfThree(t *testing.T) {
 	a.jar, b.jar, c.jar = jar, jar, jar
 	b.signIn(t)
 	c.hasSession(t)
+	b.isSparing(t)
 	if err := a.transfer(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
@@ -211,6 +212,37 @@ func TestClusterOfThree(t *testing.T) {
 	for _, n := range []*testNode{a, c} {
 		if status, page := n.get(t, "/signin"); status != http.StatusOK {
 			t.Errorf("after the leader stopped %s answers %d: %.300s", n.peers.Name(), status, page)
+		}
+	}
+}
+
+// isSparing checks that a follower compresses the inbox and serves its style sheets, with the headers of the leader.
+func (n *testNode) isSparing(t *testing.T) {
+	t.Helper()
+	ask := func(path string) *http.Response {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Accept-Encoding", "zstd")
+		client := http.Client{Jar: n.jar}
+		res, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		return res
+	}
+	page, style := ask("/"), ask(n.front.assets.Path("css/base.css"))
+	if page.StatusCode != http.StatusOK || page.Header.Get("Content-Encoding") != "zstd" {
+		t.Errorf("the inbox: %d %v", page.StatusCode, page.Header)
+	}
+	if style.StatusCode != http.StatusOK {
+		t.Errorf("a style sheet: %d", style.StatusCode)
+	}
+	for _, name := range []string{"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Permissions-Policy", "Referrer-Policy"} {
+		if got, want := style.Header.Get(name), page.Header.Get(name); got == "" || got != want {
+			t.Errorf("%s of a style sheet is %q, and of a page %q", name, got, want)
 		}
 	}
 }

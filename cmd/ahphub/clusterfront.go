@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
 
@@ -21,6 +22,8 @@ const (
 	// visitorHeader has the address that a visitor's request came from. Only nodes are asked for it.
 	visitorHeader = "Ahphub-Visitor"
 	secureHeader  = "Ahphub-Visitor-Secure" // it came over TLS
+	// compressesHeader says that the node compresses the answer for its visitor.
+	compressesHeader = "Ahphub-Compresses"
 	// absentHeader marks the answer of a node that does not lead: the request was not looked at.
 	absentHeader = "Ahphub-Not-Leading"
 
@@ -38,9 +41,10 @@ type clusterFront struct {
 	hosts     web.Hosts
 	transport http.RoundTripper // to nodes, by name
 	log       *slog.Logger
-	proxy     *httputil.ReverseProxy
+	proxy     http.Handler
 	waiting   chan struct{}
 	before    func(*http.Request) // is called before a request is passed on; nil: nothing is
+	assets    *static.Assets      // nil: the node that leads serves them
 
 	mu      sync.Mutex
 	app     *web.Attached // nil: this node does not serve
@@ -55,8 +59,8 @@ func newClusterFront(name string, hosts web.Hosts, transport http.RoundTripper, 
 	f := &clusterFront{name: name, hosts: hosts, transport: transport, log: log, waiting: make(chan struct{}, mostWaiting),
 		changed: make(chan struct{})}
 	f.tenure, f.end = context.WithCancel(context.Background())
-	f.proxy = &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: rewrite, ModifyResponse: isAnswer,
-		ErrorHandler: f.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	f.proxy = web.CompressRelayed(&httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: rewrite,
+		ModifyResponse: isAnswer, ErrorHandler: f.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)})
 	return f
 }
 
@@ -117,6 +121,11 @@ func (f *clusterFront) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case "/leaderz":
 		answerProbe(w, f.leads())
+		return
+	}
+	if f.assets != nil && r.Method == http.MethodGet && f.assets.Has(r.URL.Path) {
+		f.hosts.WithHeaders(w, r) // public, and named by their content: any node's are the same
+		f.assets.ServeHTTP(w, r)
 		return
 	}
 	f.answer(w, r)
@@ -264,6 +273,10 @@ func rewrite(pr *httputil.ProxyRequest) {
 	if pr.In.TLS != nil {
 		pr.Out.Header.Set(secureHeader, "1")
 	}
+	pr.Out.Header.Del(compressesHeader)
+	if web.MayCompress(pr.In) {
+		pr.Out.Header.Set(compressesHeader, "1")
+	}
 }
 
 // isAnswer refuses the answer of a node that does not lead.
@@ -327,10 +340,12 @@ func (f *clusterFront) nodeHandler(own http.Handler) http.Handler {
 			own.ServeHTTP(w, r)
 			return
 		}
-		secure := r.Header.Get(secureHeader) != ""
-		r.Header.Del(visitorHeader)
-		r.Header.Del(secureHeader)
-		if app := f.now().app; app == nil || !app.Serve(w, web.FromNode(r, visitor, secure)) {
+		from := web.Arrival{Visitor: visitor, Secure: r.Header.Get(secureHeader) != "",
+			Compresses: r.Header.Get(compressesHeader) != ""}
+		for _, name := range []string{visitorHeader, secureHeader, compressesHeader} {
+			r.Header.Del(name)
+		}
+		if app := f.now().app; app == nil || !app.Serve(w, web.FromNode(r, from)) {
 			w.Header().Set(absentHeader, "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
 
@@ -183,5 +184,67 @@ func TestNodeHandlerRefusesWhileNotLeading(t *testing.T) {
 	h.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/stats", nil))
 	if !own {
 		t.Error("what nodes ask themselves is not answered")
+	}
+}
+
+// A follower serves files that are named by their content, without asking the leader, with the headers of every answer. Those
+// of another release are the leader's.
+func TestFollowerServesAssets(t *testing.T) {
+	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "the leader has "+r.URL.Path)
+	})})
+	var err error
+	if f.assets, err = static.New(); err != nil {
+		t.Fatal(err)
+	}
+	style := f.assets.Path("css/base.css")
+	res, err := http.DefaultClient.Do(request(t, http.MethodGet, url+style, "")) // nobody leads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, _ := io.ReadAll(res.Body)
+	if res.StatusCode != http.StatusOK || string(body) != string(f.assets.Content("css/base.css")) {
+		t.Errorf("it answers %d with %d bytes", res.StatusCode, len(body))
+	}
+	for name, want := range map[string]string{"Content-Type": "text/css; charset=utf-8", "Cross-Origin-Resource-Policy": "same-origin",
+		"X-Frame-Options": "DENY", "Cache-Control": "public, max-age=31536000, immutable"} {
+		if got := res.Header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if !strings.HasPrefix(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
+		t.Error("it has no policy")
+	}
+	f.follow("leader")
+	for _, path := range []string{"/assets/000000000000/css/base.css", style + "/", "/assets/", "/assets//css/base.css", "//assets" +
+		strings.TrimPrefix(style, "/assets"), "/"} {
+		if status, got := send(t, request(t, http.MethodGet, url+path, "")); status != http.StatusOK || got != "the leader has "+path {
+			t.Errorf("%s: %d %.80q", path, status, got)
+		}
+	}
+	if _, got := send(t, request(t, http.MethodPost, url+style, "")); got != "the leader has "+style {
+		t.Errorf("a form there: %.80q", got)
+	}
+	r := request(t, http.MethodGet, url+style, "")
+	r.Host = "rebound.example"
+	if status, _ := send(t, r); status != http.StatusForbidden {
+		t.Errorf("another host name: %d", status)
+	}
+}
+
+// Only a follower says that it compresses for its visitor, whatever the visitor says.
+func TestFollowerSaysThatItCompresses(t *testing.T) {
+	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Header.Get(compressesHeader))
+	})})
+	f.follow("leader")
+	if _, got := send(t, request(t, http.MethodGet, url+"/", "")); got != "1" {
+		t.Errorf("of a page it says %q", got)
+	}
+	r := request(t, http.MethodPost, url+"/form", "")
+	r.Header.Set(compressesHeader, "1")
+	if _, got := send(t, r); got != "" {
+		t.Errorf("of a form it says %q", got)
 	}
 }
