@@ -142,7 +142,7 @@ func (c routedChanges) Content(ctx context.Context, ws machine.Workspace, oid st
 			return nil, errMadeUp
 		}
 		if err == nil {
-			c.keeper.seen(ctx, ws.Session, s, map[string][]byte{oid: data})
+			c.keeper.seen(ws.Session, s, map[string][]byte{oid: data})
 		}
 		return data, err
 	})
@@ -165,7 +165,7 @@ func (c routedChanges) Contents(ctx context.Context, ws machine.Workspace, oids 
 	s, err := c.site(ws)
 	if err == nil && len(others) > 0 {
 		read := s.contents(ctx, others)
-		c.keeper.seen(ctx, ws.Session, s, read)
+		c.keeper.seen(ws.Session, s, read)
 		maps.Copy(all, read)
 	}
 	return all // the others are read by Content, whose error says why

@@ -26,6 +26,8 @@ const (
 	keepPatience    = 2 * time.Minute // for one comparison
 	keepBytes       = 4 << 20         // that are asked for at once
 	keepVersions    = 256
+	mostPutting     = 4
+	putPatience     = 10 * time.Second
 )
 
 // keeper has both sides of what members compare kept by the hub, in the background.
@@ -38,6 +40,7 @@ type keeper struct {
 	mu      sync.Mutex
 	waiting map[comparison]compared
 	running bool
+	putting int // calls of seen
 }
 
 // comparison names what is compared: a later one with the same beginning replaces it.
@@ -123,14 +126,28 @@ func (k *keeper) keepNow(session string, c compared) error {
 	return err
 }
 
-// seen keeps versions that somebody has looked at, without waiting for what they were compared with.
-func (k *keeper) seen(ctx context.Context, session string, s site, contents map[string][]byte) {
+// seen keeps versions that somebody looks at, without waiting for the others that they were compared with, nor having that
+// person wait. What comes while many are being kept is left to the rounds.
+func (k *keeper) seen(session string, s site, contents map[string][]byte) {
 	if k.store == nil || s.id == "" || len(contents) == 0 {
 		return
 	}
-	if err := k.store.Put(ctx, session, contents); err != nil {
-		k.log.Warn("versions of files were not kept", "session", session, "machine", s.name, "err", err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.ctx.Err() != nil || k.putting >= mostPutting {
+		return
 	}
+	k.putting++
+	k.ended.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), putPatience) // it is here already
+		defer cancel()
+		if err := k.store.Put(ctx, session, contents); err != nil {
+			k.log.Warn("versions of files were not kept", "session", session, "machine", s.name, "err", err)
+		}
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		k.putting--
+	})
 }
 
 // contents reads versions at once, those that are what their name says.

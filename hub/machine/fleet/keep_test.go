@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -28,18 +29,25 @@ func (m *memory) Put(ctx context.Context, session string, contents map[string][]
 	return err
 }
 
-// documents are documents in memory, used by one goroutine after another.
-type documents map[string][]byte
+// documents are documents in memory.
+type documents struct {
+	mu  sync.Mutex
+	all map[string][]byte
+}
 
-func (d documents) Get(_ context.Context, _, key string) ([]byte, bool, error) {
-	v, ok := d[key]
+func (d *documents) Get(_ context.Context, _, key string) ([]byte, bool, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v, ok := d.all[key]
 	return v, ok, nil
 }
 
-func (d documents) PutAll(_ context.Context, _ string, values map[string][]byte) error {
+func (d *documents) PutAll(_ context.Context, _ string, values map[string][]byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	for key, v := range values {
-		if d[key] = v; v == nil {
-			delete(d, key)
+		if d.all[key] = v; v == nil {
+			delete(d.all, key)
 		}
 	}
 	return nil
@@ -52,7 +60,7 @@ func newKeeping(t *testing.T, change func(machine.Machine) machine.Machine) (
 ) {
 	t.Helper()
 	p = newJoined(t)
-	store, err := kept.New(documents{})
+	store, err := kept.New(&documents{all: map[string][]byte{}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +181,7 @@ func TestSeenVersionsAreKept(t *testing.T) {
 	if all := p.Changes().Contents(t.Context(), ws, []string{files[0].NewOID}); string(all[files[0].NewOID]) != "two\n" {
 		t.Fatalf("the new sides are %q", all)
 	}
+	p.Route.Close() // waits for what is being kept
 	for _, oid := range []string{files[0].OldOID, files[0].NewOID} {
 		if _, ok, err := m.Get(t.Context(), ws.Session, oid); !ok || err != nil {
 			t.Errorf("a version that was looked at is not kept: %v", err)
