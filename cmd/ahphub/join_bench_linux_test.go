@@ -159,11 +159,18 @@ func BenchmarkMachineDelta(b *testing.B) {
 	b.Run("machine", func(b *testing.B) {
 		run(b, func(dir string) map[string]agent.Backend { return joinProcess(b, dir).Machine.Agents() })
 	})
+	b.Run("slow", func(b *testing.B) {
+		run(b, func(dir string) map[string]agent.Backend { return joinProcess(b, dir, slowLink).Machine.Agents() })
+	})
 }
 
 // joinProcess returns a machine that is a process of its own.
-func joinProcess(b *testing.B, dir string) fleet.Member {
+func joinProcess(b *testing.B, dir string, through ...func(*testing.B, *url.URL) *url.URL) fleet.Member {
 	w := newJoinWorld(b)
+	at := w.url
+	for _, f := range through {
+		at = f(b, at)
+	}
 	text, _, err := w.registry.NewToken(b.Context(), "owner")
 	if err != nil {
 		b.Fatal(err)
@@ -178,7 +185,7 @@ func joinProcess(b *testing.B, dir string) fleet.Member {
 	if err := os.WriteFile(filepath.Join(bin, "goose"), []byte(program), 0o700); err != nil {
 		b.Fatal(err)
 	}
-	cmd := exec.Command(os.Args[0], "join", w.url.String(), "--token", text, "--name", "box2", "--sandbox", "none",
+	cmd := exec.Command(os.Args[0], "join", at.String(), "--token", text, "--name", "box2", "--sandbox", "none",
 		"--dir", dir, "--data", filepath.Join(home, "data"))
 	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
 	if err := cmd.Start(); err != nil {
@@ -239,6 +246,10 @@ func BenchmarkMachineEcho(b *testing.B) {
 		}
 		run(b, joinProcess(b, dir).Machine, dir)
 	})
+	b.Run("slow", func(b *testing.B) {
+		dir := slowDir(b)
+		run(b, joinProcess(b, dir, slowLink).Machine, dir)
+	})
 }
 
 // runBenchMachines is many idle machines of a hub: a token for each comes on standard input.
@@ -258,7 +269,7 @@ func runBenchMachines(hub string) error {
 		}
 		s := survey.New(survey.Config{Version: "bench", Dirs: []string{"/tmp"}, Sandbox: "none"})
 		log := slog.New(slog.DiscardHandler)
-		server := remote.NewServer(local.New(), remote.Config{KeepAlive: fleet.KeepAlive, Log: log, Reporter: s})
+		server := remote.NewServer(local.New(local.WithAgents(map[string]agent.Backend{"steady": steadyAgent{}})), remote.Config{KeepAlive: fleet.KeepAlive, Log: log, Reporter: s})
 		request := join.Request{Hub: at, HubKey: invite.Hub, Invite: &invite, Key: key,
 			Name: fmt.Sprintf("box%d", time.Now().UnixNano()), Report: s.Report()}
 		go func() {

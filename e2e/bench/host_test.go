@@ -48,13 +48,14 @@ func session(b testing.TB, p *peer.Peer) (uri, chat ahp.URI) {
 	return sessionOf(b, p, "script")
 }
 
-// sessionOf makes one of another agent.
-func sessionOf(b testing.TB, p *peer.Peer, provider string) (uri, chat ahp.URI) {
+// sessionOf makes one of another agent, in directories if some are named.
+func sessionOf(b testing.TB, p *peer.Peer, provider string, dirs ...ahp.URI) (uri, chat ahp.URI) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
 	defer cancel()
 	uri = "ahp-session:/" + uuid.NewString()
-	check(b, p.Call(ctx, "createSession", &ahp.CreateSessionParams{Channel: uri, Provider: provider}, nil))
+	check(b, p.Call(ctx, "createSession", &ahp.CreateSessionParams{Channel: uri, Provider: provider,
+		WorkingDirectories: dirs}, nil))
 	check(b, p.Subscribe(ctx, uri))
 	check(b, p.Wait(ctx, func() bool {
 		s, ok := p.State(uri).(*ahp.SessionState)
