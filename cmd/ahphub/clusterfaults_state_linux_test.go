@@ -99,6 +99,9 @@ func readState(data string) (n history.Node, err error) {
 	if err := rows.Err(); err != nil {
 		return n, err
 	}
+	if n.Floors, err = readFloors(tx); err != nil {
+		return n, err
+	}
 	n.Rest = map[string]string{}
 	for what, query := range map[string]string{
 		"answer":  "SELECT client || ' ' || client_seq, seq || ' ' || channel || ' ' || at FROM answers",
@@ -118,6 +121,24 @@ func readState(data string) (n history.Node, err error) {
 		}
 	}
 	return n, nil
+}
+
+func readFloors(db queryer) (map[string]int64, error) {
+	rows, err := db.Query("SELECT uri, floor FROM channels")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	floors := map[string]int64{}
+	for rows.Next() {
+		var uri string
+		var floor int64
+		if err := rows.Scan(&uri, &floor); err != nil {
+			return nil, err
+		}
+		floors[uri] = floor
+	}
+	return floors, rows.Err()
 }
 
 func readRest(db queryer, what, query string, into map[string]string) error {

@@ -18,6 +18,7 @@ type Nodes map[string]Node
 type Node struct {
 	Applied  int64
 	Rows     []Row             // of the journal, by number
+	Floors   map[ahp.URI]int64 // up to which number the journal has forgotten a channel's envelopes
 	Channels []ahp.URI         // that exist
 	Rest     map[string]string // everything else that all nodes must have alike, by name, as a hash
 }
@@ -36,16 +37,36 @@ func (h *History) Check(nodes Nodes, started []string) []string {
 		return append(f.list, "no node has anything")
 	}
 	first := nodes[slices.Min(slices.Collect(maps.Keys(nodes)))]
+	first.Rows = h.withForgotten(first)
 	j := newJournal(first.Rows)
 	f.numbers(first.Rows)
 	f.order(h.seen)
+	forgotten := map[int64]bool{} // since the last check
 	for _, s := range h.seen {
+		if _, ok := j.at[s.Seq]; !ok && s.Seq <= first.Floors[s.Channel] {
+			forgotten[s.Seq] = true
+			continue
+		}
 		f.visible(s, j)
 	}
-	f.acknowledged(h, first, j)
+	f.acknowledged(h, first, j, forgotten)
 	f.effects(started, first.Rows)
 	f.fresh(h.reads, h.writes)
 	return f.all()
+}
+
+// withForgotten returns the rows of a node with those that an earlier check found, and that the journal has forgotten since,
+// as it does with what is old.
+func (h *History) withForgotten(n Node) []Row {
+	rows, now := slices.Clone(n.Rows), byNumber(n.Rows)
+	for seq, r := range h.rows {
+		if _, ok := now[seq]; !ok && n.hasForgotten(r) {
+			rows = append(rows, r)
+		}
+	}
+	h.rows = byNumber(rows)
+	slices.SortFunc(rows, func(a, b Row) int { return cmp.Compare(a.Seq, b.Seq) })
+	return rows
 }
 
 // findings keeps the first few of each kind.
@@ -85,12 +106,12 @@ func (f *findings) agree(nodes Nodes) {
 		}
 		ours, theirs := byNumber(a.Rows), byNumber(b.Rows)
 		for seq, row := range ours {
-			if other, ok := theirs[seq]; !ok || other != row {
+			if other, ok := theirs[seq]; ok && other != row || !ok && !b.hasForgotten(row) {
 				f.note("nodes differ", "number %d is %+v at %s and %+v at %s", seq, row, names[0], other, name)
 			}
 		}
 		for seq, row := range theirs {
-			if _, ok := ours[seq]; !ok {
+			if _, ok := ours[seq]; !ok && !a.hasForgotten(row) {
 				f.note("nodes differ", "number %d is %+v at %s, and not at %s", seq, row, name, names[0])
 			}
 		}
@@ -106,6 +127,9 @@ func (f *findings) agree(nodes Nodes) {
 		}
 	}
 }
+
+// hasForgotten reports whether a row may have gone from a node's journal. Each node forgets by itself.
+func (n Node) hasForgotten(r Row) bool { return r.Seq <= n.Floors[r.Channel] }
 
 func byNumber(rows []Row) map[int64]Row {
 	out := make(map[int64]Row, len(rows))
@@ -237,9 +261,12 @@ func foldsTo(rows []Row, want string) bool {
 }
 
 // acknowledged checks that what clients were told is in, is.
-func (f *findings) acknowledged(h *History, n Node, j *journal) {
+func (f *findings) acknowledged(h *History, n Node, j *journal, forgotten map[int64]bool) {
 	for at, seq := range h.acked {
 		if now, ok := j.taken[at]; !ok {
+			if forgotten[seq] {
+				continue
+			}
 			f.note("acknowledged and lost", "action %d of %s, which was number %d", at.seq, at.client, seq)
 		} else if now.Seq > seq {
 			f.note("renumbered", "action %d of %s was number %d, and is %d", at.seq, at.client, seq, now.Seq)

@@ -148,11 +148,11 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		"a command starts twice":         {"started twice", func(s *story, _ Nodes) { s.started = append(s.started, "t1") }},
 		"a command starts of no turn":    {"started and lost", func(s *story, _ Nodes) { s.started = append(s.started, "t2") }},
 		"a node has another row":         {"nodes differ", func(s *story, n Nodes) { n["n2"].Rows[3].Action = `{"type":"x"}` }},
-		"a node lacks a row":             {"nodes differ", func(s *story, n Nodes) { n["n3"] = Node{7, without(s.rows, 30), nil, n["n3"].Rest} }},
-		"a node has a row more":          {"nodes differ", func(s *story, n Nodes) { n["n1"] = Node{7, without(s.rows, 30), nil, n["n1"].Rest} }},
+		"a node lacks a row":             {"nodes differ", func(s *story, n Nodes) { n["n3"] = Node{Applied: 7, Rows: without(s.rows, 30), Rest: n["n3"].Rest} }},
+		"a node has a row more":          {"nodes differ", func(s *story, n Nodes) { n["n1"] = Node{Applied: 7, Rows: without(s.rows, 30), Rest: n["n1"].Rest} }},
 		"a node has other answers":       {"nodes differ", func(s *story, n Nodes) { n["n2"].Rest["answers"] = "i" }},
 		"a node has something more":      {"nodes differ", func(s *story, n Nodes) { n["n3"].Rest["x"] = "y" }},
-		"a node is behind":               {"nodes differ", func(s *story, n Nodes) { n["n2"] = Node{6, s.rows, nil, nil} }},
+		"a node is behind":               {"nodes differ", func(s *story, n Nodes) { n["n2"] = Node{Applied: 6, Rows: s.rows} }},
 		"no node has anything to say of": {"no node has anything", func(s *story, n Nodes) { clear(n) }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -188,5 +188,32 @@ func TestFramesAreRead(t *testing.T) {
 	}
 	if ok, answered, _ := h.Answered("w", 2); ok || !answered {
 		t.Error("the second action is not refused")
+	}
+}
+
+// What is old is forgotten by the journal. It is not lost when an earlier check found it, or when it was forgotten before one
+// could; it is when it is newer.
+func TestForgottenEnvelopesAreNotLost(t *testing.T) {
+	s := newStory(t)
+	if found := s.Check(s.nodes(), s.started); len(found) > 0 {
+		t.Fatalf("it finds %q", found)
+	}
+	s.happens(Row{session, 40, text(t, &ahp.SessionTitleChangedAction{Title: "3"}), "w", 4})
+	s.happens(Row{session, 50, text(t, &ahp.SessionTitleChangedAction{Title: "4"}), "w", 5})
+	nodes := s.nodes()
+	for name, n := range nodes {
+		n.Rows = slices.DeleteFunc(n.Rows, func(r Row) bool { return r.Channel == session && r.Seq <= 40 })
+		n.Floors = map[ahp.URI]int64{session: 40}
+		nodes[name] = n
+	}
+	if found := s.Check(nodes, s.started); len(found) > 0 {
+		t.Errorf("it finds %q", found)
+	}
+	for name, n := range nodes {
+		n.Rows = slices.DeleteFunc(n.Rows, func(r Row) bool { return r.Seq == 50 })
+		nodes[name] = n
+	}
+	if found := s.Check(nodes, s.started); len(found) == 0 || !strings.HasPrefix(found[0], "lost") {
+		t.Errorf("of a lost envelope it finds %q", found)
 	}
 }

@@ -57,6 +57,7 @@ type History struct {
 	reads   []Read
 	writes  []Write
 	changed chan struct{} // closed at the next envelope
+	rows    map[int64]Row // that the last check found
 }
 
 type ack struct {
