@@ -14,6 +14,7 @@ type Config struct {
 	Now     func() time.Time // default time.Now
 	Limits  Limits
 	Journal bool                 // false: nothing is stored, and everything counts as durable at once
+	Quorum  bool                 // another host may go on without what is not durable: nobody is shown it, even while the journal fails
 	Derive  func(*Tx, *Envelope) // the host's aggregation, under the lock after each accepted envelope; no I/O
 	Boot    Boot
 }
@@ -65,6 +66,7 @@ type Answered struct {
 type Hub struct {
 	now    func() time.Time
 	limits Limits
+	quorum bool
 	derive func(*Tx, *Envelope)
 
 	complete func(*Tx, ChannelInfo, ahp.State) ahp.State // see CompleteSnapshots; nil leaves them
@@ -92,6 +94,7 @@ func New(cfg Config) *Hub {
 	h := &Hub{
 		now:      cfg.Now,
 		limits:   cfg.Limits.withDefaults(),
+		quorum:   cfg.Quorum,
 		derive:   cfg.Derive,
 		seq:      cfg.Boot.Seq,
 		channels: make(map[ahp.URI]*channel, len(cfg.Boot.Channels)),

@@ -48,6 +48,18 @@ func (h *Hub) Settle(ctx context.Context, since int64) error {
 	}
 }
 
+// HasQuorum reports whether another host may go on without what is not durable here.
+func (h *Hub) HasQuorum() bool { return h.quorum }
+
+// SettleShown blocks until what a page or an answer shows may be shown: with a Quorum, until everything accepted so far is
+// durable. It returns an error like Settle's when that may never be.
+func (h *Hub) SettleShown(ctx context.Context) error {
+	if !h.quorum {
+		return nil
+	}
+	return h.Settle(ctx, 0)
+}
+
 // settle answers the waiters for positions up to upto, or all of them with cause; Hub.mu is held.
 func (j *journal) settle(upto int64, cause error) {
 	kept := j.settlers[:0]

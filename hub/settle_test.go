@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ahphub/ahphub/hub"
 )
@@ -99,4 +100,38 @@ func TestReadsAreAnsweredWhileJournalFails(t *testing.T) {
 	if items := next(t, c); items[0].Env == nil {
 		t.Errorf("what waited comes as %v", items)
 	}
+}
+
+// On a quorum nobody is shown what another host may go on without: no read is answered past it.
+func TestNothingUnsettledIsShownOnAQuorum(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, hub.Config{Journal: true, Quorum: true})
+		b, _ := h.Unjournaled(t.Context())
+		h.Durable(b.Upto, 0)
+		must(t, h.SettleShown(t.Context()))
+		c := connect(t, h, "c")
+		c.Subscribe("token", hub.Subscription{URI: chatURI})
+		next(t, c)
+
+		do(t, h, chatURI, delta("seen by nobody"))
+		settled := make(chan error, 1)
+		go func() { settled <- h.SettleShown(t.Context()) }()
+		c.PutRead("a read")
+		b, _ = h.Unjournaled(t.Context())
+		synctest.Wait()
+		select {
+		case err := <-settled:
+			t.Fatalf("it is shown before it is durable: %v", err)
+		default:
+		}
+		h.JournalFailed(errors.New("this host leads no more"))
+		if err := <-settled; !errors.Is(err, hub.ErrUnsaved) {
+			t.Errorf("a host that leads no more shows what it has: %v", err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if items, err := c.Next(ctx, nil); err == nil {
+			t.Errorf("a read is answered past what is not durable: %v", items)
+		}
+	})
 }

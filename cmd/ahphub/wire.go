@@ -140,7 +140,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.hub = hub.New(hub.Config{Journal: true, Boot: boot, Limits: a.memory.hub(),
+	a.hub = hub.New(hub.Config{Journal: true, Quorum: a.led != nil, Boot: boot, Limits: a.memory.hub(),
 		Derive: func(tx *hub.Tx, e *hub.Envelope) {
 			a.audit.Derive(tx, e)
 			a.host.Derive(tx, e)

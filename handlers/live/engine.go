@@ -173,7 +173,7 @@ func (e *Engine) start(ctx context.Context, key string, s start) (*feed, error) 
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, conn: conn, renders: &e.renders,
+	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, conn: conn, renders: &e.renders, hub: e.cfg.Hub,
 		states: States{}, wakes: map[chan<- struct{}]bool{}, ended: make(chan struct{}), idle: time.Now()}
 	if err := f.subscribe(ctx); err != nil {
 		conn.Close(ErrGone)

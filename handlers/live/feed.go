@@ -26,6 +26,7 @@ type feed struct {
 	room        Room
 	conn        *hub.Conn
 	renders     *atomic.Int64 // how often anything was drawn; shared by all feeds
+	hub         *hub.Hub
 
 	mu     sync.Mutex
 	states States   // with everything applied that came

@@ -166,6 +166,9 @@ func (rd *reader) writeNext(ctx context.Context, c *websocket.Conn, out *upgrade
 	if b == nil {
 		return false, nil
 	}
+	if err := rd.feed.hub.SettleShown(ctx); err != nil { // a room also draws what no envelope has brought
+		return false, err
+	}
 	return true, rd.send(ctx, c, out, b)
 }
 

@@ -28,8 +28,21 @@ func (st *Site) AwaitDurable(ctx context.Context, since int64) error {
 // did it: a browser that is sent on before that shows as done what a crash or a full disk takes
 // back.
 func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
+	switch {
+	case reads && !st.Hub.HasQuorum():
 		return h(w, r)
+	case reads:
+		shown := &shownAnswer{ResponseWriter: w, settle: func() error {
+			ctx, cancel := context.WithTimeout(r.Context(), longestSettle)
+			defer cancel()
+			return st.Hub.SettleShown(ctx)
+		}}
+		if err := h(shown, r); err != nil || shown.err == nil {
+			return err
+		}
+		return &Fault{http.StatusServiceUnavailable, "This node of the cluster is losing its connection to the others. Reload in a moment.",
+			shown.err}
 	}
 	held := &heldAnswer{ResponseWriter: w, header: w.Header().Clone(), status: http.StatusOK}
 	since := st.Hub.Position()
@@ -41,6 +54,47 @@ func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	}
 	held.release()
 	return nil
+}
+
+// shownAnswer begins once what the answer shows may be shown. Otherwise nothing of it is sent, and err says why.
+type shownAnswer struct {
+	http.ResponseWriter
+	settle func() error
+	begun  bool
+	err    error
+}
+
+// Unwrap lets response controllers find the connection.
+func (a *shownAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+func (a *shownAnswer) begin() error {
+	if !a.begun {
+		a.begun, a.err = true, a.settle()
+	}
+	return a.err
+}
+
+// WriteHeader begins the answer.
+func (a *shownAnswer) WriteHeader(status int) {
+	if a.begin() == nil {
+		a.ResponseWriter.WriteHeader(status)
+	}
+}
+
+// Write begins the answer, too.
+func (a *shownAnswer) Write(b []byte) (int, error) {
+	if err := a.begin(); err != nil {
+		return 0, err
+	}
+	return a.ResponseWriter.Write(b)
+}
+
+// FlushError begins the answer, too.
+func (a *shownAnswer) FlushError() error {
+	if err := a.begin(); err != nil {
+		return err
+	}
+	return http.NewResponseController(a.ResponseWriter).Flush()
 }
 
 // heldAnswer keeps an answer back until it is released.
