@@ -14,7 +14,7 @@ type Config struct {
 	Now     func() time.Time // default time.Now
 	Limits  Limits
 	Journal bool                 // false: nothing is stored, and everything counts as durable at once
-	Quorum  bool                 // another host may go on without what is not durable: nobody is shown it, even while the journal fails
+	Quorum  func() error         // nil while no other host goes on; with it, nobody is shown what is not durable, even while the journal fails
 	Derive  func(*Tx, *Envelope) // the host's aggregation, under the lock after each accepted envelope; no I/O
 	Boot    Boot
 }
@@ -66,7 +66,7 @@ type Answered struct {
 type Hub struct {
 	now    func() time.Time
 	limits Limits
-	quorum bool
+	quorum func() error // nil: this host is alone
 	derive func(*Tx, *Envelope)
 
 	complete func(*Tx, ChannelInfo, ahp.State) ahp.State // see CompleteSnapshots; nil leaves them

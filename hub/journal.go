@@ -230,7 +230,7 @@ func (h *Hub) turnReadOnly(err error, saving bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.journal.failed, h.journal.saving = err, saving
-	h.failing.Store(err != nil && !h.quorum)
+	h.failing.Store(err != nil && h.quorum == nil)
 	if err == nil {
 		return
 	}

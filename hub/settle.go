@@ -49,15 +49,21 @@ func (h *Hub) Settle(ctx context.Context, since int64) error {
 }
 
 // HasQuorum reports whether another host may go on without what is not durable here.
-func (h *Hub) HasQuorum() bool { return h.quorum }
+func (h *Hub) HasQuorum() bool { return h.quorum != nil }
 
-// SettleShown blocks until what a page or an answer shows may be shown: with a Quorum, until everything accepted so far is
-// durable. It returns an error like Settle's when that may never be.
+// SettleShown blocks until what was read may be shown: with a quorum, until everything accepted so far is durable and no other host
+// can have gone on. It returns an error that wraps ErrUnsaved when that may never be.
 func (h *Hub) SettleShown(ctx context.Context) error {
-	if !h.quorum {
+	if h.quorum == nil {
 		return nil
 	}
-	return h.Settle(ctx, 0)
+	if err := h.Settle(ctx, 0); err != nil {
+		return err
+	}
+	if err := h.quorum(); err != nil {
+		return fmt.Errorf("%w (%w)", ErrUnsaved, err)
+	}
+	return nil
 }
 
 // settle answers the waiters for positions up to upto, or all of them with cause; Hub.mu is held.

@@ -105,10 +105,16 @@ func TestReadsAreAnsweredWhileJournalFails(t *testing.T) {
 // On a quorum nobody is shown what another host may go on without: no read is answered past it.
 func TestNothingUnsettledIsShownOnAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHub(t, hub.Config{Journal: true, Quorum: true})
+		var confirmed error
+		h := newHub(t, hub.Config{Journal: true, Quorum: func() error { return confirmed }})
 		b, _ := h.Unjournaled(t.Context())
 		h.Durable(b.Upto, 0)
 		must(t, h.SettleShown(t.Context()))
+		confirmed = errors.New("another host leads")
+		if err := h.SettleShown(t.Context()); !errors.Is(err, hub.ErrUnsaved) || !errors.Is(err, confirmed) {
+			t.Errorf("a host that another one has followed shows what it has: %v", err)
+		}
+		confirmed = nil
 		c := connect(t, h, "c")
 		c.Subscribe("token", hub.Subscription{URI: chatURI})
 		next(t, c)

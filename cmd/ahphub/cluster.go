@@ -342,7 +342,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	if err != nil {
 		return next, err
 	}
-	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term))})
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), term.Confirm})
 	if err != nil {
 		return next, err
 	}

@@ -15,6 +15,8 @@ import (
 type leading struct {
 	store  *store.Store // the node's, which outlives the term
 	append store.Append
+
+	confirm func() error // nil while no other node can lead
 }
 
 // openStore opens the data directory, or takes the one of the node that leads.

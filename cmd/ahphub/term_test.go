@@ -44,7 +44,7 @@ func TestHubOfATermLeavesNothing(t *testing.T) {
 	led := &leading{store: s, append: func(batch []byte) func() error {
 		err := s.ApplyMarked(s.Position()+1, []byte("mark"), batch)
 		return func() error { return err }
-	}}
+	}, confirm: func() error { return nil }}
 	var last int64
 	for round := range 3 {
 		a, err := build(t.Context(), cfg, set, l, log, tel, led)

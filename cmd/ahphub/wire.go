@@ -140,7 +140,11 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	if err != nil {
 		return err
 	}
-	a.hub = hub.New(hub.Config{Journal: true, Quorum: a.led != nil, Boot: boot, Limits: a.memory.hub(),
+	var quorum func() error
+	if a.led != nil {
+		quorum = a.led.confirm
+	}
+	a.hub = hub.New(hub.Config{Journal: true, Quorum: quorum, Boot: boot, Limits: a.memory.hub(),
 		Derive: func(tx *hub.Tx, e *hub.Envelope) {
 			a.audit.Derive(tx, e)
 			a.host.Derive(tx, e)

@@ -37,6 +37,8 @@ type Term struct {
 	Number uint64
 	ctx    context.Context
 	append func(batch []byte) Ack
+
+	confirm func() error
 }
 
 // Context returns a context that ends with the term.
@@ -50,6 +52,11 @@ func (t *Term) Append(batch []byte) Ack {
 	}
 	return t.append(batch)
 }
+
+// Confirm returns nil when no other node can have led until now: a quorum has answered this node, a moment ago or now. What was
+// read before the call is then what the log has. Other errors are ErrDeposed or wrap it. A program that was stopped for a while learns
+// here that others have gone on.
+func (t *Term) Confirm() error { return t.confirm() }
 
 // Ack tells what became of a batch.
 type Ack interface {

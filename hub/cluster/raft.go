@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/go-hclog"
@@ -58,6 +59,7 @@ type Raft struct {
 	fsm   *machine
 	terms chan *Term
 	logs  raft.LogStore
+	lease time.Duration // half of the time after which nodes that hear nothing elect a leader
 	quit  context.CancelFunc
 	ended sync.WaitGroup
 	own   []io.Closer // closed last
@@ -74,7 +76,9 @@ func Open(c Config) (*Raft, error) {
 	r := &Raft{logs: c.Logs, terms: make(chan *Term), done: make(chan struct{})}
 	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
 	var err error
-	if r.raft, err = raft.NewRaft(c.raft(), r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport}); err != nil {
+	config := c.raft()
+	r.lease = config.HeartbeatTimeout / 2
+	if r.raft, err = raft.NewRaft(config, r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport}); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	ctx, quit := context.WithCancel(context.Background())
@@ -170,10 +174,10 @@ func (r *Raft) lead(ctx context.Context, version uint16) (again bool) {
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	l := &leading{raft: r.raft, term: number, version: version, last: r.fsm.applied()}
+	l := &leading{raft: r.raft, term: number, version: version, lease: r.lease, last: r.fsm.applied()}
 	defer l.stop()
 	l.end = end
-	term, send := &Term{Number: number, ctx: ctx, append: l.append}, r.terms
+	term, send := &Term{Number: number, ctx: ctx, append: l.append, confirm: l.confirm}, r.terms
 	for {
 		select {
 		case send <- term:
@@ -193,7 +197,10 @@ type leading struct {
 	raft    *raft.Raft
 	term    uint64
 	version uint16
+	lease   time.Duration
 	end     context.CancelFunc
+
+	confirmed atomic.Pointer[time.Time] // since then no other node can lead for as long as the lease
 
 	mu   sync.Mutex // held while an entry is handed over, so that they are in the order of their hashes
 	last Place
@@ -209,6 +216,23 @@ func (l *leading) append(batch []byte) Ack {
 	b, place := encode(l.last, l.term, l.version, batch)
 	l.last = place
 	return &ack{future: l.raft.Apply(b, 0), leading: l}
+}
+
+// confirm asks a quorum, unless it has answered within the lease. Nodes that have heard of a leader elect no other for twice as long.
+func (l *leading) confirm() error {
+	began := time.Now()
+	if at := l.confirmed.Load(); at == nil || began.Sub(*at) >= l.lease {
+		if err := l.raft.VerifyLeader().Error(); err != nil {
+			return fmt.Errorf("%w (%w)", ErrDeposed, err)
+		}
+		l.confirmed.Store(&began)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over || l.raft.CurrentTerm() != l.term {
+		return ErrDeposed
+	}
+	return nil
 }
 
 func (l *leading) stop() {

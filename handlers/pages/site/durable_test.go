@@ -24,7 +24,7 @@ func TestPageOnAQuorumShowsWhatIsDurable(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := hub.New(hub.Config{Journal: true, Quorum: true, Boot: hub.Boot{Reserved: 1 << 20}})
+				h := hub.New(hub.Config{Journal: true, Quorum: func() error { return nil }, Boot: hub.Boot{Reserved: 1 << 20}})
 				if err := h.Do((*hub.Tx).Prune); err != nil {
 					t.Fatal(err)
 				}

@@ -270,9 +270,18 @@ func testLeaderDies(t *testing.T, w *world) {
 func testLeaderIsCutOff(t *testing.T, w *world) {
 	node, old := w.leader()
 	w.append(old, "before")
+	if err := old.Confirm(); err != nil {
+		t.Errorf("the leader learns that it does not lead: %v", err)
+	}
 	w.Cut(node)
 	lost := old.Append([]byte("lost"))
 	_, term := w.leader(node)
+	if err := old.Confirm(); !errors.Is(err, cluster.ErrDeposed) {
+		t.Errorf("while another node leads, the deposed leader learns %v", err)
+	}
+	if err := term.Confirm(); err != nil {
+		t.Errorf("the next leader learns that it does not lead: %v", err)
+	}
 	w.append(term, "after")
 	if err := lost.Wait(); !errors.Is(err, cluster.ErrDeposed) {
 		t.Errorf("the deposed leader's batch ended with %v", err)
