@@ -29,21 +29,12 @@ func Compress(next http.Handler) http.Handler {
 	}
 	packed := pack(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case !MayCompress(r):
+		if r.Method != http.MethodGet || isSocket(r) || isEventStream(r) || isFromOtherSite(r) {
 			next.ServeHTTP(w, r)
-		case r.Context().Value(relayedKey{}) != nil:
-			w.Header().Set(compressHeader, "1") // the node that relays it compresses it
-			next.ServeHTTP(w, r)
-		default:
-			packed(w, r)
+			return
 		}
+		packed(w, r)
 	})
-}
-
-// MayCompress reports whether Compress may compress the answer to a request.
-func MayCompress(r *http.Request) bool {
-	return r.Method == http.MethodGet && !isSocket(r) && !isEventStream(r) && !isFromOtherSite(r)
 }
 
 func isCompressed(contentType string) bool {

@@ -216,7 +216,7 @@ func TestClusterOfThree(t *testing.T) {
 	}
 }
 
-// isSparing checks that a follower compresses the inbox and serves its style sheets, with the headers of the leader.
+// isSparing checks that a follower serves style sheets with the headers that the leader's inbox has.
 func (n *testNode) isSparing(t *testing.T) {
 	t.Helper()
 	ask := func(path string) *http.Response {

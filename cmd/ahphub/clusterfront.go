@@ -22,8 +22,6 @@ const (
 	// visitorHeader has the address that a visitor's request came from. Only nodes are asked for it.
 	visitorHeader = "Ahphub-Visitor"
 	secureHeader  = "Ahphub-Visitor-Secure" // it came over TLS
-	// compressesHeader says that the node compresses the answer for its visitor.
-	compressesHeader = "Ahphub-Compresses"
 	// absentHeader marks the answer of a node that does not lead: the request was not looked at.
 	absentHeader = "Ahphub-Not-Leading"
 
@@ -41,7 +39,7 @@ type clusterFront struct {
 	hosts     web.Hosts
 	transport http.RoundTripper // to nodes, by name
 	log       *slog.Logger
-	proxy     http.Handler
+	proxy     *httputil.ReverseProxy
 	waiting   chan struct{}
 	before    func(*http.Request) // is called before a request is passed on; nil: nothing is
 	assets    *static.Assets      // nil: the node that leads serves them
@@ -59,8 +57,8 @@ func newClusterFront(name string, hosts web.Hosts, transport http.RoundTripper, 
 	f := &clusterFront{name: name, hosts: hosts, transport: transport, log: log, waiting: make(chan struct{}, mostWaiting),
 		changed: make(chan struct{})}
 	f.tenure, f.end = context.WithCancel(context.Background())
-	f.proxy = web.CompressRelayed(&httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: rewrite,
-		ModifyResponse: isAnswer, ErrorHandler: f.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)})
+	f.proxy = &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: rewrite, ModifyResponse: isAnswer,
+		ErrorHandler: f.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	return f
 }
 
@@ -273,10 +271,6 @@ func rewrite(pr *httputil.ProxyRequest) {
 	if pr.In.TLS != nil {
 		pr.Out.Header.Set(secureHeader, "1")
 	}
-	pr.Out.Header.Del(compressesHeader)
-	if web.MayCompress(pr.In) {
-		pr.Out.Header.Set(compressesHeader, "1")
-	}
 }
 
 // isAnswer refuses the answer of a node that does not lead.
@@ -340,12 +334,10 @@ func (f *clusterFront) nodeHandler(own http.Handler) http.Handler {
 			own.ServeHTTP(w, r)
 			return
 		}
-		from := web.Arrival{Visitor: visitor, Secure: r.Header.Get(secureHeader) != "",
-			Compresses: r.Header.Get(compressesHeader) != ""}
-		for _, name := range []string{visitorHeader, secureHeader, compressesHeader} {
-			r.Header.Del(name)
-		}
-		if app := f.now().app; app == nil || !app.Serve(w, web.FromNode(r, from)) {
+		secure := r.Header.Get(secureHeader) != ""
+		r.Header.Del(visitorHeader)
+		r.Header.Del(secureHeader)
+		if app := f.now().app; app == nil || !app.Serve(w, web.FromNode(r, visitor, secure)) {
 			w.Header().Set(absentHeader, "1")
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}

@@ -232,19 +232,3 @@ func TestFollowerServesAssets(t *testing.T) {
 		t.Errorf("another host name: %d", status)
 	}
 }
-
-// Only a follower says that it compresses for its visitor, whatever the visitor says.
-func TestFollowerSaysThatItCompresses(t *testing.T) {
-	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, r.Header.Get(compressesHeader))
-	})})
-	f.follow("leader")
-	if _, got := send(t, request(t, http.MethodGet, url+"/", "")); got != "1" {
-		t.Errorf("of a page it says %q", got)
-	}
-	r := request(t, http.MethodPost, url+"/form", "")
-	r.Header.Set(compressesHeader, "1")
-	if _, got := send(t, r); got != "" {
-		t.Errorf("of a form it says %q", got)
-	}
-}
