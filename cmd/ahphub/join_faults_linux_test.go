@@ -255,15 +255,22 @@ func (w *faultWorld) tell(line string) {
 // wait waits for the hub to say something.
 func (w *faultWorld) wait(event string) hubEvent {
 	w.Helper()
-	for timeout := time.After(2*time.Minute + *longCut); ; {
-		select {
-		case e := <-w.events:
-			if e.Event == event {
-				return e
-			}
-		case <-timeout:
-			w.Fatalf("the hub does not say %s; the machine says\n%s", event, w.said)
+	for {
+		if e := w.next(event); e.Event == event {
+			return e
 		}
+	}
+}
+
+// next returns what the hub says next.
+func (w *faultWorld) next(wanted string) hubEvent {
+	w.Helper()
+	select {
+	case e := <-w.events:
+		return e
+	case <-time.After(2*time.Minute + *longCut):
+		w.Fatalf("the hub does not say %s; the machine says\n%s", wanted, w.said)
+		return hubEvent{}
 	}
 }
 
@@ -295,8 +302,16 @@ func (w *faultWorld) begin() {
 	w.Helper()
 	_ = os.Remove(filepath.Join(w.data, "src", "counting"))
 	w.tell("prompt")
-	for range 5 + rand.IntN(20) {
-		w.wait("part")
+	for some := 5 + rand.IntN(20); some > 0; {
+		switch e := w.next("part of a turn"); {
+		case e.Event == "part":
+			some--
+		case e.Event == "end" && strings.Contains(e.Err, "offline"): // the turn before ended while the link failed one way
+			time.Sleep(100 * time.Millisecond)
+			w.tell("prompt")
+		case e.Event == "end":
+			w.Fatalf("a turn does not begin: %s", e.Err)
+		}
 	}
 }
 
