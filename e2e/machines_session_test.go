@@ -29,7 +29,7 @@ func (p *Page) newOnMachine(t *testing.T, prog *Program, box *machine) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; {
 		p.Open(prog.URL + "/new")
-		if Eval[bool](p, `[...document.querySelectorAll('.choice b')].some(b => b.textContent === 'box2')`) {
+		if Eval[bool](p, `!!document.querySelector(".choice input[name=machine]:not([value='']):enabled")`) {
 			break
 		}
 		if time.Now().After(end) {

@@ -35,16 +35,17 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 	if p.machines != nil {
 		joined = p.machines.List()
 	}
+	agents := p.Agents()
 	m.Machine = machineOf(chosen)
 	wanted := chosen.Get("dir")
 	if !chosen.Has("machine") && m.Machine == "" && wanted == "" {
-		m.Machine, wanted = p.leastLoaded(joined, recent)
+		m.Machine, wanted = p.leastLoaded(joined, agents, recent)
 	}
 	at := slices.IndexFunc(joined, func(s machines.Status) bool { return s.ID == m.Machine })
-	if at < 0 || isClosed(joined[at]) != "" {
+	if at < 0 || isClosed(joined[at], agents) != "" {
 		m.Machine, at = "", -1
 	}
-	m.Computers = computers(joined, p.ownLoad())
+	m.Computers = computers(joined, agents, p.ownLoad())
 	for _, r := range recent {
 		if id, there, err := place.SplitPath(r); err == nil && id == m.Machine {
 			m.Recent = append(m.Recent, there)
@@ -66,7 +67,7 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 		wanted = there
 	}
 	m.Dir = cmp.Or(wanted, site.FirstOf(m.Recent), first)
-	m.Agents = agentsOf(p.Agents(), m.Machine)
+	m.Agents = agentsOf(agents, m.Machine)
 	m.Agent = chooseAgent(m.Agents, chosen.Get("agent"))
 	if dir, err := place.JoinPath(m.Machine, m.Dir); err == nil {
 		return dir
@@ -76,7 +77,7 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 
 // leastLoaded returns the computer that has the most free of those on which the repository of the newest session was used,
 // and its directory there. "" is this server.
-func (p *Pages) leastLoaded(joined []machines.Status, recent []string) (machine, dir string) {
+func (p *Pages) leastLoaded(joined []machines.Status, agents []ahp.AgentInfo, recent []string) (machine, dir string) {
 	repository, best, seen := path.Base(site.FirstOf(recent)), machines.Report{}, map[string]bool{}
 	for _, r := range recent {
 		id, there, err := place.SplitPath(r)
@@ -87,7 +88,7 @@ func (p *Pages) leastLoaded(joined []machines.Status, recent []string) (machine,
 		load, open := p.ownLoad(), id == ""
 		for _, s := range joined {
 			if s.ID == id {
-				load, open = s.Report, isClosed(s) == ""
+				load, open = s.Report, isClosed(s, agents) == ""
 			}
 		}
 		if open && (dir == "" || hasMoreFree(load, best)) {
@@ -136,13 +137,13 @@ func chooseAgent(list []ahp.AgentInfo, wanted string) string {
 }
 
 // computers returns where sessions can run; nothing when there is only this server.
-func computers(joined []machines.Status, own machines.Report) (list []page.Computer) {
+func computers(joined []machines.Status, agents []ahp.AgentInfo, own machines.Report) (list []page.Computer) {
 	if len(joined) == 0 {
 		return nil
 	}
 	list = []page.Computer{{Name: "This server", Note: cmp.Or(freeWords(own), "The computer that ahphub runs on")}}
 	for _, s := range joined {
-		list = append(list, page.Computer{ID: s.ID, Name: s.Name, Closed: isClosed(s), Note: freeWords(s.Report)})
+		list = append(list, page.Computer{ID: s.ID, Name: s.Name, Closed: isClosed(s, agents), Note: freeWords(s.Report)})
 	}
 	return list
 }
@@ -156,12 +157,14 @@ func freeWords(r machines.Report) string {
 }
 
 // isClosed says why no session can be started on a machine; "" when one can.
-func isClosed(s machines.Status) string {
+func isClosed(s machines.Status, agents []ahp.AgentInfo) string {
 	switch {
 	case !s.Online:
 		return "Offline"
 	case s.Draining:
 		return "Takes no new sessions"
+	case len(agentsOf(agents, s.ID)) == 0: // also in the moment before it has said which it has
+		return "No agents found yet"
 	}
 	return ""
 }
