@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -48,6 +49,10 @@ func TestMessagesWaitForTheirMachine(t *testing.T) {
 	one.until("it is ready", func() bool { return one.chat() != nil })
 	box.set(one, true)
 	chat := one.chat().Resource
+	o, err := one.host.Dispatch(context.Background(), me, chat, 0, started("a client's own turn"))
+	if err != nil || !strings.Contains(o.Rejected, "offline") || !strings.Contains(o.Rejected, "queue the message") {
+		t.Errorf("a turn there is answered with %q, %v", o.Rejected, err)
+	}
 	one.do(chat, queued("one", "while it is away"))
 	one.must(one.host.sendMessage(context.Background(), me, chat, user("a second"), true))
 	one.do(chat, queued("three", "taken back"))
@@ -78,5 +83,82 @@ func TestMessagesWaitForTheirMachine(t *testing.T) {
 	}
 	if e := two.host.core.Catalogue.Get(session); e.Waiting {
 		t.Error("the session still waits")
+	}
+}
+
+// awaySession is a ready session whose machine is offline, with a message that waits on disk.
+func awaySession(t *testing.T, dir string, f *fake, wait func(one *life, me core.Caller)) (*life, *leaving) {
+	t.Helper()
+	box := newLeaving(t, dir, f)
+	one := newLifeOf(t, dir, f, Config{Machine: box})
+	me := core.Caller{Principal: owner}
+	one.must(one.host.CreateSession(context.Background(), me, ahp.CreateSessionParams{Channel: session}))
+	one.until("it is ready", func() bool { return one.chat() != nil })
+	box.set(one, true)
+	wait(one, me)
+	one.until("it is on disk", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
+	return one, box
+}
+
+// The hub crashes when the machine is back. A message whose turn was not on disk is sent after the restart, one whose turn
+// was is not sent again: that turn can be resumed.
+func TestWaitingMessageIsSentOnceWhateverCrashes(t *testing.T) {
+	for name, durable := range map[string]bool{"before its turn is on disk": false, "while its turn runs": true} {
+		t.Run(name, func(t *testing.T) {
+			dir, first := t.TempDir(), waiting()
+			one, box := awaySession(t, dir, first, func(one *life, _ core.Caller) {
+				one.do(one.chat().Resource, queued("q", "once"))
+			})
+			if !durable {
+				one.crash()
+			}
+			box.set(one, false)
+			one.until("its turn starts", func() bool { return one.chat().ActiveTurn != nil })
+			if durable {
+				one.until("it is asked", func() bool { return len(first.prompts()) == 1 })
+				one.until("that is on disk", func() bool { return one.hub.Stats().UnjournaledBytes == 0 })
+			}
+			one.end(false)
+
+			second := &fake{}
+			two := newLifeOf(t, dir, second, Config{Machine: newLeaving(t, dir, second)})
+			two.until("the turn has ended", func() bool {
+				c := two.chat()
+				return c != nil && len(c.Turns) == 1 && c.ActiveTurn == nil && len(c.QueuedMessages) == 0
+			})
+			if got := len(first.prompts()) + len(second.prompts()); got != 1 {
+				t.Errorf("the message was sent %d times", got)
+			}
+			if is := isResumable(two.chat().Turns[0]); is != durable {
+				t.Errorf("the turn can be resumed: %v", is)
+			}
+		})
+	}
+}
+
+// Threads that are sent while the machine is offline reach the agent when it is back, as they are then.
+func TestThreadsReachTheAgentWhenItsMachineIsBack(t *testing.T) {
+	dir, f := t.TempDir(), &fake{}
+	one, box := awaySession(t, dir, f, func(one *life, me core.Caller) {
+		notes := core.AnnotationsURI(session)
+		one.must(one.host.Prepare(context.Background(), me, notes))
+		about := thread("t1", comment("c1", "Why a.go?"))
+		about.Annotation.Origin = ahp.AnnotationOrigin{Session: session, Chat: one.chat().Resource, TurnID: "t"}
+		one.do(notes, about)
+		one.must(one.host.SendAnnotations(context.Background(), me, session, []string{"t1"}, "Look at this", true))
+		one.do(notes, &ahp.AnnotationsEntrySetAction{AnnotationID: "t1", Entry: comment("c2", "Or b.go?")})
+	})
+	if c := one.chat(); len(c.QueuedMessages) != 1 || len(f.prompts()) != 0 {
+		t.Fatalf("%d messages wait, the agent was asked %q", len(c.QueuedMessages), f.prompts())
+	}
+	box.set(one, false)
+	one.until("the agent is asked", func() bool { return len(f.prompts()) == 1 })
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	read := agent.Threads(nil, f.turns[0].Threads)
+	for _, want := range []string{"Why a.go?", "Or b.go?"} {
+		if !strings.Contains(read, want) {
+			t.Errorf("the agent reads %q, without %q", read, want)
+		}
 	}
 }

@@ -21,6 +21,7 @@ type life struct {
 	hub   *hub.Hub
 	host  *Host
 	agent *fake
+	crash func() // nothing that happens from now on is kept
 	end   func(clean bool)
 }
 
@@ -41,7 +42,7 @@ func newLifeOf(t *testing.T, dir string, f *fake, cfg Config) *life {
 	t.Helper()
 	l := &life{t: t, agent: f}
 	line := hosttest.OpenTimeline(t, dir, func(tx *hub.Tx, e *hub.Envelope) { l.host.Derive(tx, e) })
-	l.hub = line.Hub
+	l.hub, l.crash = line.Hub, sync.OnceFunc(line.Crash)
 	cfg.Hub, cfg.Store, cfg.DataDir, cfg.DefaultDir = l.hub, line.Store, dir, t.TempDir()
 	var err error
 	l.host, err = New(cfg)
@@ -51,7 +52,7 @@ func newLifeOf(t *testing.T, dir string, f *fake, cfg Config) *life {
 	l.end = func(clean bool) {
 		once.Do(func() {
 			if !clean {
-				line.Crash()
+				l.crash()
 			}
 			stop()
 			line.Close()

@@ -27,6 +27,11 @@ func (ts *turns) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.Chat
 	case a.QueuedMessageID != "" && !isPending(s, a.QueuedMessageID):
 		return "no message with this queuedMessageId is waiting"
 	}
+	if session, ok := hub.StateOf[*ahp.SessionState](r.Tx, r.Info.Session); ok {
+		if why := ts.h.agents.Offline(session.Provider); why != nil {
+			return why.Error() + ", or queue the message: it is sent then"
+		}
+	}
 	if reason := ts.checkTurnAllowed(r, s); reason != "" {
 		return reason
 	}

@@ -68,9 +68,9 @@ func userMessage(text string) ahp.Message {
 	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
 }
 
-// SendMessage starts a turn, or queues or steers while one runs. While the agent's machine is offline it queues. What the page offered may be out of date, so a
-// plain send queues while a turn runs, and queueing or steering an idle chat starts a turn. A chat holds one steering
-// message: another one queues instead of taking its place.
+// SendMessage starts a turn, or queues or steers while one runs. While the agent's machine is offline it queues. What the
+// page offered may be out of date, so a plain send queues while a turn runs, and queueing or steering an idle chat starts
+// a turn. A chat holds one steering message: another one queues instead of taking its place.
 func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	m, err := message(r)
 	if err != nil {

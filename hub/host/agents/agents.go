@@ -45,8 +45,8 @@ type Part struct {
 
 	mu       sync.Mutex
 	backends map[string]agent.Backend
-	infos    []ahp.AgentInfo // as they described themselves
-	offline  map[string]bool // agents whose machines are
+	infos    []ahp.AgentInfo  // as they described themselves
+	offline  map[string]error // why agents can't be reached whose machines are offline
 }
 
 // New returns the part of the agents that are there.
@@ -135,7 +135,11 @@ func (p *Part) missing(provider string) error {
 }
 
 // IsOffline reports whether the machine of an agent is offline and may come back. It is called with the hub's lock held.
-func (p *Part) IsOffline(provider string) bool {
+func (p *Part) IsOffline(provider string) bool { return p.Offline(provider) != nil }
+
+// Offline says that the machine of an agent is offline; nil when it is not, or does not come back. It is called with the
+// hub's lock held.
+func (p *Part) Offline(provider string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offline[provider]
@@ -149,16 +153,16 @@ func (p *Part) lookForMachines(w machine.Watcher) (back bool) {
 		names = append(names, a.Provider)
 	}
 	p.mu.Unlock()
-	offline := map[string]bool{}
+	offline := map[string]error{}
 	for _, name := range names {
 		if w.IsOffline(name) {
-			offline[name] = true
+			offline[name] = cmp.Or(w.Missing(name), error(machine.ErrOffline))
 		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for name := range p.offline {
-		back = back || !offline[name]
+		back = back || offline[name] == nil
 	}
 	p.offline = offline
 	return back
