@@ -44,6 +44,16 @@ func (a *Attached) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
+// ServeSocket has h answer a request that is no visitor's, and that may become a socket, which ends with the server. It reports
+// false, and has done nothing, once the server is detached.
+func (a *Attached) ServeSocket(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
+	if !a.enter() {
+		return false
+	}
+	a.server.serveSocket(a.base, h, w, r)
+	return true
+}
+
 func (a *Attached) enter() bool {
 	a.mu.RLock()
 	defer a.mu.RUnlock()

@@ -55,8 +55,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		base = context.Background()
 	}
+	s.serveSocket(base, s.handler, w, r)
+}
+
+// serveSocket has h answer a request that may become a socket; it was counted as open.
+func (s *Server) serveSocket(base context.Context, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
-	upgrade.Serve(base, s.handler, w, r, func(panicked any) {
+	upgrade.Serve(base, h, w, r, func(panicked any) {
 		if panicked != nil {
 			s.cfg.Log.Error("a socket panicked", "path", access.LoggedPath(path), "cause", fmt.Sprint(panicked),
 				"stack", string(debug.Stack()))

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
@@ -135,7 +136,8 @@ func (n *node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.calls = n.peers.Transport()
-	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, n.cfg.AllowHost), n.calls, n.log)
+	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, n.cfg.AllowHost),
+		live.RelayConfig{Transport: n.calls, Public: publicAddress(n.set), Frames: findMemory().frames()}, n.log)
 	if n.front.assets, err = static.New(); err != nil {
 		return err
 	}
@@ -353,7 +355,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 		func(ctx context.Context) error { n.pilot(ctx, a); return nil },
 		func(hub context.Context) error {
 			at := a.web.Attach()
-			n.front.attach(at, a.ready)
+			n.front.attach(at, http.HandlerFunc(a.pages.Live.ServeTrunk), a.ready)
 			select {
 			case <-ctx.Done():
 			case <-hub.Done():

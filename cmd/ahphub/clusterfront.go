@@ -4,16 +4,22 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
+	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/http/httputil"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/handlers/upgrade"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -24,6 +30,9 @@ const (
 	secureHeader  = "Ahphub-Visitor-Secure" // it came over TLS
 	// absentHeader marks the answer of a node that does not lead: the request was not looked at.
 	absentHeader = "Ahphub-Not-Leading"
+	// grantHeader has the name of a grant (live.WithGrant): this node serves the visitor's stream itself.
+	grantHeader = "Ahphub-Grant"
+	trunkPath   = "/streams" // where nodes answer by live.ServeTrunk
 
 	waitLeader  = 1500 * time.Millisecond // of a request, for a node that leads
 	askAgain    = 50 * time.Millisecond   // between looks whether the leader takes requests already
@@ -41,11 +50,13 @@ type clusterFront struct {
 	log       *slog.Logger
 	proxy     *httputil.ReverseProxy
 	waiting   chan struct{}
+	relay     *live.Relay
 	before    func(*http.Request) // is called before a request is passed on; nil: nothing is
 	assets    *static.Assets      // nil: the node that leads serves them
 
 	mu      sync.Mutex
 	app     *web.Attached // nil: this node does not serve
+	trunks  http.Handler  // of app
 	ready   func() error
 	leader  string          // name of the node that leads; "": none that is known
 	tenure  context.Context // ends with it
@@ -53,24 +64,25 @@ type clusterFront struct {
 	changed chan struct{} // closed at the next change
 }
 
-func newClusterFront(name string, hosts web.Hosts, transport http.RoundTripper, log *slog.Logger) *clusterFront {
-	f := &clusterFront{name: name, hosts: hosts, transport: transport, log: log, waiting: make(chan struct{}, mostWaiting),
-		changed: make(chan struct{})}
+func newClusterFront(name string, hosts web.Hosts, streams live.RelayConfig, log *slog.Logger) *clusterFront {
+	streams.TrunkPath, streams.Header = trunkPath, grantHeader
+	f := &clusterFront{name: name, hosts: hosts, transport: streams.Transport, log: log, relay: live.NewRelay(streams),
+		waiting: make(chan struct{}, mostWaiting), changed: make(chan struct{})}
 	f.tenure, f.end = context.WithCancel(context.Background())
-	f.proxy = &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: rewrite, ModifyResponse: isAnswer,
+	f.proxy = &httputil.ReverseProxy{Transport: streams.Transport, FlushInterval: -1, Rewrite: rewrite, ModifyResponse: isAnswer,
 		ErrorHandler: f.failed, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
 	return f
 }
 
-// attach has the hub of this node answer.
-func (f *clusterFront) attach(app *web.Attached, ready func() error) {
+// attach has the hub of this node answer: visitors by app, nodes that want streams by trunks.
+func (f *clusterFront) attach(app *web.Attached, trunks http.Handler, ready func() error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.app, f.ready = app, ready
+	f.app, f.trunks, f.ready = app, trunks, ready
 	f.tell()
 }
 
-func (f *clusterFront) detach() { f.attach(nil, nil) }
+func (f *clusterFront) detach() { f.attach(nil, nil, nil) }
 
 // follow notes which node leads. What is passed on to another one ends.
 func (f *clusterFront) follow(leader string) {
@@ -94,6 +106,7 @@ func (f *clusterFront) tell() {
 // answerer is who answers now.
 type answerer struct {
 	app     *web.Attached
+	trunks  http.Handler
 	leader  string
 	tenure  context.Context
 	changed <-chan struct{}
@@ -102,7 +115,7 @@ type answerer struct {
 func (f *clusterFront) now() answerer {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return answerer{f.app, f.leader, f.tenure, f.changed}
+	return answerer{f.app, f.trunks, f.leader, f.tenure, f.changed}
 }
 
 // ServeHTTP answers a visitor.
@@ -176,7 +189,7 @@ func (f *clusterFront) answer(w http.ResponseWriter, r *http.Request) {
 			if p.app.Serve(w, again) {
 				return
 			}
-		} else if p.leader != "" && p.leader != f.name && f.pass(w, r, p, body) {
+		} else if p.leader != "" && p.leader != f.name && f.handOver(w, r, p, body) {
 			return
 		}
 		if late == nil {
@@ -210,6 +223,40 @@ func wait(ctx context.Context, changed <-chan struct{}, late <-chan time.Time) b
 	case <-ctx.Done():
 		return false
 	}
+	return true
+}
+
+// handOver has the node that leads answer, or serves a live stream that this node lets in. It reports false when nothing was done.
+func (f *clusterFront) handOver(w http.ResponseWriter, r *http.Request, p answerer, body *replay) bool {
+	if r.URL.Path != "/live" || r.Method != http.MethodGet || !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		return f.pass(w, r, p, body)
+	}
+	ask := &httputil.ProxyRequest{In: r.Clone(r.Context()), Out: r.Clone(r.Context())}
+	ask.In.URL.Host, ask.Out.RequestURI, ask.Out.Body = p.leader, "", nil
+	rewrite(ask)
+	var res *http.Response
+	var err error
+	upgrade.Serve(p.tenure, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		res, err = f.relay.Serve(w, r, ask.Out, p.leader, p.tenure)
+	}), w, r, func(panicked any) {
+		if panicked != nil {
+			f.log.Error("a stream panicked", "cause", fmt.Sprint(panicked), "stack", string(debug.Stack()))
+		}
+	})
+	switch {
+	case errors.Is(err, live.ErrNoTrunk):
+		return f.pass(w, r, p, body)
+	case err != nil:
+		f.log.Debug("a stream was not let in by the node that leads", "err", err)
+		return false
+	case res == nil:
+		return true
+	case res.Header.Get(absentHeader) != "":
+		return false
+	}
+	maps.Copy(w.Header(), res.Header)
+	w.WriteHeader(res.StatusCode)
+	_, _ = io.Copy(w, res.Body) // in memory
 	return true
 }
 
@@ -268,6 +315,7 @@ func rewrite(pr *httputil.ProxyRequest) {
 	}
 	pr.Out.Header.Set(visitorHeader, pr.In.RemoteAddr)
 	pr.Out.Header.Del(secureHeader)
+	pr.Out.Header.Del(grantHeader)
 	if pr.In.TLS != nil {
 		pr.Out.Header.Set(secureHeader, "1")
 	}
@@ -334,14 +382,30 @@ func (f *clusterFront) nodeHandler(own http.Handler) http.Handler {
 			own.ServeHTTP(w, r)
 			return
 		}
-		secure := r.Header.Get(secureHeader) != ""
-		r.Header.Del(visitorHeader)
-		r.Header.Del(secureHeader)
-		if app := f.now().app; app == nil || !app.Serve(w, web.FromNode(r, visitor, secure)) {
-			w.Header().Set(absentHeader, "1")
-			w.WriteHeader(http.StatusServiceUnavailable)
+		secure, grant := r.Header.Get(secureHeader) != "", r.Header.Get(grantHeader)
+		for _, name := range []string{visitorHeader, secureHeader, grantHeader} {
+			r.Header.Del(name)
+		}
+		passed := web.FromNode(r, visitor, secure)
+		if grant != "" {
+			passed = passed.WithContext(live.WithGrant(passed.Context(), grant))
+		}
+		if app := f.now().app; app == nil || !app.Serve(w, passed) {
+			answerAbsent(w)
 		}
 	})
+}
+
+func answerAbsent(w http.ResponseWriter) {
+	w.Header().Set(absentHeader, "1")
+	w.WriteHeader(http.StatusServiceUnavailable)
+}
+
+// serveTrunk sends a node the frames of the rooms that its visitors watch.
+func (f *clusterFront) serveTrunk(w http.ResponseWriter, r *http.Request) {
+	if p := f.now(); p.app == nil || !p.app.ServeSocket(w, r, p.trunks) {
+		answerAbsent(w)
+	}
 }
 
 // serve answers visitors on a listener until ctx ends.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -30,7 +31,7 @@ func startFront(t *testing.T, nodes map[string]http.Handler) (f *clusterFront, u
 		return (&net.Dialer{}).DialContext(ctx, "tcp", at[name])
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	f = newClusterFront("self", web.NewHosts("127.0.0.1:0", nil, nil), transport, slog.New(slog.DiscardHandler))
+	f = newClusterFront("self", web.NewHosts("127.0.0.1:0", nil, nil), live.RelayConfig{Transport: transport}, slog.New(slog.DiscardHandler))
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	return f, s.URL
@@ -64,7 +65,7 @@ func request(t *testing.T, method, url, body string) *http.Request {
 // The node that leads learns the visitor's address from the node the visitor is connected to, whatever the visitor says.
 func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
 	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for _, name := range []string{visitorHeader, secureHeader, "X-Forwarded-For"} {
+		for _, name := range []string{visitorHeader, secureHeader, grantHeader, "X-Forwarded-For"} {
 			_, _ = io.WriteString(w, name+"="+strings.Join(r.Header.Values(name), ",")+" ")
 		}
 		_, _ = io.WriteString(w, r.Host+" "+r.URL.RawQuery)
@@ -73,13 +74,14 @@ func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
 	r := request(t, http.MethodGet, url+"/?a=1;b", "")
 	r.Header.Set(visitorHeader, "203.0.113.9:1")
 	r.Header.Set(secureHeader, "1")
+	r.Header.Set(grantHeader, "a.1")
 	r.Header.Set("X-Forwarded-For", "198.51.100.7")
 	_, got := send(t, r)
 	at, rest, _ := strings.Cut(strings.TrimPrefix(got, visitorHeader+"="), " ")
 	if host, _, _ := net.SplitHostPort(at); host != "127.0.0.1" {
 		t.Errorf("the visitor is at %s: %s", at, got)
 	}
-	if want := secureHeader + "= X-Forwarded-For=198.51.100.7 " + strings.TrimPrefix(url, "http://") + " a=1;b"; rest != want {
+	if want := secureHeader + "= " + grantHeader + "= X-Forwarded-For=198.51.100.7 " + strings.TrimPrefix(url, "http://") + " a=1;b"; rest != want {
 		t.Errorf("the leader sees %q, want %q", rest, want)
 	}
 }

@@ -155,6 +155,7 @@ func (n *node) pilot(ctx context.Context, a *app) {
 func (n *node) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /signins", n.takeSignIns)
+	m.HandleFunc("GET "+trunkPath, n.front.serveTrunk)
 	m.Handle("/cluster/", n.admin.Handler())
 	return m
 }

@@ -43,6 +43,7 @@ type Engine struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	open   map[string]*opening
+	trunks map[string]*trunk // to nodes that follow, by name
 }
 
 // opening lets the second reader of a room wait for the first one's snapshots.
@@ -62,7 +63,8 @@ func New(cfg Config) *Engine {
 		cfg.Visit = func(*http.Request, access.Principal) Visitor { return unseen{} }
 	}
 	cfg.Heartbeat = cfg.Heartbeat.withDefaults()
-	e := &Engine{cfg: cfg, epoch: hex.EncodeToString(b[:]), open: map[string]*opening{}}
+	e := &Engine{cfg: cfg, epoch: hex.EncodeToString(b[:]), open: map[string]*opening{},
+		trunks: map[string]*trunk{}}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	return e
 }

@@ -26,12 +26,12 @@ func (e *Engine) follow(t *testing.T, at string) func() (frames []string) {
 	epoch, n := m.epoch, m.n
 	return func() (frames []string) {
 		for {
-			b, now, err := f.frameAfter(epoch, n)
-			if err != nil || b == nil {
+			next, err := f.frameAfter(epoch, n)
+			if err != nil || next.bytes == nil {
 				return frames
 			}
-			frames = append(frames, string(b))
-			epoch, n = f.epoch, now
+			frames = append(frames, string(next.bytes))
+			epoch, n = f.epoch, next.n
 		}
 	}
 }

@@ -41,25 +41,48 @@ type feed struct {
 	idle   time.Time
 }
 
-// frameAfter returns the frame that follows number n of an epoch, or everything as one frame when that is not possible;
-// nil when there is none yet. A reader that stalls holds one frame and no more.
-func (f *feed) frameAfter(epoch string, n int64) (frame []byte, now int64, err error) {
+// frame is what a reader is sent next, and the number at which it is then. No bytes: there is nothing yet.
+type frame struct {
+	bytes []byte
+	n     int64
+	whole bool // everything anew
+}
+
+// frameAfter returns the frame that follows number n of an epoch, or everything as one frame when that is not possible.
+// A reader that stalls holds one frame and no more.
+func (f *feed) frameAfter(epoch string, n int64) (frame, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	missing := f.n - n
 	switch {
 	case f.err != nil:
-		return nil, 0, f.err
-	case epoch != f.epoch || missing < 0 || missing > int64(len(f.frames)):
-		if f.whole == nil {
-			f.whole = f.frame(f.room.Whole(f.drawn), f.mark(f.n))
-		}
-		return f.whole, f.n, nil
+		return frame{}, f.err
+	case !f.has(epoch, n):
+		return frame{f.encodeWhole(), f.n, true}, nil
 	case missing == 0:
-		return nil, n, nil
+		return frame{n: n}, nil
 	}
-	return f.frames[len(f.frames)-int(missing)], n + 1, nil
+	return frame{bytes: f.frames[len(f.frames)-int(missing)], n: n + 1}, nil
 }
+
+// has reports whether what follows number n of an epoch is kept; f.mu is held.
+func (f *feed) has(epoch string, n int64) bool {
+	return epoch == f.epoch && n <= f.n && f.n-n <= int64(len(f.frames))
+}
+
+// encodeWhole returns everything as one frame; f.mu is held.
+func (f *feed) encodeWhole() []byte {
+	if f.whole == nil {
+		f.whole = f.encode(f.room.Whole(f.drawn), f.mark(f.n))
+	}
+	return f.whole
+}
+
+// epochName returns which run of the program and which feed in it marks name.
+func (f *feed) epochName() string { return f.epoch }
+
+// settle waits until what readers are shown is on a quorum's disks: a room also draws what no envelope has brought.
+func (f *feed) settle(ctx context.Context) error { return f.hub.SettleShown(ctx) }
 
 // view calls draw with the states of one moment and returns the mark from which a stream continues. What was done
 // before the call is in it: after a form, its sender sees what it did.
@@ -168,7 +191,7 @@ func (f *feed) draw(news News) {
 		return
 	}
 	f.n++
-	b := f.frame(patches)
+	b := f.encode(patches)
 	f.frames, f.bytes = append(f.frames, b), f.bytes+len(b)
 	for len(f.frames) > keptFrames || f.bytes > keptBytes && len(f.frames) > 1 {
 		f.bytes -= len(f.frames[0])
@@ -187,9 +210,9 @@ func (f *feed) wakeReaders() {
 	}
 }
 
-// frame encodes what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark in a frame
+// encode returns what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark in a frame
 // that starts anew. Streamed text comes in very small pieces, so what surrounds them is kept short.
-func (f *feed) frame(p []Patch, mark ...string) []byte {
+func (f *feed) encode(p []Patch, mark ...string) []byte {
 	f.renders.Add(1)
 	if p == nil {
 		p = []Patch{} // a page iterates over it

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/coder/websocket"
 	"go.uber.org/goleak"
 
+	"github.com/ahphub/ahphub/handlers/upgrade"
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/ahp"
@@ -101,12 +103,75 @@ func (e *Engine) draw(t *testing.T, who access.Principal) (title, mark string) {
 func serve(t *testing.T, e *Engine, who access.Principal) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if err := e.ServeStream(w, r.WithContext(access.WithPrincipal(r.Context(), who))); err != nil {
-			http.Error(w, err.Error(), http.StatusTeapot)
-		}
+		answer(w, e.ServeStream(w, r.WithContext(access.WithPrincipal(r.Context(), who))))
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// serveFunc offers the stream to who and returns its address.
+type serveFunc func(t *testing.T, e *Engine, who access.Principal) string
+
+// eachWay runs a test with streams of the hub's own program, and with those of a node that follows.
+func eachWay(t *testing.T, test func(t *testing.T, serve serveFunc)) {
+	t.Run("here", func(t *testing.T) { test(t, serve) })
+	t.Run("by another node", func(t *testing.T) { test(t, serveFar) })
+}
+
+// serveFar offers the stream to who by a node that follows.
+func serveFar(t *testing.T, e *Engine, who access.Principal) string {
+	url, _ := startFollower(t, e, who)
+	return url
+}
+
+// startFollower serves as a node that follows, until it is cut off.
+func startFollower(t *testing.T, e *Engine, who access.Principal) (url string, cut func()) {
+	t.Helper()
+	base, end := context.WithCancel(t.Context())
+	var open sync.WaitGroup
+	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(access.WithPrincipal(r.Context(), who))
+		h := http.HandlerFunc(e.ServeTrunk)
+		if name := r.Header.Get("Grant"); name != "" {
+			r = r.WithContext(WithGrant(r.Context(), name))
+			h = func(w http.ResponseWriter, r *http.Request) { answer(w, e.ServeStream(w, r)) }
+		}
+		open.Add(1)
+		upgrade.Serve(base, h, w, r, func(any) { open.Done() })
+	}))
+	t.Cleanup(leader.Close)
+	t.Cleanup(func() { end(); open.Wait() })
+	return startFollowerOf(t, leader)
+}
+
+// startFollowerOf serves as a node that follows a leader, until it is cut off.
+func startFollowerOf(t *testing.T, leader *httptest.Server) (url string, cut func()) {
+	transport := &http.Transport{}
+	relay := NewRelay(RelayConfig{Transport: transport, TrunkPath: "/streams", Header: "Grant"})
+	tenure, cut := context.WithCancel(t.Context())
+	follower := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		ask := r.Clone(r.Context())
+		ask.RequestURI, ask.URL.Scheme, ask.URL.Host = "", "http", leader.Listener.Addr().String()
+		res, err := relay.Serve(w, r, ask, ask.URL.Host, tenure)
+		if err != nil {
+			answer(w, err)
+		} else if res != nil {
+			w.WriteHeader(res.StatusCode)
+			_, _ = io.Copy(w, res.Body)
+		}
+	}))
+	t.Cleanup(func() {
+		cut()
+		follower.Close()
+		transport.CloseIdleConnections()
+	})
+	return follower.URL, cut
+}
+
+func answer(w http.ResponseWriter, err error) {
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusTeapot)
+	}
 }
 
 // refusal returns what a stream with these marks is answered with.
@@ -137,6 +202,7 @@ func dial(t *testing.T, url string, marks ...string) *stream {
 	if err != nil {
 		t.Fatal(err)
 	}
+	ws.SetReadLimit(-1)
 	t.Cleanup(func() { _ = ws.CloseNow() })
 	return &stream{t: t, ws: ws}
 }

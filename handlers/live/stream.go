@@ -15,7 +15,10 @@ import (
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
-const mostMarks = 10 // rooms one page follows
+const (
+	mostMarks   = 10   // rooms one page follows
+	codeRevoked = 4403 // closes a stream whose reader is not let in any more
+)
 
 // ServeStream is GET /live?f=mark&f=mark, the one stream of an open page: a WebSocket of text frames
 // [feed, number, [patch, …]]. The page sends its newest marks when it connects again; where a mark is past the window,
@@ -29,6 +32,9 @@ func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 	leave, err := e.CountStream(who)
 	if err != nil {
 		return err
+	}
+	if name, ok := grantName(r.Context()); ok {
+		return e.serveGrant(w, r, who, name, readers, leave)
 	}
 	c, out, err := upgrade.Accept(w, r, staleAfter, e.AcceptOptions())
 	if err != nil {
@@ -52,9 +58,9 @@ func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visito
 	ctx, end := e.BindStream(ctx, who)
 	defer end(nil)
 	l := listen(ctx, c, v)
-	e.pump(l.ctx, c, out, readers, v)
+	pump(l.ctx, c, out, readers, v, e.cfg.Heartbeat)
 	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
-		_ = c.Close(4403, "revoked")
+		_ = c.Close(codeRevoked, "revoked")
 	}
 	_ = c.CloseNow()
 	l.wait()
@@ -107,9 +113,18 @@ func (e *Engine) BindStream(ctx context.Context, who access.Principal) (context.
 	return bound, func(err error) { cancel(); end(err) }
 }
 
+// source is where the frames of a room come from: its feed, or on a node that follows what mirrors it.
+type source interface {
+	epochName() string
+	frameAfter(epoch string, n int64) (frame, error)
+	settle(ctx context.Context) error
+	join(wake chan<- struct{})
+	leave(wake chan<- struct{})
+}
+
 // reader is one page's place in one room.
 type reader struct {
-	feed   *feed
+	feed   source
 	at     mark
 	holder quota.Holder
 	frames *quota.Pool
@@ -117,7 +132,7 @@ type reader struct {
 
 // pump writes frames until the page leaves, and waits for its writer. One goroutine writes for all rooms of a
 // page: each more would keep 8 KiB of stack.
-func (e *Engine) pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor) {
+func pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor, beat Heartbeat) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	wake := make(chan struct{}, 1)
@@ -130,7 +145,7 @@ func (e *Engine) pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn,
 		defer stop()
 		writeRooms(ctx, c, out, readers, wake)
 	})
-	e.cfg.Heartbeat.keepAlive(ctx, c, v, stop)
+	beat.keepAlive(ctx, c, v, stop)
 	wg.Wait()
 }
 
@@ -158,18 +173,18 @@ func writeRooms(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, reade
 
 // writeNext writes the room's next frame and reports whether there was one.
 func (rd *reader) writeNext(ctx context.Context, c *websocket.Conn, out *upgrade.Conn) (wrote bool, err error) {
-	b, now, err := rd.feed.frameAfter(rd.at.epoch, rd.at.n)
+	f, err := rd.feed.frameAfter(rd.at.epoch, rd.at.n)
 	if err != nil {
 		return false, err
 	}
-	rd.at.epoch, rd.at.n = rd.feed.epoch, now
-	if b == nil {
+	if f.bytes == nil {
 		return false, nil
 	}
-	if err := rd.feed.hub.SettleShown(ctx); err != nil { // a room also draws what no envelope has brought
+	rd.at.epoch, rd.at.n = rd.feed.epochName(), f.n
+	if err := rd.feed.settle(ctx); err != nil {
 		return false, err
 	}
-	return true, rd.send(ctx, c, out, b)
+	return true, rd.send(ctx, c, out, f.bytes)
 }
 
 // smallFrame is how much a stalled reader may hold without being counted.
@@ -190,10 +205,12 @@ func (rd *reader) send(ctx context.Context, c *websocket.Conn, out *upgrade.Conn
 
 // AcceptOptions returns the options of streams. Those of pages of the public address are taken too: behind a proxy the
 // Host of a request may lack the port that its Origin has. web checked the Origin before.
-func (e *Engine) AcceptOptions() *websocket.AcceptOptions {
+func (e *Engine) AcceptOptions() *websocket.AcceptOptions { return acceptOptions(e.cfg.Public) }
+
+func acceptOptions(public string) *websocket.AcceptOptions {
 	o := &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled}
-	if e.cfg.Public != "" {
-		o.OriginPatterns = []string{strings.ReplaceAll(e.cfg.Public, "[", `\[`)}
+	if public != "" {
+		o.OriginPatterns = []string{strings.ReplaceAll(public, "[", `\[`)}
 	}
 	return o
 }

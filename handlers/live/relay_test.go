@@ -1,0 +1,266 @@
+package live
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub/access"
+)
+
+// links keeps nothing.
+type links struct{}
+
+func (links) Each(context.Context, string, func(string, []byte) error) error { return nil }
+
+func (links) Put(context.Context, string, string, []byte) error { return nil }
+
+func (links) Delete(context.Context, string, string) error { return nil }
+
+// The frames of a room go to another node once, whoever watches it there.
+func TestFramesGoToANodeOnce(t *testing.T) {
+	e := newEngine(t, Config{})
+	url, _ := startFollower(t, e, ana)
+	_, mark := e.draw(t, ana)
+	var streams []*stream
+	for range 5 {
+		streams = append(streams, dial(t, url, mark))
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.trunks) != 1 {
+		t.Fatalf("there are %d connections", len(e.trunks))
+	}
+	for _, trunk := range e.trunks {
+		trunk.mu.Lock()
+		defer trunk.mu.Unlock()
+		if len(trunk.rooms) != 1 || len(trunk.grants) != len(streams) {
+			t.Errorf("%d rooms for %d visitors", len(trunk.rooms), len(trunk.grants))
+		}
+	}
+}
+
+// A guest whose link is revoked loses the stream of another node, too, and sees nothing that came later.
+func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
+	l, err := access.OpenLinks(t.Context(), links{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, made, err := l.New(t.Context(), access.Link{Session: sessionURI, Role: access.RoleViewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, Config{Links: l})
+	guest := access.Principal{ID: "guest", Role: access.RoleOwner, Link: made.ID}
+	_, mark := e.draw(t, ana)
+	url, _ := startFollower(t, e, guest)
+	s := dial(t, url, mark)
+	e.setTitle(t, "before")
+	s.until("before")
+	if err := l.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	if code := s.closed(); code != codeRevoked {
+		t.Errorf("the stream is closed with %d", code)
+	}
+	if got := refusalOfStream(t, url, mark); got != codeRevoked {
+		t.Errorf("a stream after that is closed with %d", got)
+	}
+}
+
+// refusalOfStream returns the code that a new stream is closed with.
+func refusalOfStream(t *testing.T, url, mark string) websocket.StatusCode {
+	t.Helper()
+	return dial(t, url, mark).closed()
+}
+
+// closed reads until the stream is closed, and returns the code.
+func (s *stream) closed() websocket.StatusCode {
+	s.t.Helper()
+	for {
+		_, b, err := s.ws.Read(s.t.Context())
+		if err != nil {
+			return websocket.CloseStatus(err)
+		}
+		s.frames = append(s.frames, string(b))
+	}
+}
+
+// When the connection between the nodes is lost its streams end, and pages go on over the next one from their marks.
+func TestStreamsGoOnOverTheNextConnection(t *testing.T) {
+	e := newEngine(t, Config{})
+	_, mark := e.draw(t, ana)
+	url, cut := startFollower(t, e, ana)
+	s := dial(t, url, mark)
+	e.setTitle(t, "one")
+	s.until("one")
+	cut()
+	s.closed()
+	e.setTitle(t, "two")
+	url, _ = startFollower(t, e, ana)
+	again := dial(t, url, mark)
+	again.until("two")
+	if len(again.frames) != 2 || again.frames[0] != s.frames[0] {
+		t.Errorf("the next stream begins with %q, after %q", again.frames, s.frames)
+	}
+}
+
+// A node that leads and falls silent, as one that was cut off does, is believed no longer: streams end, and show nothing meanwhile.
+func TestStreamsEndWhenTheLeaderIsSilent(t *testing.T) {
+	silent := make(chan struct{})
+	defer close(silent)
+	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Grant") != "" {
+			_, _ = w.Write([]byte(`{"rooms":[{"id":1,"epoch":"e","start":0}]}`))
+			return
+		}
+		c, err := websocket.Accept(w, r, nil)
+		if err != nil {
+			return
+		}
+		_ = writeJSON(r.Context(), c, greeting{"t"})
+		<-silent
+	}))
+	defer leader.Close()
+	url, _ := startFollowerOf(t, leader)
+	s := dial(t, url, "session:1~e~0")
+	began := time.Now()
+	s.closed()
+	if took := time.Since(began); took > 2*trunkSilence {
+		t.Errorf("they end after %v", took)
+	}
+}
+
+// A room that ends ends its streams.
+func TestStreamsOfARoomThatEndedEnd(t *testing.T) {
+	e := newEngine(t, Config{})
+	_, mark := e.draw(t, ana)
+	url, _ := startFollower(t, e, ana)
+	s := dial(t, url, mark)
+	e.setTitle(t, "here")
+	s.until("here")
+	e.Close()
+	s.closed()
+}
+
+// A page behind all that is kept, or of another run of the program, is sent the room anew, once for all such pages.
+func TestPagesThatFellBehindAreSentTheRoomAnew(t *testing.T) {
+	e := newEngine(t, Config{})
+	_, mark := e.draw(t, ana)
+	url, _ := startFollower(t, e, ana)
+	first := dial(t, url, mark)
+	const updates = 8
+	for i := range updates {
+		e.setTitle(t, fmt.Sprintf("%d title %d.", make([]int, keptBytes/2/(updates-2)), i))
+		first.until(fmt.Sprintf("title %d.", i))
+	}
+	m, _ := parseMark(mark)
+	earlier := m
+	earlier.epoch = "0badc0de.1"
+	for _, at := range []string{mark, mark, earlier.String()} {
+		s := dial(t, url, at)
+		now := markIn(t, s.until(fmt.Sprintf("title %d.", updates-1)))
+		if len(s.frames) != 1 {
+			t.Errorf("a page that is behind is sent %d frames", len(s.frames))
+		}
+		if n, _ := parseMark(now); n.n != m.n+updates {
+			t.Errorf("it continues at %s", now)
+		}
+	}
+	if got := e.Renders(); got != updates+1 {
+		t.Errorf("%d drawings for %d updates and three pages that are behind", got, updates)
+	}
+	e.setTitle(t, "at last")
+	first.until("at last")
+}
+
+// What a page says is heard by the node that leads, which also learns that the page is gone.
+func TestVisitorOfAnotherNodeThatGoesIsGone(t *testing.T) {
+	v := notedVisitor{make(chan string, 10)}
+	e := newEngine(t, Config{Visit: func(*http.Request, access.Principal) Visitor { return v }})
+	_, mark := e.draw(t, ana)
+	url, cut := startFollower(t, e, ana)
+	s, other := dial(t, url, mark), dial(t, url, mark)
+	_ = s.ws.CloseNow()
+	if got := <-v.events; got != "ends" {
+		t.Errorf("the visitor of a page that was closed %s", got)
+	}
+	cut()
+	other.closed()
+	if got := <-v.events; got != "ends" {
+		t.Errorf("the visitor of a node that is cut off %s", got)
+	}
+}
+
+func TestMirror(t *testing.T) {
+	var asked []uint64
+	m := newMirror(7, 3, func(room uint64) { asked = append(asked, room) })
+	m.epoch = "e"
+	take := func(n int64, text string, whole bool) bool { return m.take(frame{[]byte(text), n, whole}) }
+	at := func(epoch string, n int64) string {
+		f, err := m.frameAfter(epoch, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%s %d", f.bytes, f.n)
+	}
+	for _, step := range []struct {
+		do   func() bool
+		want map[int64]string // after a number
+	}{
+		{func() bool { return true }, map[int64]string{3: " 3", 9: " 9"}},
+		{func() bool { return take(4, "four", false) }, map[int64]string{3: "four 4", 4: " 4"}},
+		{func() bool { return !take(6, "six", false) }, map[int64]string{4: " 4"}}, // one is missing
+		{func() bool { return take(4, "all4", true) }, map[int64]string{3: "four 4", 2: "all4 4"}},
+		{func() bool { return take(5, "five", false) }, map[int64]string{4: "five 5", 2: "all4 4"}},
+		{func() bool { return take(9, "all9", true) }, map[int64]string{4: "all9 9", 5: "all9 9", 9: " 9"}},
+		{func() bool { return take(10, "ten", false) }, map[int64]string{4: "all9 9", 9: "ten 10"}},
+	} {
+		if !step.do() {
+			t.Fatal("a step is not taken as it should be")
+		}
+		for n, want := range step.want {
+			if got := at("e", n); got != want {
+				t.Errorf("after %d comes %q, want %q", n, got, want)
+			}
+		}
+	}
+	if len(asked) != 0 {
+		t.Errorf("the rooms %d were asked for anew", asked)
+	}
+	for i := range int64(keptFrames) {
+		take(11+i, "more", false)
+	}
+	for range 2 {
+		if got := at("other", 10); got != " 10" {
+			t.Errorf("a page of another run is sent %q, and the room is not at hand", got)
+		}
+	}
+	if !slices.Equal(asked, []uint64{7}) {
+		t.Errorf("the rooms %d were asked for anew, want 7 once", asked)
+	}
+}
+
+func FuzzTrunkFrame(f *testing.F) {
+	f.Add(trunkFrame{1, frame{[]byte(`["a",1,[]]`), 1, false}}.encode())
+	f.Add(trunkFrame{1 << 40, frame{nil, 1 << 50, true}}.encode())
+	f.Add([]byte{0x80})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := decodeTrunkFrame(b)
+		if err != nil {
+			return
+		}
+		again, err := decodeTrunkFrame(got.encode())
+		if err != nil || again.room != got.room || again.frame.n != got.frame.n || again.frame.whole != got.frame.whole ||
+			!bytes.Equal(again.frame.bytes, got.frame.bytes) {
+			t.Errorf("%x is read as %+v, then as %+v, %v", b, got, again, err)
+		}
+	})
+}
