@@ -37,13 +37,16 @@ func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, chec
 	stamped, reason := h.check(tx, ch, a, check)
 	if reason != "" {
 		e.Rejection = reason
-		return Outcome{Env: h.answerAlone(c, e, mark), Rejected: reason}
+		return Outcome{Env: h.answerAlone(c, e, mark, 0), Rejected: reason}
 	}
 	e.Action = stamped
 	next := ahp.Reduce(ch.state, stamped)
 	if next == ch.state && !goesToAll(stamped) {
-		e = h.answerAlone(c, e, mark)
-		if isEvent(stamped) && h.derive != nil {
+		if !isEvent(stamped) {
+			return Outcome{Env: h.answerAlone(c, e, mark, h.journal.pos), NoChange: true}
+		}
+		e = h.answerAlone(c, e, mark, 0)
+		if h.derive != nil {
 			h.derive(tx, e) // terminal/input: forwarded, but echoed to its sender alone
 		}
 		return Outcome{Env: e, NoChange: true}
@@ -84,12 +87,12 @@ func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope, 
 }
 
 // answerAlone numbers an envelope for its sender only, and keeps it for that client's replay: a
-// refusal, or an action that changed nothing.
-func (h *Hub) answerAlone(c *Conn, e *Envelope, mark uint64) *Envelope {
+// refusal, or an action that changed nothing, which is answered once what it agrees with is durable.
+func (h *Hub) answerAlone(c *Conn, e *Envelope, mark uint64, pos int64) *Envelope {
 	e.Seq, e.At, e.estimate = h.next(), h.now(), estimateSize(e.Action)
 	c.client.remember(e.Origin.ClientSeq, answered{e.Seq, mark}, h.limits.Answers)
 	c.client.keep(e, h.limits.Refusals)
-	c.push(e.enter(0))
+	c.push(e.enter(pos))
 	return e
 }
 
@@ -98,7 +101,8 @@ const alreadyTaken = "this was already accepted before the connection was lost; 
 
 // answerAgain answers a resent action as before, without running it again. If its sender missed the
 // answer and has since received a snapshot, the snapshot includes the action and everything after
-// it: an echo would undo later changes, so the sender is told to drop the action instead.
+// it: an echo would undo later changes, so the sender is told to drop the action instead. The answer
+// waits for the disk as the first one does.
 func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, seq int64) Outcome {
 	e := c.client.findKept(seq)
 	if e == nil {
@@ -113,6 +117,6 @@ func (h *Hub) answerAgain(c *Conn, ch *channel, clientSeq int64, a ahp.Action, s
 	if again.Rejection == "" && ahp.Reduce(ch.state, again.Action) != ch.state {
 		again.Rejection = alreadyTaken
 	}
-	c.push(again.enter(0))
+	c.push(again.enter(h.journal.pos))
 	return Outcome{Env: again, Rejected: again.Rejection, Repeat: true}
 }

@@ -98,6 +98,38 @@ func TestResentActionRunsOnce(t *testing.T) {
 	}
 }
 
+// A client that asks again, or for what is so already, is not told that its action is in before that is on disk: a crash
+// could take it back.
+func TestAnswersToWhatIsNotDurableWait(t *testing.T) {
+	for name, ask := range map[string]func(*hub.Hub) (*hub.Conn, hub.Outcome){
+		"asked again": func(h *hub.Hub) (*hub.Conn, hub.Outcome) {
+			again, err := h.Connect(hub.ConnConfig{Principal: "owner", ClientID: "a", Resume: true})
+			must(t, err)
+			return again, h.Dispatch(again, chatURI, 1, title("one"), nil)
+		},
+		"nothing changes": func(h *hub.Hub) (*hub.Conn, hub.Outcome) {
+			other := connect(t, h, "b")
+			return other, h.Dispatch(other, chatURI, 1, title("one"), nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHub(t, hub.Config{Journal: true})
+			h.Dispatch(connect(t, h, "a"), chatURI, 1, title("one"), nil)
+			c, out := ask(h)
+			if out.Rejected != "" || !out.Repeat && !out.NoChange {
+				t.Fatalf("outcome %+v", out)
+			}
+			nothing(t, c)
+			b, err := h.Unjournaled(t.Context())
+			must(t, err)
+			h.Durable(b.Upto, 0)
+			if e := next(t, c)[0].Env; e.Origin.ClientSeq != 1 || e.Rejection != "" {
+				t.Errorf("answered with %+v", e)
+			}
+		})
+	}
+}
+
 // A client that reconnects and restarts its numbers is heard: the same number with another action
 // is another action. The start time of an action does not count, as the host fills it in when a
 // client omits it.
