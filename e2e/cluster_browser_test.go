@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+)
+
+// A page that is open at a node that follows outlives the leader: it says that it reconnects, is live again by itself, and takes the
+// next message. Without a quorum a page says what it waits for, and is there as soon as a node is back.
+func TestClusterInBrowser(t *testing.T) {
+	t.Parallel()
+	c := startCompany(t)
+	leads, follows := c.leader()
+	p := OpenBrowser(t).Page()
+	p.look(1440, 900, "light")
+	p.SignIn(c.nodes[follows])
+	p.Open(c.nodes[follows].URL + "/new")
+	base := p.startThere(t.TempDir(), "echo before")
+	p.Live()
+
+	p.Allow("ERR_|status of 503|WebSocket")
+	first := c.nodes[leads]
+	delete(c.nodes, leads)
+	first.Kill9()
+	p.Wait("'lost' in document.documentElement.dataset")
+	p.Pictures("lost-leader", "#conn")
+	p.Wait("document.documentElement.dataset.live === 'on' && !('lost' in document.documentElement.dataset)")
+	p.Fill("#message", "echo after")
+	p.Press("\r")
+	p.Click(".asks button[data-kind=approve]")
+	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("exit 0")`)
+	p.Says("#turns", "echo before")
+	p.Shot("after")
+
+	leads, last := c.leader()
+	c.nodes[leads].Kill9() // the last one has no quorum
+	p.Open(c.nodes[last].URL + strings.TrimPrefix(base, c.nodes[follows].URL))
+	p.WaitText("h1", "Waiting for the cluster")
+	for _, l := range looks {
+		p.look(l.width, l.height, l.scheme)
+		p.WaitText("h1", "Waiting for the cluster")
+		p.Shot("no-leader-" + l.name)
+	}
+	p.look(1440, 900, "light")
+	first.Restart()
+	p.Wait("document.querySelector('#turns')?.textContent.includes('echo after')")
+	p.Live()
+}
