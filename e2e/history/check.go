@@ -155,11 +155,11 @@ func (f *findings) numbers(rows []Row) {
 	}
 }
 
-// order looks for what a client saw twice, or out of its order.
+// order looks for what a client saw twice, or out of its order. That what it missed begins after what it has, its mirror checks.
 func (f *findings) order(seen []Seen) {
 	last := map[string]int64{}
 	for _, s := range seen {
-		if before := last[s.Mirror]; s.Seq <= before {
+		if before := last[s.Mirror]; s.Seq <= before && !s.Anew {
 			f.note("out of order", "%s saw number %d after %d", s.Mirror, s.Seq, before)
 			continue
 		}
@@ -228,7 +228,7 @@ func isPassing(s Seen) bool {
 
 // isMerged reports whether what was seen is several envelopes of the host in one, which has the number of the last.
 func (j *journal) isMerged(s Seen) bool {
-	s.Mirror = ""
+	s.Mirror, s.Anew = "", false
 	if s.Client != "" || j.merged[s] {
 		return s.Client == ""
 	}

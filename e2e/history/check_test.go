@@ -1,6 +1,7 @@
 package history
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -215,5 +216,33 @@ func TestForgottenEnvelopesAreNotLost(t *testing.T) {
 	}
 	if found := s.Check(nodes, s.started); len(found) == 0 || !strings.HasPrefix(found[0], "lost") {
 		t.Errorf("of a lost envelope it finds %q", found)
+	}
+}
+
+// A client that gave up waiting for what it missed is sent it again.
+func TestWhatWasMissedMayComeTwice(t *testing.T) {
+	s := newStory(t)
+	missed := func(seqs ...int64) string {
+		var list []string
+		for _, r := range s.rows {
+			if slices.Contains(seqs, r.Seq) {
+				list = append(list, fmt.Sprintf(`{"channel":%q,"serverSeq":%d,"action":%s}`, r.Channel, r.Seq, r.Action))
+			}
+		}
+		return `{"jsonrpc":"2.0","id":1,"result":{"type":"replay","actions":[` + strings.Join(list, ",") + `]}}`
+	}
+	for _, frame := range []string{missed(20, 21), missed(20, 21, 22)} {
+		if err := s.Frame("late", []byte(frame)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if found := s.Check(s.nodes(), s.started); len(found) > 0 {
+		t.Error(found)
+	}
+	if err := s.Frame("late", []byte(`{"method":"action","params":`+strings.TrimSuffix(strings.SplitAfter(missed(21), `"actions":[`)[1], `]}}`)+`}`)); err != nil {
+		t.Fatal(err)
+	}
+	if found := s.Check(s.nodes(), s.started); len(found) != 1 || !strings.HasPrefix(found[0], "out of order: ") {
+		t.Errorf("an envelope that comes twice: %q", found)
 	}
 }

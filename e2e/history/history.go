@@ -20,6 +20,7 @@ type Seen struct {
 	Client    string // whose action it answers; "": the host's
 	ClientSeq int64
 	Rejected  bool
+	Anew      bool // the first of what a client missed: an answer before this one may have come too late to be taken
 }
 
 // Row is an envelope as a node's journal has it.
@@ -109,7 +110,7 @@ func (h *History) Frame(mirror string, frame []byte) error {
 	if err := json.Unmarshal(frame, &m); err != nil {
 		return nil // the result of another request has another form
 	}
-	list := m.Result.Actions
+	list, replayed := m.Result.Actions, len(m.Result.Actions) > 0
 	if m.Method == "action" {
 		if err := json.Unmarshal(frame, &one); err != nil {
 			return fmt.Errorf("an envelope that cannot be read: %w", err)
@@ -117,19 +118,19 @@ func (h *History) Frame(mirror string, frame []byte) error {
 		list = append(list, one.Params)
 	}
 	for i := range list {
-		if err := h.envelope(mirror, &list[i]); err != nil {
+		if err := h.envelope(mirror, &list[i], replayed && i == 0); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (h *History) envelope(mirror string, e *ahp.ActionEnvelope) error {
+func (h *History) envelope(mirror string, e *ahp.ActionEnvelope, anew bool) error {
 	text, err := ahp.MarshalAction(e.Action)
 	if err != nil {
 		return err
 	}
-	s := Seen{Mirror: mirror, Channel: e.Channel, Seq: e.ServerSeq, Action: string(text), Rejected: e.RejectionReason != ""}
+	s := Seen{Mirror: mirror, Channel: e.Channel, Seq: e.ServerSeq, Action: string(text), Rejected: e.RejectionReason != "", Anew: anew}
 	if e.Origin != nil {
 		s.Client, s.ClientSeq = e.Origin.ClientID, e.Origin.ClientSeq
 	}

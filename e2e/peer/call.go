@@ -71,9 +71,13 @@ func (p *Peer) call(ctx context.Context, method string, params any, apply func(j
 	}
 }
 
+// forget gives up on a call. What comes after a reconnect that was given up is not taken: it goes on from an answer that was not.
 func (p *Peer) forget(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if c := p.calls[id]; c != nil && c.method == "reconnect" {
+		p.abandoned = true
+	}
 	delete(p.calls, id)
 }
 
@@ -106,6 +110,12 @@ func (p *Peer) read(conn *websocket.Conn, watch *wire.Conn) {
 		if err != nil {
 			p.ended(err)
 			return
+		}
+		p.mu.Lock()
+		abandoned := p.abandoned
+		p.mu.Unlock()
+		if abandoned {
+			continue
 		}
 		if p.opts.OnFrame != nil {
 			p.opts.OnFrame(frame)
@@ -159,6 +169,9 @@ func (p *Peer) handle(frame []byte) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.abandoned {
+		return
+	}
 	p.frames++
 	switch {
 	case m.Method == "action":

@@ -61,6 +61,7 @@ type Peer struct {
 	watch         *wire.Conn // nil when the host is trusted
 	conn          *websocket.Conn
 	readerDone    chan struct{}
+	abandoned     bool  // the answer to a reconnect on this connection was given up
 	closed        error // why there is no connection
 	nextID        int64
 	calls         map[int64]*call
@@ -128,7 +129,7 @@ func (p *Peer) connect(ctx context.Context) error {
 	conn.SetReadLimit(maxFrame)
 	done := make(chan struct{})
 	p.mu.Lock()
-	p.conn, p.closed, p.connSeq, p.readerDone = conn, nil, 0, done
+	p.conn, p.closed, p.connSeq, p.readerDone, p.abandoned = conn, nil, 0, done, false
 	if !p.opts.Trust {
 		p.watch = p.book.Conn()
 		p.watch.Kind = p.opts.Kind
