@@ -302,6 +302,9 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 			if handed := n.raft.Transfer(); handed == nil {
 				n.log.Info("another node leads now")
 			}
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // it was stopped while it began to lead
+			}
 			return err
 		}
 		err = n.transferTo(next.to)
