@@ -361,16 +361,28 @@ func refuseVisitor(w http.ResponseWriter, r *http.Request, why error) {
 	_, _ = w.Write([]byte(noLeaderPage)) // the browser left
 }
 
+// noLeaderPage looks like the product's own pages, whose colors it repeats: their style sheets may not be at hand.
 const noLeaderPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
-<meta name="color-scheme" content="light dark">
 <meta http-equiv="refresh" content="2">
-<title>Waiting for the cluster</title>
-<style>body{font:1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem}</style>
+<title>Waiting for the cluster · ahphub</title>
+<style>
+:root{color-scheme:light dark;--text:light-dark(#1b1f24,#e6e8ea);--dim:light-dark(#57606a,#a0a8b0);--line:light-dark(#dcdfe3,#2d3237)}
+body{margin:0;min-height:100vh;display:grid;place-items:center;font:14px/1.5 Inter,system-ui,sans-serif;color:var(--text);background:light-dark(#fff,#111315)}
+main{max-width:24rem;padding:16px 16px 96px}
+h1{margin:12px 0 4px;font-size:20px;font-weight:600}
+p{margin:0;color:var(--dim)}
+.wait{width:20px;height:20px;border:2px solid var(--line);border-top-color:var(--dim);border-radius:50%}
+@media (prefers-reduced-motion:no-preference){.wait{animation:turn 1s linear infinite}}
+@keyframes turn{to{rotate:1turn}}
+</style>
+<main>
+<div class="wait"></div>
 <h1>Waiting for the cluster</h1>
-<p>No node leads at the moment. Nothing is lost. This page reloads automatically.</p>
+<p>No server of this cluster can answer right now. Nothing is lost. The page opens automatically as soon as one can.</p>
+</main>
 </html>
 `
 
