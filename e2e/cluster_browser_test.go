@@ -9,18 +9,18 @@ import (
 // next message. Without a quorum a page says what it waits for, and is there as soon as a node is back.
 func TestClusterInBrowser(t *testing.T) {
 	t.Parallel()
-	c := startCompany(t)
-	leads, follows := c.leader()
+	c := StartCluster(t)
+	leads, follows := c.Leader()
 	p := OpenBrowser(t).Page()
 	p.look(1440, 900, "light")
-	p.SignIn(c.nodes[follows])
-	p.Open(c.nodes[follows].URL + "/new")
+	p.SignIn(c.Nodes[follows])
+	p.Open(c.Nodes[follows].URL + "/new")
 	base := p.startThere(t.TempDir(), "echo before")
 	p.Live()
 
 	p.Allow("ERR_|status of 503|WebSocket")
-	first := c.nodes[leads]
-	delete(c.nodes, leads)
+	first := c.Nodes[leads]
+	delete(c.Nodes, leads)
 	first.Kill9()
 	p.Wait("'lost' in document.documentElement.dataset")
 	p.Pictures("lost-leader", "#conn")
@@ -32,9 +32,9 @@ func TestClusterInBrowser(t *testing.T) {
 	p.Says("#turns", "echo before")
 	p.Shot("after")
 
-	leads, last := c.leader()
-	c.nodes[leads].Kill9() // the last one has no quorum
-	p.Open(c.nodes[last].URL + strings.TrimPrefix(base, c.nodes[follows].URL))
+	leads, last := c.Leader()
+	c.Nodes[leads].Kill9() // the last one has no quorum
+	p.Open(c.Nodes[last].URL + strings.TrimPrefix(base, c.Nodes[follows].URL))
 	p.WaitText("h1", "Waiting for the cluster")
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)

@@ -4,101 +4,26 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 )
 
-// company is a cluster of three programs on this computer.
-type company struct {
-	t     *testing.T
-	nodes map[string]*Program
-	env   []string
-}
-
-func clusterAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
-func startCompany(t *testing.T) *company {
-	t.Helper()
-	c := &company{t: t, nodes: map[string]*Program{}, env: []string{"AHPHUB_TOKEN=the-owner-of-three-nodes-0123456789abcdef"}}
-	dir := t.TempDir()
-	first := Start(t, Options{Node: true, Env: c.env, Args: []string{"--cluster", "--cluster-name", "a", "--cluster-address",
-		clusterAddress(t)}})
-	c.nodes["a"] = first
-	c.await("a to lead", func() bool { status, _ := first.Get("/leaderz"); return status == http.StatusOK })
-	for _, name := range []string{"b", "c"} {
-		token := c.run("cluster", "token", "--data", first.Data)
-		data := filepath.Join(dir, name)
-		c.run("cluster", "join", "--data", data, "--name", name, "--address", clusterAddress(t),
-			strings.TrimPrefix(strings.TrimSpace(token), "token="))
-		c.nodes[name] = Start(t, Options{Node: true, Data: data, Env: c.env, Args: []string{"--cluster"}})
-	}
-	c.await("one node that may fail", func() bool {
-		return strings.Contains(c.run("cluster", "status", "--data", first.Data), "may_fail=1")
-	})
-	return c
-}
-
-func (c *company) run(args ...string) string {
-	c.t.Helper()
-	out, err := Command(c.t, c.env, args...)
-	if err != nil {
-		c.t.Fatalf("ahphub %v: %v\n%s", args, err, out)
-	}
-	return out
-}
-
-func (c *company) await(what string, done func() bool) {
-	c.t.Helper()
-	for began := time.Now(); !done(); <-time.After(20 * time.Millisecond) {
-		if time.Since(began) > 2*time.Minute {
-			c.t.Fatalf("there is never %s", what)
-		}
-	}
-}
-
-// leader waits for a node that leads, and returns its name and another one's.
-func (c *company) leader() (leads, follows string) {
-	c.t.Helper()
-	c.await("a node that leads", func() bool {
-		leads, follows = "", ""
-		for name, p := range c.nodes {
-			if status, _ := p.Get("/leaderz"); status == http.StatusOK {
-				leads = name
-			} else {
-				follows = name
-			}
-		}
-		return leads != ""
-	})
-	return leads, follows
-}
-
 // Whatever a client saw is there after the leader is killed, with its numbers, and nobody sees an error when leadership is
 // handed over.
 func TestClusterOutlivesItsLeader(t *testing.T) {
-	c := startCompany(t)
-	leads, follows := c.leader()
-	w := watch(t, c.nodes[follows], "watcher")
+	c := StartCluster(t)
+	leads, follows := c.Leader()
+	w := watch(t, c.Nodes[follows], "watcher")
 	chat := w.newSession(t.TempDir())
 	w.say(chat, "before", "echo before")
 	w.wait("the first turn", func() bool { return w.chat(chat).ActiveTurn == nil && len(w.chat(chat).Turns) == 1 })
 
 	// handed over, while somebody asks for pages at the node that stays a follower
 	var third string
-	for name := range c.nodes {
+	for name := range c.Nodes {
 		if name != leads && name != follows {
 			third = name
 		}
@@ -114,16 +39,16 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 			default:
 			}
 			began := time.Now()
-			if status, body := ask(t.Context(), c.nodes[third].URL+"/signin"); status != http.StatusOK {
+			if status, body := ask(t.Context(), c.Nodes[third].URL+"/signin"); status != http.StatusOK {
 				wrong = fmt.Sprintf("WRONG %d %.200s ", status, body)
 			}
 			n, longest = n+1, max(longest, time.Since(began))
 		}
 	}()
 	began := time.Now()
-	c.run("cluster", "transfer", "--to", follows, "--data", c.nodes[leads].Data)
+	c.Run("cluster", "transfer", "--to", follows, "--data", c.Nodes[leads].Data)
 	t.Logf("handed over after %v", time.Since(began))
-	c.await(follows+" to lead", func() bool { status, _ := c.nodes[follows].Get("/leaderz"); return status == http.StatusOK })
+	c.Await(follows+" to lead", func() bool { status, _ := c.Nodes[follows].Get("/leaderz"); return status == http.StatusOK })
 	close(stop)
 	if got := <-asked; strings.Contains(got, "WRONG") {
 		t.Errorf("while leadership was handed over: %s", got)
@@ -134,14 +59,14 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 
 	// killed, while a command prints
 	w.check()
-	w2 := watch(t, c.nodes[third], "another")
+	w2 := watch(t, c.Nodes[third], "another")
 	w2.mirror(chat)
 	w2.say(chat, "killed", ticking)
 	w2.printing()
 	sent, text := w2.LastSeq(), saidIn(w2, chat)
 	began = time.Now()
-	c.nodes[follows].Kill9()
-	c.await("a socket", func() bool {
+	c.Nodes[follows].Kill9()
+	c.Await("a socket", func() bool {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		_, err := w2.Reconnect(ctx)
@@ -158,33 +83,33 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	w2.check()
 
 	// stopped without being gone, once three run again
-	c.nodes[follows].Restart()
-	c.await("three nodes that are ready", func() bool { return c.ready() == 3 })
-	stopped, asks := c.leader()
-	p := c.nodes[stopped].cmd.Process
+	c.Nodes[follows].Restart()
+	c.Await("three nodes that are ready", func() bool { return c.ready() == 3 })
+	stopped, asks := c.Leader()
+	p := c.Nodes[stopped].cmd.Process
 	began = time.Now()
 	if err := p.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	c.await("a page", func() bool {
-		status, _ := ask(t.Context(), c.nodes[asks].URL+"/signin")
+	c.Await("a page", func() bool {
+		status, _ := ask(t.Context(), c.Nodes[asks].URL+"/signin")
 		return status == http.StatusOK
 	})
 	t.Logf("a page %v after the leader stopped", time.Since(began))
 	if err := p.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
-	c.await("three nodes that are ready", func() bool { return c.ready() == 3 })
-	c.await("one leader", func() bool {
+	c.Await("three nodes that are ready", func() bool { return c.ready() == 3 })
+	c.Await("one leader", func() bool {
 		n := 0
-		for _, p := range c.nodes {
+		for _, p := range c.Nodes {
 			if status, _ := p.Get("/leaderz"); status == http.StatusOK {
 				n++
 			}
 		}
 		return n == 1
 	})
-	w3 := watch(t, c.nodes[stopped], "third")
+	w3 := watch(t, c.Nodes[stopped], "third")
 	w3.mirror(chat)
 	if now := saidIn(w3, chat); now != saidIn(w2, chat) {
 		t.Errorf("after the leader was stopped the chat is\n%s\nand was\n%s", now, saidIn(w2, chat))
@@ -193,8 +118,8 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 }
 
 // ready counts the nodes that are.
-func (c *company) ready() (n int) {
-	for _, p := range c.nodes {
+func (c *Cluster) ready() (n int) {
+	for _, p := range c.Nodes {
 		if status, _ := p.Get("/readyz"); status == http.StatusOK {
 			n++
 		}
@@ -229,10 +154,10 @@ func ask(ctx context.Context, url string) (int, string) {
 
 // A node that is removed ends by itself, says why, and with a status that service managers leave alone.
 func TestRemovedNodeEnds(t *testing.T) {
-	c := startCompany(t)
-	leads, follows := c.leader()
-	gone := c.nodes[follows]
-	c.run("cluster", "remove", follows, "--data", c.nodes[leads].Data)
+	c := StartCluster(t)
+	leads, follows := c.Leader()
+	gone := c.Nodes[follows]
+	c.Run("cluster", "remove", follows, "--data", c.Nodes[leads].Data)
 	select {
 	case <-gone.exited:
 	case <-time.After(patience):
@@ -241,8 +166,8 @@ func TestRemovedNodeEnds(t *testing.T) {
 	if code := gone.cmd.ProcessState.ExitCode(); code != 78 || !strings.Contains(gone.Log(), "was removed from its cluster") {
 		t.Errorf("it ends with status %d:\n%s", code, gone.log.tail())
 	}
-	out := c.run("cluster", "status", "--data", c.nodes[leads].Data)
-	if status, _ := c.nodes[leads].Get("/leaderz"); status != http.StatusOK || strings.Contains(out, "node="+follows) {
+	out := c.Run("cluster", "status", "--data", c.Nodes[leads].Data)
+	if status, _ := c.Nodes[leads].Get("/leaderz"); status != http.StatusOK || strings.Contains(out, "node="+follows) {
 		t.Errorf("the others have the status %d and\n%s", status, out)
 	}
 }

@@ -80,11 +80,17 @@ func hostActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
 	b.Helper()
 	h := startHost(b, b.TempDir())
 	defer h.Stop()
-	driver := h.peer(b, "driver")
+	return sendTo(b, h, h, kind, n, flight)
+}
+
+// sendTo sends n actions to a program whose hub is another one's, or its own.
+func sendTo(b *testing.B, h, at *host, kind actionKind, n, flight int) *actionTimes {
+	b.Helper()
+	driver := at.peer(b, "driver-"+at.URL)
 	_, err := driver.Initialize(b.Context())
 	check(b, err)
 	uri, _ := session(b, driver)
-	c := dialActions(b, h.AHP, h.Token())
+	c := dialActions(b, at.AHP, at.Token())
 	defer c.CloseNow()
 	check(b, c.Write(b.Context(), websocket.MessageText,
 		[]byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":`+

@@ -97,11 +97,17 @@ func number(s string) int {
 // startAgents starts the program with that agent as the one of new sessions.
 func startAgents(b testing.TB, limits string) *host {
 	b.Helper()
+	return &host{e2e.Start(b, e2e.Options{Args: []string{"--config", agentConfig(b, limits), "--log-level", "warn"}})}
+}
+
+// agentConfig writes a configuration with that agent.
+func agentConfig(b testing.TB, limits string) string {
+	b.Helper()
 	config := filepath.Join(b.TempDir(), "ahphub.toml")
 	text := fmt.Sprintf("[limits]\n%s\n[[agent]]\nname = \"bench\"\ndefault = true\ncommand = %q\nargs = "+
 		"[\"-test.run=^$\"]\nenv = { %s = \"1\" }\n", limits, os.Args[0], benchAgentEnv)
 	check(b, os.WriteFile(config, []byte(text), 0o600))
-	return &host{e2e.Start(b, e2e.Options{Args: []string{"--config", config, "--log-level", "warn"}})}
+	return config
 }
 
 // children are the processes that the program started and that run.
@@ -142,15 +148,20 @@ type reading struct {
 // how old each reading is when its frame is at a client that follows all of them: while all stream, and over all,
 // with the two seconds at both ends in which git looks at 20 directories at once.
 func BenchmarkAgentLatency(b *testing.B) {
-	const sessions, readings, ends = 20, 1000, 2 * time.Second
 	h := startAgents(b, "")
+	measureAgents(b, h, h)
+}
+
+// measureAgents does that with programs of one host, and a client of one that may be another.
+func measureAgents(b *testing.B, h, at *host) {
+	const sessions, readings, ends = 20, 1000, 2 * time.Second
 	driver := h.peer(b, "driver")
 	_, err := driver.Initialize(b.Context())
 	check(b, err)
 	chats := agentSessions(b, driver, sessions)
 	var mu sync.Mutex
 	var seen []reading
-	reader, err := peer.Dial(b.Context(), h.AHP, peer.Options{Trust: true, Token: h.Token(), ClientID: "reader",
+	reader, err := peer.Dial(b.Context(), at.AHP, peer.Options{Trust: true, Token: at.Token(), ClientID: "reader",
 		OnFrame: func(f []byte) {
 			now := time.Now()
 			mu.Lock()

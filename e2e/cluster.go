@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Cluster is three programs on this computer that are the nodes of a cluster.
+type Cluster struct {
+	t     testing.TB
+	Nodes map[string]*Program // by name
+	env   []string
+}
+
+func clusterAddress(t testing.TB) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+// StartCluster starts three nodes, one of which leads, and waits until one may fail. args are for each of them.
+func StartCluster(t testing.TB, args ...string) *Cluster {
+	t.Helper()
+	c := &Cluster{t: t, Nodes: map[string]*Program{}, env: []string{"AHPHUB_TOKEN=the-owner-of-three-nodes-0123456789abcdef"}}
+	dir := t.TempDir()
+	first := Start(t, Options{Node: true, Env: c.env, Args: append([]string{"--cluster", "--cluster-name", "a", "--cluster-address",
+		clusterAddress(t)}, args...)})
+	c.Nodes["a"] = first
+	c.Await("a to lead", func() bool { status, _ := first.Get("/leaderz"); return status == http.StatusOK })
+	for _, name := range []string{"b", "c"} {
+		token := c.Run("cluster", "token", "--data", first.Data)
+		data := filepath.Join(dir, name)
+		c.Run("cluster", "join", "--data", data, "--name", name, "--address", clusterAddress(t),
+			strings.TrimPrefix(strings.TrimSpace(token), "token="))
+		c.Nodes[name] = Start(t, Options{Node: true, Data: data, Env: c.env, Args: append([]string{"--cluster"}, args...)})
+	}
+	c.Await("one node that may fail", func() bool {
+		return strings.Contains(c.Run("cluster", "status", "--data", first.Data), "may_fail=1")
+	})
+	return c
+}
+
+// Run runs ahphub with arguments, and returns what it prints.
+func (c *Cluster) Run(args ...string) string {
+	c.t.Helper()
+	out, err := Command(c.t, c.env, args...)
+	if err != nil {
+		c.t.Fatalf("ahphub %v: %v\n%s", args, err, out)
+	}
+	return out
+}
+
+// Await waits until something is so.
+func (c *Cluster) Await(what string, done func() bool) {
+	c.t.Helper()
+	for began := time.Now(); !done(); <-time.After(20 * time.Millisecond) {
+		if time.Since(began) > 2*time.Minute {
+			c.t.Fatalf("there is never %s", what)
+		}
+	}
+}
+
+// Leader waits for a node that leads, and returns its name and another one's.
+func (c *Cluster) Leader() (leads, follows string) {
+	c.t.Helper()
+	c.Await("a node that leads", func() bool {
+		leads, follows = "", ""
+		for name, p := range c.Nodes {
+			if status, _ := p.Get("/leaderz"); status == http.StatusOK {
+				leads = name
+			} else {
+				follows = name
+			}
+		}
+		return leads != ""
+	})
+	return leads, follows
+}
