@@ -379,6 +379,31 @@ func (n *testNode) signIn(t *testing.T) {
 	}
 }
 
+// A node joins when one leads that joined later than the snapshot that it begins with.
+func TestNodeJoinsUnderALaterLeader(t *testing.T) {
+	data := isolate(t)
+	bringSession(t, data)
+	a := startNode(t, data, "a", freeAddress(t))
+	a.await(t, "/leaderz", http.StatusOK)
+	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
+	a.awaitVoters(t, 3)
+	if err := a.transfer(t.Context(), "c"); err != nil {
+		t.Fatal(err)
+	}
+	c.await(t, "/leaderz", http.StatusOK)
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.jar = jar
+	b.signIn(t)
+	d := joinNode(t, c, "d")
+	d.jar = jar
+	d.await(t, "/readyz", http.StatusOK)
+	c.awaitVoters(t, 4)
+	d.hasSession(t)
+}
+
 // What a node has can be taken out of the cluster: it serves alone, with its sessions and the secrets that the nodes share.
 func TestDetachedDirectoryServesAlone(t *testing.T) {
 	data := isolate(t)

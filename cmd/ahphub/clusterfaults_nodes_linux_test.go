@@ -14,11 +14,13 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
 )
 
 // nodeArgument makes the test's program a node of a cluster, or a command of one. A fault to plant follows it.
@@ -26,9 +28,18 @@ const nodeArgument = "test-node"
 
 const trialToken = "the-owner-of-a-cluster-under-test-0123456789"
 
-// runTestNode is ahphub, with a fault or none, and small snapshots; SIGUSR1 makes one at once.
+// runTestNode is ahphub, with a fault or none, and small snapshots; SIGUSR1 makes one at once. SIGUSR2 makes its disk slow,
+// or as it was.
 func runTestNode(plant string, args []string) {
-	hooks.config = func(c *cluster.Config) { c.Keep = 64 }
+	var slow atomic.Bool
+	turned := make(chan os.Signal, 1)
+	signal.Notify(turned, syscall.SIGUSR2)
+	go func() {
+		for range turned {
+			slow.Store(!slow.Load())
+		}
+	}()
+	hooks.config = func(c *cluster.Config) { c.Keep, c.State = 64, slowState{c.State, &slow} }
 	hooks.opened = func(n *node) {
 		asked := make(chan os.Signal, 1)
 		signal.Notify(asked, syscall.SIGUSR1)
@@ -59,6 +70,10 @@ type trialNode struct {
 	cmd        *exec.Cmd
 	exited     chan struct{} // closed once the process is gone
 	stopped    bool          // by SIGSTOP
+
+	mounted bool // its data is on a disk of its own
+	slow    bool // its disk is
+	damaged bool // its disk was
 }
 
 func (n *trialNode) pid() int {
@@ -75,6 +90,13 @@ func (n *trialNode) signal(s syscall.Signal) {
 	defer n.mu.Unlock()
 	_ = n.cmd.Process.Signal(s)
 	n.stopped = s == syscall.SIGSTOP
+}
+
+// tell sends a signal that does not end the process or stop it.
+func (n *trialNode) tell(s syscall.Signal) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	_ = n.cmd.Process.Signal(s)
 }
 
 // kill ends the process without a word.
@@ -136,6 +158,7 @@ func startTrialNodes(t *testing.T, plant string) *trialNodes {
 		n := &trialNode{name: name, at: i, data: filepath.Join(c.dir, name), web: freeAddress(t), port: freeAddress(t),
 			log: filepath.Join(c.dir, name+".log")}
 		c.list = append(c.list, n)
+		c.mountDisk(n)
 		c.proxy(n)
 	}
 	t.Cleanup(c.report)
@@ -365,9 +388,12 @@ func (c *trialNodes) heal() {
 			}
 		}
 	}
+	c.mendDisks()
 	for _, n := range c.list {
 		if n.isDead() {
-			c.start(n)
+			if peers.IsNode(n.data) {
+				c.start(n)
+			}
 			continue
 		}
 		n.mu.Lock()
@@ -375,6 +401,11 @@ func (c *trialNodes) heal() {
 		n.mu.Unlock()
 		if stopped {
 			n.signal(syscall.SIGCONT)
+		}
+	}
+	for _, n := range c.list {
+		if n.damaged {
+			c.joinAnew(n)
 		}
 	}
 }

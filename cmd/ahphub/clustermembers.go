@@ -69,11 +69,14 @@ func (n *node) takeMembers(ctx context.Context) error {
 		return err
 	}
 	is := slices.ContainsFunc(members, n.peers.Is)
-	if n.member && !is {
+	switch {
+	case is:
+		n.member = true
+		return n.peers.SetMembers(members)
+	case n.member:
 		return errRemoved // before the others are forgotten
 	}
-	n.member = n.member || is // not before: the log of a node that joins comes from a time without it
-	return n.peers.SetMembers(members)
+	return nil // what a node learned when it joined is newer: its log comes from a time before, maybe without the one that leads
 }
 
 const (

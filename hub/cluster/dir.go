@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 	boltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // Files in a node's directory.
@@ -34,14 +35,24 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	if logger == nil {
 		logger = hclog.NewNullLogger()
 	}
-	logs, err := boltdb.New(boltdb.Options{Path: filepath.Join(dir, logName), MsgpackUseNewTimeFormat: true,
-		BoltOptions: &bbolt.Options{Timeout: lockTime}})
+	var logs *boltdb.BoltStore
+	err := guarded(func() (err error) {
+		logs, err = boltdb.New(boltdb.Options{Path: filepath.Join(dir, logName), MsgpackUseNewTimeFormat: true,
+			BoltOptions: &bbolt.Options{Timeout: lockTime}})
+		return err
+	})
+	if errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrVersionMismatch) {
+		err = fmt.Errorf("%w (%w)", ErrDamaged, err)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster: the log in %s cannot be opened: %w", dir, err)
 	}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(filepath.Join(dir, snapshotsFolder), keptSnapshots, logger)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cluster: %w", err), logs.Close())
+	}
+	if err := guarded(func() error { return checkLog(logs, snapshots) }); err != nil {
+		return nil, errors.Join(err, logs.Close())
 	}
 	net := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: stream, MaxPool: transportsKept,
 		Timeout: transportTime, Logger: logger, MsgpackUseNewTimeFormat: true})

@@ -75,10 +75,13 @@ var _ Log = (*Raft)(nil)
 func Open(c Config) (*Raft, error) {
 	r := &Raft{logs: c.Logs, terms: make(chan *Term), done: make(chan struct{})}
 	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
-	var err error
 	config := c.raft()
 	r.lease = config.HeartbeatTimeout / 2
-	if r.raft, err = raft.NewRaft(config, r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport}); err != nil {
+	err := guarded(func() (err error) {
+		r.raft, err = raft.NewRaft(config, r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport})
+		return err
+	})
+	if err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	ctx, quit := context.WithCancel(context.Background())

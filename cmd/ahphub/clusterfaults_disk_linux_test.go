@@ -1,0 +1,207 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+)
+
+// diskFaults are what comes over the disk of one node.
+var diskFaults = []fault{
+	{"slow disk of the leader", func(w *trial) string { return w.slowDown(w.leader()) }},
+	{"slow disk of a follower", func(w *trial) string { return w.slowDown(w.anyFollower()) }},
+	{"full disk of the leader", func(w *trial) string { return w.fill(w.leader()) }},
+	{"full disk of a follower", func(w *trial) string { return w.fill(w.anyFollower()) }},
+	{"lost write-ahead log", func(w *trial) string { return w.cutDatabase(w.list[w.rng.IntN(len(w.list))]) }},
+	{"lost disk", func(w *trial) string { return w.lose(w.list[w.rng.IntN(len(w.list))]) }},
+	{"flipped bytes in the log", func(w *trial) string { return w.flip(w.list[w.rng.IntN(len(w.list))]) }},
+}
+
+// slowState is a state on a disk that is slow at times.
+type slowState struct {
+	cluster.State
+	slow *atomic.Bool
+}
+
+func (s slowState) Apply(entries []cluster.Entry) error {
+	if s.slow.Load() {
+		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
+	}
+	return s.State.Apply(entries)
+}
+
+// slowDown makes a node's disk slow, until heal.
+func (w *trial) slowDown(n *trialNode) string {
+	n.slow = true
+	n.tell(syscall.SIGUSR2)
+	return "slow disk of " + n.name
+}
+
+const diskOfANode = 512 << 20 // bytes
+
+// mountDisk gives a node a disk of its own, which can be full. Only root may.
+func (c *trialNodes) mountDisk(n *trialNode) {
+	c.Helper()
+	if err := os.Mkdir(n.data, 0o700); err != nil {
+		c.Fatal(err)
+	}
+	if os.Getuid() != 0 || syscall.Mount("ahphub-test", n.data, "tmpfs", 0, fmt.Sprintf("size=%d,mode=0700", diskOfANode)) != nil {
+		return
+	}
+	n.mounted = true
+	c.Cleanup(func() {
+		if err := syscall.Unmount(n.data, syscall.MNT_DETACH); err != nil {
+			c.Errorf("unmount the disk of %s: %v", n.name, err)
+		}
+	})
+}
+
+func (n *trialNode) filler() string { return filepath.Join(n.data, "filler") }
+
+// fill leaves no room on a node's disk, until heal.
+func (w *trial) fill(n *trialNode) string {
+	if !n.mounted {
+		return "no disk to fill"
+	}
+	f, err := os.Create(n.filler())
+	if err != nil {
+		w.trialNodes.Fatal(err)
+	}
+	defer f.Close()
+	for size := int64(diskOfANode); size >= 4096; {
+		var at int64
+		if info, err := f.Stat(); err == nil {
+			at = info.Size()
+		}
+		if syscall.Fallocate(int(f.Fd()), 0, at, size) != nil {
+			size /= 2
+		}
+	}
+	return "full disk of " + n.name
+}
+
+// cutDatabase ends a node as a power cut does: what SQLite had not synced of its write-ahead log is lost, from a random place on.
+func (w *trial) cutDatabase(n *trialNode) string {
+	n.kill()
+	wal := filepath.Join(n.data, "ahphub.db-wal")
+	_ = os.Remove(filepath.Join(n.data, "ahphub.db-shm"))
+	info, err := os.Stat(wal)
+	if err != nil {
+		return "kill " + n.name + ", whose write-ahead log is empty"
+	}
+	at := w.rng.Int64N(info.Size() + 1)
+	if err := os.Truncate(wal, at); err != nil {
+		w.trialNodes.Fatal(err)
+	}
+	return fmt.Sprintf("kill %s, and cut its write-ahead log from %d to %d bytes", n.name, info.Size(), at)
+}
+
+// lose ends a node, and takes its disk; heal has it join anew.
+func (w *trial) lose(n *trialNode) string {
+	if o := w.damaged(); o != nil {
+		return "the disk of " + o.name + " is damaged already"
+	}
+	n.kill()
+	n.wipe()
+	n.damaged = true
+	return "lose the disk of " + n.name
+}
+
+// damaged returns the node whose disk is; two of three are more than a cluster can lose.
+func (c *trialNodes) damaged() *trialNode {
+	for _, n := range c.list {
+		if n.damaged {
+			return n
+		}
+	}
+	return nil
+}
+
+func (n *trialNode) wipe() {
+	old, _ := os.ReadDir(n.data)
+	for _, e := range old {
+		_ = os.RemoveAll(filepath.Join(n.data, e.Name()))
+	}
+}
+
+// flip ends a node, and changes bytes of its log. It may refuse to start then; heal has it join anew.
+func (w *trial) flip(n *trialNode) string {
+	if o := w.damaged(); o != nil {
+		return "the disk of " + o.name + " is damaged already"
+	}
+	n.kill()
+	found, err := filepath.Glob(filepath.Join(n.data, "cluster", "log", "*.db"))
+	if err != nil || len(found) != 1 {
+		w.trialNodes.Fatalf("the logs of %s are %q, %v", n.name, found, err)
+	}
+	b, err := os.ReadFile(found[0])
+	if err != nil {
+		w.trialNodes.Fatal(err)
+	}
+	flips := 1 + w.rng.IntN(50)
+	for range flips {
+		b[w.rng.IntN(len(b))] ^= 1 << w.rng.IntN(8)
+	}
+	if err := os.WriteFile(found[0], b, 0o600); err != nil {
+		w.trialNodes.Fatal(err)
+	}
+	n.damaged = true
+	return fmt.Sprintf("kill %s, and flip %d bits of its log", n.name, flips)
+}
+
+// mendDisks takes back what was done to disks, before nodes are started again.
+func (c *trialNodes) mendDisks() {
+	for _, n := range c.list {
+		_ = os.Remove(n.filler())
+		if n.slow && !n.isDead() {
+			n.tell(syscall.SIGUSR2)
+		}
+		n.slow = false
+	}
+}
+
+// joinAnew has a node whose disk was damaged take part again. One that refuses to start is removed, and joins as an empty one.
+func (c *trialNodes) joinAnew(n *trialNode) {
+	c.Helper()
+	n.damaged = false
+	lost := !peers.IsNode(n.data)
+	for began := time.Now(); !lost && time.Since(began) < 10*time.Second && !n.isDead(); <-time.After(50 * time.Millisecond) {
+		if n.ask("/readyz") == 200 && time.Since(began) > 2*time.Second {
+			return // what was changed is not read
+		}
+	}
+	n.kill()
+	said := n.tail()
+	if strings.Contains(said, "panic:") || strings.Contains(said, "fatal error:") || strings.Contains(said, "goroutine ") {
+		c.Errorf("node %s ends with a panic:\n%s", n.name, said)
+	}
+	c.Logf("node %s does not start: %s", n.name, lastLine(said))
+	leader := c.leader()
+	c.command(leader, "cluster", "remove", n.name, "--data", leader.data)
+	n.wipe()
+	c.join(n)
+	c.start(n)
+	status := ""
+	defer func() {
+		if c.Failed() {
+			c.Logf("the cluster's status was\n%s", status)
+		}
+	}()
+	c.await("three nodes that vote", func() bool {
+		status = c.command(leader, "cluster", "status", "--data", leader.data)
+		return strings.Contains(status, "may_fail=1")
+	})
+}
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}

@@ -1,0 +1,78 @@
+package cluster
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/hashicorp/raft"
+)
+
+// ErrDamaged is the error of a node whose log is not what was written to its disk.
+var ErrDamaged = errors.New("the log of this node is damaged. Remove the node from the cluster by ahphub cluster remove on another " +
+	"one, delete its data directory, and join again")
+
+// guarded calls open, which reads the log, and makes an error of a panic: the libraries believe what the disk says.
+func guarded(open func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // the log is mapped into memory
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("%w (%v)", ErrDamaged, cause)
+		}
+	}()
+	return open()
+}
+
+// checkLog reads the whole log: each entry has the hash of the one before, so that a changed bit shows. Everything behind the
+// newest snapshot is to be there. Nodes that lag are sent these entries, so they are checked also when this node has applied them.
+func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) error {
+	var covered uint64 // by the newest snapshot
+	list, err := snapshots.List()
+	if err != nil {
+		return err
+	}
+	if len(list) > 0 {
+		covered = list[0].Index
+	}
+	first, err := logs.FirstIndex()
+	if err != nil {
+		return err
+	}
+	last, err := logs.LastIndex()
+	if err != nil {
+		return err
+	}
+	damaged := func(index uint64, why any) error {
+		return fmt.Errorf("%w (at %d of %d: %v)", ErrDamaged, index, last, why)
+	}
+	var before *Place
+	var term uint64
+	for i := first; i <= last && i > 0; i++ {
+		var l raft.Log
+		err := logs.GetLog(i, &l)
+		if errors.Is(err, raft.ErrLogNotFound) && i <= covered { // a snapshot that was received took its place
+			before = nil
+			continue
+		}
+		switch {
+		case err != nil:
+			return damaged(i, err)
+		case l.Index != i || l.Term < term:
+			return damaged(i, fmt.Sprintf("it is entry %d of term %d, after term %d", l.Index, l.Term, term))
+		}
+		if term = l.Term; l.Type != raft.LogCommand {
+			continue
+		}
+		e, follows, err := decode(l.Data)
+		switch {
+		case err != nil:
+			return damaged(i, err)
+		case e.Term != l.Term: // it is not applied
+			continue
+		case before != nil && (e.Position != before.Position+1 || follows != before.Hash):
+			return damaged(i, fmt.Sprintf("batch %d does not continue batch %d", e.Position, before.Position))
+		}
+		before = &e.Place
+	}
+	return nil
+}

@@ -1,0 +1,130 @@
+package cluster
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+	boltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
+)
+
+// writeLog writes a log of entries that form a chain, with one of the library's own and one that was refused between them.
+func writeLog(t *testing.T, path string, n int) {
+	t.Helper()
+	logs, err := boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	var at Place
+	for i := 1; i <= n; i++ {
+		l := &raft.Log{Index: uint64(i), Term: uint64(1 + i/40), Type: raft.LogCommand, AppendedAt: time.Unix(1, 0)}
+		switch i % 20 {
+		case 7:
+			l.Type = raft.LogNoop
+		case 9:
+			l.Data, _ = encode(at, l.Term-1, 1, []byte("of a term that was over"))
+		default:
+			l.Data, at = encode(at, l.Term, 1, bytes.Repeat([]byte{'a' + byte(i%26)}, 300))
+		}
+		if err := logs.StoreLogs([]*raft.Log{l}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// look opens a log and checks it, as a node does that starts.
+func look(path string, snapshots raft.SnapshotStore) (err error) {
+	return guarded(func() error {
+		logs, err := boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true,
+			BoltOptions: &bbolt.Options{Timeout: time.Second}})
+		if err != nil {
+			return err
+		}
+		defer logs.Close()
+		return checkLog(logs, snapshots)
+	})
+}
+
+func TestDamagedLogIsRefused(t *testing.T) {
+	path, snapshots := filepath.Join(t.TempDir(), "log.db"), raft.NewInmemSnapshotStore()
+	writeLog(t, path, 100)
+	if err := look(path, snapshots); err != nil {
+		t.Fatalf("a log as it was written: %v", err)
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damage := func(change func(b []byte)) error {
+		b := bytes.Clone(whole)
+		change(b)
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return look(path, snapshots)
+	}
+	// Each byte of each batch but the newest one, which nothing follows yet.
+	for _, letter := range []byte("bcdefk") {
+		from := bytes.Index(whole, bytes.Repeat([]byte{letter}, 300))
+		if from < 0 {
+			t.Fatalf("no batch of %q", letter)
+		}
+		for _, copies := range []int{0, 150, 299} {
+			err := damage(func(b []byte) {
+				for at := from; at >= 0; { // pages that were used before have copies
+					b[at+copies] ^= 1
+					next := bytes.Index(b[at+300:], bytes.Repeat([]byte{letter}, 300))
+					if next < 0 {
+						break
+					}
+					at += 300 + next
+				}
+			})
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("a changed batch of %q: %v", letter, err)
+			}
+		}
+	}
+	// Anything else is an error, or not read: never a panic.
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300 {
+		_ = damage(func(b []byte) {
+			for range 1 + rng.IntN(20) {
+				b[rng.IntN(len(b))] ^= 1 << rng.IntN(8)
+			}
+		})
+	}
+}
+
+// What a received snapshot covers may be missing, and nothing behind it.
+func TestGapsOfALog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	writeLog(t, path, 100)
+	logs, err := boltdb.New(boltdb.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(logs.DeleteRange(30, 50), logs.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for index, want := range map[uint64]error{40: ErrDamaged, 50: nil} {
+		snapshots := raft.NewInmemSnapshotStore()
+		sink, err := snapshots.Create(raft.SnapshotVersionMax, index, 1, raft.Configuration{}, 1, nil)
+		if err == nil {
+			err = sink.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := look(path, snapshots); !errors.Is(err, want) {
+			t.Errorf("with a snapshot of the first %d: %v", index, err)
+		}
+	}
+}
