@@ -356,6 +356,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	}
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { n.pilot(ctx, a); return nil },
+		func(ctx context.Context) error { n.handOverReadOnly(ctx, a); return nil },
 		func(hub context.Context) error {
 			at := a.web.Attach()
 			n.front.attach(at, http.HandlerFunc(a.pages.Live.ServeTrunk), a.ready)
@@ -426,6 +427,39 @@ func (n *node) transfer(ctx context.Context, to string) error {
 		return err
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+const (
+	readOnlyTime  = 2 * time.Second // of a hub, until another node is to lead
+	readOnlyEvery = 250 * time.Millisecond
+)
+
+// handOverReadOnly asks for another node to lead when this one cannot write: its disk is full, or fails.
+func (n *node) handOverReadOnly(ctx context.Context, a *app) {
+	var since time.Time
+	for {
+		select {
+		case <-time.After(readOnlyEvery):
+		case <-ctx.Done():
+			return
+		}
+		err := a.hub.ReadOnly()
+		switch {
+		case err == nil:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= readOnlyTime:
+			n.log.Warn("this node cannot write, so another one is to lead", "err", err)
+			n.mu.Lock()
+			ask := n.over
+			n.mu.Unlock()
+			if ask != nil {
+				ask(handover{done: make(chan error, 1)})
+			}
+			return
+		}
 	}
 }
 

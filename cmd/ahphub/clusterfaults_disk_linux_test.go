@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -45,7 +46,7 @@ func (w *trial) slowDown(n *trialNode) string {
 	return "slow disk of " + n.name
 }
 
-const diskOfANode = 512 << 20 // bytes
+const diskOfANode = 1 << 30 // bytes
 
 // mountDisk gives a node a disk of its own, which can be full. Only root may.
 func (c *trialNodes) mountDisk(n *trialNode) {
@@ -142,15 +143,22 @@ func (w *trial) flip(n *trialNode) string {
 	if err != nil || len(found) != 1 {
 		w.trialNodes.Fatalf("the logs of %s are %q, %v", n.name, found, err)
 	}
-	b, err := os.ReadFile(found[0])
+	f, err := os.OpenFile(found[0], os.O_RDWR, 0)
 	if err != nil {
 		w.trialNodes.Fatal(err)
 	}
+	defer f.Close()
+	info, err := f.Stat()
 	flips := 1 + w.rng.IntN(50)
 	for range flips {
-		b[w.rng.IntN(len(b))] ^= 1 << w.rng.IntN(8)
+		var b [1]byte
+		at := w.rng.Int64N(info.Size())
+		_, err1 := f.ReadAt(b[:], at)
+		b[0] ^= 1 << w.rng.IntN(8)
+		_, err2 := f.WriteAt(b[:], at)
+		err = errors.Join(err, err1, err2)
 	}
-	if err := os.WriteFile(found[0], b, 0o600); err != nil {
+	if err != nil {
 		w.trialNodes.Fatal(err)
 	}
 	n.damaged = true
