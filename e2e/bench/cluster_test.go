@@ -105,6 +105,7 @@ func BenchmarkClusterTakeover(b *testing.B) {
 			client := at.peer(b, fmt.Sprint("client ", i))
 			_, err := client.Initialize(b.Context(), uri)
 			check(b, err)
+			change(b, client, uri, fmt.Sprint("before ", i)) // so that its name is on all disks
 			ended, began := c.Nodes[leader], time.Now()
 			delete(c.Nodes, leader)
 			ended.Kill9()

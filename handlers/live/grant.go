@@ -40,8 +40,8 @@ type grantedRoom struct {
 
 type grantKey struct{}
 
-// WithGrant marks a request for a stream that another node serves by a grant of that name. Only call it for requests that nodes alone can
-// make.
+// WithGrant marks a request for a stream that another node serves by a grant of that name. Only call it for requests that
+// nodes alone can make.
 func WithGrant(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, grantKey{}, name)
 }

@@ -63,8 +63,9 @@ const (
 	mostFarSize = 64 << 20         // bytes of a frame
 )
 
-// Serve serves the stream of a visitor, from the rooms of the node that leads until tenure ends. ask is the visitor's request as it
-// goes to that node. When that node refuses the visitor, its answer is returned; after an error nothing has been done.
+// Serve serves the stream of a visitor, from the rooms of the node that leads until tenure ends. ask is the visitor's
+// request as it goes to that node. When that node refuses the visitor, its answer is returned; after an error nothing
+// has been done.
 func (y *Relay) Serve(w http.ResponseWriter, r, ask *http.Request, leader string, tenure context.Context) (*http.Response,
 	error) {
 	ctx, cancel := context.WithTimeout(r.Context(), trunkTime)

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// trunkFrame is a frame of a room on its way to another node: the room's number, the frame's, each as a varint, 1 for a frame that
-// starts anew or 0, and the frame.
+// trunkFrame is a frame of a room on its way to another node: the room's number and the frame's, each as a varint, 1 for
+// a frame that starts anew or 0, and the frame.
 type trunkFrame struct {
 	room  uint64
 	frame frame
