@@ -26,7 +26,7 @@ var diskFaults = []fault{
 	{"flipped bytes in the log", func(w *trial) string { return w.flip(w.list[w.rng.IntN(len(w.list))]) }},
 }
 
-// slowState is a state on a disk that is slow at times.
+// slowState is a state whose database is on a disk that is slow at times.
 type slowState struct {
 	cluster.State
 	slow *atomic.Bool
@@ -41,6 +41,9 @@ func (s slowState) Apply(entries []cluster.Entry) error {
 
 // slowDown makes a node's disk slow, until heal.
 func (w *trial) slowDown(n *trialNode) string {
+	if n.slow {
+		return "the disk of " + n.name + " is slow already"
+	}
 	n.slow = true
 	n.tell(syscall.SIGUSR2)
 	return "slow disk of " + n.name
