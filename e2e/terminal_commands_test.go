@@ -23,7 +23,11 @@ func TestCommandsOfATerminal(t *testing.T) {
 	run(p, 0, `printf 'a\033[31mb\033[m\n'; ls /nowhere`)
 	p.Says(".commands", "Exit 2")
 	run(p, 0, `echo last; seq 100`)
-	p.Wait(`document.querySelectorAll('.command').length === 3 && ![...document.querySelectorAll('.command .sr-only')].some(e => e.textContent === 'Running')`)
+	ended := func(n int) {
+		t.Helper()
+		p.Wait(fmt.Sprintf(`document.querySelectorAll('.command').length === %d && ![...document.querySelectorAll('.command .sr-only')].some(e => e.textContent === 'Running')`, n))
+	}
+	ended(3)
 	if got := Eval[string](p,
 		`[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr-only').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
 		t.Errorf("the list says %s", got)
@@ -47,7 +51,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p.Wait(top("echo first; seq 100"))
 	p.Pictures("list", ".commands")
 	run(p, 0, `printf '$ echo first; seq 100\n%.0s' 1 2 3; seq 60; echo first; seq 100`)
-	p.Wait(`document.querySelectorAll('.command').length === 4`)
+	ended(4) // the list is drawn anew then, and a click in that moment is lost
 	prompted(p, 0)
 	at := func(n int, below string) {
 		t.Helper()
@@ -63,6 +67,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 		at(3, "last")
 		p.Open(x.prog.URL + x.base)
 		p.Live()
+		ended(4)
 		prompted(p, 0)
 	}
 
