@@ -160,7 +160,9 @@ func TestPhoneReachesEverything(t *testing.T) {
 	ana.Wait("location.pathname === '/automations'")
 	const name = "a/directory/with/a/long/name/and/a-file-with-one.txt"
 	beginScript(t, p, ana, t.TempDir(), "write "+name+" remember\nsay done")
+	ana.Wait("!!document.querySelector('.asks .edits[data-drawn]')") // it moves the buttons below it
 	ana.Click(".asks .deny > summary")
+	ana.Wait("!!document.querySelector('.asks .deny[open]')")
 	if cut := Eval[float64](ana, `(e => { const s = getComputedStyle(e), c = document.createElement('canvas').getContext('2d');
 		c.font = s.fontSize + ' ' + s.fontFamily; return c.measureText(e.placeholder).width - e.clientWidth + 2 * parseFloat(s.paddingLeft); })(`+
 		`document.querySelector('.asks .deny input'))`); cut > 0 {

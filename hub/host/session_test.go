@@ -11,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/agent"
 	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/host/core"
@@ -22,8 +23,11 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 		w.agent.open = func(context.Context, agent.Spec) error { <-opening; return nil }
 		c := w.connect(owner, "ana-1")
 		c.subscribe(ahp.RootURI)
+		begin := make(chan struct{})
+		w.must(w.hub.Do(func(tx *hub.Tx) { tx.Effect(session, func(context.Context) { <-begin }) }))
 		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
-		w.must(w.host.Keep(session)) // so that its agent is opened
+		w.must(w.host.Keep(session)) // so that its agent is opened, and not only at the first message
+		close(begin)
 		s := w.session()
 		if s.Lifecycle != ahp.SessionLifecycleCreating {
 			t.Errorf("lifecycle is %s before the agent opened", s.Lifecycle)
