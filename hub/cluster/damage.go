@@ -23,8 +23,8 @@ func guarded(open func() error) (err error) {
 	return open()
 }
 
-// checkLog reads the whole log: each entry has the hash of the one before, so that a changed bit shows. Everything behind the
-// newest snapshot is to be there. Nodes that lag are sent these entries, so they are checked also when this node has applied them.
+// checkLog reads the whole log: an entry has a checksum, and the hash of the one before, so that a changed bit shows. Everything behind
+// the newest snapshot is to be there. Nodes that lag are sent these entries, so they are checked also when this node has applied them.
 func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) error {
 	var covered uint64 // by the newest snapshot
 	list, err := snapshots.List()
@@ -55,6 +55,8 @@ func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) error {
 			continue
 		}
 		switch {
+		case errors.Is(err, ErrDamaged):
+			return err
 		case err != nil:
 			return damaged(i, err)
 		case l.Index != i || l.Term < term:

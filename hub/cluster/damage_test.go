@@ -11,17 +11,21 @@ import (
 
 	"github.com/hashicorp/raft"
 	boltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 )
 
 // writeLog writes a log of entries that form a chain, with one of the library's own and one that was refused between them.
-func writeLog(t *testing.T, path string, n int) {
+// Releases before wrote no checksums.
+func writeLog(t *testing.T, path string, n int, sums bool) {
 	t.Helper()
-	logs, err := boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true})
+	logs, err := openLogs(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logs.Close()
+	var store raft.LogStore = logs
+	if !sums {
+		store = logs.BoltStore
+	}
 	var at Place
 	for i := 1; i <= n; i++ {
 		l := &raft.Log{Index: uint64(i), Term: uint64(1 + i/40), Type: raft.LogCommand, AppendedAt: time.Unix(1, 0)}
@@ -33,7 +37,7 @@ func writeLog(t *testing.T, path string, n int) {
 		default:
 			l.Data, at = encode(at, l.Term, 1, bytes.Repeat([]byte{'a' + byte(i%26)}, 300))
 		}
-		if err := logs.StoreLogs([]*raft.Log{l}); err != nil {
+		if err := store.StoreLogs([]*raft.Log{l}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -41,20 +45,17 @@ func writeLog(t *testing.T, path string, n int) {
 
 // look opens a log and checks it, as a node does that starts.
 func look(path string, snapshots raft.SnapshotStore) (err error) {
-	return guarded(func() error {
-		logs, err := boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true,
-			BoltOptions: &bbolt.Options{Timeout: time.Second}})
-		if err != nil {
-			return err
-		}
-		defer logs.Close()
-		return checkLog(logs, snapshots)
-	})
+	logs, err := openLogs(path)
+	if err != nil {
+		return err
+	}
+	defer logs.Close()
+	return guarded(func() error { return checkLog(logs, snapshots) })
 }
 
 func TestDamagedLogIsRefused(t *testing.T) {
 	path, snapshots := filepath.Join(t.TempDir(), "log.db"), raft.NewInmemSnapshotStore()
-	writeLog(t, path, 100)
+	writeLog(t, path, 100, true)
 	if err := look(path, snapshots); err != nil {
 		t.Fatalf("a log as it was written: %v", err)
 	}
@@ -70,13 +71,13 @@ func TestDamagedLogIsRefused(t *testing.T) {
 		}
 		return look(path, snapshots)
 	}
-	// Each byte of each batch but the newest one, which nothing follows yet.
-	for _, letter := range []byte("bcdefk") {
+	newest := byte('a' + 100%26)
+	for _, letter := range append([]byte("bcdefk"), newest) {
 		from := bytes.Index(whole, bytes.Repeat([]byte{letter}, 300))
 		if from < 0 {
 			t.Fatalf("no batch of %q", letter)
 		}
-		for _, copies := range []int{0, 150, 299} {
+		for _, copies := range []int{-headBytes + 2, -headBytes + 10, -headBytes + 18, -1, 0, 150, 299} { // in its head, and in itself
 			err := damage(func(b []byte) {
 				for at := from; at >= 0; { // pages that were used before have copies
 					b[at+copies] ^= 1
@@ -92,6 +93,23 @@ func TestDamagedLogIsRefused(t *testing.T) {
 			}
 		}
 	}
+	// Also the term that the library reads.
+	if err := damage(func([]byte) {}); err != nil {
+		t.Fatal(err)
+	}
+	logs, err := openLogs(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last raft.Log
+	err = logs.BoltStore.GetLog(100, &last)
+	last.Term++
+	if err := errors.Join(err, logs.BoltStore.StoreLogs([]*raft.Log{&last}), logs.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := look(path, snapshots); !errors.Is(err, ErrDamaged) {
+		t.Errorf("another term of the newest entry: %v", err)
+	}
 	// Anything else is an error, or not read: never a panic.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
@@ -103,10 +121,18 @@ func TestDamagedLogIsRefused(t *testing.T) {
 	}
 }
 
+func TestLogWithoutSumsIsRead(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log.db")
+	writeLog(t, path, 100, false)
+	if err := look(path, raft.NewInmemSnapshotStore()); err != nil {
+		t.Error(err)
+	}
+}
+
 // What a received snapshot covers may be missing, and nothing behind it.
 func TestGapsOfALog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
-	writeLog(t, path, 100)
+	writeLog(t, path, 100, true)
 	logs, err := boltdb.New(boltdb.Options{Path: path})
 	if err != nil {
 		t.Fatal(err)

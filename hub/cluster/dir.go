@@ -35,12 +35,7 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	if logger == nil {
 		logger = hclog.NewNullLogger()
 	}
-	var logs *boltdb.BoltStore
-	err := guarded(func() (err error) {
-		logs, err = boltdb.New(boltdb.Options{Path: filepath.Join(dir, logName), MsgpackUseNewTimeFormat: true,
-			BoltOptions: &bbolt.Options{Timeout: lockTime}})
-		return err
-	})
+	logs, err := openLogs(filepath.Join(dir, logName))
 	if errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrVersionMismatch) {
 		err = fmt.Errorf("%w (%w)", ErrDamaged, err)
 	}
@@ -63,6 +58,15 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	}
 	r.own = []io.Closer{closer(func() error { net.CloseStreams(); return nil }), logs}
 	return r, nil
+}
+
+func openLogs(path string) (logs checkedLogs, err error) {
+	err = guarded(func() (err error) {
+		logs.BoltStore, err = boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true,
+			BoltOptions: &bbolt.Options{Timeout: lockTime}})
+		return err
+	})
+	return logs, err
 }
 
 type closer func() error
