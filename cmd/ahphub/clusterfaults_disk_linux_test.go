@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +24,8 @@ var diskFaults = []fault{
 	{"full disk of a follower", func(w *trial) string { return w.fill(w.anyFollower()) }},
 	{"lost write-ahead log", func(w *trial) string { return w.cutDatabase(w.list[w.rng.IntN(len(w.list))]) }},
 	{"lost disk", func(w *trial) string { return w.lose(w.list[w.rng.IntN(len(w.list))]) }},
-	{"flipped bytes in the log", func(w *trial) string { return w.flip(w.list[w.rng.IntN(len(w.list))]) }},
+	{"flipped bytes in the log", func(w *trial) string { return w.flipLog(w.list[w.rng.IntN(len(w.list))]) }},
+	{"flipped bytes in the database", func(w *trial) string { return w.flipDatabase(w.list[w.rng.IntN(len(w.list))]) }},
 }
 
 // slowState is a state whose database is on a disk that is slow at times.
@@ -136,22 +138,35 @@ func (n *trialNode) wipe() {
 	}
 }
 
-// flip ends a node, and changes bytes of its log. It may refuse to start then; heal has it join anew.
-func (w *trial) flip(n *trialNode) string {
+// flipLog ends a node, and changes bits of its log. It may refuse to start then; heal has it join anew.
+func (w *trial) flipLog(n *trialNode) string {
 	if o := w.damaged(); o != nil {
 		return "the disk of " + o.name + " is damaged already"
 	}
 	n.kill()
-	found, err := filepath.Glob(filepath.Join(n.data, "cluster", "log", "*.db"))
-	if err != nil || len(found) != 1 {
-		w.trialNodes.Fatalf("the logs of %s are %q, %v", n.name, found, err)
+	return w.flip(n, filepath.Join(n.data, "cluster", "log", "log.db"))
+}
+
+// flipDatabase stops a node, so that nothing is left in the write-ahead log, and changes bits of its database.
+func (w *trial) flipDatabase(n *trialNode) string {
+	if o := w.damaged(); o != nil {
+		return "the disk of " + o.name + " is damaged already"
 	}
-	f, err := os.OpenFile(found[0], os.O_RDWR, 0)
+	n.stop()
+	return w.flip(n, filepath.Join(n.data, "ahphub.db"))
+}
+
+// flip changes bits of a file of a node that is down.
+func (w *trial) flip(n *trialNode, path string) string {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		w.trialNodes.Fatal(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
+	if err != nil {
+		w.trialNodes.Fatal(err)
+	}
 	flips := 1 + w.rng.IntN(50)
 	for range flips {
 		var b [1]byte
@@ -165,7 +180,7 @@ func (w *trial) flip(n *trialNode) string {
 		w.trialNodes.Fatal(err)
 	}
 	n.damaged = true
-	return fmt.Sprintf("kill %s, and flip %d bits of its log", n.name, flips)
+	return fmt.Sprintf("end %s, and flip %d bits of its %s (%d KB)", n.name, flips, filepath.Base(path), info.Size()>>10)
 }
 
 // mendDisks takes back what was done to disks, before nodes are started again.
@@ -183,18 +198,16 @@ func (c *trialNodes) mendDisks() {
 func (c *trialNodes) joinAnew(n *trialNode) {
 	c.Helper()
 	n.damaged = false
-	lost := !peers.IsNode(n.data)
-	for began := time.Now(); !lost && time.Since(began) < 10*time.Second && !n.isDead(); <-time.After(50 * time.Millisecond) {
-		if n.ask("/readyz") == 200 && time.Since(began) > 2*time.Second {
+	if peers.IsNode(n.data) {
+		began := time.Now()
+		c.await("an end of "+n.name+", or that it answers", func() bool {
+			return n.isDead() || n.ask("/readyz") == http.StatusOK && time.Since(began) > 2*time.Second
+		})
+		if !n.isDead() {
 			return // what was changed is not read
 		}
+		c.judgeRefusal(n)
 	}
-	n.kill()
-	said := n.tail()
-	if strings.Contains(said, "panic:") || strings.Contains(said, "fatal error:") || strings.Contains(said, "goroutine ") {
-		c.Errorf("node %s ends with a panic:\n%s", n.name, said)
-	}
-	c.Logf("node %s does not start: %s", n.name, lastLine(said))
 	leader := c.leader()
 	c.command(leader, "cluster", "remove", n.name, "--data", leader.data)
 	n.wipe()
@@ -210,6 +223,19 @@ func (c *trialNodes) joinAnew(n *trialNode) {
 		status = c.command(leader, "cluster", "status", "--data", leader.data)
 		return strings.Contains(status, "may_fail=1")
 	})
+}
+
+// judgeRefusal looks at what a node said that did not start with a damaged disk.
+func (c *trialNodes) judgeRefusal(n *trialNode) {
+	said := n.tail()
+	if strings.Contains(said, "panic:") || strings.Contains(said, "fatal error:") || strings.Contains(said, "goroutine ") {
+		c.Errorf("node %s ends with a panic:\n%s", n.name, said)
+	}
+	last := lastLine(said)
+	if !strings.Contains(last, "delete its data directory, and join again") {
+		c.Errorf("node %s does not say what to do: %s", n.name, last)
+	}
+	c.Logf("node %s does not start: %s", n.name, last)
 }
 
 func lastLine(s string) string {

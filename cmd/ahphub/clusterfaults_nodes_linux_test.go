@@ -105,6 +105,16 @@ func (n *trialNode) kill() {
 	<-n.exited
 }
 
+// stop ends the process as systemd does; one that has not ended after a while is killed.
+func (n *trialNode) stop() {
+	n.tell(syscall.SIGTERM)
+	select {
+	case <-n.exited:
+	case <-time.After(10 * time.Second):
+		n.kill()
+	}
+}
+
 func (n *trialNode) isDead() bool {
 	select {
 	case <-n.exited:

@@ -12,7 +12,8 @@ var (
 	// it; the next leader has it or not, and nobody was told of it yet.
 	ErrDeposed = errors.New("this node does not lead the cluster any more")
 	// ErrDiverged is the error of a node whose state does not continue by what the log has. It must join anew.
-	ErrDiverged = errors.New("the state of this node differs from the cluster's log")
+	ErrDiverged = errors.New("the state of this node differs from the cluster's log. Remove the node from the cluster by " +
+		"ahphub cluster remove on another one, delete its data directory, and join again")
 	// ErrTooLarge refuses a batch.
 	ErrTooLarge = fmt.Errorf("a batch has at most %d bytes", MostBatch)
 )

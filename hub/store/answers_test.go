@@ -13,14 +13,14 @@ func TestAnswersAreBounded(t *testing.T) {
 	now := time.Now()
 	must(t, s.transact(func(c *conn) error {
 		add := func(client string, seq int, at time.Time) {
-			_, err := c.exec(sqlAnswer, client, seq, seq, chatURI, at.UnixMicro())
+			_, err := c.exec(sqlAnswer, client, seq, seq, chatURI, at.UnixMicro(), nil)
 			must(t, err)
 		}
 		add("p\nlong ago", 1, now.Add(-2*answersFor))
 		for i := range bootedClients + 10 {
 			add(fmt.Sprint("p\n", i), 10+i, now)
 		}
-		_, err := c.exec(sqlPutDoc, clientBucket, "p\nlong ago", now.Add(-2*clientsFor).UnixMicro(), []byte("{}"))
+		_, err := c.exec(sqlPutDoc, clientBucket, "p\nlong ago", now.Add(-2*clientsFor).UnixMicro(), []byte("{}"), nil)
 		return err
 	}))
 	b, err := s.Boot(t.Context())

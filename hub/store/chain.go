@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 )
 
@@ -142,7 +143,7 @@ var errEnough = errors.New("enough was read")
 // CheckAudit compares the hashes of the audit of a directory, which another process may be serving, with its
 // entries, and returns how many there are. Entries of before there was a chain are not among them.
 func CheckAudit(ctx context.Context, dir string) (entries int64, err error) {
-	db, err := openToCheck(dir)
+	db, err := openToCheck(filepath.Join(dir, databaseName))
 	if err != nil {
 		return 0, err
 	}

@@ -67,7 +67,7 @@ func (s *Store) noteDamage(err error) {
 	if !errors.Is(err, ErrDamaged) {
 		return
 	}
-	s.log.Error("the database is damaged: restore a backup", "err", err)
+	s.log.Error("the database is damaged: "+advice, "err", err)
 	s.damage.mu.Lock()
 	defer s.damage.mu.Unlock()
 	if s.damage.err == nil {
@@ -89,6 +89,10 @@ func quickCheck(ctx context.Context, q querier, table string) error {
 	if table != "" {
 		pragma = fmt.Sprintf("PRAGMA quick_check(%s)", table)
 	}
+	return checkBy(ctx, q, pragma)
+}
+
+func checkBy(ctx context.Context, q querier, pragma string) error {
 	found, err := q.queryStrings(ctx, pragma)
 	if err != nil {
 		return describe(err)
@@ -96,5 +100,5 @@ func quickCheck(ctx context.Context, q querier, table string) error {
 	if len(found) == 1 && found[0] == "ok" {
 		return nil
 	}
-	return fmt.Errorf("%w: restore a backup (%s)", ErrDamaged, strings.Join(found, "; "))
+	return fmt.Errorf("%w: %s (%s)", ErrDamaged, advice, strings.Join(found, "; "))
 }

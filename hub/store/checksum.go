@@ -3,16 +3,19 @@ package store
 import (
 	"database/sql"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/crc32"
+	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A checksum is kept with each journal row and snapshot: SQLite's own check finds broken pages, and
-// passes over a bit that flipped inside of a value. Rows written before there were any have none,
-// and are not checked until they are rewritten.
+// A checksum is kept with each row: SQLite's own check finds broken pages, and passes over a bit that
+// flipped inside of a value. Those of journal rows and snapshots are checked whenever they are read, the
+// others by a deep check. Rows written before there were any have none, and are not checked until they
+// are rewritten.
 
 var crcTable = crc32.MakeTable(crc32.Castagnoli) // computed by the processor
 
@@ -35,6 +38,31 @@ func (s *summer) snapshot(channel, seq int64, state []byte) int64 {
 	b := binary.LittleEndian.AppendUint64(s.buf[:0], uint64(channel))
 	s.buf = binary.LittleEndian.AppendUint64(b, uint64(seq))
 	return int64(crc32.Update(crc32.Checksum(s.buf, crcTable), crcTable, state))
+}
+
+// channel returns the checksum of a channel's row. What changes with each batch is added with a weight.
+func (s *summer) channel(r *channelRow) int64 {
+	i := r.info
+	return s.text(r.id, i.URI, string(i.Kind), i.Session, i.Chat) + 3*r.floor + 5*r.last + 7*r.run + 11*r.snap
+}
+
+// answer returns the checksum of an answer.
+func (s *summer) answer(client string, clientSeq, seq int64, channel string, at int64) int64 {
+	return s.text(clientSeq, client, channel) + 3*seq + at
+}
+
+// doc returns the checksum of a document.
+func (s *summer) doc(bucket, key string, at int64, value []byte) int64 {
+	return int64(crc32.Update(uint32(s.text(0, bucket, key)), crcTable, value)) + at
+}
+
+func (s *summer) text(n int64, parts ...string) int64 {
+	b := binary.LittleEndian.AppendUint64(s.buf[:0], uint64(n))
+	for _, p := range parts {
+		b = append(append(b, p...), 0)
+	}
+	s.buf = b
+	return int64(crc32.Checksum(b, crcTable))
 }
 
 // differs reports whether a stored checksum is there and another one.
@@ -61,11 +89,27 @@ func (e *DamageError) Unwrap() error        { return e.Cause }
 
 // Reason says what is damaged and what to do, for people.
 func (e *DamageError) Reason() string {
-	return e.Name() + " is damaged on the disk: restore a backup; ahphub doctor --deep lists all damage"
+	return e.Name() + " is damaged on the disk: " + advice + "; ahphub doctor --deep lists all damage"
+}
+
+// advice is for a server of its own. A node of a cluster gets everything from the others instead.
+const advice = "restore a backup"
+
+// DescribeDamage says in one line what an error found damaged, without what to do.
+func DescribeDamage(err error) string {
+	if e, ok := errors.AsType[*DamageError](err); ok && e.Cause == nil {
+		return e.Name() + " does not have its checksum"
+	} else if ok {
+		return e.Name() + ": " + DescribeDamage(e.Cause)
+	}
+	return strings.NewReplacer(": move it away, or "+advice, "", ": "+advice, "", "\n", "; ").Replace(err.Error())
 }
 
 // Name says what is damaged.
 func (e *DamageError) Name() string {
+	if e.URI == "" {
+		return e.What
+	}
 	if e.At.IsZero() {
 		return fmt.Sprintf("%s of %s", e.What, e.URI)
 	}

@@ -33,35 +33,42 @@ func (d *Deep) note(err error) {
 // DeepCheck reads every row of the database of a directory, which another process may be serving, and compares
 // checksums. The error is for a database that cannot be read at all.
 func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
-	db, err := openToCheck(dir)
+	db, err := openToCheck(filepath.Join(dir, databaseName))
 	if err != nil {
 		return nil, err
 	}
 	defer db.Close()
 	d := &Deep{}
-	if err := quickCheck(ctx, pool{db}, ""); err != nil {
+	return d, d.all(ctx, db, "PRAGMA quick_check(8)")
+}
+
+// all checks by SQLite, and then everything that has a checksum.
+func (d *Deep) all(ctx context.Context, db *sql.DB, pragma string) error {
+	if err := checkBy(ctx, pool{db}, pragma); err != nil {
 		d.note(err)
 	}
 	version, err := versionOf(ctx, db)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if version < sumsSince {
-		return d, errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which " +
+		return errors.New("it was written by an earlier ahphub and has no checksums: start this one once, which " +
 			"upgrades it")
 	}
 	if err := d.channels(ctx, db); err != nil || version < chainSince {
-		return d, err
+		return err
 	}
 	if d.Entries, err = checkChain(ctx, db); err != nil && ctx.Err() == nil {
 		d.note(err)
 	}
-	return d, ctx.Err()
+	if version < allSince || ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return d.rest(ctx, db, version)
 }
 
-// openToCheck opens the database of a directory to read it.
-func openToCheck(dir string) (*sql.DB, error) {
-	path := filepath.Join(dir, databaseName)
+// openToCheck opens a database to read it.
+func openToCheck(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}

@@ -111,7 +111,8 @@ func TestMissingRowsAreFound(t *testing.T) {
 func TestRowsWithoutChecksumAreRead(t *testing.T) {
 	dir := damagedDir(t, Config{})
 	execSQL(t, dir, "DROP TABLE audit; ALTER TABLE envelopes DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum; "+
-		"PRAGMA user_version=3")
+		"ALTER TABLE channels DROP COLUMN sum; ALTER TABLE answers DROP COLUMN sum; ALTER TABLE docs DROP COLUMN sum; "+
+		"DROP TRIGGER meta_new; DROP TRIGGER meta_changed; DELETE FROM meta WHERE key LIKE 'copy of %'; PRAGMA user_version=3")
 	if _, err := DeepCheck(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "earlier ahphub") {
 		t.Errorf("before the upgrade: %v", err)
 	}
@@ -123,7 +124,7 @@ func TestRowsWithoutChecksumAreRead(t *testing.T) {
 	}
 	found, err := DeepCheck(t.Context(), dir)
 	must(t, err)
-	if len(found.Damage) != 0 || found.Unchecked != found.Rows+found.Channels || found.Rows != 4 {
+	if len(found.Damage) != 0 || found.Unchecked <= found.Rows+found.Channels || found.Rows != 4 {
 		t.Errorf("after the upgrade: %+v", found)
 	}
 }

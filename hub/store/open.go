@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -75,7 +76,7 @@ func inspect(path string) error {
 		return nil // made, and killed before its first page
 	}
 	if err != nil || string(header[:16]) != "SQLite format 3\x00" {
-		return fmt.Errorf("%w: %s is not a SQLite database: move it away, or restore a backup", ErrDamaged, path)
+		return fmt.Errorf("%w: %s is not a SQLite database: move it away, or %s", ErrDamaged, path, advice)
 	}
 	id, version := binary.BigEndian.Uint32(header[68:]), binary.BigEndian.Uint32(header[60:])
 	if id != 0 && id != applicationID {
@@ -96,11 +97,16 @@ func known(path string, version int) error {
 func describe(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
+		if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error") { // a column of another type than it was
+			return fmt.Errorf("%w (%w): %s", ErrDamaged, err, advice)
+		}
 		return err
 	}
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
-		return fmt.Errorf("%w (%w): restore a backup", ErrDamaged, err)
+		return fmt.Errorf("%w (%w): %s", ErrDamaged, err, advice)
+	case sqlite3.SQLITE_ERROR: // of statements that are right
+		return fmt.Errorf("%w: its tables are not what they were (%w): %s", ErrDamaged, err, advice)
 	case sqlite3.SQLITE_FULL:
 		return &diskError{"the disk is full: free some space", err}
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_CANTOPEN:

@@ -47,19 +47,19 @@ type op struct {
 const (
 	sqlEnvelope = "INSERT INTO envelopes (seq, channel, at, bytes, principal, client, client_seq, action, sum) " +
 		"VALUES (?,?,?,?,?,?,?,?,?)"
-	sqlAnswer = "INSERT OR REPLACE INTO answers (client, client_seq, seq, channel, at) VALUES (?,?,?,?,?)"
+	sqlAnswer = "INSERT OR REPLACE INTO answers (client, client_seq, seq, channel, at, sum) VALUES (?,?,?,?,?,?)"
 	sqlForget = "DELETE FROM answers WHERE client=?"
 	sqlThin   = "DELETE FROM answers WHERE client=? AND client_seq<=?"
-	sqlOpen   = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap) VALUES " +
-		"(?,?,?,?,?,?,?,0,?)"
-	sqlGrow     = "UPDATE channels SET last=?, run=run+? WHERE id=?"
+	sqlOpen   = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap, sum) VALUES " +
+		"(?,?,?,?,?,?,?,0,?,?)"
+	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // weighed as by summer
 	sqlSnapshot = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
 	sqlAudit    = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
 	sqlMeta     = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"
-	sqlPutDoc   = "INSERT INTO docs (bucket, key, at, value) VALUES (?,?,?,?) ON CONFLICT DO UPDATE SET " +
-		"at=excluded.at, value=excluded.value"
+	sqlPutDoc   = "INSERT INTO docs (bucket, key, at, value, sum) VALUES (?,?,?,?,?) ON CONFLICT DO UPDATE SET " +
+		"at=excluded.at, value=excluded.value, sum=excluded.sum"
 	sqlDeleteDoc   = "DELETE FROM docs WHERE bucket=? AND key=?"
-	sqlSeen        = "UPDATE docs SET at=? WHERE bucket=? AND key=?"
+	sqlSeen        = "UPDATE docs SET at=?1, sum=sum+?1-at WHERE bucket=?2 AND key=?3"
 	answersAClient = 1024
 	thinEvery      = 64 // answers of a client are dropped so many at a time: each drop changes pages of its own
 )
@@ -152,7 +152,7 @@ func (s *Store) planEnvelope(p *plan, d *decoder) error {
 	p.add(sqlEnvelope, seq, r.id, at, len(action), nullable(principal), client, clientSeq, action, sum)
 	if client != nil {
 		key := clientKey(principal, clientID)
-		p.add(sqlAnswer, key, number, seq, uri, at)
+		p.add(sqlAnswer, key, number, seq, uri, at, p.sums.answer(key, number, seq, uri, at))
 		p.clients[key] = max(p.clients[key], number)
 	}
 	r.last = seq
@@ -171,7 +171,7 @@ func (s *Store) planOpen(p *plan, d *decoder) {
 	s.catalogue.next++
 	p.channels = true
 	s.catalogue.byURI[info.URI] = r
-	p.add(sqlOpen, r.id, info.URI, string(info.Kind), info.Session, info.Chat, r.floor, r.last, r.snap)
+	p.add(sqlOpen, r.id, info.URI, string(info.Kind), info.Session, info.Chat, r.floor, r.last, r.snap, p.sums.channel(r))
 	p.add(sqlSnapshot, r.id, seq, state, p.sums.snapshot(r.id, seq, state))
 }
 
@@ -216,7 +216,7 @@ func (p *plan) record(bucket, key string, at int64, value []byte, gone bool) {
 		p.add(sqlForget, key)
 		delete(p.clients, key)
 	}
-	o := op{sqlPutDoc, []any{bucket, key, at, value}}
+	o := op{sqlPutDoc, []any{bucket, key, at, value, p.sums.doc(bucket, key, at, value)}}
 	if gone {
 		o = op{sqlDeleteDoc, []any{bucket, key}}
 	}

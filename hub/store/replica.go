@@ -40,7 +40,7 @@ func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 	s.position = pos
 	s.finish(p)
 	if mark != nil {
-		p.add(sqlPutDoc, ReplicaBucket, markKey, 0, mark)
+		p.add(sqlPutDoc, ReplicaBucket, markKey, 0, mark, p.sums.doc(ReplicaBucket, markKey, 0, mark))
 	}
 	if err := s.try(p); err != nil {
 		return err
@@ -177,24 +177,9 @@ func checkFile(path string) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return errors.Join(err, fmt.Errorf("%w: %s is empty", ErrDamaged, path))
 	}
-	if err := inspect(path); err != nil {
-		return err
-	}
-	db, err := openDB(path, []string{"query_only(1)"})
-	if err != nil {
-		return err
-	}
 	defer os.Remove(path + "-wal")
 	defer os.Remove(path + "-shm")
-	defer db.Close()
-	var says string
-	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&says); err != nil {
-		return describe(err)
-	}
-	if says != "ok" {
-		return fmt.Errorf("%w: %s", ErrDamaged, says)
-	}
-	return nil
+	return checkWhole(context.Background(), path)
 }
 
 // takeReplacement puts a database that was received in the place of the one that is there. It can be done again at any

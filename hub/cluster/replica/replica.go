@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/store"
@@ -28,19 +29,42 @@ type State struct {
 
 var _ cluster.State = (*State)(nil)
 
+// ErrDamaged is the error of a node whose database is not what was written to its disk.
+var ErrDamaged = errors.New("the database of this node is damaged. Remove the node from the cluster by ahphub cluster remove on another " +
+	"one, delete its data directory, and join again")
+
+// explain says of a damaged database what to do about that of a node: the others have everything.
+func explain(err error) error {
+	if !errors.Is(err, store.ErrDamaged) {
+		return err
+	}
+	return fmt.Errorf("%w (%s)", ErrDamaged, store.DescribeDamage(err))
+}
+
 // Open opens a data directory. One that a single server wrote begins at the position of its newest batch: the nodes that
 // join it take a copy first.
 func Open(ctx context.Context, cfg store.Config) (*State, error) {
 	s := &State{cfg: cfg}
-	return s, s.open(ctx)
+	if err := s.open(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 func (s *State) open(ctx context.Context) error {
 	opened, err := store.Open(ctx, s.cfg)
 	if err != nil {
-		return err
+		return explain(err)
 	}
-	mark, err := opened.Mark(ctx)
+	began := time.Now()
+	err = store.CheckWhole(ctx, s.cfg.Dir)
+	if s.cfg.Log != nil {
+		s.cfg.Log.Debug("the database was checked", "took", time.Since(began), "err", err)
+	}
+	var mark []byte
+	if err == nil {
+		mark, err = opened.Mark(ctx)
+	}
 	place := cluster.Place{Position: uint64(opened.Position())}
 	if err == nil && mark != nil {
 		place, err = decodePlace(mark)
@@ -50,16 +74,20 @@ func (s *State) open(ctx context.Context) error {
 			cluster.ErrDiverged, opened.Position(), place.Position)
 	}
 	if err != nil {
-		return errors.Join(err, opened.Close())
+		return errors.Join(explain(err), opened.Close())
 	}
 	s.store, s.place, s.pieces = opened, place, pieces{}
 	s.stop = opened.Tend()
 	return nil
 }
 
-// close closes the store; mu is held.
+// close closes the store, if it is open; mu is held.
 func (s *State) close() error {
+	if s.stop == nil {
+		return nil
+	}
 	s.stop()
+	s.stop = nil
 	return s.store.Close()
 }
 
@@ -110,7 +138,7 @@ func (s *State) Apply(entries []cluster.Entry) error {
 		s.place = e.Place
 	}
 	if len(batches) > 0 {
-		s.err = s.store.ApplyMarked(int64(last.Position), encodePlace(last), batches...)
+		s.err = explain(s.store.ApplyMarked(int64(last.Position), encodePlace(last), batches...))
 	}
 	return s.err
 }
@@ -149,6 +177,9 @@ func (s *State) Restore(r io.Reader) error {
 		return s.err
 	}
 	if err := store.Receive(s.cfg.Dir, r); err != nil {
+		if s.cfg.Log != nil {
+			s.cfg.Log.Error("a copy of the database that another node sent was not taken", "err", store.DescribeDamage(err))
+		}
 		return err // the old state stays
 	}
 	s.err = s.close()

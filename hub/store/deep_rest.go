@@ -1,0 +1,159 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// rest checks what is no part of a channel's journal: the rows of channels, answers and documents, the numbers of meta, and the
+// tables themselves.
+func (d *Deep) rest(ctx context.Context, db *sql.DB, version int) error {
+	schema := func(ctx context.Context, tx *sql.Tx) error { return d.schema(ctx, tx, version) }
+	for _, check := range []func(context.Context, *sql.Tx) error{schema, d.meta, d.catalogue, d.answers, d.docs} {
+		tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+		if err != nil {
+			return describe(err)
+		}
+		if err := check(ctx, tx); err != nil && ctx.Err() == nil {
+			d.note(describe(err))
+		}
+		if err := tx.Rollback(); err != nil && ctx.Err() == nil {
+			return describe(err)
+		}
+	}
+	return ctx.Err()
+}
+
+const sqlSchema = "SELECT type || ' ' || name || ' ' || coalesce(sql, '') FROM sqlite_schema ORDER BY 1"
+
+// schema compares the tables and triggers with those of a new database.
+func (d *Deep) schema(ctx context.Context, tx *sql.Tx, version int) error {
+	fresh, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return err
+	}
+	defer fresh.Close()
+	fresh.SetMaxOpenConns(1) // each has another database
+	for _, m := range migrations[:version] {
+		if _, err := fresh.ExecContext(ctx, m); err != nil {
+			return err
+		}
+	}
+	rows, err := fresh.QueryContext(ctx, sqlSchema)
+	want, err := scanStrings(rows, err)
+	if err != nil {
+		return err
+	}
+	rows, err = tx.QueryContext(ctx, sqlSchema)
+	got, err := scanStrings(rows, err)
+	if err != nil {
+		return err
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		d.note(&DamageError{What: "the list of tables"})
+	}
+	return nil
+}
+
+// meta compares each number with its copy.
+func (d *Deep) meta(ctx context.Context, tx *sql.Tx) error {
+	var n int
+	err := tx.QueryRowContext(ctx, `SELECT count(*) FROM
+		(SELECT key, value FROM meta WHERE key NOT LIKE 'copy of %') a FULL JOIN
+		(SELECT substr(key, 9) AS key, value FROM meta WHERE key LIKE 'copy of %') b USING (key) WHERE a.value IS NOT b.value`).Scan(&n)
+	if err == nil && n > 0 {
+		d.note(&DamageError{What: "one of the database's counters"})
+	}
+	return err
+}
+
+func (d *Deep) catalogue(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, "SELECT id, uri, kind, session, chat, floor, last, run, snap, sum FROM channels")
+	if err != nil {
+		return err
+	}
+	var sums summer
+	return scan(rows, func() error {
+		var r channelRow
+		var sum sql.NullInt64
+		if err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run, &r.snap,
+			&sum); err != nil {
+			return err
+		}
+		d.compare(sum, sums.channel(&r), DamageError{What: "the entry in the catalogue", URI: r.info.URI})
+		return nil
+	})
+}
+
+func (d *Deep) answers(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, "SELECT client, client_seq, seq, channel, at, sum FROM answers")
+	if err != nil {
+		return err
+	}
+	var sums summer
+	return scan(rows, func() error {
+		var client, channel string
+		var clientSeq, seq, at int64
+		var sum sql.NullInt64
+		if err := rows.Scan(&client, &clientSeq, &seq, &channel, &at, &sum); err != nil {
+			return err
+		}
+		d.compare(sum, sums.answer(client, clientSeq, seq, channel, at), DamageError{What: fmt.Sprintf("answer %d", seq), URI: channel})
+		return nil
+	})
+}
+
+func (d *Deep) docs(ctx context.Context, tx *sql.Tx) error {
+	rows, err := tx.QueryContext(ctx, "SELECT bucket, key, at, value, sum FROM docs")
+	if err != nil {
+		return err
+	}
+	var sums summer
+	return scan(rows, func() error {
+		var bucket, key string
+		var at int64
+		var value []byte
+		var sum sql.NullInt64
+		if err := rows.Scan(&bucket, &key, &at, &value, &sum); err != nil {
+			return err
+		}
+		// Keys may be secrets.
+		d.compare(sum, sums.doc(bucket, key, at, value), DamageError{What: "a document of " + bucket})
+		return nil
+	})
+}
+
+// compare notes a row that has another checksum than it should, or none.
+func (d *Deep) compare(stored sql.NullInt64, sum int64, damage DamageError) {
+	if !stored.Valid {
+		d.Unchecked++
+		return
+	}
+	if differs(stored, sum) {
+		d.note(&damage)
+	}
+}
+
+// CheckWhole reads every row of the database of a directory, indexes included, and returns the first damage.
+func CheckWhole(ctx context.Context, dir string) error {
+	return checkWhole(ctx, filepath.Join(dir, databaseName))
+}
+
+func checkWhole(ctx context.Context, path string) error {
+	db, err := openToCheck(path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	d := &Deep{}
+	if err := d.all(ctx, db, "PRAGMA integrity_check(8)"); err != nil {
+		return err
+	}
+	if len(d.Damage) > 0 {
+		return d.Damage[0]
+	}
+	return nil
+}
