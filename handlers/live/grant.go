@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -19,8 +21,10 @@ import (
 // grant lets a visitor of another node into rooms. It lasts as long as the stream would that the visitor has there.
 type grant struct {
 	id     uint64
+	ctx    context.Context // of the stream; ends with the visitor's rights
 	rooms  []*trunkRoom
 	events chan event
+	shut   bool   // the node was told that it is over; of the trunk
 	end    func() // says that the visitor has gone
 	ended  <-chan struct{}
 }
@@ -61,14 +65,17 @@ func (e *Engine) serveGrant(w http.ResponseWriter, r *http.Request, who access.P
 		leave()
 		return ErrBusy // the connection has ended; the page tries again
 	}
-	g, answer := t.grant(id, readers)
+	ctx, end := e.BindStream(r.Context(), who)
+	g, answer := t.grant(ctx, id, readers)
 	if g == nil {
+		end(nil)
 		leave()
 		return ErrBusy
 	}
 	answer.Holder = holderOf(who)
 	b, err := json.Marshal(answer)
 	if err != nil {
+		end(nil)
 		return err // numbers and words
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -76,38 +83,36 @@ func (e *Engine) serveGrant(w http.ResponseWriter, r *http.Request, who access.P
 	_, _ = w.Write(b) // a node that is gone ends the trunk
 	_ = http.NewResponseController(w).Flush()
 	v := e.cfg.Visit(r, who)
-	ctx := r.Context()
-	upgrade.Keep(ctx, func() {
+	upgrade.Keep(r.Context(), func() {
 		defer leave()
+		defer end(nil)
 		defer t.remove(g)
-		e.keepGrant(ctx, who, v, t, g)
+		e.keepGrant(v, t, g)
 	})
 	return nil
 }
 
 // keepGrant handles what the visitor says and does, until the visitor has gone or is shut out.
-func (e *Engine) keepGrant(ctx context.Context, who access.Principal, v Visitor, t *trunk, g *grant) {
+func (e *Engine) keepGrant(v Visitor, t *trunk, g *grant) {
 	e.pages.Add(1)
 	defer e.pages.Add(-1)
 	defer v.End()
-	ctx, end := e.BindStream(ctx, who)
-	defer end(nil)
 	for {
 		select {
 		case <-g.ended:
 			return
-		case <-ctx.Done():
-			if errors.Is(context.Cause(ctx), access.ErrRevoked) {
-				t.shutOut(g, codeRevoked, "revoked")
-			} else {
-				t.shutOut(g, 0, "")
-			}
+		case <-g.ctx.Done():
+			t.mu.Lock()
+			t.shutOutEnded(g)
+			t.mu.Unlock()
 			return
 		case ev := <-g.events:
 			switch ev.Do {
 			case "said":
 				if err := v.Hear(ev.Said[:min(len(ev.Said), mostSaid)]); err != nil {
+					t.mu.Lock()
 					t.shutOut(g, int(websocket.StatusPolicyViolation), err.Error())
+					t.mu.Unlock()
 					return
 				}
 			case "lost":
@@ -122,9 +127,9 @@ func (e *Engine) keepGrant(ctx context.Context, who access.Principal, v Visitor,
 }
 
 // grant lets a visitor into the rooms of readers; nil when the trunk has ended or has a grant of that number.
-func (t *trunk) grant(id uint64, readers []reader) (*grant, granted) {
+func (t *trunk) grant(ctx context.Context, id uint64, readers []reader) (*grant, granted) {
 	ended := make(chan struct{})
-	g := &grant{id: id, events: make(chan event, grantEvents), end: sync.OnceFunc(func() { close(ended) }), ended: ended}
+	g := &grant{id: id, ctx: ctx, events: make(chan event, grantEvents), end: sync.OnceFunc(func() { close(ended) }), ended: ended}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over || t.early[id] || t.grants[id] != nil {
@@ -185,9 +190,77 @@ func (t *trunk) remove(g *grant) {
 	}
 }
 
-// shutOut has the node end a visitor's stream.
+// shutOutEnded has the node end the stream of a visitor whose rights have ended; mu is held.
+func (t *trunk) shutOutEnded(g *grant) {
+	if errors.Is(context.Cause(g.ctx), access.ErrRevoked) {
+		t.shutOut(g, codeRevoked, "revoked")
+		return
+	}
+	t.shutOut(g, 0, "")
+}
+
+// shutOut has the node end a visitor's stream; mu is held.
 func (t *trunk) shutOut(g *grant, code int, why string) {
+	if g.shut {
+		return
+	}
+	g.shut = true
+	t.endings++
+	t.rule(ruling{End: g.id, Code: code, Why: why})
+}
+
+// AwaitNodes returns once no node shows anything more to visitors whose rights have ended before the call: each has said so, or has
+// heard nothing for so long that it ended its streams. What takes rights away is answered after it.
+func (e *Engine) AwaitNodes(ctx context.Context) {
+	e.mu.Lock()
+	trunks := slices.Collect(maps.Values(e.trunks))
+	e.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, trunkSilence)
+	defer cancel()
+	for _, t := range trunks {
+		if said := t.endRevoked(); said != nil {
+			select {
+			case <-said:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+// endRevoked shuts out all whose rights have ended. The channel is closed once the node has ended their streams; it is nil when that is
+// so already.
+func (t *trunk) endRevoked() (said <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.rule(ruling{End: g.id, Code: code, Why: why})
+	for _, g := range t.grants {
+		if g.ctx.Err() != nil {
+			t.shutOutEnded(g)
+		}
+	}
+	if t.said >= t.endings {
+		return nil
+	}
+	done := make(chan struct{})
+	t.waiting = append(t.waiting, sayWaiter{t.endings, done})
+	t.rule(ruling{Say: t.endings})
+	return done
+}
+
+// sayWaiter waits until a node has said that as many streams have ended.
+type sayWaiter struct {
+	endings uint64
+	done    chan struct{}
+}
+
+// heard notes how many streams a node has ended as it was told; mu is held.
+func (t *trunk) heard(endings uint64) {
+	t.said = max(t.said, endings)
+	t.waiting = slices.DeleteFunc(t.waiting, func(w sayWaiter) bool {
+		if w.endings > t.said {
+			return false
+		}
+		close(w.done)
+		return true
+	})
 }

@@ -127,6 +127,12 @@ func serveFar(t *testing.T, e *Engine, who access.Principal) string {
 // startFollower serves as a node that follows, until it is cut off.
 func startFollower(t *testing.T, e *Engine, who access.Principal) (url string, cut func()) {
 	t.Helper()
+	return startFollowerOf(t, startLeader(t, e, who))
+}
+
+// startLeader answers nodes that follow.
+func startLeader(t *testing.T, e *Engine, who access.Principal) *httptest.Server {
+	t.Helper()
 	base, end := context.WithCancel(t.Context())
 	var open sync.WaitGroup
 	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +147,7 @@ func startFollower(t *testing.T, e *Engine, who access.Principal) (url string, c
 	}))
 	t.Cleanup(leader.Close)
 	t.Cleanup(func() { end(); open.Wait() })
-	return startFollowerOf(t, leader)
+	return leader
 }
 
 // startFollowerOf serves as a node that follows a leader, until it is cut off.

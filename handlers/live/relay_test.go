@@ -3,6 +3,7 @@ package live
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -67,11 +68,64 @@ func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
 	if err := l.Revoke(t.Context(), made.ID); err != nil {
 		t.Fatal(err)
 	}
+	e.AwaitNodes(t.Context())
+	for name := range e.trunks {
+		if said := e.trunk(name).endRevoked(); said != nil {
+			t.Error("the node has not ended the stream yet")
+		}
+	}
 	if code := s.closed(); code != codeRevoked {
 		t.Errorf("the stream is closed with %d", code)
 	}
 	if got := refusalOfStream(t, url, mark); got != codeRevoked {
 		t.Errorf("a stream after that is closed with %d", got)
+	}
+}
+
+// A node that does not say that a stream has ended is waited for until it has ended its streams.
+func TestRevocationWaitsForSilentNode(t *testing.T) {
+	l, err := access.OpenLinks(t.Context(), links{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, made, err := l.New(t.Context(), access.Link{Session: sessionURI, Role: access.RoleViewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEngine(t, Config{Links: l})
+	_, mark := e.draw(t, ana)
+	leader := startLeader(t, e, access.Principal{ID: "guest", Role: access.RoleOwner, Link: made.ID})
+	trunk, _, err := websocket.Dial(t.Context(), leader.URL, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trunk.CloseNow()
+	var hello greeting
+	if _, b, err := trunk.Read(t.Context()); err != nil || json.Unmarshal(b, &hello) != nil {
+		t.Fatal("no greeting", err)
+	}
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, leader.URL+"/?"+Query(mark), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Header.Set("Grant", hello.Trunk+".1")
+	res, err := http.DefaultClient.Do(ask)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	defer res.Body.Close()
+	began := time.Now()
+	e.AwaitNodes(t.Context())
+	if took := time.Since(began); took > trunkSilence/2 {
+		t.Errorf("when nobody lost a right it takes %v", took)
+	}
+	if err := l.Revoke(t.Context(), made.ID); err != nil {
+		t.Fatal(err)
+	}
+	began = time.Now()
+	e.AwaitNodes(t.Context())
+	if took := time.Since(began); took < trunkSilence || took > 2*trunkSilence {
+		t.Errorf("it waits for %v", took)
 	}
 }
 

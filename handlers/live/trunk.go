@@ -43,14 +43,17 @@ type ruling struct {
 
 	Drop uint64 `json:"drop,omitempty"` // room of which nothing comes any more
 	Gone bool   `json:"gone,omitempty"` // because it has ended
+
+	Say uint64 `json:"say,omitempty"` // the node says this number once the streams above have ended
 }
 
 // event is what happens at the node of a grant.
 type event struct {
 	Grant uint64 `json:"grant,omitempty"`
-	Do    string `json:"do"`             // said, lost, back, end: by the visitor; whole: the room is needed anew
+	Do    string `json:"do"`             // said, lost, back, end: by the visitor; whole: the room is needed anew; ended: Say
 	Said  []byte `json:"said,omitempty"` // by the page
 	Room  uint64 `json:"room,omitempty"`
+	Say   uint64 `json:"say,omitempty"` // of the ruling
 }
 
 // trunk is the leader's end.
@@ -65,6 +68,10 @@ type trunk struct {
 	early   map[uint64]bool // grants that are not needed any more, before they were made
 	rooms   map[uint64]*trunkRoom
 	last    uint64 // number of the newest room
+
+	endings uint64 // visitors that were shut out
+	said    uint64 // of them, as the node says
+	waiting []sayWaiter
 }
 
 // trunkRoom is a room that goes over a trunk.
@@ -253,6 +260,10 @@ func (t *trunk) read(ctx context.Context, c *websocket.Conn) {
 func (t *trunk) take(ev event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if ev.Do == "ended" {
+		t.heard(min(ev.Say, t.endings))
+		return
+	}
 	if room := t.rooms[ev.Room]; ev.Do == "whole" && room != nil {
 		room.whole = true
 		select {

@@ -139,6 +139,9 @@ func (t *farTrunk) takeRuling(b []byte) error {
 		delete(t.mirrors, r.Drop)
 		m.finish(ErrGone)
 	}
+	if r.Say > 0 {
+		t.tell(event{Do: "ended", Say: r.Say})
+	}
 	return nil
 }
 

@@ -45,8 +45,7 @@ type link struct {
 	Link
 	hash     string
 	entering map[string]chan struct{} // uses being written, by their key; each is closed when its write ends
-	life     context.Context
-	end      context.CancelCauseFunc // ends life; called by Revoke
+	life     *life                    // ended by Revoke
 }
 
 // linkDoc is a link as it is stored.
@@ -84,11 +83,11 @@ func (l *Links) takeLink(doc linkDoc) {
 	k := l.byID[doc.ID]
 	if k == nil {
 		k = &link{Link: doc.Link, hash: doc.Hash, entering: map[string]chan struct{}{}}
-		k.life, k.end = context.WithCancelCause(context.Background())
+		k.life = newLife()
 		l.byID[k.ID], l.hash[k.hash] = k, k
 	}
 	if k.Revoked = doc.Revoked; !k.Revoked.IsZero() {
-		k.end(ErrRevoked)
+		k.life.end(ErrRevoked)
 	}
 }
 
@@ -220,18 +219,18 @@ func (l *Links) Bind(ctx context.Context, p Principal) (context.Context, context
 	if p.Link == "" {
 		return context.WithCancel(ctx)
 	}
-	ctx, end := context.WithCancelCause(ctx)
 	k := l.find(p.Link)
 	if k == nil {
+		ctx, end := context.WithCancelCause(ctx)
 		end(ErrRevoked)
 		return ctx, func() {}
 	}
-	stop := context.AfterFunc(k.life, func() { end(ErrRevoked) })
+	ctx, end := k.life.bind(ctx)
 	release := func() {}
 	if !k.Expires.IsZero() {
 		ctx, release = context.WithDeadlineCause(ctx, k.Expires, ErrRevoked)
 	}
-	return ctx, func() { stop(); end(context.Canceled); release() }
+	return ctx, func() { end(); release() }
 }
 
 // find returns a link. Its immutable fields may be read without the lock.

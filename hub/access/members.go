@@ -38,9 +38,8 @@ type Members struct {
 type member struct {
 	Member
 	hash string // of the invitation; "" once it was accepted
-	life context.Context
-	end  context.CancelCauseFunc // ends life; called on every change
-	busy bool                    // a change is being written
+	life *life  // ended by every change
+	busy bool   // a change is being written
 }
 
 // memberDoc is a member as it is stored.
@@ -66,7 +65,7 @@ func (m *Members) apply(key string, value []byte) error {
 func (m *Members) put(doc memberDoc) {
 	m.drop(doc.ID)
 	k := &member{Member: doc.Member, hash: doc.Hash}
-	k.life, k.end = context.WithCancelCause(context.Background())
+	k.life = newLife()
 	m.byID[k.ID] = k
 	if k.hash != "" {
 		m.hash[k.hash] = k
@@ -77,7 +76,7 @@ func (m *Members) drop(id string) {
 	if k := m.byID[id]; k != nil {
 		delete(m.byID, id)
 		delete(m.hash, k.hash)
-		k.end(ErrRemoved)
+		k.life.end(ErrRemoved)
 	}
 }
 
@@ -264,13 +263,11 @@ func (m *Members) List() []Member {
 // Bind returns a context that ends with ErrRemoved as its cause when the person's rights change.
 // For an unknown id it does not end. Call cancel when done.
 func (m *Members) Bind(ctx context.Context, id string) (context.Context, context.CancelFunc) {
-	ctx, end := context.WithCancelCause(ctx)
 	m.mu.Lock()
 	k := m.byID[id]
 	m.mu.Unlock()
 	if k == nil {
-		return ctx, func() { end(context.Canceled) }
+		return context.WithCancel(ctx)
 	}
-	stop := context.AfterFunc(k.life, func() { end(ErrRemoved) })
-	return ctx, func() { stop(); end(context.Canceled) }
+	return k.life.bind(ctx)
 }

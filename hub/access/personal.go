@@ -48,8 +48,7 @@ type Personal struct {
 type personal struct {
 	Token
 	hash string
-	life context.Context
-	end  context.CancelCauseFunc // ends life; called by Revoke
+	life *life // ended by Revoke
 }
 
 // tokenDoc is a token as it is stored.
@@ -77,7 +76,7 @@ func (p *Personal) apply(key string, value []byte) error {
 
 func (p *Personal) add(doc tokenDoc) {
 	t := &personal{Token: doc.Token, hash: doc.Hash}
-	t.life, t.end = context.WithCancelCause(context.Background())
+	t.life = newLife()
 	p.byID[t.ID], p.hash[t.hash] = t, t
 }
 
@@ -85,7 +84,7 @@ func (p *Personal) drop(id string) {
 	if t := p.byID[id]; t != nil {
 		delete(p.byID, id)
 		delete(p.hash, t.hash)
-		t.end(ErrTokenEnded)
+		t.life.end(ErrTokenEnded)
 	}
 }
 
@@ -193,18 +192,18 @@ func (p *Personal) List(who string) []Token {
 // bind returns a context that ends with ErrTokenEnded as its cause when the token is revoked or
 // expires, and records the use.
 func (p *Personal) bind(ctx context.Context, id string) (context.Context, context.CancelFunc) {
-	ctx, end := context.WithCancelCause(ctx)
 	t := p.use(id)
 	if t == nil {
+		ctx, end := context.WithCancelCause(ctx)
 		end(ErrTokenEnded)
 		return ctx, func() {}
 	}
-	stop := context.AfterFunc(t.life, func() { end(ErrTokenEnded) })
+	ctx, end := t.life.bind(ctx)
 	release := func() {}
 	if !t.Expires.IsZero() {
 		ctx, release = context.WithDeadlineCause(ctx, t.Expires, ErrTokenEnded)
 	}
-	return ctx, func() { stop(); end(context.Canceled); release() }
+	return ctx, func() { end(); release() }
 }
 
 // use notes the use of a token, which Flush writes: nothing is written when a token is checked.

@@ -26,7 +26,7 @@ func (st *Site) AwaitDurable(ctx context.Context, since int64) error {
 
 // serve runs a handler. A form is answered once what it did is durable, whatever part of the host
 // did it: a browser that is sent on before that shows as done what a crash or a full disk takes
-// back.
+// back. One that took rights away is answered once other nodes of a cluster show nothing more to who had them.
 func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
@@ -52,6 +52,7 @@ func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	if err := st.AwaitDurable(r.Context(), since); err != nil {
 		return err
 	}
+	st.Live.AwaitNodes(context.WithoutCancel(r.Context())) // also for who signs out
 	held.release()
 	return nil
 }
