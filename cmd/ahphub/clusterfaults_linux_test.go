@@ -131,6 +131,12 @@ func (w *trial) round(kinds []fault) (what string, found []string) {
 		w.wait(100*time.Millisecond, 3500*time.Millisecond)
 	}
 	what = strings.Join(done, ", then ")
+	ended := false
+	defer func() {
+		if !ended {
+			w.Logf("after: %s", what)
+		}
+	}()
 	w.heal()
 	w.settle()
 	w.wait(300*time.Millisecond, time.Second)
@@ -139,6 +145,7 @@ func (w *trial) round(kinds []fault) (what string, found []string) {
 	}
 	w.settle()
 	found = append(found, w.check()...)
+	ended = true
 	if len(found) > 0 {
 		return what, found
 	}

@@ -21,9 +21,9 @@ func (c *trialNodes) state() history.Nodes {
 	c.Helper()
 	var nodes history.Nodes
 	var last error
+	before := map[string]int64{}
 	for began := time.Now(); time.Since(began) < time.Minute; <-time.After(100 * time.Millisecond) {
 		nodes, last = history.Nodes{}, nil
-		before := map[string]int64{}
 		for _, n := range c.list {
 			db, err := openState(n.data)
 			if err != nil {
@@ -47,8 +47,13 @@ func (c *trialNodes) state() history.Nodes {
 			return nodes
 		}
 	}
-	for name, state := range nodes {
-		c.Logf("%s has applied %d", name, state.Applied)
+	for name, applied := range before {
+		c.Logf("%s has applied %d", name, applied)
+	}
+	for _, n := range c.list {
+		if !n.isDead() {
+			c.Logf("the cluster as %s sees it:\n%s", n.name, c.command(n, "cluster", "status", "--data", n.data))
+		}
 	}
 	c.Fatalf("the nodes never have the same: %v", last)
 	return nil

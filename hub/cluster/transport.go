@@ -1,6 +1,8 @@
 package cluster
 
 import (
+	"sync"
+
 	"github.com/hashicorp/raft"
 )
 
@@ -27,7 +29,7 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 	if err != nil {
 		return nil, err
 	}
-	return pipeline{p}, nil
+	return newPipeline(p), nil
 }
 
 // Close implements raft.WithClose.
@@ -38,11 +40,53 @@ func (t transport) Close() error {
 	return nil
 }
 
-// pipeline is a transport's.
-type pipeline struct{ raft.AppendPipeline }
+// pipeline is a transport's. It ends once a node has refused an append: the library reads no answer after such a one, and would wait for
+// ever with the next append in its hand, so that the node is never sent anything again (hashicorp/raft issue 612).
+type pipeline struct {
+	raft.AppendPipeline
+	answers chan raft.AppendFuture
+	closed  chan struct{}
+	close   func() error
+}
+
+func newPipeline(of raft.AppendPipeline) *pipeline {
+	p := &pipeline{AppendPipeline: of, answers: make(chan raft.AppendFuture), closed: make(chan struct{})}
+	p.close = sync.OnceValue(func() error {
+		close(p.closed)
+		return of.Close()
+	})
+	go p.relay()
+	return p
+}
+
+func (p *pipeline) relay() {
+	for {
+		var f raft.AppendFuture
+		select {
+		case f = <-p.AppendPipeline.Consumer():
+		case <-p.closed:
+			return
+		}
+		select {
+		case p.answers <- f:
+		case <-p.closed:
+			return
+		}
+		if !f.Response().Success {
+			_ = p.close()
+			return
+		}
+	}
+}
+
+// Consumer implements raft.AppendPipeline.
+func (p *pipeline) Consumer() <-chan raft.AppendFuture { return p.answers }
+
+// Close implements raft.AppendPipeline.
+func (p *pipeline) Close() error { return p.close() }
 
 // AppendEntries implements raft.AppendPipeline.
-func (p pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
+func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
 	error) {
 	return p.AppendPipeline.AppendEntries(bounded(args), resp)
 }

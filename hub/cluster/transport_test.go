@@ -96,3 +96,53 @@ func TestAppendOfEarlierTermIsRefused(t *testing.T) {
 		t.Errorf("applied is %q", s.batches)
 	}
 }
+
+// A node that refuses an append, as one with a full disk does, ends the pipeline to it also while the next append is on its way: the
+// library reads no answer after a refusal.
+func TestRefusedAppendEndsThePipeline(t *testing.T) {
+	open := func() *raft.NetworkTransport {
+		net, err := raft.NewTCPTransport("127.0.0.1:0", nil, 2, time.Minute, io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = net.Close() })
+		return net
+	}
+	from, to := open(), open()
+	go func() {
+		for {
+			select {
+			case rpc := <-to.Consumer():
+				rpc.Respond(&raft.AppendEntriesResponse{}, nil)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	pipe, err := transport{from}.AppendEntriesPipeline("to", to.LocalAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pipe.Close()
+	ended := make(chan error, 1)
+	go func() {
+		for range 1000 {
+			if _, err := pipe.AppendEntries(&raft.AppendEntriesRequest{}, &raft.AppendEntriesResponse{}); err != nil {
+				ended <- err
+				return
+			}
+		}
+		ended <- nil
+	}()
+	if f := <-pipe.Consumer(); f.Response().Success {
+		t.Fatal("it was not refused")
+	}
+	select {
+	case err := <-ended:
+		if err == nil {
+			t.Error("a thousand appends were taken")
+		}
+	case <-time.After(time.Minute):
+		t.Error("an append waits for ever")
+	}
+}
