@@ -73,7 +73,8 @@ exec 3<>/dev/tcp/127.0.0.1/$2; printf 'GET /mcp HTTP/1.0\r\n\r\n' >&3; head -1 <
 		<-p.Done()
 		if text := said.String(); !strings.Contains(text, "403 Forbidden") || !strings.Contains(text, "done") || strings.Contains(text, "canary") ||
 			strings.Contains(text, "seed") || strings.Contains(text, "machine") {
-			t.Errorf("with the policy %s a program shows %q", what, text)
+			code, _ := p.ExitCode()
+			t.Errorf("with the policy %s a program shows %q, and ends with %d", what, text, code)
 		}
 		if kept, err := os.ReadFile(filepath.Join(dir, "kept.txt")); err != nil || string(kept) != "kept\n" {
 			t.Errorf("with the policy %s a program writes %q, %v", what, kept, err)
