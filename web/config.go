@@ -69,7 +69,7 @@ type Config struct {
 	Tokens  *access.Tokens
 	Links   *access.Links
 	Members *access.Members // nil: only the owner has an account by invitation
-	SignIn  access.SignIn
+	SignIn  *access.SignIns
 
 	Passwords *people.Passwords // nil: no sign-in by password
 	Passkeys  *people.Passkeys  // nil: no sign-in by passkey

@@ -55,7 +55,7 @@ func (s *Server) origin(r *http.Request) string {
 // signIn exchanges a one-time token for the owner's cookie.
 func (s *Server) signIn(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.PostFormValue("next"))
-	err := s.cfg.SignIn.Use(strings.TrimSpace(r.PostFormValue("token")))
+	err := s.cfg.SignIn.Use(r.Context(), strings.TrimSpace(r.PostFormValue("token")))
 	if errors.Is(err, access.ErrWrongToken) {
 		if s.refuseWrong(w, r) {
 			return

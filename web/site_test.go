@@ -127,6 +127,7 @@ type site struct {
 	passwords *people.Passwords
 
 	signIn access.SignIn
+	once   *access.SignIns
 	log    *lockedBuffer
 	pages  fakePages
 }
@@ -169,6 +170,9 @@ func newSite(t *testing.T, change func(*Config)) *site {
 		links: links,
 		log:   &lockedBuffer{}, pages: fakePages{make(chan error, 4)},
 		signIn: access.SignIn{Dir: filepath.Join(t.TempDir(), "signin")}}
+	if x.once, err = access.OpenSignIns(t.Context(), store, x.signIn); err != nil {
+		t.Fatal(err)
+	}
 	cookies, err := people.New(people.Config{Store: store, Key: bytes.Repeat([]byte("k"), 32)})
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +185,7 @@ func newSite(t *testing.T, change func(*Config)) *site {
 		Short:  func(u ahp.URI) string { return strings.TrimPrefix(u, "ahp-session:/") },
 		Title:  func(u ahp.URI, _ access.Scope) string { return "Title of " + strings.TrimPrefix(u, "ahp-session:/") },
 		Tokens: access.NewTokens(access.OwnerSecret{Token: ownerToken}, "Olu", links, x.personal), Links: links,
-		Members: members, SignIn: x.signIn, Cookies: cookies, Owner: access.Owner("Olu"),
+		Members: members, SignIn: x.once, Cookies: cookies, Owner: access.Owner("Olu"),
 		Passwords: x.passwords, Passkeys: &people.Passkeys{Store: store},
 		Log: slog.New(slog.NewTextHandler(x.log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	if change != nil {

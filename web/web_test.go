@@ -321,7 +321,7 @@ func TestBodiesAreBounded(t *testing.T) {
 	if res.StatusCode == 303 {
 		t.Errorf("a body over the limit was read: %s", res.Status)
 	}
-	if err := x.signIn.Use(token); err != nil {
+	if err := x.once.Use(t.Context(), token); err != nil {
 		t.Errorf("the token was used up: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
+	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
@@ -100,10 +101,11 @@ type node struct {
 	member  bool          // the log that was applied has had this node; of keepMembers
 	removed chan struct{} // closed when it has it no more
 
-	mu     sync.Mutex
-	over   func(handover)   // asks the hub of this term to end; nil: this node does not lead
-	signer *peers.Authority // while this node leads
-	signIn bool             // a link to sign in was printed
+	mu      sync.Mutex
+	over    func(handover)   // asks the hub of this term to end; nil: this node does not lead
+	signer  *peers.Authority // while this node leads
+	signIns *access.SignIns  // while this node leads
+	signIn  bool             // a link to sign in was printed
 }
 
 // handover asks for the term to end, for another node to lead.
@@ -338,7 +340,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	})
 	defer func() {
 		n.setHandover(nil)
-		n.setAuthority(nil)
+		n.setLeading(nil, nil)
 		once.Do(func() {}) // waits for one that was asked for at the last moment
 	}()
 	began := time.Now()
@@ -373,9 +375,9 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 		parts = append(parts, func(ctx context.Context) error { return a.web.ServeAgents(ctx, set.secured.agents) })
 	}
 	err = a.serve(context.WithoutCancel(ctx), func(context.Context) error {
-		n.setAuthority(a.authority)
+		n.setLeading(a.authority, a.signIns)
 		n.log.Info("this node leads", "term", term.Number, "took", time.Since(began))
-		return n.printSignIn(a)
+		return n.printSignIn(ctx, a)
 	}, parts...)
 	return next, errors.Join(err, a.close())
 }
@@ -386,10 +388,11 @@ func (n *node) setHandover(ask func(handover)) {
 	n.over = ask
 }
 
-func (n *node) setAuthority(a *peers.Authority) {
+// setLeading notes what only a node that leads has; nil: it leads no more.
+func (n *node) setLeading(a *peers.Authority, s *access.SignIns) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.signer = a
+	n.signer, n.signIns = a, s
 	n.admin.Lead(a)
 }
 
@@ -464,12 +467,15 @@ func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 }
 
 // printSignIn prints a link to sign in, the first time that this program leads.
-func (n *node) printSignIn(a *app) error {
+func (n *node) printSignIn(ctx context.Context, a *app) error {
 	if n.signIn {
 		return nil
 	}
 	n.signIn = true
 	token, err := a.signIn.New()
+	if err == nil {
+		err = a.signIns.TakeOwn(ctx)
+	}
 	if err != nil {
 		return err
 	}

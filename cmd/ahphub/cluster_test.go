@@ -379,6 +379,49 @@ func (n *testNode) signIn(t *testing.T) {
 	}
 }
 
+// A link to sign in that was made on any node works once, whichever node leads by then.
+func TestSignInLinksOutliveTheLeader(t *testing.T) {
+	data := isolate(t)
+	bringSession(t, data)
+	a := startNode(t, data, "a", freeAddress(t))
+	a.await(t, "/leaderz", http.StatusOK)
+	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
+	a.awaitVoters(t, 3)
+	issue := func(n *testNode) string {
+		token, err := access.SignIn{Dir: signInDir(n.cfg.Data)}.New()
+		if err == nil {
+			err = n.handSignIns(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	use := func(n *testNode, token string, want int) {
+		t.Helper()
+		client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+		res, err := client.PostForm(n.url+"/signin", url.Values{"token": {token}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		res.Body.Close()
+		if res.StatusCode != want {
+			t.Errorf("signing in at %s answers %d, want %d", n.peers.Name(), res.StatusCode, want)
+		}
+	}
+	used, ofLeader, ofOther := issue(b), issue(a), issue(b)
+	use(c, used, http.StatusSeeOther)
+	if err := a.stop(); err != nil {
+		t.Fatal(err)
+	}
+	b.await(t, "/readyz", http.StatusOK)
+	c.await(t, "/readyz", http.StatusOK)
+	for token, want := range map[string]int{used: http.StatusForbidden, ofLeader: http.StatusSeeOther, ofOther: http.StatusSeeOther} {
+		use(b, token, want)
+		use(c, token, http.StatusForbidden)
+	}
+}
+
 // A node joins when one leads that joined later than the snapshot that it begins with.
 func TestNodeJoinsUnderALaterLeader(t *testing.T) {
 	data := isolate(t)

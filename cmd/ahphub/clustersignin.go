@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// `ahphub link` makes a token in the data directory of a node. The node that leads signs people in, so the others hand
-// their tokens over: each second, and before they pass on a form that may use one.
+// `ahphub link` makes a token in the data directory of a node. The node that leads signs people in by what is in the log, so
+// each hands its tokens over: each second, and before it passes on a form that may use one.
 
 const (
 	signInEvery = time.Second
@@ -35,6 +35,11 @@ func (n *node) keepSignIns(ctx context.Context) {
 
 // handSignIns hands this node's tokens to the one that leads.
 func (n *node) handSignIns(ctx context.Context) error {
+	if s := n.redeemer(); s != nil {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		return s.TakeOwn(ctx)
+	}
 	own := access.SignIn{Dir: signInDir(n.cfg.Data)}
 	list, err := own.Pending()
 	leader := n.front.now().leader
@@ -73,15 +78,20 @@ func (n *node) takeSignIns(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "these are not tokens", http.StatusBadRequest)
 		return
 	}
-	if n.front.now().app == nil {
+	to := n.redeemer()
+	if to == nil {
 		http.Error(w, errFollows.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	own := access.SignIn{Dir: signInDir(n.cfg.Data)}
-	for _, t := range list {
-		if err := own.Take(t); err != nil {
-			http.Error(w, err.Error(), http.StatusInternalServerError)
-			return
-		}
+	if err := to.Take(r.Context(), list); err != nil {
+		n.log.Warn("links to sign in of another node were not taken over", "err", err)
+		http.Error(w, "they were not taken over", http.StatusServiceUnavailable)
 	}
+}
+
+// redeemer returns what redeems tokens; nil while this node does not lead.
+func (n *node) redeemer() *access.SignIns {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.signIns
 }

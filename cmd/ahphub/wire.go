@@ -78,7 +78,8 @@ type app struct {
 	diffs        diff.Cache
 	rpc          *rpc.Endpoint
 	web          *web.Server
-	signIn       access.SignIn
+	signIn       access.SignIn   // issues tokens
+	signIns      *access.SignIns // redeems them
 	provider     *web.Provider
 	secured      *secured
 	public       *url.URL // nil: the listening address
@@ -266,6 +267,9 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 	}
 	a.cookies, a.personal, a.members = in.cookies, in.personal, in.members
 	a.links, a.signIn = in.links, access.SignIn{Dir: signInDir(a.cfg.Data)}
+	if a.signIns, err = access.OpenSignIns(ctx, a.docs, a.signIn); err != nil {
+		return err
+	}
 	shelf, err := organize.Open(ctx, a.docs)
 	if err != nil {
 		return err
@@ -305,7 +309,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Unsubscribe: a.pages.Unsubscribe,
 		Assets:      assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members,
-		SignIn:    a.signIn,
+		SignIn:    a.signIns,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: a.audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
 		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,

@@ -1,7 +1,6 @@
 package access
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -10,8 +9,7 @@ import (
 
 // SignIn issues one-time tokens that sign the owner in. A token is a file named by its hash, in a
 // directory that only the owner of the data reads. With write access there, everything else could
-// be read anyway; so `ahphub link` needs no running server, and removing the file is what makes a
-// token work once.
+// be read anyway; so `ahphub link` needs no running server. SignIns takes the files over.
 type SignIn struct {
 	Dir string
 	Now func() time.Time // default time.Now
@@ -37,29 +35,6 @@ func (s SignIn) New() (string, error) {
 	}
 	now := s.now()
 	return token, os.Chtimes(path, now, now)
-}
-
-// Use redeems a token. It returns nil for a valid one, which is invalid from then on.
-func (s SignIn) Use(token string) error {
-	path := filepath.Join(s.Dir, hashToken(token))
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ErrWrongToken
-	}
-	if err != nil {
-		return err
-	}
-	err = os.Remove(path)
-	if errors.Is(err, fs.ErrNotExist) { // a concurrent call was faster
-		return ErrWrongToken
-	}
-	if err != nil {
-		return err
-	}
-	if s.now().Sub(info.ModTime()) > signInLife {
-		return ErrWrongToken
-	}
-	return nil
 }
 
 // sweep deletes expired tokens, and the oldest when there are too many.

@@ -85,16 +85,26 @@ func TestOwnerToken(t *testing.T) {
 func TestSignInWorksOnce(t *testing.T) {
 	now := time.Now()
 	s := SignIn{Dir: filepath.Join(t.TempDir(), "signin"), Now: func() time.Time { return now }}
+	store := &memory{docs: map[string][]byte{}}
+	redeem := func() *SignIns { // as a program does that starts
+		t.Helper()
+		in, err := OpenSignIns(t.Context(), store, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
 	token, err := s.New()
 	if err != nil {
 		t.Fatal(err)
 	}
+	in := redeem()
 	var good, bad int
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			err := s.Use(token)
+			err := in.Use(t.Context(), token)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -108,10 +118,36 @@ func TestSignInWorksOnce(t *testing.T) {
 	if good != 1 || bad != 7 {
 		t.Errorf("%d got in by one token, %d were refused", good, bad)
 	}
+	used := Issued{hashToken(token), now}
+	if err := redeem().Take(t.Context(), []Issued{used}); err != nil { // again, by a node that had no answer
+		t.Error(err)
+	}
+	if err := redeem().Use(t.Context(), token); !errors.Is(err, ErrWrongToken) {
+		t.Errorf("a used token was good after a restart: %v", err)
+	}
+	if err := in.Take(t.Context(), []Issued{{"../token", now}}); !errors.Is(err, ErrWrongToken) {
+		t.Errorf("the name of a file was taken for a token: %v", err)
+	}
+	later, _ := s.New()
+	if err := in.TakeOwn(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := os.ReadDir(s.Dir); len(entries) > 0 {
+		t.Errorf("%d files are left of what was taken over", len(entries))
+	}
+	if err := redeem().Use(t.Context(), later); err != nil {
+		t.Errorf("a token that was taken over is refused: %v", err)
+	}
 	old, _ := s.New()
+	ahead, _ := s.New()
+	if err := in.Take(t.Context(), []Issued{{hashToken(ahead), now.Add(signInLife)}}); err != nil { // its node's clock is wrong
+		t.Fatal(err)
+	}
 	now = now.Add(signInLife + time.Minute)
-	if err := s.Use(old); !errors.Is(err, ErrWrongToken) {
-		t.Errorf("an old token was good: %v", err)
+	for _, token := range []string{old, ahead} {
+		if err := in.Use(t.Context(), token); !errors.Is(err, ErrWrongToken) {
+			t.Errorf("an old token was good: %v", err)
+		}
 	}
 	for range maxSignIns + 5 {
 		if _, err := s.New(); err != nil {
@@ -120,5 +156,11 @@ func TestSignInWorksOnce(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(s.Dir); len(entries) > maxSignIns {
 		t.Errorf("%d tokens are kept", len(entries))
+	}
+	if err := errors.Join(in.TakeOwn(t.Context()), in.Take(t.Context(), []Issued{{hashToken("one more"), now}})); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(redeem().all); n > maxSignIns {
+		t.Errorf("%d tokens are stored", n)
 	}
 }
