@@ -29,10 +29,16 @@ func clusterAddress(t testing.TB) string {
 // StartCluster starts three nodes, one of which leads, and waits until one may fail. args are for each of them.
 func StartCluster(t testing.TB, args ...string) *Cluster {
 	t.Helper()
+	return startCluster(t, func(string) []string { return args })
+}
+
+// startCluster is StartCluster with arguments for each node.
+func startCluster(t testing.TB, args func(name string) []string) *Cluster {
+	t.Helper()
 	c := &Cluster{t: t, Nodes: map[string]*Program{}, env: []string{"AHPHUB_TOKEN=the-owner-of-three-nodes-0123456789abcdef"}}
 	dir := t.TempDir()
 	first := Start(t, Options{Node: true, Env: c.env, Args: append([]string{"--cluster", "--cluster-name", "a", "--cluster-address",
-		clusterAddress(t)}, args...)})
+		clusterAddress(t)}, args("a")...)})
 	c.Nodes["a"] = first
 	c.Await("a to lead", func() bool { status, _ := first.Get("/leaderz"); return status == http.StatusOK })
 	for _, name := range []string{"b", "c"} {
@@ -40,7 +46,7 @@ func StartCluster(t testing.TB, args ...string) *Cluster {
 		data := filepath.Join(dir, name)
 		c.Run("cluster", "join", "--data", data, "--name", name, "--address", clusterAddress(t),
 			strings.TrimPrefix(strings.TrimSpace(token), "token="))
-		c.Nodes[name] = Start(t, Options{Node: true, Data: data, Env: c.env, Args: append([]string{"--cluster"}, args...)})
+		c.Nodes[name] = Start(t, Options{Node: true, Data: data, Env: c.env, Args: append([]string{"--cluster"}, args(name)...)})
 	}
 	c.Await("one node that may fail", func() bool {
 		return strings.Contains(c.Run("cluster", "status", "--data", first.Data), "may_fail=1")

@@ -243,11 +243,21 @@ func TestTLSByACME(t *testing.T) {
 // startWithACME starts an authority, names that lead here, and the program, which gets its certificate there.
 func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	t.Helper()
+	at, redirect := freeAddress(t), freeAddress(t)
+	args, root := startACME(t, at, redirect)
+	prog := Start(t, Options{Args: append([]string{"--listen", at, "--agent", "script", "--http-redirect", redirect}, args...)})
+	return prog, root
+}
+
+// startACME starts an authority that asks at these addresses, and names that lead here. It returns the arguments of programs that
+// get certificates there, and who vouches for these.
+func startACME(t *testing.T, at, redirect string) (args []string, pool *x509.CertPool) {
+	t.Helper()
 	ca, dir := newAuthority(t), t.TempDir()
 	cert, key := ca.issue(dir, "127.0.0.1")
 	root := filepath.Join(dir, "root.pem")
 	ca.write(root, "CERTIFICATE", ca.cert.Raw)
-	at, redirect, acme, manage := freeAddress(t), freeAddress(t), freeAddress(t), freeAddress(t)
+	acme, manage := freeAddress(t), freeAddress(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": acme,
 		"managementListenAddress": manage, "certificate": cert, "privateKey": key, "httpPort": portNumber(t, redirect),
 		"tlsPort": portNumber(t, at), "keyAlgorithm": "ecdsa", "retryAfter": map[string]int{"authz": 1, "order": 1}}})
@@ -261,9 +271,8 @@ func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	runServer(t, "ACME directory available", "github.com/letsencrypt/pebble/v2/cmd/pebble",
 		[]string{"PEBBLE_VA_NOSLEEP=1"},
 		"-config", file, "-dnsserver", namesThatLeadHere(t))
-	prog := Start(t, Options{Args: []string{"--listen", at, "--agent", "script", "--acme", hubName, "--acme-directory",
-		"https://" + acme + "/dir", "--acme-roots", root, "--http-redirect", redirect}})
-	return prog, rootOf(t, reaching(t, ca.pool), "https://"+manage+"/roots/0")
+	args = []string{"--acme", hubName, "--acme-directory", "https://" + acme + "/dir", "--acme-roots", root}
+	return args, rootOf(t, reaching(t, ca.pool), "https://"+manage+"/roots/0")
 }
 
 func portNumber(t *testing.T, address string) int {

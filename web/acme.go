@@ -6,8 +6,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/crypto/acme"
@@ -19,8 +23,12 @@ import (
 type ACME struct {
 	manager *autocert.Manager
 	cache   *sealedCache
+	orders  *orders
 	names   []string
 	log     *slog.Logger
+
+	leads func() bool // of Share; nil: this server is alone
+	there sync.Map    // names whose certificates were seen, on a server that does not lead
 }
 
 // ACMEConfig configures ACME.
@@ -45,17 +53,77 @@ func NewACME(cfg ACMEConfig) (*ACME, error) {
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}
+	sent := &orders{next: transport}
 	client := &acme.Client{DirectoryURL: cmp.Or(cfg.Directory, acme.LetsEncryptURL), UserAgent: "ahphub",
-		HTTPClient: &http.Client{Transport: &orders{next: transport}, Timeout: time.Minute}}
-	cache := &sealedCache{dir: cfg.Dir}
-	return &ACME{names: cfg.Names, log: cfg.Log, cache: cache,
+		HTTPClient: &http.Client{Transport: sent, Timeout: time.Minute}}
+	cache := &sealedCache{files: dirFiles{autocert.DirCache(cfg.Dir)}}
+	return &ACME{names: cfg.Names, log: cfg.Log, cache: cache, orders: sent,
 		manager: &autocert.Manager{Prompt: autocert.AcceptTOS, Cache: cache,
 			HostPolicy: autocert.HostWhitelist(cfg.Names...), Email: cfg.Email, Client: client}}, nil
 }
 
 // TLS returns the configuration of a server with these certificates. It also answers the
 // authority's challenge over TLS.
-func (a *ACME) TLS() *tls.Config { return hardenTLS(a.manager.TLSConfig()) }
+func (a *ACME) TLS() *tls.Config {
+	c := hardenTLS(a.manager.TLSConfig())
+	c.GetCertificate = func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if err := a.isThere(hello); err != nil {
+			return nil, err
+		}
+		return a.manager.GetCertificate(hello)
+	}
+	return c
+}
+
+// Share has servers keep what they obtain in common: the one that leads asks the authority, and all of them answer it. Call it before
+// the server serves.
+func (a *ACME) Share(files CacheFiles, leads func() bool) {
+	a.cache.files, a.leads, a.orders.refused = files, leads, func() error {
+		if leads() {
+			return nil
+		}
+		return errOrders
+	}
+}
+
+var errOrders = errors.New("another server asks the authority for certificates")
+
+// Adopt gives the servers that share certificates what one of them has in a directory, unless they have it.
+func (a *ACME) Adopt(ctx context.Context, dir string) error {
+	own := &sealedCache{files: dirFiles{autocert.DirCache(dir)}, keys: a.cache.keys}
+	names, err := own.files.Names(ctx)
+	for _, name := range names {
+		if _, known := a.cache.files.Get(ctx, name); !errors.Is(known, ErrNotKept) {
+			continue
+		}
+		data, read := own.Get(ctx, name)
+		switch {
+		case errors.Is(read, ErrNotKept): // it cannot be opened
+		case read != nil:
+			err = errors.Join(err, read)
+		default:
+			err = errors.Join(err, a.cache.Put(ctx, name, data))
+		}
+	}
+	return err
+}
+
+// isThere refuses a visitor of a server that does not lead while there is no certificate: the manager would ask for one, fail, and
+// refuse visitors for a minute after that.
+func (a *ACME) isThere(hello *tls.ClientHelloInfo) error {
+	name := strings.ToLower(hello.ServerName)
+	if a.leads == nil || a.leads() || !slices.Contains(a.names, name) || slices.Contains(hello.SupportedProtos, acme.ALPNProto) {
+		return nil
+	}
+	if _, seen := a.there.Load(name); seen {
+		return nil
+	}
+	if _, err := a.cache.Get(hello.Context(), name); err != nil {
+		return fmt.Errorf("there is no certificate for %s yet: %w", name, err)
+	}
+	a.there.Store(name, true)
+	return nil
+}
 
 // Challenge answers the authority's challenge over http, and passes other requests on.
 func (a *ACME) Challenge(next http.Handler) http.Handler { return a.manager.HTTPHandler(next) }

@@ -21,21 +21,49 @@ type CacheKeys interface {
 	IsLocked(err error) bool
 }
 
-// sealedCache keeps files as autocert.DirCache does, sealed.
+// ErrNotKept is the error of CacheFiles for what they do not have.
+var ErrNotKept = autocert.ErrCacheMiss
+
+// CacheFiles keep what ACME obtained, by name.
+type CacheFiles interface {
+	Get(ctx context.Context, name string) ([]byte, error)
+	Put(ctx context.Context, name string, data []byte) error
+	Delete(ctx context.Context, name string) error // of one that is not there, too
+	Names(ctx context.Context) ([]string, error)
+}
+
+// dirFiles are files of a directory.
+type dirFiles struct{ autocert.DirCache }
+
+// Names implements CacheFiles.
+func (d dirFiles) Names(context.Context) (names []string, err error) {
+	entries, err := os.ReadDir(string(d.DirCache))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if e.Type().IsRegular() && !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+// sealedCache keeps files, sealed.
 type sealedCache struct {
-	dir  string
-	keys CacheKeys // nil until SealBy: as they are
+	files CacheFiles
+	keys  CacheKeys // nil until SealBy: as they are
 }
 
 // Get implements autocert.Cache. What cannot be opened is obtained again from the authority.
 func (c *sealedCache) Get(ctx context.Context, name string) ([]byte, error) {
-	data, err := autocert.DirCache(c.dir).Get(ctx, name)
+	data, err := c.files.Get(ctx, name)
 	if err != nil || c.keys == nil {
 		return data, err
 	}
 	plain, err := c.keys.Open(name, data)
 	if err != nil && c.keys.IsLocked(err) {
-		return nil, autocert.ErrCacheMiss
+		return nil, ErrNotKept
 	}
 	return plain, err
 }
@@ -45,12 +73,12 @@ func (c *sealedCache) Put(ctx context.Context, name string, data []byte) error {
 	if c.keys != nil {
 		data = c.keys.Seal(name, data)
 	}
-	return autocert.DirCache(c.dir).Put(ctx, name, data)
+	return c.files.Put(ctx, name, data)
 }
 
 // Delete implements autocert.Cache.
 func (c *sealedCache) Delete(ctx context.Context, name string) error {
-	return autocert.DirCache(c.dir).Delete(ctx, name)
+	return c.files.Delete(ctx, name)
 }
 
 // SealBy makes ACME seal its files. Call it before the server serves.
@@ -58,27 +86,21 @@ func (a *ACME) SealBy(keys CacheKeys) { a.cache.keys = keys }
 
 // Reseal seals all files with the newest key, also those that an earlier program wrote in plain text.
 func (a *ACME) Reseal(ctx context.Context) (changed, locked int, err error) {
-	entries, err := os.ReadDir(a.cache.dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return 0, 0, nil
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
-			continue
-		}
-		data, read := autocert.DirCache(a.cache.dir).Get(ctx, e.Name())
+	names, err := a.cache.files.Names(ctx)
+	for _, name := range names {
+		data, read := a.cache.files.Get(ctx, name)
 		if read != nil {
 			err = errors.Join(err, read)
 			continue
 		}
-		sealed, news, failed := a.cache.keys.Reseal(e.Name(), data)
+		sealed, news, failed := a.cache.keys.Reseal(name, data)
 		switch {
 		case failed != nil && a.cache.keys.IsLocked(failed):
 			locked++
 		case failed != nil:
 			err = errors.Join(err, failed)
 		case news:
-			err = errors.Join(err, autocert.DirCache(a.cache.dir).Put(ctx, e.Name(), sealed))
+			err = errors.Join(err, a.cache.files.Put(ctx, name, sealed))
 			changed++
 		}
 	}

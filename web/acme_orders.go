@@ -16,13 +16,22 @@ const (
 // orders adds an order's address to responses that lack it: RFC 8555 requires the address only when
 // the order is created, and the client of golang.org/x/crypto expects it each time.
 type orders struct {
-	next http.RoundTripper
+	next    http.RoundTripper
+	refused func() error // why nothing may be asked now; nil: it always may
 
 	mu sync.Mutex
 	at map[string]string // finalize address → the order's own
 }
 
 func (o *orders) RoundTrip(r *http.Request) (*http.Response, error) {
+	if o.refused != nil {
+		if err := o.refused(); err != nil {
+			if r.Body != nil {
+				r.Body.Close()
+			}
+			return nil, err
+		}
+	}
 	res, err := o.next.RoundTrip(r)
 	if err != nil || r.Method != http.MethodPost || res.StatusCode >= 300 {
 		return res, err

@@ -10,11 +10,11 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ahphub/ahphub/handlers/live"
-	"github.com/ahphub/ahphub/hub/access"
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
@@ -101,11 +101,10 @@ type node struct {
 	member  bool          // the log that was applied has had this node; of keepMembers
 	removed chan struct{} // closed when it has it no more
 
-	mu      sync.Mutex
-	over    func(handover)   // asks the hub of this term to end; nil: this node does not lead
-	signer  *peers.Authority // while this node leads
-	signIns *access.SignIns  // while this node leads
-	signIn  bool             // a link to sign in was printed
+	mu     sync.Mutex
+	over   func(handover) // asks the hub of this term to end; nil: this node does not lead
+	app    *app           // of this term; nil: this node does not lead
+	signIn bool           // a link to sign in was printed
 }
 
 // handover asks for the term to end, for another node to lead.
@@ -134,11 +133,12 @@ func (n *node) open(ctx context.Context) (err error) {
 	if n.keys, err = n.cfg.Secrets.open(n.cfg.Data); err != nil {
 		return err
 	}
+	n.shareCertificates()
 	if err := n.openPeers(); err != nil {
 		return err
 	}
 	n.calls = n.peers.Transport()
-	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, n.cfg.AllowHost),
+	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, slices.Concat(n.cfg.AllowHost, n.cfg.TLS.ACME)),
 		live.RelayConfig{Transport: n.calls, Public: publicAddress(n.set), Frames: findMemory().frames()}, n.log)
 	if n.front.assets, err = static.New(); err != nil {
 		return err
@@ -340,7 +340,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	})
 	defer func() {
 		n.setHandover(nil)
-		n.setLeading(nil, nil)
+		n.setLeading(nil)
 		once.Do(func() {}) // waits for one that was asked for at the last moment
 	}()
 	began := time.Now()
@@ -358,6 +358,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	}
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { n.pilot(ctx, a); return nil },
+		func(ctx context.Context) error { n.keepCertificates(ctx); return nil },
 		func(ctx context.Context) error { n.handOverReadOnly(ctx, a); return nil },
 		func(hub context.Context) error {
 			at := a.web.Attach()
@@ -375,7 +376,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 		parts = append(parts, func(ctx context.Context) error { return a.web.ServeAgents(ctx, set.secured.agents) })
 	}
 	err = a.serve(context.WithoutCancel(ctx), func(context.Context) error {
-		n.setLeading(a.authority, a.signIns)
+		n.setLeading(a)
 		n.log.Info("this node leads", "term", term.Number, "took", time.Since(began))
 		return n.printSignIn(ctx, a)
 	}, parts...)
@@ -388,19 +389,32 @@ func (n *node) setHandover(ask func(handover)) {
 	n.over = ask
 }
 
-// setLeading notes what only a node that leads has; nil: it leads no more.
-func (n *node) setLeading(a *peers.Authority, s *access.SignIns) {
+// setLeading notes what this node leads by; nil: it leads no more.
+func (n *node) setLeading(a *app) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.signer, n.signIns = a, s
-	n.admin.Lead(a)
+	n.app = a
+	if a == nil {
+		n.admin.Lead(nil)
+		return
+	}
+	n.admin.Lead(a.authority)
+}
+
+// leading returns what this node leads by; nil while it does not lead.
+func (n *node) leading() *app {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.app
 }
 
 // authority returns what lets nodes join; nil while this node does not lead.
 func (n *node) authority() *peers.Authority {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.signer
+	a := n.leading()
+	if a == nil {
+		return nil
+	}
+	return a.authority
 }
 
 func (n *node) transferTo(name string) error {

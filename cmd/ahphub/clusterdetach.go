@@ -76,7 +76,7 @@ func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data s
 		return err
 	}
 	gone := hub.Batch{}
-	for _, bucket := range append(peers.Buckets(), sharedBucket, store.ReplicaBucket) {
+	for _, bucket := range append(peers.Buckets(), sharedBucket, acmeBucket, store.ReplicaBucket) {
 		if err := s.Each(ctx, bucket, func(key string, _ []byte) error {
 			gone.Writes = append(gone.Writes, hub.Write{Record: &hub.Record{Bucket: bucket, Key: key, At: time.Now()}})
 			return nil

@@ -35,10 +35,10 @@ func (n *node) keepSignIns(ctx context.Context) {
 
 // handSignIns hands this node's tokens to the one that leads.
 func (n *node) handSignIns(ctx context.Context) error {
-	if s := n.redeemer(); s != nil {
+	if a := n.leading(); a != nil {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		return s.TakeOwn(ctx)
+		return a.signIns.TakeOwn(ctx)
 	}
 	own := access.SignIn{Dir: signInDir(n.cfg.Data)}
 	list, err := own.Pending()
@@ -78,20 +78,13 @@ func (n *node) takeSignIns(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "these are not tokens", http.StatusBadRequest)
 		return
 	}
-	to := n.redeemer()
-	if to == nil {
+	a := n.leading()
+	if a == nil {
 		http.Error(w, errFollows.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	if err := to.Take(r.Context(), list); err != nil {
+	if err := a.signIns.Take(r.Context(), list); err != nil {
 		n.log.Warn("links to sign in of another node were not taken over", "err", err)
 		http.Error(w, "they were not taken over", http.StatusServiceUnavailable)
 	}
-}
-
-// redeemer returns what redeems tokens; nil while this node does not lead.
-func (n *node) redeemer() *access.SignIns {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.signIns
 }

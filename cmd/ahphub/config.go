@@ -135,10 +135,6 @@ func (c Config) check() (settings, error) {
 	c.Sandbox.check(bad)
 	c.Secrets.check(bad)
 	c.Cluster.check(bad)
-	if c.Cluster.Cluster && len(c.TLS.ACME) > 0 {
-		bad("acme", strings.Join(c.TLS.ACME, ","), "nodes of a cluster do not share certificates of an authority yet: use "+
-			"--tls-cert, or a proxy in front")
-	}
 	if s.dir, err = directory(c.Dir); err != nil {
 		bad("dir", c.Dir, err.Error())
 	}

@@ -64,7 +64,7 @@ func (a *app) openKeys() error {
 	if a.keys, err = a.cfg.Secrets.open(a.cfg.Data); err != nil {
 		return err
 	}
-	if a.secured != nil && a.secured.acme != nil {
+	if a.led == nil && a.secured != nil && a.secured.acme != nil { // nodes have done it before
 		a.secured.acme.SealBy(acmeKeys{a.keys})
 	}
 	return nil

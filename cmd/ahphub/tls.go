@@ -116,7 +116,7 @@ func (s *secured) certificate(c tlsConfig, data string, log *slog.Logger) error 
 	if err != nil {
 		return err
 	}
-	s.acme, err = web.NewACME(web.ACMEConfig{Names: c.ACME, Dir: filepath.Join(data, "acme"), Email: c.ACMEEmail,
+	s.acme, err = web.NewACME(web.ACMEConfig{Names: c.ACME, Dir: acmeDir(data), Email: c.ACMEEmail,
 		Directory: c.ACMEDirectory, Roots: roots, Log: log})
 	if err != nil {
 		return err
@@ -124,6 +124,8 @@ func (s *secured) certificate(c tlsConfig, data string, log *slog.Logger) error 
 	s.config, s.name = s.acme.TLS(), c.ACME[0]
 	return nil
 }
+
+func acmeDir(data string) string { return filepath.Join(data, "acme") }
 
 // use adds the names that TLS serves to the settings.
 func (s *settings) use(t *secured, l net.Listener) {
@@ -206,5 +208,9 @@ func (s *secured) serveRedirect(ctx context.Context, log *slog.Logger, public *u
 		<-ctx.Done()
 		return nil
 	}
-	return web.Front{Handler: web.Redirect(public), Log: log}.Serve(ctx, s.redirect)
+	h := http.Handler(web.Redirect(public))
+	if s.acme != nil {
+		h = s.acme.Challenge(h)
+	}
+	return web.Front{Handler: h, Log: log}.Serve(ctx, s.redirect)
 }

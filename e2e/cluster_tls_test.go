@@ -1,0 +1,58 @@
+package e2e
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// The nodes of a cluster have one certificate: the node that leads asks for it, whichever node the authority turns to answers, and a
+// node that leads later serves by it.
+func TestClusterByACME(t *testing.T) {
+	t.Parallel()
+	addresses := map[string]string{"b": freeAddress(t), "c": freeAddress(t)}
+	acme, pool := startACME(t, addresses["c"], freeAddress(t))
+	nodes := startCluster(t, func(name string) []string {
+		args := []string{"--agent", "script"}
+		if at := addresses[name]; at != "" { // the first leads without a certificate, so that none is asked for before all run
+			args = append(append(args, "--listen", at), acme...)
+		}
+		return args
+	})
+	client := reaching(t, pool)
+	serial := func(name string) (number string) {
+		t.Helper()
+		waitUntil(t, "a certificate at "+name, func() error {
+			res, err := client.Get(nodes.Nodes[name].URL + "/healthz")
+			if err == nil {
+				res.Body.Close()
+				number = serialOf(res)
+			}
+			return err
+		})
+		return number
+	}
+	if _, err := client.Get(nodes.Nodes["c"].URL + "/healthz"); err == nil || !strings.HasPrefix(nodes.Nodes["c"].URL, "https://"+hubName) {
+		t.Errorf("there is a certificate before a node asks for one: %v, %s", err, nodes.Nodes["c"].URL)
+	}
+	nodes.Run("cluster", "transfer", "--to", "b", "--data", nodes.Nodes["a"].Data)
+	first := serial("c")
+	if got := serial("b"); got != first {
+		t.Errorf("the node that leads has the certificate %s, another %s", got, first)
+	}
+	nodes.Run("cluster", "transfer", "--to", "c", "--data", nodes.Nodes["a"].Data)
+	waitUntil(t, "another leader", func() error {
+		res, err := client.Get(nodes.Nodes["c"].URL + "/leaderz")
+		if err == nil {
+			if res.Body.Close(); res.StatusCode != http.StatusOK {
+				err = http.ErrServerClosed
+			}
+		}
+		return err
+	})
+	for _, name := range []string{"b", "c"} {
+		if got := serial(name); got != first {
+			t.Errorf("after a change of leader %s has another certificate", name)
+		}
+	}
+}
