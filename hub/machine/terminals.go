@@ -23,7 +23,8 @@ type Terminals interface {
 	Shells() []string
 
 	// Start runs a program. emit receives the actions of one step at a time, in order, from one goroutine; while it
-	// blocks, so does the program once the terminal's buffer is full. The last step holds terminal/exited.
+	// blocks, so does the program once the terminal's buffer is full. The last step holds terminal/exited. Hold the Terminal
+	// while its program is to run, not Done's channel alone: one that nobody holds is forgotten, and its program ends.
 	Start(ctx context.Context, spec TerminalSpec, emit func([]ahp.Action)) (Terminal, error)
 
 	// DrawText draws what a program that is gone has printed, and returns what can be read, scrollback included.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -250,6 +251,7 @@ func TestTerminalsRunWhereTheirDirectoryIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-started.Done()
+		runtime.KeepAlive(started)
 		mu.Lock()
 		if !strings.Contains(said.String(), "in "+strings.TrimPrefix(dir, "/machines/box")) ||
 			!slices.Contains(cwd, "file://"+dir+"/sub") {

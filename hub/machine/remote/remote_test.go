@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -267,6 +268,7 @@ func TestTerminalCausesOnlyItsActions(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-p.Done()
+	runtime.KeepAlive(p)
 	mu.Lock()
 	defer mu.Unlock()
 	for _, a := range got {
