@@ -50,9 +50,14 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p.Click(`.command:nth-of-type(1) .command-line`)
 	p.Wait(top("echo first; seq 100"))
 	p.Pictures("list", ".commands")
-	run(p, 0, `printf '$ echo first; seq 100\n%.0s' 1 2 3; seq 60; echo first; seq 100`)
-	ended(4) // the list is drawn anew then, and a click in that moment is lost
-	prompted(p, 0)
+	run(p, 0, `printf '$ echo first; seq 100\n%.0s' 1 2 3; seq 60; echo first; seq 100; echo over`)
+	over := func() { // the list is drawn anew then, and a click in that moment is lost; so is one before the output has come
+		t.Helper()
+		ended(4)
+		p.Wait(`(b => b.getLine(b.baseY + b.cursorY - 1)?.translateToString(true) === 'over')(` + termIn(0) + `.buffer.active)`)
+		prompted(p, 0)
+	}
+	over()
 	at := func(n int, below string) {
 		t.Helper()
 		p.Click(fmt.Sprintf(`.command:nth-of-type(%d) .command-line`, n))
@@ -67,8 +72,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 		at(3, "last")
 		p.Open(x.prog.URL + x.base)
 		p.Live()
-		ended(4)
-		prompted(p, 0)
+		over()
 	}
 
 	code, text := Eval[string](p, `document.querySelector('.command:nth-of-type(2) [data-copy]').href`), ""
