@@ -18,10 +18,16 @@ func TestCommandsOfATerminal(t *testing.T) {
 	x.shell()
 	p.Click(`[data-term=commands]`)
 	p.Says(".commands .none", "appear here")
+	printed := func(last string) { // what is typed before the prompt is there stands in the output
+		t.Helper()
+		p.Wait(`(b => b.getLine(b.baseY + b.cursorY - 1)?.translateToString(true).startsWith('` + last + `'))(` + termIn(0) + `.buffer.active)`)
+		prompted(p, 0)
+	}
 	run(p, 0, `echo first; seq 100`)
-	p.Wait(shows(0) + `.endsWith('$')`)
+	printed("100")
 	run(p, 0, `printf 'a\033[31mb\033[m\n'; ls /nowhere`)
 	p.Says(".commands", "Exit 2")
+	printed("ls: ")
 	run(p, 0, `echo last; seq 100`)
 	ended := func(n int) {
 		t.Helper()
@@ -32,7 +38,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 		`[...document.querySelectorAll('.command')].map(e => e.querySelector('.sr-only').textContent + ':' + e.querySelector('code').textContent.slice(0, 10)).join('|')`); got != "Done:echo first|Exit 2:printf 'a\\|Done:echo last;" {
 		t.Errorf("the list says %s", got)
 	}
-	p.Wait(shows(0) + `.endsWith('$')`)
+	printed("100")
 
 	top := func(line string) string {
 		return `(() => { const b = ` + termIn(0) +
@@ -51,16 +57,20 @@ func TestCommandsOfATerminal(t *testing.T) {
 	p.Wait(top("echo first; seq 100"))
 	p.Pictures("list", ".commands")
 	run(p, 0, `printf '$ echo first; seq 100\n%.0s' 1 2 3; seq 60; echo first; seq 100; echo over`)
-	over := func() { // the list is drawn anew then, and a click in that moment is lost; so is one before the output has come
-		t.Helper()
-		ended(4)
-		p.Wait(`(b => b.getLine(b.baseY + b.cursorY - 1)?.translateToString(true) === 'over')(` + termIn(0) + `.buffer.active)`)
-		prompted(p, 0)
-	}
-	over()
+	ended(4)
+	printed("over")
 	at := func(n int, below string) {
 		t.Helper()
 		p.Click(fmt.Sprintf(`.command:nth-of-type(%d) .command-line`, n))
+		defer func() {
+			if t.Failed() {
+				t.Logf("the terminal: %s", Eval[string](p, `(b => JSON.stringify({type: b.type, at: b.viewportY, base: b.baseY, length: b.length,
+					shown: [0, 1, 2, 3].map(i => b.getLine(b.viewportY + i)?.translateToString(true)),
+					ids: [...document.querySelectorAll('[data-jump]')].map(e => e.dataset.jump),
+					found: [...Array(b.length).keys()].map(i => [i, b.getLine(i).translateToString(true)]).filter(l => /echo|first|last|over/.test(l[1]))
+				}))(`+termIn(0)+`.buffer.active)`))
+			}
+		}()
 		p.Wait(`(() => { const b = ` + termIn(0) +
 			`.buffer.active; return b.getLine(b.viewportY + (b.viewportY && 1) + 1).translateToString(true) === '` +
 			below + `' })()`)
@@ -72,7 +82,8 @@ func TestCommandsOfATerminal(t *testing.T) {
 		at(3, "last")
 		p.Open(x.prog.URL + x.base)
 		p.Live()
-		over()
+		ended(4)
+		printed("over")
 	}
 
 	code, text := Eval[string](p, `document.querySelector('.command:nth-of-type(2) [data-copy]').href`), ""
