@@ -47,7 +47,7 @@ func (w *trial) slowDown(n *trialNode) string {
 		return "the disk of " + n.name + " is slow already"
 	}
 	n.slow = true
-	n.tell(syscall.SIGUSR2)
+	n.tell("slow on")
 	return "slow disk of " + n.name
 }
 
@@ -188,7 +188,7 @@ func (c *trialNodes) mendDisks() {
 	for _, n := range c.list {
 		_ = os.Remove(n.filler())
 		if n.slow && !n.isDead() {
-			n.tell(syscall.SIGUSR2)
+			n.tell("slow off")
 		}
 		n.slow = false
 	}

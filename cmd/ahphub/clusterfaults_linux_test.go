@@ -80,7 +80,7 @@ var clusterFaults = []fault{
 	}},
 	{"snapshot", func(w *trial) string {
 		n := w.list[w.rng.IntN(len(w.list))]
-		n.signal(syscall.SIGUSR1)
+		n.tell("snapshot")
 		time.Sleep(time.Duration(w.rng.IntN(20)) * time.Millisecond) // how far it comes is what is tried
 		return "snapshot at " + n.name + ", " + w.killNode(n)
 	}},
@@ -207,7 +207,7 @@ func runRounds(t *testing.T, rng *rand.Rand, from, to int) {
 		kinds := make([]fault, 1+rng.IntN(2))
 		for k := range kinds {
 			if len(deck) == 0 {
-				deck = slices.DeleteFunc(slices.Concat(clusterFaults, diskFaults), func(f fault) bool { return !strings.Contains(f.name, *clusterKinds) })
+				deck = slices.DeleteFunc(slices.Concat(clusterFaults, diskFaults, clockFaults), func(f fault) bool { return !strings.Contains(f.name, *clusterKinds) })
 				rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 			}
 			kinds[k], deck = deck[0], deck[1:]

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,26 +30,26 @@ const nodeArgument = "test-node"
 
 const trialToken = "the-owner-of-a-cluster-under-test-0123456789"
 
-// runTestNode is ahphub, with a fault or none, and small snapshots; SIGUSR1 makes one at once. SIGUSR2 makes its disk slow,
-// or as it was.
+// Variables of the environment that only a node of a test reads.
+const (
+	versionVariable = "AHPHUB_TEST_VERSION" // of the batches that it knows and writes
+	clockVariable   = "AHPHUB_TEST_CLOCK"   // by how many seconds its clock is wrong
+)
+
+// runTestNode is ahphub, with a fault or none, and small snapshots. Lines of its standard input tell it what to do.
 func runTestNode(plant string, args []string) {
 	var slow atomic.Bool
-	turned := make(chan os.Signal, 1)
-	signal.Notify(turned, syscall.SIGUSR2)
-	go func() {
-		for range turned {
-			slow.Store(!slow.Load())
+	hooks.config = func(c *cluster.Config) {
+		c.Keep, c.State = 64, slowState{c.State, &slow}
+		if v, err := strconv.ParseUint(os.Getenv(versionVariable), 10, 16); err == nil {
+			c.Version = uint16(v)
 		}
-	}()
-	hooks.config = func(c *cluster.Config) { c.Keep, c.State = 64, slowState{c.State, &slow} }
-	hooks.opened = func(n *node) {
-		asked := make(chan os.Signal, 1)
-		signal.Notify(asked, syscall.SIGUSR1)
-		go func() {
-			for range asked {
-				n.log.Info("a snapshot was asked for", "err", n.raft.Compact())
-			}
-		}()
+	}
+	hooks.opened = func(n *node) { go takeOrders(n, &slow) }
+	if by := os.Getenv(clockVariable); by != "" {
+		if err := stepClock(by); err != nil {
+			fmt.Fprintln(os.Stderr, "ahphub: the clock was not changed:", err)
+		}
 	}
 	plants[plant](args)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -57,6 +59,21 @@ func runTestNode(plant string, args []string) {
 		os.Exit(1)
 	}
 	os.Exit(0)
+}
+
+func takeOrders(n *node, slow *atomic.Bool) {
+	for scan := bufio.NewScanner(os.Stdin); scan.Scan(); {
+		switch what, how, _ := strings.Cut(scan.Text(), " "); what {
+		case "slow":
+			slow.Store(how == "on")
+		case "snapshot":
+			n.log.Info("a snapshot was asked for", "err", n.raft.Compact())
+		case "clock":
+			if err := stepClock(how); err != nil {
+				n.log.Error("the clock was not changed", "err", err)
+			}
+		}
+	}
 }
 
 // trialNode is a node as a process of its own.
@@ -71,9 +88,13 @@ type trialNode struct {
 	exited     chan struct{} // closed once the process is gone
 	stopped    bool          // by SIGSTOP
 
+	orders io.Writer // standard input of the process
+
 	mounted bool // its data is on a disk of its own
 	slow    bool // its disk is
 	damaged bool // its disk was
+	clock   int  // by how many seconds its clock is wrong
+	version int  // of the batches that it knows; 0: the program's own
 }
 
 func (n *trialNode) pid() int {
@@ -92,11 +113,11 @@ func (n *trialNode) signal(s syscall.Signal) {
 	n.stopped = s == syscall.SIGSTOP
 }
 
-// tell sends a signal that does not end the process or stop it.
-func (n *trialNode) tell(s syscall.Signal) {
+// tell tells the process what to do; one that is gone is not told.
+func (n *trialNode) tell(order string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_ = n.cmd.Process.Signal(s)
+	_, _ = fmt.Fprintln(n.orders, order)
 }
 
 // kill ends the process without a word.
@@ -107,7 +128,7 @@ func (n *trialNode) kill() {
 
 // stop ends the process as systemd does; one that has not ended after a while is killed.
 func (n *trialNode) stop() {
-	n.tell(syscall.SIGTERM)
+	n.signal(syscall.SIGTERM)
 	select {
 	case <-n.exited:
 	case <-time.After(10 * time.Second):
@@ -269,6 +290,16 @@ func (c *trialNodes) start(n *trialNode) {
 		"--cluster-address", n.address, "--cluster-listen", n.port, "--log-format", "text", "--log-level", "warn"}
 	cmd := exec.Command(os.Args[0], append([]string{nodeArgument, c.plant}, args...)...)
 	cmd.Env, cmd.Dir = c.env(), c.dir
+	if n.version > 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprint(versionVariable, "=", n.version))
+	}
+	if n.clock != 0 {
+		cmd.Env = append(cmd.Env, fmt.Sprint(clockVariable, "=", n.clock))
+	}
+	orders, err := cmd.StdinPipe()
+	if err != nil {
+		c.Fatal(err)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	log, err := os.OpenFile(n.log, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
@@ -285,7 +316,7 @@ func (c *trialNodes) start(n *trialNode) {
 		log.Close()
 	}()
 	n.mu.Lock()
-	n.cmd, n.exited, n.stopped = cmd, exited, false
+	n.cmd, n.exited, n.stopped, n.orders = cmd, exited, false, orders
 	n.mu.Unlock()
 	c.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
 }
@@ -399,6 +430,7 @@ func (c *trialNodes) heal() {
 		}
 	}
 	c.mendDisks()
+	c.mendClocks()
 	for _, n := range c.list {
 		if n.isDead() {
 			if peers.IsNode(n.data) {
