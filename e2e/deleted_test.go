@@ -9,16 +9,23 @@ import (
 func TestDeletingASession(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
-	p := OpenBrowser(t).Page()
+	b := OpenBrowser(t)
+	p := b.Page()
 	p.SignIn(prog)
 	session := newSession(p, prog, "say remember me")
 	p.Says("#turns", "remember me")
+	other := b.Page()
+	other.Allow("404") // of the session that is gone
+	other.SignIn(prog)
+	other.Open(prog.URL + session)
+	other.Wait(`document.documentElement.dataset.live === 'on'`)
 	p.Open(prog.URL + session)
 	p.Click("#head details.menu > summary")
 	p.Shot("menu")
 	p.Click("#head form[action$='/delete'] button")
 	p.Wait(`location.pathname === '/deleted' && document.readyState === 'complete'`)
 	p.Says("#main", "Restore")
+	other.Says("#main", "not found")
 	p.Wait(`!document.querySelector('#rail a[href="` + session + `"]')`)
 	for _, look := range []struct {
 		w, h   int64

@@ -38,6 +38,8 @@ type ConnConfig struct {
 	// End is called once, with the reason, when the connection is closed; it must not block, as a
 	// CancelCauseFunc does not.
 	End context.CancelCauseFunc
+	// Closed is called when a channel that the connection follows is closed, within that step; it must not block.
+	Closed func(ChannelInfo)
 }
 
 var (
@@ -77,7 +79,9 @@ type Conn struct {
 	wake     chan struct{}
 	subs     map[ahp.URI]*subscription // guarded by Hub.mu
 
-	end   context.CancelCauseFunc
+	end      context.CancelCauseFunc
+	onClosed func(ChannelInfo)
+
 	batch []*entry    // entries of the last Next; only the writer changes it, with mu held
 	owns  bool        // batch counts as queued; guarded by mu
 	envs  []*Envelope // of batch; nil for an answer
@@ -115,7 +119,7 @@ func (h *Hub) Connect(cfg ConnConfig) (*Conn, error) {
 	if !cfg.Resume {
 		cl.reset(h.seq)
 	}
-	c := &Conn{hub: h, client: cl, audience: cfg.Audience, end: cfg.End, wake: make(chan struct{}, 1),
+	c := &Conn{hub: h, client: cl, audience: cfg.Audience, end: cfg.End, onClosed: cfg.Closed, wake: make(chan struct{}, 1),
 		subs: map[ahp.URI]*subscription{}}
 	if c.audience == nil {
 		c.audience = everyone{}

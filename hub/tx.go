@@ -125,6 +125,9 @@ func (tx *Tx) Close(uri ahp.URI) {
 	}
 	for _, c := range ch.subs {
 		delete(c.subs, uri)
+		if c.onClosed != nil {
+			c.onClosed(ch.info)
+		}
 	}
 	delete(h.channels, uri)
 	h.add(Write{Close: uri}, 256)

@@ -2,6 +2,7 @@ package web
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
@@ -76,8 +77,10 @@ type Config struct {
 	Provider  *Provider         // nil: no sign-in by OpenID Connect
 
 	Cookies *people.Cookies
-	Audit   *audit.Log
-	Owner   access.Principal
+	// AwaitNodes waits until other nodes of a cluster show nothing more to visitors whose rights have ended; nil: there are none
+	AwaitNodes func(context.Context)
+	Audit      *audit.Log
+	Owner      access.Principal
 
 	Listen     string         // the listen address; its host is allowed
 	PublicURL  *url.URL       // the address for teammates; nil: the listen address
@@ -133,6 +136,9 @@ func (c Config) withDefaults() (Config, error) {
 	c.Tracer = cmp.Or[trace.Tracer](c.Tracer, noop.Tracer{})
 	if c.Ready == nil {
 		c.Ready = func() error { return nil }
+	}
+	if c.AwaitNodes == nil {
+		c.AwaitNodes = func(context.Context) {}
 	}
 	if c.Title == nil {
 		c.Title = func(ahp.URI, access.Scope) string { return "" }

@@ -206,6 +206,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 		s.unavailable(w, r, err)
 		return
 	}
+	s.cfg.AwaitNodes(context.WithoutCancel(r.Context()))
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 

@@ -56,6 +56,20 @@ func TestSignIn(t *testing.T) {
 	}
 }
 
+// Signing out is answered once other nodes of a cluster have ended the browser's streams.
+func TestSignOutAwaitsNodes(t *testing.T) {
+	var awaited bool
+	x := newSite(t, func(c *Config) { c.AwaitNodes = func(context.Context) { awaited = true } })
+	token, _ := x.signIn.New()
+	cookie := cookieOf(t, x.ask("POST /signin", "token="+token))
+	if awaited {
+		t.Error("signing in waits for other nodes")
+	}
+	if res := x.ask("POST /signout", cookie); res.StatusCode != 303 || !awaited {
+		t.Errorf("signing out: %s, other nodes are awaited: %v", res.Status, awaited)
+	}
+}
+
 func TestProtocolEndpointAuthentication(t *testing.T) {
 	x := newSite(t, nil)
 	cookie := x.owner()

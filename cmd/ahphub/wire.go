@@ -309,7 +309,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Unsubscribe: a.pages.Unsubscribe,
 		Assets:      assets, Sessions: a.host, Short: core.ShortID, Title: a.pages.TitleOf, Home: site.Home,
 		Tokens: access.NewTokens(in.owner, a.owner.Name, in.links, in.personal), Links: in.links, Members: in.members,
-		SignIn:    a.signIns,
+		SignIn: a.signIns, AwaitNodes: a.pages.Live.AwaitNodes,
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: a.audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
 		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,

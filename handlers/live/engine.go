@@ -12,6 +12,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/ahp"
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
@@ -51,6 +52,16 @@ type opening struct {
 	done chan struct{}
 	feed *feed
 	err  error
+}
+
+// isDeleted reports whether the room was opened, and what it shows has been deleted since.
+func (o *opening) isDeleted() bool {
+	select {
+	case <-o.done:
+		return o.feed != nil && o.feed.deleted.Load()
+	default:
+		return false
+	}
 }
 
 const mostRooms = 2000 // open at once, over all audiences
@@ -123,7 +134,7 @@ type start struct {
 func (e *Engine) get(ctx context.Context, key string, s start) (*feed, error) {
 	e.mu.Lock()
 	o := e.open[key]
-	if o == nil {
+	if o == nil || o.isDeleted() {
 		if len(e.open) >= mostRooms {
 			e.mu.Unlock()
 			return nil, ErrBusy
@@ -145,7 +156,7 @@ func (e *Engine) get(ctx context.Context, key string, s start) (*feed, error) {
 func (e *Engine) run(key string, o *opening, s start) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
-	feed, err := e.start(ctx, key, s)
+	feed, err := e.start(ctx, cancel, key, s)
 	o.feed, o.err = feed, err
 	if err != nil {
 		e.forget(key, o)
@@ -160,25 +171,34 @@ func (e *Engine) run(key string, o *opening, s start) {
 	}
 	e.wg.Go(func() { e.watchIdle(ctx, cancel, key, o) })
 	err = feed.run(ctx)
+	if feed.deleted.Load() {
+		err = ErrGone
+	}
 	e.forget(key, o)
 	feed.conn.Close(ErrGone)
 	feed.finish(err)
 }
 
-func (e *Engine) start(ctx context.Context, key string, s start) (*feed, error) {
+func (e *Engine) start(ctx context.Context, end func(), key string, s start) (*feed, error) {
 	r, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	client := hub.ConnConfig{Principal: "pages", ClientID: e.cfg.ClientPrefix + key, Audience: s.audience}
-	conn, err := e.cfg.Hub.Connect(client)
+	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, renders: &e.renders, hub: e.cfg.Hub,
+		states: States{}, wakes: map[chan<- struct{}]bool{}, ended: make(chan struct{}), idle: time.Now()}
+	closed := func(ch hub.ChannelInfo) {
+		if ch.Kind == ahp.ChannelSession || ch.Kind == ahp.ChannelChat { // others close and open while their session goes on
+			f.deleted.Store(true)
+			end()
+		}
+	}
+	f.conn, err = e.cfg.Hub.Connect(hub.ConnConfig{Principal: "pages", ClientID: e.cfg.ClientPrefix + key, Audience: s.audience,
+		Closed: closed})
 	if err != nil {
 		return nil, err
 	}
-	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, conn: conn, renders: &e.renders, hub: e.cfg.Hub,
-		states: States{}, wakes: map[chan<- struct{}]bool{}, ended: make(chan struct{}), idle: time.Now()}
 	if err := f.subscribe(ctx); err != nil {
-		conn.Close(ErrGone)
+		f.conn.Close(ErrGone)
 		return nil, err
 	}
 	return f, nil

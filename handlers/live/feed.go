@@ -27,6 +27,7 @@ type feed struct {
 	conn        *hub.Conn
 	renders     *atomic.Int64 // how often anything was drawn; shared by all feeds
 	hub         *hub.Hub
+	deleted     atomic.Bool // the session or chat that it shows has been deleted
 
 	mu     sync.Mutex
 	states States   // with everything applied that came
@@ -55,6 +56,8 @@ func (f *feed) frameAfter(epoch string, n int64) (frame, error) {
 	defer f.mu.Unlock()
 	missing := f.n - n
 	switch {
+	case f.deleted.Load():
+		return frame{}, errDeleted
 	case f.err != nil:
 		return frame{}, f.err
 	case !f.has(epoch, n):
@@ -228,8 +231,11 @@ func (f *feed) encode(p []Patch, mark ...string) []byte {
 	return b
 }
 
-// hasEnded reports whether the feed has ended.
+// hasEnded reports whether the feed has ended, or is about to.
 func (f *feed) hasEnded() bool {
+	if f.deleted.Load() {
+		return true
+	}
 	select {
 	case <-f.ended:
 		return true

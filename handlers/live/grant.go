@@ -209,8 +209,9 @@ func (t *trunk) shutOut(g *grant, code int, why string) {
 	t.rule(ruling{End: g.id, Code: code, Why: why})
 }
 
-// AwaitNodes returns once no node shows anything more to visitors whose rights have ended before the call: each has said so, or has
-// heard nothing for so long that it ended its streams. What takes rights away is answered after it.
+// AwaitNodes returns once no node shows anything more to visitors whose rights have ended before the call, or of sessions that were
+// deleted: each has said so, or has heard nothing for so long that it ended its streams. What takes rights or a session away is
+// answered after it.
 func (e *Engine) AwaitNodes(ctx context.Context) {
 	e.mu.Lock()
 	trunks := slices.Collect(maps.Values(e.trunks))
@@ -218,7 +219,7 @@ func (e *Engine) AwaitNodes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, trunkSilence)
 	defer cancel()
 	for _, t := range trunks {
-		if said := t.endRevoked(); said != nil {
+		if said := t.endStreams(); said != nil {
 			select {
 			case <-said:
 			case <-ctx.Done():
@@ -228,14 +229,19 @@ func (e *Engine) AwaitNodes(ctx context.Context) {
 	}
 }
 
-// endRevoked shuts out all whose rights have ended. The channel is closed once the node has ended their streams; it is nil when that is
-// so already.
-func (t *trunk) endRevoked() (said <-chan struct{}) {
+// endStreams shuts out all whose rights have ended, and ends rooms of what was deleted. The channel is closed once the node has ended
+// these streams; it is nil when that is so already.
+func (t *trunk) endStreams() (said <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, g := range t.grants {
 		if g.ctx.Err() != nil {
 			t.shutOutEnded(g)
+		}
+	}
+	for _, room := range t.rooms {
+		if room.feed.deleted.Load() {
+			t.endRoom(room)
 		}
 	}
 	if t.said >= t.endings {
@@ -247,13 +253,13 @@ func (t *trunk) endRevoked() (said <-chan struct{}) {
 	return done
 }
 
-// sayWaiter waits until a node has said that as many streams have ended.
+// sayWaiter waits until a node has said that it has obeyed as many endings.
 type sayWaiter struct {
 	endings uint64
 	done    chan struct{}
 }
 
-// heard notes how many streams a node has ended as it was told; mu is held.
+// heard notes how many endings a node has obeyed; mu is held.
 func (t *trunk) heard(endings uint64) {
 	t.said = max(t.said, endings)
 	t.waiting = slices.DeleteFunc(t.waiting, func(w sayWaiter) bool {

@@ -62,21 +62,26 @@ func openTitle(context.Context, access.Principal, []string) (Room, error) {
 func newEngine(t *testing.T, cfg Config) *Engine {
 	t.Helper()
 	cfg.Hub = hub.New(hub.Config{})
+	if cfg.Rooms == nil {
+		cfg.Rooms = Table{"session": {Open: openTitle}}
+	}
+	e := New(cfg)
+	t.Cleanup(e.Close)
+	e.openSession(t, "first")
+	return e
+}
+
+func (e *Engine) openSession(t *testing.T, title string) {
+	t.Helper()
 	info := hub.ChannelInfo{URI: sessionURI, Kind: ahp.ChannelSession, Session: sessionURI}
-	err := cfg.Hub.Do(func(tx *hub.Tx) {
-		if err := tx.Open(info, &ahp.SessionState{Title: "first"}); err != nil {
+	err := e.cfg.Hub.Do(func(tx *hub.Tx) {
+		if err := tx.Open(info, &ahp.SessionState{Title: title}); err != nil {
 			t.Error(err)
 		}
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cfg.Rooms == nil {
-		cfg.Rooms = Table{"session": {Open: openTitle}}
-	}
-	e := New(cfg)
-	t.Cleanup(e.Close)
-	return e
 }
 
 func (e *Engine) setTitle(t *testing.T, title string) {

@@ -146,11 +146,11 @@ func (y *Relay) serveStream(w http.ResponseWriter, r *http.Request, g *farGrant,
 		defer end()
 		defer context.AfterFunc(g.ctx, end)()
 		l := listen(ctx, c, g)
-		pump(l.ctx, c, out, readers, g, y.cfg.Heartbeat)
-		var closing shutOut
-		if errors.As(context.Cause(g.ctx), &closing) && closing.code != 0 {
-			_ = c.Close(websocket.StatusCode(closing.code), closing.why)
+		err := pump(l.ctx, c, out, readers, g, y.cfg.Heartbeat)
+		if over := context.Cause(g.ctx); over != nil {
+			err = over
 		}
+		closeFor(c, err)
 		_ = c.CloseNow()
 		l.wait()
 	})

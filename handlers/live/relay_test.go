@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 )
 
@@ -24,6 +26,35 @@ func (links) Each(context.Context, string, func(string, []byte) error) error { r
 func (links) Put(context.Context, string, string, []byte) error { return nil }
 
 func (links) Delete(context.Context, string, string) error { return nil }
+
+// linkedGuest returns a guest and the links that let them in.
+func linkedGuest(t *testing.T) (*access.Links, access.Principal) {
+	t.Helper()
+	l, err := access.OpenLinks(t.Context(), links{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, made, err := l.New(t.Context(), access.Link{Session: sessionURI, Role: access.RoleViewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, access.Principal{ID: "guest", Role: access.RoleOwner, Link: made.ID}
+}
+
+// hasNoEndings checks that every node has ended what it was told to.
+func (e *Engine) hasNoEndings(t *testing.T) {
+	t.Helper()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.trunks) == 0 {
+		t.Error("no node is connected")
+	}
+	for _, trunk := range e.trunks {
+		if said := trunk.endStreams(); said != nil {
+			t.Error("a node has not ended a stream yet")
+		}
+	}
+}
 
 // The frames of a room go to another node once, whoever watches it there.
 func TestFramesGoToANodeOnce(t *testing.T) {
@@ -50,30 +81,18 @@ func TestFramesGoToANodeOnce(t *testing.T) {
 
 // A guest whose link is revoked loses the stream of another node, too, and sees nothing that came later.
 func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
-	l, err := access.OpenLinks(t.Context(), links{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, made, err := l.New(t.Context(), access.Link{Session: sessionURI, Role: access.RoleViewer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, guest := linkedGuest(t)
 	e := newEngine(t, Config{Links: l})
-	guest := access.Principal{ID: "guest", Role: access.RoleOwner, Link: made.ID}
 	_, mark := e.draw(t, ana)
 	url, _ := startFollower(t, e, guest)
 	s := dial(t, url, mark)
 	e.setTitle(t, "before")
 	s.until("before")
-	if err := l.Revoke(t.Context(), made.ID); err != nil {
+	if err := l.Revoke(t.Context(), guest.Link); err != nil {
 		t.Fatal(err)
 	}
 	e.AwaitNodes(t.Context())
-	for name := range e.trunks {
-		if said := e.trunk(name).endRevoked(); said != nil {
-			t.Error("the node has not ended the stream yet")
-		}
-	}
+	e.hasNoEndings(t)
 	if code := s.closed(); code != codeRevoked {
 		t.Errorf("the stream is closed with %d", code)
 	}
@@ -82,19 +101,42 @@ func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
 	}
 }
 
+// A session that is deleted is not shown any more, at no node, once that is answered. Restored, it is live again.
+func TestStreamsOfADeletedSessionEnd(t *testing.T) {
+	eachWay(t, func(t *testing.T, serve serveFunc) {
+		e := newEngine(t, Config{})
+		url := serve(t, e, ana)
+		_, mark := e.draw(t, ana)
+		s := dial(t, url, mark)
+		e.setTitle(t, "before")
+		s.until("before")
+		if err := e.cfg.Hub.Do(func(tx *hub.Tx) { tx.Close(sessionURI) }); err != nil {
+			t.Fatal(err)
+		}
+		e.AwaitNodes(t.Context())
+		if strings.Contains(t.Name(), "another node") {
+			e.hasNoEndings(t)
+		}
+		if code := s.closed(); code != codeDeleted {
+			t.Errorf("the stream is closed with %d", code)
+		}
+		if got := refusal(t, url, mark); !strings.Contains(got, ErrGone.Error()) {
+			t.Errorf("a stream after that is answered %q", got)
+		}
+		e.openSession(t, "restored")
+		_, mark = e.draw(t, ana)
+		again := dial(t, url, mark)
+		e.setTitle(t, "after")
+		again.until("after")
+	})
+}
+
 // A node that does not say that a stream has ended is waited for until it has ended its streams.
 func TestRevocationWaitsForSilentNode(t *testing.T) {
-	l, err := access.OpenLinks(t.Context(), links{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, made, err := l.New(t.Context(), access.Link{Session: sessionURI, Role: access.RoleViewer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, guest := linkedGuest(t)
 	e := newEngine(t, Config{Links: l})
 	_, mark := e.draw(t, ana)
-	leader := startLeader(t, e, access.Principal{ID: "guest", Role: access.RoleOwner, Link: made.ID})
+	leader := startLeader(t, e, guest)
 	trunk, _, err := websocket.Dial(t.Context(), leader.URL, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +161,7 @@ func TestRevocationWaitsForSilentNode(t *testing.T) {
 	if took := time.Since(began); took > trunkSilence/2 {
 		t.Errorf("when nobody lost a right it takes %v", took)
 	}
-	if err := l.Revoke(t.Context(), made.ID); err != nil {
+	if err := l.Revoke(t.Context(), guest.Link); err != nil {
 		t.Fatal(err)
 	}
 	began = time.Now()

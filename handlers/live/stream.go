@@ -18,7 +18,19 @@ import (
 const (
 	mostMarks   = 10   // rooms one page follows
 	codeRevoked = 4403 // closes a stream whose reader is not let in any more
+	codeDeleted = 4404 // closes a stream when the session or chat that it shows was deleted
 )
+
+// shutOut is why a stream is ended: its code, or 0 for none, and a word for programs.
+type shutOut struct {
+	code websocket.StatusCode
+	why  string
+}
+
+func (s shutOut) Error() string { return s.why }
+
+// errDeleted ends the streams of a room.
+var errDeleted = shutOut{codeDeleted, "deleted"}
 
 // ServeStream is GET /live?f=mark&f=mark, the one stream of an open page: a WebSocket of text frames
 // [feed, number, [patch, …]]. The page sends its newest marks when it connects again; where a mark is past the window,
@@ -58,12 +70,20 @@ func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visito
 	ctx, end := e.BindStream(ctx, who)
 	defer end(nil)
 	l := listen(ctx, c, v)
-	pump(l.ctx, c, out, readers, v, e.cfg.Heartbeat)
+	err := pump(l.ctx, c, out, readers, v, e.cfg.Heartbeat)
 	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
-		_ = c.Close(codeRevoked, "revoked")
+		err = shutOut{codeRevoked, "revoked"}
 	}
+	closeFor(c, err)
 	_ = c.CloseNow()
 	l.wait()
+}
+
+// closeFor closes a stream with the reason in err, if there is one.
+func closeFor(c *websocket.Conn, err error) {
+	if s, ok := errors.AsType[shutOut](err); ok && s.code != 0 {
+		_ = c.Close(s.code, s.why)
+	}
 }
 
 // readers finds the feeds of a page's marks.
@@ -130,9 +150,9 @@ type reader struct {
 	frames *quota.Pool
 }
 
-// pump writes frames until the page leaves, and waits for its writer. One goroutine writes for all rooms of a
+// pump writes frames until the page leaves or a room ends, and returns why. One goroutine writes for all rooms of a
 // page: each more would keep 8 KiB of stack.
-func pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor, beat Heartbeat) {
+func pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor, beat Heartbeat) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	wake := make(chan struct{}, 1)
@@ -143,20 +163,21 @@ func pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []r
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer stop()
-		writeRooms(ctx, c, out, readers, wake)
+		err = writeRooms(ctx, c, out, readers, wake)
 	})
 	beat.keepAlive(ctx, c, v, stop)
 	wg.Wait()
+	return err
 }
 
 // writeRooms writes the frames of all rooms, a frame of each in turn.
-func writeRooms(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, wake <-chan struct{}) {
+func writeRooms(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, wake <-chan struct{}) error {
 	for {
 		wrote := false
 		for i := range readers {
 			more, err := readers[i].writeNext(ctx, c, out)
 			if err != nil {
-				return
+				return err
 			}
 			wrote = wrote || more
 		}
@@ -166,7 +187,7 @@ func writeRooms(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, reade
 		select {
 		case <-wake:
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
 	}
 }

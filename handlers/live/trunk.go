@@ -38,7 +38,7 @@ type greeting struct {
 // ruling is what the node that leads decides.
 type ruling struct {
 	End  uint64 `json:"end,omitempty"`  // grant that is over
-	Code int    `json:"code,omitempty"` // that its stream closes with; 0: none
+	Code int    `json:"code,omitempty"` // that its streams close with; 0: none
 	Why  string `json:"why,omitempty"`
 
 	Drop uint64 `json:"drop,omitempty"` // room of which nothing comes any more
@@ -69,7 +69,7 @@ type trunk struct {
 	rooms   map[uint64]*trunkRoom
 	last    uint64 // number of the newest room
 
-	endings uint64 // visitors that were shut out
+	endings uint64 // visitors that were shut out, and rooms that ended
 	said    uint64 // of them, as the node says
 	waiting []sayWaiter
 }
@@ -226,11 +226,22 @@ func (t *trunk) takeWhole(room *trunkRoom) bool {
 func (t *trunk) dropRoom(room *trunkRoom) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.rooms[room.id] == room {
-		delete(t.rooms, room.id)
-		room.feed.leave(t.wake)
-		t.rule(ruling{Drop: room.id, Gone: true})
+	t.endRoom(room)
+}
+
+// endRoom is dropRoom; mu is held.
+func (t *trunk) endRoom(room *trunkRoom) {
+	if t.rooms[room.id] != room {
+		return
 	}
+	delete(t.rooms, room.id)
+	room.feed.leave(t.wake)
+	r := ruling{Drop: room.id, Gone: true}
+	if room.feed.deleted.Load() {
+		r.Code, r.Why = int(errDeleted.code), errDeleted.why
+	}
+	t.endings++
+	t.rule(r)
 }
 
 // rule has the other node learn something; mu is held.

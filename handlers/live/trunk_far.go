@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -35,14 +36,6 @@ type farGrant struct {
 	stop  context.CancelCauseFunc
 	lost  bool // the page does not answer; of its heartbeat
 }
-
-// shutOut is why the node that leads ended a grant.
-type shutOut struct {
-	code int // that the stream closes with; 0: none
-	why  string
-}
-
-func (s shutOut) Error() string { return s.why }
 
 // run takes and sends until the connection ends.
 func (t *farTrunk) run(c *websocket.Conn) {
@@ -133,11 +126,11 @@ func (t *farTrunk) takeRuling(b []byte) error {
 	defer t.mu.Unlock()
 	if g := t.grants[r.End]; g != nil {
 		delete(t.grants, r.End)
-		g.stop(shutOut{r.Code, r.Why})
+		g.stop(shutOut{websocket.StatusCode(r.Code), r.Why})
 	}
 	if m := t.mirrors[r.Drop]; m != nil {
 		delete(t.mirrors, r.Drop)
-		m.finish(ErrGone)
+		m.finish(shutOut{websocket.StatusCode(r.Code), cmp.Or(r.Why, ErrGone.Error())})
 	}
 	if r.Say > 0 {
 		t.tell(event{Do: "ended", Say: r.Say})

@@ -57,6 +57,10 @@ function leave(code) {
     location.reload();
     return;
   }
+  if (code === 4404) {
+    retry = setTimeout(probe, 2500); // what was deleted; whoever deleted it is sent on by then
+    return;
+  }
   shown ||= setTimeout(lost, 700);
   retry = setTimeout(tries > 6 ? probe : connect, retryDelay(tries++));
 }
