@@ -34,8 +34,9 @@ type asset struct {
 	name, hash, kind string
 	source           []byte
 	once             sync.Once
-	body             []byte // what is served: the source without what browsers do not need
-	packed           []byte // gzip of body; nil where it would not be smaller
+	body             []byte          // what is served: the source without what browsers do not need
+	packed           []byte          // gzip of body; nil where it would not be smaller
+	imports          func() []string // names of the modules that a module imports itself
 }
 
 // New reads what was embedded.
@@ -52,6 +53,7 @@ func New() (*Assets, error) {
 		}
 		f := &asset{name: name, kind: kind(name), source: source}
 		a.byName[name] = f
+		f.imports = sync.OnceValue(f.findImports)
 		if isModule(name) {
 			_, _ = fmt.Fprintln(tree, name, len(source))
 			_, _ = tree.Write(source)
@@ -87,6 +89,13 @@ func isModule(name string) bool { return strings.HasPrefix(name, "js/") }
 // imported finds what a module imports before it runs; what it loads later, by import(), is not among them.
 var imported = regexp.MustCompile(`(?m)(?:^import|^export [^;]*? from|^} from|^import [^;]*? from) '\./([\w-]+\.js)';`)
 
+func (f *asset) findImports() (names []string) {
+	for _, m := range imported.FindAllSubmatch(f.source, -1) {
+		names = append(names, "js/"+string(m[1]))
+	}
+	return names
+}
+
 // Imports returns the addresses of the modules that scripts import, directly or not, beside the scripts themselves. A
 // page names them, so that a browser asks for all of them at once.
 func (a *Assets) Imports(scripts ...string) (paths []string) {
@@ -100,8 +109,7 @@ func (a *Assets) Imports(scripts ...string) (paths []string) {
 		if f == nil {
 			return
 		}
-		for _, m := range imported.FindAllSubmatch(f.source, -1) {
-			other := "js/" + string(m[1])
+		for _, other := range f.imports() {
 			if !seen[other] {
 				seen[other] = true
 				paths = append(paths, a.Path(other))
