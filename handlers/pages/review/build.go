@@ -22,13 +22,12 @@ import (
 )
 
 const (
-	computing    = 3      // files compared at once for one page
-	colourCap    = 40_000 // changed lines of a changeset beyond which no syntax is read: it is not drawn either
-	keptContents = 64     // texts of commented files a builder remembers
+	computing = 3        // files compared at once for one page
+	colourCap = 40_000   // changed lines of a changeset beyond which no syntax is read: it is not drawn either
+	keptTexts = 16 << 20 // bytes of the texts of commented files that are kept for all pages
 )
 
-// builder makes files of a changeset into what the page draws. It reads content by the caller's rights, and remembers
-// the texts of files that have threads, since threads follow their lines.
+// builder makes files of a changeset into what the page draws. It reads content by the caller's rights.
 type builder struct {
 	p      *Pages
 	caller core.Caller
@@ -37,7 +36,6 @@ type builder struct {
 	colourAt atomic.Int64 // bytes of files whose colours are read at once; more are painted later
 
 	mu    sync.Mutex
-	texts map[ahp.URI][]string
 	blobs map[ahp.URI][]byte // read ahead, until they are compared
 }
 
@@ -51,7 +49,7 @@ type built struct {
 }
 
 func newBuilder(p *Pages, c core.Caller, l look) *builder {
-	return &builder{p: p, caller: c, look: l, texts: map[ahp.URI][]string{}}
+	return &builder{p: p, caller: c, look: l}
 }
 
 // files compares every file of a changeset, in the order of their paths.

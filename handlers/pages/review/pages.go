@@ -12,6 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/host/threads"
 	"github.com/ahphub/ahphub/hub/machine"
+	"github.com/ahphub/ahphub/hub/recent"
 	"github.com/ahphub/ahphub/hub/review"
 )
 
@@ -24,6 +25,7 @@ type Pages struct {
 	Worktrees Worktrees
 	Docs      Docs // drafts and marks of people; nil keeps none
 	diffs     *diff.Cache
+	texts     recent.Values[textKey, []byte] // of files with threads
 
 	draftOrder draftOrder
 }
@@ -39,7 +41,7 @@ type Parts struct {
 // New makes the review's pages, with a cache of comparisons that they close.
 func New(s *site.Site, parts Parts, docs Docs, diffs *diff.Cache) *Pages {
 	return &Pages{Site: s, Host: parts.Host, Reviews: parts.Reviews, Changes: parts.Changes,
-		Worktrees: parts.Worktrees, Docs: docs, diffs: diffs}
+		Worktrees: parts.Worktrees, Docs: docs, diffs: diffs, texts: recent.Values[textKey, []byte]{Bytes: keptTexts}}
 }
 
 // Close stops the reading of syntax, and waits for the file at hand.

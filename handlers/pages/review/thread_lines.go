@@ -119,30 +119,33 @@ func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
 	return b.text(ctx, &ahp.FileEditSide{URI: t.Resource, Content: ahp.ContentRef{URI: t.Version}})
 }
 
-// text returns a side in lines, remembered.
+// textKey names a version for readers who may read the same.
+type textKey struct{ audience, version string }
+
+// text returns a side in lines.
 func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
-	if s == nil {
+	data, err := b.content(ctx, s)
+	if s == nil || err != nil || diff.IsBinary(data) {
 		return nil
 	}
-	key := contentOf(s)
-	b.mu.Lock()
-	lines, ok := b.texts[key]
-	b.mu.Unlock()
-	if ok {
-		return lines
+	return review.Lines(string(data))
+}
+
+// content returns a side of a file with threads, which follow their lines on each page. Git takes milliseconds for a file, so
+// versions are kept.
+func (b *builder) content(ctx context.Context, s *ahp.FileEditSide) ([]byte, error) {
+	if s == nil {
+		return nil, nil
+	}
+	key := textKey{b.caller.Audience().Key(), s.Content.URI}
+	if data, ok := b.p.texts.Get(key); ok {
+		return data, nil
 	}
 	data, err := b.read(ctx, s)
-	if err != nil || diff.IsBinary(data) {
-		return nil
+	if err == nil && version.IsOf(b.look.short, s.Content.URI) { // what it names never changes
+		b.p.texts.Put(key, data, len(data))
 	}
-	lines = review.Lines(string(data))
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if len(b.texts) >= keptContents {
-		clear(b.texts)
-	}
-	b.texts[key] = lines
-	return lines
+	return data, err
 }
 
 // showLines adds rows around threads that stand between hunks: what was commented on is always seen.
@@ -152,8 +155,8 @@ func (b *builder) showLines(ctx context.Context, e *ahp.FileEdit, f *built) *dif
 		if t.Side != part.After || t.Outdated || t.To == 0 || shows(out, t.To) {
 			continue
 		}
-		old, errOld := b.read(ctx, e.Before)
-		new, errNew := b.read(ctx, e.After)
+		old, errOld := b.content(ctx, e.Before)
+		new, errNew := b.content(ctx, e.After)
 		if errOld != nil || errNew != nil {
 			return out
 		}

@@ -1,11 +1,11 @@
 package diff
 
 import (
-	"container/list"
 	"context"
-	"sync"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/ahphub/ahphub/hub/recent"
 )
 
 // Key names a comparison: object ids, never paths, say what is compared.
@@ -14,28 +14,15 @@ type Key struct {
 	Options
 }
 
-// Cache keeps comparisons, the least recently used thrown out once they take more than its bytes. The zero value holds
-// 64 MB.
+// Cache keeps the comparisons that were used last, in 64 MiB. The zero value is empty.
 type Cache struct {
-	Bytes  int
 	Syntax Store // keeps the syntax of files between runs of the program; nil: it is read each time
 
-	mu     sync.Mutex
-	used   int
-	byKey  map[Key]*list.Element
-	recent list.List
-	group  singleflight.Group
+	kept  recent.Values[Key, *File]
+	group singleflight.Group
 
 	painter painter
 }
-
-type cached struct {
-	key  Key
-	file *File
-	size int
-}
-
-const cacheBytes = 64 << 20
 
 // Compute returns what is cached, or loads both versions and compares them, once for all who ask meanwhile. The result
 // is shared: do not write to it.
@@ -83,38 +70,11 @@ func flags(o Options) string {
 }
 
 func (c *Cache) get(key Key) *File {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	e := c.byKey[key]
-	if e == nil {
-		return nil
-	}
-	c.recent.MoveToFront(e)
-	return e.Value.(cached).file
+	f, _ := c.kept.Get(key)
+	return f
 }
 
-func (c *Cache) put(key Key, f *File) {
-	size := sizeOf(f)
-	limit := c.Bytes
-	if limit == 0 {
-		limit = cacheBytes
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.byKey == nil {
-		c.byKey = map[Key]*list.Element{}
-	}
-	if size > limit/4 || c.byKey[key] != nil {
-		return
-	}
-	c.byKey[key] = c.recent.PushFront(cached{key, f, size})
-	for c.used += size; c.used > limit; {
-		last := c.recent.Back()
-		old := c.recent.Remove(last).(cached)
-		delete(c.byKey, old.key)
-		c.used -= old.size
-	}
-}
+func (c *Cache) put(key Key, f *File) { c.kept.Put(key, f, sizeOf(f)) }
 
 // sizeOf estimates the memory of a comparison: 96 bytes a row, 48 a span, and both texts behind the rows.
 func sizeOf(f *File) int {

@@ -45,15 +45,16 @@ func TestCacheKeepsOptionsApart(t *testing.T) {
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	c := Cache{Bytes: 16 << 10}
+	var c Cache
+	c.kept.Bytes = 16 << 10
 	load := func(context.Context) ([]byte, []byte, error) { return nil, []byte(lines(20)), nil }
 	for i := range 100 {
 		if _, err := c.Compute(t.Context(), Key{New: strconv.Itoa(i)}, load); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if c.used > c.Bytes || c.recent.Len() != len(c.byKey) || c.recent.Len() == 0 {
-		t.Errorf("%d bytes in %d entries", c.used, c.recent.Len())
+	if used, n := c.kept.Used(); used > c.kept.Bytes || n == 0 {
+		t.Errorf("%d bytes in %d entries", used, n)
 	}
 	if c.get(Key{New: "99"}) == nil || c.get(Key{New: "0"}) != nil {
 		t.Error("not the least recently used are thrown out")

@@ -186,7 +186,7 @@ func (c *Cache) paintOne(j *job) {
 	}
 	f := compute([]byte(j.plain.texts[0]), []byte(j.plain.texts[1]), j.key.Options, c.reading())
 	c.put(j.key, f)
-	c.drop(j.key.plain())
+	c.kept.Drop(j.key.plain())
 }
 
 // next returns what to do next: what readers see, or else the next of the set at hand, or else the next set.
@@ -252,15 +252,4 @@ func (f *File) SameRows(o *File) bool {
 	return f.texts == o.texts && f.Additions == o.Additions && f.Deletions == o.Deletions &&
 		len(f.Hunks) == len(o.Hunks) &&
 		f.TooBig == o.TooBig && f.Binary == o.Binary && !f.Binary
-}
-
-// drop removes a comparison.
-func (c *Cache) drop(key Key) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e := c.byKey[key]; e != nil {
-		c.recent.Remove(e)
-		delete(c.byKey, key)
-		c.used -= e.Value.(cached).size
-	}
 }
