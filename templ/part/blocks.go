@@ -18,7 +18,8 @@ type Block struct {
 	Hidden int    // bytes of the text that this stands for: they are not shown
 	Href   string // where they are read
 
-	at, size int // in the text
+	at, size int  // in the text
+	final    bool // the text goes on behind it, or has ended
 	done     string
 }
 
@@ -33,7 +34,11 @@ func (b *Block) HTML() string {
 		lang, code := fenceParts(b.Source)
 		return codeHead(lang) + html.EscapeString(code) + "</code></pre></div>\n"
 	}
-	b.done = renderBlock(b.Source)
+	if b.final {
+		b.done = finishedBlock(b.Source)
+	} else {
+		b.done = renderBlock(b.Source)
+	}
 	return b.done
 }
 
@@ -80,7 +85,7 @@ func (s *Splitter) Update(text string, ended bool) []Block {
 	}
 	if b, ok := makeBlock(tail); ok {
 		b.Open = b.Fence && !ended && !fenceClosed(tail)
-		b.N, b.size = s.n, size
+		b.N, b.size, b.final = s.n, size, ended
 		return s.shown(b)
 	}
 	return s.shown()
@@ -110,7 +115,7 @@ func (s *Splitter) closeBlock(text string) bool {
 	}
 	s.last = Block{}
 	if some {
-		b.N, b.at, b.size = s.n, s.at, end
+		b.N, b.at, b.size, b.final = s.n, s.at, end, true
 		s.last = b
 		s.keep(b)
 	}

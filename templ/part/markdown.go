@@ -17,6 +17,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/ahphub/ahphub/hub/recent"
 )
 
 // Markdown renders text written by a model or a person: GitHub's flavour without raw HTML, which is shown as text,
@@ -161,6 +163,20 @@ func renderBlock(src string) string {
 		return "<p>" + html.EscapeString(src) + "</p>\n"
 	}
 	return policy().Sanitize(b.String())
+}
+
+// finished are blocks that were drawn, by their source: the same turns are drawn for each page, and parsing and sanitizing
+// is most of what a page of a chat costs.
+var finished = recent.Values[string, string]{Bytes: 8 << 20}
+
+// finishedBlock is renderBlock for what does not grow any more.
+func finishedBlock(src string) string {
+	if html, ok := finished.Get(src); ok {
+		return html
+	}
+	html := renderBlock(src)
+	finished.Put(strings.Clone(src), html, len(src)+len(html))
+	return html
 }
 
 const mostHighlighted = 64 << 10 // bytes of one code block; more is shown plain

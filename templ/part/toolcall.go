@@ -144,7 +144,7 @@ func messageBy(m ahp.Message) string {
 
 // inline renders one line of Markdown without its paragraph.
 func inline(s string) string {
-	h := strings.TrimSpace(renderBlock(firstLine(s)))
+	h := strings.TrimSpace(finishedBlock(firstLine(s)))
 	if strings.HasPrefix(h, "<p>") && strings.HasSuffix(h, "</p>") {
 		return h[3 : len(h)-4]
 	}
