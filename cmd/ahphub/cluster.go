@@ -133,6 +133,7 @@ func (n *node) open(ctx context.Context) (err error) {
 	if n.keys, err = n.cfg.Secrets.open(n.cfg.Data); err != nil {
 		return err
 	}
+	n.keys.Share()
 	n.shareCertificates()
 	if err := n.openPeers(); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (n *node) open(ctx context.Context) (err error) {
 	}
 	hooks.opened(n)
 	n.admin = manage.New(manage.Config{Node: n.peers, Log: n.raft, Listener: n.port, Version: versionName(), Logger: n.log,
-		Transfer: n.transfer})
+		Transfer: n.transfer, KeyID: n.keys.ID, TakeKeys: n.takeKeys})
 	if members := n.peers.Members(); !n.raft.HasState() && len(members) == 1 && members[0].Name == n.peers.Name() {
 		return n.raft.Bootstrap(map[string]string{n.peers.Name(): n.peers.Address()})
 	}
@@ -349,7 +350,8 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	if err != nil {
 		return next, err
 	}
-	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), term.Confirm})
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), term.Confirm,
+		n.keys, n.offerKeys})
 	if err != nil {
 		return next, err
 	}

@@ -116,6 +116,18 @@ func joinNode(t *testing.T, leader *testNode, name string) *testNode {
 	return startNode(t, data, "", "")
 }
 
+// startThree runs three nodes that vote; the first one leads, and brings a session.
+func startThree(t *testing.T) (a, b, c *testNode) {
+	t.Helper()
+	data := isolate(t)
+	bringSession(t, data)
+	a = startNode(t, data, "a", freeAddress(t))
+	a.await(t, "/leaderz", http.StatusOK)
+	b, c = joinNode(t, a, "b"), joinNode(t, a, "c")
+	a.awaitVoters(t, 3)
+	return a, b, c
+}
+
 // await asks a node until it answers with a status.
 func (n *testNode) await(t *testing.T, path string, want int) {
 	t.Helper()
@@ -381,12 +393,7 @@ func (n *testNode) signIn(t *testing.T) {
 
 // A link to sign in that was made on any node works once, whichever node leads by then.
 func TestSignInLinksOutliveTheLeader(t *testing.T) {
-	data := isolate(t)
-	bringSession(t, data)
-	a := startNode(t, data, "a", freeAddress(t))
-	a.await(t, "/leaderz", http.StatusOK)
-	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
-	a.awaitVoters(t, 3)
+	a, b, c := startThree(t)
 	issue := func(n *testNode) string {
 		token, err := access.SignIn{Dir: signInDir(n.cfg.Data)}.New()
 		if err == nil {
@@ -424,12 +431,7 @@ func TestSignInLinksOutliveTheLeader(t *testing.T) {
 
 // A node joins when one leads that joined later than the snapshot that it begins with.
 func TestNodeJoinsUnderALaterLeader(t *testing.T) {
-	data := isolate(t)
-	bringSession(t, data)
-	a := startNode(t, data, "a", freeAddress(t))
-	a.await(t, "/leaderz", http.StatusOK)
-	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
-	a.awaitVoters(t, 3)
+	a, b, c := startThree(t)
 	if err := a.transfer(t.Context(), "c"); err != nil {
 		t.Fatal(err)
 	}

@@ -59,12 +59,15 @@ func (c secretsConfig) open(data string) (*secret.Keys, error) {
 }
 
 // openKeys reads the keys of secrets, in the data directory that the store has locked.
-func (a *app) openKeys() error {
-	var err error
+func (a *app) openKeys() (err error) {
+	if a.led != nil && a.led.keys != nil {
+		a.keys = a.led.keys
+		return nil
+	}
 	if a.keys, err = a.cfg.Secrets.open(a.cfg.Data); err != nil {
 		return err
 	}
-	if a.led == nil && a.secured != nil && a.secured.acme != nil { // nodes have done it before
+	if a.secured != nil && a.secured.acme != nil {
 		a.secured.acme.SealBy(acmeKeys{a.keys})
 	}
 	return nil
@@ -96,20 +99,29 @@ type secretsPage struct {
 
 // Rotate implements settings.Secrets.
 func (p secretsPage) Rotate(ctx context.Context) error {
-	if p.app.led != nil {
-		return secret.Refusef("each node of a cluster has a copy of the key. Put a new key in the first line of a file, keep the " +
-			"old one below, give it to every node by --secrets-key-file and restart them")
+	a := p.app
+	ctx = context.WithoutCancel(ctx) // a page that is closed interrupts nothing
+	if a.led == nil {
+		return a.keys.Rotate(ctx, a.sealers()...)
 	}
-	// a page that is closed interrupts nothing
-	return p.app.keys.Rotate(context.WithoutCancel(ctx), p.app.sealers()...)
+	done, err := a.keys.RotateShared(ctx, a.led.copies, a.sealers()...)
+	if err != nil {
+		a.log.Warn("the key of secrets was not rotated to the end", "err", err, "key", a.keys.ID())
+		return err
+	}
+	a.log.Info("every secret is sealed with the new key", "count", done.Sealed, "key", a.keys.ID())
+	if done.Spare > 0 {
+		a.log.Info("the older keys can be removed from the file at every node", "file", a.keys.Source(), "key", a.keys.ID())
+	}
+	return nil
 }
 
 // Key implements settings.Secrets.
-func (p secretsPage) Key() (id, source string) {
+func (p secretsPage) Key() (id, source string, shared bool) {
 	if p.app.keys.IsOwners() {
 		source = p.app.keys.Source()
 	}
-	return p.app.keys.ID(), source
+	return p.app.keys.ID(), source, p.app.led != nil
 }
 
 // secretsOf returns the secrets of a session.
@@ -146,7 +158,11 @@ func (a *app) sealAll(ctx context.Context) {
 	if done.Sealed > 0 {
 		a.log.Info("secrets were sealed", "count", done.Sealed, "key", a.keys.ID())
 	}
-	if done.Spare > 0 {
+	switch {
+	case done.Spare == 0:
+	case a.led != nil && !a.keys.IsOwners():
+		a.log.Warn("older keys of secrets are kept until ahphub secrets rotate ends at every node", "count", done.Spare)
+	default:
 		a.log.Info("every secret is sealed with the newest key: the other keys can be removed", "file", a.keys.Source(),
 			"key", a.keys.ID())
 	}

@@ -31,6 +31,7 @@ type Keys struct {
 	from string // where they come from, for people
 
 	rotating sync.Mutex // held while keys change
+	shared   bool       // others have copies; guarded by rotating
 
 	mu   sync.RWMutex
 	list []key // the first one seals
@@ -123,15 +124,20 @@ func decodeKey(text string) ([]byte, error) {
 
 // write writes the file of keys; it is durable on return.
 func (k *Keys) write(list []key) error {
-	var b strings.Builder
-	b.WriteString("# Keys of ahphub's secrets. Backups of the database open only with them: keep a copy elsewhere.\n")
-	for _, one := range list {
-		b.WriteString(base64.StdEncoding.EncodeToString(one.raw) + "\n")
-	}
-	if err := access.WriteSecret(k.path, []byte(b.String())); err != nil {
+	head := "# Keys of ahphub's secrets. Backups of the database open only with them: keep a copy elsewhere.\n"
+	if err := access.WriteSecret(k.path, []byte(head+formatKeys(list))); err != nil {
 		return fmt.Errorf("the key of secrets cannot be written: %w", err)
 	}
 	return syncDir(filepath.Dir(k.path))
+}
+
+// formatKeys returns the lines of a file of keys.
+func formatKeys(list []key) string {
+	var b strings.Builder
+	for _, one := range list {
+		b.WriteString(base64.StdEncoding.EncodeToString(one.raw) + "\n")
+	}
+	return b.String()
 }
 
 // ID returns the id of the key that seals.
@@ -244,13 +250,11 @@ func (k *Keys) finish(ctx context.Context, sealers []Sealer) (p Progress, err er
 			return p, err
 		}
 	}
-	k.mu.RLock()
-	list := k.list
-	k.mu.RUnlock()
+	list := k.keys()
 	switch {
 	case len(list) == 1:
 		return p, nil
-	case k.path == "":
+	case k.path == "" || k.shared:
 		p.Spare = len(list) - 1
 		return p, nil
 	}

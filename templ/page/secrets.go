@@ -19,6 +19,7 @@ type Secrets struct {
 	File     bool
 	Key      string // id of the key that seals
 	Source   string // the file of the key, when ahphub cannot change it; "" when it can
+	Shared   bool   // every node of a cluster has the key
 }
 
 // Secret is one of them.
@@ -79,4 +80,19 @@ func (s *Secret) others(all []SecretSession) (list []SecretSession) {
 		}
 	}
 	return list
+}
+
+// changeKey returns what to do after a new key was put in the owner's file.
+func changeKey(shared bool) string {
+	if shared {
+		return "do so on every node of the cluster before you rotate the key"
+	}
+	return "restart ahphub"
+}
+
+func sharedKey(shared bool) string {
+	if shared {
+		return " of every node of the cluster"
+	}
+	return ""
 }

@@ -30,7 +30,8 @@ type Secrets interface {
 	// Rotate seals everything with a new key.
 	Rotate(ctx context.Context) error
 	// Key returns the id of the key that seals, and its file when only the owner can change it.
-	Key() (id, source string)
+	// Key also reports whether other nodes of a cluster have the key.
+	Key() (id, source string, shared bool)
 }
 
 // WithSecrets answers for a host without secrets.
@@ -53,7 +54,7 @@ func (p *Pages) sendSecrets(w http.ResponseWriter, r *http.Request, status int, 
 	who := access.FromContext(r.Context())
 	m.Frame = p.Frame(r, "Secrets", "settings")
 	m.Frame.Styles = append(m.Frame.Styles, "css/people.css")
-	m.Key, m.Source = p.secrets.Key()
+	m.Key, m.Source, m.Shared = p.secrets.Key()
 	for _, s := range p.Host.Listed(core.Caller{Principal: who}) {
 		m.Sessions = append(m.Sessions, page.SecretSession{Short: core.ShortID(s.Resource), Title: site.SessionTitle(s.Title)})
 	}

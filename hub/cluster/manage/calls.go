@@ -41,6 +41,11 @@ func (m *Manager) answer(ctx context.Context, what string, body []byte, from pee
 	switch what {
 	case "report":
 		return json.Marshal(m.ownReport())
+	case "keys":
+		if leader, _ := m.cfg.Log.Leader(); from.Name != leader {
+			return nil, peers.Refuse(fmt.Errorf("%s does not lead, so its keys are not taken", from.Name))
+		}
+		return m.cfg.TakeKeys(body)
 	case "leave":
 		if !passed { // of its owner, by the socket
 			return encode(m.leave(ctx))
@@ -247,10 +252,11 @@ type Report struct {
 	Stats   cluster.Stats `json:"stats"`
 	Expires time.Time     `json:"expires"` // its certificate
 	Version string        `json:"version"`
+	Key     string        `json:"key,omitempty"` // id of the one that seals secrets
 }
 
 func (m *Manager) ownReport() Report {
-	return Report{m.cfg.Log.Stats(), m.cfg.Node.Expires(), m.cfg.Version}
+	return Report{m.cfg.Log.Stats(), m.cfg.Node.Expires(), m.cfg.Version, m.cfg.KeyID()}
 }
 
 // report asks a node.
@@ -308,6 +314,7 @@ type NodeStatus struct {
 	Behind  uint64    `json:"behind"` // entries that the leader has and it has not applied
 	Expires time.Time `json:"expires,omitzero"`
 	Version string    `json:"version,omitempty"`
+	Key     string    `json:"key,omitempty"`   // id of the one that seals secrets
 	Error   string    `json:"error,omitempty"` // why it did not answer
 }
 
@@ -327,7 +334,7 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 			if err != nil {
 				n.Error = err.Error()
 			} else {
-				n.Expires, n.Version = r.Expires, r.Version
+				n.Expires, n.Version, n.Key = r.Expires, r.Version, r.Key
 				n.Behind = index - min(index, r.Stats.Applied)
 			}
 			s.Nodes[i] = n
@@ -344,8 +351,25 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 		}
 	}
 	s.Tolerates = max(0, up-voters/2-1)
-	s.Warning = warnOf(voters)
+	s.Warning = cmp.Or(warnOf(voters), warnOfKeys(s.Nodes))
 	return s, nil
+}
+
+// warnOfKeys returns what is wrong with the keys of secrets.
+func warnOfKeys(nodes []NodeStatus) string {
+	key := ""
+	for _, n := range nodes {
+		if n.Key != "" && key != "" && n.Key != key {
+			return "Not all nodes encrypt secrets with the same key. Run ahphub secrets rotate"
+		}
+		key = cmp.Or(n.Key, key)
+	}
+	return ""
+}
+
+// Offer hands keys of secrets to a node, and returns its answer; both are JSON. This node leads.
+func (m *Manager) Offer(ctx context.Context, name string, offer []byte) ([]byte, error) {
+	return m.pass(ctx, name, "keys", offer)
 }
 
 // warnOf returns what is wrong with a number of nodes that vote.

@@ -36,6 +36,10 @@ type Config struct {
 	Listener *peers.Listener
 	Version  string // of the program
 	Logger   *slog.Logger
+	// KeyID names the key with which this node seals secrets; nil: it has none.
+	KeyID func() string
+	// TakeKeys takes what the leader says about keys of secrets, in JSON, and returns the answer in JSON.
+	TakeKeys func(offer []byte) ([]byte, error)
 	// Transfer makes another node lead, by name; "" lets the log choose. Only the leader's is called.
 	Transfer func(ctx context.Context, name string) error
 }
@@ -51,6 +55,9 @@ type Manager struct {
 
 // New returns a Manager, which answers nodes that join at its listener.
 func New(cfg Config) *Manager {
+	if cfg.KeyID == nil {
+		cfg.KeyID = func() string { return "" }
+	}
 	m := &Manager{cfg: cfg, client: http.Client{Transport: cfg.Node.Transport(), Timeout: callTime}}
 	cfg.Listener.OnJoin(func(ctx context.Context, r peers.JoinRequest) (reply peers.JoinReply, err error) {
 		err = m.call(ctx, "join", r, &reply)

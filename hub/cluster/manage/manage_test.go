@@ -271,6 +271,7 @@ func TestCommands(t *testing.T) {
 	refused(t, b, "remove", Name{"x"}, "no node \"x\"")
 	refused(t, b, "token", Life{100 * time.Hour}, "at most")
 	refused(t, b, "nonsense", nil, "unknown")
+	refused(t, b, "keys", nil, "b does not lead")
 
 	must[Done](t, a, "remove", Name{"d"})
 	await(t, a, "a b c!")
