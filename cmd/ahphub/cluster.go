@@ -152,7 +152,7 @@ func (n *node) open(ctx context.Context) (err error) {
 			n.log.Debug("links to sign in were not handed over", "err", err)
 		}
 	}
-	config := cluster.Config{ID: n.peers.Name(), State: n.state, Version: batchVersion}
+	config := cluster.Config{ID: n.peers.Name(), State: n.state, Version: batchVersion, Log: n.log}
 	hooks.config(&config)
 	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), config)
 	if err != nil {

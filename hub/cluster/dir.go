@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	boltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
@@ -31,10 +30,7 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	logger := c.Log
-	if logger == nil {
-		logger = hclog.NewNullLogger()
-	}
+	c.logger = newLogger(c.Log)
 	logs, err := openLogs(filepath.Join(dir, logName))
 	if errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrVersionMismatch) {
 		err = fmt.Errorf("%w (%w)", ErrDamaged, err)
@@ -42,7 +38,7 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cluster: the log in %s cannot be opened: %w", dir, err)
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(filepath.Join(dir, snapshotsFolder), keptSnapshots, logger)
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(filepath.Join(dir, snapshotsFolder), keptSnapshots, c.logger)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cluster: %w", err), logs.Close())
 	}
@@ -50,7 +46,7 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 		return nil, errors.Join(err, logs.Close())
 	}
 	net := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: stream, MaxPool: transportsKept,
-		Timeout: transportTime, Logger: logger, MsgpackUseNewTimeFormat: true})
+		Timeout: transportTime, Logger: c.logger, MsgpackUseNewTimeFormat: true})
 	c.Logs, c.Stable, c.Snapshots, c.Transport = logs, logs, snapshots, net
 	r, err := Open(c)
 	if err != nil {

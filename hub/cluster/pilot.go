@@ -6,7 +6,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 	autopilot "github.com/hashicorp/raft-autopilot"
 )
@@ -23,7 +22,6 @@ type PilotConfig struct {
 	Nodes func() []Node                                       // that belong to the cluster
 	Ask   func(ctx context.Context, id string) (Stats, error) // another node
 	Drop  func(id string)                                     // removes a dead node for good
-	Log   hclog.Logger                                        // default: none
 
 	Every  time.Duration // between looks: 2 s
 	Stable time.Duration // a node is healthy before it votes: 10 s
@@ -38,11 +36,8 @@ const mostTrailing = 500
 // follow first, and vote once they have been healthy for a while.
 func (r *Raft) Pilot(ctx context.Context, c PilotConfig) {
 	p := &pilot{PilotConfig: c, raft: r, seen: map[string]time.Time{}}
-	if c.Log == nil {
-		p.Log = hclog.NewNullLogger()
-	}
 	every := orElse(c.Every, 2*time.Second)
-	auto := autopilot.New(r.raft, p, autopilot.WithLogger(p.Log), autopilot.WithPromoter(promoter{autopilot.DefaultPromoter()}),
+	auto := autopilot.New(r.raft, p, autopilot.WithLogger(r.logger), autopilot.WithPromoter(promoter{autopilot.DefaultPromoter()}),
 		autopilot.WithUpdateInterval(every), autopilot.WithReconcileInterval(every))
 	auto.Start(ctx)
 	defer func() { <-auto.Stop() }()
@@ -82,7 +77,7 @@ func (p *pilot) addNew() {
 			continue
 		}
 		if err := p.raft.AddReader(n.ID, n.Address); err != nil {
-			p.Log.Warn("a node could not be added", "node", n.ID, "err", err)
+			p.raft.logger.Warn("a node could not be added", "node", n.ID, "err", err)
 		}
 	}
 }
@@ -163,7 +158,7 @@ func (p *pilot) answered(id string) {
 
 // RemoveFailedServer implements autopilot.ApplicationIntegration.
 func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
-	p.Log.Warn("a node that is dead is removed", "node", s.Name)
+	p.raft.logger.Warn("a node that is dead is removed", "node", s.Name)
 	go p.Drop(s.Name)
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,12 +23,14 @@ type Config struct {
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
-	Log       hclog.Logger // default: none
+	Log       *slog.Logger // takes warnings and errors; default: none
 
 	Heartbeat time.Duration // without a word from the leader, until a node wants to lead: 1 s
 	Commit    time.Duration // until followers are told what is durable, when nothing is appended: 5 ms
 	Keep      uint64        // entries kept for nodes that lag, besides a snapshot: 10 000
 	Snapshot  uint64        // entries after which a snapshot is made: 8 192
+
+	logger hclog.Logger // passes on to Log
 }
 
 func (c Config) raft() *raft.Config {
@@ -39,9 +42,7 @@ func (c Config) raft() *raft.Config {
 	r.TrailingLogs, r.SnapshotThreshold = orElse(c.Keep, 10_000), orElse(c.Snapshot, 8192)
 	r.NoSnapshotRestoreOnStart = true // the state is on disk, and knows its place
 	r.BatchApplyCh = true
-	if r.Logger = c.Log; c.Log == nil {
-		r.Logger = hclog.NewNullLogger()
-	}
+	r.Logger = c.logger
 	return r
 }
 
@@ -55,14 +56,15 @@ func orElse[T comparable](v, otherwise T) T {
 
 // Raft is a Log by hashicorp/raft.
 type Raft struct {
-	raft  *raft.Raft
-	fsm   *machine
-	terms chan *Term
-	logs  raft.LogStore
-	lease time.Duration // half of the time after which nodes that hear nothing elect a leader
-	quit  context.CancelFunc
-	ended sync.WaitGroup
-	own   []io.Closer // closed last
+	raft   *raft.Raft
+	fsm    *machine
+	terms  chan *Term
+	logs   raft.LogStore
+	logger hclog.Logger
+	lease  time.Duration // half of the time after which nodes that hear nothing elect a leader
+	quit   context.CancelFunc
+	ended  sync.WaitGroup
+	own    []io.Closer // closed last
 
 	once sync.Once
 	done chan struct{}
@@ -73,7 +75,10 @@ var _ Log = (*Raft)(nil)
 
 // Open begins to take part in a cluster. A node that is none of its servers yet waits until a leader adds it.
 func Open(c Config) (*Raft, error) {
-	r := &Raft{logs: c.Logs, terms: make(chan *Term), done: make(chan struct{})}
+	if c.logger == nil {
+		c.logger = newLogger(c.Log)
+	}
+	r := &Raft{logs: c.Logs, logger: c.logger, terms: make(chan *Term), done: make(chan struct{})}
 	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
 	config := c.raft()
 	r.lease = config.HeartbeatTimeout / 2

@@ -1,8 +1,12 @@
 package cluster_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -126,3 +130,46 @@ func (c *nodes) Compact(i int) {
 }
 
 func TestRaft(t *testing.T) { clustertest.Run(t, startNodes) }
+
+// What the library warns of is a line of the program's log.
+func TestWarningOfALonelyNode(t *testing.T) {
+	var out lockedBuffer
+	store := raft.NewInmemStore()
+	_, transport := raft.NewInmemTransport("node-0")
+	n, err := cluster.Open(cluster.Config{ID: "0", State: &clustertest.State{}, Transport: transport, Logs: store, Stable: store,
+		Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: 200 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Bootstrap(map[string]string{"0": "node-0", "1": "nowhere"}); err != nil {
+		t.Fatal(err)
+	}
+	const failed = `level=ERROR msg="failed to make requestVote RPC" from=raft target=1`
+	for !strings.Contains(out.String(), failed) {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := n.Close(); err != nil {
+		t.Error(err)
+	}
+	if log := out.String(); strings.Count(log, failed) != 1 || strings.Count(log, "heartbeat timeout reached, starting election") != 1 ||
+		strings.Contains(log, "level=INFO") {
+		t.Errorf("the log is:\n%s", log)
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(b)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}

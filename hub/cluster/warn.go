@@ -1,0 +1,114 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+const (
+	warnEvery   = 10 * time.Second // between two warnings with the same text about the same node
+	mostWarned  = 1000             // texts and nodes that are remembered
+	longestWarn = 300              // bytes of an attribute
+)
+
+// warnings passes warnings and errors of the library on. It implements hclog.SinkAdapter.
+type warnings struct {
+	log *slog.Logger
+	now func() time.Time
+
+	mu   sync.Mutex
+	seen map[string]*warned
+}
+
+// warned is what is known of a warning.
+type warned struct {
+	at   time.Time // when it was passed on
+	more int       // how often it came since
+}
+
+// newLogger returns a logger for the library that passes warnings and errors on to log; nil: nothing.
+func newLogger(log *slog.Logger) hclog.Logger {
+	if log == nil {
+		return hclog.NewNullLogger()
+	}
+	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Level: hclog.Off})
+	l.RegisterSink(&warnings{log: log.With("from", "raft"), now: time.Now, seen: map[string]*warned{}})
+	return l
+}
+
+// Accept implements hclog.SinkAdapter.
+func (w *warnings) Accept(_ string, level hclog.Level, msg string, args ...any) {
+	to := slog.LevelWarn
+	switch {
+	case level == hclog.Error:
+		to = slog.LevelError
+	case level != hclog.Warn:
+		return
+	}
+	attrs, about := attrsOf(args)
+	w.mu.Lock()
+	more, due := w.isDue(level.String() + msg + about)
+	w.mu.Unlock()
+	if !due {
+		return
+	}
+	if more > 0 {
+		attrs = append(attrs, slog.Int("repeated", more))
+	}
+	w.log.LogAttrs(context.Background(), to, msg, attrs...)
+}
+
+// isDue reports whether a warning is to be passed on, and how often it was not since the last time; mu is held.
+func (w *warnings) isDue(key string) (more int, due bool) {
+	now := w.now()
+	s := w.seen[key]
+	if s != nil && now.Sub(s.at) < warnEvery {
+		s.more++
+		return 0, false
+	}
+	if s == nil {
+		if len(w.seen) >= mostWarned {
+			clear(w.seen)
+		}
+		s = &warned{}
+		w.seen[key] = s
+	}
+	more = s.more
+	*s = warned{at: now}
+	return more, true
+}
+
+// attrsOf returns the attributes of a warning, and the node that it is about.
+func attrsOf(args []any) (attrs []slog.Attr, about string) {
+	for i := 0; i+1 < len(args); i += 2 {
+		name := fmt.Sprint(args[i])
+		if name == "command" {
+			continue // may have what people wrote
+		}
+		var text string
+		switch v := args[i+1].(type) {
+		case raft.Server:
+			text = string(v.ID)
+		case hclog.Format:
+			text = fmt.Sprintf(fmt.Sprint(v[0]), v[1:]...)
+		default:
+			text = fmt.Sprint(v)
+		}
+		text = text[:min(len(text), longestWarn)]
+		switch name {
+		case "peer", "server-id", "from", "candidate", "id":
+			about += " " + text
+		}
+		if name == "from" {
+			name = "node"
+		}
+		attrs = append(attrs, slog.String(name, text))
+	}
+	return attrs, about
+}
