@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
+	"time"
 
 	"modernc.org/sqlite"
 )
@@ -31,6 +33,9 @@ func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 	if pos <= s.position {
 		return fmt.Errorf("batch %d does not follow batch %d", pos, s.position)
 	}
+	if err := s.unsynced.Load(); err != nil {
+		return *err
+	}
 	p := newPlan()
 	for _, batch := range batches {
 		if err := s.addBatch(p, pos, batch); err != nil {
@@ -45,6 +50,7 @@ func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 	if err := s.try(p); err != nil {
 		return err
 	}
+	s.applied.Store(pos)
 	if s.snaps != nil {
 		s.snaps.want(p.grown)
 	}
@@ -56,11 +62,59 @@ func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 func (s *Store) Tend() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.snaps = s.newSnapshotter(ctx)
+	var syncing sync.WaitGroup
+	if s.cfg.Replays {
+		syncing.Go(func() { s.keepSynced(ctx) })
+	}
 	return func() {
 		cancel()
+		syncing.Wait()
 		s.snaps.stop()
 		s.snaps = nil
 	}
+}
+
+// syncEvery is how much of what was applied may have to be given again after a power cut, in time.
+const syncEvery = 100 * time.Millisecond
+
+// keepSynced syncs what commits did not wait for, a little at a time: SQLite syncs its log before it moves it into the
+// database, and all of it at once keeps the disk from everything else for tens of milliseconds.
+func (s *Store) keepSynced(ctx context.Context) {
+	var synced int64
+	tick := time.NewTicker(syncEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+		if at := s.applied.Load(); at != synced && s.Sync() == nil {
+			synced = at
+		}
+	}
+}
+
+// Sync waits until everything that was applied so far is on the disk, also when its commits did not wait (Config.Replays).
+// Once it has failed nothing more is applied: the system tells of a page that it could not write only once.
+func (s *Store) Sync() error {
+	s.syncing.Lock()
+	defer s.syncing.Unlock()
+	if s.unsynced.Load() != nil {
+		return *s.unsynced.Load()
+	}
+	f, err := os.OpenFile(filepath.Join(s.cfg.Dir, databaseName+"-wal"), os.O_RDWR, 0)
+	if err == nil {
+		err = errors.Join(f.Sync(), f.Close())
+	}
+	if err == nil {
+		err = syncDir(s.cfg.Dir)
+	}
+	if err != nil {
+		err = fmt.Errorf("sync the database: %w", err)
+		s.unsynced.Store(&err)
+	}
+	return err
 }
 
 // Position returns the position of the newest batch.

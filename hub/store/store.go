@@ -47,6 +47,10 @@ type Config struct {
 	ReserveBytes int64         // kept free for the end of the journal: 8 MiB
 	RoomEvery    time.Duration // between looks whether a full disk has room again: 1 s
 
+	// Replays says that another log has each batch until Sync returns, and gives it again after a crash of the computer: a
+	// commit does not wait for the disk then.
+	Replays bool
+
 	Wrote func(took time.Duration) // told after each write of the journal; nil: nothing is
 
 	fail func() error // asked before each commit; tests make the disk fail with it
@@ -79,9 +83,12 @@ type Store struct {
 	cancel context.CancelFunc // ends tasks
 	once   sync.Once
 
-	writing  sync.Mutex // held while conn is used
-	closed   bool       // conn is, guarded by writing
-	position int64      // of the newest batch; Run and Apply have it
+	writing  sync.Mutex   // held while conn is used
+	closed   bool         // conn is, guarded by writing
+	position int64        // of the newest batch; Run and Apply have it
+	applied  atomic.Int64 // position of the newest batch that ApplyMarked wrote
+	syncing  sync.Mutex
+	unsynced atomic.Pointer[error] // why Sync failed
 
 	catalogue catalogue
 	chain     chain        // Run and Apply have it
@@ -141,6 +148,11 @@ func (s *Store) open(ctx context.Context, path string) error {
 	}
 	if err := s.conn.migrate(migrations); err != nil {
 		return err
+	}
+	if s.cfg.Replays {
+		if _, err := s.conn.exec("PRAGMA synchronous=NORMAL"); err != nil {
+			return describe(err)
+		}
 	}
 	if s.read, err = openDB(path, readerPragmas); err != nil {
 		return err

@@ -44,6 +44,7 @@ func explain(err error) error {
 // Open opens a data directory. One that a single server wrote begins at the position of its newest batch: the nodes that
 // join it take a copy first.
 func Open(ctx context.Context, cfg store.Config) (*State, error) {
+	cfg.Replays = true // the log of the cluster has what a snapshot has not
 	s := &State{cfg: cfg}
 	if err := s.open(ctx); err != nil {
 		return nil, err
@@ -160,11 +161,23 @@ func (s *State) Snapshot() (cluster.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return snapshot{c}, nil
+	return snapshot{c, s.store}, nil
 }
 
 // snapshot is a copy of the database.
-type snapshot struct{ *store.Copy }
+type snapshot struct {
+	*store.Copy
+	of *store.Store
+}
+
+// WriteTo implements cluster.Snapshot. Once it has returned, the log forgets what the snapshot holds, so the database
+// itself has to have it on its disk, too.
+func (s snapshot) WriteTo(w io.Writer) (int64, error) {
+	if err := s.of.Sync(); err != nil {
+		return 0, err
+	}
+	return s.Copy.WriteTo(w)
+}
 
 // Release implements cluster.Snapshot.
 func (s snapshot) Release() { s.Close() }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -97,6 +98,62 @@ func TestPlaceAndContentSurviveRestart(t *testing.T) {
 		t.Errorf("the place is %v, and was %v", s.Applied(), place)
 	}
 	expect(t, s, "a=2 b=1 ")
+}
+
+// A power cut takes the end of the database's own log, from any place on. The node is given what it lost again.
+func TestCutDatabaseIsContinued(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir)
+	var all [][]byte
+	for i := range 30 {
+		all = append(all, cutBatch(batch(t, fmt.Sprintf("k%02d", i%7), fmt.Sprint(i)))...)
+	}
+	list := entries(cluster.Place{}, all...)
+	for _, e := range list {
+		if err := s.Apply([]cluster.Entry{e}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := notes(t, s)
+	wal := read(t, filepath.Join(dir, "ahphub.db-wal"))
+	db := read(t, filepath.Join(dir, "ahphub.db"))
+	places := map[uint64]bool{}
+	for range 60 {
+		at := rand.IntN(len(wal) + 1)
+		cut := t.TempDir()
+		write(t, filepath.Join(cut, "ahphub.db"), db)
+		write(t, filepath.Join(cut, "ahphub.db-wal"), wal[:at])
+		s := open(t, cut)
+		n := s.Applied().Position
+		places[n] = true
+		if n > 0 && s.Applied() != list[n-1].Place {
+			t.Fatalf("cut at %d, its place is none that was: %v", at, s.Applied())
+		}
+		if err := s.Apply(list[n:]); n < 30 && err != nil {
+			t.Fatalf("cut at %d, what follows place %d is refused: %v", at, n, err)
+		}
+		expect(t, s, want)
+		s.Close()
+	}
+	if len(places) < 5 {
+		t.Errorf("the cuts lost nothing: %v", places)
+	}
+}
+
+func read(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func write(t *testing.T, path string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // A directory that a server wrote to alone, after it was a node's, no longer has what the cluster has.
