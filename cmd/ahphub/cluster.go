@@ -127,6 +127,9 @@ func runNode(ctx context.Context, cfg Config, set settings, l net.Listener, log 
 // open opens the data directory, and begins to take part in the cluster.
 func (n *node) open(ctx context.Context) (err error) {
 	n.removed = make(chan struct{})
+	if err := n.forgetCluster(ctx); err != nil {
+		return fmt.Errorf("the data directory %s cannot be used: %w", n.cfg.Data, err)
+	}
 	if n.state, err = replica.Open(ctx, storeConfig(n.cfg, n.log, n.tel)); err != nil {
 		return fmt.Errorf("the data directory %s cannot be used: %w", n.cfg.Data, err)
 	}

@@ -57,12 +57,14 @@ func (c clusterStatusCommand) Run(e *environment) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tADDRESS\tPART\tBEHIND\tCERTIFICATE\tVERSION\tPROBLEM")
 	for _, n := range s.Nodes {
-		part := "reads"
+		part := "follows" // until it has been healthy for a while
 		switch {
 		case n.Leads:
 			part = "leads"
 		case n.Votes:
 			part = "votes"
+		case n.Reads:
+			part = "reads"
 		}
 		behind, until := "?", "?"
 		if n.Error == "" {

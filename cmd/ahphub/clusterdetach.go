@@ -61,13 +61,18 @@ func (c clusterDetachCommand) copyTo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(leaveCluster(ctx, s, keys, c.To), s.Close())
+	return errors.Join(leaveCluster(ctx, s, keys, c.To, nil), s.Close())
 }
 
-// leaveCluster makes files of the secrets that a cluster shares, and removes everything of the cluster from a database.
-func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data string) error {
+// leaveCluster makes files of the secrets that a cluster shares, and removes everything of the cluster from a database. onLocked
+// is told of secrets whose key is missing; nil: they are an error.
+func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data string, onLocked func(name string, err error)) error {
 	if err := s.Each(ctx, sharedBucket, func(name string, sealed []byte) error {
 		value, err := keys.Open(sharedLabel(name), string(sealed))
+		if secret.IsLocked(err) && onLocked != nil {
+			onLocked(name, err)
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("the secret %s of the cluster: %w", name, err)
 		}
@@ -84,9 +89,32 @@ func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data s
 			return err
 		}
 	}
+	if len(gone.Writes) == 0 {
+		return nil
+	}
 	batch, err := store.Encode(gone, 0)
 	if err != nil {
 		return err
 	}
 	return s.Apply(s.Position()+1, batch)
+}
+
+// forgetCluster removes what a data directory that is no node's has of a cluster, as a backup of a node has: its members and its
+// authority are not those of the cluster that it begins.
+func (n *node) forgetCluster(ctx context.Context) error {
+	used, err := isUsed(n.cfg.Data)
+	if !used || err != nil || peers.IsNode(n.cfg.Data) {
+		return err
+	}
+	s, err := store.Open(ctx, store.Config{Dir: n.cfg.Data})
+	if err != nil {
+		return err
+	}
+	keys, err := n.cfg.Secrets.open(n.cfg.Data)
+	if err == nil {
+		err = leaveCluster(ctx, s, keys, n.cfg.Data, func(name string, err error) {
+			n.log.Warn("a secret of an earlier cluster cannot be opened, so a new one is created", "name", name, "err", err)
+		})
+	}
+	return errors.Join(err, s.Close())
 }

@@ -47,13 +47,14 @@ func (n *node) takeKeys(offer []byte) ([]byte, error) {
 	if err := json.Unmarshal(offer, &o); err != nil {
 		return nil, errors.New("this is no offer of keys") // the error may quote it
 	}
+	was := n.keys.ID()
 	held, err := n.keys.Take(o)
 	if err != nil {
 		n.log.Warn("keys of secrets were not taken", "err", err)
 		return nil, peers.Refuse(err)
 	}
-	if o.Keys != "" {
-		n.log.Info("keys of secrets were taken", "key", n.keys.ID(), "file", n.keys.Source())
+	if n.keys.ID() != was {
+		n.log.Info("this node encrypts with another key of secrets now", "key", n.keys.ID(), "file", n.keys.Source())
 	}
 	return json.Marshal(held)
 }

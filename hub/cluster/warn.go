@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -52,6 +53,9 @@ func (w *warnings) Accept(_ string, level hclog.Level, msg string, args ...any) 
 		return
 	}
 	attrs, about := attrsOf(args)
+	if isOrdinary(msg, attrs) {
+		to = slog.LevelInfo
+	}
 	w.mu.Lock()
 	more, due := w.isDue(level.String() + msg + about)
 	w.mu.Unlock()
@@ -62,6 +66,22 @@ func (w *warnings) Accept(_ string, level hclog.Level, msg string, args ...any) 
 		attrs = append(attrs, slog.Int("repeated", more))
 	}
 	w.log.LogAttrs(context.Background(), to, msg, attrs...)
+}
+
+// isOrdinary reports whether a warning comes whenever a node starts, joins or was away for a moment.
+func isOrdinary(msg string, attrs []slog.Attr) bool {
+	has := func(name, value string) bool {
+		return slices.ContainsFunc(attrs, func(a slog.Attr) bool { return a.Key == name && a.Value.String() == value })
+	}
+	switch msg {
+	case "no known peers, aborting election", "appendEntries rejected, sending older logs":
+		return true
+	case "heartbeat timeout reached, starting election":
+		return has("last-leader-id", "")
+	case "failed to get previous log", "failed to get log":
+		return has("error", raft.ErrLogNotFound.Error())
+	}
+	return false
 }
 
 // isDue reports whether a warning is to be passed on, and how often it was not since the last time; mu is held.

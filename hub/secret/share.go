@@ -106,34 +106,34 @@ func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Seale
 		fresh := randomKey()
 		order = append([]key{fresh}, old...)
 		if err := k.check(copies(ctx, Offer{}), nil, false); err != nil { // they answer
-			return Progress{}, Refusef("the key was not changed. %w", err)
+			return Progress{}, Refusef("the key was not changed: %w", err)
 		}
 		with := append(slices.Clone(old), fresh) // nobody seals with it yet
 		if err := k.replace(with); err != nil {
 			return Progress{}, err
 		}
 		if err := k.check(copies(ctx, offerOf(with)), with, false); err != nil {
-			return Progress{}, Refusef("the key was not changed. %w", err)
+			return Progress{}, Refusef("the key was not changed: %w", err)
 		}
 	case len(old) == 1:
-		return Progress{}, Refusef("%s has no new key. Put one in its first line, at every node, and keep the old one below it", k.from)
+		return Progress{}, Refusef("there is no new key in %s. Put one in its first line, at every node, and keep the old one below it", k.from)
 	default:
 		if err := k.check(copies(ctx, Offer{}), order, true); err != nil {
-			return Progress{}, Refusef("the key was not changed. %w", err)
+			return Progress{}, Refusef("the key was not changed: %w", err)
 		}
 	}
 	if err := k.replace(order); err != nil {
 		return Progress{}, err
 	}
 	if err := k.check(copies(ctx, offerOf(order)), order, true); err != nil {
-		return Progress{}, Refusef("every node has the new key, and not every node uses it yet. %w", err)
+		return Progress{}, Refusef("every node has the new key, and not every node uses it yet: %w", err)
 	}
 	p, err := k.finish(ctx, sealers)
 	if err != nil || k.path == "" {
 		return p, err
 	}
 	if err := k.check(copies(ctx, offerOf(order)), order, true); err != nil { // also those that joined meanwhile
-		return p, Refusef("everything is encrypted with the new key, and the old one is kept. %w", err)
+		return p, Refusef("everything is encrypted with the new key, and the old one is kept: %w", err)
 	}
 	if err := k.replace(order[:1]); err != nil {
 		return p, err
@@ -142,7 +142,7 @@ func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Seale
 	forget.Only = true
 	p.Spare = 0
 	if err := k.check(copies(ctx, forget), order[:1], true); err != nil {
-		return p, Refusef("everything is encrypted with the new key, and not every node has forgotten the old one. %w", err)
+		return p, Refusef("everything is encrypted with the new key, and not every node has forgotten the old one: %w", err)
 	}
 	return p, nil
 }
@@ -165,7 +165,7 @@ func (k *Keys) check(copies []Copy, want []key, sealing bool) error {
 
 func (k *Keys) problem(c Copy, want []string, sealing bool) string {
 	if c.Err != nil {
-		return "did not answer: " + c.Err.Error()
+		return "did not answer (" + c.Err.Error() + ")"
 	}
 	if c.Held.Owners != (k.path == "") {
 		return fmt.Sprintf("has its key in %s, and the node that leads in %s: use --secrets-key-file at every node, or at none", c.Held.Source,

@@ -311,6 +311,7 @@ type Status struct {
 // NodeStatus is how a node is.
 type NodeStatus struct {
 	cluster.Server
+	Reads   bool      `json:"reads"`  // it follows for good; others that do not vote yet will
 	Behind  uint64    `json:"behind"` // entries that the leader has and it has not applied
 	Expires time.Time `json:"expires,omitzero"`
 	Version string    `json:"version,omitempty"`
@@ -326,10 +327,14 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 	s := Status{Cluster: m.cfg.Node.Cluster(), Nodes: make([]NodeStatus, len(servers))}
 	s.Leader, _ = m.cfg.Log.Leader()
 	index := m.cfg.Log.Stats().Index
+	reads := map[string]bool{}
+	for _, one := range m.cfg.Node.Members() {
+		reads[one.Name] = one.Reads
+	}
 	var wg sync.WaitGroup
 	for i, server := range servers {
 		wg.Go(func() {
-			n := NodeStatus{Server: server}
+			n := NodeStatus{Server: server, Reads: reads[server.ID]}
 			r, err := m.report(ctx, server.ID)
 			if err != nil {
 				n.Error = err.Error()
@@ -351,7 +356,11 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 		}
 	}
 	s.Tolerates = max(0, up-voters/2-1)
-	s.Warning = cmp.Or(warnOf(voters), warnOfKeys(s.Nodes))
+	if s.Leader == "" {
+		s.Warning = fmt.Sprintf("No node leads, so nothing can be read or written: %d of %d nodes that vote are up, and it takes %d. Start the others",
+			up, voters, voters/2+1)
+	}
+	s.Warning = cmp.Or(s.Warning, warnOf(voters), warnOfKeys(s.Nodes))
 	return s, nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"sync"
 	"time"
 
@@ -164,6 +165,9 @@ func (m *Manager) pass(ctx context.Context, name, what string, body []byte) ([]b
 // send returns the answer to a call. What was refused there is refused here.
 func send(client *http.Client, r *http.Request) ([]byte, error) {
 	resp, err := client.Do(r)
+	if failed, ok := errors.AsType[*url.Error](err); ok {
+		err = failed.Err // without the address, which is not one that people know
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -300,6 +300,17 @@ func TestCommands(t *testing.T) {
 		other = "b"
 	}
 	refused(t, up, "remove", Name{other}, "too few nodes")
+	third := e
+	if up == e {
+		third = b
+	}
+	third.stop()
+	for s = must[Status](t, up, "status", nil); s.Leader != ""; s = must[Status](t, up, "status", nil) {
+		time.Sleep(50 * time.Millisecond)
+	}
+	if !strings.Contains(s.Warning, "No node leads") || !strings.Contains(s.Warning, "1 of 3") {
+		t.Errorf("of one node of three the status is %+v", s)
+	}
 }
 
 // A request that no member's certificate stands behind is refused.
