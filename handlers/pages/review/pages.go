@@ -25,7 +25,7 @@ type Pages struct {
 	Worktrees Worktrees
 	Docs      Docs // drafts and marks of people; nil keeps none
 	diffs     *diff.Cache
-	texts     recent.Values[textKey, []byte] // of files with threads
+	texts     recent.Values[ahp.URI, []byte] // versions of files with threads
 
 	draftOrder draftOrder
 }
@@ -41,7 +41,7 @@ type Parts struct {
 // New makes the review's pages, with a cache of comparisons that they close.
 func New(s *site.Site, parts Parts, docs Docs, diffs *diff.Cache) *Pages {
 	return &Pages{Site: s, Host: parts.Host, Reviews: parts.Reviews, Changes: parts.Changes,
-		Worktrees: parts.Worktrees, Docs: docs, diffs: diffs, texts: recent.Values[textKey, []byte]{Bytes: keptTexts}}
+		Worktrees: parts.Worktrees, Docs: docs, diffs: diffs, texts: recent.Values[ahp.URI, []byte]{Bytes: keptTexts}}
 }
 
 // Close stops the reading of syntax, and waits for the file at hand.

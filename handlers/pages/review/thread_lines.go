@@ -119,9 +119,6 @@ func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
 	return b.text(ctx, &ahp.FileEditSide{URI: t.Resource, Content: ahp.ContentRef{URI: t.Version}})
 }
 
-// textKey names a version for readers who may read the same.
-type textKey struct{ audience, version string }
-
 // text returns a side in lines.
 func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
 	data, err := b.content(ctx, s)
@@ -132,18 +129,18 @@ func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
 }
 
 // content returns a side of a file with threads, which follow their lines on each page. Git takes milliseconds for a file, so
-// versions are kept.
+// versions are kept; whether the caller may read one is asked each time.
 func (b *builder) content(ctx context.Context, s *ahp.FileEditSide) ([]byte, error) {
 	if s == nil {
 		return nil, nil
 	}
-	key := textKey{b.caller.Audience().Key(), s.Content.URI}
-	if data, ok := b.p.texts.Get(key); ok {
+	uri := s.Content.URI
+	if data, ok := b.p.texts.Get(uri); ok && b.p.Host.CheckVersion(ctx, b.caller, uri) == nil {
 		return data, nil
 	}
 	data, err := b.read(ctx, s)
-	if err == nil && version.IsOf(b.look.short, s.Content.URI) { // what it names never changes
-		b.p.texts.Put(key, data, len(data))
+	if err == nil && version.IsOf(b.look.short, uri) { // what it names never changes
+		b.p.texts.Put(uri, data, len(data))
 	}
 	return data, err
 }
