@@ -44,10 +44,12 @@ type nodeHooks struct {
 	config func(*cluster.Config)
 	opened func(*node)
 	append func(store.Append) store.Append
+	term   func(*cluster.Term) (over context.Context, confirm func() error)
 }
 
 var hooks = nodeHooks{config: func(*cluster.Config) {}, opened: func(*node) {},
-	append: func(a store.Append) store.Append { return a }}
+	append: func(a store.Append) store.Append { return a },
+	term:   func(t *cluster.Term) (context.Context, func() error) { return t.Context(), t.Confirm }}
 
 func (c clusterConfig) check(bad func(name string, value any, allowed string)) {
 	if !c.Cluster {
@@ -333,7 +335,8 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	defer context.AfterFunc(term.Context(), end)()
+	over, confirm := hooks.term(term)
+	defer context.AfterFunc(over, end)()
 	var once sync.Once
 	n.setHandover(func(h handover) {
 		took := false
@@ -353,7 +356,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	if err != nil {
 		return next, err
 	}
-	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), term.Confirm,
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), confirm,
 		n.keys, n.offerKeys})
 	if err != nil {
 		return next, err

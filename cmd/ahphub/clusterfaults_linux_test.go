@@ -4,13 +4,12 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/ahphub/ahphub/hub/store"
 )
 
 var (
@@ -78,6 +77,7 @@ var clusterFaults = []fault{
 		w.cut(b, a, true)
 		return "cut " + a.name + " and " + b.name
 	}},
+	{"upgrade", (*trial).upgrade},
 	{"snapshot", func(w *trial) string {
 		n := w.list[w.rng.IntN(len(w.list))]
 		n.tell("snapshot")
@@ -94,6 +94,25 @@ func (w *trial) cutOff(n *trialNode) string {
 		w.cut(o, n, silent)
 	}
 	return fmt.Sprintf("cut %s off (silent %v)", n.name, silent)
+}
+
+// upgrade has all nodes run a further release, one after the other, the one that leads last. What they write from then on, one of
+// the release before would refuse.
+func (w *trial) upgrade() string {
+	if len(w.up()) < len(w.list) {
+		return "no upgrade, as not all nodes are up"
+	}
+	leader := w.leader()
+	for _, n := range append(w.others(leader), leader) {
+		if n == leader {
+			_, _ = w.try("cluster", "transfer", "--data", n.data)
+		}
+		n.stop()
+		n.version = max(n.version, batchVersion) + 1
+		w.start(n)
+		w.await("node "+n.name+" of another release", func() bool { return n.ask("/readyz") == http.StatusOK })
+	}
+	return fmt.Sprintf("upgrade to release %d", leader.version)
 }
 
 // deafen has what a node sends, or what is sent to it, swallowed.
@@ -226,66 +245,4 @@ func runRounds(t *testing.T, rng *rand.Rand, from, to int) {
 	t.Logf("%d envelopes seen, %d actions and %d sessions acknowledged, %d commands started, %d pages read and %d "+
 		"refused, %d connections anew", envelopes, acked, made, len(w.startedTurns()), reads, w.refused.Load(),
 		w.moves.Load())
-}
-
-// The checker finds faults that are planted in the program. It would find nothing else, either, if it missed these.
-func TestPlantedClusterFaults(t *testing.T) {
-	if *clusterRounds == 0 {
-		t.Skip("see make test-cluster")
-	}
-	for plant, by := range map[string]struct {
-		fault string
-		kinds []string
-	}{
-		"acknowledge early": {"cut leader off", []string{"lost", "acknowledged and lost", "renumbered", "another content"}},
-		"forget answers":    {"cut leader one way", []string{"taken twice", "started twice"}},
-	} {
-		t.Run(plant, func(t *testing.T) {
-			nodes := startTrialNodes(t, plant)
-			w := &trial{nodes, newTrialLoad(nodes), rand.New(rand.NewPCG(1, 1))}
-			at := slices.IndexFunc(clusterFaults, func(f fault) bool { return f.name == by.fault })
-			for i := range 100 { // chance decides: answers are to be lost on their way to a client just then
-				_, found := w.round(clusterFaults[at : at+1])
-				for _, f := range found {
-					kind, _, _ := strings.Cut(f, ":")
-					if slices.Contains(by.kinds, kind) {
-						t.Logf("found in round %d: %s", i, f)
-						return
-					}
-				}
-			}
-			t.Errorf("%s is not found", plant)
-		})
-	}
-}
-
-// plants are faults of the program for the checker to find, by their names. They are in the test's program alone.
-var plants = map[string]func(args []string){
-	"": func([]string) {},
-	// What the journal was handed is visible at once, whether a quorum has it or not.
-	"acknowledge early": func([]string) {
-		hooks.append = func(add store.Append) store.Append {
-			first := true
-			return func(batch []byte) func() error {
-				wait := add(batch)
-				if first { // the numbers of the term
-					first = false
-					return wait
-				}
-				return func() error { return nil }
-			}
-		}
-	},
-	// Which actions were answered is forgotten when another node leads.
-	"forget answers": func(args []string) {
-		data := args[slices.Index(args, "--data")+1]
-		hooks.append = func(add store.Append) store.Append {
-			if db, err := openState(data); err == nil {
-				_, _ = db.Exec("PRAGMA query_only(0)")
-				_, _ = db.Exec("DELETE FROM answers")
-				db.Close()
-			}
-			return add
-		}
-	},
 }

@@ -55,6 +55,7 @@ type trialClient struct {
 	peer          *peer.Peer
 	writes        bool
 	session, chat ahp.URI
+	only          atomic.Pointer[trialNode] // the node to connect to; nil: any
 }
 
 func newTrialLoad(c *trialNodes) *trialLoad {
@@ -70,9 +71,13 @@ func newTrialLoad(c *trialNodes) *trialLoad {
 	return l
 }
 
-// anyNode connects to a node by chance.
-func (l *trialLoad) anyNode(ctx context.Context, network, _ string) (net.Conn, error) {
-	return (&net.Dialer{}).DialContext(ctx, network, l.nodes.list[rand.IntN(len(l.nodes.list))].web)
+// anyNode connects to a node by chance, or to the only one.
+func (c *trialClient) anyNode(ctx context.Context, network, _ string) (net.Conn, error) {
+	n := c.only.Load()
+	if n == nil {
+		n = c.nodes.list[rand.IntN(len(c.nodes.list))]
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, n.web)
 }
 
 func (l *trialLoad) fail(format string, args ...any) {
@@ -409,7 +414,7 @@ func from(a, b []byte) []byte {
 func (c *trialClient) count(ctx context.Context) error {
 	for ctx.Err() == nil {
 		c.trialLoad.count++
-		accepted, err := c.do(c.register, &ahp.SessionTitleChangedAction{Title: fmt.Sprintf("register %d.", c.trialLoad.count)})
+		accepted, err := c.do(c.register, &ahp.SessionTitleChangedAction{Title: registerTitle(c.trialLoad.count)})
 		if err != nil {
 			return err
 		}
@@ -419,13 +424,6 @@ func (c *trialClient) count(ctx context.Context) error {
 		pause(ctx, 20*time.Millisecond)
 	}
 	return nil
-}
-
-func pause(ctx context.Context, most time.Duration) {
-	select {
-	case <-time.After(rand.N(most)):
-	case <-ctx.Done():
-	}
 }
 
 // write writes everything else.

@@ -257,16 +257,17 @@ var socketLink = regexp.MustCompile(`^socket:\[(\d+)\]$`)
 // dialer returns which node a connection comes from; -1: none.
 func (c *trialNodes) dialer(conn net.Conn) int {
 	far, ok := conn.RemoteAddr().(*net.TCPAddr)
-	if !ok {
+	near, isTCP := conn.LocalAddr().(*net.TCPAddr)
+	if !ok || !isTCP {
 		return -1
 	}
 	table, err := os.ReadFile("/proc/net/tcp")
 	if err != nil {
 		return -1
 	}
-	own, inode := fmt.Sprintf("0100007F:%04X", far.Port), ""
+	own, other, inode := fmt.Sprintf("0100007F:%04X", far.Port), fmt.Sprintf("0100007F:%04X", near.Port), ""
 	for scan := bufio.NewScanner(bytes.NewReader(table)); scan.Scan(); {
-		if f := strings.Fields(scan.Text()); len(f) > 9 && f[1] == own {
+		if f := strings.Fields(scan.Text()); len(f) > 9 && f[1] == own && f[2] == other { // other connections may have the same port
 			inode = f[9]
 		}
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"net/http"
@@ -17,6 +18,28 @@ import (
 )
 
 var registerShown = regexp.MustCompile(`register (\d+)\.`)
+
+func registerTitle(n int) string { return fmt.Sprintf("register %d.", n) }
+
+// readRegister reads a node's inbox; ok is false when the node did not answer, or did not show the register.
+func readRegister(client *http.Client, visitor string, n *trialNode) (r history.Read, ok bool) {
+	r = history.Read{Visitor: visitor, Node: n.name, Began: time.Now()}
+	res, err := client.Get("http://" + n.web + "/")
+	if err != nil {
+		return r, false
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	r.Ended = time.Now()
+	if err != nil || res.StatusCode != http.StatusOK {
+		return r, false
+	}
+	for _, m := range registerShown.FindAllSubmatch(body, -1) {
+		v, _ := strconv.Atoi(string(m[1]))
+		r.Value = max(r.Value, v)
+	}
+	return r, r.Value > 0
+}
 
 // visit looks at pages of all nodes.
 func (l *trialLoad) visit(ctx context.Context, name string) error {
@@ -34,26 +57,10 @@ func (l *trialLoad) visit(ctx context.Context, name string) error {
 			signedIn = signInAt(client, n)
 			continue
 		}
-		r := history.Read{Visitor: name, Node: n.name, Began: time.Now()}
-		res, err := client.Get("http://" + n.web + "/")
-		if err != nil {
-			l.refused.Add(1)
-			continue
-		}
-		body, err := io.ReadAll(res.Body)
-		res.Body.Close()
-		r.Ended = time.Now()
-		switch {
-		case err != nil || res.StatusCode != http.StatusOK:
-			l.refused.Add(1)
-			continue
-		}
-		for _, m := range registerShown.FindAllSubmatch(body, -1) {
-			v, _ := strconv.Atoi(string(m[1]))
-			r.Value = max(r.Value, v)
-		}
-		if r.Value > 0 {
+		if r, ok := readRegister(client, name, n); ok {
 			l.Read(r)
+		} else {
+			l.refused.Add(1)
 		}
 	}
 	return nil
@@ -74,4 +81,11 @@ func signInAt(client *http.Client, n *trialNode) bool {
 	}
 	res.Body.Close()
 	return res.StatusCode == http.StatusSeeOther
+}
+
+func pause(ctx context.Context, most time.Duration) {
+	select {
+	case <-time.After(rand.N(most)):
+	case <-ctx.Done():
+	}
 }
