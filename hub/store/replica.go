@@ -77,20 +77,40 @@ func (s *Store) Tend() (stop func()) {
 // syncEvery is how much of what was applied may have to be given again after a power cut, in time.
 const syncEvery = 100 * time.Millisecond
 
-// keepSynced syncs what commits did not wait for, a little at a time: SQLite syncs its log before it moves it into the
-// database, and all of it at once keeps the disk from everything else for tens of milliseconds.
+// keepSynced syncs what commits did not wait for, a little at a time, and moves the log into the database beside them: a commit
+// that does either finds the disk busy for tens of milliseconds.
 func (s *Store) keepSynced(ctx context.Context) {
-	var synced int64
+	var synced, moved int64
 	tick := time.NewTicker(syncEvery)
 	defer tick.Stop()
-	for {
+	for n := 1; ; n++ {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
-		if at := s.applied.Load(); at != synced && s.Sync() == nil {
+		at := s.applied.Load()
+		if at != synced && s.Sync() == nil {
 			synced = at
+		}
+		if n%syncsAMove == 0 && at != moved {
+			moved = at
+			s.moveLog(ctx)
+		}
+	}
+}
+
+// syncsAMove is how many syncs there are for each time that the log is moved into the database.
+const syncsAMove = 20
+
+// moveLog moves the log into the database while commits go on. Each pass leaves what was committed meanwhile; once one left
+// nothing, the log begins anew. A log that has grown all the same is moved by a commit.
+func (s *Store) moveLog(ctx context.Context) {
+	for range 4 {
+		var busy, log, moved int
+		err := s.read.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &moved)
+		if err != nil || log == moved {
+			return
 		}
 	}
 }

@@ -1,9 +1,13 @@
 package store
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub"
 )
 
 // The system tells only once of a page that it could not write, so nothing more may be applied after that.
@@ -28,5 +32,31 @@ func TestNothingIsAppliedAfterASyncFailed(t *testing.T) {
 	}
 	if s.ApplyMarked(2, nil, batches[1]) == nil {
 		t.Error("the store goes on after what it had was not written to the disk")
+	}
+}
+
+// Commits find a log that was moved into the database, and begin it anew instead of having it grow.
+func TestLogIsMovedBesideCommits(t *testing.T) {
+	s := open(t, Config{Replays: true})
+	size := func() int64 {
+		info, err := os.Stat(filepath.Join(s.cfg.Dir, databaseName+"-wal"))
+		must(t, err)
+		return info.Size()
+	}
+	var first int64
+	for round := range int64(5) {
+		for i := range int64(20) {
+			batch, err := Encode(hub.Batch{Upto: 1, Seq: 1, Writes: []hub.Write{{Record: &hub.Record{Bucket: "notes", Key: fmt.Sprint(i),
+				Value: bytes.Repeat([]byte{byte(round)}, 20_000)}}}}, 0)
+			must(t, err)
+			must(t, s.ApplyMarked(20*round+i+1, nil, batch))
+		}
+		s.moveLog(t.Context())
+		if round == 0 {
+			first = size()
+		}
+	}
+	if last := size(); last > 2*first {
+		t.Errorf("the log has grown from %d to %d bytes", first, last)
 	}
 }
