@@ -71,12 +71,7 @@ func (d *Deep) meta(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (d *Deep) catalogue(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, "SELECT id, uri, kind, session, chat, floor, last, run, snap, sum FROM channels")
-	if err != nil {
-		return err
-	}
-	var sums summer
-	return scan(rows, func() error {
+	return scanSums(ctx, tx, "SELECT id, uri, kind, session, chat, floor, last, run, snap, sum FROM channels", func(rows *sql.Rows, sums *summer) error {
 		var r channelRow
 		var sum sql.NullInt64
 		if err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run, &r.snap,
@@ -89,12 +84,7 @@ func (d *Deep) catalogue(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (d *Deep) answers(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, "SELECT client, client_seq, seq, channel, at, sum FROM answers")
-	if err != nil {
-		return err
-	}
-	var sums summer
-	return scan(rows, func() error {
+	return scanSums(ctx, tx, "SELECT client, client_seq, seq, channel, at, sum FROM answers", func(rows *sql.Rows, sums *summer) error {
 		var client, channel string
 		var clientSeq, seq, at int64
 		var sum sql.NullInt64
@@ -107,12 +97,7 @@ func (d *Deep) answers(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (d *Deep) docs(ctx context.Context, tx *sql.Tx) error {
-	rows, err := tx.QueryContext(ctx, "SELECT bucket, key, at, value, sum FROM docs")
-	if err != nil {
-		return err
-	}
-	var sums summer
-	return scan(rows, func() error {
+	return scanSums(ctx, tx, "SELECT bucket, key, at, value, sum FROM docs", func(rows *sql.Rows, sums *summer) error {
 		var bucket, key string
 		var at int64
 		var value []byte
@@ -124,6 +109,16 @@ func (d *Deep) docs(ctx context.Context, tx *sql.Tx) error {
 		d.compare(sum, sums.doc(bucket, key, at, value), DamageError{What: "a document of " + bucket})
 		return nil
 	})
+}
+
+// scanSums calls row for each row of a query, with what makes checksums.
+func scanSums(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows, *summer) error) error {
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return err
+	}
+	var sums summer
+	return scan(rows, func() error { return row(rows, &sums) })
 }
 
 // compare notes a row that has another checksum than it should, or none.
