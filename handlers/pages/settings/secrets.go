@@ -29,8 +29,8 @@ type Secrets interface {
 	Remove(ctx context.Context, owner, name string) error
 	// Rotate seals everything with a new key.
 	Rotate(ctx context.Context) error
-	// Key returns the id of the key that seals, and its file when only the owner can change it.
-	// Key also reports whether other nodes of a cluster have the key.
+	// Key returns the id of the key that seals, its file when only the owner can change it, and whether all nodes of a
+	// cluster have it.
 	Key() (id, source string, shared bool)
 }
 

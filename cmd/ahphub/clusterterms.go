@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/cluster/replica"
+)
+
+const transferTime = 10 * time.Second
+
+// handover asks for the term to end, for another node to lead.
+type handover struct {
+	to   string // name of the node; "": any that is up to date
+	done chan<- error
+}
+
+// leadTerms leads in each term of this node, until ctx ends or the node takes no further part.
+func (n *node) leadTerms(ctx context.Context) error {
+	for {
+		select {
+		case term, ok := <-n.raft.Terms():
+			if ok {
+				if err := n.leadTerm(ctx, term); err != nil {
+					return err
+				}
+				continue
+			}
+			return n.raft.Err()
+		case <-n.raft.Done():
+			return n.raft.Err()
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// leadTerm runs the hub in a term. When the program ends, another node is asked to lead at once.
+func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
+	for {
+		next, err := n.leadOnce(ctx, term)
+		if term.Context().Err() != nil {
+			n.log.Info("this node leads no more", "term", term.Number, "err", err)
+			if next.done != nil {
+				next.done <- cluster.ErrDeposed
+			}
+			return nil
+		}
+		if ctx.Err() != nil || err != nil || next.done == nil {
+			if next.done != nil {
+				next.done <- errors.Join(errors.New("this node stops"), err)
+			}
+			if handed := n.raft.Transfer(); handed == nil {
+				n.log.Info("another node leads now")
+			}
+			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+				return nil // it was stopped while it began to lead
+			}
+			return err
+		}
+		err = n.transferTo(next.to)
+		if err == nil {
+			select {
+			case <-term.Context().Done():
+			case <-time.After(transferTime):
+				err = errors.New("this node still leads")
+			}
+		}
+		next.done <- err
+		if err == nil {
+			return nil
+		}
+		n.log.Warn("no other node could take over", "err", err)
+	}
+}
+
+// leadOnce runs the hub until the term ends, ctx does, or the node is asked to hand over.
+func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover, err error) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	over, confirm := hooks.term(term)
+	defer context.AfterFunc(over, end)()
+	var once sync.Once
+	n.setHandover(func(h handover) {
+		took := false
+		once.Do(func() { next, took = h, true; end() })
+		if !took {
+			h.done <- errors.New("leadership is being handed over already")
+		}
+	})
+	defer func() {
+		n.setHandover(nil)
+		n.setLeading(nil)
+		once.Do(func() {}) // waits for one that was asked for at the last moment
+	}()
+	began := time.Now()
+	set, release, err := n.set.forTerm()
+	defer release()
+	if err != nil {
+		return next, err
+	}
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), confirm,
+		n.keys, n.offerKeys})
+	if err != nil {
+		return next, err
+	}
+	if err := n.openAuthority(ctx, a); err != nil {
+		return next, errors.Join(err, a.drop())
+	}
+	parts := []func(context.Context) error{
+		func(ctx context.Context) error { n.pilot(ctx, a); return nil },
+		func(ctx context.Context) error { n.keepCertificates(ctx); return nil },
+		func(ctx context.Context) error { n.handOverReadOnly(ctx, a); return nil },
+		func(hub context.Context) error {
+			at := a.web.Attach()
+			n.front.attach(at, http.HandlerFunc(a.pages.Live.ServeTrunk), a.ready)
+			select {
+			case <-ctx.Done():
+			case <-hub.Done():
+			}
+			n.front.detach()
+			at.Detach() // while the hub still answers what was asked
+			return nil
+		},
+	}
+	if set.secured != nil {
+		parts = append(parts, func(ctx context.Context) error { return a.web.ServeAgents(ctx, set.secured.agents) })
+	}
+	err = a.serve(context.WithoutCancel(ctx), func(context.Context) error {
+		n.setLeading(a)
+		n.log.Info("this node leads", "term", term.Number, "took", time.Since(began))
+		return n.printSignIn(ctx, a)
+	}, parts...)
+	return next, errors.Join(err, a.close())
+}
+
+func (n *node) setHandover(ask func(handover)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.over = ask
+}
+
+// setLeading notes what this node leads by; nil: it leads no more.
+func (n *node) setLeading(a *app) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.app = a
+	if a == nil {
+		n.admin.Lead(nil)
+		return
+	}
+	n.admin.Lead(a.authority)
+}
+
+// leading returns what this node leads by; nil while it does not lead.
+func (n *node) leading() *app {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.app
+}
+
+// authority returns what lets nodes join; nil while this node does not lead.
+func (n *node) authority() *peers.Authority {
+	a := n.leading()
+	if a == nil {
+		return nil
+	}
+	return a.authority
+}
+
+func (n *node) transferTo(name string) error {
+	if name == "" {
+		return n.raft.Transfer()
+	}
+	for _, m := range n.peers.Members() {
+		if m.Name == name {
+			return n.raft.TransferTo(m.Name, m.Address)
+		}
+	}
+	return fmt.Errorf("%s is not a node of this cluster", name)
+}
+
+// transfer makes another node lead; "" is any that is up to date.
+func (n *node) transfer(ctx context.Context, to string) error {
+	n.mu.Lock()
+	ask := n.over
+	n.mu.Unlock()
+	if ask == nil {
+		return errFollows
+	}
+	done := make(chan error, 1)
+	ask(handover{to, done})
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+const (
+	readOnlyTime  = 2 * time.Second // of a hub, until another node is to lead
+	readOnlyEvery = 250 * time.Millisecond
+)
+
+// handOverReadOnly asks for another node to lead when this one cannot write: its disk is full, or fails.
+func (n *node) handOverReadOnly(ctx context.Context, a *app) {
+	var since time.Time
+	for {
+		select {
+		case <-time.After(readOnlyEvery):
+		case <-ctx.Done():
+			return
+		}
+		err := a.hub.ReadOnly()
+		switch {
+		case err == nil:
+			since = time.Time{}
+		case since.IsZero():
+			since = time.Now()
+		case time.Since(since) >= readOnlyTime:
+			n.log.Warn("this node cannot write, so another one is to lead", "err", err)
+			n.mu.Lock()
+			ask := n.over
+			n.mu.Unlock()
+			if ask != nil {
+				ask(handover{done: make(chan error, 1)})
+			}
+			return
+		}
+	}
+}
