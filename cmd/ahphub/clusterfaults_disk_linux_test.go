@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -97,17 +99,41 @@ func (w *trial) fill(n *trialNode) string {
 // cutDatabase ends a node as a power cut does: what SQLite had not synced of its write-ahead log is lost, from a random place on.
 func (w *trial) cutDatabase(n *trialNode) string {
 	n.kill()
-	wal := filepath.Join(n.data, "ahphub.db-wal")
-	_ = os.Remove(filepath.Join(n.data, "ahphub.db-shm"))
+	wal, index := filepath.Join(n.data, "ahphub.db-wal"), filepath.Join(n.data, "ahphub.db-shm")
 	info, err := os.Stat(wal)
 	if err != nil {
 		return "kill " + n.name + ", whose write-ahead log is empty"
 	}
-	at := w.rng.Int64N(info.Size() + 1)
+	synced := w.syncedByCheckpoint(index)
+	_ = os.Remove(index)
+	if synced >= info.Size() {
+		return "kill " + n.name + ", whose write-ahead log is synced"
+	}
+	at := synced + w.rng.Int64N(info.Size()-synced+1)
 	if err := os.Truncate(wal, at); err != nil {
 		w.trialNodes.Fatal(err)
 	}
-	return fmt.Sprintf("kill %s, and cut its write-ahead log from %d to %d bytes", n.name, info.Size(), at)
+	return fmt.Sprintf("kill %s, and cut its write-ahead log from %d to %d bytes, of which %d were synced", n.name, info.Size(), at, synced)
+}
+
+// syncedByCheckpoint returns how many bytes of a write-ahead log SQLite has synced before it moved them into the database, by the
+// index of the log (https://sqlite.org/walformat.html#the_wal_index_file_format): no power cut takes those.
+func (w *trial) syncedByCheckpoint(index string) int64 {
+	w.trialNodes.Helper()
+	b, err := os.ReadFile(index)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0
+	}
+	const pageSizeAt, attemptedAt = 14, 128
+	if err != nil || len(b) < attemptedAt+4 {
+		w.trialNodes.Fatalf("%s has %d bytes: %v", index, len(b), err)
+	}
+	frames := binary.NativeEndian.Uint32(b[attemptedAt:])
+	if frames == 0 {
+		return 0
+	}
+	const header, frameHeader = 32, 24
+	return header + int64(frames)*int64(frameHeader+binary.NativeEndian.Uint16(b[pageSizeAt:]))
 }
 
 // lose ends a node, and takes its disk; heal has it join anew.
