@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"net"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -16,16 +15,6 @@ type Cluster struct {
 	env   []string
 }
 
-func clusterAddress(t testing.TB) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
-
 // StartCluster starts three nodes, one of which leads, and waits until one may fail. args are for each of them.
 func StartCluster(t testing.TB, args ...string) *Cluster {
 	t.Helper()
@@ -38,13 +27,13 @@ func startCluster(t testing.TB, args func(name string) []string) *Cluster {
 	c := &Cluster{t: t, Nodes: map[string]*Program{}, env: []string{"AHPHUB_TOKEN=the-owner-of-three-nodes-0123456789abcdef"}}
 	dir := t.TempDir()
 	first := Start(t, Options{Node: true, Env: c.env, Args: append([]string{"--cluster", "--cluster-name", "a", "--cluster-address",
-		clusterAddress(t)}, args("a")...)})
+		freeAddress(t)}, args("a")...)})
 	c.Nodes["a"] = first
 	c.Await("a to lead", func() bool { status, _ := first.Get("/leaderz"); return status == http.StatusOK })
 	for _, name := range []string{"b", "c"} {
 		token := c.Run("cluster", "token", "--data", first.Data)
 		data := filepath.Join(dir, name)
-		c.Run("cluster", "join", "--data", data, "--name", name, "--address", clusterAddress(t),
+		c.Run("cluster", "join", "--data", data, "--name", name, "--address", freeAddress(t),
 			strings.TrimPrefix(strings.TrimSpace(token), "token="))
 		c.Nodes[name] = Start(t, Options{Node: true, Data: data, Env: c.env, Args: append([]string{"--cluster"}, args(name)...)})
 	}

@@ -67,6 +67,7 @@ var packages = map[string]imports{
 		"git and diffs know no session's state"},
 	"hub/changeset/diff": {[]string{"hub/recent", "hub/texts"}, "diffs are pure, so that templates may draw them"},
 	"hub/filecache":      {nil, "what can be made again is kept without knowing what it is"},
+	"hub/loopback":       {nil, "addresses are reserved without knowing who listens there"},
 	"hub/recent":         {nil, "what was used last is kept without knowing what it is"},
 	"hub/custom": {[]string{"hub/machine", "hub/texts"},
 		"what lies on disk is found without a word of sessions or the protocol"},

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -17,17 +16,6 @@ import (
 )
 
 const oidcSecret = "the client's secret"
-
-// freeAddress is one of this machine that nothing listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().String()
-}
 
 // knownPeople are those the provider knows, by id; all have the same password.
 func knownPeople(t *testing.T) string {

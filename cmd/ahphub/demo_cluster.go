@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/environ"
+	"github.com/ahphub/ahphub/hub/loopback"
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
@@ -39,14 +38,16 @@ func (c demoCommand) runCluster(e *environment, tmp, repo string) error {
 	for i := range demoNodes {
 		name := fmt.Sprint("n", i+1)
 		data := filepath.Join(tmp, name)
-		listen, err := freeLoopback()
+		listen, release, err := loopback.Reserve()
 		if err != nil {
 			return err
 		}
-		address, err := freeLoopback()
+		defer release()
+		address, release, err := loopback.Reserve()
 		if err != nil {
 			return err
 		}
+		defer release()
 		args := []string{"serve", "--cluster", "--listen", listen, "--data", data, "--dir", repo, "--agent", "script",
 			"--log-format", c.LogFormat, "--log-level", c.LogLevel}
 		if i == 0 {
@@ -142,13 +143,4 @@ func awaitDemo(ctx context.Context, m *demoMachine, data string, voters int) err
 			return fmt.Errorf("the nodes of the demo did not find each other: %w", errors.Join(err, ctx.Err()))
 		}
 	}
-}
-
-// freeLoopback returns an address of this computer that is free now.
-func freeLoopback() (string, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	return strings.TrimSpace(l.Addr().String()), l.Close()
 }

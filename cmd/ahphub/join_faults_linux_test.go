@@ -186,12 +186,7 @@ type faultWorld struct {
 
 func newFaultWorld(t *testing.T) *faultWorld {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := &faultWorld{T: t, data: t.TempDir(), address: listener.Addr().String()}
-	listener.Close()
+	w := &faultWorld{T: t, data: t.TempDir(), address: freeAddress(t)}
 	bin := filepath.Join(w.data, ".local", "bin")
 	for _, dir := range []string{bin, filepath.Join(w.data, "src")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
