@@ -135,9 +135,17 @@ const live = "document.readyState === 'complete' && document.documentElement.dat
 // Follow clicks a link and waits until the page it leads to is live, not the one it is on.
 func (p *Page) Follow(selector string) {
 	p.t.Helper()
+	p.Submit(selector)
+	p.Live()
+}
+
+// Submit clicks what opens a page, and waits until that page is complete, even if its address is the one of this page.
+// A click before would be lost with the old page.
+func (p *Page) Submit(selector string) {
+	p.t.Helper()
 	Eval[bool](p, "window.left = true")
 	p.Click(selector)
-	p.Wait("!window.left && " + live)
+	p.Wait("!window.left && document.readyState === 'complete'")
 }
 
 // looks are the ways a page is photographed.

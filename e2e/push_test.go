@@ -242,7 +242,7 @@ func TestBrowserShowsPushMessages(t *testing.T) {
 	}
 	w := &Page{Ctx: inside, t: t}
 	Eval[bool](w, recordShown)
-	p.Click("#push .card .btn")
+	p.Submit("#push .card .btn")
 	var raw []byte
 	waitUntil(t, "the test is pushed", func() error {
 		got := service.Messages()
@@ -286,7 +286,7 @@ func TestBrowserShowsPushMessages(t *testing.T) {
 	}
 
 	p.Open(prog.URL + settingsPath)
-	p.Click("#push .card .btn")
+	p.Submit("#push .card .btn")
 	waitUntil(t, "the renewed subscription is pushed to", func() error {
 		if got := pushedTo(t, service, "renewed"); len(got) != 1 || got[0].Title != "Test notification" {
 			return fmt.Errorf("pushed are %+v", got)
