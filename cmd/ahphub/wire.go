@@ -300,7 +300,8 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Name: "ahphub", Version: versionName(),
 		DefaultDirectory: fileURI(set.dir), Origins: publicHosts(set), Limits: a.memory.rpc(), Sockets: sockets,
 		Frames: frames, Answers: a.memory.answers(),
-		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit})
+		Telemetry: a.telemetry, Tracer: a.telemetry.Tracer(), Count: a.telemetry.Request, Admit: in.links.Admit,
+		AwaitNodes: a.pages.Live.AwaitNodes})
 	if a.provider, err = a.cfg.OIDC.provider(a.docs, set.rules, a.log); err != nil {
 		return err
 	}

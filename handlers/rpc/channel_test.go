@@ -1,12 +1,15 @@
 package rpc
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/ahp"
 )
 
 // A method of the connection names ahp-root://, and no other channel (AHP requirement 4).
@@ -33,5 +36,27 @@ func TestMethodsOfTheConnectionNameRoot(t *testing.T) {
 	}
 	if checked < 4*15 {
 		t.Errorf("only %d requests were checked", checked)
+	}
+}
+
+// What a client deletes is answered as deleted once other nodes of a cluster do not show it any more.
+func TestDeletionAwaitsNodes(t *testing.T) {
+	var w *world
+	awaited := 0
+	w = newWorld(t, Config{AwaitNodes: func(context.Context) {
+		awaited++
+		title := fmt.Sprint("awaited ", awaited)
+		must(t, w.hub.Do(func(tx *hub.Tx) { tx.Apply("ahp-session:/2", &ahp.SessionTitleChangedAction{Title: title}) }))
+	}}, hub.Config{})
+	p := w.dial("owner")
+	p.initialize("a", "ahp-session:/2")
+	for _, ask := range []string{`"disposeChat","params":{"channel":"ahp-chat:/1"}`, `"disposeSession","params":{"channel":"ahp-session:/1"}`} {
+		p.send(`{"jsonrpc":"2.0","id":"delete","method":` + ask + `}`)
+		if got := p.read(); !strings.Contains(got, "awaited") {
+			t.Errorf("%s is followed by %s before other nodes are awaited", ask, got)
+		}
+		if got := p.read(); !strings.Contains(got, `"id":"delete","result":null`) {
+			t.Errorf("%s: %s", ask, got)
+		}
 	}
 }

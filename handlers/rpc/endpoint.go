@@ -43,6 +43,10 @@ type Config struct {
 	// principals stay as they are.
 	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
 
+	// AwaitNodes waits until other nodes of a cluster show nothing more of what was deleted; nil:
+	// there are none.
+	AwaitNodes func(context.Context)
+
 	Telemetry Telemetry                    // nil: none is sent
 	Audit     *audit.Log                   // nil: calls are not recorded
 	Tracer    trace.Tracer                 // nil: no spans
@@ -102,6 +106,9 @@ func New(cfg Config) *Endpoint {
 	cfg.Tracer = cmp.Or[trace.Tracer](cfg.Tracer, noop.Tracer{})
 	if cfg.Count == nil {
 		cfg.Count = func(string, string) {}
+	}
+	if cfg.AwaitNodes == nil {
+		cfg.AwaitNodes = func(context.Context) {}
 	}
 	e := &Endpoint{cfg: cfg, clients: newClients(cfg),
 		providers: &providers{find: cfg.Host.ProviderOf, names: cfg.Host.Providers()}, sockets: map[*socket]struct{}{}}

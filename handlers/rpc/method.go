@@ -39,11 +39,11 @@ var methods = map[string]method{
 
 	"listSessions":         {run: result(Host.ListSessions), channel: rootChannel},
 	"createSession":        {run: null(Host.CreateSession)},
-	"disposeSession":       {run: null(Host.DisposeSession)},
+	"disposeSession":       {run: gone(Host.DisposeSession)},
 	"resolveSessionConfig": {run: result(resolveSessionConfig), channel: rootChannel},
 
 	"createChat":  {run: null(Host.CreateChat)},
-	"disposeChat": {run: null(Host.DisposeChat)},
+	"disposeChat": {run: gone(Host.DisposeChat)},
 	"moveChat":    {run: later(result(Host.MoveChat))},
 	"fetchTurns":  {run: (*socket).fetchTurns},
 
@@ -131,6 +131,19 @@ func nullOf[H, P any](part func(*Config) H, call func(H, context.Context, core.C
 		s.answer(m, nil)
 		return nil
 	}
+}
+
+// gone returns a row that answers with null once the host has deleted something and no node of a cluster shows it any more.
+func gone[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
+	jsonrpc.Message) error {
+	whole := func(cfg *Config) *Config { return cfg }
+	return nullOf(whole, func(cfg *Config, ctx context.Context, c core.Caller, p P) error {
+		if err := call(cfg.Host, ctx, c, p); err != nil {
+			return err
+		}
+		cfg.AwaitNodes(context.WithoutCancel(ctx))
+		return nil
+	})
 }
 
 // params decodes the params of a method.
