@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // Cluster is three programs on this computer that are the nodes of a cluster.
@@ -27,13 +29,13 @@ func startCluster(t testing.TB, args func(name string) []string) *Cluster {
 	c := &Cluster{t: t, Nodes: map[string]*Program{}, env: []string{"AHPHUB_TOKEN=the-owner-of-three-nodes-0123456789abcdef"}}
 	dir := t.TempDir()
 	first := Start(t, Options{Node: true, Env: c.env, Args: append([]string{"--cluster", "--cluster-name", "a", "--cluster-address",
-		freeAddress(t)}, args("a")...)})
+		loopbacktest.Address(t)}, args("a")...)})
 	c.Nodes["a"] = first
 	c.Await("a to lead", func() bool { status, _ := first.Get("/leaderz"); return status == http.StatusOK })
 	for _, name := range []string{"b", "c"} {
 		token := c.Run("cluster", "token", "--data", first.Data)
 		data := filepath.Join(dir, name)
-		c.Run("cluster", "join", "--data", data, "--name", name, "--address", freeAddress(t),
+		c.Run("cluster", "join", "--data", data, "--name", name, "--address", loopbacktest.Address(t),
 			strings.TrimPrefix(strings.TrimSpace(token), "token="))
 		c.Nodes[name] = Start(t, Options{Node: true, Data: data, Env: c.env, Args: append([]string{"--cluster"}, args(name)...)})
 	}

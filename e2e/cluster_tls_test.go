@@ -4,14 +4,16 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // The nodes of a cluster have one certificate: the node that leads asks for it, whichever node the authority turns to answers, and a
 // node that leads later serves by it.
 func TestClusterByACME(t *testing.T) {
 	t.Parallel()
-	addresses := map[string]string{"b": freeAddress(t), "c": freeAddress(t)}
-	acme, pool := startACME(t, addresses["c"], freeAddress(t))
+	addresses := map[string]string{"b": loopbacktest.Address(t), "c": loopbacktest.Address(t)}
+	acme, pool := startACME(t, addresses["c"], loopbacktest.Address(t))
 	nodes := startCluster(t, func(name string) []string {
 		args := []string{"--agent", "script"}
 		if at := addresses[name]; at != "" { // the first leads without a certificate, so that none is asked for before all run

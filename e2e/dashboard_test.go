@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // Every query of docs/grafana.json has an answer by a real Prometheus that has watched a server at work.
@@ -61,7 +63,7 @@ func startPrometheus(t *testing.T, program string, prog *Program) (query func(ex
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	at := freeAddress(t)
+	at := loopbacktest.Address(t)
 	cmd := exec.Command(program, "--config.file", file, "--storage.tsdb.path", filepath.Join(dir, "data"),
 		"--web.listen-address", at)
 	out := &lockedBuffer{}

@@ -65,10 +65,11 @@ var packages = map[string]imports{
 	"hub/changeset": {[]string{"hub/ahp", "hub/changeset/…", "hub/environ", "hub/machine", "hub/sandbox",
 		"hub/texts"},
 		"git and diffs know no session's state"},
-	"hub/changeset/diff": {[]string{"hub/recent", "hub/texts"}, "diffs are pure, so that templates may draw them"},
-	"hub/filecache":      {nil, "what can be made again is kept without knowing what it is"},
-	"hub/loopback":       {nil, "addresses are reserved without knowing who listens there"},
-	"hub/recent":         {nil, "what was used last is kept without knowing what it is"},
+	"hub/changeset/diff":        {[]string{"hub/recent", "hub/texts"}, "diffs are pure, so that templates may draw them"},
+	"hub/filecache":             {nil, "what can be made again is kept without knowing what it is"},
+	"hub/loopback":              {nil, "addresses are reserved without knowing who listens there"},
+	"hub/loopback/loopbacktest": {[]string{"hub/loopback"}, "tests reserve addresses by it"},
+	"hub/recent":                {nil, "what was used last is kept without knowing what it is"},
 	"hub/custom": {[]string{"hub/machine", "hub/texts"},
 		"what lies on disk is found without a word of sessions or the protocol"},
 	"hub/guard":    {nil, "what is closed to everyone is asked of the system alone"},
@@ -243,7 +244,8 @@ var below = map[string][]string{
 	"hub/sandbox/proxy":           {"cmd", "e2e"},
 	"hub/sandbox/proxy/proxytest": {}, // for tests alone
 
-	"hub/host/hosttest": {}, // for tests alone
+	"hub/host/hosttest":         {},      // for tests alone
+	"hub/loopback/loopbacktest": {"e2e"}, // for tests alone
 }
 
 // only names the packages that may use a package from elsewhere, so that what it does stays in one place.

@@ -13,6 +13,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 const oidcSecret = "the client's secret"
@@ -51,7 +53,7 @@ func knownPeople(t *testing.T) string {
 // startWithProvider starts a provider of OpenID Connect and the program that people sign in to by it.
 func startWithProvider(t *testing.T, more ...string) (prog *Program, issuer string, provider *log) {
 	t.Helper()
-	at := freeAddress(t)
+	at := loopbacktest.Address(t)
 	issuer, provider = runServer(t, "http://", "./oidc", nil, "-users", knownPeople(t), "-redirect", "http://"+at+
 		"/signin/oidc/callback")
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -216,7 +218,7 @@ func (b browserless) speaksAsPerson(t *testing.T, prog *Program) {
 // The host starts while a provider is down, and the button works once it is up.
 func TestProviderIsDownAtFirst(t *testing.T) {
 	t.Parallel()
-	at, idp := freeAddress(t), freeAddress(t)
+	at, idp := loopbacktest.Address(t), loopbacktest.Address(t)
 	prog := Start(t, Options{Env: []string{"AHPHUB_OIDC_CLIENT_SECRET=" + oidcSecret}, Args: []string{"--listen", at,
 		"--oidc-issuer", "http://" + idp, "--oidc-client-id", "ahphub", "--oidc-name", "Example", "--oidc-allow",
 		"anyone=viewer"}})

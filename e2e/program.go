@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/e2e/wire"
-	"github.com/ahphub/ahphub/hub/loopback"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // Options say how the program is started.
@@ -129,7 +129,7 @@ func Start(t testing.TB, o Options) *Program {
 		o.Env = append([]string{unboxed()}, o.Env...)
 	}
 	p := &Program{t: t, opts: o, Data: o.Data, log: &log{}}
-	p.start(freeAddress(t))
+	p.start(loopbacktest.Address(t))
 	t.Cleanup(func() {
 		closePages(t)
 		p.kill(os.Interrupt)
@@ -138,17 +138,6 @@ func Start(t testing.TB, o Options) *Program {
 		}
 	})
 	return p
-}
-
-// freeAddress returns an address at which only what is told it listens, until the test ends.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	address, release, err := loopback.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(release)
-	return address
 }
 
 // unboxed is the setting of tests that say nothing about sandboxes: none. They look at their sessions' processes and files

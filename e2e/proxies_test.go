@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // proxy is a reverse proxy that docs/install.md has a configuration for.
@@ -201,7 +203,7 @@ func clientThrough(t *testing.T, port string) *http.Client {
 
 func freePort(t *testing.T) string {
 	t.Helper()
-	_, port, err := net.SplitHostPort(freeAddress(t))
+	_, port, err := net.SplitHostPort(loopbacktest.Address(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,6 +28,7 @@ import (
 
 	"github.com/ahphub/ahphub/e2e/peer"
 	"github.com/ahphub/ahphub/hub/ahp"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 const hubName = "hub.example.com"
@@ -155,7 +156,7 @@ func TestTLSByFiles(t *testing.T) {
 	ca := newAuthority(t)
 	dir := t.TempDir()
 	cert, key := ca.issue(dir, hubName, "localhost")
-	redirect := freeAddress(t)
+	redirect := loopbacktest.Address(t)
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--tls-cert", cert, "--tls-key", key,
 		"--http-redirect", redirect}})
 	if !strings.HasPrefix(prog.URL, "https://"+hubName+":") || !strings.HasPrefix(prog.AHP, "wss://"+hubName+":") ||
@@ -243,7 +244,7 @@ func TestTLSByACME(t *testing.T) {
 // startWithACME starts an authority, names that lead here, and the program, which gets its certificate there.
 func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	t.Helper()
-	at, redirect := freeAddress(t), freeAddress(t)
+	at, redirect := loopbacktest.Address(t), loopbacktest.Address(t)
 	args, root := startACME(t, at, redirect)
 	prog := Start(t, Options{Args: append([]string{"--listen", at, "--agent", "script", "--http-redirect", redirect}, args...)})
 	return prog, root
@@ -257,7 +258,7 @@ func startACME(t *testing.T, at, redirect string) (args []string, pool *x509.Cer
 	cert, key := ca.issue(dir, "127.0.0.1")
 	root := filepath.Join(dir, "root.pem")
 	ca.write(root, "CERTIFICATE", ca.cert.Raw)
-	acme, manage := freeAddress(t), freeAddress(t)
+	acme, manage := loopbacktest.Address(t), loopbacktest.Address(t)
 	config, err := json.Marshal(map[string]any{"pebble": map[string]any{"listenAddress": acme,
 		"managementListenAddress": manage, "certificate": cert, "privateKey": key, "httpPort": portNumber(t, redirect),
 		"tlsPort": portNumber(t, at), "keyAlgorithm": "ecdsa", "retryAfter": map[string]int{"authz": 1, "order": 1}}})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/agent"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 	"github.com/ahphub/ahphub/hub/machine/join"
 	"github.com/ahphub/ahphub/hub/machines"
 )
@@ -21,7 +22,7 @@ import (
 // when another node does.
 func TestNodeIsAMachine(t *testing.T) {
 	data := isolate(t)
-	a := startNode(t, data, "a", freeAddress(t))
+	a := startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
 	for _, n := range []*testNode{b, c} {

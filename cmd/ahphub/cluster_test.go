@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/host/core"
 	"github.com/ahphub/ahphub/hub/ids"
-	"github.com/ahphub/ahphub/hub/loopback"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
@@ -34,17 +34,6 @@ type testNode struct {
 	jar  http.CookieJar // of a browser, which knows no ports; nil: it keeps none
 	stop func() error
 	ends func() error // waits until it ends by itself
-}
-
-// freeAddress returns an address at which only what is told it listens, until the test ends.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, release, err := loopback.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(release)
-	return address
 }
 
 // startNode runs the node of a data directory.
@@ -105,7 +94,7 @@ func joinNode(t *testing.T, leader *testNode, name string) *testNode {
 	if err != nil {
 		t.Fatal(err)
 	}
-	data, address := filepath.Join(t.TempDir(), "data"), freeAddress(t)
+	data, address := filepath.Join(t.TempDir(), "data"), loopbacktest.Address(t)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +109,7 @@ func startThree(t *testing.T) (a, b, c *testNode) {
 	t.Helper()
 	data := isolate(t)
 	bringSession(t, data)
-	a = startNode(t, data, "a", freeAddress(t))
+	a = startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	b, c = joinNode(t, a, "b"), joinNode(t, a, "c")
 	a.awaitVoters(t, 3)
@@ -188,7 +177,7 @@ func TestClusterOfThree(t *testing.T) {
 		goleak.VerifyNone(t, checkLeaks)
 	})
 	bringSession(t, data)
-	a := startNode(t, data, "a", freeAddress(t))
+	a := startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
 	for _, n := range []*testNode{a, b, c} {
@@ -363,7 +352,7 @@ func TestNodeJoinsUnderALaterLeader(t *testing.T) {
 func TestDetachedDirectoryServesAlone(t *testing.T) {
 	data := isolate(t)
 	bringSession(t, data)
-	n := startNode(t, data, "a", freeAddress(t))
+	n := startNode(t, data, "a", loopbacktest.Address(t))
 	n.await(t, "/leaderz", http.StatusOK)
 	to := filepath.Join(t.TempDir(), "alone")
 	c := clusterDetachCommand{Data: data, To: to} // while the node runs

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/cluster/manage"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // clusterCLI runs a command of the command line, and returns what it prints.
@@ -28,7 +29,7 @@ func TestClusterCommands(t *testing.T) {
 	if _, _, err := clusterCLI(t, "status", "--data", data); err == nil || !strings.Contains(err.Error(), "no cluster") {
 		t.Errorf("without a cluster: %v", err)
 	}
-	a := startNode(t, data, "a", freeAddress(t))
+	a := startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	if info, err := os.Stat(manage.SocketPath(data)); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", info, err)
@@ -49,7 +50,7 @@ func TestClusterCommands(t *testing.T) {
 	if _, _, err := clusterCLI(t, "join", "--data", other, token); err == nil || !strings.Contains(err.Error(), "--address") {
 		t.Errorf("without an address: %v", err)
 	}
-	out, warning, err := clusterCLI(t, "join", "--data", other, "--name", "b", "--address", freeAddress(t), token)
+	out, warning, err := clusterCLI(t, "join", "--data", other, "--name", "b", "--address", loopbacktest.Address(t), token)
 	if err != nil || !strings.Contains(out, "serve --cluster") || !strings.Contains(warning, "Two nodes cannot fail over") {
 		t.Fatalf("joining prints %q, %q, %v", out, warning, err)
 	}

@@ -23,6 +23,7 @@ import (
 
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // nodeArgument makes the test's program a node of a cluster, or a command of one. A fault to plant follows it.
@@ -186,7 +187,7 @@ func startTrialNodes(t *testing.T, plant string) *trialNodes {
 		t.Fatal(err)
 	}
 	for i, name := range []string{"a", "b", "c"} {
-		n := &trialNode{name: name, at: i, data: filepath.Join(c.dir, name), web: freeAddress(t), port: freeAddress(t),
+		n := &trialNode{name: name, at: i, data: filepath.Join(c.dir, name), web: loopbacktest.Address(t), port: loopbacktest.Address(t),
 			log: filepath.Join(c.dir, name+".log")}
 		c.list = append(c.list, n)
 		c.mountDisk(n)

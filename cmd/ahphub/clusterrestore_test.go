@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
@@ -18,7 +19,7 @@ import (
 func TestBackupOfANodeBeginsANewCluster(t *testing.T) {
 	data := isolate(t)
 	bringSession(t, data)
-	n := startNode(t, data, "a", freeAddress(t))
+	n := startNode(t, data, "a", loopbacktest.Address(t))
 	n.await(t, "/leaderz", http.StatusOK)
 	backup := filepath.Join(t.TempDir(), "backup.db")
 	b := backupCommand{Data: data, Path: backup}
@@ -43,7 +44,7 @@ func TestBackupOfANodeBeginsANewCluster(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		first := startNode(t, to, "x", freeAddress(t))
+		first := startNode(t, to, "x", loopbacktest.Address(t))
 		first.await(t, "/leaderz", http.StatusOK)
 		second := joinNode(t, first, "y")
 		second.await(t, "/readyz", http.StatusOK)

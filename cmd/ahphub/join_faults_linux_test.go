@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 var (
@@ -186,7 +188,7 @@ type faultWorld struct {
 
 func newFaultWorld(t *testing.T) *faultWorld {
 	t.Helper()
-	w := &faultWorld{T: t, data: t.TempDir(), address: freeAddress(t)}
+	w := &faultWorld{T: t, data: t.TempDir(), address: loopbacktest.Address(t)}
 	bin := filepath.Join(w.data, ".local", "bin")
 	for _, dir := range []string{bin, filepath.Join(w.data, "src")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -1,19 +1,11 @@
-package loopback
+package loopback_test
 
 import (
 	"net"
 	"testing"
-)
 
-func reserveFor(t *testing.T) string {
-	t.Helper()
-	address, release, err := Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(release)
-	return address
-}
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
+)
 
 func listenAt(t *testing.T, address string) net.Listener {
 	t.Helper()
@@ -26,7 +18,7 @@ func listenAt(t *testing.T, address string) net.Listener {
 }
 
 func TestReserved(t *testing.T) {
-	address := reserveFor(t)
+	address := loopbacktest.Address(t)
 	if c, err := net.Dial("tcp", address); err == nil {
 		c.Close()
 		t.Error("a port that is only reserved accepts connections")
@@ -55,13 +47,13 @@ func TestReservedPortsAreGivenToNobodyElse(t *testing.T) {
 	const many = 500
 	reserved := map[string]bool{}
 	for range many {
-		address := reserveFor(t)
+		address := loopbacktest.Address(t)
 		if reserved[address] {
 			t.Fatalf("%s is reserved twice", address)
 		}
 		reserved[address] = true
 	}
-	server := listenAt(t, reserveFor(t))
+	server := listenAt(t, loopbacktest.Address(t))
 	for range many {
 		if at := listenAt(t, "127.0.0.1:0").Addr().String(); reserved[at] {
 			t.Errorf("a listener that asks for any port is given %s", at)

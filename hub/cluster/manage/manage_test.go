@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/clustertest"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
-	"github.com/ahphub/ahphub/hub/loopback"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // documents are in memory, and every node has them at once.
@@ -70,16 +70,6 @@ type node struct {
 	data string
 	name string
 	stop func()
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, release, err := loopback.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(release)
-	return address
 }
 
 // start runs the node of a data directory as a server does.
@@ -186,7 +176,7 @@ func (w *world) join(by *node, name string, reads bool) *node {
 	w.t.Helper()
 	token := must[Token](w.t, by, "token", Life{time.Hour}).Token
 	data := w.t.TempDir()
-	if err := peers.Join(w.t.Context(), token, data, name, freeAddress(w.t), "secrets.key", reads); err != nil {
+	if err := peers.Join(w.t.Context(), token, data, name, loopbacktest.Address(w.t), "secrets.key", reads); err != nil {
 		w.t.Fatal(err)
 	}
 	return w.start(data, false)
@@ -236,7 +226,7 @@ func TestCommands(t *testing.T) {
 	if err := Call(t.Context(), data, "status", nil, &Status{}); err == nil || !strings.Contains(err.Error(), "no cluster") {
 		t.Errorf("a directory without a cluster answers: %v", err)
 	}
-	if err := peers.Bootstrap(data, "a", freeAddress(t)); err != nil {
+	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
 		t.Fatal(err)
 	}
 	if err := Call(t.Context(), data, "status", nil, &Status{}); err == nil || !strings.Contains(err.Error(), "not running") {
@@ -317,7 +307,7 @@ func TestCommands(t *testing.T) {
 func TestHandlerIsForMembers(t *testing.T) {
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", freeAddress(t)); err != nil {
+	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
 		t.Fatal(err)
 	}
 	w.start(data, true)
