@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -58,6 +59,9 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 				fmt.Fprint(out, s)
 			}
 			delete(printed, of)
+			if e.Test == "" {
+				printUnfinished(printed, e.Package, out)
+			}
 		case "pass", "skip":
 			if e.Test == "" {
 				fmt.Fprint(out, verdict(printed[of]))
@@ -72,6 +76,22 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 		if e.Action == "pass" || e.Action == "fail" || e.Action == "skip" {
 			ran.note(e)
 		}
+	}
+}
+
+// printUnfinished prints what tests of a failed package said that neither passed nor failed. That the time was up, or
+// that a goroutine panicked, is said by one of them.
+func printUnfinished(printed map[string][]string, pkg string, out io.Writer) {
+	for _, of := range slices.Sorted(maps.Keys(printed)) {
+		if !strings.HasPrefix(of, pkg+" ") {
+			continue
+		}
+		for _, s := range printed[of] {
+			if !strings.HasPrefix(s, "=== ") {
+				fmt.Fprint(out, s)
+			}
+		}
+		delete(printed, of)
 	}
 }
 

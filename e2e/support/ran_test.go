@@ -49,6 +49,21 @@ func TestFailedRunIsPrintedAndFails(t *testing.T) {
 	}
 }
 
+// A run whose time is up says so, and in which tests: go test counts it as output of one of those, and ends none of them.
+func TestOutputOfUnfinishedTestsIsPrinted(t *testing.T) {
+	const timeout = `{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"panic: test timed out after 1s\n"}
+{"Action":"output","Package":"pp","Test":"TestB","Output":"of another package that still runs\n"}
+{"Action":"output","Package":"p","Output":"FAIL\tp\t1.0s\n"}
+{"Action":"fail","Package":"p"}
+`
+	var out strings.Builder
+	_, ok, err := follow(strings.NewReader(timeout), &out)
+	if want := "FAIL\tp\t1.0s\npanic: test timed out after 1s\n"; err != nil || ok || out.String() != want {
+		t.Errorf("got %v %v %q, want %q", ok, err, out.String(), want)
+	}
+}
+
 func TestLateEndsAreShownOfPassingTests(t *testing.T) {
 	const late = `{"Action":"output","Package":"p","Test":"TestA","Output":"    program.go:1: LATE: the end of a socket took 3s, and 2s are promised\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"--- PASS: TestA\n"}
