@@ -143,6 +143,8 @@ var packages = map[string]imports{
 		"hub/quota"}, "a machine's socket is served without a word of what is asked of it"},
 	"handlers/live": {[]string{"handlers/upgrade", "hub", "hub/ahp", "hub/access", "hub/quota", "templ/part"},
 		"the engine of live pages knows rooms, and none of them by name"},
+	"web/gateway": {[]string{"handlers/live", "handlers/upgrade", "static", "web"},
+		"a node passes requests on without reading what they are about"},
 	"web": {[]string{"handlers/pages", "handlers/upgrade", "hub/access", "hub/audit", "hub/people",
 		"hub/ahp", "templ/…", "hub/ids"}, "the server is handed its handlers, and lists every route of theirs"},
 	"cmd":        {[]string{"…"}, "the one place that names implementations"},

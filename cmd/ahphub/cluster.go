@@ -24,6 +24,7 @@ import (
 	"github.com/ahphub/ahphub/hub/telemetry"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
+	"github.com/ahphub/ahphub/web/gateway"
 )
 
 // clusterConfig configures a node of a cluster.
@@ -89,14 +90,14 @@ type node struct {
 	tel    *telemetry.Telemetry
 	stdout io.Writer
 
-	peers *peers.Node
-	port  *peers.Listener
-	state *replica.State
-	raft  *cluster.Raft
-	front *clusterFront
-	calls *http.Transport // to other nodes
-	admin *manage.Manager
-	keys  *secret.Keys // of secrets
+	peers   *peers.Node
+	port    *peers.Listener
+	state   *replica.State
+	raft    *cluster.Raft
+	gateway *gateway.Gateway
+	calls   *http.Transport // to other nodes
+	admin   *manage.Manager
+	keys    *secret.Keys // of secrets
 
 	member  bool          // the log that was applied has had this node; of keepMembers
 	removed chan struct{} // closed when it has it no more
@@ -136,19 +137,14 @@ func (n *node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.calls = n.peers.Transport()
-	n.front = newClusterFront(n.peers.Name(), web.NewHosts(n.l.Addr().String(), n.set.public, slices.Concat(n.cfg.AllowHost, n.cfg.TLS.ACME)),
-		live.RelayConfig{Transport: n.calls, Public: publicAddress(n.set), Frames: findMemory().frames()}, n.log)
-	if n.front.assets, err = static.New(); err != nil {
+	assets, err := static.New()
+	if err != nil {
 		return err
 	}
-	n.front.before = func(r *http.Request) {
-		if r.Method != http.MethodPost || r.URL.Path != "/signin" {
-			return
-		}
-		if err := n.handSignIns(r.Context()); err != nil {
-			n.log.Debug("links to sign in were not handed over", "err", err)
-		}
-	}
+	n.gateway = gateway.New(gateway.Config{Name: n.peers.Name(), Transport: n.calls, Assets: assets, Log: n.log,
+		Hosts:   web.NewHosts(n.l.Addr().String(), n.set.public, slices.Concat(n.cfg.AllowHost, n.cfg.TLS.ACME)),
+		Streams: live.RelayConfig{Public: publicAddress(n.set), Frames: findMemory().frames()},
+		Before:  n.handSignInsBefore})
 	config := cluster.Config{ID: n.peers.Name(), State: n.state, Version: batchVersion, Log: n.log}
 	hooks.config(&config)
 	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), config)
@@ -228,8 +224,8 @@ func (n *node) serve(ctx context.Context) error {
 	defer endAround()
 	var front, back sync.WaitGroup
 	var errs [6]error
-	front.Go(func() { defer end(); errs[0] = n.front.serve(ctx, n.l, n.set.tls()) })
-	back.Go(func() { defer end(); errs[1] = n.port.Serve(around, n.front.nodeHandler(n.routes())) })
+	front.Go(func() { defer end(); errs[0] = n.gateway.Serve(ctx, n.l, n.set.tls()) })
+	back.Go(func() { defer end(); errs[1] = n.port.Serve(around, n.gateway.Handler(n.routes())) })
 	if n.set.secured != nil {
 		front.Go(func() { defer end(); errs[2] = n.set.secured.serveRedirect(ctx, n.log, n.set.public) })
 	}
@@ -248,13 +244,13 @@ func (n *node) serve(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// watchLeader tells the front which node leads.
+// watchLeader keeps the front informed of which node leads.
 func (n *node) watchLeader(ctx context.Context) {
 	changes, stop := n.raft.WatchLeader()
 	defer stop()
 	for {
 		leader, _ := n.raft.Leader()
-		n.front.follow(leader)
+		n.gateway.SetLeader(leader)
 		select {
 		case <-changes:
 		case <-time.After(time.Second): // an observation may be dropped

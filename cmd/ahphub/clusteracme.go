@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/web"
+	"github.com/ahphub/ahphub/web/gateway"
 )
 
 const acmeBucket = "cluster-acme"
@@ -42,7 +43,7 @@ func (d acmeDocs) Get(ctx context.Context, name string) ([]byte, error) {
 func (d acmeDocs) Put(ctx context.Context, name string, data []byte) error {
 	a := d.n.leading()
 	if a == nil {
-		return errFollows
+		return gateway.ErrNotLeading
 	}
 	return a.docs.Put(ctx, acmeBucket, name, data)
 }
@@ -51,7 +52,7 @@ func (d acmeDocs) Put(ctx context.Context, name string, data []byte) error {
 func (d acmeDocs) Delete(ctx context.Context, name string) error {
 	a := d.n.leading()
 	if a == nil {
-		return errFollows
+		return gateway.ErrNotLeading
 	}
 	return a.docs.Delete(ctx, acmeBucket, name)
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/coder/websocket"
+
+	"github.com/ahphub/ahphub/static"
 )
 
 // isSparing checks that a follower serves style sheets with the headers that the leader's inbox has.
@@ -28,7 +30,11 @@ func (n *testNode) isSparing(t *testing.T) {
 		res.Body.Close()
 		return res
 	}
-	page, style := ask("/"), ask(n.front.assets.Path("css/base.css"))
+	assets, err := static.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, style := ask("/"), ask(assets.Path("css/base.css"))
 	if page.StatusCode != http.StatusOK || page.Header.Get("Content-Encoding") != "zstd" {
 		t.Errorf("the inbox: %d %v", page.StatusCode, page.Header)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
+	"github.com/ahphub/ahphub/web/gateway"
 )
 
 const (
@@ -158,7 +159,7 @@ func (n *node) pilot(ctx context.Context, a *app) {
 func (n *node) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /signins", n.takeSignIns)
-	m.HandleFunc("GET "+trunkPath, n.front.serveTrunk)
+	m.HandleFunc("GET "+gateway.TrunkPath, n.gateway.ServeTrunk)
 	m.Handle("/cluster/", n.admin.Handler())
 	return m
 }

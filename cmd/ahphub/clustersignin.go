@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/web/gateway"
 )
 
 // `ahphub link` makes a token in the data directory of a node. The node that leads signs people in by what is in the log, so
@@ -33,6 +34,16 @@ func (n *node) keepSignIns(ctx context.Context) {
 	}
 }
 
+// handSignInsBefore hands them over before a form that may use one is passed on.
+func (n *node) handSignInsBefore(r *http.Request) {
+	if r.Method != http.MethodPost || r.URL.Path != "/signin" {
+		return
+	}
+	if err := n.handSignIns(r.Context()); err != nil {
+		n.log.Debug("links to sign in were not handed over", "err", err)
+	}
+}
+
 // handSignIns hands this node's tokens to the one that leads.
 func (n *node) handSignIns(ctx context.Context) error {
 	if a := n.leading(); a != nil {
@@ -42,7 +53,7 @@ func (n *node) handSignIns(ctx context.Context) error {
 	}
 	own := access.SignIn{Dir: signInDir(n.cfg.Data)}
 	list, err := own.Pending()
-	leader := n.front.now().leader
+	leader := n.gateway.Leader()
 	if err != nil || len(list) == 0 || leader == "" || leader == n.peers.Name() {
 		return err
 	}
@@ -80,7 +91,7 @@ func (n *node) takeSignIns(w http.ResponseWriter, r *http.Request) {
 	}
 	a := n.leading()
 	if a == nil {
-		http.Error(w, errFollows.Error(), http.StatusServiceUnavailable)
+		http.Error(w, gateway.ErrNotLeading.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	if err := a.signIns.Take(r.Context(), list); err != nil {

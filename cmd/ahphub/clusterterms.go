@@ -11,6 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/cluster/replica"
+	"github.com/ahphub/ahphub/web/gateway"
 )
 
 const transferTime = 10 * time.Second
@@ -119,12 +120,12 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 		func(ctx context.Context) error { n.handOverReadOnly(ctx, a); return nil },
 		func(hub context.Context) error {
 			at := a.web.Attach()
-			n.front.attach(at, http.HandlerFunc(a.pages.Live.ServeTrunk), a.ready)
+			n.gateway.Attach(gateway.Hub{Server: at, Trunks: http.HandlerFunc(a.pages.Live.ServeTrunk), Ready: a.ready})
 			select {
 			case <-ctx.Done():
 			case <-hub.Done():
 			}
-			n.front.detach()
+			n.gateway.Detach()
 			at.Detach() // while the hub still answers what was asked
 			return nil
 		},
@@ -192,7 +193,7 @@ func (n *node) transfer(ctx context.Context, to string) error {
 	ask := n.over
 	n.mu.Unlock()
 	if ask == nil {
-		return errFollows
+		return gateway.ErrNotLeading
 	}
 	done := make(chan error, 1)
 	ask(handover{to, done})

@@ -1,4 +1,4 @@
-package main
+package gateway
 
 import (
 	"context"
@@ -12,13 +12,12 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
 
 // startFront serves a follower's front, whose nodes are handlers by name.
-func startFront(t *testing.T, nodes map[string]http.Handler) (f *clusterFront, url string) {
+func startFront(t *testing.T, assets *static.Assets, nodes map[string]http.Handler) (f *Gateway, url string) {
 	t.Helper()
 	at := map[string]string{}
 	for name, h := range nodes {
@@ -31,7 +30,7 @@ func startFront(t *testing.T, nodes map[string]http.Handler) (f *clusterFront, u
 		return (&net.Dialer{}).DialContext(ctx, "tcp", at[name])
 	}}
 	t.Cleanup(transport.CloseIdleConnections)
-	f = newClusterFront("self", web.NewHosts("127.0.0.1:0", nil, nil), live.RelayConfig{Transport: transport}, slog.New(slog.DiscardHandler))
+	f = New(Config{Name: "self", Hosts: web.NewHosts("127.0.0.1:0", nil, nil), Transport: transport, Assets: assets, Log: slog.New(slog.DiscardHandler)})
 	s := httptest.NewServer(f)
 	t.Cleanup(s.Close)
 	return f, s.URL
@@ -64,13 +63,13 @@ func request(t *testing.T, method, url, body string) *http.Request {
 
 // The node that leads learns the visitor's address from the node the visitor is connected to, whatever the visitor says.
 func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
-	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{visitorHeader, secureHeader, grantHeader, "X-Forwarded-For"} {
 			_, _ = io.WriteString(w, name+"="+strings.Join(r.Header.Values(name), ",")+" ")
 		}
 		_, _ = io.WriteString(w, r.Host+" "+r.URL.RawQuery)
 	})})
-	f.follow("leader")
+	f.SetLeader("leader")
 	r := request(t, http.MethodGet, url+"/?a=1;b", "")
 	r.Header.Set(visitorHeader, "203.0.113.9:1")
 	r.Header.Set(secureHeader, "1")
@@ -89,7 +88,7 @@ func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
 // A form goes to the next leader, whole, when the one it was sent to does not lead any more.
 func TestFormReachesTheNextLeader(t *testing.T) {
 	asked := make(chan struct{}, 100)
-	f, url := startFront(t, map[string]http.Handler{
+	f, url := startFront(t, nil, map[string]http.Handler{
 		"old": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.CopyN(io.Discard, r.Body, 3)
 			asked <- struct{}{}
@@ -99,10 +98,10 @@ func TestFormReachesTheNextLeader(t *testing.T) {
 			b, _ := io.ReadAll(r.Body)
 			_, _ = w.Write(b)
 		})})
-	f.follow("old")
+	f.SetLeader("old")
 	go func() {
 		<-asked
-		f.follow("new") // while the old one answers
+		f.SetLeader("new") // while the old one answers
 	}()
 	form := strings.Repeat("text=hello&", 100)
 	if status, got := send(t, request(t, http.MethodPost, url+"/form", form)); status != http.StatusOK || got != form {
@@ -113,12 +112,12 @@ func TestFormReachesTheNextLeader(t *testing.T) {
 // A form that a leader took and did not answer is not sent again: it may have been done.
 func TestTakenFormIsNotSentAgain(t *testing.T) {
 	var taken atomic.Int32
-	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		taken.Add(1)
 		panic(http.ErrAbortHandler)
 	})})
-	f.follow("leader")
+	f.SetLeader("leader")
 	status, got := send(t, request(t, http.MethodPost, url+"/form", "text=hello"))
 	if status != http.StatusServiceUnavailable || !strings.Contains(got, "lost") || taken.Load() != 1 {
 		t.Errorf("it was taken %d times and answers %d: %s", taken.Load(), status, got)
@@ -127,12 +126,12 @@ func TestTakenFormIsNotSentAgain(t *testing.T) {
 
 // Without a leader a page waits for a moment, says so, and reloads. Streams of a leader that was replaced end.
 func TestWithoutALeaderPagesReload(t *testing.T) {
-	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "begun")
 		_ = http.NewResponseController(w).Flush()
 		<-r.Context().Done()
 	})})
-	f.follow("leader")
+	f.SetLeader("leader")
 	res, err := http.DefaultClient.Do(request(t, http.MethodGet, url+"/live", ""))
 	if err != nil {
 		t.Fatal(err)
@@ -141,7 +140,7 @@ func TestWithoutALeaderPagesReload(t *testing.T) {
 	if _, err := io.ReadFull(res.Body, make([]byte, len("begun"))); err != nil {
 		t.Fatal(err)
 	}
-	f.follow("")
+	f.SetLeader("")
 	_, _ = io.Copy(io.Discard, res.Body) // ends
 	if status, _ := send(t, request(t, http.MethodGet, url+"/readyz", "")); status != http.StatusServiceUnavailable {
 		t.Errorf("ready: %d", status)
@@ -160,7 +159,7 @@ func TestWithoutALeaderPagesReload(t *testing.T) {
 
 // Requests that wait are bounded.
 func TestWaitingRequestsAreBounded(t *testing.T) {
-	f, url := startFront(t, nil)
+	f, url := startFront(t, nil, nil)
 	for range mostWaiting {
 		f.waiting <- struct{}{}
 	}
@@ -173,9 +172,9 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 
 // Only other nodes are believed where a visitor is: the address is taken from what they say.
 func TestNodeHandlerRefusesWhileNotLeading(t *testing.T) {
-	f, _ := startFront(t, nil)
+	f, _ := startFront(t, nil, nil)
 	own := false
-	h := f.nodeHandler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { own = true }))
+	h := f.Handler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { own = true }))
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	r.Header.Set(visitorHeader, "203.0.113.9:1")
@@ -192,21 +191,21 @@ func TestNodeHandlerRefusesWhileNotLeading(t *testing.T) {
 // A follower serves files that are named by their content, without asking the leader, with the headers of every answer. Those
 // of another release are the leader's.
 func TestFollowerServesAssets(t *testing.T) {
-	f, url := startFront(t, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.WriteString(w, "the leader has "+r.URL.Path)
-	})})
-	var err error
-	if f.assets, err = static.New(); err != nil {
+	assets, err := static.New()
+	if err != nil {
 		t.Fatal(err)
 	}
-	style := f.assets.Path("css/base.css")
+	f, url := startFront(t, assets, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "the leader has "+r.URL.Path)
+	})})
+	style := assets.Path("css/base.css")
 	res, err := http.DefaultClient.Do(request(t, http.MethodGet, url+style, "")) // nobody leads
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
 	body, _ := io.ReadAll(res.Body)
-	if res.StatusCode != http.StatusOK || string(body) != string(f.assets.Content("css/base.css")) {
+	if res.StatusCode != http.StatusOK || string(body) != string(assets.Content("css/base.css")) {
 		t.Errorf("it answers %d with %d bytes", res.StatusCode, len(body))
 	}
 	for name, want := range map[string]string{"Content-Type": "text/css; charset=utf-8", "Cross-Origin-Resource-Policy": "same-origin",
@@ -218,7 +217,7 @@ func TestFollowerServesAssets(t *testing.T) {
 	if !strings.HasPrefix(res.Header.Get("Content-Security-Policy"), "default-src 'none'") {
 		t.Error("it has no policy")
 	}
-	f.follow("leader")
+	f.SetLeader("leader")
 	for _, path := range []string{"/assets/000000000000/css/base.css", style + "/", "/assets/", "/assets//css/base.css", "//assets" +
 		strings.TrimPrefix(style, "/assets"), "/"} {
 		if status, got := send(t, request(t, http.MethodGet, url+path, "")); status != http.StatusOK || got != "the leader has "+path {

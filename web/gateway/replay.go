@@ -1,4 +1,4 @@
-package main
+package gateway
 
 import (
 	"errors"
@@ -7,7 +7,9 @@ import (
 	"sync"
 )
 
-// replay is the body of a request that may be sent more than once. What was read is kept up to a bound.
+const mostReplay = 64 << 10 // bytes of a request that can be sent again to the next leader
+
+// replay is the body of a request that may be sent more than once. It keeps what was read, up to mostReplay.
 type replay struct {
 	src io.ReadCloser
 
@@ -23,14 +25,14 @@ func (b *replay) into(r *http.Request) {
 	}
 }
 
-// rewind reports whether everything that was read can be read again.
-func (b *replay) rewind() bool {
+// canRewind reports whether everything that was read can be read again.
+func (b *replay) canRewind() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.read == len(b.kept)
 }
 
-// replayed reads a body from its beginning. One that an earlier attempt still reads keeps what it takes.
+// replayed reads a body from its beginning. Bytes that an earlier attempt still reads are kept for it.
 type replayed struct {
 	body   *replay
 	at     int
@@ -63,7 +65,7 @@ func (r *replayed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. The body itself is the server's.
+// Close implements io.Closer. The server closes the body itself.
 func (r *replayed) Close() error {
 	r.body.mu.Lock()
 	defer r.body.mu.Unlock()
