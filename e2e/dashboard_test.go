@@ -42,6 +42,9 @@ func TestDashboardHasData(t *testing.T) {
 
 	for panel, exprs := range dashboard(t) {
 		for _, expr := range exprs {
+			if strings.Contains(expr, clusterMetrics) {
+				continue // TestNodesInBrowser
+			}
 			expr = strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m").Replace(expr)
 			waitUntil(t, panel+" to have data by "+expr, func() error { return query(expr) })
 		}

@@ -188,6 +188,7 @@ var packages = map[string]imports{
 	"handlers/pages/customs":     area("hub/audit"),
 	"handlers/pages/inbox":       area("hub/audit", "hub/organize"),
 	"handlers/pages/machines":    area("hub/audit", "hub/machines"),
+	"handlers/pages/nodes":       area("hub/cluster/manage"),
 	"handlers/pages/people":      area("hub/audit", "hub/people", "hub/texts"),
 	"handlers/pages/review": area("hub/audit", "hub/changeset/diff", "hub/ids", "hub/machine", "hub/recent", "hub/review",
 		"hub/version", "hub/texts"),

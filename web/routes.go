@@ -140,6 +140,8 @@ func (p PageRoutes) Routes(r chi.Router) {
 	get("/usage.csv", p.Usage.With(p.Usage.Export))
 	post("/usage/budgets", p.Usage.With(p.Usage.SetBudgets))
 
+	get("/nodes", p.Nodes.Show)
+
 	get("/machines", p.Machines.With(p.Machines.Show))
 	post("/machines/tokens", p.Machines.With(p.Machines.MakeToken))
 	post("/machines/tokens/{token}/remove", p.Machines.With(p.Machines.RemoveToken))

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
@@ -81,7 +83,7 @@ func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data s
 		return err
 	}
 	gone := hub.Batch{}
-	for _, bucket := range append(peers.Buckets(), sharedBucket, acmeBucket, store.ReplicaBucket) {
+	for _, bucket := range slices.Concat(peers.Buckets(), manage.Buckets(), []string{sharedBucket, acmeBucket, store.ReplicaBucket}) {
 		if err := s.Each(ctx, bucket, func(key string, _ []byte) error {
 			gone.Writes = append(gone.Writes, hub.Write{Record: &hub.Record{Bucket: bucket, Key: key, At: time.Now()}})
 			return nil

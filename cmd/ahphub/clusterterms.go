@@ -106,8 +106,8 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	if err != nil {
 		return next, err
 	}
-	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{n.state.Store(), hooks.append(replica.Append(term)), confirm,
-		n.keys, n.offerKeys})
+	a, err := build(ctx, n.cfg, set, n.l, n.log, n.tel, &leading{store: n.state.Store(),
+		append: hooks.append(replica.Append(term)), confirm: confirm, nodes: n.admin, keys: n.keys, copies: n.offerKeys})
 	if err != nil {
 		return next, err
 	}
@@ -116,6 +116,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 	}
 	parts := []func(context.Context) error{
 		func(ctx context.Context) error { n.pilot(ctx, a); return nil },
+		func(ctx context.Context) error { n.watchNodes(ctx, a); return nil },
 		func(ctx context.Context) error { n.keepCertificates(ctx); return nil },
 		func(ctx context.Context) error { n.handOverReadOnly(ctx, a); return nil },
 		func(hub context.Context) error {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub"
+	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/hub/telemetry"
@@ -19,8 +20,9 @@ type leading struct {
 
 	confirm func() error // nil while no other node can lead
 
-	keys   *secret.Keys  // the node's, of secrets
-	copies secret.Copies // at the other nodes
+	nodes  *manage.Manager // knows how the nodes are
+	keys   *secret.Keys    // the node's, of secrets
+	copies secret.Copies   // at the other nodes
 }
 
 // openStore opens the data directory, or takes the one of the node that leads.

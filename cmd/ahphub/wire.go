@@ -293,7 +293,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		NeedsLogin: a.needsLogin, LoginLines: loginLines(programs(a.cfg.configured, a.cfg.pass)), Docs: a.docs, Diffs: &a.diffs, Browsers: in.cookies,
 		Accounts: pagespeople.Accounts{Passwords: in.passwords, Passkeys: in.passkeys, Tokens: in.personal,
 			Members: in.members},
-		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Machines: a.machines, Load: survey.Load, Version: versionName(), Usage: a.usage, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
+		Notify: a.notify, Audit: a.audit, Secrets: secretsPage{a.secrets, a}, Machines: a.machines, Nodes: a.clusterStatus(), Load: survey.Load, Version: versionName(), Usage: a.usage, Public: publicAddress(set), DefaultDir: set.dir, Sockets: sockets,
 		Frames: frames})
 	a.rpc = rpc.New(rpc.Config{Host: a.host, Automations: a.host.Automations, Terminals: a.host.Terminals,
 		Files: a.host.Files, Audit: a.audit, Hub: a.hub, Clients: a.store, Log: a.log,
@@ -314,7 +314,7 @@ func (a *app) buildWeb(ctx context.Context, set settings, l net.Listener) error 
 		Passwords: in.passwords, Passkeys: in.passkeys, Cookies: in.cookies, Audit: a.audit, Owner: a.owner,
 		Listen: l.Addr().String(), PublicURL: set.public, AllowHosts: slices.Concat(a.cfg.AllowHost, a.cfg.TLS.ACME),
 		TLS: set.tls(), Provider: a.provider, Proxies: set.proxies,
-		Ready: a.ready, Metrics: append(a.metrics(), a.meterMachines()...), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,
+		Ready: a.ready, Metrics: slices.Concat(a.metrics(), a.meterMachines(), a.meterCluster()), Registry: a.telemetry.Registry(), Tracer: a.telemetry.Tracer(), Log: a.log,
 		Limits: web.Limits{Stop: 3 * time.Second}, Machines: a.joinHandler(),
 	})
 	return err

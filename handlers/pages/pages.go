@@ -16,6 +16,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/pages/customs"
 	"github.com/ahphub/ahphub/handlers/pages/inbox"
 	"github.com/ahphub/ahphub/handlers/pages/machines"
+	"github.com/ahphub/ahphub/handlers/pages/nodes"
 	"github.com/ahphub/ahphub/handlers/pages/people"
 	"github.com/ahphub/ahphub/handlers/pages/review"
 	"github.com/ahphub/ahphub/handlers/pages/settings"
@@ -61,6 +62,7 @@ type Deps struct {
 	Notify      *notify.Notifier           // sends notifications; nil sends none
 	Secrets     settings.Secrets           // secrets that people name; nil: none
 	Machines    *registry.Registry         // computers that joined; nil: none can
+	Nodes       nodes.Status               // of the cluster; nil: this server is no node of one
 	Version     string                     // of ahphub
 	Load        func() registry.Report     // what this server has free; nil: it is not known
 	Usage       usage.Ledger               // what turns used; nil: nothing is counted
@@ -108,6 +110,7 @@ type Pages struct {
 	Customs     *customs.Pages
 	Inbox       *inbox.Pages
 	Machines    *machines.Pages
+	Nodes       *nodes.Pages
 	People      *people.Pages
 	Visitors    *visitors.Pages
 	Review      *review.Pages
@@ -139,13 +142,14 @@ func New(d Deps) *Pages {
 	}
 	p := &Pages{Site: s, Automations: automations.New(s, d.Host, d.Automations), Customs: customs.New(s, d.Host,
 		d.Customs),
-		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s, d.Secrets), Terminals: terminals.New(s, d.Terminals, d.LoginLines),
+		Inbox: inbox.New(s, d.Host, d.Shelf), Settings: settings.New(s, d.Secrets, d.Nodes != nil), Terminals: terminals.New(s, d.Terminals, d.LoginLines),
 		Review: review.New(s, review.Parts{Host: d.Host, Reviews: d.Reviews, Changes: d.Changes,
 			Worktrees: d.Worktrees}, d.Docs, d.Diffs)}
 	p.Chat = chat.New(s, d.Host, p.Terminals, d.FirstAgent, d.Machines, d.Load, d.NeedsLogin)
 	p.People = people.New(s, d.Host, people.Config{Browsers: d.Browsers, Accounts: d.Accounts, Audit: d.Audit,
 		Changes: p.Review})
 	p.Machines = machines.New(s, d.Machines, d.Version)
+	p.Nodes = nodes.New(s, d.Nodes)
 	p.Usage = usage.New(s, d.Host, d.Usage)
 	p.Visitors = visitors.New(s, p.Review, p.Terminals)
 	s.Live = live.New(live.Config{Hub: d.Hub, ClientPrefix: core.FeedPrefix, Rooms: p.rooms(),

@@ -20,5 +20,6 @@ func (p *Pages) rooms() live.Table {
 		"automation":     {Open: p.Automations.NewRoom},
 		"customizations": {Open: p.Customs.NewRoom},
 		"machines":       {Open: p.Machines.NewRoom},
+		"nodes":          {Open: p.Nodes.NewRoom},
 	}
 }

@@ -61,6 +61,8 @@ var routeRights = map[string]Right{
 	"GET /usage.csv":      RightAccount,
 	"POST /usage/budgets": RightManage,
 
+	"GET /nodes": RightManage,
+
 	"GET /machines":                        RightManage,
 	"POST /machines/tokens":                RightManage,
 	"POST /machines/tokens/{token}/remove": RightManage,
@@ -263,6 +265,7 @@ func MayVisit(p Principal, route string) error {
 var roomScopes = map[string]scopes{
 	"rail":           0,
 	"machines":       0, // only for principals that may manage: the room checks
+	"nodes":          0, // only for principals that may manage: the room checks
 	"customizations": 0, // only for principals that may manage: the room checks
 	"inbox":          0,
 	"automations":    0,

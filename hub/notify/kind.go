@@ -14,7 +14,7 @@ const (
 	Comment  Kind = "comment"  // a new comment in a thread
 	Mention  Kind = "mention"  // the comment mentions the recipient
 	Verdict  Kind = "verdict"  // a reviewer approved the changes, requested others, or commented
-	Machine  Kind = "machine"  // a machine is away from its running turns, or is back
+	Machine  Kind = "machine"  // a machine is away from its running turns, a node of the cluster is down, or either is back
 	Test     Kind = "test"     // sent by the test button, never chosen
 )
 

@@ -56,3 +56,30 @@ func TestNoticeOfAMachineThatIsAway(t *testing.T) {
 		})
 	}
 }
+
+// The owner, and nobody else, hears once that a node is down and once that it is back.
+func TestNoticeOfANodeThatIsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, newMemory())
+		w.review = w.review.After(review.Joined{Person: review.Person{ID: "guest:ben", Name: "Ben"}})
+		a := NodeAbsence{Name: "n3", Since: time.Now().Add(-2 * time.Minute)}
+		for range 2 {
+			w.do(func(tx *hub.Tx) { w.n.NodeAway(tx, a) })
+		}
+		a.Back = true
+		w.do(func(tx *hub.Tx) { w.n.NodeAway(tx, a) })
+		synctest.Wait()
+		got := told(w)
+		want := [][2]string{{"Node n3 is down", "If one more node fails, nothing can be read or written"},
+			{"Node n3 is back", "It was down for 2m0s"}}
+		if len(got) != len(want) {
+			t.Fatalf("told %+v", got)
+		}
+		for i, x := range got {
+			if x.Kind != Machine || x.Title != want[i][0] || x.Text != want[i][1] || x.Path != "/nodes" ||
+				x.Session != "Cluster" || !slices.Equal(x.To, []string{"owner"}) {
+				t.Errorf("notice %d is %+v, want %q", i, x, want[i])
+			}
+		}
+	})
+}

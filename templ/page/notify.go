@@ -99,7 +99,7 @@ var notifyWords = map[string][2]string{
 	"mention":  {"Mentions", "someone mentioned you in a comment"},
 	"comment":  {"Comments", "in your sessions or threads you've joined"},
 	"verdict":  {"Reviews", "someone approved or requested changes"},
-	"machine":  {"Machines", "a machine with a running turn is offline, or back"},
+	"machine":  {"Machines", "a machine with a running turn or a node of the cluster is offline, or back"},
 }
 
 var channelWords = map[string]string{"browser": "Browser", "mail": "Email", "webhook": "Webhook"}

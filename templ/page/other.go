@@ -67,6 +67,7 @@ func ErrorTitle(status int) string {
 type Settings struct {
 	Frame  part.Frame
 	Agents []ahp.AgentInfo
+	Nodes  bool   // this server is a node of a cluster
 	Theme  string // "system", "light", "dark"
 	Safe   bool
 }

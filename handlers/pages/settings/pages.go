@@ -9,7 +9,8 @@ import (
 type Pages struct {
 	*site.Site
 	secrets Secrets // nil: there are none
+	nodes   bool    // this server is a node of a cluster
 }
 
 // New makes the settings' pages.
-func New(s *site.Site, secrets Secrets) *Pages { return &Pages{s, secrets} }
+func New(s *site.Site, secrets Secrets, nodes bool) *Pages { return &Pages{s, secrets, nodes} }

@@ -11,7 +11,7 @@ import (
 // Show serves GET /settings.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	f := p.Frame(r, "Settings", "settings")
-	m := page.Settings{Frame: f, Agents: p.Agents(), Theme: f.Theme, Safe: f.Safe}
+	m := page.Settings{Frame: f, Agents: p.Agents(), Theme: f.Theme, Safe: f.Safe, Nodes: p.nodes}
 	if m.Theme == "" {
 		m.Theme = "system"
 	}

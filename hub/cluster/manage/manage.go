@@ -52,6 +52,7 @@ type Manager struct {
 
 	mu        sync.Mutex
 	authority *peers.Authority // while this node leads
+	latest    *Status          // the newest one of Watch; nil while this node does not lead
 }
 
 // New returns a Manager, which answers nodes that join at its listener.

@@ -1,0 +1,166 @@
+package manage
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster/peers"
+)
+
+const (
+	watchEvery = 2 * time.Second // between reports of the nodes
+	grace      = time.Minute     // without an answer, until people are notified
+)
+
+// absenceBucket has the absences that people were notified of, by node, so that the next leader reports the return of a node and does
+// not report its absence again.
+const absenceBucket = "cluster-absence"
+
+// Buckets returns the buckets of documents that this package writes.
+func Buckets() []string { return []string{absenceBucket} }
+
+// Absence is a node that has not answered for a while, or that is back.
+type Absence struct {
+	Node      string    `json:"node"`
+	Since     time.Time `json:"since"`
+	Back      bool      `json:"-"`
+	Tolerates int       `json:"-"` // how many more nodes that vote may fail now
+}
+
+// WatchConfig configures Watch; zero durations take the stated default.
+type WatchConfig struct {
+	Docs   peers.Documents
+	Notify func(Absence) error // of people
+
+	Every time.Duration // between reports: 2 s
+	Grace time.Duration // without an answer, until people are notified: 1 minute
+}
+
+// Watch keeps the newest status, and notifies people of nodes that are down, until ctx ends. The leader runs it for its term.
+func (m *Manager) Watch(ctx context.Context, c WatchConfig) {
+	w := &watcher{WatchConfig: c, down: map[string]time.Time{}, told: map[string]time.Time{}}
+	if w.Every == 0 {
+		w.Every = watchEvery
+	}
+	if w.Grace == 0 {
+		w.Grace = grace
+	}
+	defer m.setLatest(nil)
+	if err := w.load(ctx); err != nil && ctx.Err() == nil {
+		m.cfg.Logger.Warn("earlier absences of nodes could not be read", "err", err)
+	}
+	tick := time.NewTicker(w.Every)
+	defer tick.Stop()
+	for {
+		if s, err := m.status(ctx); err == nil && ctx.Err() == nil {
+			m.setLatest(&s)
+			if err := w.compare(ctx, &s, time.Now()); err != nil && ctx.Err() == nil {
+				m.cfg.Logger.Warn("people were not notified of a node", "err", err)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// Latest returns the newest status; false while this node does not lead.
+func (m *Manager) Latest() (Status, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.latest == nil {
+		return Status{}, false
+	}
+	return *m.latest, true
+}
+
+func (m *Manager) setLatest(s *Status) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.latest = s
+}
+
+// watcher remembers which nodes do not answer.
+type watcher struct {
+	WatchConfig
+
+	down map[string]time.Time // since when a node has not answered
+	told map[string]time.Time // the absences that people were notified of
+}
+
+func (w *watcher) load(ctx context.Context) error {
+	return w.Docs.Each(ctx, absenceBucket, func(name string, value []byte) error {
+		var a Absence
+		if err := json.Unmarshal(value, &a); err != nil {
+			return err
+		}
+		w.down[name], w.told[name] = a.Since, a.Since
+		return nil
+	})
+}
+
+// compare notifies people of the nodes that have been down for the grace period, and of those that are back.
+func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
+	known := map[string]bool{}
+	for _, n := range s.Nodes {
+		known[n.ID] = true
+		since, isDown := w.down[n.ID]
+		at, wasTold := w.told[n.ID]
+		switch {
+		case n.Error == "":
+			delete(w.down, n.ID)
+			if wasTold {
+				if err := w.tell(ctx, Absence{Node: n.ID, Since: at, Back: true, Tolerates: s.Tolerates}); err != nil {
+					return err
+				}
+			}
+		case !isDown:
+			w.down[n.ID] = now
+		case !wasTold && now.Sub(since) >= w.Grace:
+			if err := w.tell(ctx, Absence{Node: n.ID, Since: since, Tolerates: s.Tolerates}); err != nil {
+				return err
+			}
+		}
+	}
+	for name := range w.down {
+		if known[name] {
+			continue
+		}
+		delete(w.down, name) // it was removed
+		if _, wasTold := w.told[name]; wasTold {
+			if err := w.forget(ctx, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tell notifies people, then records that it did: a crash in between repeats the notice rather than losing it.
+func (w *watcher) tell(ctx context.Context, a Absence) error {
+	if err := w.Notify(a); err != nil {
+		return err
+	}
+	if a.Back {
+		return w.forget(ctx, a.Node)
+	}
+	raw, err := json.Marshal(a)
+	if err == nil {
+		err = w.Docs.Put(ctx, absenceBucket, a.Node, raw)
+	}
+	if err == nil {
+		w.told[a.Node] = a.Since
+	}
+	return err
+}
+
+func (w *watcher) forget(ctx context.Context, name string) error {
+	err := w.Docs.Delete(ctx, absenceBucket, name)
+	if err == nil {
+		delete(w.told, name)
+	}
+	return err
+}
