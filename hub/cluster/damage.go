@@ -23,29 +23,50 @@ func guarded(open func() error) (err error) {
 	return open()
 }
 
-// checkLog reads the whole log: an entry has a checksum, and the hash of the one before, so that a changed bit shows. Everything behind
-// the newest snapshot is to be there. Nodes that lag are sent these entries, so they are checked also when this node has applied them.
-func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) error {
-	var covered uint64 // by the newest snapshot
+// checkComplete reports why a log cannot be the one that a state was made of: a node whose log was lost has forgotten for whom it voted
+// and what it acknowledged, and would take part as if it never had. isFromLog says that the state has entries of a log; last is the
+// newest batch in the log after its newest snapshot, nil if there is none.
+func checkComplete(state State, isFromLog, existed bool, last *Place, snapshots raft.SnapshotStore) error {
 	list, err := snapshots.List()
 	if err != nil {
 		return err
+	}
+	applied := state.Applied().Position
+	switch {
+	case !existed && (isFromLog || len(list) > 0):
+		return fmt.Errorf("%w (it is missing)", ErrDamaged)
+	case last == nil && len(list) == 0 && isFromLog:
+		return fmt.Errorf("%w (it is empty, and the database has batch %d)", ErrDamaged, applied)
+	case last != nil && last.Position < applied:
+		return fmt.Errorf("%w (it ends with batch %d, and the database has batch %d)", ErrDamaged, last.Position, applied)
+	}
+	return nil
+}
+
+// checkLog reads the whole log, and returns the newest batch after the newest snapshot, nil if there is none. An entry has a checksum
+// and the hash of the one before, so that a changed bit shows. Everything after the newest snapshot must be there. Nodes that lag are
+// sent these entries, so they are checked even if this node has applied them.
+func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) (newest *Place, err error) {
+	var covered uint64 // by the newest snapshot
+	list, err := snapshots.List()
+	if err != nil {
+		return nil, err
 	}
 	if len(list) > 0 {
 		covered = list[0].Index
 	}
 	first, err := logs.FirstIndex()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	last, err := logs.LastIndex()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	damaged := func(index uint64, why any) error {
 		return fmt.Errorf("%w (at %d of %d: %v)", ErrDamaged, index, last, why)
 	}
-	var before *Place
+	var before *Place // since the last gap
 	var term uint64
 	for i := first; i <= last && i > 0; i++ {
 		var l raft.Log
@@ -56,11 +77,11 @@ func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) error {
 		}
 		switch {
 		case errors.Is(err, ErrDamaged):
-			return err
+			return nil, err
 		case err != nil:
-			return damaged(i, err)
+			return nil, damaged(i, err)
 		case l.Index != i || l.Term < term:
-			return damaged(i, fmt.Sprintf("it is entry %d of term %d, after term %d", l.Index, l.Term, term))
+			return nil, damaged(i, fmt.Sprintf("it is entry %d of term %d, after term %d", l.Index, l.Term, term))
 		}
 		if term = l.Term; l.Type != raft.LogCommand {
 			continue
@@ -68,13 +89,15 @@ func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) error {
 		e, follows, err := decode(l.Data)
 		switch {
 		case err != nil:
-			return damaged(i, err)
+			return nil, damaged(i, err)
 		case e.Term != l.Term: // it is not applied
 			continue
 		case before != nil && (e.Position != before.Position+1 || follows != before.Hash):
-			return damaged(i, fmt.Sprintf("batch %d does not continue batch %d", e.Position, before.Position))
+			return nil, damaged(i, fmt.Sprintf("batch %d does not continue batch %d", e.Position, before.Position))
 		}
-		before = &e.Place
+		if before = &e.Place; i > covered {
+			newest = before
+		}
 	}
-	return nil
+	return newest, nil
 }

@@ -50,7 +50,10 @@ func look(path string, snapshots raft.SnapshotStore) (err error) {
 		return err
 	}
 	defer logs.Close()
-	return guarded(func() error { return checkLog(logs, snapshots) })
+	return guarded(func() error {
+		_, err := checkLog(logs, snapshots)
+		return err
+	})
 }
 
 func TestDamagedLogIsRefused(t *testing.T) {

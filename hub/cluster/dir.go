@@ -16,12 +16,10 @@ import (
 
 // Files in a node's directory.
 const (
-	logName         = "log.db"
-	keptSnapshots   = 2
-	lockTime        = time.Second      // until the log is held to be in use
-	transportTime   = 10 * time.Second // for one message to another node; snapshots have longer
-	transportsKept  = 3                // connections to each node
-	snapshotsFolder = "."              // the library makes one of its own in it
+	logName        = "log.db"
+	lockTime       = time.Second      // until the log is held to be in use
+	transportTime  = 10 * time.Second // for one message to another node; snapshots have longer
+	transportsKept = 3                // connections to each node
 )
 
 // OpenDir begins to take part in a cluster with a log in a directory, which is made when it is absent. The other nodes
@@ -31,20 +29,36 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	c.logger = newLogger(c.Log)
-	logs, err := openLogs(filepath.Join(dir, logName))
+	path := filepath.Join(dir, logName)
+	_, absent := os.Stat(path)
+	snapshots, err := openSnapshots(dir, c.logger)
+	if err == nil && absent != nil {
+		err = checkComplete(c.State, c.FromLog, false, nil, snapshots) // before a log is made
+	}
+	if err != nil {
+		return nil, err
+	}
+	logs, err := openLogs(path)
 	if errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrVersionMismatch) {
 		err = fmt.Errorf("%w (%w)", ErrDamaged, err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cluster: the log in %s cannot be opened: %w", dir, err)
 	}
-	snapshots, err := raft.NewFileSnapshotStoreWithLogger(filepath.Join(dir, snapshotsFolder), keptSnapshots, c.logger)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("cluster: %w", err), logs.Close())
+	err = guarded(func() error {
+		newest, err := checkLog(logs, snapshots)
+		if err == nil {
+			err = checkComplete(c.State, c.FromLog, true, newest, snapshots)
+		}
+		return err
+	})
+	if err == nil {
+		err = snapshots.restorePending(c.State)
 	}
-	if err := guarded(func() error { return checkLog(logs, snapshots) }); err != nil {
+	if err != nil {
 		return nil, errors.Join(err, logs.Close())
 	}
+	c.restored = snapshots.clearPending
 	net := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{Stream: stream, MaxPool: transportsKept,
 		Timeout: transportTime, Logger: c.logger, MsgpackUseNewTimeFormat: true})
 	c.Logs, c.Stable, c.Snapshots, c.Transport = logs, logs, snapshots, net

@@ -18,6 +18,7 @@ import (
 type Config struct {
 	ID        string // of the node, for good
 	State     State
+	FromLog   bool   // the state has entries of this log, which therefore has to be there
 	Version   uint16 // of the batches that this program writes; it applies those up to it
 	Transport Transport
 	Logs      raft.LogStore
@@ -30,7 +31,8 @@ type Config struct {
 	Keep      uint64        // entries kept for nodes that lag, besides a snapshot: 10 000
 	Snapshot  uint64        // entries after which a snapshot is made: 8 192
 
-	logger hclog.Logger // passes on to Log
+	logger   hclog.Logger // passes on to Log
+	restored func() error // called when the state has a snapshot of another node
 }
 
 func (c Config) raft() *raft.Config {
@@ -73,13 +75,15 @@ type Raft struct {
 
 var _ Log = (*Raft)(nil)
 
+const transferLook = 20 * time.Millisecond // between looks whether a handover is over
+
 // Open begins to take part in a cluster. A node that is none of its servers yet waits until a leader adds it.
 func Open(c Config) (*Raft, error) {
 	if c.logger == nil {
 		c.logger = newLogger(c.Log)
 	}
 	r := &Raft{logs: c.Logs, logger: c.logger, terms: make(chan *Term), done: make(chan struct{})}
-	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop}
+	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop, restored: c.restored}
 	config := c.raft()
 	r.lease = config.HeartbeatTimeout / 2
 	err := guarded(func() (err error) {
@@ -175,12 +179,12 @@ func (r *Raft) follow(ctx context.Context, version uint16) {
 }
 
 // lead serves one term, and reports whether another one of this node follows at once.
-func (r *Raft) lead(ctx context.Context, version uint16) (again bool) {
+func (r *Raft) lead(outer context.Context, version uint16) (again bool) {
 	number := r.raft.CurrentTerm()
-	if r.raft.Barrier(0).Error() != nil || r.raft.CurrentTerm() != number || r.fsm.isStopped() {
+	if !r.awaitApplied(outer, number) {
 		return false // deposed before everything was applied
 	}
-	ctx, end := context.WithCancel(ctx)
+	ctx, end := context.WithCancel(outer)
 	defer end()
 	l := &leading{raft: r.raft, term: number, version: version, lease: r.lease, last: r.fsm.applied()}
 	defer l.stop()
@@ -195,9 +199,35 @@ func (r *Raft) lead(ctx context.Context, version uint16) (again bool) {
 		case <-r.done:
 			return false
 		case <-ctx.Done(): // Close, or an append that failed
+			return outer.Err() == nil && r.isLeading(number)
+		}
+	}
+}
+
+// awaitApplied waits until everything that was appended before is applied here. It returns false when this node no longer leads in the
+// term. While the library tries to hand leadership over it refuses to say, and afterwards this node may still lead.
+func (r *Raft) awaitApplied(ctx context.Context, number uint64) bool {
+	for {
+		err := r.raft.Barrier(0).Error()
+		switch {
+		case r.raft.CurrentTerm() != number || r.fsm.isStopped():
+			return false
+		case err == nil:
+			return true
+		case !errors.Is(err, raft.ErrLeadershipTransferInProgress):
+			return false
+		}
+		select {
+		case <-time.After(transferLook):
+		case <-ctx.Done():
 			return false
 		}
 	}
+}
+
+// isLeading reports whether this node leads in a term. An append that was refused ends the hub's term, and not that of the library.
+func (r *Raft) isLeading(number uint64) bool {
+	return r.raft.State() == raft.Leader && r.raft.CurrentTerm() == number && !r.fsm.isStopped()
 }
 
 // leading appends in one term.
@@ -275,11 +305,13 @@ func (a *ack) Wait() error {
 
 // machine applies what the log has to the state of this node.
 type machine struct {
-	state   State
-	version uint16
-	stop    func(error)
+	state    State
+	version  uint16
+	stop     func(error)
+	restored func() error // called after a Restore; nil: nothing is
 
 	mu      sync.Mutex
+	seen    *Place // of the newest entry that was looked at since the start; nil: none
 	stopped error
 }
 
@@ -332,20 +364,28 @@ func (m *machine) apply(logs []*raft.Log, out []any) error {
 		case e.Term != l.Term: // it waited in the library until this node led again: its term was over
 			out[i] = ErrDeposed
 			continue
-		case e.Position <= at.Position: // before a restart
+		case m.seen != nil && !continues(e, before, *m.seen):
+			return fmt.Errorf("%w: entry %d does not continue entry %d", ErrDiverged, e.Position, m.seen.Position)
+		case e.Position < at.Position || e.Place == at: // the state has it since before the start
+			m.seen = &e.Place
 			continue
-		case e.Position != at.Position+1 || before != at.Hash:
+		case !continues(e, before, at):
 			return fmt.Errorf("%w: entry %d does not continue entry %d", ErrDiverged, e.Position, at.Position)
 		case e.Version > m.version:
 			return fmt.Errorf("the leader writes version %d of the journal, and this program knows %d: upgrade it", e.Version,
 				m.version)
 		}
-		next, at = append(next, e), e.Place
+		next, at, m.seen = append(next, e), e.Place, &e.Place
 	}
 	if len(next) == 0 {
 		return nil
 	}
 	return m.state.Apply(next)
+}
+
+// continues reports whether an entry is the one after a place. before is the hash that it names.
+func continues(e Entry, before Hash, after Place) bool {
+	return e.Position == after.Position+1 && before == after.Hash
 }
 
 // Snapshot implements raft.FSM.
@@ -363,7 +403,16 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 func (m *machine) Restore(r io.ReadCloser) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return errors.Join(m.state.Restore(r), r.Close())
+	err := errors.Join(m.state.Restore(r), r.Close())
+	if err != nil {
+		return err
+	}
+	at := m.state.Applied()
+	m.seen = &at
+	if m.restored == nil {
+		return nil
+	}
+	return m.restored()
 }
 
 // persisted writes a snapshot where the library keeps it.
@@ -373,6 +422,9 @@ type persisted struct{ Snapshot }
 func (p persisted) Persist(to raft.SnapshotSink) error {
 	if _, err := p.WriteTo(to); err != nil {
 		return errors.Join(err, to.Cancel())
+	}
+	if own, ok := to.(*receivedSink); ok {
+		return own.closeOwn()
 	}
 	return to.Close()
 }

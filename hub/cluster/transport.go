@@ -1,7 +1,9 @@
 package cluster
 
 import (
+	"errors"
 	"sync"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -30,6 +32,28 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 		return nil, err
 	}
 	return newPipeline(p), nil
+}
+
+// timeoutNowTime bounds how long a node that is asked to lead may take to answer. While it does, this node refuses appends.
+const timeoutNowTime = time.Second
+
+var errNoAnswer = errors.New("the node that is to lead does not answer")
+
+// TimeoutNow implements raft.Transport. The library waits for the answer, also after it has given the handover up: of a computer that is
+// off that would take as long as the transport waits for anything.
+func (t transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
+	answer := &raft.TimeoutNowResponse{} // resp is the caller's after a timeout
+	done := make(chan error, 1)
+	go func() { done <- t.Transport.TimeoutNow(id, target, args, answer) }() // the transport bounds it
+	timer := time.NewTimer(timeoutNowTime)
+	defer timer.Stop()
+	select {
+	case err := <-done:
+		*resp = *answer
+		return err
+	case <-timer.C:
+		return errNoAnswer
+	}
 }
 
 // Close implements raft.WithClose.

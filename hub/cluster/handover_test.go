@@ -1,0 +1,101 @@
+package cluster_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+	boltdb "github.com/hashicorp/raft-boltdb/v2"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/clustertest"
+)
+
+// silentTarget is a transport to nodes that follow and do not answer when they are asked to lead, as one that is stopped at that moment:
+// the connection still takes what is written.
+type silentTarget struct {
+	*raft.InmemTransport
+	over <-chan struct{}
+}
+
+func (s silentTarget) TimeoutNow(raft.ServerID, raft.ServerAddress, *raft.TimeoutNowRequest, *raft.TimeoutNowResponse) error {
+	<-s.over
+	return raft.ErrRaftShutdown
+}
+
+// A leader that could not hand leadership over leads again within seconds: the library refuses appends while it tries, which ends the
+// hub's term, and not that of the log.
+func TestFailedHandoverIsFollowedByATerm(t *testing.T) {
+	over := make(chan struct{})
+	addresses, transports := map[string]string{}, map[string]*raft.InmemTransport{}
+	var first *cluster.Raft
+	for i := range 3 {
+		id := fmt.Sprint("node-", i)
+		_, in := raft.NewInmemTransport(raft.ServerAddress(id))
+		addresses[id], transports[id] = id, in
+		dir := t.TempDir()
+		store, err := boltdb.NewBoltStore(filepath.Join(dir, "log"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, 2, hclog.NewNullLogger())
+		if err != nil {
+			t.Fatal(err)
+		}
+		heartbeat := time.Second
+		if i > 0 {
+			heartbeat = time.Minute // so that node 0 is the one that leads, whatever else this machine does
+		}
+		log, err := cluster.Open(cluster.Config{ID: id, State: &clustertest.State{}, Transport: silentTarget{in, over}, Logs: store,
+			Stable: store, Snapshots: snapshots, Heartbeat: heartbeat})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			first = log
+		}
+		t.Cleanup(func() {
+			if err := log.Close(); err != nil {
+				t.Error(err)
+			}
+			store.Close()
+		})
+	}
+	t.Cleanup(func() { close(over) })
+	for a, from := range transports {
+		for b, to := range transports {
+			if a != b {
+				from.Connect(raft.ServerAddress(b), to)
+			}
+		}
+	}
+	if err := first.Bootstrap(addresses); err != nil {
+		t.Fatal(err)
+	}
+	lead := func() *cluster.Term {
+		t.Helper()
+		select {
+		case term := <-first.Terms():
+			return term
+		case <-time.After(time.Minute):
+			t.Fatal("no node has a term")
+			return nil
+		}
+	}
+	term := lead()
+	if err := term.Append([]byte("before")).Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Transfer(); err == nil {
+		t.Fatal("a node that does not answer leads")
+	}
+	for i := 0; term.Append([]byte("after")).Wait() != nil; i++ { // the hub starts again in what it takes for the same term
+		if i == 3 {
+			t.Fatal("no term lasts")
+		}
+		term = lead()
+	}
+}

@@ -1,0 +1,207 @@
+package cluster
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// taker is a State that takes snapshots of other nodes.
+type taker struct {
+	list
+	got  string
+	fail error
+}
+
+func (s *taker) Restore(r io.Reader) error {
+	if s.fail != nil {
+		return s.fail
+	}
+	b, err := io.ReadAll(r)
+	s.got = string(b)
+	return err
+}
+
+// openNode opens the directory of a node that is alone, and closes it again.
+func openNode(t *testing.T, dir string, c Config) error {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c.ID = "a"
+	r, err := OpenDir(dir, streamLayer{l}, c)
+	if err != nil {
+		return err
+	}
+	return r.Close()
+}
+
+// streamLayer is a node's that is alone.
+type streamLayer struct{ net.Listener }
+
+func (streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	return net.DialTimeout("tcp", string(address), timeout)
+}
+
+// receive keeps a snapshot of another node, as the library does before the state has it.
+func receive(t *testing.T, dir, text string) {
+	t.Helper()
+	store, err := openSnapshots(dir, newLogger(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "a"}}}
+	_, transport := raft.NewInmemTransport("a")
+	sink, err := store.Create(1, 20, 2, alone, 1, transport)
+	if err == nil {
+		_, err = sink.Write([]byte(text))
+	}
+	if err == nil {
+		err = sink.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A node that is killed after it has received a snapshot, and before its state has it, does not go on with the old state: the library
+// would take that for what the snapshot has, and the node could lead with it.
+func TestReceivedSnapshotIsRestoredAtTheNextStart(t *testing.T) {
+	dir := t.TempDir()
+	writeLog(t, filepath.Join(dir, logName), 10, true)
+	receive(t, dir, "what the others have")
+	full := &taker{fail: errors.New("the disk is full")}
+	if err := openNode(t, dir, Config{State: full, Version: 1}); !errors.Is(err, full.fail) {
+		t.Fatalf("a node whose state cannot take the snapshot starts: %v", err)
+	}
+	s := &taker{}
+	if err := openNode(t, dir, Config{State: s, Version: 1}); err != nil || s.got != "what the others have" {
+		t.Fatalf("the state has %q, %v", s.got, err)
+	}
+	again := &taker{}
+	if err := openNode(t, dir, Config{State: again, Version: 1}); err != nil || again.got != "" {
+		t.Errorf("the snapshot is restored twice: %q, %v", again.got, err)
+	}
+}
+
+// A snapshot that had not arrived when the node was killed is sent again.
+func TestSnapshotThatDidNotArriveIsForgotten(t *testing.T) {
+	dir := t.TempDir()
+	writeLog(t, filepath.Join(dir, logName), 10, true)
+	store, err := openSnapshots(dir, newLogger(nil))
+	if err == nil {
+		err = store.setPending("2-20-1")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &taker{}
+	if err := openNode(t, dir, Config{State: s, Version: 1}); err != nil || s.got != "" {
+		t.Errorf("the state has %q, %v", s.got, err)
+	}
+	if _, err := os.Stat(store.pending); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is not forgotten: %v", err)
+	}
+}
+
+// own is a snapshot of a node's own state.
+type own struct{}
+
+func (own) WriteTo(w io.Writer) (int64, error) {
+	n, err := io.WriteString(w, "mine")
+	return int64(n), err
+}
+func (own) Release() {}
+
+// The state has what it made a snapshot of itself.
+func TestOwnSnapshotIsNotRestored(t *testing.T) {
+	dir := t.TempDir()
+	store, err := openSnapshots(dir, newLogger(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, transport := raft.NewInmemTransport("a")
+	sink, err := store.Create(1, 20, 2, raft.Configuration{}, 1, transport)
+	if err == nil {
+		err = persisted{own{}}.Persist(sink)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(store.pending); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it would be restored: %v", err)
+	}
+	if list, err := store.List(); err != nil || len(list) != 1 {
+		t.Errorf("the snapshots are %v, %v", list, err)
+	}
+}
+
+// A node whose log was lost, whole or in part, has forgotten for whom it voted and what it acknowledged: it does not start.
+func TestLostLogIsRefused(t *testing.T) {
+	for name, test := range map[string]struct {
+		entries  int // in the log; 0: none is there
+		position uint64
+		fromLog  bool
+		refused  bool
+	}{
+		"a new node":                              {0, 0, false, false},
+		"the data of a server alone":              {0, 7, false, false},
+		"the database of a node, without its log": {0, 7, true, true},
+		"a log that ends before the database":     {10, 100, true, true},
+		"a whole log":                             {10, 7, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if test.entries > 0 {
+				writeLog(t, filepath.Join(dir, logName), test.entries, true)
+			}
+			s := &list{place: Place{Position: test.position}}
+			for range 2 { // also when it is tried again
+				if err := openNode(t, dir, Config{State: s, Version: 1, FromLog: test.fromLog}); errors.Is(err, ErrDamaged) != test.refused ||
+					!test.refused && err != nil {
+					t.Errorf("it ends with %v", err)
+				}
+			}
+		})
+	}
+}
+
+// A leader with an old state, which would append at positions that other nodes have, is not taken for one that repeats old entries.
+func TestEntryOfAnOldStateIsNotPassedOver(t *testing.T) {
+	var stopped error
+	s := &list{}
+	m := &machine{state: s, version: 1, stop: func(err error) { stopped = err }}
+	var places []Place
+	at := Place{}
+	for i := range 5 {
+		var b []byte
+		b, at = encode(at, 1, 1, []byte{byte('a' + i)})
+		places = append(places, at)
+		m.ApplyBatch([]*raft.Log{{Index: uint64(i + 1), Term: 1, Data: b}})
+	}
+	old, _ := encode(places[1], 2, 1, []byte("in place of c"))
+	m.ApplyBatch([]*raft.Log{{Index: 6, Term: 2, Data: old}})
+	if !errors.Is(stopped, ErrDiverged) {
+		t.Errorf("the node goes on: %v", stopped)
+	}
+
+	// After a start the library repeats what the state has.
+	m = &machine{state: &list{place: places[2]}, version: 1, stop: func(err error) { t.Error(err) }}
+	at = Place{}
+	for i := range 5 {
+		var b []byte
+		b, at = encode(at, 1, 1, []byte{byte('a' + i)})
+		m.ApplyBatch([]*raft.Log{{Index: uint64(i + 1), Term: 1, Data: b}})
+	}
+	if got := m.state.(*list).batches; len(got) != 2 || got[0] != "d" {
+		t.Errorf("applied is %q", got)
+	}
+}
