@@ -99,8 +99,10 @@ type node struct {
 	admin   *manage.Manager
 	keys    *secret.Keys // of secrets
 
-	member  bool          // the log that was applied has had this node; of keepMembers
-	removed chan struct{} // closed when it has it no more
+	gaveUp     time.Time     // when this node last gave up leading because it could not write; of handOverReadOnly
+	member     bool          // the log that was applied has had this node; of keepMembers
+	challenges chan struct{} // waits for answers to challenges (acmeDocs)
+	removed    chan struct{} // closed when it has it no more
 
 	mu     sync.Mutex
 	over   func(handover) // asks the hub of this term to end; nil: this node does not lead
@@ -132,6 +134,7 @@ func (n *node) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.keys.Share()
+	n.challenges = make(chan struct{}, mostChallenges)
 	n.shareCertificates()
 	if err := n.openPeers(); err != nil {
 		return err
@@ -145,9 +148,9 @@ func (n *node) open(ctx context.Context) (err error) {
 		Hosts:   web.NewHosts(n.l.Addr().String(), n.set.public, slices.Concat(n.cfg.AllowHost, n.cfg.TLS.ACME)),
 		Streams: live.RelayConfig{Public: publicAddress(n.set), Frames: findMemory().frames()},
 		Before:  n.handSignInsBefore})
-	config := cluster.Config{ID: n.peers.Name(), State: n.state, Version: batchVersion, Log: n.log}
+	config := cluster.Config{ID: n.peers.Name(), State: n.state, FromLog: n.state.IsFromLog(), Version: batchVersion, Log: n.log}
 	hooks.config(&config)
-	n.raft, err = cluster.OpenDir(filepath.Join(peers.Dir(n.cfg.Data), "log"), n.port.StreamLayer(), config)
+	n.raft, err = cluster.OpenDir(logDir(n.cfg.Data), n.port.StreamLayer(), config)
 	if err != nil {
 		return err
 	}
@@ -169,6 +172,9 @@ func (n *node) openPeers() (err error) {
 			return errors.New("a new cluster needs --cluster-address: where other nodes reach this one, as in 10.0.0.1:8138. To " +
 				"join a cluster that exists, run ahphub cluster join first")
 		}
+		if err := manage.CheckDir(n.cfg.Data); err != nil {
+			return err
+		}
 		if err := peers.Bootstrap(n.cfg.Data, cmp.Or(c.ClusterName, ownNodeName()), c.ClusterAddress); err != nil {
 			return err
 		}
@@ -186,6 +192,9 @@ func (n *node) openPeers() (err error) {
 	}
 	return nil
 }
+
+// logDir returns where a node has its log.
+func logDir(data string) string { return filepath.Join(peers.Dir(data), "log") }
 
 // close gives back what open opened.
 func (n *node) close() error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,18 +19,28 @@ type acmeDocs struct{ n *node }
 const (
 	challengeTime  = 2 * time.Second // for the answer to a challenge to come to a node that follows
 	challengeEvery = 20 * time.Millisecond
+	mostChallenges = 8 // that wait at once: anyone can ask
 )
 
 // Get implements web.CacheFiles.
 func (d acmeDocs) Get(ctx context.Context, name string) ([]byte, error) {
-	isChallenge := strings.HasSuffix(name, "+token") || strings.HasSuffix(name, "+http-01")
+	waits := false
 	for began := time.Now(); ; {
 		b, found, err := d.n.state.Store().Get(ctx, acmeBucket, name)
 		switch {
 		case err != nil || found:
 			return b, err
-		case !isChallenge || time.Since(began) > challengeTime || d.n.leading() != nil:
+		case !d.isChallenge(name) || time.Since(began) > challengeTime || d.n.leading() != nil:
 			return nil, web.ErrNotKept
+		}
+		if !waits {
+			select {
+			case d.n.challenges <- struct{}{}:
+				defer func() { <-d.n.challenges }()
+				waits = true
+			default:
+				return nil, web.ErrNotKept
+			}
 		}
 		select {
 		case <-time.After(challengeEvery):
@@ -37,6 +48,14 @@ func (d acmeDocs) Get(ctx context.Context, name string) ([]byte, error) {
 			return nil, ctx.Err()
 		}
 	}
+}
+
+// isChallenge reports whether a name is that of the answer to a challenge, which may be on its way to this node.
+func (d acmeDocs) isChallenge(name string) bool {
+	if host, ok := strings.CutSuffix(name, "+token"); ok {
+		return slices.Contains(d.n.cfg.TLS.ACME, host)
+	}
+	return strings.HasSuffix(name, "+http-01")
 }
 
 // Put implements web.CacheFiles.

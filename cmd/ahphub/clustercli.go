@@ -135,6 +135,9 @@ func (c clusterJoinCommand) Run(e *environment) error {
 		return errors.Join(err, fmt.Errorf("%s already has data, which joining would replace. Name an empty directory with "+
 			"--data", c.Data))
 	}
+	if err := manage.CheckDir(c.Data); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return err
 	}
@@ -148,7 +151,7 @@ func (c clusterJoinCommand) Run(e *environment) error {
 	printLine(e.stdout, "cluster", n.Cluster())
 	printLine(e.stdout, "node", n.Name())
 	if len(n.Members()) == 2 {
-		c.warn(e, "Two nodes cannot fail over: when either fails, nothing can be written. Add a third node")
+		c.warn(e, "Two nodes cannot fail over: when either fails, nothing can be read or written. Add a third node")
 	}
 	printLine(e.stdout, "next", "ahphub serve --cluster --data "+c.Data)
 	return nil

@@ -11,8 +11,10 @@ import (
 
 	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
+	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/manage"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
+	"github.com/ahphub/ahphub/hub/cluster/replica"
 	"github.com/ahphub/ahphub/hub/secret"
 	"github.com/ahphub/ahphub/hub/store"
 )
@@ -47,7 +49,7 @@ func (c clusterDetachCommand) copyTo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := store.BackupDir(ctx, c.Data, filepath.Join(c.To, "ahphub.db")); err != nil {
+	if err := c.copyDatabase(ctx); err != nil {
 		return err
 	}
 	if !keys.IsOwners() {
@@ -63,7 +65,40 @@ func (c clusterDetachCommand) copyTo(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(leaveCluster(ctx, s, keys, c.To, nil), s.Close())
+	err = leaveCluster(ctx, s, keys, c.To, nil)
+	if err == nil {
+		err = s.Compact(ctx) // what was deleted, as the key of the authority, is not in the file any more
+	}
+	return errors.Join(err, s.Close())
+}
+
+// copyDatabase copies the database of the node. Of a node that is stopped the copy also has the end of its log: a quorum may have had these
+// entries, and people may have seen them, before this node learned that it was so.
+func (c clusterDetachCommand) copyDatabase(ctx context.Context) error {
+	to := filepath.Join(c.To, "ahphub.db")
+	tail, err := cluster.OpenTail(logDir(c.Data))
+	if errors.Is(err, cluster.ErrInUse) || errors.Is(err, os.ErrNotExist) {
+		return store.BackupDir(ctx, c.Data, to)
+	}
+	if err != nil {
+		return err
+	}
+	defer tail.Close()
+	own, err := replica.Open(ctx, store.Config{Dir: c.Data}) // takes in a copy that another node sent, and checks everything
+	if err == nil {
+		err = own.Close()
+	}
+	if err == nil {
+		err = store.BackupDir(ctx, c.Data, to)
+	}
+	if err != nil {
+		return err
+	}
+	state, err := replica.Open(ctx, store.Config{Dir: c.To})
+	if err != nil {
+		return err
+	}
+	return errors.Join(tail.Replay(state, batchVersion), state.Close())
 }
 
 // leaveCluster makes files of the secrets that a cluster shares, and removes everything of the cluster from a database. onLocked

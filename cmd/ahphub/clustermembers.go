@@ -144,7 +144,11 @@ func (n *node) openAuthority(ctx context.Context, a *app) (err error) {
 // pilot has the log sent to the members of the cluster, until ctx ends.
 func (n *node) pilot(ctx context.Context, a *app) {
 	n.raft.Pilot(ctx, cluster.PilotConfig{Ask: n.admin.Stats, Nodes: func() (list []cluster.Node) {
-		for _, m := range n.peers.Members() {
+		members, err := peers.ReadMembers(ctx, a.docs) // what other nodes have changed may not be in the copy of this one yet
+		if err != nil {
+			return nil
+		}
+		for _, m := range members {
 			list = append(list, cluster.Node{ID: m.Name, Address: m.Address, Reads: m.Reads})
 		}
 		return list

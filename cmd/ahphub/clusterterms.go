@@ -209,9 +209,11 @@ func (n *node) transfer(ctx context.Context, to string) error {
 const (
 	readOnlyTime  = 2 * time.Second // of a hub, until another node is to lead
 	readOnlyEvery = 250 * time.Millisecond
+	readOnlyAgain = time.Minute // between handovers of this node: the disks of all nodes may be full
 )
 
-// handOverReadOnly asks for another node to lead when this one cannot write: its disk is full, or fails.
+// handOverReadOnly asks for another node to lead when this one cannot write: its disk is full, or fails. While no other voter is up, this
+// node keeps leading, read-only: to end its hub would interrupt turns for nothing.
 func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 	var since time.Time
 	for {
@@ -226,13 +228,20 @@ func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
-		case time.Since(since) >= readOnlyTime:
-			n.log.Warn("this node cannot write, so another one is to lead", "err", err)
+		case time.Since(since) >= readOnlyTime && time.Since(n.gaveUp) >= readOnlyAgain:
+			to, noOther := n.admin.Successor(ctx, "")
+			if noOther != nil {
+				since = time.Now() // look again in a while
+				n.log.Debug("this node cannot write, and no other can lead", "err", noOther)
+				continue
+			}
+			n.log.Warn("this node cannot write, so another one is to lead", "err", err, "to", to)
+			n.gaveUp = time.Now()
 			n.mu.Lock()
 			ask := n.over
 			n.mu.Unlock()
 			if ask != nil {
-				ask(handover{done: make(chan error, 1)})
+				ask(handover{to: to, done: make(chan error, 1)})
 			}
 			return
 		}

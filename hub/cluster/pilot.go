@@ -19,7 +19,7 @@ type Node struct {
 
 // PilotConfig configures Pilot; zero durations take the stated default.
 type PilotConfig struct {
-	Nodes func() []Node                                       // that belong to the cluster
+	Nodes func() []Node                                       // that belong to the cluster; none: it is not known now
 	Ask   func(ctx context.Context, id string) (Stats, error) // another node
 	Drop  func(id string)                                     // removes a dead node for good
 
@@ -44,7 +44,7 @@ func (r *Raft) Pilot(ctx context.Context, c PilotConfig) {
 	look := time.NewTicker(every)
 	defer look.Stop()
 	for {
-		p.addNew()
+		p.matchServers()
 		select {
 		case <-look.C:
 		case <-ctx.Done():
@@ -62,18 +62,30 @@ type pilot struct {
 	seen map[string]time.Time // when a node answered last; at first, when it was first asked
 }
 
-// addNew adds nodes that the log does not know.
-func (p *pilot) addNew() {
+// matchServers makes the log's servers those of the cluster: it removes servers that are no nodes, as a leader that ended while it removed
+// one leaves them, and adds nodes that the log does not know.
+func (p *pilot) matchServers() {
 	servers, err := p.raft.Servers()
-	if err != nil {
+	nodes := p.Nodes()
+	if err != nil || len(nodes) == 0 {
 		return
 	}
-	have := map[string]string{}
-	for _, s := range servers {
-		have[s.ID] = s.Address
+	addresses, have := map[string]string{}, map[string]bool{}
+	for _, n := range nodes {
+		addresses[n.ID] = n.Address
 	}
-	for _, n := range p.Nodes() {
-		if _, ok := have[n.ID]; ok {
+	for _, s := range servers {
+		if s.Leads || addresses[s.ID] == s.Address {
+			have[s.ID] = true
+			continue
+		}
+		if err := p.raft.Remove(s.ID); err != nil {
+			have[s.ID] = true
+			p.raft.logger.Warn("a server that is no node could not be removed", "node", s.ID, "err", err)
+		}
+	}
+	for _, n := range nodes {
+		if have[n.ID] {
 			continue
 		}
 		if err := p.raft.AddReader(n.ID, n.Address); err != nil {

@@ -36,7 +36,7 @@ type Done struct {
 	Warning string `json:"warning,omitempty"`
 }
 
-// answer answers a call of a member. passed is set when another node passed it on already.
+// answer answers a call of a member. passed is set when it came from another node, which passes calls on to the leader alone.
 func (m *Manager) answer(ctx context.Context, what string, body []byte, from peers.Member, passed bool) ([]byte, error) {
 	switch what {
 	case "report":
@@ -76,6 +76,13 @@ func (m *Manager) answer(ctx context.Context, what string, body []byte, from pee
 	case "join":
 		var r peers.JoinRequest
 		if err := json.Unmarshal(body, &r); err != nil {
+			return nil, err
+		}
+		servers, err := m.cfg.Log.Servers()
+		if err == nil {
+			err = checkRemoved(r.Name, m.cfg.Node.Members(), servers)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return encode(a.Join(ctx, r))
@@ -129,6 +136,16 @@ func (m *Manager) awaitLeading(ctx context.Context, passed bool) (*peers.Authori
 	}
 }
 
+// checkRemoved refuses the name of a node that was removed and that the log still has among its servers: a new one of that name would
+// vote at once, without what the old one had.
+func checkRemoved(name string, members []peers.Member, servers []cluster.Server) error {
+	isMember := slices.ContainsFunc(members, func(one peers.Member) bool { return one.Name == name })
+	if !isMember && slices.ContainsFunc(servers, func(s cluster.Server) bool { return s.ID == name }) {
+		return peers.Refuse(fmt.Errorf("%s is still being removed. Try again in a few seconds", name))
+	}
+	return nil
+}
+
 // remove removes another node than the leader, which this one is.
 func (m *Manager) remove(ctx context.Context, a *peers.Authority, name string) (Done, error) {
 	if name == m.cfg.Node.Name() {
@@ -169,22 +186,40 @@ func (m *Manager) transfer(ctx context.Context, name string) (Done, error) {
 	if name == m.cfg.Node.Name() {
 		return Done{Leader: name}, nil
 	}
-	servers, err := m.cfg.Log.Servers()
+	name, err := m.Successor(ctx, name)
 	if err != nil {
 		return Done{}, err
-	}
-	if !slices.ContainsFunc(servers, func(s cluster.Server) bool {
-		return s.Votes && s.ID != m.cfg.Node.Name() && (name == "" || s.ID == name)
-	}) {
-		if name == "" {
-			return Done{}, peers.Refuse(errors.New("there is no other node that votes"))
-		}
-		return Done{}, peers.Refuse(fmt.Errorf("%q is no node that votes. ahphub cluster status lists them", name))
 	}
 	if err := m.cfg.Transfer(ctx, name); err != nil {
 		return Done{}, peers.Refuse(fmt.Errorf("%s cannot lead now: %w", cmp.Or(name, "another node"), err))
 	}
 	return m.awaitLeader(ctx)
+}
+
+// Successor returns the node to hand leadership over to: the one of a name, or for "" the one that is behind least. It refuses a node that
+// does not vote or does not answer: this node's hub would end for nothing.
+func (m *Manager) Successor(ctx context.Context, name string) (string, error) {
+	s, err := m.status(ctx)
+	if err != nil {
+		return "", err
+	}
+	best, found := NodeStatus{}, false
+	for _, n := range s.Nodes {
+		switch {
+		case !n.Votes || n.ID == m.cfg.Node.Name() || name != "" && n.ID != name:
+		case n.Error != "" && name != "":
+			return "", peers.Refuse(fmt.Errorf("%s does not answer: %s", name, n.Error))
+		case n.Error == "" && (!found || n.Behind < best.Behind):
+			best, found = n, true
+		}
+	}
+	switch {
+	case found:
+		return best.ID, nil
+	case name != "":
+		return "", peers.Refuse(fmt.Errorf("%q is not a voter of this cluster. ahphub cluster status lists the nodes", name))
+	}
+	return "", peers.Refuse(errors.New("no other voter is up"))
 }
 
 // awaitLeader waits until another node leads.
@@ -312,7 +347,7 @@ type Status struct {
 type NodeStatus struct {
 	cluster.Server
 	Reads   bool      `json:"reads"`  // it follows for good; others that do not vote yet will
-	Behind  uint64    `json:"behind"` // entries that the leader has and it has not applied
+	Behind  uint64    `json:"behind"` // entries that the leader has and it has not applied; without a leader, that another log has
 	Expires time.Time `json:"expires,omitzero"`
 	Version string    `json:"version,omitempty"`
 	Key     string    `json:"key,omitempty"`   // id of the one that seals secrets
@@ -327,6 +362,7 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 	s := Status{Cluster: m.cfg.Node.Cluster(), Nodes: make([]NodeStatus, len(servers))}
 	s.Leader, _ = m.cfg.Log.Leader()
 	index := m.cfg.Log.Stats().Index
+	stats := make([]cluster.Stats, len(servers))
 	reads := map[string]bool{}
 	for _, one := range m.cfg.Node.Members() {
 		reads[one.Name] = one.Reads
@@ -341,11 +377,15 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 			} else {
 				n.Expires, n.Version, n.Key = r.Expires, r.Version, r.Key
 				n.Behind = index - min(index, r.Stats.Applied)
+				stats[i] = r.Stats
 			}
 			s.Nodes[i] = n
 		})
 	}
 	wg.Wait()
+	if s.Leader == "" {
+		compareLogs(s.Nodes, stats)
+	}
 	voters, up := 0, 0
 	for _, n := range s.Nodes {
 		if n.Votes {
@@ -362,6 +402,26 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 	}
 	s.Warning = cmp.Or(s.Warning, warnOf(voters), warnOfKeys(s.Nodes))
 	return s, nil
+}
+
+// compareLogs says how far each node's log is behind the one with most, while no node leads and none can say what a quorum has. As for
+// elections, a newer term counts before more entries.
+func compareLogs(nodes []NodeStatus, stats []cluster.Stats) {
+	var newest cluster.Stats
+	for _, s := range stats {
+		if s.Term > newest.Term || s.Term == newest.Term && s.Index > newest.Index {
+			newest = s
+		}
+	}
+	for i, s := range stats {
+		switch {
+		case nodes[i].Error != "":
+		case s.Term == newest.Term:
+			nodes[i].Behind = newest.Index - s.Index
+		default:
+			nodes[i].Behind = max(1, newest.Index-min(newest.Index, s.Index))
+		}
+	}
 }
 
 // warnOfKeys returns what is wrong with the keys of secrets.
@@ -385,9 +445,9 @@ func (m *Manager) Offer(ctx context.Context, name string, offer []byte) ([]byte,
 func warnOf(voters int) string {
 	switch {
 	case voters == 2:
-		return "Two nodes cannot fail over: when either fails, nothing can be written. Add a third node"
+		return "Two nodes cannot fail over: when either fails, nothing can be read or written. Add a third node"
 	case voters > 2 && voters%2 == 0:
-		return fmt.Sprintf("%d nodes that vote tolerate no more failures than %d. Add one, or remove one", voters, voters-1)
+		return fmt.Sprintf("%d voters tolerate no more failures than %d. Add one or remove one", voters, voters-1)
 	}
 	return ""
 }

@@ -19,7 +19,6 @@ import (
 
 const (
 	prefix    = "/cluster/"
-	passedOn  = "Ahphub-Passed-On" // header of a call that another node passed on
 	mostCall  = 64 << 10
 	callTime  = 30 * time.Second
 	leadTime  = 5 * time.Second // how long a call waits for a leader
@@ -121,11 +120,12 @@ func (m *Manager) Handler() http.Handler {
 			http.Error(w, "this is for nodes of the cluster", http.StatusForbidden)
 			return
 		}
-		m.serve(w, r, from)
+		m.serve(w, r, from, true)
 	})
 }
 
-func (m *Manager) serve(w http.ResponseWriter, r *http.Request, from peers.Member) {
+// serve answers a call. A call of another node is taken as passed on, whatever it says: it is answered here for that node, or not at all.
+func (m *Manager) serve(w http.ResponseWriter, r *http.Request, from peers.Member, passed bool) {
 	if r.Method != http.MethodPost || len(r.URL.Path) <= len(prefix) || r.URL.Path[:len(prefix)] != prefix {
 		http.NotFound(w, r)
 		return
@@ -135,7 +135,7 @@ func (m *Manager) serve(w http.ResponseWriter, r *http.Request, from peers.Membe
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, mostCall))
 	var answer []byte
 	if err == nil {
-		answer, err = m.answer(ctx, r.URL.Path[len(prefix):], body, from, r.Header.Get(passedOn) != "")
+		answer, err = m.answer(ctx, r.URL.Path[len(prefix):], body, from, passed)
 	}
 	switch {
 	case peers.IsRefused(err):
@@ -154,7 +154,6 @@ func (m *Manager) pass(ctx context.Context, name, what string, body []byte) ([]b
 	if err != nil {
 		return nil, err
 	}
-	r.Header.Set(passedOn, "1")
 	b, err := send(&m.client, r)
 	if errors.Is(err, peers.ErrTurnedAway) {
 		return nil, fmt.Errorf("%s refuses this node. To be a node again, delete its data directory and join with a new token: %w",

@@ -235,7 +235,7 @@ func TestCommands(t *testing.T) {
 	a := w.start(data, true)
 	await(t, a, "a!")
 	refused(t, a, "leave", nil, "only node")
-	refused(t, a, "transfer", Name{""}, "no other node")
+	refused(t, a, "transfer", Name{""}, "no other voter")
 	b := w.join(a, "b", false)
 	if s := await(t, a, "a! b"); !strings.Contains(s.Warning, "Two nodes cannot fail over") || s.Tolerates != 0 {
 		t.Errorf("of two nodes the status is %+v", s)
@@ -256,7 +256,7 @@ func TestCommands(t *testing.T) {
 		t.Errorf("%s leads after a transfer to c", done.Leader)
 	}
 	await(t, a, "a b c! d*")
-	refused(t, b, "transfer", Name{"d"}, "no node that votes")
+	refused(t, b, "transfer", Name{"d"}, "not a voter")
 	refused(t, b, "remove", Name{"c"}, "leads the cluster")
 	refused(t, b, "remove", Name{"x"}, "no node \"x\"")
 	refused(t, b, "token", Life{100 * time.Hour}, "at most")

@@ -20,6 +20,19 @@ import (
 // socketFile is in the directory of the node's files, which only its owner may enter.
 const socketFile = "control.sock"
 
+// mostSocketPath is how long the path of a socket may be on every system.
+const mostSocketPath = 103
+
+// CheckDir refuses a data directory whose path is too long for the socket in it.
+func CheckDir(data string) error {
+	path, err := filepath.Abs(SocketPath(data))
+	if more := len(path) - mostSocketPath; err == nil && more > 0 {
+		err = fmt.Errorf("the path of the data directory %s is %d characters too long for a node of a cluster. Use a shorter one with --data",
+			data, more)
+	}
+	return err
+}
+
 // SocketPath returns the path of the socket that a node in a data directory takes commands by.
 func SocketPath(data string) string { return filepath.Join(peers.Dir(data), socketFile) }
 
@@ -39,7 +52,7 @@ func (m *Manager) Serve(ctx context.Context, data string) error {
 		return err
 	}
 	s := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.serve(w, r, m.self())
+		m.serve(w, r, m.self(), false)
 	})}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()

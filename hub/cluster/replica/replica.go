@@ -23,6 +23,7 @@ type State struct {
 	store  *store.Store
 	stop   func() // ends what tends the store
 	place  cluster.Place
+	marked bool // the database has a place in the log
 	pieces pieces
 	err    error // why the store is behind what it was told, or closed
 }
@@ -77,7 +78,7 @@ func (s *State) open(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(explain(err), opened.Close())
 	}
-	s.store, s.place, s.pieces = opened, place, pieces{}
+	s.store, s.place, s.marked, s.pieces = opened, place, mark != nil, pieces{}
 	s.stop = opened.Tend()
 	return nil
 }
@@ -108,6 +109,13 @@ func (s *State) Close() error {
 	}
 	s.err = store.ErrClosed
 	return s.close()
+}
+
+// IsFromLog reports whether the database that was opened has entries of a cluster's log.
+func (s *State) IsFromLog() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.marked
 }
 
 // Applied implements cluster.State.

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
+	"github.com/ahphub/ahphub/hub/store"
+	"github.com/ahphub/ahphub/web"
+)
+
+// startAlone runs the only node of a cluster.
+func startAlone(t *testing.T, data string) *testNode {
+	t.Helper()
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	n := startNode(t, data, "a", loopbacktest.Address(t))
+	n.await(t, "/leaderz", http.StatusOK)
+	return n
+}
+
+// A node whose log was lost, and not its database, would vote as if it had never voted or acknowledged anything.
+func TestNodeWithoutItsLogDoesNotStart(t *testing.T) {
+	n := startAlone(t, isolate(t))
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(logDir(n.cfg.Data)); err != nil {
+		t.Fatal(err)
+	}
+	l, err := listen("127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	again := &node{cfg: n.cfg, set: n.set, l: l, tel: n.tel, stdout: n.out, log: n.log}
+	if err := again.open(context.WithoutCancel(t.Context())); !errors.Is(err, cluster.ErrDamaged) {
+		t.Errorf("it starts: %v", err)
+	}
+	if err := again.close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// The copy of a node that is stopped has what only its log has: the others may have shown it to people.
+func TestDetachedCopyHasTheEndOfTheLog(t *testing.T) {
+	data := isolate(t)
+	n := startAlone(t, data)
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	older, err := os.ReadFile(filepath.Join(data, "ahphub.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n = startNode(t, data, "", "")
+	n.await(t, "/leaderz", http.StatusOK)
+	if err := n.leading().docs.Put(t.Context(), "notes", "a", []byte("what people saw")); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.stop(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "ahphub.db"), older, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	if _, _, err := clusterCLI(t, "detach", "--data", data, to); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(t.Context(), store.Config{Dir: to})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if v, _, err := s.Get(t.Context(), "notes", "a"); err != nil || string(v) != "what people saw" {
+		t.Errorf("the copy has %q, %v", v, err)
+	}
+}
+
+// What lets nodes join a cluster is not in a copy for a separate server, nor in what its database has deleted.
+func TestDetachedCopyHasNoAuthority(t *testing.T) {
+	data := isolate(t)
+	n := startAlone(t, data)
+	var sealed []byte
+	if err := n.state.Store().Each(t.Context(), "cluster-authority", func(_ string, v []byte) error {
+		sealed = bytes.Clone(v)
+		return nil
+	}); err != nil || len(sealed) == 0 {
+		t.Fatal("there is no key", err)
+	}
+	to := filepath.Join(t.TempDir(), "copy")
+	if _, _, err := clusterCLI(t, "detach", "--data", data, to); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(to, f.Name()))
+		if err != nil || bytes.Contains(b, sealed) || bytes.Contains(b, []byte(`"incarnation":`)) {
+			t.Errorf("%s has something of the cluster, or %v", f.Name(), err)
+		}
+	}
+}
+
+// Anyone can ask a node for the answer to a challenge. Only for its own names does one that follows wait until that may have come, and
+// only for a few at once.
+func TestStrangersChallengesDoNotWait(t *testing.T) {
+	n := startAlone(t, isolate(t))
+	follower := &node{state: n.state, challenges: make(chan struct{}, mostChallenges)} // leads nothing
+	follower.cfg.TLS.ACME = []string{"hub.example.com"}
+	acme, err := web.NewACME(web.ACMEConfig{Names: follower.cfg.TLS.ACME, Dir: t.TempDir(), Log: n.log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	acme.Share(acmeDocs{follower}, func() bool { return false })
+	ask := func(name string) time.Duration {
+		began := time.Now()
+		if _, err := acme.TLS().GetCertificate(&tls.ClientHelloInfo{ServerName: name, SupportedProtos: []string{"acme-tls/1"}}); err == nil {
+			t.Errorf("there is an answer for %s", name)
+		}
+		return time.Since(began)
+	}
+	if took := ask("not.ours.example"); took >= challengeTime {
+		t.Errorf("a foreign name waits for %v", took)
+	}
+	for range mostChallenges {
+		follower.challenges <- struct{}{}
+	}
+	if took := ask("hub.example.com"); took >= challengeTime {
+		t.Errorf("one more than may wait waits for %v", took)
+	}
+	<-follower.challenges
+	if took := ask("hub.example.com"); took < challengeTime {
+		t.Errorf("an own name does not wait: %v", took)
+	}
+}
+
+// Without another node that could lead, a hub that cannot write keeps serving, read-only: to end it would interrupt turns for nothing.
+func TestReadOnlyLeaderWithoutASuccessorKeepsLeading(t *testing.T) {
+	n := startAlone(t, isolate(t))
+	hub := n.leading()
+	hub.hub.JournalFull(errors.New("the disk is full: free some space"))
+	for began := time.Now(); time.Since(began) < 2*readOnlyTime; <-time.After(20 * time.Millisecond) {
+		if n.leading() != hub {
+			t.Fatal("the hub began again")
+		}
+	}
+}
+
+// A data directory whose path is too long for the socket in it is refused before it becomes a node's.
+func TestLongDataDirectoryIsRefused(t *testing.T) {
+	data := filepath.Join(t.TempDir(), strings.Repeat("d", 100))
+	cfg := Config{Data: data, Cluster: clusterConfig{Cluster: true, ClusterName: "a", ClusterAddress: loopbacktest.Address(t)}}
+	n := &node{cfg: cfg}
+	if err := n.openPeers(); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("it is taken: %v", err)
+	}
+	if _, _, err := clusterCLI(t, "join", "--data", data, "--address", "127.0.0.1:1", "ahc1.x"); err == nil || !strings.Contains(err.Error(), "too long") {
+		t.Errorf("joining: %v", err)
+	}
+	if _, err := os.Stat(data); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("something was written: %v", err)
+	}
+}
