@@ -173,3 +173,24 @@ func TestLongDataDirectoryIsRefused(t *testing.T) {
 		t.Errorf("something was written: %v", err)
 	}
 }
+
+// A handover that is asked for while the hub begins, as by an operator right after a change of leader, does not end the node.
+func TestHandoverWhileTheHubBegins(t *testing.T) {
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	n := startNode(t, isolate(t), "a", loopbacktest.Address(t))
+	var ask func(handover)
+	for began := time.Now(); ask == nil; <-time.After(time.Millisecond) {
+		n.mu.Lock()
+		ask = n.over
+		n.mu.Unlock()
+		if time.Since(began) > time.Minute {
+			t.Fatal("it never leads")
+		}
+	}
+	done := make(chan error, 1)
+	ask(handover{done: done})
+	if err := <-done; err == nil || strings.Contains(err.Error(), "stops") {
+		t.Errorf("the answer is %v, without another node", err)
+	}
+	n.await(t, "/leaderz", http.StatusOK)
+}

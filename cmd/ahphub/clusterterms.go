@@ -46,6 +46,9 @@ func (n *node) leadTerms(ctx context.Context) error {
 func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 	for {
 		next, err := n.leadOnce(ctx, term)
+		if next.done != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
+			err = nil // the handover was asked for while the hub began
+		}
 		if term.Context().Err() != nil {
 			n.log.Info("this node leads no more", "term", term.Number, "err", err)
 			if next.done != nil {
