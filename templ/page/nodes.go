@@ -31,7 +31,7 @@ type Node struct {
 	Version       string
 	Update        bool      // the leader has another version
 	Expires       time.Time // its certificate; zero is unknown
-	Problem       string    // why it does not answer; "" when it does
+	Problem       string    // why it doesn't answer; "" when it does
 }
 
 var nodeCommands = [][2]string{

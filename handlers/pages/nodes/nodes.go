@@ -65,7 +65,7 @@ func (p *Pages) list() (m page.NodeList) {
 	}
 	for _, n := range s.Nodes {
 		one := page.Node{Name: n.ID, Address: n.Address, Leads: n.Leads, Reads: n.Reads, Joining: !n.Votes && !n.Reads,
-			Version: n.Version, Update: n.Error == "" && n.Version != lead, Expires: n.Expires, Problem: site.Sentence(n.Error)}
+			Version: n.Version, Update: n.Error == "" && n.Version != lead, Expires: n.Expires, Problem: n.Error}
 		if n.Behind > mostBehind {
 			one.Behind = int(n.Behind)
 		}
