@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/secret"
@@ -159,11 +160,19 @@ func (n *node) pilot(ctx context.Context, a *app) {
 	}})
 }
 
+// serveTrunk sends another node the frames of the rooms that its visitors watch.
+func (n *node) serveTrunk(w http.ResponseWriter, r *http.Request) {
+	if from, ok := peers.FromContext(r.Context()); ok {
+		r = r.WithContext(live.WithNode(r.Context(), from.Name))
+	}
+	n.gateway.ServeTrunk(w, r)
+}
+
 // routes are what nodes ask each other.
 func (n *node) routes() http.Handler {
 	m := http.NewServeMux()
 	m.HandleFunc("POST /signins", n.takeSignIns)
-	m.HandleFunc("GET "+gateway.TrunkPath, n.gateway.ServeTrunk)
+	m.HandleFunc("GET "+gateway.TrunkPath, n.serveTrunk)
 	m.Handle("/cluster/", n.admin.Handler())
 	return m
 }

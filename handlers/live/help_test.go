@@ -1,9 +1,11 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -138,10 +140,30 @@ func startFollower(t *testing.T, e *Engine, who access.Principal) (url string, c
 // startLeader answers nodes that follow.
 func startLeader(t *testing.T, e *Engine, who access.Principal) *httptest.Server {
 	t.Helper()
+	leader := newLeader(t, e, who)
+	leader.Start()
+	return leader
+}
+
+// startLeaderInMemory is startLeader without a network, for tests that simulate time. The client reaches the leader.
+func startLeaderInMemory(t *testing.T, e *Engine, who access.Principal) (url string, client *http.Client) {
+	t.Helper()
+	leader, l := newLeader(t, e, who), newMemoryListener()
+	_ = leader.Listener.Close()
+	leader.Listener = l
+	leader.Start()
+	transport := &http.Transport{DialContext: l.dial}
+	t.Cleanup(transport.CloseIdleConnections)
+	return leader.URL, &http.Client{Transport: transport}
+}
+
+func newLeader(t *testing.T, e *Engine, who access.Principal) *httptest.Server {
+	t.Helper()
 	base, end := context.WithCancel(t.Context())
 	var open sync.WaitGroup
-	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	leader := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		r = r.WithContext(access.WithPrincipal(r.Context(), who))
+		r = r.WithContext(WithNode(r.Context(), r.Header.Get("Node")))
 		h := http.HandlerFunc(e.ServeTrunk)
 		if name := r.Header.Get("Grant"); name != "" {
 			r = r.WithContext(WithGrant(r.Context(), name))
@@ -153,6 +175,116 @@ func startLeader(t *testing.T, e *Engine, who access.Principal) *httptest.Server
 	t.Cleanup(leader.Close)
 	t.Cleanup(func() { end(); open.Wait() })
 	return leader
+}
+
+// memoryListener accepts connections that are made by dial.
+type memoryListener struct {
+	conns  chan net.Conn
+	closed context.Context
+	close  context.CancelFunc
+}
+
+func newMemoryListener() *memoryListener {
+	l := &memoryListener{conns: make(chan net.Conn)}
+	l.closed, l.close = context.WithCancel(context.Background())
+	return l
+}
+
+func (l *memoryListener) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case l.conns <- newMemoryConn(there):
+		return newMemoryConn(here), nil
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *memoryListener) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.closed.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (l *memoryListener) Close() error {
+	l.close()
+	return nil
+}
+
+func (l *memoryListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
+
+// memoryConn does not wait until the other side reads what is written, unlike a pipe.
+type memoryConn struct {
+	net.Conn
+	written chan []byte
+	closed  chan struct{}
+	close   func() error
+}
+
+func newMemoryConn(pipe net.Conn) *memoryConn {
+	c := &memoryConn{Conn: pipe, written: make(chan []byte, 1000), closed: make(chan struct{})}
+	c.close = sync.OnceValue(func() error { close(c.closed); return pipe.Close() })
+	go func() {
+		for {
+			select {
+			case b := <-c.written:
+				_, _ = pipe.Write(b)
+			case <-c.closed:
+				return
+			}
+		}
+	}()
+	return c
+}
+
+func (c *memoryConn) Write(b []byte) (int, error) {
+	select {
+	case c.written <- bytes.Clone(b):
+		return len(b), nil
+	case <-c.closed:
+		return 0, net.ErrClosed
+	}
+}
+
+func (c *memoryConn) Close() error { return c.close() }
+
+// connectNode opens a trunk as a follower does, and sends and reads nothing more over it.
+func connectNode(t *testing.T, url string, client *http.Client) (trunk *websocket.Conn, name string) {
+	t.Helper()
+	trunk, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client,
+		HTTPHeader: http.Header{"Node": {"box2"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = trunk.CloseNow() })
+	var hello greeting
+	if _, b, err := trunk.Read(t.Context()); err != nil || json.Unmarshal(b, &hello) != nil {
+		t.Fatal("no greeting", err)
+	}
+	return trunk, hello.Trunk
+}
+
+// admitVisitor asks for a grant as a follower does.
+func admitVisitor(t *testing.T, url string, client *http.Client, grant, mark string) {
+	t.Helper()
+	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/?"+Query(mark), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask.Header.Set("Grant", grant)
+	res, err := client.Do(ask)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatal(res, err)
+	}
+	defer res.Body.Close()
+	if _, err := io.ReadAll(res.Body); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // startFollowerOf serves as a node that follows a leader, until it is cut off.

@@ -3,7 +3,6 @@ package live
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -137,25 +136,8 @@ func TestRevocationWaitsForSilentNode(t *testing.T) {
 	e := newEngine(t, Config{Links: l})
 	_, mark := e.draw(t, ana)
 	leader := startLeader(t, e, guest)
-	trunk, _, err := websocket.Dial(t.Context(), leader.URL, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer trunk.CloseNow()
-	var hello greeting
-	if _, b, err := trunk.Read(t.Context()); err != nil || json.Unmarshal(b, &hello) != nil {
-		t.Fatal("no greeting", err)
-	}
-	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, leader.URL+"/?"+Query(mark), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ask.Header.Set("Grant", hello.Trunk+".1")
-	res, err := http.DefaultClient.Do(ask)
-	if err != nil || res.StatusCode != http.StatusOK {
-		t.Fatal(res, err)
-	}
-	defer res.Body.Close()
+	_, name := connectNode(t, leader.URL, http.DefaultClient)
+	admitVisitor(t, leader.URL, http.DefaultClient, name+".1", mark)
 	began := time.Now()
 	e.AwaitNodes(t.Context())
 	if took := time.Since(began); took > trunkSilence/2 {

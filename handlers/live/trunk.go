@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"sync"
@@ -22,12 +23,20 @@ import (
 // streams: it does not know whether its visitors are still let in.
 
 const (
-	trunkBeat    = 500 * time.Millisecond  // between signs of life of the node that leads
-	trunkSilence = 1500 * time.Millisecond // without any the other node ends its streams
+	trunkBeat    = 500 * time.Millisecond  // between heartbeats, in both directions
+	trunkSilence = 1500 * time.Millisecond // without any from the leader a follower ends its streams
+	trunkLost    = 2500 * time.Millisecond // without any from a follower the leader closes the connection
 	mostTrunks   = 64                      // open at once
 	trunkMessage = 32 << 10                // bytes of an event
 	grantEvents  = 16                      // of a grant, that wait to be handled
 	mostEarly    = 10_000                  // grants that a node does not wait for any more
+)
+
+var (
+	// errNodeSilent ends the trunk of a follower that has sent no heartbeat for trunkLost.
+	errNodeSilent = errors.New("the other node has fallen silent")
+	// errNodeReturned ends the trunk of a follower that has opened another one.
+	errNodeReturned = errors.New("the other node has connected again")
 )
 
 // greeting is the first message of a trunk.
@@ -50,7 +59,7 @@ type ruling struct {
 // event is what happens at the node of a grant.
 type event struct {
 	Grant uint64 `json:"grant,omitempty"`
-	Do    string `json:"do"`             // said, lost, back, end: by the visitor; whole: the room is needed anew; ended: Say
+	Do    string `json:"do"`             // said, lost, back, end: by the visitor; whole: the room is needed anew; ended: Say; alive
 	Said  []byte `json:"said,omitempty"` // by the page
 	Room  uint64 `json:"room,omitempty"`
 	Say   uint64 `json:"say,omitempty"` // of the ruling
@@ -59,7 +68,9 @@ type event struct {
 // trunk is the leader's end.
 type trunk struct {
 	name string
+	node string // name of the follower; "" if it is unknown
 	wake chan struct{}
+	stop context.CancelCauseFunc // closes the connection
 
 	mu      sync.Mutex
 	over    bool
@@ -86,37 +97,80 @@ type trunkRoom struct {
 
 // ServeTrunk answers a node that follows, until the connection ends.
 func (e *Engine) ServeTrunk(w http.ResponseWriter, r *http.Request) {
-	t := &trunk{name: rand.Text(), wake: make(chan struct{}, 1), grants: map[uint64]*grant{}, early: map[uint64]bool{},
-		rooms: map[uint64]*trunkRoom{}}
+	ctx, stop := context.WithCancelCause(r.Context())
+	t := newTrunk(nodeName(ctx), stop)
 	if !e.addTrunk(t) {
+		stop(nil)
 		http.Error(w, "too many nodes are connected", http.StatusServiceUnavailable)
 		return
 	}
 	c, out, err := upgrade.Accept(w, r, staleAfter, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
+		stop(nil)
 		e.removeTrunk(t)
 		return // Accept answered
 	}
 	c.SetReadLimit(trunkMessage)
-	ctx := r.Context()
-	upgrade.Keep(ctx, func() {
+	upgrade.Keep(r.Context(), func() {
 		defer e.removeTrunk(t)
-		ctx, stop := context.WithCancel(ctx)
-		defer stop()
-		var wg sync.WaitGroup
-		wg.Go(func() { defer stop(); t.write(ctx, c, out) })
-		wg.Go(func() { defer stop(); t.read(ctx, c) })
-		KeepAlive(ctx, c, stop)
-		_ = c.CloseNow()
-		wg.Wait()
+		t.run(ctx, c, out)
+		if errors.Is(context.Cause(ctx), errNodeSilent) {
+			awaitSilence(r.Context())
+		}
 	})
 }
 
+func newTrunk(node string, stop context.CancelCauseFunc) *trunk {
+	return &trunk{name: rand.Text(), node: node, wake: make(chan struct{}, 1), stop: stop, grants: map[uint64]*grant{},
+		early: map[uint64]bool{}, rooms: map[uint64]*trunkRoom{}}
+}
+
+type nodeKey struct{}
+
+// WithNode marks a request for a trunk as one of the named node.
+func WithNode(ctx context.Context, name string) context.Context {
+	return context.WithValue(ctx, nodeKey{}, name)
+}
+
+func nodeName(ctx context.Context) string {
+	name, _ := ctx.Value(nodeKey{}).(string)
+	return name
+}
+
+// run sends and receives until the connection ends.
+func (t *trunk) run(ctx context.Context, c *websocket.Conn, out *upgrade.Conn) {
+	stop := func() { t.stop(nil) }
+	var wg sync.WaitGroup
+	wg.Go(func() { defer stop(); t.write(ctx, c, out) })
+	wg.Go(func() { defer stop(); t.read(ctx, c) })
+	KeepAlive(ctx, c, stop) // followers of earlier releases send no heartbeats, but answer pings
+	_ = c.CloseNow()
+	wg.Wait()
+}
+
+// awaitSilence waits until a follower that no longer hears this node has ended its streams: until then its visitors are
+// present, and AwaitNodes must wait for it.
+func awaitSilence(ctx context.Context) {
+	t := time.NewTimer(trunkSilence)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// addTrunk reports whether there is room for another trunk. It closes older ones of the same follower, which opens
+// another one only after it has ended the streams of the one before.
 func (e *Engine) addTrunk(t *trunk) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if len(e.trunks) >= mostTrunks {
 		return false
+	}
+	for _, older := range e.trunks {
+		if t.node != "" && older.node == t.node {
+			older.stop(errNodeReturned)
+		}
 	}
 	e.trunks[t.name] = t
 	return true
@@ -136,6 +190,7 @@ func (e *Engine) removeTrunk(t *trunk) {
 	for _, room := range t.rooms {
 		room.feed.leave(t.wake)
 	}
+	t.heard(t.endings) // no stream is left to wait for
 }
 
 func (e *Engine) trunk(name string) *trunk {
@@ -253,8 +308,10 @@ func (t *trunk) rule(r ruling) {
 	}
 }
 
-// read hands what comes from the node to its grants.
+// read hands what comes from the node to its grants. The first heartbeat starts the timeout for those that follow:
+// followers of earlier releases send none.
 func (t *trunk) read(ctx context.Context, c *websocket.Conn) {
+	var lost *time.Timer
 	for {
 		_, b, err := c.Read(context.WithoutCancel(ctx)) // closing the connection ends it
 		if err != nil {
@@ -263,6 +320,13 @@ func (t *trunk) read(ctx context.Context, c *websocket.Conn) {
 		var ev event
 		if json.Unmarshal(b, &ev) != nil {
 			return
+		}
+		switch {
+		case lost != nil:
+			lost.Reset(trunkLost)
+		case ev.Do == "alive":
+			lost = time.AfterFunc(trunkLost, func() { t.stop(errNodeSilent) })
+			defer lost.Stop()
 		}
 		t.take(ev)
 	}

@@ -138,7 +138,11 @@ func (t *farTrunk) takeRuling(b []byte) error {
 	return nil
 }
 
+// write sends events and heartbeats until the connection ends.
 func (t *farTrunk) write(c *websocket.Conn) error {
+	beat := time.NewTicker(trunkBeat)
+	defer beat.Stop()
+	t.tell(event{Do: "alive"})
 	for {
 		t.said.Lock()
 		events := t.events
@@ -151,6 +155,8 @@ func (t *farTrunk) write(c *websocket.Conn) error {
 		}
 		select {
 		case <-t.wake:
+		case <-beat.C:
+			t.tell(event{Do: "alive"})
 		case <-t.ctx.Done():
 			return t.ctx.Err()
 		}
