@@ -177,6 +177,20 @@ func newLeader(t *testing.T, e *Engine, who access.Principal) *httptest.Server {
 	return leader
 }
 
+// slowAnswers delays the answers about grants until wait returns.
+type slowAnswers struct {
+	http.RoundTripper
+	wait func()
+}
+
+func (s slowAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
+	res, err := s.RoundTripper.RoundTrip(r)
+	if r.Header.Get("Grant") != "" {
+		s.wait()
+	}
+	return res, err
+}
+
 // memoryListener accepts connections that are made by dial.
 type memoryListener struct {
 	conns  chan net.Conn
@@ -289,7 +303,15 @@ func admitVisitor(t *testing.T, url string, client *http.Client, grant, mark str
 
 // startFollowerOf serves as a node that follows a leader, until it is cut off.
 func startFollowerOf(t *testing.T, leader *httptest.Server) (url string, cut func()) {
+	t.Helper()
 	transport := &http.Transport{}
+	t.Cleanup(transport.CloseIdleConnections)
+	return startFollowerBy(t, leader, transport)
+}
+
+// startFollowerBy serves as a node that follows a leader, which it reaches by the transport, until it is cut off.
+func startFollowerBy(t *testing.T, leader *httptest.Server, transport http.RoundTripper) (url string, cut func()) {
+	t.Helper()
 	relay := NewRelay(RelayConfig{Transport: transport, TrunkPath: "/streams", Header: "Grant"})
 	tenure, cut := context.WithCancel(t.Context())
 	follower := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -306,7 +328,6 @@ func startFollowerOf(t *testing.T, leader *httptest.Server) (url string, cut fun
 	t.Cleanup(func() {
 		cut()
 		follower.Close()
-		transport.CloseIdleConnections()
 	})
 	return follower.URL, cut
 }

@@ -55,6 +55,7 @@ var (
 	ErrNoTrunk = errors.New("the node that leads takes no connection for streams")
 
 	errTrunkEnded = errors.New("the connection to the node that leads has ended")
+	errRoomEnded  = errors.New("the room has ended before its stream began")
 )
 
 const (
@@ -121,13 +122,13 @@ func (y *Relay) readers(t *farTrunk, g *farGrant, marks []string, answer granted
 		if err != nil {
 			return nil, err
 		}
-		m := t.mirrorFor(g, room)
+		m, err := t.mirrorFor(g, room)
 		var closing shutOut
 		switch {
-		case m == nil && errors.As(context.Cause(g.ctx), &closing):
+		case err != nil && errors.As(context.Cause(g.ctx), &closing):
 			return nil, nil // let in and shut out; the stream is closed with the reason
-		case m == nil:
-			return nil, errTrunkEnded
+		case err != nil:
+			return nil, err
 		}
 		readers = append(readers, reader{m, at, answer.Holder, y.cfg.Frames})
 	}

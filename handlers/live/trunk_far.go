@@ -25,7 +25,8 @@ type farTrunk struct {
 	over    bool
 	grants  map[uint64]*farGrant
 	mirrors map[uint64]*mirror
-	last    uint64 // number of the newest grant
+	dropped numberSet // rooms that have ended here; an answer about a grant may arrive later, over another connection
+	last    uint64    // number of the newest grant
 }
 
 // farGrant is a visitor of this node that the node that leads has let in, or was asked to.
@@ -128,6 +129,9 @@ func (t *farTrunk) takeRuling(b []byte) error {
 		delete(t.grants, r.End)
 		g.stop(shutOut{websocket.StatusCode(r.Code), r.Why})
 	}
+	if r.Drop > 0 {
+		t.dropped.add(r.Drop)
+	}
 	if m := t.mirrors[r.Drop]; m != nil {
 		delete(t.mirrors, r.Drop)
 		m.finish(shutOut{websocket.StatusCode(r.Code), cmp.Or(r.Why, ErrGone.Error())})
@@ -188,21 +192,24 @@ func (t *farTrunk) admit() (*farGrant, error) {
 	return g, nil
 }
 
-// mirrorFor returns a room that a grant is for; nil when the grant has ended.
-func (t *farTrunk) mirrorFor(g *farGrant, room grantedRoom) *mirror {
+// mirrorFor returns a room that a grant is for. It fails when the grant or the room has ended.
+func (t *farTrunk) mirrorFor(g *farGrant, room grantedRoom) (*mirror, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.over || t.grants[g.id] == nil {
-		return nil
+		return nil, errTrunkEnded
 	}
 	m := t.mirrors[room.ID]
-	if m == nil {
+	switch {
+	case m == nil && t.dropped.has(room.ID):
+		return nil, errRoomEnded
+	case m == nil:
 		m = t.addMirror(room.ID, room.Start)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.epoch = room.Epoch
-	return m
+	return m, nil
 }
 
 // Hear implements Visitor: the node that leads hears what the page says.

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ahphub/ahphub/hub"
 	"github.com/ahphub/ahphub/hub/access"
 )
 
@@ -126,5 +127,38 @@ func TestNodeThatConnectsAgainReplacesItsConnection(t *testing.T) {
 	admitVisitor(t, url, http.DefaultClient, name+".1", mark)
 	if n := e.countTrunks(); n != 1 {
 		t.Errorf("the node has %d connections", n)
+	}
+}
+
+// A page whose session is deleted while the leader's answer about it is on its way doesn't wait for the room forever.
+func TestRoomThatEndsBeforeTheAnswerArrives(t *testing.T) {
+	for name, watched := range map[string]bool{"nobody watches": false, "another page watches": true} {
+		t.Run(name, func(t *testing.T) {
+			e := newEngine(t, Config{})
+			_, mark := e.draw(t, ana)
+			transport := &http.Transport{}
+			t.Cleanup(transport.CloseIdleConnections)
+			wait := func() {}
+			url, _ := startFollowerBy(t, startLeader(t, e, ana), slowAnswers{transport, func() { wait() }})
+			if watched {
+				dial(t, url, mark)
+			}
+			wait = func() {
+				if err := e.cfg.Hub.Do(func(tx *hub.Tx) { tx.Close(sessionURI) }); err != nil {
+					t.Error(err)
+				}
+				e.AwaitNodes(t.Context())
+				e.hasNoEndings(t)
+			}
+			if got := refusal(t, url, mark); got != errRoomEnded.Error() {
+				t.Errorf("the page is answered %q", got)
+			}
+			wait = func() {}
+			e.openSession(t, "restored")
+			_, mark = e.draw(t, ana)
+			again := dial(t, url, mark)
+			e.setTitle(t, "after")
+			again.until("after")
+		})
 	}
 }
