@@ -126,13 +126,14 @@ func (e *Engine) keepGrant(v Visitor, t *trunk, g *grant) {
 	}
 }
 
-// grant lets a visitor into the rooms of readers; nil when the trunk has ended or has a grant of that number.
+// grant lets a visitor into the rooms of readers. It returns nil when the trunk has ended, has a grant of that number, or
+// was told that the visitor has left.
 func (t *trunk) grant(ctx context.Context, id uint64, readers []reader) (*grant, granted) {
 	ended := make(chan struct{})
 	g := &grant{id: id, ctx: ctx, events: make(chan event, grantEvents), end: sync.OnceFunc(func() { close(ended) }), ended: ended}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over || t.early[id] || t.grants[id] != nil {
+	if t.over || t.early.has(id) || t.grants[id] != nil {
 		return nil, granted{}
 	}
 	t.grants[id] = g

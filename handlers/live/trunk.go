@@ -29,7 +29,6 @@ const (
 	mostTrunks   = 64                      // open at once
 	trunkMessage = 32 << 10                // bytes of an event
 	grantEvents  = 16                      // of a grant, that wait to be handled
-	mostEarly    = 10_000                  // grants that a node does not wait for any more
 )
 
 var (
@@ -76,7 +75,7 @@ type trunk struct {
 	over    bool
 	rulings []ruling
 	grants  map[uint64]*grant
-	early   map[uint64]bool // grants that are not needed any more, before they were made
+	early   numberSet // grants that ended before they were made: the request for one comes over another connection
 	rooms   map[uint64]*trunkRoom
 	last    uint64 // number of the newest room
 
@@ -122,7 +121,7 @@ func (e *Engine) ServeTrunk(w http.ResponseWriter, r *http.Request) {
 
 func newTrunk(node string, stop context.CancelCauseFunc) *trunk {
 	return &trunk{name: rand.Text(), node: node, wake: make(chan struct{}, 1), stop: stop, grants: map[uint64]*grant{},
-		early: map[uint64]bool{}, rooms: map[uint64]*trunkRoom{}}
+		rooms: map[uint64]*trunkRoom{}}
 }
 
 type nodeKey struct{}
@@ -349,8 +348,8 @@ func (t *trunk) take(ev event) {
 	}
 	g := t.grants[ev.Grant]
 	if g == nil {
-		if ev.Do == "end" && len(t.early) < mostEarly {
-			t.early[ev.Grant] = true
+		if ev.Do == "end" {
+			t.early.add(ev.Grant)
 		}
 		return
 	}

@@ -162,3 +162,23 @@ func TestRoomThatEndsBeforeTheAnswerArrives(t *testing.T) {
 		})
 	}
 }
+
+// A visitor who leaves before the leader has handled the request to admit them is not admitted, however many left before.
+func TestVisitorsWhoLeaveBeforeTheyAreAdmitted(t *testing.T) {
+	trunk := newTrunk("box2", func(error) {})
+	for id := uint64(1); id <= 3*mostNumbers; id++ {
+		trunk.take(event{Grant: id, Do: "end"})
+		if id%3 == 0 {
+			continue // this request never arrives
+		}
+		if g, _ := trunk.grant(t.Context(), id, nil); g != nil {
+			t.Fatalf("visitor %d is admitted after leaving", id)
+		}
+	}
+	if n := len(trunk.early.slots); n > mostNumbers {
+		t.Errorf("%d numbers of such visitors are kept", n)
+	}
+	if g, _ := trunk.grant(t.Context(), 3*mostNumbers+1, nil); g == nil {
+		t.Error("the next visitor, who stays, is not admitted")
+	}
+}
