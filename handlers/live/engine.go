@@ -24,37 +24,37 @@ type Config struct {
 	Rooms        Table
 	// Visit shows the reader of a stream to others; nil shows no reader.
 	Visit     func(*http.Request, access.Principal) Visitor
-	Links     *access.Links // end the streams of their guests; nil: there are none
-	Public    string        // address teammates use; "" for the address that is listened on
-	Sockets   *quota.Pool   // of open streams; nil: none is refused
-	Frames    *quota.Pool   // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
+	Links     *access.Links // a revoked link ends the streams of its guests; nil: there are no links
+	Public    string        // address that teammates use; "" for the address that is listened on
+	Sockets   *quota.Pool   // quota of open streams; nil: unlimited
+	Frames    *quota.Pool   // quota of bytes of frames over 64 KiB that are being sent; nil: unlimited
 	Heartbeat Heartbeat
 }
 
-// Engine runs the rooms that have readers, or had some a moment ago. Each has one connection to the hub and one
-// goroutine; Close stops them all and waits.
+// Engine runs the rooms that have readers, or had some within idleLimit. Each room has one connection to
+// the hub and one goroutine. Close stops them all and waits.
 type Engine struct {
 	cfg     Config
 	renders atomic.Int64
 	pages   atomic.Int64
-	epoch   string // of this run of the program; marks of another one get the whole
+	epoch   string // of this run of the program; marks with another one get the whole room
 
 	mu     sync.Mutex
 	ctx    context.Context
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	open   map[string]*opening
-	trunks map[string]*trunk // to nodes that follow, by name
+	trunks map[string]*trunk // to followers, by the trunk's name
 }
 
-// opening lets the second reader of a room wait for the first one's snapshots.
+// opening lets readers of a room wait until another one has opened it.
 type opening struct {
 	done chan struct{}
 	feed *feed
 	err  error
 }
 
-// isDeleted reports whether the room was opened, and what it shows has been deleted since.
+// isDeleted reports whether the room was opened, and its session or chat has been deleted since.
 func (o *opening) isDeleted() bool {
 	select {
 	case <-o.done:
@@ -66,12 +66,12 @@ func (o *opening) isDeleted() bool {
 
 const mostRooms = 2000 // open at once, over all audiences
 
-// New makes an engine.
+// New returns an engine.
 func New(cfg Config) *Engine {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
 	if cfg.Visit == nil {
-		cfg.Visit = func(*http.Request, access.Principal) Visitor { return unseen{} }
+		cfg.Visit = func(*http.Request, access.Principal) Visitor { return hiddenVisitor{} }
 	}
 	cfg.Heartbeat = cfg.Heartbeat.withDefaults()
 	e := &Engine{cfg: cfg, epoch: hex.EncodeToString(b[:]), open: map[string]*opening{},
@@ -88,10 +88,10 @@ func (e *Engine) Close() {
 	e.wg.Wait()
 }
 
-// Renders returns how often live HTML was drawn, over all viewers.
+// Renders returns how often live HTML was rendered, over all viewers.
 func (e *Engine) Renders() int64 { return e.renders.Load() }
 
-// Pages returns how many pages are open, by their streams.
+// Pages returns how many pages have open streams.
 func (e *Engine) Pages() int64 { return e.pages.Load() }
 
 // Draw calls draw with a room and its states at one moment and returns the mark its stream continues from. The name is
@@ -107,7 +107,7 @@ func (e *Engine) Draw(ctx context.Context, who access.Principal, name string, dr
 		if err == nil || try > 0 || !f.hasEnded() {
 			return mark, err
 		}
-		// it ended between the two, having had no reader for a while: its successor answers
+		// the feed ended between the two calls, as it was idle: retry with its successor
 	}
 }
 
@@ -123,7 +123,7 @@ func (e *Engine) feedOf(ctx context.Context, who access.Principal, name string) 
 	}})
 }
 
-// start is what a feed begins with.
+// start holds what starting a feed needs.
 type start struct {
 	audience hub.Audience
 	name     string
@@ -152,7 +152,7 @@ func (e *Engine) get(ctx context.Context, key string, s start) (*feed, error) {
 	}
 }
 
-// run is the goroutine of one feed, from its first reader until it had none for a while.
+// run is the goroutine of one feed, from its first reader until it has been idle for idleLimit.
 func (e *Engine) run(key string, o *opening, s start) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
@@ -187,7 +187,7 @@ func (e *Engine) start(ctx context.Context, end func(), key string, s start) (*f
 	f := &feed{name: s.name, epoch: e.epoch + newEpoch(), room: r, renders: &e.renders, hub: e.cfg.Hub,
 		states: States{}, wakes: map[chan<- struct{}]bool{}, ended: make(chan struct{}), idle: time.Now()}
 	closed := func(ch hub.ChannelInfo) {
-		if ch.Kind == ahp.ChannelSession || ch.Kind == ahp.ChannelChat { // others close and open while their session goes on
+		if ch.Kind == ahp.ChannelSession || ch.Kind == ahp.ChannelChat { // others close and reopen within a session
 			f.deleted.Store(true)
 			end()
 		}
@@ -206,10 +206,10 @@ func (e *Engine) start(ctx context.Context, end func(), key string, s start) (*f
 
 var epochs atomic.Int64
 
-// newEpoch returns another name for each feed of one run of the program.
+// newEpoch returns a name that is unique among the feeds of one run of the program.
 func newEpoch() string { return "." + strconv.FormatInt(epochs.Add(1), 36) }
 
-// watchIdle ends a feed that has no readers.
+// watchIdle ends a feed that has had no readers for idleLimit.
 func (e *Engine) watchIdle(ctx context.Context, cancel context.CancelFunc, key string, o *opening) {
 	t := time.NewTicker(idleLimit / 3)
 	defer t.Stop()
@@ -235,7 +235,7 @@ func (e *Engine) forget(key string, o *opening) {
 	}
 }
 
-// join adds a reader, which is told by wake of each new frame, until leave.
+// join adds a reader, which is woken for each new frame until leave.
 func (f *feed) join(wake chan<- struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -2,7 +2,7 @@ package live
 
 import "errors"
 
-// What can be wrong with a room or a stream; each text is for the reader of the page.
+// Errors of rooms and streams. Their texts are for the readers of pages.
 var (
 	ErrGone        = errors.New("this page's content has been deleted")
 	ErrNoRoom      = errors.New("this live page is unknown. Reload it")

@@ -16,41 +16,42 @@ const (
 	pace       = 50 * time.Millisecond // between two renders of a room: text that streams faster is drawn together
 	keptFrames = 512
 	keptBytes  = 512 << 10
-	idleLimit  = 30 * time.Second // a room stays after its last reader, so that a reload finds it
+	idleLimit  = 30 * time.Second // a room outlives its last reader by it, so that a reload finds the room
 )
 
-// feed draws one room once for all its readers and keeps the last frames. Readers hold a number, never a queue: a slow
-// one costs nothing and is sent the whole when it fell out of the window.
+// feed renders one room once for all its readers, and keeps the newest frames. Readers hold a number
+// instead of a queue: a slow reader costs nothing, and is sent the whole room once the frame that it needs
+// is no longer kept.
 type feed struct {
 	name, epoch string
 	room        Room
 	conn        *hub.Conn
-	renders     *atomic.Int64 // how often anything was drawn; shared by all feeds
+	renders     *atomic.Int64 // how often anything was rendered; shared by all feeds
 	hub         *hub.Hub
-	deleted     atomic.Bool // the session or chat that it shows has been deleted
+	deleted     atomic.Bool // the room's session or chat has been deleted
 
 	mu     sync.Mutex
-	states States   // with everything applied that came
-	drawn  States   // as of the newest frame: what pages and readers who fell behind are drawn from
+	states States   // with all received envelopes applied
+	drawn  States   // as of the newest frame: pages and whole rooms are rendered from these
 	n      int64    // number of the newest frame
 	frames [][]byte // the newest len(frames), the last is n
 	bytes  int
 	whole  []byte                   // Whole at n; nil until a reader needs it
-	wakes  map[chan<- struct{}]bool // of readers, to be told of a new frame
+	wakes  map[chan<- struct{}]bool // channels of readers
 	ended  chan struct{}            // closed by finish
 	err    error
 	idle   time.Time
 }
 
-// frame is what a reader is sent next, and the number at which it is then. No bytes: there is nothing yet.
+// frame is an update of a room and its number. Without bytes, it reports that there is no update yet.
 type frame struct {
 	bytes []byte
 	n     int64
-	whole bool // everything anew
+	whole bool // the update replaces all of the room
 }
 
-// frameAfter returns the frame that follows number n of an epoch, or everything as one frame when that is not possible.
-// A reader that stalls holds one frame and no more.
+// frameAfter returns the frame after number n of an epoch, or the whole room as one frame if that frame is
+// not kept. A stalled reader holds one frame at most.
 func (f *feed) frameAfter(epoch string, n int64) (frame, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -68,12 +69,12 @@ func (f *feed) frameAfter(epoch string, n int64) (frame, error) {
 	return frame{bytes: f.frames[len(f.frames)-int(missing)], n: n + 1}, nil
 }
 
-// has reports whether what follows number n of an epoch is kept; f.mu is held.
+// has reports whether the frames after number n of an epoch are kept; f.mu is held.
 func (f *feed) has(epoch string, n int64) bool {
 	return epoch == f.epoch && n <= f.n && f.n-n <= int64(len(f.frames))
 }
 
-// encodeWhole returns everything as one frame; f.mu is held.
+// encodeWhole returns the whole room as one frame; f.mu is held.
 func (f *feed) encodeWhole() []byte {
 	if f.whole == nil {
 		f.whole = f.encode(f.room.Whole(f.drawn), f.mark(f.n))
@@ -81,14 +82,15 @@ func (f *feed) encodeWhole() []byte {
 	return f.whole
 }
 
-// epochName returns which run of the program and which feed in it marks name.
+// epochName returns the part of marks that names the run of the program and the feed.
 func (f *feed) epochName() string { return f.epoch }
 
-// settle waits until what readers are shown is on a quorum's disks: a room also draws what no envelope has brought.
+// settle waits until everything that rooms show is on the disks of a quorum. Rooms also show data that
+// comes without an envelope.
 func (f *feed) settle(ctx context.Context) error { return f.hub.SettleShown(ctx) }
 
-// view calls draw with the states of one moment and returns the mark from which a stream continues. What was done
-// before the call is in it: after a form, its sender sees what it did.
+// view calls draw with the states of one moment, and returns the mark from which a stream continues. The
+// states have all changes from before the call: after a form, its sender sees the result.
 func (f *feed) view(ctx context.Context, draw func(Room, States)) (mark string, err error) {
 	now := make(flush)
 	f.conn.PutFree(now)
@@ -117,10 +119,11 @@ func (f *feed) pace() time.Duration {
 	return pace
 }
 
-// run takes items of the hub until its connection is closed. It draws at once, then at most every pace.
+// run handles items of the hub until its connection is closed. It renders the first change at once, and
+// then at most once per pace.
 func (f *feed) run(ctx context.Context) error {
 	var news News
-	var due time.Time // zero: nothing waits to be drawn
+	var due time.Time // of the next render; zero: there is nothing to render
 	var drawn time.Time
 	items := make([]hub.Item, 0, 16)
 	for {
@@ -151,7 +154,8 @@ func (f *feed) run(ctx context.Context) error {
 	}
 }
 
-// apply applies items to the states. It reports whether there is something to draw, and who asked for a flush.
+// apply applies items to the states. It reports whether there is something to render, and returns the
+// requests for a flush.
 func (f *feed) apply(items []hub.Item, news *News) (any bool, asked []flush) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -181,7 +185,7 @@ func (f *feed) apply(items []hub.Item, news *News) (any bool, asked []flush) {
 
 type pinged struct{}
 
-// flush goes through the queue behind all that was there, and is closed once that is drawn.
+// flush is queued behind earlier items, and closed once these are rendered.
 type flush chan struct{}
 
 // draw renders the news once and wakes every reader.
@@ -208,13 +212,13 @@ func (f *feed) wakeReaders() {
 	for wake := range f.wakes {
 		select {
 		case wake <- struct{}{}:
-		default: // it was told already
+		default: // it is already awake
 		}
 	}
 }
 
-// encode returns what goes over the wire: [short name of the feed, number, [patch, …]], and the whole mark in a frame
-// that starts anew. Streamed text comes in very small pieces, so what surrounds them is kept short.
+// encode encodes a frame as [short name of the feed, number, [patch, …]], followed by the full mark if the
+// frame replaces all of the room. Streamed text comes in very small pieces, so the rest is kept short.
 func (f *feed) encode(p []Patch, mark ...string) []byte {
 	f.renders.Add(1)
 	if p == nil {
@@ -226,7 +230,7 @@ func (f *feed) encode(p []Patch, mark ...string) []byte {
 	}
 	b, err := marshalPlain(all)
 	if err != nil {
-		return nil // arrays of strings and numbers
+		return nil // arrays of strings and numbers can always be encoded
 	}
 	return b
 }
@@ -244,7 +248,7 @@ func (f *feed) hasEnded() bool {
 	}
 }
 
-// finish tells every reader that nothing more comes.
+// finish ends the streams of every reader with err.
 func (f *feed) finish(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

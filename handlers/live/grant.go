@@ -18,20 +18,20 @@ import (
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
-// grant lets a visitor of another node into rooms. It lasts as long as the stream would that the visitor has there.
+// grant admits a visitor of a follower to rooms. It lasts as long as the visitor's stream there.
 type grant struct {
 	id     uint64
 	ctx    context.Context // of the stream; ends with the visitor's rights
 	rooms  []*trunkRoom
 	events chan event
-	shut   bool   // the node was told that it is over; of the trunk
-	end    func() // says that the visitor has gone
+	shut   bool   // the follower was told that the grant has ended; guarded by the trunk's mu
+	end    func() // closes ended
 	ended  <-chan struct{}
 }
 
-// granted is the answer to a node that asks for a grant.
-type granted struct {
-	Rooms  []grantedRoom `json:"rooms"` // as the marks were
+// grantAnswer is the answer to a follower that requests a grant.
+type grantAnswer struct {
+	Rooms  []grantedRoom `json:"rooms"` // in the order of the marks
 	Holder quota.Holder  `json:"holder"`
 }
 
@@ -39,13 +39,13 @@ type granted struct {
 type grantedRoom struct {
 	ID    uint64 `json:"id"` // on the trunk
 	Epoch string `json:"epoch"`
-	Start int64  `json:"start"` // frames come over the trunk from the one after it
+	Start int64  `json:"start"` // number of the frame before the first that the trunk carries
 }
 
 type grantKey struct{}
 
-// WithGrant marks a request for a stream that another node serves by a grant of that name. Only call it for requests that
-// nodes alone can make.
+// WithGrant marks a request for a stream that a follower serves by the named grant. Call it only for
+// requests that come from nodes.
 func WithGrant(ctx context.Context, name string) context.Context {
 	return context.WithValue(ctx, grantKey{}, name)
 }
@@ -55,7 +55,7 @@ func grantName(ctx context.Context) (name string, ok bool) {
 	return name, ok
 }
 
-// serveGrant answers a node that asks for a visitor, and keeps the grant until either ends it.
+// serveGrant answers a follower's request for a grant, and keeps the grant until either side ends it.
 func (e *Engine) serveGrant(w http.ResponseWriter, r *http.Request, who access.Principal, name string, readers []reader,
 	leave func()) error {
 	at, number, _ := strings.Cut(name, ".")
@@ -76,11 +76,11 @@ func (e *Engine) serveGrant(w http.ResponseWriter, r *http.Request, who access.P
 	b, err := json.Marshal(answer)
 	if err != nil {
 		end(nil)
-		return err // numbers and words
+		return err // numbers and strings can always be encoded
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Length", strconv.Itoa(len(b)))
-	_, _ = w.Write(b) // a node that is gone ends the trunk
+	_, _ = w.Write(b) // if the follower is gone, its trunk ends
 	_ = http.NewResponseController(w).Flush()
 	v := e.cfg.Visit(r, who)
 	upgrade.Keep(r.Context(), func() {
@@ -92,7 +92,7 @@ func (e *Engine) serveGrant(w http.ResponseWriter, r *http.Request, who access.P
 	return nil
 }
 
-// keepGrant handles what the visitor says and does, until the visitor has gone or is shut out.
+// keepGrant handles the visitor's events until the visitor has gone or is shut out.
 func (e *Engine) keepGrant(v Visitor, t *trunk, g *grant) {
 	e.pages.Add(1)
 	defer e.pages.Add(-1)
@@ -109,7 +109,7 @@ func (e *Engine) keepGrant(v Visitor, t *trunk, g *grant) {
 		case ev := <-g.events:
 			switch ev.Do {
 			case "said":
-				if err := v.Hear(ev.Said[:min(len(ev.Said), mostSaid)]); err != nil {
+				if err := v.Hear(ev.Message[:min(len(ev.Message), mostSaid)]); err != nil {
 					t.mu.Lock()
 					t.shutOut(g, int(websocket.StatusPolicyViolation), err.Error())
 					t.mu.Unlock()
@@ -126,18 +126,18 @@ func (e *Engine) keepGrant(v Visitor, t *trunk, g *grant) {
 	}
 }
 
-// grant lets a visitor into the rooms of readers. It returns nil when the trunk has ended, has a grant of that number, or
-// was told that the visitor has left.
-func (t *trunk) grant(ctx context.Context, id uint64, readers []reader) (*grant, granted) {
+// grant admits a visitor to the rooms of readers. It returns nil when the trunk has ended, has a grant
+// of that number, or was told that the visitor has left.
+func (t *trunk) grant(ctx context.Context, id uint64, readers []reader) (*grant, grantAnswer) {
 	ended := make(chan struct{})
 	g := &grant{id: id, ctx: ctx, events: make(chan event, grantEvents), end: sync.OnceFunc(func() { close(ended) }), ended: ended}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over || t.early.has(id) || t.grants[id] != nil {
-		return nil, granted{}
+	if t.ended || t.early.has(id) || t.grants[id] != nil {
+		return nil, grantAnswer{}
 	}
 	t.grants[id] = g
-	var answer granted
+	var answer grantAnswer
 	for _, rd := range readers {
 		f := rd.feed.(*feed)
 		room := t.room(f, rd.at)
@@ -148,7 +148,7 @@ func (t *trunk) grant(ctx context.Context, id uint64, readers []reader) (*grant,
 	return g, answer
 }
 
-// room returns a feed as it goes over the trunk, from a mark on if that is new; mu is held.
+// room returns the room of a feed. A new one is sent from the mark on; mu is held.
 func (t *trunk) room(f *feed, from mark) *trunkRoom {
 	for _, room := range t.rooms {
 		if room.feed == f {
@@ -167,7 +167,7 @@ func (t *trunk) room(f *feed, from mark) *trunkRoom {
 	return room
 }
 
-// startFrom returns the number of a mark if what follows it is kept, else the newest.
+// startFrom returns the number of a mark if the frames after it are kept, and the newest number if not.
 func (f *feed) startFrom(m mark) int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -177,21 +177,21 @@ func (f *feed) startFrom(m mark) int64 {
 	return f.n
 }
 
-// remove forgets a grant, and the rooms that no other one is for.
+// remove removes a grant, and the rooms that no other grant is for.
 func (t *trunk) remove(g *grant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.grants, g.id)
 	for _, room := range g.rooms {
-		if room.grants--; room.grants == 0 && t.rooms[room.id] == room && !t.over {
+		if room.grants--; room.grants == 0 && t.rooms[room.id] == room && !t.ended {
 			delete(t.rooms, room.id)
 			room.feed.leave(t.wake)
-			t.rule(ruling{Drop: room.id})
+			t.queueRuling(ruling{Drop: room.id})
 		}
 	}
 }
 
-// shutOutEnded has the node end the stream of a visitor whose rights have ended; mu is held.
+// shutOutEnded has the follower end the stream of a visitor whose rights have ended; mu is held.
 func (t *trunk) shutOutEnded(g *grant) {
 	if errors.Is(context.Cause(g.ctx), access.ErrRevoked) {
 		t.shutOut(g, codeRevoked, "revoked")
@@ -200,19 +200,19 @@ func (t *trunk) shutOutEnded(g *grant) {
 	t.shutOut(g, 0, "")
 }
 
-// shutOut has the node end a visitor's stream; mu is held.
+// shutOut has the follower end a visitor's stream; mu is held.
 func (t *trunk) shutOut(g *grant, code int, why string) {
 	if g.shut {
 		return
 	}
 	g.shut = true
 	t.endings++
-	t.rule(ruling{End: g.id, Code: code, Why: why})
+	t.queueRuling(ruling{End: g.id, Code: code, Why: why})
 }
 
-// AwaitNodes returns once no node shows anything more to visitors whose rights have ended before the call, or of sessions that were
-// deleted: each has said so, or has heard nothing for so long that it ended its streams. What takes rights or a session away is
-// answered after it.
+// AwaitNodes waits until no follower streams to visitors whose rights ended before the call, or from
+// sessions that were deleted before it. Each follower has confirmed this, or has heard nothing for
+// trunkSilence and ended its streams. Requests that take rights or a session away are answered after it.
 func (e *Engine) AwaitNodes(ctx context.Context) {
 	e.mu.Lock()
 	trunks := slices.Collect(maps.Values(e.trunks))
@@ -220,9 +220,9 @@ func (e *Engine) AwaitNodes(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, trunkSilence)
 	defer cancel()
 	for _, t := range trunks {
-		if said := t.endStreams(); said != nil {
+		if confirmed := t.endStreams(); confirmed != nil {
 			select {
-			case <-said:
+			case <-confirmed:
 			case <-ctx.Done():
 				return
 			}
@@ -230,9 +230,9 @@ func (e *Engine) AwaitNodes(ctx context.Context) {
 	}
 }
 
-// endStreams shuts out all whose rights have ended, and ends rooms of what was deleted. The channel is closed once the node has ended
-// these streams; it is nil when that is so already.
-func (t *trunk) endStreams() (said <-chan struct{}) {
+// endStreams shuts out visitors whose rights have ended, and ends rooms of deleted sessions and chats. The
+// channel is closed once the follower has confirmed this; it is nil when it already has.
+func (t *trunk) endStreams() (confirmed <-chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, g := range t.grants {
@@ -245,26 +245,26 @@ func (t *trunk) endStreams() (said <-chan struct{}) {
 			t.endRoom(room)
 		}
 	}
-	if t.said >= t.endings {
+	if t.confirmed >= t.endings {
 		return nil
 	}
 	done := make(chan struct{})
-	t.waiting = append(t.waiting, sayWaiter{t.endings, done})
-	t.rule(ruling{Say: t.endings})
+	t.waiters = append(t.waiters, endingWaiter{t.endings, done})
+	t.queueRuling(ruling{Confirm: t.endings})
 	return done
 }
 
-// sayWaiter waits until a node has said that it has obeyed as many endings.
-type sayWaiter struct {
+// endingWaiter waits until a follower has confirmed a number of endings.
+type endingWaiter struct {
 	endings uint64
 	done    chan struct{}
 }
 
-// heard notes how many endings a node has obeyed; mu is held.
-func (t *trunk) heard(endings uint64) {
-	t.said = max(t.said, endings)
-	t.waiting = slices.DeleteFunc(t.waiting, func(w sayWaiter) bool {
-		if w.endings > t.said {
+// confirmEndings records how many endings the follower has confirmed; mu is held.
+func (t *trunk) confirmEndings(endings uint64) {
+	t.confirmed = max(t.confirmed, endings)
+	t.waiters = slices.DeleteFunc(t.waiters, func(w endingWaiter) bool {
+		if w.endings > t.confirmed {
 			return false
 		}
 		close(w.done)

@@ -14,9 +14,9 @@ const staleAfter = 90 * time.Second
 // that others see soon that a reader is gone; base.js shows that the connection is lost after 3.6 s of silence.
 type Heartbeat struct {
 	Every     time.Duration // heartbeats and pings: 2 s
-	LostAfter time.Duration // without a pong a page's reader is not shown any more: 4 s
+	LostAfter time.Duration // timeout of a pong, after which a page's reader is no longer shown: 4 s
 
-	word []byte // the heartbeat's frame, as scripts see no pings; nil for none
+	frame []byte // the heartbeat's frame, as scripts see no pings; nil for none
 }
 
 // heartbeatFrame belongs to no room and has no patches.
@@ -26,17 +26,17 @@ func (b Heartbeat) withDefaults() Heartbeat {
 	if b.Every == 0 {
 		b = Heartbeat{Every: 2 * time.Second, LostAfter: 4 * time.Second}
 	}
-	b.word = heartbeatFrame
+	b.frame = heartbeatFrame
 	return b
 }
 
 // KeepAlive pings a socket beside a page's own stream, such as a terminal's, and calls stop when no pong comes.
 func KeepAlive(ctx context.Context, c *websocket.Conn, stop context.CancelFunc) {
-	Heartbeat{Every: 25 * time.Second, LostAfter: staleAfter}.keepAlive(ctx, c, unseen{}, stop)
+	Heartbeat{Every: 25 * time.Second, LostAfter: staleAfter}.keepAlive(ctx, c, hiddenVisitor{}, stop)
 }
 
-// keepAlive notices a page that is gone without a word: soon for the others, who see its reader, and late for the
-// stream, which lives on when the network comes back.
+// keepAlive detects silent disconnects. After LostAfter, others no longer see the page's reader; after
+// staleAfter, the stream ends. Until then, it continues when the network is back.
 func (b Heartbeat) keepAlive(ctx context.Context, c *websocket.Conn, v Visitor, stop context.CancelFunc) {
 	t := time.NewTimer(b.untilNext(time.Now()))
 	defer t.Stop()
@@ -62,16 +62,16 @@ func (b Heartbeat) keepAlive(ctx context.Context, c *websocket.Conn, v Visitor, 
 func (b Heartbeat) send(ctx context.Context, c *websocket.Conn) error {
 	ctx, cancel := context.WithTimeout(ctx, staleAfter)
 	defer cancel()
-	if b.word != nil {
-		if err := c.Write(ctx, websocket.MessageText, b.word); err != nil {
+	if b.frame != nil {
+		if err := c.Write(ctx, websocket.MessageText, b.frame); err != nil {
 			return err
 		}
 	}
 	return c.Ping(ctx)
 }
 
-// untilNext returns the time to wait for the next beat. Pages beat together, in a few groups: a process that wakes up
-// for each of them alone spends more on waking up than on the beats.
+// untilNext returns the time until the next heartbeat. Pages share a few moments: waking up the process
+// for each page costs more than the heartbeats.
 func (b Heartbeat) untilNext(now time.Time) time.Duration {
 	step := b.Every / 8
 	return now.Add(b.Every).Truncate(step).Sub(now)

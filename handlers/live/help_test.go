@@ -119,25 +119,25 @@ func serve(t *testing.T, e *Engine, who access.Principal) string {
 // serveFunc offers the stream to who and returns its address.
 type serveFunc func(t *testing.T, e *Engine, who access.Principal) string
 
-// eachWay runs a test with streams of the hub's own program, and with those of a node that follows.
+// eachWay runs a test with streams of the hub's own program, and with those of a follower.
 func eachWay(t *testing.T, test func(t *testing.T, serve serveFunc)) {
 	t.Run("here", func(t *testing.T) { test(t, serve) })
 	t.Run("by another node", func(t *testing.T) { test(t, serveFar) })
 }
 
-// serveFar offers the stream to who by a node that follows.
+// serveFar offers the stream to who on a follower, and returns its address.
 func serveFar(t *testing.T, e *Engine, who access.Principal) string {
 	url, _ := startFollower(t, e, who)
 	return url
 }
 
-// startFollower serves as a node that follows, until it is cut off.
+// startFollower starts a leader and a follower, which serves streams until it is cut off.
 func startFollower(t *testing.T, e *Engine, who access.Principal) (url string, cut func()) {
 	t.Helper()
 	return startFollowerOf(t, startLeader(t, e, who))
 }
 
-// startLeader answers nodes that follow.
+// startLeader starts a leader of followers whose visitors are all who.
 func startLeader(t *testing.T, e *Engine, who access.Principal) *httptest.Server {
 	t.Helper()
 	leader := newLeader(t, e, who)
@@ -301,7 +301,7 @@ func admitVisitor(t *testing.T, url string, client *http.Client, grant, mark str
 	}
 }
 
-// startFollowerOf serves as a node that follows a leader, until it is cut off.
+// startFollowerOf starts a follower of a leader, which serves streams until it is cut off.
 func startFollowerOf(t *testing.T, leader *httptest.Server) (url string, cut func()) {
 	t.Helper()
 	transport := &http.Transport{}
@@ -309,7 +309,7 @@ func startFollowerOf(t *testing.T, leader *httptest.Server) (url string, cut fun
 	return startFollowerBy(t, leader, transport)
 }
 
-// startFollowerBy serves as a node that follows a leader, which it reaches by the transport, until it is cut off.
+// startFollowerBy is startFollowerOf with a transport to the leader.
 func startFollowerBy(t *testing.T, leader *httptest.Server, transport http.RoundTripper) (url string, cut func()) {
 	t.Helper()
 	relay := NewRelay(RelayConfig{Transport: transport, TrunkPath: "/streams", Header: "Grant"})
@@ -391,12 +391,12 @@ func (s *stream) until(text string) string {
 	}
 }
 
-// markIn returns the mark that a frame which starts anew carries.
+// markIn returns the mark in a frame that replaces all of a room.
 func markIn(t *testing.T, frame string) string {
 	t.Helper()
 	var parts []any
 	if err := json.Unmarshal([]byte(frame), &parts); err != nil || len(parts) != 4 {
-		t.Fatalf("a frame that starts anew is %s", frame)
+		t.Fatalf("a frame that replaces all of a room is %s", frame)
 	}
 	return parts[3].(string)
 }

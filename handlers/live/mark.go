@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// mark names the frame of a room that a page was drawn from.
+// mark names the frame of a room that a page was rendered at.
 type mark struct {
 	room, epoch string
 	n           int64

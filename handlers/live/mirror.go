@@ -5,38 +5,38 @@ import (
 	"sync"
 )
 
-// mirror has the newest frames of a room of the node that leads, for the visitors of this node.
+// mirror holds the newest frames of a room of the leader, for the visitors of this node.
 type mirror struct {
-	id  uint64            // on the trunk
-	ask func(room uint64) // for the room anew
+	id      uint64            // on the trunk
+	request func(room uint64) // has the leader send all of the room
 
-	mu     sync.Mutex
-	epoch  string
-	first  int64 // frames go from the one after it
-	frames [][]byte
-	bytes  int
-	whole  []byte // the room as it was at wholeAt; nil: not at hand
-	at     int64  // of whole
-	asked  bool
-	wakes  map[chan<- struct{}]bool
-	err    error
+	mu        sync.Mutex
+	epoch     string
+	first     int64 // number of the frame before frames[0]
+	frames    [][]byte
+	bytes     int
+	whole     []byte // all of the room as one frame; nil: unknown
+	at        int64  // number of whole
+	requested bool   // the leader was asked for whole
+	wakes     map[chan<- struct{}]bool
+	err       error
 }
 
-func newMirror(id uint64, start int64, ask func(uint64)) *mirror {
-	return &mirror{id: id, ask: ask, first: start, wakes: map[chan<- struct{}]bool{}}
+func newMirror(id uint64, start int64, request func(uint64)) *mirror {
+	return &mirror{id: id, request: request, first: start, wakes: map[chan<- struct{}]bool{}}
 }
 
 // newest returns the number of the newest frame; mu is held.
 func (m *mirror) newest() int64 { return m.first + int64(len(m.frames)) }
 
-// take takes what comes over the trunk, and reports whether it follows what came before.
-func (m *mirror) take(f frame) bool {
+// addFrame adds a frame from the trunk, and reports whether it follows the newest one.
+func (m *mirror) addFrame(f frame) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	switch {
 	case f.whole:
-		m.whole, m.at, m.asked = f.bytes, f.n, false
-		if f.n != m.newest() { // what is between was not sent
+		m.whole, m.at, m.requested = f.bytes, f.n, false
+		if f.n != m.newest() { // the frames between were not sent
 			m.first, m.frames, m.bytes = f.n, nil, 0
 		}
 	case f.n != m.newest()+1:
@@ -69,12 +69,12 @@ func (m *mirror) wakeReaders() {
 	for wake := range m.wakes {
 		select {
 		case wake <- struct{}{}:
-		default: // it looks already
+		default: // it is already awake
 		}
 	}
 }
 
-// frameAfter implements source. A number that has not come yet is waited for.
+// frameAfter implements source. A reader that is ahead of the mirror waits for its next frame.
 func (m *mirror) frameAfter(epoch string, n int64) (frame, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -87,9 +87,9 @@ func (m *mirror) frameAfter(epoch string, n int64) (frame, error) {
 		return frame{bytes: m.frames[n-m.first], n: n + 1}, nil
 	case m.whole != nil:
 		return frame{m.whole, m.at, true}, nil
-	case !m.asked:
-		m.asked = true
-		m.ask(m.id)
+	case !m.requested:
+		m.requested = true
+		m.request(m.id)
 	}
 	return frame{n: n}, nil
 }
@@ -100,7 +100,7 @@ func (m *mirror) epochName() string {
 	return m.epoch
 }
 
-// settle implements source: the node that leads sends nothing that a quorum does not have.
+// settle implements source. The leader sends only frames whose changes a quorum has.
 func (m *mirror) settle(context.Context) error { return nil }
 
 func (m *mirror) join(wake chan<- struct{}) {

@@ -22,11 +22,11 @@ const (
 	OpGrow    Op = "i"
 	OpSay     Op = "s"
 
-	opDrop Op = "d" // as OpGrow, without what stood at the end
+	opDrop Op = "d" // OpGrow that also removes the end of the element
 )
 
-// Patch is one change of an open page. It names elements by id, and its HTML is the same for all who see it:
-// what differs by viewer is hidden by the classes of body or lives outside of what patches touch.
+// Patch is one change of an open page. It names elements by id. Its HTML is the same for all viewers:
+// differences between viewers are hidden by the classes of body, or are outside of patched elements.
 type Patch struct {
 	Op   Op
 	ID   string
@@ -47,18 +47,18 @@ func Append(parent string, c templ.Component) Patch {
 	return Patch{Op: OpAppend, ID: parent, HTML: Render(c)}
 }
 
-// Before puts c in front of the element id, with the same rule as Append.
+// Before puts c in front of the element id. Like Append, it replaces an element with the same id.
 func Before(id string, c templ.Component) Patch {
 	return Patch{Op: OpBefore, ID: id, HTML: Render(c)}
 }
 
-// Remove takes the element away.
+// Remove removes the element.
 func Remove(id string) Patch { return Patch{Op: OpRemove, ID: id} }
 
 // Grow puts HTML inside the element id as a part.Growth says.
 func Grow(id string, g part.Growth) Patch { return Patch{Op: OpGrow, ID: id, Grow: g} }
 
-// Say has a screen reader speak: started, needs you, finished, failed; nothing else.
+// Say has screen readers speak. It is only for these events: started, needs you, finished, failed.
 func Say(text string) Patch { return Patch{Op: OpSay, HTML: text} }
 
 // MarshalJSON writes the patch as the client reads it: an array.
@@ -78,7 +78,7 @@ func (p Patch) MarshalJSON() ([]byte, error) {
 	return marshalPlain([]any{p.Op, p.ID, p.HTML})
 }
 
-// marshalPlain encodes v and leaves <, > and & as they are: frames go to a script, never into a page.
+// marshalPlain encodes v without escaping <, > and &: a script reads frames, and they are never part of HTML.
 func marshalPlain(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -87,7 +87,7 @@ func marshalPlain(v any) ([]byte, error) {
 	return bytes.TrimRight(b.Bytes(), "\n"), err
 }
 
-// Render draws a component. Components of ours fail only when their writer does, and a buffer does not.
+// Render renders a component. Our components fail only if their writer does, and a buffer does not.
 func Render(c templ.Component) string {
 	b := templ.GetBuffer()
 	defer templ.ReleaseBuffer(b)

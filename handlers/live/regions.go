@@ -1,11 +1,11 @@
 package live
 
-// Regions is the HTML that open pages have of each element, by the element's id. What is drawn anew goes through
-// Changed, so that only what looks different is sent.
+// Regions holds the HTML of each element on open pages, by the element's id. Changed filters rendered
+// elements, so that only those with different HTML are sent.
 type Regions map[string]string
 
-// Changed returns the patches whose HTML differs from what the pages have, and notes it. The patches replace
-// elements, each with an id of its own.
+// Changed returns the patches whose HTML differs from that on the pages, and records it. Each patch
+// replaces an element, with an id of its own.
 func (r Regions) Changed(patches ...Patch) (changed []Patch) {
 	for _, p := range patches {
 		if html, known := r[p.ID]; !known || html != p.HTML {
@@ -22,8 +22,8 @@ type Item struct {
 	Patch Patch
 }
 
-// ChangedItems returns patches that remove the elements which are no longer in the list and put in those that are new
-// or look different. The Regions hold nothing but this list.
+// ChangedItems returns patches that remove the elements that are no longer in the list, and add or replace
+// those that are new or have different HTML. The Regions hold nothing but this list.
 func (r Regions) ChangedItems(items ...Item) (changed []Patch) {
 	listed := make(map[string]bool, len(items))
 	for _, it := range items {
@@ -44,8 +44,8 @@ func (r Regions) ChangedItems(items ...Item) (changed []Patch) {
 	return changed
 }
 
-// Redraw is most of a Room that draws all of its regions whenever something happens. Embed it and set Draw; the room
-// adds Channels, and Watch if it needs one.
+// Redraw implements most of a Room that renders all of its regions after every change. Embed it and set
+// Draw; the room adds Channels, and Watch if it needs it.
 type Redraw struct {
 	// Draw returns patches that replace every region of the room.
 	Draw func(States) []Patch
@@ -53,16 +53,16 @@ type Redraw struct {
 	regions Regions
 }
 
-// Opened notes what the first page has.
+// Opened records the HTML of the first page.
 func (r *Redraw) Opened(s States) {
 	r.regions = nil
 	r.Changed(s, News{})
 }
 
-// Whole draws every region.
+// Whole renders every region.
 func (r *Redraw) Whole(s States) []Patch { return r.Draw(s) }
 
-// Changed returns the regions that look different now.
+// Changed returns patches of the regions whose HTML has changed.
 func (r *Redraw) Changed(s States, _ News) []Patch {
 	if r.regions == nil {
 		r.regions = Regions{}

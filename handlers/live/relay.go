@@ -17,26 +17,26 @@ import (
 	"github.com/ahphub/ahphub/hub/quota"
 )
 
-// RelayConfig says how a node that follows serves the streams of its visitors.
+// RelayConfig configures a Relay.
 type RelayConfig struct {
 	Transport http.RoundTripper // to nodes, by name
-	TrunkPath string            // where a node answers by ServeTrunk
-	Header    string            // of requests between nodes: the name of a grant, for WithGrant
+	TrunkPath string            // path of ServeTrunk at the leader
+	Header    string            // header with the name of a grant, for WithGrant
 	Public    string            // as in Config
 	Frames    *quota.Pool       // as in Config
 	Heartbeat Heartbeat
 }
 
-// Relay serves streams of rooms that another node draws: one connection brings the frames of each room once, however
-// many watch it here.
+// Relay serves streams of rooms that the leader renders. One connection brings the frames of each room
+// once, however many visitors of this node watch it.
 type Relay struct {
 	cfg RelayConfig
 
 	mu   sync.Mutex
-	dial *dialing // the newest
+	dial *dialing // the newest one
 }
 
-// dialing lets the second visitor wait for the connection that the first one opens.
+// dialing lets visitors wait for a connection that another one is opening.
 type dialing struct {
 	leader string
 	done   chan struct{}
@@ -51,25 +51,25 @@ func NewRelay(cfg RelayConfig) *Relay {
 }
 
 var (
-	// ErrNoTrunk says that the node that leads knows no trunks: streams are passed on to it instead.
-	ErrNoTrunk = errors.New("the node that leads takes no connection for streams")
+	// ErrNoTrunk reports that the leader's release has no trunks. Streams are passed on to it instead.
+	ErrNoTrunk = errors.New("the leader takes no connection for streams")
 
-	errTrunkEnded = errors.New("the connection to the node that leads has ended")
+	errTrunkEnded = errors.New("the connection to the leader has ended")
 	errRoomEnded  = errors.New("the room has ended before its stream began")
 )
 
 const (
-	trunkTime   = 10 * time.Second // to open one, and to be answered about a visitor
-	mostAnswer  = 64 << 10         // bytes of that answer
-	mostFarSize = 64 << 20         // bytes of a frame
+	trunkTimeout = 10 * time.Second // for opening a trunk, and for the answer about a visitor
+	mostAnswer   = 64 << 10         // bytes of that answer
+	mostFarSize  = 64 << 20         // bytes of a frame
 )
 
-// Serve serves the stream of a visitor, from the rooms of the node that leads until tenure ends. ask is the visitor's
-// request as it goes to that node. When that node refuses the visitor, its answer is returned; after an error nothing
-// has been done.
+// Serve serves the stream of a visitor from rooms of the leader, until tenure ends. ask is the visitor's
+// request as the leader is to receive it. When the leader refuses the visitor, Serve returns its answer.
+// After an error, w is unused.
 func (y *Relay) Serve(w http.ResponseWriter, r, ask *http.Request, leader string, tenure context.Context) (*http.Response,
 	error) {
-	ctx, cancel := context.WithTimeout(r.Context(), trunkTime)
+	ctx, cancel := context.WithTimeout(r.Context(), trunkTimeout)
 	defer cancel()
 	t, err := y.trunkTo(ctx, leader, tenure)
 	if err != nil {
@@ -97,7 +97,7 @@ func (y *Relay) Serve(w http.ResponseWriter, r, ask *http.Request, leader string
 		res.Body = io.NopCloser(bytes.NewReader(body))
 		return res, nil
 	}
-	var answer granted
+	var answer grantAnswer
 	if err := json.Unmarshal(body, &answer); err != nil {
 		g.End()
 		return nil, err
@@ -111,8 +111,8 @@ func (y *Relay) Serve(w http.ResponseWriter, r, ask *http.Request, leader string
 	return nil, nil
 }
 
-// readers returns the visitor's places in the rooms that it was let into.
-func (y *Relay) readers(t *farTrunk, g *farGrant, marks []string, answer granted) ([]reader, error) {
+// readers returns readers of the rooms that the leader has admitted a visitor to.
+func (y *Relay) readers(t *farTrunk, g *farGrant, marks []string, answer grantAnswer) ([]reader, error) {
 	if len(marks) != len(answer.Rooms) {
 		return nil, errTrunkEnded
 	}
@@ -123,10 +123,10 @@ func (y *Relay) readers(t *farTrunk, g *farGrant, marks []string, answer granted
 			return nil, err
 		}
 		m, err := t.mirrorFor(g, room)
-		var closing shutOut
+		var closing closeReason
 		switch {
 		case err != nil && errors.As(context.Cause(g.ctx), &closing):
-			return nil, nil // let in and shut out; the stream is closed with the reason
+			return nil, nil // the visitor was shut out meanwhile; the stream is closed with the reason
 		case err != nil:
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func (y *Relay) serveStream(w http.ResponseWriter, r *http.Request, g *farGrant,
 	})
 }
 
-// trunkTo returns the connection to the node that leads, which may be opened first.
+// trunkTo returns the connection to the leader, and opens it if there is none.
 func (y *Relay) trunkTo(ctx context.Context, leader string, tenure context.Context) (*farTrunk, error) {
 	y.mu.Lock()
 	d := y.dial
@@ -178,7 +178,7 @@ func (y *Relay) trunkTo(ctx context.Context, leader string, tenure context.Conte
 	}
 }
 
-// isOver reports whether a connection was not opened or has ended.
+// isOver reports whether a connection could not be opened or has ended.
 func (d *dialing) isOver() bool {
 	select {
 	case <-d.done:
@@ -188,9 +188,9 @@ func (d *dialing) isOver() bool {
 	}
 }
 
-// open opens a connection to the node that leads, until tenure ends.
+// open opens a connection to the leader, which ends with tenure.
 func (y *Relay) open(tenure context.Context, leader string) (*farTrunk, error) {
-	ctx, cancel := context.WithTimeout(tenure, trunkTime)
+	ctx, cancel := context.WithTimeout(tenure, trunkTimeout)
 	defer cancel()
 	c, res, err := websocket.Dial(ctx, "ws://"+leader+y.cfg.TrunkPath, &websocket.DialOptions{
 		HTTPClient: &http.Client{Transport: y.cfg.Transport}, CompressionMode: websocket.CompressionDisabled})

@@ -40,8 +40,8 @@ func linkedGuest(t *testing.T) (*access.Links, access.Principal) {
 	return l, access.Principal{ID: "guest", Role: access.RoleOwner, Link: made.ID}
 }
 
-// hasNoEndings checks that every node has ended what it was told to.
-func (e *Engine) hasNoEndings(t *testing.T) {
+// checkStreamsEnded checks that every node has confirmed the end of the streams that it had to end.
+func (e *Engine) checkStreamsEnded(t *testing.T) {
 	t.Helper()
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -49,13 +49,13 @@ func (e *Engine) hasNoEndings(t *testing.T) {
 		t.Error("no node is connected")
 	}
 	for _, trunk := range e.trunks {
-		if said := trunk.endStreams(); said != nil {
+		if confirmed := trunk.endStreams(); confirmed != nil {
 			t.Error("a node has not ended a stream yet")
 		}
 	}
 }
 
-// The frames of a room go to another node once, whoever watches it there.
+// The frames of a room go to another node once, however many visitors watch it there.
 func TestFramesGoToANodeOnce(t *testing.T) {
 	e := newEngine(t, Config{})
 	url, _ := startFollower(t, e, ana)
@@ -78,7 +78,7 @@ func TestFramesGoToANodeOnce(t *testing.T) {
 	}
 }
 
-// A guest whose link is revoked loses the stream of another node, too, and sees nothing that came later.
+// A guest whose link is revoked loses the stream of another node, too, and sees no later changes.
 func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
 	l, guest := linkedGuest(t)
 	e := newEngine(t, Config{Links: l})
@@ -91,7 +91,7 @@ func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.AwaitNodes(t.Context())
-	e.hasNoEndings(t)
+	e.checkStreamsEnded(t)
 	if code := s.closed(); code != codeRevoked {
 		t.Errorf("the stream is closed with %d", code)
 	}
@@ -100,7 +100,7 @@ func TestRevokedGuestLosesTheStreamOfAnotherNode(t *testing.T) {
 	}
 }
 
-// A session that is deleted is not shown any more, at no node, once that is answered. Restored, it is live again.
+// No node shows a deleted session once its deletion is answered. When it is restored, it is live again.
 func TestStreamsOfADeletedSessionEnd(t *testing.T) {
 	eachWay(t, func(t *testing.T, serve serveFunc) {
 		e := newEngine(t, Config{})
@@ -114,7 +114,7 @@ func TestStreamsOfADeletedSessionEnd(t *testing.T) {
 		}
 		e.AwaitNodes(t.Context())
 		if strings.Contains(t.Name(), "another node") {
-			e.hasNoEndings(t)
+			e.checkStreamsEnded(t)
 		}
 		if code := s.closed(); code != codeDeleted {
 			t.Errorf("the stream is closed with %d", code)
@@ -130,7 +130,7 @@ func TestStreamsOfADeletedSessionEnd(t *testing.T) {
 	})
 }
 
-// A node that does not say that a stream has ended is waited for until it has ended its streams.
+// A revocation waits for a node that does not confirm it, until the node must have ended its streams.
 func TestRevocationWaitsForSilentNode(t *testing.T) {
 	l, guest := linkedGuest(t)
 	e := newEngine(t, Config{Links: l})
@@ -141,7 +141,7 @@ func TestRevocationWaitsForSilentNode(t *testing.T) {
 	began := time.Now()
 	e.AwaitNodes(t.Context())
 	if took := time.Since(began); took > trunkSilence/2 {
-		t.Errorf("when nobody lost a right it takes %v", took)
+		t.Errorf("it waits for %v when no visitor has lost a right", took)
 	}
 	if err := l.Revoke(t.Context(), guest.Link); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func (s *stream) closed() websocket.StatusCode {
 	}
 }
 
-// When the connection between the nodes is lost its streams end, and pages go on over the next one from their marks.
+// When the connection between the nodes is lost, its streams end, and pages continue over the next one.
 func TestStreamsGoOnOverTheNextConnection(t *testing.T) {
 	e := newEngine(t, Config{})
 	_, mark := e.draw(t, ana)
@@ -190,7 +190,7 @@ func TestStreamsGoOnOverTheNextConnection(t *testing.T) {
 	}
 }
 
-// A node that leads and falls silent, as one that was cut off does, is believed no longer: streams end, and show nothing meanwhile.
+// Streams of a follower end when the leader falls silent, as when it is cut off.
 func TestStreamsEndWhenTheLeaderIsSilent(t *testing.T) {
 	silent := make(chan struct{})
 	defer close(silent)
@@ -228,7 +228,7 @@ func TestStreamsOfARoomThatEndedEnd(t *testing.T) {
 	s.closed()
 }
 
-// A page behind all that is kept, or of another run of the program, is sent the room anew, once for all such pages.
+// Pages that are too far behind, or from another run of the program, are sent the whole room. It is rendered once.
 func TestPagesThatFellBehindAreSentTheRoomAnew(t *testing.T) {
 	e := newEngine(t, Config{})
 	_, mark := e.draw(t, ana)
@@ -259,7 +259,7 @@ func TestPagesThatFellBehindAreSentTheRoomAnew(t *testing.T) {
 	first.until("at last")
 }
 
-// What a page says is heard by the node that leads, which also learns that the page is gone.
+// The leader learns that a page is gone, or that its node is.
 func TestVisitorOfAnotherNodeThatGoesIsGone(t *testing.T) {
 	v := notedVisitor{make(chan string, 10)}
 	e := newEngine(t, Config{Visit: func(*http.Request, access.Principal) Visitor { return v }})
@@ -278,10 +278,10 @@ func TestVisitorOfAnotherNodeThatGoesIsGone(t *testing.T) {
 }
 
 func TestMirror(t *testing.T) {
-	var asked []uint64
-	m := newMirror(7, 3, func(room uint64) { asked = append(asked, room) })
+	var requested []uint64
+	m := newMirror(7, 3, func(room uint64) { requested = append(requested, room) })
 	m.epoch = "e"
-	take := func(n int64, text string, whole bool) bool { return m.take(frame{[]byte(text), n, whole}) }
+	take := func(n int64, text string, whole bool) bool { return m.addFrame(frame{[]byte(text), n, whole}) }
 	at := func(epoch string, n int64) string {
 		f, err := m.frameAfter(epoch, n)
 		if err != nil {
@@ -310,8 +310,8 @@ func TestMirror(t *testing.T) {
 			}
 		}
 	}
-	if len(asked) != 0 {
-		t.Errorf("the rooms %d were asked for anew", asked)
+	if len(requested) != 0 {
+		t.Errorf("the rooms %d were requested", requested)
 	}
 	for i := range int64(keptFrames) {
 		take(11+i, "more", false)
@@ -321,8 +321,8 @@ func TestMirror(t *testing.T) {
 			t.Errorf("a page of another run is sent %q, and the room is not at hand", got)
 		}
 	}
-	if !slices.Equal(asked, []uint64{7}) {
-		t.Errorf("the rooms %d were asked for anew, want 7 once", asked)
+	if !slices.Equal(requested, []uint64{7}) {
+		t.Errorf("the rooms %d were requested, want 7 once", requested)
 	}
 }
 

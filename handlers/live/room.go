@@ -11,45 +11,46 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Room is one live thing for one audience: it knows which channels it follows and how to draw what changed. Its
-// methods are called one at a time.
+// Room is a live part of a page for one audience: it names the channels that it follows, and renders their
+// changes. Its methods are called one at a time.
 type Room interface {
 	// Channels that the room follows; all must exist when it opens.
 	Channels() []ahp.URI
-	// Whole draws every region, for a page that fell behind too far.
+	// Whole renders every region, for a page that has fallen too far behind.
 	Whole(States) []Patch
-	// Changed draws what the news changed; the states have them applied already.
+	// Changed renders what the news changed. The states include the news.
 	Changed(States, News) []Patch
 }
 
-// Watcher is a Room that also changes by what is no channel: presence, drafts, the clock. Ping is safe to call from any
-// goroutine and makes a Changed with News.Pinged; Watch returns a function that stops the watch.
+// Watcher is a Room that also depends on data outside of channels, such as presence, drafts or the clock.
+// Each ping, from any goroutine, leads to a call of Changed with News.Pinged. The function that Watch
+// returns stops the watch.
 type Watcher interface {
 	Watch(ping func()) (stop func())
 }
 
-// Opener is a Room that wants to know the states that the first page is drawn from.
+// Opener is a Room that needs the states from which the first page is rendered.
 type Opener interface{ Opened(States) }
 
-// Pacer is a Room that is drawn less often than others.
+// Pacer is a Room that is rendered less often than others.
 type Pacer interface{ Pace() time.Duration }
 
-// States are what the channels of a room hold, as its audience sees them.
+// States are the states of a room's channels, as its audience sees them.
 type States map[ahp.URI]ahp.State
 
-// Copy returns the states as they are now; they never change.
+// Copy returns a copy of the map. The states themselves never change.
 func (s States) Copy() States { return maps.Clone(s) }
 
-// News is what happened since the last time.
+// News holds what happened since the last call of Changed.
 type News struct {
 	Envelopes     []*hub.Envelope
 	Notifications []*hub.Notification
 	Pinged        bool
 }
 
-// Kind makes the rooms of one kind.
+// Kind opens the rooms of one kind.
 type Kind struct {
-	// Open makes the room for who, from the words of its name after the first.
+	// Open opens the room for who, from the words of its name after the first.
 	Open func(ctx context.Context, who access.Principal, words []string) (Room, error)
 	// Share names what the room's HTML depends on besides its audience: principals of one audience with the same
 	// Share have one room together. Nil: the audience is all.

@@ -17,24 +17,25 @@ import (
 
 const (
 	mostMarks   = 10   // rooms one page follows
-	codeRevoked = 4403 // closes a stream whose reader is not let in any more
-	codeDeleted = 4404 // closes a stream when the session or chat that it shows was deleted
+	codeRevoked = 4403 // closes a stream whose reader has lost access
+	codeDeleted = 4404 // closes a stream whose session or chat was deleted
 )
 
-// shutOut is why a stream is ended: its code, or 0 for none, and a word for programs.
-type shutOut struct {
+// closeReason is why a stream is closed: a WebSocket close code, or 0 for none, and a word for programs.
+type closeReason struct {
 	code websocket.StatusCode
 	why  string
 }
 
-func (s shutOut) Error() string { return s.why }
+func (s closeReason) Error() string { return s.why }
 
-// errDeleted ends the streams of a room.
-var errDeleted = shutOut{codeDeleted, "deleted"}
+// errDeleted closes the streams of a room that was deleted.
+var errDeleted = closeReason{codeDeleted, "deleted"}
 
-// ServeStream is GET /live?f=mark&f=mark, the one stream of an open page: a WebSocket of text frames
-// [feed, number, [patch, …]]. The page sends its newest marks when it connects again; where a mark is past the window,
-// or of an earlier run of the program, the whole room comes as one frame.
+// ServeStream answers GET /live?f=mark&f=mark with the one stream of an open page: a WebSocket of text
+// frames [feed, number, [patch, …]]. A page that reconnects sends its newest marks. If the frames after a
+// mark are no longer kept, or the mark is from an earlier run of the program, the whole room is sent as
+// one frame.
 func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	readers, err := e.readers(r.Context(), who, r.URL.Query()["f"])
@@ -62,7 +63,7 @@ func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveStream writes to a page until it leaves or its reader is shut out.
+// serveStream sends frames to a page until it leaves or its reader is shut out.
 func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visitor, c *websocket.Conn, out *upgrade.Conn,
 	readers []reader) {
 	e.pages.Add(1)
@@ -72,7 +73,7 @@ func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visito
 	l := listen(ctx, c, v)
 	err := pump(l.ctx, c, out, readers, v, e.cfg.Heartbeat)
 	if errors.Is(context.Cause(ctx), access.ErrRevoked) {
-		err = shutOut{codeRevoked, "revoked"}
+		err = closeReason{codeRevoked, "revoked"}
 	}
 	closeFor(c, err)
 	_ = c.CloseNow()
@@ -81,7 +82,7 @@ func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visito
 
 // closeFor closes a stream with the reason in err, if there is one.
 func closeFor(c *websocket.Conn, err error) {
-	if s, ok := errors.AsType[shutOut](err); ok && s.code != 0 {
+	if s, ok := errors.AsType[closeReason](err); ok && s.code != 0 {
 		_ = c.Close(s.code, s.why)
 	}
 }
@@ -123,7 +124,7 @@ func holderOf(who access.Principal) quota.Holder {
 	return quota.Holder{ID: who.ID, Group: who.Link}
 }
 
-// BindStream returns a context that ends with ctx, and with the link that let the principal in.
+// BindStream returns a context that ends with ctx, and with the link that admitted the principal.
 func (e *Engine) BindStream(ctx context.Context, who access.Principal) (context.Context, context.CancelCauseFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	if who.Link == "" || e.cfg.Links == nil {
@@ -133,7 +134,7 @@ func (e *Engine) BindStream(ctx context.Context, who access.Principal) (context.
 	return bound, func(err error) { cancel(); end(err) }
 }
 
-// source is where the frames of a room come from: its feed, or on a node that follows what mirrors it.
+// source provides the frames of a room: its feed, or on a follower its mirror.
 type source interface {
 	epochName() string
 	frameAfter(epoch string, n int64) (frame, error)
@@ -150,8 +151,8 @@ type reader struct {
 	frames *quota.Pool
 }
 
-// pump writes frames until the page leaves or a room ends, and returns why. One goroutine writes for all rooms of a
-// page: each more would keep 8 KiB of stack.
+// pump writes frames until the page leaves or a room ends, and returns why. One goroutine writes for all
+// rooms of a page: each goroutine costs 8 KiB of stack.
 func pump(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, readers []reader, v Visitor, beat Heartbeat) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -208,10 +209,11 @@ func (rd *reader) writeNext(ctx context.Context, c *websocket.Conn, out *upgrade
 	return true, rd.send(ctx, c, out, f.bytes)
 }
 
-// smallFrame is how much a stalled reader may hold without being counted.
+// smallFrame is the size up to which frames do not count against the quota of frames.
 const smallFrame = 64 << 10
 
-// send writes a frame; a large one counts until it has left, so that readers who stall do not hold many.
+// send writes a frame. A large one counts against the quota until it is written, so that stalled readers
+// cannot hold many.
 func (rd *reader) send(ctx context.Context, c *websocket.Conn, out *upgrade.Conn, b []byte) error {
 	if n := int64(len(b)); n > smallFrame {
 		if err := rd.frames.Take(rd.holder, n); err != nil {
@@ -224,8 +226,8 @@ func (rd *reader) send(ctx context.Context, c *websocket.Conn, out *upgrade.Conn
 	return cmp.Or(err, out.Release())
 }
 
-// AcceptOptions returns the options of streams. Those of pages of the public address are taken too: behind a proxy the
-// Host of a request may lack the port that its Origin has. web checked the Origin before.
+// AcceptOptions returns the options of streams. Pages of the public address are accepted too: behind a
+// proxy, the Host of a request may lack the port that its Origin has. Package web has checked the Origin.
 func (e *Engine) AcceptOptions() *websocket.AcceptOptions { return acceptOptions(e.cfg.Public) }
 
 func acceptOptions(public string) *websocket.AcceptOptions {

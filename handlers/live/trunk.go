@@ -15,20 +15,23 @@ import (
 	"github.com/ahphub/ahphub/handlers/upgrade"
 )
 
-// In a cluster, visitors of a node that follows are let into rooms by the node that leads, each by a grant. The frames of
-// their rooms go to that node over one connection, the trunk, once for all of its visitors.
+// In a cluster, the leader admits each visitor of a follower to rooms by a grant. The frames of these
+// rooms go to the follower over one connection, the trunk, once for all of its visitors.
 //
-// The node that leads sends frames as binary messages (trunkFrame) and the rest as a ruling in JSON. The other node
-// sends events in JSON. What ends a grant is sent before any later frame. A node that hears nothing for a moment ends its
-// streams: it does not know whether its visitors are still let in.
+// The leader sends frames as binary messages (trunkFrame) and everything else as rulings in JSON. The
+// follower sends events in JSON. A ruling that ends a grant precedes all later frames. A follower that
+// hears nothing for trunkSilence ends its streams: it no longer knows the rights of its visitors.
+//
+// Nodes of a cluster may run different releases, and no version is exchanged: both ends ignore unknown
+// fields of rulings and events, and the leader ignores unknown events.
 
 const (
 	trunkBeat    = 500 * time.Millisecond  // between heartbeats, in both directions
-	trunkSilence = 1500 * time.Millisecond // without any from the leader a follower ends its streams
-	trunkLost    = 2500 * time.Millisecond // without any from a follower the leader closes the connection
+	trunkSilence = 1500 * time.Millisecond // timeout of a follower, which then ends its streams
+	trunkLost    = 2500 * time.Millisecond // timeout of the leader, which then closes the connection
 	mostTrunks   = 64                      // open at once
 	trunkMessage = 32 << 10                // bytes of an event
-	grantEvents  = 16                      // of a grant, that wait to be handled
+	grantEvents  = 16                      // queued events of a grant
 )
 
 var (
@@ -40,31 +43,37 @@ var (
 
 // greeting is the first message of a trunk.
 type greeting struct {
-	Trunk string `json:"trunk"` // its name, in the names of grants
+	Trunk string `json:"trunk"` // name of the trunk, the first part of the names of grants
 }
 
-// ruling is what the node that leads decides.
+// ruling is a message of the leader. An empty one is a heartbeat.
 type ruling struct {
-	End  uint64 `json:"end,omitempty"`  // grant that is over
-	Code int    `json:"code,omitempty"` // that its streams close with; 0: none
+	End  uint64 `json:"end,omitempty"`  // number of a grant that has ended
+	Code int    `json:"code,omitempty"` // closes the streams of the grant or room; 0: none
 	Why  string `json:"why,omitempty"`
 
-	Drop uint64 `json:"drop,omitempty"` // room of which nothing comes any more
-	Gone bool   `json:"gone,omitempty"` // because it has ended
+	Drop uint64 `json:"drop,omitempty"` // number of a room whose frames are no longer sent
+	Gone bool   `json:"gone,omitempty"` // the room has ended
 
-	Say uint64 `json:"say,omitempty"` // the node says this number once the streams above have ended
+	Confirm uint64 `json:"say,omitempty"` // to be repeated once the streams above have ended
 }
 
-// event is what happens at the node of a grant.
+// event is a message of a follower. Do is one of:
+//
+//	alive             a heartbeat
+//	said              the page of a visitor has sent Message
+//	lost, back, end   the page stopped answering, answers again, is gone
+//	whole             the follower needs all of Room
+//	ended             streams have ended up to the ruling with the number Confirm
 type event struct {
-	Grant uint64 `json:"grant,omitempty"`
-	Do    string `json:"do"`             // said, lost, back, end: by the visitor; whole: the room is needed anew; ended: Say; alive
-	Said  []byte `json:"said,omitempty"` // by the page
-	Room  uint64 `json:"room,omitempty"`
-	Say   uint64 `json:"say,omitempty"` // of the ruling
+	Grant   uint64 `json:"grant,omitempty"`
+	Do      string `json:"do"`
+	Message []byte `json:"said,omitempty"`
+	Room    uint64 `json:"room,omitempty"`
+	Confirm uint64 `json:"say,omitempty"`
 }
 
-// trunk is the leader's end.
+// trunk is the leader's end of a connection to a follower.
 type trunk struct {
 	name string
 	node string // name of the follower; "" if it is unknown
@@ -72,29 +81,29 @@ type trunk struct {
 	stop context.CancelCauseFunc // closes the connection
 
 	mu      sync.Mutex
-	over    bool
+	ended   bool
 	rulings []ruling
 	grants  map[uint64]*grant
-	early   numberSet // grants that ended before they were made: the request for one comes over another connection
+	early   numberSet // grants that ended before they were made: requests for grants use other connections
 	rooms   map[uint64]*trunkRoom
 	last    uint64 // number of the newest room
 
-	endings uint64 // visitors that were shut out, and rooms that ended
-	said    uint64 // of them, as the node says
-	waiting []sayWaiter
+	endings   uint64 // how many visitors were shut out and rooms ended
+	confirmed uint64 // how many of them the follower has confirmed
+	waiters   []endingWaiter
 }
 
-// trunkRoom is a room that goes over a trunk.
+// trunkRoom is a room whose frames are sent over a trunk.
 type trunkRoom struct {
 	id     uint64
 	feed   *feed
-	start  int64 // frames go from the one after it
-	at     int64 // the newest that was sent; the writer's
+	start  int64 // number of the frame before the first that is sent
+	at     int64 // number of the newest frame that was sent; only write uses it
 	grants int
-	whole  bool // is to be sent anew
+	whole  bool // the follower has requested all of the room
 }
 
-// ServeTrunk answers a node that follows, until the connection ends.
+// ServeTrunk serves a follower until the connection ends.
 func (e *Engine) ServeTrunk(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithCancelCause(r.Context())
 	t := newTrunk(nodeName(ctx), stop)
@@ -147,8 +156,8 @@ func (t *trunk) run(ctx context.Context, c *websocket.Conn, out *upgrade.Conn) {
 	wg.Wait()
 }
 
-// awaitSilence waits until a follower that no longer hears this node has ended its streams: until then its visitors are
-// present, and AwaitNodes must wait for it.
+// awaitSilence waits until a follower that no longer hears this node has ended its streams. Until then,
+// its visitors are present, and AwaitNodes must wait for it.
 func awaitSilence(ctx context.Context) {
 	t := time.NewTimer(trunkSilence)
 	defer t.Stop()
@@ -158,8 +167,8 @@ func awaitSilence(ctx context.Context) {
 	}
 }
 
-// addTrunk reports whether there is room for another trunk. It closes older ones of the same follower, which opens
-// another one only after it has ended the streams of the one before.
+// addTrunk reports whether another trunk can be open. It closes older ones of the same follower, which
+// opens a trunk only after it has ended the streams of the previous one.
 func (e *Engine) addTrunk(t *trunk) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -175,21 +184,21 @@ func (e *Engine) addTrunk(t *trunk) bool {
 	return true
 }
 
-// removeTrunk ends all that a trunk was for.
+// removeTrunk ends the grants of a trunk whose connection has ended.
 func (e *Engine) removeTrunk(t *trunk) {
 	e.mu.Lock()
 	delete(e.trunks, t.name)
 	e.mu.Unlock()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
+	t.ended = true
 	for _, g := range t.grants {
 		g.end()
 	}
 	for _, room := range t.rooms {
 		room.feed.leave(t.wake)
 	}
-	t.heard(t.endings) // no stream is left to wait for
+	t.confirmEndings(t.endings)
 }
 
 func (e *Engine) trunk(name string) *trunk {
@@ -204,7 +213,7 @@ func (t *trunk) write(ctx context.Context, c *websocket.Conn, out *upgrade.Conn)
 	defer beat.Stop()
 	err := writeJSON(ctx, c, greeting{t.name})
 	for err == nil {
-		rulings, rooms := t.due()
+		rulings, rooms := t.takePending()
 		wrote := len(rulings) > 0
 		for _, r := range rulings {
 			if err = writeJSON(ctx, c, r); err != nil {
@@ -231,8 +240,8 @@ func (t *trunk) write(ctx context.Context, c *websocket.Conn, out *upgrade.Conn)
 	}
 }
 
-// due returns what is to be said, and the rooms to look at.
-func (t *trunk) due() (rulings []ruling, rooms []*trunkRoom) {
+// takePending returns the rulings to send, and the rooms that may have frames.
+func (t *trunk) takePending() (rulings []ruling, rooms []*trunkRoom) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	rulings, t.rulings = t.rulings, nil
@@ -267,23 +276,23 @@ func (t *trunk) writeNext(ctx context.Context, c *websocket.Conn, out *upgrade.C
 	return true, out.Release()
 }
 
-// takeWhole reports whether a room is to be sent anew.
+// takeWhole reports whether the follower has requested all of a room, once per request.
 func (t *trunk) takeWhole(room *trunkRoom) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	asked := room.whole
+	requested := room.whole
 	room.whole = false
-	return asked
+	return requested
 }
 
-// dropRoom sends nothing more of a room that has ended.
+// dropRoom stops sending a room that has ended.
 func (t *trunk) dropRoom(room *trunkRoom) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.endRoom(room)
 }
 
-// endRoom is dropRoom; mu is held.
+// endRoom stops sending a room that has ended; mu is held.
 func (t *trunk) endRoom(room *trunkRoom) {
 	if t.rooms[room.id] != room {
 		return
@@ -295,20 +304,20 @@ func (t *trunk) endRoom(room *trunkRoom) {
 		r.Code, r.Why = int(errDeleted.code), errDeleted.why
 	}
 	t.endings++
-	t.rule(r)
+	t.queueRuling(r)
 }
 
-// rule has the other node learn something; mu is held.
-func (t *trunk) rule(r ruling) {
+// queueRuling has the writer send a ruling; mu is held.
+func (t *trunk) queueRuling(r ruling) {
 	t.rulings = append(t.rulings, r)
 	select {
 	case t.wake <- struct{}{}:
-	default: // the writer looks already
+	default: // the writer is already awake
 	}
 }
 
-// read hands what comes from the node to its grants. The first heartbeat starts the timeout for those that follow:
-// followers of earlier releases send none.
+// read handles events until the connection ends. The first heartbeat starts the timeout of those that
+// follow: followers of earlier releases send none.
 func (t *trunk) read(ctx context.Context, c *websocket.Conn) {
 	var lost *time.Timer
 	for {
@@ -327,15 +336,15 @@ func (t *trunk) read(ctx context.Context, c *websocket.Conn) {
 			lost = time.AfterFunc(trunkLost, func() { t.stop(errNodeSilent) })
 			defer lost.Stop()
 		}
-		t.take(ev)
+		t.handleEvent(ev)
 	}
 }
 
-func (t *trunk) take(ev event) {
+func (t *trunk) handleEvent(ev event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if ev.Do == "ended" {
-		t.heard(min(ev.Say, t.endings))
+		t.confirmEndings(min(ev.Confirm, t.endings))
 		return
 	}
 	if room := t.rooms[ev.Room]; ev.Do == "whole" && room != nil {
@@ -355,8 +364,8 @@ func (t *trunk) take(ev event) {
 	}
 	select {
 	case g.events <- ev:
-	default: // it says more than can be handled; its page connects again
-		t.rule(ruling{End: g.id})
+	default: // the page sends more than can be handled; it connects again
+		t.queueRuling(ruling{End: g.id})
 		g.end()
 	}
 }

@@ -11,34 +11,34 @@ import (
 	"github.com/coder/websocket"
 )
 
-// farTrunk is the end of a trunk at the node that follows.
+// farTrunk is a follower's end of the connection to the leader.
 type farTrunk struct {
 	name string
-	ctx  context.Context // ends with it
+	ctx  context.Context // ends with the connection
 	stop context.CancelCauseFunc
 	wake chan struct{}
 
-	said   sync.Mutex
-	events []event // to be sent
+	eventsMu sync.Mutex
+	events   []event // to be sent
 
 	mu      sync.Mutex
-	over    bool
+	ended   bool
 	grants  map[uint64]*farGrant
 	mirrors map[uint64]*mirror
-	dropped numberSet // rooms that have ended here; an answer about a grant may arrive later, over another connection
+	dropped numberSet // rooms that have ended: answers about grants use other connections, and may be late
 	last    uint64    // number of the newest grant
 }
 
-// farGrant is a visitor of this node that the node that leads has let in, or was asked to.
+// farGrant is a visitor of this node whom the leader has admitted, or was asked to admit.
 type farGrant struct {
 	id    uint64
 	trunk *farTrunk
-	ctx   context.Context // ends when it is over
+	ctx   context.Context // ends with the grant
 	stop  context.CancelCauseFunc
-	lost  bool // the page does not answer; of its heartbeat
+	lost  bool // the page does not answer heartbeats
 }
 
-// run takes and sends until the connection ends.
+// run sends and receives until the connection ends.
 func (t *farTrunk) run(c *websocket.Conn) {
 	var wg sync.WaitGroup
 	wg.Go(func() { t.stop(t.read(c)) })
@@ -48,7 +48,7 @@ func (t *farTrunk) run(c *websocket.Conn) {
 	wg.Wait()
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
+	t.ended = true
 	for _, m := range t.mirrors {
 		m.finish(errTrunkEnded)
 	}
@@ -63,14 +63,14 @@ func (t *farTrunk) read(c *websocket.Conn) error {
 		if err != nil {
 			return err
 		}
-		b, err := io.ReadAll(heard{r, silence})
+		b, err := io.ReadAll(heartbeatReader{r, silence})
 		if err != nil {
 			return err
 		}
 		if kind == websocket.MessageBinary {
-			err = t.takeFrame(b)
+			err = t.handleFrame(b)
 		} else {
-			err = t.takeRuling(b)
+			err = t.handleRuling(b)
 		}
 		if err != nil {
 			return err
@@ -78,19 +78,19 @@ func (t *farTrunk) read(c *websocket.Conn) error {
 	}
 }
 
-// heard notes each piece of a message: a long one takes time.
-type heard struct {
+// heartbeatReader takes each piece of a message as a heartbeat: a long message takes time.
+type heartbeatReader struct {
 	io.Reader
 	silence *time.Timer
 }
 
-func (h heard) Read(p []byte) (int, error) {
+func (h heartbeatReader) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
 	h.silence.Reset(trunkSilence)
 	return n, err
 }
 
-func (t *farTrunk) takeFrame(b []byte) error {
+func (t *farTrunk) handleFrame(b []byte) error {
 	f, err := decodeTrunkFrame(b)
 	if err != nil {
 		return err
@@ -105,20 +105,20 @@ func (t *farTrunk) takeFrame(b []byte) error {
 		m = t.addMirror(f.room, start)
 	}
 	t.mu.Unlock()
-	if !m.take(f.frame) {
+	if !m.addFrame(f.frame) {
 		return errTrunkFrame
 	}
 	return nil
 }
 
-// addMirror begins to keep a room; mu is held.
+// addMirror adds a mirror of a room; mu is held.
 func (t *farTrunk) addMirror(id uint64, start int64) *mirror {
-	m := newMirror(id, start, func(room uint64) { t.tell(event{Do: "whole", Room: room}) })
+	m := newMirror(id, start, func(room uint64) { t.queueEvent(event{Do: "whole", Room: room}) })
 	t.mirrors[id] = m
 	return m
 }
 
-func (t *farTrunk) takeRuling(b []byte) error {
+func (t *farTrunk) handleRuling(b []byte) error {
 	var r ruling
 	if err := json.Unmarshal(b, &r); err != nil {
 		return err
@@ -127,17 +127,17 @@ func (t *farTrunk) takeRuling(b []byte) error {
 	defer t.mu.Unlock()
 	if g := t.grants[r.End]; g != nil {
 		delete(t.grants, r.End)
-		g.stop(shutOut{websocket.StatusCode(r.Code), r.Why})
+		g.stop(closeReason{websocket.StatusCode(r.Code), r.Why})
 	}
 	if r.Drop > 0 {
 		t.dropped.add(r.Drop)
 	}
 	if m := t.mirrors[r.Drop]; m != nil {
 		delete(t.mirrors, r.Drop)
-		m.finish(shutOut{websocket.StatusCode(r.Code), cmp.Or(r.Why, ErrGone.Error())})
+		m.finish(closeReason{websocket.StatusCode(r.Code), cmp.Or(r.Why, ErrGone.Error())})
 	}
-	if r.Say > 0 {
-		t.tell(event{Do: "ended", Say: r.Say})
+	if r.Confirm > 0 {
+		t.queueEvent(event{Do: "ended", Confirm: r.Confirm})
 	}
 	return nil
 }
@@ -146,12 +146,12 @@ func (t *farTrunk) takeRuling(b []byte) error {
 func (t *farTrunk) write(c *websocket.Conn) error {
 	beat := time.NewTicker(trunkBeat)
 	defer beat.Stop()
-	t.tell(event{Do: "alive"})
+	t.queueEvent(event{Do: "alive"})
 	for {
-		t.said.Lock()
+		t.eventsMu.Lock()
 		events := t.events
 		t.events = nil
-		t.said.Unlock()
+		t.eventsMu.Unlock()
 		for _, ev := range events {
 			if err := writeJSON(t.ctx, c, ev); err != nil {
 				return err
@@ -160,29 +160,29 @@ func (t *farTrunk) write(c *websocket.Conn) error {
 		select {
 		case <-t.wake:
 		case <-beat.C:
-			t.tell(event{Do: "alive"})
+			t.queueEvent(event{Do: "alive"})
 		case <-t.ctx.Done():
 			return t.ctx.Err()
 		}
 	}
 }
 
-// tell sends an event. It may be called with any other lock held.
-func (t *farTrunk) tell(ev event) {
-	t.said.Lock()
+// queueEvent has the writer send an event. It may be called with any other lock held.
+func (t *farTrunk) queueEvent(ev event) {
+	t.eventsMu.Lock()
 	t.events = append(t.events, ev)
-	t.said.Unlock()
+	t.eventsMu.Unlock()
 	select {
 	case t.wake <- struct{}{}:
-	default: // the writer looks already
+	default: // the writer is already awake
 	}
 }
 
-// admit returns a grant to ask for.
+// admit returns a new grant, for which the leader is yet to be asked.
 func (t *farTrunk) admit() (*farGrant, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over {
+	if t.ended {
 		return nil, errTrunkEnded
 	}
 	t.last++
@@ -192,11 +192,12 @@ func (t *farTrunk) admit() (*farGrant, error) {
 	return g, nil
 }
 
-// mirrorFor returns a room that a grant is for. It fails when the grant or the room has ended.
+// mirrorFor returns the mirror of a room that the leader has admitted a visitor to. It returns an error
+// when the grant or the room has ended.
 func (t *farTrunk) mirrorFor(g *farGrant, room grantedRoom) (*mirror, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.over || t.grants[g.id] == nil {
+	if t.ended || t.grants[g.id] == nil {
 		return nil, errTrunkEnded
 	}
 	m := t.mirrors[room.ID]
@@ -212,9 +213,9 @@ func (t *farTrunk) mirrorFor(g *farGrant, room grantedRoom) (*mirror, error) {
 	return m, nil
 }
 
-// Hear implements Visitor: the node that leads hears what the page says.
-func (g *farGrant) Hear(said []byte) error {
-	g.trunk.tell(event{Grant: g.id, Do: "said", Said: said})
+// Hear implements Visitor. The leader receives what the page reports.
+func (g *farGrant) Hear(message []byte) error {
+	g.trunk.queueEvent(event{Grant: g.id, Do: "said", Message: message})
 	return nil
 }
 
@@ -234,18 +235,18 @@ func (g *farGrant) mark(lost bool) {
 	g.lost = lost
 	g.trunk.mu.Unlock()
 	if changed {
-		g.trunk.tell(event{Grant: g.id, Do: do})
+		g.trunk.queueEvent(event{Grant: g.id, Do: do})
 	}
 }
 
-// End implements Visitor: the page is gone, or nobody waits for the grant.
+// End implements Visitor. It is also called for a grant that is no longer needed.
 func (g *farGrant) End() {
 	if g.forget() {
-		g.trunk.tell(event{Grant: g.id, Do: "end"})
+		g.trunk.queueEvent(event{Grant: g.id, Do: "end"})
 	}
 }
 
-// forget reports whether the grant had not ended before.
+// forget ends the grant, and reports whether it had not ended before.
 func (g *farGrant) forget() bool {
 	t := g.trunk
 	t.mu.Lock()

@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// trunkFrame is a frame of a room on its way to another node: the room's number and the frame's, each as a varint, 1 for
-// a frame that starts anew or 0, and the frame.
+// trunkFrame is a frame of a room as it is sent to a follower: the numbers of the room and of the frame
+// as varints, a byte that is 1 if the frame replaces the whole room and 0 otherwise, and the frame.
 type trunkFrame struct {
 	room  uint64
 	frame frame

@@ -148,7 +148,7 @@ func TestRoomThatEndsBeforeTheAnswerArrives(t *testing.T) {
 					t.Error(err)
 				}
 				e.AwaitNodes(t.Context())
-				e.hasNoEndings(t)
+				e.checkStreamsEnded(t)
 			}
 			if got := refusal(t, url, mark); got != errRoomEnded.Error() {
 				t.Errorf("the page is answered %q", got)
@@ -163,11 +163,11 @@ func TestRoomThatEndsBeforeTheAnswerArrives(t *testing.T) {
 	}
 }
 
-// A visitor who leaves before the leader has handled the request to admit them is not admitted, however many left before.
+// A visitor who leaves before the leader has admitted them is not admitted later, however many left before.
 func TestVisitorsWhoLeaveBeforeTheyAreAdmitted(t *testing.T) {
 	trunk := newTrunk("box2", func(error) {})
 	for id := uint64(1); id <= 3*mostNumbers; id++ {
-		trunk.take(event{Grant: id, Do: "end"})
+		trunk.handleEvent(event{Grant: id, Do: "end"})
 		if id%3 == 0 {
 			continue // this request never arrives
 		}

@@ -9,29 +9,29 @@ import (
 
 // Visitor is the reader of an open page, as others are shown them. Its methods are safe for concurrent use.
 type Visitor interface {
-	// Hear takes what the page says about where its reader is; an error closes the stream with its text.
+	// Hear takes a page's report of where its reader is. An error closes the stream with its text.
 	Hear(said []byte) error
 	// MarkLost records that the page stopped answering, MarkBack that it answers again.
 	MarkLost()
 	MarkBack()
-	// End says that the page is gone.
+	// End reports that the page is gone.
 	End()
 }
 
-// unseen is a visitor that is shown to no one.
-type unseen struct{}
+// hiddenVisitor is not shown to others.
+type hiddenVisitor struct{}
 
-func (unseen) Hear([]byte) error { return nil }
-func (unseen) MarkLost()         {}
-func (unseen) MarkBack()         {}
-func (unseen) End()              {}
+func (hiddenVisitor) Hear([]byte) error { return nil }
+func (hiddenVisitor) MarkLost()         {}
+func (hiddenVisitor) MarkBack()         {}
+func (hiddenVisitor) End()              {}
 
 const (
-	mostSaid   = 1024                   // bytes a page says at once
-	hearPacing = 200 * time.Millisecond // between two things it says: a page that says more waits
+	mostSaid   = 1024                   // bytes of a page's report
+	hearPacing = 200 * time.Millisecond // between two reports of a page
 )
 
-// listener reads what a page says.
+// listener reads the reports of a page.
 type listener struct {
 	ctx   context.Context // ends when the page leaves
 	ended chan struct{}
@@ -39,7 +39,7 @@ type listener struct {
 
 func (l listener) wait() { <-l.ended }
 
-// listen reads what a page says until it leaves, which ends its visit.
+// listen reads the reports of a page until it leaves, which ends its visit.
 func listen(ctx context.Context, c *websocket.Conn, v Visitor) listener {
 	ctx, gone := context.WithCancel(ctx)
 	l := listener{ctx, make(chan struct{})}
@@ -58,8 +58,8 @@ func listen(ctx context.Context, c *websocket.Conn, v Visitor) listener {
 	return l
 }
 
-// hear takes one thing a page says. Closing the connection is what ends the reading, not ctx: a page whose
-// reader was shut out is told so first.
+// hear reads one report of a page. Closing the connection ends the read, and ctx does not: a page whose
+// reader was shut out receives the reason first.
 func hear(ctx context.Context, c *websocket.Conn, v Visitor) error {
 	_, said, err := c.Read(context.WithoutCancel(ctx))
 	if err != nil {

@@ -43,7 +43,7 @@ type Config struct {
 	Before func(*http.Request)
 }
 
-// Hub answers requests on the node that leads.
+// Hub answers requests on the leader.
 type Hub struct {
 	Server *web.Attached
 	Trunks http.Handler // serves the frames of rooms to other nodes
@@ -59,7 +59,7 @@ type Gateway struct {
 
 	mu      sync.Mutex
 	hub     *Hub            // nil: this node does not lead
-	leader  string          // name of the node that leads; "": none is known
+	leader  string          // name of the leader; "": none is known
 	tenure  context.Context // ends when another node leads
 	end     context.CancelFunc
 	changed chan struct{} // closed at the next change
@@ -101,7 +101,7 @@ func (g *Gateway) SetLeader(name string) {
 	g.notifyChanged()
 }
 
-// Leader returns the name of the node that leads; "" when none is known.
+// Leader returns the name of the leader, or "" when none is known.
 func (g *Gateway) Leader() string { return g.current().leader }
 
 // notifyChanged wakes waiting requests; mu is held.

@@ -61,7 +61,7 @@ func request(t *testing.T, method, url, body string) *http.Request {
 	return r
 }
 
-// The node that leads learns the visitor's address from the node the visitor is connected to, whatever the visitor says.
+// The leader learns the visitor's address from the visitor's node, whatever headers the visitor sends.
 func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
 	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{visitorHeader, secureHeader, grantHeader, "X-Forwarded-For"} {
@@ -199,7 +199,7 @@ func TestFollowerServesAssets(t *testing.T) {
 		_, _ = io.WriteString(w, "the leader has "+r.URL.Path)
 	})})
 	style := assets.Path("css/base.css")
-	res, err := http.DefaultClient.Do(request(t, http.MethodGet, url+style, "")) // nobody leads
+	res, err := http.DefaultClient.Do(request(t, http.MethodGet, url+style, "")) // no node leads
 	if err != nil {
 		t.Fatal(err)
 	}
