@@ -34,12 +34,8 @@ const (
 	grantEvents  = 16                      // queued events of a grant
 )
 
-var (
-	// errNodeSilent ends the trunk of a follower that has sent no heartbeat for trunkLost.
-	errNodeSilent = errors.New("the other node has fallen silent")
-	// errNodeReturned ends the trunk of a follower that has opened another one.
-	errNodeReturned = errors.New("the other node has connected again")
-)
+// errNodeReturned ends the trunk of a follower that has opened another one.
+var errNodeReturned = errors.New("the other node has connected again")
 
 // greeting is the first message of a trunk.
 type greeting struct {
@@ -122,8 +118,8 @@ func (e *Engine) ServeTrunk(w http.ResponseWriter, r *http.Request) {
 	upgrade.Keep(r.Context(), func() {
 		defer e.removeTrunk(t)
 		t.run(ctx, c, out)
-		if errors.Is(context.Cause(ctx), errNodeSilent) {
-			awaitSilence(r.Context())
+		if !errors.Is(context.Cause(ctx), errNodeReturned) {
+			awaitSilence(r.Context()) // the follower may not know yet that the connection has ended
 		}
 	})
 }
@@ -333,7 +329,7 @@ func (t *trunk) read(ctx context.Context, c *websocket.Conn) {
 		case lost != nil:
 			lost.Reset(trunkLost)
 		case ev.Do == "alive":
-			lost = time.AfterFunc(trunkLost, func() { t.stop(errNodeSilent) })
+			lost = time.AfterFunc(trunkLost, func() { t.stop(nil) })
 			defer lost.Stop()
 		}
 		t.handleEvent(ev)

@@ -73,6 +73,32 @@ func TestRevocationWaitsUntilSilentNodeHasEndedItsStreams(t *testing.T) {
 	})
 }
 
+// A connection may end on the leader's side alone: the node then ends its streams when it hears nothing, and forms wait for that.
+func TestRevocationWaitsForNodeWhoseConnectionBroke(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, guest := linkedGuest(t)
+		e := newEngine(t, Config{Links: l})
+		_, mark := e.draw(t, ana)
+		url, client := startLeaderInMemory(t, e, guest)
+		trunk, name := connectNode(t, url, client)
+		admitVisitor(t, url, client, name+".1", mark)
+		if err := trunk.CloseNow(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := l.Revoke(t.Context(), guest.Link); err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []time.Duration{trunkSilence, 0} {
+			began := time.Now()
+			e.AwaitNodes(t.Context())
+			if took := time.Since(began); took != want {
+				t.Errorf("it waits for %v, want %v", took, want)
+			}
+		}
+	})
+}
+
 // A node is kept as long as it answers, with or without anything to say.
 func TestQuietNodeIsKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
