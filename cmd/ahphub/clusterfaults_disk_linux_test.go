@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
@@ -41,6 +42,14 @@ func (s slowState) Apply(entries []cluster.Entry) error {
 		time.Sleep(time.Duration(20+rand.IntN(200)) * time.Millisecond)
 	}
 	return s.State.Apply(entries)
+}
+
+// Restore implements cluster.State. A node that is killed meanwhile has received a snapshot that its state does not have.
+func (s slowState) Restore(r io.Reader) error {
+	if s.slow.Load() {
+		time.Sleep(time.Second)
+	}
+	return s.State.Restore(r)
 }
 
 // slowDown makes a node's disk slow, until heal.

@@ -78,12 +78,33 @@ var clusterFaults = []fault{
 		return "cut " + a.name + " and " + b.name
 	}},
 	{"upgrade", (*trial).upgrade},
+	{"kill receiver", (*trial).killReceiver},
 	{"snapshot", func(w *trial) string {
 		n := w.list[w.rng.IntN(len(w.list))]
 		n.tell("snapshot")
 		time.Sleep(time.Duration(w.rng.IntN(20)) * time.Millisecond) // how far it comes is what is tried
 		return "snapshot at " + n.name + ", " + w.killNode(n)
 	}},
+}
+
+// killReceiver kills a node that was away while it takes in a snapshot, starts it again, and has it lead.
+func (w *trial) killReceiver() string {
+	leader, n := w.leader(), w.anyFollower()
+	if len(w.up()) < len(w.list) {
+		return "nothing is received, as not all nodes are up"
+	}
+	n.kill()
+	w.wait(time.Second, 3*time.Second) // until the log is longer than what is kept for nodes that lag
+	leader.tell("snapshot")
+	w.wait(300*time.Millisecond, 500*time.Millisecond)
+	w.start(n)
+	n.tell("slow on")
+	w.wait(200*time.Millisecond, 2*time.Second)
+	n.kill()
+	w.start(n)
+	w.await(n.name+" to answer", func() bool { return n.ask("/readyz") == http.StatusOK })
+	_, err := w.try("cluster", "transfer", "--data", n.data, "--to", n.name)
+	return fmt.Sprintf("kill %s while it receives a snapshot, then transfer to it (%v)", n.name, err == nil)
 }
 
 // cutOff cuts a node off from all others: nothing comes in or goes out.
