@@ -62,6 +62,8 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 			}
 			if handed := n.raft.Transfer(); handed == nil {
 				n.log.Info("another node leads now")
+			} else {
+				n.log.Warn("no other node took over before this one stopped", "err", handed)
 			}
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 				return nil // it was stopped while it began to lead

@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	waitLeader  = 1500 * time.Millisecond // how long a request waits for a leader
-	askAgain    = 50 * time.Millisecond   // between checks whether the leader takes requests
-	lastWord    = time.Second             // how long a former leader may still answer what it was asked
-	mostWaiting = 1024                    // requests that wait for a leader
-	bodyTime    = 15 * time.Second        // for a form to arrive, as on the server that answers it
+	waitLeader  = 3 * time.Second       // how long a request waits for a leader
+	askAgain    = 50 * time.Millisecond // between checks whether the leader takes requests
+	lastWord    = time.Second           // how long a former leader may still answer what it was asked
+	mostWaiting = 1024                  // requests that wait for a leader
+	bodyTime    = 15 * time.Second      // for a form to arrive, as on the server that answers it
 	stopTime    = 3 * time.Second
 )
 
