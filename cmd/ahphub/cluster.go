@@ -172,9 +172,6 @@ func (n *node) openPeers() (err error) {
 			return errors.New("a new cluster needs --cluster-address: where other nodes reach this one, as in 10.0.0.1:8138. To " +
 				"join a cluster that exists, run ahphub cluster join first")
 		}
-		if err := manage.CheckDir(n.cfg.Data); err != nil {
-			return err
-		}
 		if err := peers.Bootstrap(n.cfg.Data, cmp.Or(c.ClusterName, ownNodeName()), c.ClusterAddress); err != nil {
 			return err
 		}

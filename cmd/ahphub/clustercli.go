@@ -131,12 +131,9 @@ func (c clusterJoinCommand) Run(e *environment) error {
 	if c.Address == "" {
 		return errors.New("--address is missing: where the other nodes reach this one, as 10.0.0.2:8138")
 	}
-	if used, err := isUsed(c.Data); used || err != nil {
+	if files, err := os.ReadDir(c.Data); len(files) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s already has data, which joining would replace. Name an empty directory with "+
 			"--data", c.Data))
-	}
-	if err := manage.CheckDir(c.Data); err != nil {
-		return err
 	}
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return err

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"syscall"
 	"time"
 
@@ -23,14 +24,22 @@ const socketFile = "control.sock"
 // mostSocketPath is how long the path of a socket may be on every system.
 const mostSocketPath = 103
 
-// CheckDir refuses a data directory whose path is too long for the socket in it.
-func CheckDir(data string) error {
+// openSocketDir returns an address of the socket in a data directory that systems accept, whatever the length of the directory's path.
+// Call release once the address is no longer used.
+func openSocketDir(data string) (address string, release func(), err error) {
 	path, err := filepath.Abs(SocketPath(data))
-	if more := len(path) - mostSocketPath; err == nil && more > 0 {
-		err = fmt.Errorf("the path of the data directory %s is %d characters too long for a node of a cluster. Use a shorter one with --data",
-			data, more)
+	if err != nil || len(path) <= mostSocketPath {
+		return path, func() {}, err
 	}
-	return err
+	if runtime.GOOS != "linux" {
+		return "", nil, fmt.Errorf("the path of the data directory %s is %d characters too long for a node of a cluster. Use a shorter one with --data",
+			data, len(path)-mostSocketPath)
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return "", nil, err
+	}
+	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketFile), func() { dir.Close() }, nil
 }
 
 // SocketPath returns the path of the socket that a node in a data directory takes commands by.
@@ -43,7 +52,12 @@ func (m *Manager) Serve(ctx context.Context, data string) error {
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	l, err := net.Listen("unix", path) // nobody else may enter its directory
+	address, release, err := openSocketDir(data)
+	if err != nil {
+		return err
+	}
+	defer release()
+	l, err := net.Listen("unix", address) // only the owner may enter its directory
 	if err != nil {
 		return fmt.Errorf("the socket for ahphub cluster cannot be opened: %w", err)
 	}
@@ -72,8 +86,13 @@ func Call(ctx context.Context, data, what string, in, out any) error {
 	if err != nil {
 		return err
 	}
+	address, release, err := openSocketDir(data)
+	if err != nil {
+		return err
+	}
+	defer release()
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "unix", SocketPath(data))
+		return (&net.Dialer{}).DialContext(ctx, "unix", address)
 	}}
 	client := &http.Client{Transport: transport, Timeout: callTime + time.Second}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node"+prefix+what, bytes.NewReader(body))
