@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -23,6 +24,34 @@ func TestTerminalFrame(t *testing.T) {
 	x.onAPhone()
 	x.withoutScripts()
 	x.settings()
+	x.withoutLibrary()
+}
+
+// block refuses requests for addresses with a text, or for none.
+func (p *Page) block(text string) {
+	p.t.Helper()
+	p.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
+		if _, err := cdp.Call(ctx, target, network.Enable, network.EnableParams{}); err != nil {
+			return chromedp.Void{}, err
+		}
+		params := network.SetBlockedURLsParams{URLPatterns: []*network.BlockPattern{}}
+		if text != "" {
+			params.URLPatterns = append(params.URLPatterns, &network.BlockPattern{URLPattern: "*://*:*/*" + text, Block: true})
+		}
+		_, err := cdp.Call(ctx, target, network.SetBlockedURLs, params)
+		return chromedp.Void{}, err
+	})
+}
+
+// A terminal whose library did not arrive, as while the server restarts, is there as soon as it does.
+func (x *terminals) withoutLibrary() {
+	p := x.owner
+	p.Allow("ERR_BLOCKED")
+	p.block("addon-fit.js")
+	p.Open(x.prog.URL + x.base)
+	p.Wait(inFrame(0, `document.readyState === 'complete' && !window.FitAddon`))
+	p.block("")
+	p.Wait(inFrame(0, `document.getElementById('term').xterm`))
 }
 
 // pointAt moves the mouse over a text of a terminal, or clicks there.

@@ -72,6 +72,12 @@ dark.addEventListener('change', () => {
 const font = document.fonts.load('12px "JetBrains Mono"').catch(() => {});
 await Promise.race([font, new Promise((late) => setTimeout(late, 1000))]);
 
+// A library does not arrive while the server restarts: the frame is loaded again.
+if (!window.Terminal || !window.FitAddon) {
+  setTimeout(() => location.reload(), 2000);
+  await new Promise(() => {});
+}
+
 export const term = new Terminal({
   cols: +data.cols || 80,
   rows: +data.rows || 24,
