@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -87,7 +88,8 @@ var clusterFaults = []fault{
 	}},
 }
 
-// killReceiver kills a node that was away while it takes in a snapshot, starts it again, and has it lead.
+// killReceiver kills a node that was away while it takes in a snapshot, and the leader that sent it, starts the node again, and transfers
+// leadership to it.
 func (w *trial) killReceiver() string {
 	leader, n := w.leader(), w.anyFollower()
 	if len(w.up()) < len(w.list) {
@@ -97,14 +99,31 @@ func (w *trial) killReceiver() string {
 	w.wait(time.Second, 3*time.Second) // until the log is longer than what is kept for nodes that lag
 	leader.tell("snapshot")
 	w.wait(300*time.Millisecond, 500*time.Millisecond)
+	before := snapshotsOf(n)
 	w.start(n)
 	n.tell("slow on")
-	w.wait(200*time.Millisecond, 2*time.Second)
+	received := false
+	for began := time.Now(); !received && time.Since(began) < 10*time.Second; <-time.After(5 * time.Millisecond) {
+		received = slices.ContainsFunc(snapshotsOf(n), func(name string) bool { return !slices.Contains(before, name) })
+	}
 	n.kill()
+	leader.kill() // which would send the snapshot again
 	w.start(n)
 	w.await(n.name+" to answer", func() bool { return n.ask("/readyz") == http.StatusOK })
 	_, err := w.try("cluster", "transfer", "--data", n.data, "--to", n.name)
-	return fmt.Sprintf("kill %s while it receives a snapshot, then transfer to it (%v)", n.name, err == nil)
+	return fmt.Sprintf("kill %s when it has received a snapshot (%v), and %s, then transfer to %s (%v)", n.name, received, leader.name,
+		n.name, err == nil)
+}
+
+// snapshotsOf returns the names of the snapshots that a node has whole.
+func snapshotsOf(n *trialNode) (names []string) {
+	found, _ := filepath.Glob(filepath.Join(logDir(n.data), "snapshots", "*", "state.bin"))
+	for _, f := range found {
+		if name := filepath.Base(filepath.Dir(f)); !strings.HasSuffix(name, ".tmp") {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // cutOff cuts a node off from all others: nothing comes in or goes out.
