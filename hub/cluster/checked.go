@@ -9,15 +9,16 @@ import (
 	boltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
-// checkedLogs is a node's log on its disk, with a checksum beside each entry, which no other node sees: a changed bit shows also in the
-// newest entry, whose hash nothing has yet. Entries of releases before have none.
+// checkedLogs stores a node's log on disk and adds a checksum to each entry. The checksum stays on
+// this node. It also detects a flipped bit in the newest entry, whose hash no later entry contains
+// yet. Entries written by older releases have no checksum.
 type checkedLogs struct{ *boltdb.BoltStore }
 
 const sumBytes = 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumOf covers what the libraries and this package read of an entry.
+// sumOf returns the checksum of the fields of an entry that raft and this package read.
 func sumOf(l *raft.Log) uint32 {
 	var head [17]byte
 	binary.BigEndian.PutUint64(head[:], l.Index)
@@ -34,7 +35,7 @@ func (c checkedLogs) StoreLogs(logs []*raft.Log) error {
 	kept := make([]raft.Log, len(logs))
 	list := make([]*raft.Log, len(logs))
 	for i, l := range logs {
-		kept[i] = *l // the library goes on using its own
+		kept[i] = *l // raft keeps using the original
 		kept[i].Extensions = binary.BigEndian.AppendUint32(nil, sumOf(l))
 		list[i] = &kept[i]
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// ErrDamaged is the error of a node whose log is not what was written to its disk.
-var ErrDamaged = errors.New("the log of this node is damaged. Remove the node from the cluster by ahphub cluster remove on another " +
-	"one, delete its data directory, and join again")
+// ErrDamaged reports that the log on this node's disk differs from what was written.
+var ErrDamaged = errors.New("this node's log is damaged. Run ahphub cluster remove for this node on another node, " +
+	"delete its data directory, and join again")
 
-// guarded calls open, which reads the log, and makes an error of a panic: the libraries believe what the disk says.
-func guarded(open func() error) (err error) {
+// recoverDamage calls open, which reads the log, and turns a panic into ErrDamaged: bbolt and raft
+// trust what is on disk.
+func recoverDamage(open func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true)) // the log is mapped into memory
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -23,9 +24,10 @@ func guarded(open func() error) (err error) {
 	return open()
 }
 
-// checkComplete reports why a log cannot be the one that a state was made of: a node whose log was lost has forgotten for whom it voted
-// and what it acknowledged, and would take part as if it never had. isFromLog says that the state has entries of a log; last is the
-// newest batch in the log after its newest snapshot, nil if there is none.
+// checkComplete returns an error if entries that the state was built from are missing from the log.
+// A node that lost its log has forgotten its votes and what it acknowledged, and must not take part
+// again. isFromLog reports whether the state has entries of a log; last is the newest batch in the
+// log after the newest snapshot, or nil.
 func checkComplete(state State, isFromLog, existed bool, last *Place, snapshots raft.SnapshotStore) error {
 	list, err := snapshots.List()
 	if err != nil {
@@ -36,18 +38,19 @@ func checkComplete(state State, isFromLog, existed bool, last *Place, snapshots 
 	case !existed && (isFromLog || len(list) > 0):
 		return fmt.Errorf("%w (it is missing)", ErrDamaged)
 	case last == nil && len(list) == 0 && isFromLog:
-		return fmt.Errorf("%w (it is empty, and the database has batch %d)", ErrDamaged, applied)
+		return fmt.Errorf("%w (it is empty, but the database has batch %d)", ErrDamaged, applied)
 	case last != nil && last.Position < applied:
-		return fmt.Errorf("%w (it ends with batch %d, and the database has batch %d)", ErrDamaged, last.Position, applied)
+		return fmt.Errorf("%w (it ends with batch %d, but the database has batch %d)", ErrDamaged, last.Position, applied)
 	}
 	return nil
 }
 
-// checkLog reads the whole log, and returns the newest batch after the newest snapshot, nil if there is none. An entry has a checksum
-// and the hash of the one before, so that a changed bit shows. Everything after the newest snapshot must be there. Nodes that lag are
-// sent these entries, so they are checked even if this node has applied them.
+// checkLog reads the whole log and returns the newest batch after the newest snapshot, or nil. Each
+// entry has a checksum and the hash of the previous entry, so flipped bits are detected. All
+// entries after the newest snapshot must be present. They are checked even if this node has applied
+// them, because it sends them to nodes that lag behind.
 func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) (newest *Place, err error) {
-	var covered uint64 // by the newest snapshot
+	var covered uint64 // index of the newest snapshot
 	list, err := snapshots.List()
 	if err != nil {
 		return nil, err
@@ -66,12 +69,12 @@ func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) (newest *Place, 
 	damaged := func(index uint64, why any) error {
 		return fmt.Errorf("%w (at %d of %d: %v)", ErrDamaged, index, last, why)
 	}
-	var before *Place // since the last gap
+	var before *Place // nil after a gap
 	var term uint64
 	for i := first; i <= last && i > 0; i++ {
 		var l raft.Log
 		err := logs.GetLog(i, &l)
-		if errors.Is(err, raft.ErrLogNotFound) && i <= covered { // a snapshot that was received took its place
+		if errors.Is(err, raft.ErrLogNotFound) && i <= covered { // replaced by a snapshot from another node
 			before = nil
 			continue
 		}
@@ -81,7 +84,7 @@ func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) (newest *Place, 
 		case err != nil:
 			return nil, damaged(i, err)
 		case l.Index != i || l.Term < term:
-			return nil, damaged(i, fmt.Sprintf("it is entry %d of term %d, after term %d", l.Index, l.Term, term))
+			return nil, damaged(i, fmt.Sprintf("found entry %d of term %d after term %d", l.Index, l.Term, term))
 		}
 		if term = l.Term; l.Type != raft.LogCommand {
 			continue
@@ -90,7 +93,7 @@ func checkLog(logs raft.LogStore, snapshots raft.SnapshotStore) (newest *Place, 
 		switch {
 		case err != nil:
 			return nil, damaged(i, err)
-		case e.Term != l.Term: // it is not applied
+		case e.Term != l.Term: // was never applied
 			continue
 		case before != nil && (e.Position != before.Position+1 || follows != before.Hash):
 			return nil, damaged(i, fmt.Sprintf("batch %d does not continue batch %d", e.Position, before.Position))

@@ -13,8 +13,8 @@ import (
 	boltdb "github.com/hashicorp/raft-boltdb/v2"
 )
 
-// writeLog writes a log of entries that form a chain, with one of the library's own and one that was refused between them.
-// Releases before wrote no checksums.
+// writeLog writes a log of chained entries, with one internal and one refused entry among them.
+// Logs of old releases have no checksums.
 func writeLog(t *testing.T, path string, n int, sums bool) {
 	t.Helper()
 	logs, err := openLogs(path)
@@ -43,24 +43,24 @@ func writeLog(t *testing.T, path string, n int, sums bool) {
 	}
 }
 
-// look opens a log and checks it, as a node does that starts.
-func look(path string, snapshots raft.SnapshotStore) (err error) {
+// checkFile opens a log and checks it as a starting node does.
+func checkFile(path string, snapshots raft.SnapshotStore) (err error) {
 	logs, err := openLogs(path)
 	if err != nil {
 		return err
 	}
 	defer logs.Close()
-	return guarded(func() error {
+	return recoverDamage(func() error {
 		_, err := checkLog(logs, snapshots)
 		return err
 	})
 }
 
-func TestDamagedLogIsRefused(t *testing.T) {
+func TestRefuseDamagedLog(t *testing.T) {
 	path, snapshots := filepath.Join(t.TempDir(), "log.db"), raft.NewInmemSnapshotStore()
 	writeLog(t, path, 100, true)
-	if err := look(path, snapshots); err != nil {
-		t.Fatalf("a log as it was written: %v", err)
+	if err := checkFile(path, snapshots); err != nil {
+		t.Fatalf("an undamaged log: %v", err)
 	}
 	whole, err := os.ReadFile(path)
 	if err != nil {
@@ -72,7 +72,7 @@ func TestDamagedLogIsRefused(t *testing.T) {
 		if err := os.WriteFile(path, b, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		return look(path, snapshots)
+		return checkFile(path, snapshots)
 	}
 	newest := byte('a' + 100%26)
 	for _, letter := range append([]byte("bcdefk"), newest) {
@@ -80,9 +80,9 @@ func TestDamagedLogIsRefused(t *testing.T) {
 		if from < 0 {
 			t.Fatalf("no batch of %q", letter)
 		}
-		for _, copies := range []int{-headBytes + 2, -headBytes + 10, -headBytes + 18, -1, 0, 150, 299} { // in its head, and in itself
+		for _, copies := range []int{-headBytes + 2, -headBytes + 10, -headBytes + 18, -1, 0, 150, 299} { // header, batch
 			err := damage(func(b []byte) {
-				for at := from; at >= 0; { // pages that were used before have copies
+				for at := from; at >= 0; { // reused pages have copies
 					b[at+copies] ^= 1
 					next := bytes.Index(b[at+300:], bytes.Repeat([]byte{letter}, 300))
 					if next < 0 {
@@ -92,11 +92,11 @@ func TestDamagedLogIsRefused(t *testing.T) {
 				}
 			})
 			if !errors.Is(err, ErrDamaged) {
-				t.Errorf("a changed batch of %q: %v", letter, err)
+				t.Errorf("a flipped bit in the batch of %q: %v", letter, err)
 			}
 		}
 	}
-	// Also the term that the library reads.
+	// The term is covered too.
 	if err := damage(func([]byte) {}); err != nil {
 		t.Fatal(err)
 	}
@@ -110,10 +110,10 @@ func TestDamagedLogIsRefused(t *testing.T) {
 	if err := errors.Join(err, logs.BoltStore.StoreLogs([]*raft.Log{&last}), logs.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if err := look(path, snapshots); !errors.Is(err, ErrDamaged) {
-		t.Errorf("another term of the newest entry: %v", err)
+	if err := checkFile(path, snapshots); !errors.Is(err, ErrDamaged) {
+		t.Errorf("a changed term of the newest entry: %v", err)
 	}
-	// Anything else is an error, or not read: never a panic.
+	// Damage anywhere else is an error or in unused bytes: never a panic.
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
 		_ = damage(func(b []byte) {
@@ -124,16 +124,16 @@ func TestDamagedLogIsRefused(t *testing.T) {
 	}
 }
 
-func TestLogWithoutSumsIsRead(t *testing.T) {
+func TestReadLogWithoutChecksums(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	writeLog(t, path, 100, false)
-	if err := look(path, raft.NewInmemSnapshotStore()); err != nil {
+	if err := checkFile(path, raft.NewInmemSnapshotStore()); err != nil {
 		t.Error(err)
 	}
 }
 
-// What a received snapshot covers may be missing, and nothing behind it.
-func TestGapsOfALog(t *testing.T) {
+// Entries may be missing only if a received snapshot covers them.
+func TestLogGaps(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log.db")
 	writeLog(t, path, 100, true)
 	logs, err := boltdb.New(boltdb.Options{Path: path})
@@ -152,8 +152,8 @@ func TestGapsOfALog(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := look(path, snapshots); !errors.Is(err, want) {
-			t.Errorf("with a snapshot of the first %d: %v", index, err)
+		if err := checkFile(path, snapshots); !errors.Is(err, want) {
+			t.Errorf("with a snapshot of the first %d entries: %v", index, err)
 		}
 	}
 }

@@ -17,13 +17,13 @@ import (
 // Files in a node's directory.
 const (
 	logName        = "log.db"
-	lockTime       = time.Second      // until the log is held to be in use
-	transportTime  = 10 * time.Second // for one message to another node; snapshots have longer
+	lockTime       = time.Second      // after which the log counts as in use
+	transportTime  = 10 * time.Second // for one message to another node; snapshots get longer
 	transportsKept = 3                // connections to each node
 )
 
-// OpenDir begins to take part in a cluster with a log in a directory, which is made when it is absent. The other nodes
-// are reached by stream. Fields of c that name stores and the transport are not looked at.
+// OpenDir starts a node whose log is in dir, which is created if needed. The node reaches other
+// nodes through stream. OpenDir sets the stores and the transport of c itself.
 func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cluster: %w", err)
@@ -33,19 +33,20 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 	_, absent := os.Stat(path)
 	snapshots, err := openSnapshots(dir, c.logger)
 	if err == nil && absent != nil {
-		err = checkComplete(c.State, c.FromLog, false, nil, snapshots) // before a log is made
+		err = checkComplete(c.State, c.FromLog, false, nil, snapshots) // before a new log is created
 	}
 	if err != nil {
 		return nil, err
 	}
 	logs, err := openLogs(path)
-	if errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrInvalid) || errors.Is(err, berrors.ErrVersionMismatch) {
+	if errors.Is(err, berrors.ErrChecksum) || errors.Is(err, berrors.ErrInvalid) ||
+		errors.Is(err, berrors.ErrVersionMismatch) {
 		err = fmt.Errorf("%w (%w)", ErrDamaged, err)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("cluster: the log in %s cannot be opened: %w", dir, err)
+		return nil, fmt.Errorf("cluster: cannot open the log in %s: %w", dir, err)
 	}
-	err = guarded(func() error {
+	err = recoverDamage(func() error {
 		newest, err := checkLog(logs, snapshots)
 		if err == nil {
 			err = checkComplete(c.State, c.FromLog, true, newest, snapshots)
@@ -71,7 +72,7 @@ func OpenDir(dir string, stream raft.StreamLayer, c Config) (*Raft, error) {
 }
 
 func openLogs(path string) (logs checkedLogs, err error) {
-	err = guarded(func() (err error) {
+	err = recoverDamage(func() (err error) {
 		logs.BoltStore, err = boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true,
 			BoltOptions: &bbolt.Options{Timeout: lockTime}})
 		return err
@@ -81,5 +82,5 @@ func openLogs(path string) (logs checkedLogs, err error) {
 
 type closer func() error
 
-// Close calls the function.
+// Close calls c.
 func (c closer) Close() error { return c() }

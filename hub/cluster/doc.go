@@ -1,9 +1,10 @@
-// Package cluster replicates the journal over several nodes.
+// Package cluster replicates the journal to several nodes.
 //
-// A Log is a sequence of batches that is durable on a quorum of nodes before it counts. One node leads at a time: it appends,
-// and every node applies what was appended, in order, to a State of its own. A Raft is a Log by hashicorp/raft;
-// clustertest has what any further Log must hold.
+// A Log is a sequence of batches. A batch counts once it is durable on a quorum of nodes. One node
+// leads at a time and appends batches; every node applies them, in order, to its own State. Raft
+// implements Log with hashicorp/raft; package clustertest checks any implementation.
 //
-// An entry says its position, the term of the leader that appended it, the version of what is in it, and the hash of the
-// entry before. A node applies nothing that does not continue what it has: it stops, so that states never differ.
+// An entry holds its position, the term of the leader that appended it, the version of its batch
+// and the hash of the previous entry. A node that receives an entry which does not continue its
+// state stops, so states never diverge.
 package cluster

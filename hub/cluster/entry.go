@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// Hash is of an entry, the hash of the entry before included.
+// Hash is the SHA-256 of an entry, which includes the hash of the previous entry.
 type Hash [sha256.Size]byte
 
-// Place is where an entry stands.
+// Place identifies an entry by position and hash.
 type Place struct {
-	Position uint64 // 1 is the first
+	Position uint64 // the first entry has 1
 	Hash     Hash
 }
 
@@ -24,13 +24,14 @@ type Entry struct {
 	Batch   []byte
 }
 
-// headBytes are before the batch: the format, the version, the term, the position, and the hash of the entry before.
+// headBytes is the size of the header: format, version, term, position and the previous entry's
+// hash.
 const (
 	format    = 1
 	headBytes = 1 + 2 + 8 + 8 + sha256.Size
 )
 
-// encode returns the entry that follows a place, as the log keeps it.
+// encode returns the encoded entry that follows after, and its place.
 func encode(after Place, term uint64, version uint16, batch []byte) ([]byte, Place) {
 	b := make([]byte, 0, headBytes+len(batch))
 	b = append(b, format)
@@ -42,15 +43,15 @@ func encode(after Place, term uint64, version uint16, batch []byte) ([]byte, Pla
 	return b, Place{Position: after.Position + 1, Hash: sha256.Sum256(b)}
 }
 
-var errEntry = errors.New("this is not an entry of a cluster's log")
+var errEntry = errors.New("not an entry of a cluster's log")
 
-// decode reads an entry, and the hash of the one before.
+// decode decodes an entry and the hash of the previous entry that it contains.
 func decode(b []byte) (e Entry, before Hash, err error) {
 	if len(b) < headBytes || len(b) > headBytes+MostBatch {
 		return e, before, errEntry
 	}
 	if b[0] != format {
-		return e, before, fmt.Errorf("%w: it has the format %d, and this program knows %d", errEntry, b[0], format)
+		return e, before, fmt.Errorf("%w: its format is %d, but this program reads format %d", errEntry, b[0], format)
 	}
 	e.Version = binary.BigEndian.Uint16(b[1:])
 	e.Term = binary.BigEndian.Uint64(b[3:])

@@ -5,15 +5,16 @@ import (
 	"testing"
 )
 
-func TestEntriesFormAChain(t *testing.T) {
+func TestEntryHashChain(t *testing.T) {
 	var at Place
 	var raws [][]byte
 	for i := range 3 {
 		raw, place := encode(at, 7, 2, []byte{byte(i)})
 		e, before, err := decode(raw)
-		if err != nil || before != at.Hash || e.Place != place || e.Position != uint64(i+1) || e.Term != 7 || e.Version != 2 ||
+		if err != nil || before != at.Hash || e.Place != place || e.Position != uint64(i+1) ||
+			e.Term != 7 || e.Version != 2 ||
 			!bytes.Equal(e.Batch, []byte{byte(i)}) {
-			t.Fatalf("entry %d is read back as %+v after %x, %v", i, e, before, err)
+			t.Fatalf("entry %d decodes to %+v after %x, %v", i, e, before, err)
 		}
 		at, raws = place, append(raws, raw)
 	}
@@ -21,7 +22,7 @@ func TestEntriesFormAChain(t *testing.T) {
 	changed[len(changed)-1] ^= 1
 	e, _, err := decode(changed)
 	if _, after, _ := decode(raws[1]); err != nil || e.Hash == after {
-		t.Errorf("an entry that was changed has the hash that the next one names: %v", err)
+		t.Errorf("a changed entry still has the hash in the next one: %v", err)
 	}
 }
 
@@ -34,8 +35,9 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if again, place := encode(Place{e.Position - 1, before}, e.Term, e.Version, e.Batch); !bytes.Equal(again, b) || place != e.Place {
-			t.Errorf("%x is written back as %x", b, again)
+		again, place := encode(Place{e.Position - 1, before}, e.Term, e.Version, e.Batch)
+		if !bytes.Equal(again, b) || place != e.Place {
+			t.Errorf("%x is re-encoded as %x", b, again)
 		}
 	})
 }

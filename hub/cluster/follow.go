@@ -7,8 +7,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// BeginBySnapshot makes sure that nodes which join are given a snapshot first: the first entry of the log may continue a
-// state that was there before the cluster. A leader calls it before it lets nodes join.
+// BeginBySnapshot makes nodes that join start from a snapshot: the first entry of the log may
+// continue a database that existed before the cluster. The leader calls it before it lets nodes
+// join.
 func (r *Raft) BeginBySnapshot() error {
 	first, err := r.logs.FirstIndex()
 	if err != nil {
@@ -33,7 +34,8 @@ func (r *Raft) BeginBySnapshot() error {
 // HasState reports whether the node has been part of a cluster.
 func (r *Raft) HasState() bool { return r.raft.LastIndex() > 0 }
 
-// WatchLeader returns a channel that has a value after another node leads, or none. stop ends it.
+// WatchLeader returns a channel that receives a value after the leader changed or was lost. stop
+// ends it.
 func (r *Raft) WatchLeader() (changes <-chan struct{}, stop func()) {
 	seen := make(chan raft.Observation, 16)
 	observer := raft.NewObserver(seen, false, func(o *raft.Observation) bool {
@@ -48,7 +50,7 @@ func (r *Raft) WatchLeader() (changes <-chan struct{}, stop func()) {
 			case <-seen:
 				select {
 				case out <- struct{}{}:
-				default: // the last one was not looked at yet
+				default: // a value is waiting already
 				}
 			case <-end:
 				return

@@ -14,21 +14,22 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/clustertest"
 )
 
-// silentTarget is a transport to nodes that follow and do not answer when they are asked to lead, as one that is stopped at that moment:
-// the connection still takes what is written.
+// silentTarget is a transport to nodes that follow but do not answer when asked to lead, like a
+// paused process whose connections still accept data.
 type silentTarget struct {
 	*raft.InmemTransport
 	over <-chan struct{}
 }
 
-func (s silentTarget) TimeoutNow(raft.ServerID, raft.ServerAddress, *raft.TimeoutNowRequest, *raft.TimeoutNowResponse) error {
+func (s silentTarget) TimeoutNow(raft.ServerID, raft.ServerAddress, *raft.TimeoutNowRequest,
+	*raft.TimeoutNowResponse) error {
 	<-s.over
 	return raft.ErrRaftShutdown
 }
 
-// A leader that could not hand leadership over leads again within seconds: the library refuses appends while it tries, which ends the
-// hub's term, and not that of the log.
-func TestFailedHandoverIsFollowedByATerm(t *testing.T) {
+// A leader whose handover failed leads again within seconds. During the handover raft refuses
+// appends, which ends the hub's term but not raft's.
+func TestLeadAgainAfterFailedHandover(t *testing.T) {
 	over := make(chan struct{})
 	addresses, transports := map[string]string{}, map[string]*raft.InmemTransport{}
 	var first *cluster.Raft
@@ -45,11 +46,12 @@ func TestFailedHandoverIsFollowedByATerm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		heartbeat := 500 * time.Millisecond // the library gives a handover up after it, and refuses appends for longer
+		heartbeat := 500 * time.Millisecond // raft gives up a handover after it, and refuses appends for longer
 		if i > 0 {
-			heartbeat = time.Minute // so that node 0 is the one that leads, whatever else this machine does
+			heartbeat = time.Minute // so that only node 0 calls an election
 		}
-		log, err := cluster.Open(cluster.Config{ID: id, State: &clustertest.State{}, Transport: silentTarget{in, over}, Logs: store,
+		log, err := cluster.Open(cluster.Config{ID: id, State: &clustertest.State{},
+			Transport: silentTarget{in, over}, Logs: store,
 			Stable: store, Snapshots: snapshots, Heartbeat: heartbeat})
 		if err != nil {
 			t.Fatal(err)
@@ -90,11 +92,11 @@ func TestFailedHandoverIsFollowedByATerm(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := first.Transfer(); err == nil {
-		t.Fatal("a node that does not answer leads")
+		t.Fatal("leadership moved to a node that does not answer")
 	}
-	for i := 0; term.Append([]byte("after")).Wait() != nil; i++ { // the hub starts again in what it takes for the same term
+	for i := 0; term.Append([]byte("after")).Wait() != nil; i++ { // the hub starts again in the same raft term
 		if i == 3 {
-			t.Fatal("no term lasts")
+			t.Fatal("no term accepts appends")
 		}
 		term = lead()
 	}

@@ -8,32 +8,35 @@ import (
 )
 
 var (
-	// ErrDeposed is the error of an append whose leader leads no more. Whether the batch became durable is not known to
-	// it; the next leader has it or not, and nobody was told of it yet.
-	ErrDeposed = errors.New("this node does not lead the cluster any more")
-	// ErrDiverged is the error of a node whose state does not continue by what the log has. It must join anew.
-	ErrDiverged = errors.New("the state of this node differs from the cluster's log. Remove the node from the cluster by " +
-		"ahphub cluster remove on another one, delete its data directory, and join again")
-	// ErrTooLarge refuses a batch.
-	ErrTooLarge = fmt.Errorf("a batch has at most %d bytes", MostBatch)
+	// ErrDeposed is returned for an append by a node that no longer leads. The node cannot know
+	// whether the batch became durable: the next leader may have it. No client has seen the batch
+	// yet.
+	ErrDeposed = errors.New("this node no longer leads the cluster")
+	// ErrDiverged reports that the log does not continue this node's state. The node must join
+	// again.
+	ErrDiverged = errors.New("this node's state differs from the cluster's log. Run ahphub cluster remove for this node " +
+		"on another node, delete its data directory, and join again")
+	// ErrTooLarge is returned for a batch over MostBatch.
+	ErrTooLarge = fmt.Errorf("a batch is limited to %d bytes", MostBatch)
 )
 
-// MostBatch bounds a batch: a larger one holds up the heartbeats of leaders on slow links.
+// MostBatch is the maximum size of a batch: larger ones delay the leader's heartbeats on slow
+// links.
 const MostBatch = 512 << 10
 
-// Log is the replicated log as one node has it.
+// Log is one node's view of the replicated log.
 type Log interface {
-	// Terms returns the terms in which this node leads, one after the other. A term is sent once everything that was
-	// appended before it is applied here.
+	// Terms returns the terms in which this node leads, in order. A term is sent once this node has
+	// applied everything that was appended before it.
 	Terms() <-chan *Term
-	// Done is closed once the node takes no further part; Err says why.
+	// Done is closed once the node has stopped; Err returns the reason.
 	Done() <-chan struct{}
 	Err() error
-	// Close ends the node's part, and waits.
+	// Close stops the node and waits until it has stopped.
 	Close() error
 }
 
-// Term is a time in which this node leads.
+// Term is a period in which this node leads.
 type Term struct {
 	Number uint64
 	ctx    context.Context
@@ -42,11 +45,11 @@ type Term struct {
 	confirm func() error
 }
 
-// Context returns a context that ends with the term.
+// Context returns a context that is canceled when the term ends.
 func (t *Term) Context() context.Context { return t.ctx }
 
-// Append adds a batch at the end of the log. Batches become durable in the order of their calls; the ack of one may be
-// awaited while others are appended. The log keeps the batch.
+// Append appends a batch to the log. Batches become durable in the order of the calls; callers can
+// append more batches before they wait for an earlier one. Append keeps a reference to batch.
 func (t *Term) Append(batch []byte) Ack {
 	if len(batch) > MostBatch {
 		return failed(ErrTooLarge)
@@ -54,15 +57,15 @@ func (t *Term) Append(batch []byte) Ack {
 	return t.append(batch)
 }
 
-// Confirm returns nil when no other node can have led until now: a quorum has answered this node, a moment ago or now. What was
-// read before the call is then what the log has. Other errors are ErrDeposed or wrap it. A program that was stopped for a while learns
-// here that others have gone on.
+// Confirm returns nil if no other node can have led before the call: a quorum has answered this
+// node, now or within the lease. Anything read before the call is then current. Other errors are or
+// wrap ErrDeposed. A process that was paused learns here that another node leads.
 func (t *Term) Confirm() error { return t.confirm() }
 
-// Ack tells what became of a batch.
+// Ack is the pending result of an append.
 type Ack interface {
-	// Wait returns nil once the batch is durable on a quorum and applied here. Every other error than ErrTooLarge
-	// is ErrDeposed or wraps it.
+	// Wait returns nil once the batch is durable on a quorum and applied here. Any error other than
+	// ErrTooLarge is or wraps ErrDeposed.
 	Wait() error
 }
 
@@ -73,24 +76,26 @@ func failed(err error) Ack { return failedAck{err} }
 // Wait returns the error.
 func (f failedAck) Wait() error { return f.error }
 
-// State is what the entries of a log make: each node has its own, and all are alike at the same position. Its methods
-// are called one at a time, but for what a Snapshot writes.
+// State is what a node builds from the entries of a log. Each node has its own, and all are equal
+// at the same position. Calls do not overlap, except that a Snapshot may be written during other
+// calls.
 type State interface {
-	// Applied returns the place of the newest entry that is applied; the zero Place before the first.
+	// Applied returns the place of the newest applied entry, or the zero Place if there is none.
 	Applied() Place
-	// Apply applies the next entries in one step, and notes the place of the last with them: both or neither are there
-	// after a crash. An error ends the node's part: the disk does not do what it should.
+	// Apply applies the next entries and records the place of the last one, atomically: after a
+	// crash, both or neither are on disk. An error stops the node, because its disk is failing.
 	Apply(entries []Entry) error
-	// Snapshot returns what the state is now, for WriteTo, which may run while further entries are applied. Everything up
-	// to there is on disk when it returns, whatever the disk did with it before.
+	// Snapshot returns the current state for WriteTo, which may run while more entries are applied.
+	// When Snapshot returns, everything up to that place is synced to disk.
 	Snapshot() (Snapshot, error)
-	// Restore replaces the state by what a Snapshot wrote, also after a crash half way: all of it or nothing.
+	// Restore replaces the state with the contents of a Snapshot, atomically even if the program
+	// crashes.
 	Restore(r io.Reader) error
 }
 
-// Snapshot is a state at one place.
+// Snapshot is the state at one place.
 type Snapshot interface {
 	io.WriterTo
-	// Release frees what the snapshot holds.
+	// Release frees the resources of the snapshot.
 	Release()
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// memberTime bounds how long a change of the servers waits for the library to begin it.
+// memberTime limits how long a membership change waits for raft to start it.
 const memberTime = 10 * time.Second
 
-// Server is a node as the log's configuration has it.
+// Server is a node in the log's configuration.
 type Server struct {
 	ID      string `json:"name"`
 	Address string `json:"address"`
@@ -20,7 +20,7 @@ type Server struct {
 	Leads   bool   `json:"leads"`
 }
 
-// Servers returns the nodes of the newest configuration that this node knows.
+// Servers returns the nodes of the newest configuration that this node has.
 func (r *Raft) Servers() ([]Server, error) {
 	f := r.raft.GetConfiguration()
 	if err := f.Error(); err != nil {
@@ -34,22 +34,22 @@ func (r *Raft) Servers() ([]Server, error) {
 	return all, nil
 }
 
-// AddReader adds a node that follows the log and does not vote. Only the leader can.
+// AddReader adds a node as a non-voter. Only the leader can add nodes.
 func (r *Raft) AddReader(id, address string) error {
 	return orDeposed(r.raft.AddNonvoter(raft.ServerID(id), raft.ServerAddress(address), 0, memberTime).Error())
 }
 
-// AddVoter adds a node that votes, or lets one vote that only followed.
+// AddVoter adds a node as a voter, or promotes a non-voter.
 func (r *Raft) AddVoter(id, address string) error {
 	return orDeposed(r.raft.AddVoter(raft.ServerID(id), raft.ServerAddress(address), 0, memberTime).Error())
 }
 
-// Remove removes a node from the log's servers. A leader that removes itself leads no more afterwards.
+// Remove removes a node from the log's servers. A leader that removes itself stops leading.
 func (r *Raft) Remove(id string) error {
 	return orDeposed(r.raft.RemoveServer(raft.ServerID(id), 0, memberTime).Error())
 }
 
-// TransferTo makes a certain node lead.
+// TransferTo transfers leadership to the given node.
 func (r *Raft) TransferTo(id, address string) error {
 	return orDeposed(r.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(address)).Error())
 }
@@ -64,22 +64,23 @@ func orDeposed(err error) error {
 	return nil
 }
 
-// Stats are how far a node is.
+// Stats reports a node's progress.
 type Stats struct {
 	Term    uint64        `json:"term"`    // of the newest entry
 	Index   uint64        `json:"index"`   // of the newest entry
 	Applied uint64        `json:"applied"` // index
-	Contact time.Duration `json:"contact"` // since the leader was heard; negative before it ever was
+	Contact time.Duration `json:"contact"` // since the last message from the leader; negative if there was none
 }
 
-// Stats returns how far this node is.
+// Stats returns this node's progress.
 func (r *Raft) Stats() Stats {
 	all := r.raft.Stats()
 	number := func(name string) uint64 {
 		n, _ := strconv.ParseUint(all[name], 10, 64)
 		return n
 	}
-	s := Stats{Term: number("last_log_term"), Index: number("last_log_index"), Applied: number("applied_index"), Contact: -1}
+	s := Stats{Term: number("last_log_term"), Index: number("last_log_index"),
+		Applied: number("applied_index"), Contact: -1}
 	if d, err := time.ParseDuration(all["last_contact"]); err == nil {
 		s.Contact = d
 	}

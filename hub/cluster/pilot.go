@@ -10,43 +10,45 @@ import (
 	autopilot "github.com/hashicorp/raft-autopilot"
 )
 
-// Node is a node that belongs to the cluster.
+// Node is a member of the cluster.
 type Node struct {
 	ID      string
 	Address string
-	Reads   bool // it follows and never votes
+	Reads   bool // stays a non-voter
 }
 
-// PilotConfig configures Pilot; zero durations take the stated default.
+// PilotConfig configures Pilot; zero durations use the stated default.
 type PilotConfig struct {
-	Nodes func() []Node                                       // that belong to the cluster; none: it is not known now
-	Ask   func(ctx context.Context, id string) (Stats, error) // another node
-	Drop  func(id string)                                     // removes a dead node for good
+	Nodes func() []Node                                       // returns the members; empty if they are unknown now
+	Ask   func(ctx context.Context, id string) (Stats, error) // fetches another node's stats
+	Drop  func(id string)                                     // removes a dead node permanently
 
-	Every  time.Duration // between looks: 2 s
-	Stable time.Duration // a node is healthy before it votes: 10 s
-	Silent time.Duration // without the leader, until a node is not healthy: 2 s
-	Dead   time.Duration // without an answer, until a node is removed if three that vote stay: 24 h
+	Every  time.Duration // check interval: 2 s
+	Stable time.Duration // health before a node becomes a voter: 10 s
+	Silent time.Duration // without contact before a node is unhealthy: 2 s
+	Dead   time.Duration // without an answer before a node is removed, if three voters remain: 24 h
 }
 
-// mostTrailing is how many entries a healthy node may be behind.
+// mostTrailing is how many entries a healthy node may lag behind.
 const mostTrailing = 500
 
-// Pilot keeps the servers of the log as the nodes of the cluster are, in a term of this node, until ctx ends. New nodes
-// follow first, and vote once they have been healthy for a while.
+// Pilot keeps the log's servers in line with the cluster's members during a term of this node,
+// until ctx is canceled. New nodes start as non-voters and become voters once they have been
+// healthy for a while.
 func (r *Raft) Pilot(ctx context.Context, c PilotConfig) {
 	p := &pilot{PilotConfig: c, raft: r, seen: map[string]time.Time{}}
 	every := orElse(c.Every, 2*time.Second)
-	auto := autopilot.New(r.raft, p, autopilot.WithLogger(r.logger), autopilot.WithPromoter(promoter{autopilot.DefaultPromoter()}),
+	auto := autopilot.New(r.raft, p, autopilot.WithLogger(r.logger),
+		autopilot.WithPromoter(promoter{autopilot.DefaultPromoter()}),
 		autopilot.WithUpdateInterval(every), autopilot.WithReconcileInterval(every))
 	auto.Start(ctx)
 	defer func() { <-auto.Stop() }()
-	look := time.NewTicker(every)
-	defer look.Stop()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
 	for {
 		p.matchServers()
 		select {
-		case <-look.C:
+		case <-ticker.C:
 		case <-ctx.Done():
 			return
 		}
@@ -59,11 +61,12 @@ type pilot struct {
 	raft *Raft
 
 	mu   sync.Mutex
-	seen map[string]time.Time // when a node answered last; at first, when it was first asked
+	seen map[string]time.Time // last answer of each node; initially its first poll
 }
 
-// matchServers makes the log's servers those of the cluster: it removes servers that are no nodes, as a leader that ended while it removed
-// one leaves them, and adds nodes that the log does not know.
+// matchServers aligns the log's servers with the members. It removes servers that are not members,
+// which a leader leaves behind if it dies while it removes one, and adds members that the log
+// lacks.
 func (p *pilot) matchServers() {
 	servers, err := p.raft.Servers()
 	nodes := p.Nodes()
@@ -81,7 +84,7 @@ func (p *pilot) matchServers() {
 		}
 		if err := p.raft.Remove(s.ID); err != nil {
 			have[s.ID] = true
-			p.raft.logger.Warn("a server that is no node could not be removed", "node", s.ID, "err", err)
+			p.raft.logger.Warn("cannot remove a server that is not a member", "node", s.ID, "err", err)
 		}
 	}
 	for _, n := range nodes {
@@ -89,7 +92,7 @@ func (p *pilot) matchServers() {
 			continue
 		}
 		if err := p.raft.AddReader(n.ID, n.Address); err != nil {
-			p.raft.logger.Warn("a node could not be added", "node", n.ID, "err", err)
+			p.raft.logger.Warn("cannot add a node", "node", n.ID, "err", err)
 		}
 	}
 }
@@ -131,9 +134,11 @@ func (p *pilot) KnownServers() map[raft.ServerID]*autopilot.Server {
 	return all
 }
 
-// FetchServerStats implements autopilot.ApplicationIntegration. It asks all nodes: one that was given up may be back.
-// One that does not answer was never in contact, or the library would go by its last answer.
-func (p *pilot) FetchServerStats(ctx context.Context, _ map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
+// FetchServerStats implements autopilot.ApplicationIntegration. It polls all members, since a node
+// that failed may be back. For a node that does not answer, it reports no contact; otherwise
+// autopilot would keep using the node's last answer.
+func (p *pilot) FetchServerStats(ctx context.Context,
+	_ map[raft.ServerID]*autopilot.Server) map[raft.ServerID]*autopilot.ServerStats {
 	all := map[raft.ServerID]*autopilot.ServerStats{}
 	leader, _ := p.raft.Leader()
 	var mu sync.Mutex
@@ -170,11 +175,11 @@ func (p *pilot) answered(id string) {
 
 // RemoveFailedServer implements autopilot.ApplicationIntegration.
 func (p *pilot) RemoveFailedServer(s *autopilot.Server) {
-	p.raft.logger.Warn("a node that is dead is removed", "node", s.Name)
+	p.raft.logger.Warn("removing a dead node", "node", s.Name)
 	go p.Drop(s.Name)
 }
 
-// promoter lets healthy nodes vote, but for those that only read.
+// promoter promotes healthy nodes, except permanent non-voters.
 type promoter struct{ autopilot.Promoter }
 
 // GetNodeTypes implements autopilot.Promoter.

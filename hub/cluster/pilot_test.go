@@ -21,22 +21,22 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 )
 
-// company is a cluster over TCP, whose documents are in memory: every node has them at once.
-type company struct {
+// testCluster is a cluster over TCP whose documents are in memory, shared by all nodes.
+type testCluster struct {
 	t    *testing.T
 	mu   sync.Mutex
 	docs map[string]map[string][]byte
-	all  map[string]*colleague
+	all  map[string]*testNode
 }
 
-type colleague struct {
+type testNode struct {
 	peer     *peers.Node
 	listener *peers.Listener
 	log      *cluster.Raft
 	stop     func()
 }
 
-func (c *company) Put(_ context.Context, bucket, key string, value []byte) error {
+func (c *testCluster) Put(_ context.Context, bucket, key string, value []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.docs[bucket] == nil {
@@ -46,14 +46,14 @@ func (c *company) Put(_ context.Context, bucket, key string, value []byte) error
 	return nil
 }
 
-func (c *company) Delete(_ context.Context, bucket, key string) error {
+func (c *testCluster) Delete(_ context.Context, bucket, key string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.docs[bucket], key)
 	return nil
 }
 
-func (c *company) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
+func (c *testCluster) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for k, v := range c.docs[bucket] {
@@ -64,25 +64,26 @@ func (c *company) Each(_ context.Context, bucket string, visit func(string, []by
 	return nil
 }
 
-func (c *company) Seal(v []byte) string                  { return base64.StdEncoding.EncodeToString(v) }
-func (c *company) Open(s string) ([]byte, error)         { return base64.StdEncoding.DecodeString(s) }
-func (c *company) Reseal(s string) (string, bool, error) { return s, false, nil }
+func (c *testCluster) Seal(v []byte) string                  { return base64.StdEncoding.EncodeToString(v) }
+func (c *testCluster) Open(s string) ([]byte, error)         { return base64.StdEncoding.DecodeString(s) }
+func (c *testCluster) Reseal(s string) (string, bool, error) { return s, false, nil }
 
-// start runs the node of a data directory.
-func (c *company) start(data string, first bool, l net.Listener) *colleague {
+// start starts the node of a data directory.
+func (c *testCluster) start(data string, first bool, l net.Listener) *testNode {
 	c.t.Helper()
 	n, err := peers.Open(data)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	l.Close() // the port is free for the node
-	out := &colleague{peer: n}
+	l.Close() // free the port for the node
+	out := &testNode{peer: n}
 	if out.listener, err = n.Listen(n.Address()); err != nil {
 		c.t.Fatal(err)
 	}
 	store := raft.NewInmemStore()
 	transport := raft.NewNetworkTransportWithLogger(out.listener.StreamLayer(), 3, 10*time.Second, hclog.NewNullLogger())
-	out.log, err = cluster.Open(cluster.Config{ID: n.Name(), State: &clustertest.State{}, Transport: transport, Logs: store,
+	out.log, err = cluster.Open(cluster.Config{ID: n.Name(), State: &clustertest.State{},
+		Transport: transport, Logs: store,
 		Stable: store, Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: 500 * time.Millisecond})
 	if err != nil {
 		c.t.Fatal(err)
@@ -114,8 +115,8 @@ func (c *company) start(data string, first bool, l net.Listener) *colleague {
 	return out
 }
 
-// lead does in each term of a node what a leader does.
-func (c *company) lead(n *colleague) {
+// lead runs the leader's tasks in each term of a node.
+func (c *testCluster) lead(n *testNode) {
 	client := http.Client{Transport: n.peer.Transport()}
 	defer client.CloseIdleConnections()
 	for term := range n.log.Terms() {
@@ -150,8 +151,8 @@ func (c *company) lead(n *colleague) {
 	}
 }
 
-// leader waits for a node that leads, and can sign.
-func (c *company) leader() *colleague {
+// leader waits for a node that leads and can sign.
+func (c *testCluster) leader() *testNode {
 	c.t.Helper()
 	for {
 		for _, n := range c.all {
@@ -165,7 +166,7 @@ func (c *company) leader() *colleague {
 	}
 }
 
-func (c *company) pause(why string) {
+func (c *testCluster) pause(why string) {
 	c.t.Helper()
 	select {
 	case <-time.After(20 * time.Millisecond):
@@ -174,8 +175,8 @@ func (c *company) pause(why string) {
 	}
 }
 
-// join adds a node. The others take its membership in as they would by the log.
-func (c *company) join(name string, reads bool) *colleague {
+// join adds a node. The other nodes get the new member list as from the log.
+func (c *testCluster) join(name string, reads bool) *testNode {
 	c.t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -200,7 +201,7 @@ func (c *company) join(name string, reads bool) *colleague {
 	return n
 }
 
-func (c *company) spread() {
+func (c *testCluster) spread() {
 	members, err := peers.ReadMembers(context.Background(), c)
 	if err != nil {
 		c.t.Fatal(err)
@@ -212,8 +213,8 @@ func (c *company) spread() {
 	}
 }
 
-// await waits until the leader has these servers: a name, with * one that only reads.
-func (c *company) await(want string) {
+// await waits until the leader has these servers; * marks non-voters.
+func (c *testCluster) await(want string) {
 	c.t.Helper()
 	got := ""
 	for began := time.Now(); time.Since(began) < 2*time.Minute; c.pause(got) {
@@ -237,9 +238,10 @@ func (c *company) await(want string) {
 	c.t.Fatalf("the servers are %s, want %s", got, want)
 }
 
-// Nodes join over TCP, vote after a while or only read, and a dead one is removed once a fourth votes.
+// Nodes that join over TCP become voters after a while, unless they joined with reads, and a dead
+// node is removed once three other voters remain.
 func TestPilot(t *testing.T) {
-	c := &company{t: t, docs: map[string]map[string][]byte{}, all: map[string]*colleague{}}
+	c := &testCluster{t: t, docs: map[string]map[string][]byte{}, all: map[string]*testNode{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -264,11 +266,12 @@ func TestPilot(t *testing.T) {
 	for c.leader() != b {
 		c.pause("b does not lead")
 	}
-	if err := c.all["a"].log.AddVoter("x", "127.0.0.1:1"); err == nil || !strings.Contains(err.Error(), "does not lead") {
-		t.Errorf("a follower adds a node: %v", err)
+	err = c.all["a"].log.AddVoter("x", "127.0.0.1:1")
+	if err == nil || !strings.Contains(err.Error(), "no longer leads") {
+		t.Errorf("a follower added a node: %v", err)
 	}
 	if s := b.log.Stats(); s.Index == 0 || s.Term == 0 || s.Contact != 0 {
-		t.Errorf("the leader is at %+v", s)
+		t.Errorf("the leader's stats are %+v", s)
 	}
 
 	dead.stop()
@@ -277,9 +280,9 @@ func TestPilot(t *testing.T) {
 	c.await("a b d r*")
 	members, err := peers.ReadMembers(t.Context(), c)
 	if err != nil || slices.ContainsFunc(members, func(m peers.Member) bool { return m.Name == "c" }) {
-		t.Errorf("the dead node is a member: %v, %v", members, err)
+		t.Errorf("the dead node is still a member: %v, %v", members, err)
 	}
 	if err := c.leader().log.Remove("r"); err != nil {
-		t.Error(fmt.Errorf("a node is not removed: %w", err))
+		t.Error(fmt.Errorf("cannot remove a node: %w", err))
 	}
 }

@@ -14,25 +14,25 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Config of a Raft; zero fields take the stated default.
+// Config configures a Raft; zero fields use the stated default.
 type Config struct {
-	ID        string // of the node, for good
+	ID        string // of the node; permanent
 	State     State
-	FromLog   bool   // the state has entries of this log, which therefore has to be there
-	Version   uint16 // of the batches that this program writes; it applies those up to it
+	FromLog   bool   // the state has entries of this log, so the log must exist
+	Version   uint16 // of the batches this program writes; it applies all up to this version
 	Transport Transport
 	Logs      raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
-	Log       *slog.Logger // takes warnings and errors; default: none
+	Log       *slog.Logger // receives warnings and errors; default: none
 
-	Heartbeat time.Duration // without a word from the leader, until a node wants to lead: 1 s
-	Commit    time.Duration // until followers are told what is durable, when nothing is appended: 5 ms
-	Keep      uint64        // entries kept for nodes that lag, besides a snapshot: 10 000
-	Snapshot  uint64        // entries after which a snapshot is made: 8 192
+	Heartbeat time.Duration // silence of the leader before an election: 1 s
+	Commit    time.Duration // when idle, before followers learn the commit index: 5 ms
+	Keep      uint64        // entries kept after a snapshot for nodes that lag: 10 000
+	Snapshot  uint64        // entries between snapshots: 8 192
 
-	logger   hclog.Logger // passes on to Log
-	restored func() error // called when the state has a snapshot of another node
+	logger   hclog.Logger // forwards to Log
+	restored func() error // called after the state restored another node's snapshot
 }
 
 func (c Config) raft() *raft.Config {
@@ -42,7 +42,7 @@ func (c Config) raft() *raft.Config {
 	r.ElectionTimeout, r.LeaderLeaseTimeout = r.HeartbeatTimeout, r.HeartbeatTimeout/2
 	r.CommitTimeout = orElse(c.Commit, 5*time.Millisecond)
 	r.TrailingLogs, r.SnapshotThreshold = orElse(c.Keep, 10_000), orElse(c.Snapshot, 8192)
-	r.NoSnapshotRestoreOnStart = true // the state is on disk, and knows its place
+	r.NoSnapshotRestoreOnStart = true // the state is on disk with its place
 	r.BatchApplyCh = true
 	r.Logger = c.logger
 	return r
@@ -56,14 +56,14 @@ func orElse[T comparable](v, otherwise T) T {
 	return v
 }
 
-// Raft is a Log by hashicorp/raft.
+// Raft implements Log with hashicorp/raft.
 type Raft struct {
 	raft   *raft.Raft
 	fsm    *machine
 	terms  chan *Term
 	logs   raft.LogStore
 	logger hclog.Logger
-	lease  time.Duration // half of the time after which nodes that hear nothing elect a leader
+	lease  time.Duration // half of the silence after which nodes elect another leader
 	quit   context.CancelFunc
 	ended  sync.WaitGroup
 	own    []io.Closer // closed last
@@ -75,9 +75,9 @@ type Raft struct {
 
 var _ Log = (*Raft)(nil)
 
-const transferLook = 20 * time.Millisecond // between looks whether a handover is over
+const handoverPoll = 20 * time.Millisecond // poll interval during a handover
 
-// Open begins to take part in a cluster. A node that is none of its servers yet waits until a leader adds it.
+// Open starts a node. A node that is not a server of a cluster yet waits until a leader adds it.
 func Open(c Config) (*Raft, error) {
 	if c.logger == nil {
 		c.logger = newLogger(c.Log)
@@ -86,7 +86,7 @@ func Open(c Config) (*Raft, error) {
 	r.fsm = &machine{state: c.State, version: c.Version, stop: r.stop, restored: c.restored}
 	config := c.raft()
 	r.lease = config.HeartbeatTimeout / 2
-	err := guarded(func() (err error) {
+	err := recoverDamage(func() (err error) {
 		r.raft, err = raft.NewRaft(config, r.fsm, c.Logs, c.Stable, c.Snapshots, transport{c.Transport})
 		return err
 	})
@@ -99,7 +99,8 @@ func Open(c Config) (*Raft, error) {
 	return r, nil
 }
 
-// Bootstrap makes these nodes, by id and address, a cluster. It is called once in the life of a cluster, on one of them.
+// Bootstrap creates a cluster of these nodes, which maps IDs to addresses. It is called once per
+// cluster, on one of the nodes.
 func (r *Raft) Bootstrap(nodes map[string]string) error {
 	var servers raft.Configuration
 	for id, address := range nodes {
@@ -111,25 +112,25 @@ func (r *Raft) Bootstrap(nodes map[string]string) error {
 	return nil
 }
 
-// Leader returns the id and address of the node that leads, as far as this one knows; "" when it knows none.
+// Leader returns the ID and address of the leader as far as this node knows, or "".
 func (r *Raft) Leader() (id, address string) {
 	a, i := r.raft.LeaderWithID()
 	return string(i), string(a)
 }
 
-// Transfer makes another node lead.
+// Transfer transfers leadership to another node.
 func (r *Raft) Transfer() error { return r.raft.LeadershipTransfer().Error() }
 
-// Compact makes a snapshot now, and drops the entries that it covers.
+// Compact takes a snapshot and drops the entries that it covers.
 func (r *Raft) Compact() error { return r.raft.Snapshot().Error() }
 
-// Terms returns the terms in which this node leads.
+// Terms implements Log.
 func (r *Raft) Terms() <-chan *Term { return r.terms }
 
-// Done is closed once the node takes no further part.
+// Done implements Log.
 func (r *Raft) Done() <-chan struct{} { return r.done }
 
-// Err returns why the node takes no further part; nil while it does, and after Close.
+// Err returns why the node stopped; nil while it runs, and after Close.
 func (r *Raft) Err() error {
 	select {
 	case <-r.done:
@@ -139,7 +140,7 @@ func (r *Raft) Err() error {
 	}
 }
 
-// stop ends the node's part, without waiting.
+// stop marks the node as stopped, without waiting.
 func (r *Raft) stop(err error) {
 	r.once.Do(func() {
 		r.err = err
@@ -147,7 +148,7 @@ func (r *Raft) stop(err error) {
 	})
 }
 
-// Close ends the node's part, and waits.
+// Close implements Log.
 func (r *Raft) Close() error {
 	r.quit()
 	err := r.raft.Shutdown().Error()
@@ -159,14 +160,14 @@ func (r *Raft) Close() error {
 	return err
 }
 
-// follow sends a term each time that this node comes to lead, and ends it when it leads no more.
+// follow sends a term each time this node starts to lead, and ends the term when it stops leading.
 func (r *Raft) follow(ctx context.Context, version uint16) {
 	defer close(r.terms)
 	for {
 		var leads bool
 		select {
 		case leads = <-r.raft.LeaderCh():
-		case <-r.done: // what was applied is not what the log has
+		case <-r.done: // the state diverged or failed
 			r.raft.Shutdown()
 			return
 		case <-ctx.Done():
@@ -178,7 +179,7 @@ func (r *Raft) follow(ctx context.Context, version uint16) {
 	}
 }
 
-// lead serves one term, and reports whether another one of this node follows at once.
+// lead serves one term and reports whether this node already leads in another one.
 func (r *Raft) lead(outer context.Context, version uint16) (again bool) {
 	number := r.raft.CurrentTerm()
 	if !r.awaitApplied(outer, number) {
@@ -194,18 +195,19 @@ func (r *Raft) lead(outer context.Context, version uint16) (again bool) {
 		select {
 		case send <- term:
 			send = nil
-		case again = <-r.raft.LeaderCh(): // true: deposed and elected since it was last read
+		case again = <-r.raft.LeaderCh(): // true: deposed and elected again in between
 			return again
 		case <-r.done:
 			return false
-		case <-ctx.Done(): // Close, or an append that failed
+		case <-ctx.Done(): // Close or a failed append
 			return outer.Err() == nil && r.isLeading(number)
 		}
 	}
 }
 
-// awaitApplied waits until everything that was appended before is applied here. It returns false when this node no longer leads in the
-// term. While the library tries to hand leadership over it refuses to say, and afterwards this node may still lead.
+// awaitApplied waits until this node has applied everything appended before the term. It returns
+// false if this node no longer leads in the term. During a handover raft rejects the barrier,
+// although this node may still lead afterwards.
 func (r *Raft) awaitApplied(ctx context.Context, number uint64) bool {
 	for {
 		err := r.raft.Barrier(0).Error()
@@ -218,19 +220,20 @@ func (r *Raft) awaitApplied(ctx context.Context, number uint64) bool {
 			return false
 		}
 		select {
-		case <-time.After(transferLook):
+		case <-time.After(handoverPoll):
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-// isLeading reports whether this node leads in a term. An append that was refused ends the hub's term, and not that of the library.
+// isLeading reports whether this node leads in a term. A refused append ends the hub's term, but
+// not raft's.
 func (r *Raft) isLeading(number uint64) bool {
 	return r.raft.State() == raft.Leader && r.raft.CurrentTerm() == number && !r.fsm.isStopped()
 }
 
-// leading appends in one term.
+// leading appends the batches of one term.
 type leading struct {
 	raft    *raft.Raft
 	term    uint64
@@ -238,9 +241,9 @@ type leading struct {
 	lease   time.Duration
 	end     context.CancelFunc
 
-	confirmed atomic.Pointer[time.Time] // since then no other node can lead for as long as the lease
+	confirmed atomic.Pointer[time.Time] // from then on, no other node can lead for the lease
 
-	mu   sync.Mutex // held while an entry is handed over, so that they are in the order of their hashes
+	mu   sync.Mutex // held during Apply, so entries reach raft in the order of their hashes
 	last Place
 	over bool
 }
@@ -256,7 +259,8 @@ func (l *leading) append(batch []byte) Ack {
 	return &ack{future: l.raft.Apply(b, 0), leading: l}
 }
 
-// confirm asks a quorum, unless it has answered within the lease. Nodes that have heard of a leader elect no other for twice as long.
+// confirm asks a quorum unless it answered within the lease. Nodes that heard from a leader elect
+// no other one for twice that time.
 func (l *leading) confirm() error {
 	began := time.Now()
 	if at := l.confirmed.Load(); at == nil || began.Sub(*at) >= l.lease {
@@ -279,7 +283,7 @@ func (l *leading) stop() {
 	l.over = true
 }
 
-// ack is of one entry.
+// ack is the Ack of one entry.
 type ack struct {
 	future  raft.ApplyFuture
 	leading *leading
@@ -287,14 +291,14 @@ type ack struct {
 	err     error
 }
 
-// Wait waits for the entry to be durable on a quorum, and applied here.
+// Wait implements Ack.
 func (a *ack) Wait() error {
 	a.once.Do(func() {
 		err := a.future.Error()
 		if err == nil {
 			err, _ = a.future.Response().(error)
 		}
-		if err != nil { // what follows would continue an entry that may not be there
+		if err != nil { // later entries would continue one that may not exist
 			a.leading.stop()
 			a.leading.end()
 			a.err = fmt.Errorf("%w (%w)", ErrDeposed, err)
@@ -303,15 +307,15 @@ func (a *ack) Wait() error {
 	return a.err
 }
 
-// machine applies what the log has to the state of this node.
+// machine applies entries of the log to this node's state.
 type machine struct {
 	state    State
 	version  uint16
 	stop     func(error)
-	restored func() error // called after a Restore; nil: nothing is
+	restored func() error // called after a Restore; may be nil
 
 	mu      sync.Mutex
-	seen    *Place // of the newest entry that was looked at since the start; nil: none
+	seen    *Place // newest entry seen since the start; nil: none
 	stopped error
 }
 
@@ -330,7 +334,7 @@ func (m *machine) applied() Place {
 // Apply implements raft.FSM.
 func (m *machine) Apply(l *raft.Log) any { return m.ApplyBatch([]*raft.Log{l})[0] }
 
-// ApplyBatch implements raft.BatchingFSM: what came together is one step of the state.
+// ApplyBatch implements raft.BatchingFSM: a batch of entries is applied to the state in one step.
 func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -349,7 +353,7 @@ func (m *machine) ApplyBatch(logs []*raft.Log) []any {
 	return out
 }
 
-// apply applies entries, and notes in out which were refused.
+// apply applies entries, and records the refused ones in out.
 func (m *machine) apply(logs []*raft.Log, out []any) error {
 	at := m.state.Applied()
 	var next []Entry
@@ -361,19 +365,19 @@ func (m *machine) apply(logs []*raft.Log, out []any) error {
 		switch {
 		case err != nil:
 			return err
-		case e.Term != l.Term: // it waited in the library until this node led again: its term was over
+		case e.Term != l.Term: // it waited in raft until this node led again; its term was over
 			out[i] = ErrDeposed
 			continue
 		case m.seen != nil && !continues(e, before, *m.seen):
 			return fmt.Errorf("%w: entry %d does not continue entry %d", ErrDiverged, e.Position, m.seen.Position)
-		case e.Position < at.Position || e.Place == at: // the state has it since before the start
+		case e.Position < at.Position || e.Place == at: // applied before this program started
 			m.seen = &e.Place
 			continue
 		case !continues(e, before, at):
 			return fmt.Errorf("%w: entry %d does not continue entry %d", ErrDiverged, e.Position, at.Position)
 		case e.Version > m.version:
-			return fmt.Errorf("the leader writes version %d of the journal, and this program knows %d: upgrade it", e.Version,
-				m.version)
+			return fmt.Errorf("the leader writes version %d of the journal, but this program reads up to %d: upgrade it",
+				e.Version, m.version)
 		}
 		next, at, m.seen = append(next, e), e.Place, &e.Place
 	}
@@ -383,7 +387,7 @@ func (m *machine) apply(logs []*raft.Log, out []any) error {
 	return m.state.Apply(next)
 }
 
-// continues reports whether an entry is the one after a place. before is the hash that it names.
+// continues reports whether e directly follows after. before is the previous hash that e contains.
 func continues(e Entry, before Hash, after Place) bool {
 	return e.Position == after.Position+1 && before == after.Hash
 }
@@ -415,7 +419,7 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	return m.restored()
 }
 
-// persisted writes a snapshot where the library keeps it.
+// persisted writes a snapshot to raft's snapshot store.
 type persisted struct{ Snapshot }
 
 // Persist implements raft.FSMSnapshot.

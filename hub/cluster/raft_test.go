@@ -18,7 +18,8 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/clustertest"
 )
 
-// nodes are three nodes in this process, each with a log on disk, over connections that can be cut.
+// nodes are three nodes in this process, each with a log on disk and connections that a test can
+// cut.
 type nodes struct {
 	t    *testing.T
 	all  []*node
@@ -131,13 +132,15 @@ func (c *nodes) Compact(i int) {
 
 func TestRaft(t *testing.T) { clustertest.Run(t, startNodes) }
 
-// What the library warns of is a line of the program's log.
-func TestWarningOfALonelyNode(t *testing.T) {
+// Raft's warnings reach the program's log.
+func TestLogRaftWarnings(t *testing.T) {
 	var out lockedBuffer
 	store := raft.NewInmemStore()
 	_, transport := raft.NewInmemTransport("node-0")
-	n, err := cluster.Open(cluster.Config{ID: "0", State: &clustertest.State{}, Transport: transport, Logs: store, Stable: store,
-		Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: 200 * time.Millisecond, Log: slog.New(slog.NewTextHandler(&out, nil))})
+	n, err := cluster.Open(cluster.Config{ID: "0", State: &clustertest.State{},
+		Transport: transport, Logs: store, Stable: store,
+		Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: 200 * time.Millisecond,
+		Log: slog.New(slog.NewTextHandler(&out, nil))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,9 @@ func TestWarningOfALonelyNode(t *testing.T) {
 	if err := n.Close(); err != nil {
 		t.Error(err)
 	}
-	if log := out.String(); strings.Count(log, failed) != 1 || strings.Count(log, "heartbeat timeout reached, starting election") != 1 {
+	log := out.String()
+	if strings.Count(log, failed) != 1 ||
+		strings.Count(log, "heartbeat timeout reached, starting election") != 1 {
 		t.Errorf("the log is:\n%s", log)
 	}
 }

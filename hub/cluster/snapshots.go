@@ -15,18 +15,19 @@ import (
 
 const (
 	keptSnapshots   = 2
-	snapshotsFolder = "."        // the library makes one of its own in it
-	pendingName     = "received" // names a snapshot of another node that the state may not have yet
+	snapshotsFolder = "."        // raft creates its own folder in it
+	pendingName     = "received" // contains the ID of a received snapshot that the state may lack
 )
 
-// snapshotStore keeps a node's snapshots on its disk.
+// snapshotStore keeps a node's snapshots on disk.
 //
-// The library believes at its start that the state has the newest snapshot. One that another node sent is here before the state has it:
-// a node that was killed in between, or whose disk was full, would go on with an old state, and could lead with it. So a file names such
-// a snapshot until the state has it, and restorePending restores it first.
+// At startup, raft assumes that the state contains the newest snapshot. A snapshot from another
+// node is stored before the state has it: a node that was killed in between, or whose disk was
+// full, would continue with an old state and could even lead with it. Therefore a file names such a
+// snapshot until the state has it, and restorePending restores it first.
 type snapshotStore struct {
 	raft.SnapshotStore
-	pending string // path of the file
+	pending string // path of that file
 }
 
 func openSnapshots(dir string, logger hclog.Logger) (s snapshotStore, err error) {
@@ -48,7 +49,7 @@ func (s snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, 
 	return &receivedSink{sink, s}, nil
 }
 
-// receivedSink takes a snapshot of another node, unless closeOwn ends it.
+// receivedSink stores a snapshot from another node, unless closeOwn closes it.
 type receivedSink struct {
 	raft.SnapshotSink
 	store snapshotStore
@@ -62,10 +63,11 @@ func (r *receivedSink) Close() error {
 	return r.SnapshotSink.Close()
 }
 
-// closeOwn is Close for a snapshot of this node's own state.
+// closeOwn closes a snapshot of this node's own state.
 func (r *receivedSink) closeOwn() error { return r.SnapshotSink.Close() }
 
-// setPending records that the state does not have a snapshot yet. The record is on disk before the snapshot counts.
+// setPending records that the state lacks a snapshot. The record is on disk before the snapshot
+// counts.
 func (s snapshotStore) setPending(id string) error {
 	f, err := os.OpenFile(s.pending, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -89,7 +91,7 @@ func (s snapshotStore) clearPending() error {
 	return nil
 }
 
-// restorePending restores the snapshot that the state may not have yet, if there is one.
+// restorePending restores the snapshot that the state may lack, if any.
 func (s snapshotStore) restorePending(state State) error {
 	if err := s.restore(state); err != nil {
 		return err
@@ -97,7 +99,7 @@ func (s snapshotStore) restorePending(state State) error {
 	return s.clearPending()
 }
 
-// restore is restorePending for a state that is not the node's own.
+// restore restores a pending snapshot into any state, and keeps the record.
 func (s snapshotStore) restore(state State) error {
 	id, err := os.ReadFile(s.pending)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -111,7 +113,7 @@ func (s snapshotStore) restore(state State) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	arrived := slices.ContainsFunc(list, func(m *raft.SnapshotMeta) bool { return m.ID == string(bytes.TrimSpace(id)) })
-	if !arrived { // its end was not on the disk: it will be sent again
+	if !arrived { // it was cut off: the leader sends it again
 		return nil
 	}
 	_, r, err := s.Open(string(bytes.TrimSpace(id)))
@@ -119,12 +121,12 @@ func (s snapshotStore) restore(state State) error {
 		return fmt.Errorf("cluster: %w", err)
 	}
 	if err := errors.Join(state.Restore(r), r.Close()); err != nil {
-		return fmt.Errorf("the snapshot that another node sent cannot be restored: %w", err)
+		return fmt.Errorf("cannot restore the snapshot that another node sent: %w", err)
 	}
 	return nil
 }
 
-// syncDir makes the names in a directory durable.
+// syncDir syncs the names in a directory to disk.
 func syncDir(path string) error {
 	d, err := os.Open(path)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// taker is a State that takes snapshots of other nodes.
+// taker is a State that accepts snapshots from other nodes.
 type taker struct {
 	list
 	got  string
@@ -28,7 +28,7 @@ func (s *taker) Restore(r io.Reader) error {
 	return err
 }
 
-// openNode opens the directory of a node that is alone, and closes it again.
+// openNode opens and closes the directory of a single node.
 func openNode(t *testing.T, dir string, c Config) error {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -44,14 +44,14 @@ func openNode(t *testing.T, dir string, c Config) error {
 	return r.Close()
 }
 
-// streamLayer is a node's that is alone.
+// streamLayer is the StreamLayer of a single node.
 type streamLayer struct{ net.Listener }
 
 func (streamLayer) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
 	return net.DialTimeout("tcp", string(address), timeout)
 }
 
-// receive keeps a snapshot of another node, as the library does before the state has it.
+// receive stores a snapshot from another node as raft does before the state has it.
 func receive(t *testing.T, dir, text string) {
 	t.Helper()
 	store, err := openSnapshots(dir, newLogger(nil))
@@ -72,15 +72,15 @@ func receive(t *testing.T, dir, text string) {
 	}
 }
 
-// A node that is killed after it has received a snapshot, and before its state has it, does not go on with the old state: the library
-// would take that for what the snapshot has, and the node could lead with it.
-func TestReceivedSnapshotIsRestoredAtTheNextStart(t *testing.T) {
+// A node that is killed after it received a snapshot restores it at the next start. Otherwise, raft
+// would assume that the old state has the snapshot, and the node could lead with it.
+func TestRestoreReceivedSnapshotAtNextStart(t *testing.T) {
 	dir := t.TempDir()
 	writeLog(t, filepath.Join(dir, logName), 10, true)
 	receive(t, dir, "what the others have")
 	full := &taker{fail: errors.New("the disk is full")}
 	if err := openNode(t, dir, Config{State: full, Version: 1}); !errors.Is(err, full.fail) {
-		t.Fatalf("a node whose state cannot take the snapshot starts: %v", err)
+		t.Fatalf("a node started although its state could not restore the snapshot: %v", err)
 	}
 	s := &taker{}
 	if err := openNode(t, dir, Config{State: s, Version: 1}); err != nil || s.got != "what the others have" {
@@ -88,12 +88,12 @@ func TestReceivedSnapshotIsRestoredAtTheNextStart(t *testing.T) {
 	}
 	again := &taker{}
 	if err := openNode(t, dir, Config{State: again, Version: 1}); err != nil || again.got != "" {
-		t.Errorf("the snapshot is restored twice: %q, %v", again.got, err)
+		t.Errorf("the snapshot was restored twice: %q, %v", again.got, err)
 	}
 }
 
-// A snapshot that had not arrived when the node was killed is sent again.
-func TestSnapshotThatDidNotArriveIsForgotten(t *testing.T) {
+// A snapshot that was cut off by a kill is ignored: the leader sends it again.
+func TestIgnoreIncompleteSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	writeLog(t, filepath.Join(dir, logName), 10, true)
 	store, err := openSnapshots(dir, newLogger(nil))
@@ -108,11 +108,11 @@ func TestSnapshotThatDidNotArriveIsForgotten(t *testing.T) {
 		t.Errorf("the state has %q, %v", s.got, err)
 	}
 	if _, err := os.Stat(store.pending); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it is not forgotten: %v", err)
+		t.Errorf("the record of the snapshot remains: %v", err)
 	}
 }
 
-// own is a snapshot of a node's own state.
+// own is a snapshot of the node's own state.
 type own struct{}
 
 func (own) WriteTo(w io.Writer) (int64, error) {
@@ -121,8 +121,8 @@ func (own) WriteTo(w io.Writer) (int64, error) {
 }
 func (own) Release() {}
 
-// The state has what it made a snapshot of itself.
-func TestOwnSnapshotIsNotRestored(t *testing.T) {
+// A node does not restore a snapshot that it took of its own state.
+func TestDoNotRestoreOwnSnapshot(t *testing.T) {
 	dir := t.TempDir()
 	store, err := openSnapshots(dir, newLogger(nil))
 	if err != nil {
@@ -137,26 +137,27 @@ func TestOwnSnapshotIsNotRestored(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(store.pending); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("it would be restored: %v", err)
+		t.Errorf("the snapshot would be restored: %v", err)
 	}
 	if list, err := store.List(); err != nil || len(list) != 1 {
 		t.Errorf("the snapshots are %v, %v", list, err)
 	}
 }
 
-// A node whose log was lost, whole or in part, has forgotten for whom it voted and what it acknowledged: it does not start.
-func TestLostLogIsRefused(t *testing.T) {
+// A node that lost its log, or part of it, refuses to start: it has forgotten its votes and what it
+// acknowledged.
+func TestRefuseLostLog(t *testing.T) {
 	for name, test := range map[string]struct {
-		entries  int // in the log; 0: none is there
+		entries  int // in the log; 0: no log
 		position uint64
 		fromLog  bool
 		refused  bool
 	}{
-		"a new node":                              {0, 0, false, false},
-		"the data of a server alone":              {0, 7, false, false},
-		"the database of a node, without its log": {0, 7, true, true},
-		"a log that ends before the database":     {10, 100, true, true},
-		"a whole log":                             {10, 7, true, false},
+		"a new node":                          {0, 0, false, false},
+		"the data of a single server":         {0, 7, false, false},
+		"a node's database without its log":   {0, 7, true, true},
+		"a log that ends before the database": {10, 100, true, true},
+		"a complete log":                      {10, 7, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -164,18 +165,19 @@ func TestLostLogIsRefused(t *testing.T) {
 				writeLog(t, filepath.Join(dir, logName), test.entries, true)
 			}
 			s := &list{place: Place{Position: test.position}}
-			for range 2 { // also when it is tried again
-				if err := openNode(t, dir, Config{State: s, Version: 1, FromLog: test.fromLog}); errors.Is(err, ErrDamaged) != test.refused ||
-					!test.refused && err != nil {
-					t.Errorf("it ends with %v", err)
+			for range 2 { // a second attempt fails too
+				err := openNode(t, dir, Config{State: s, Version: 1, FromLog: test.fromLog})
+				if errors.Is(err, ErrDamaged) != test.refused || !test.refused && err != nil {
+					t.Errorf("opening returned %v", err)
 				}
 			}
 		})
 	}
 }
 
-// A leader with an old state, which would append at positions that other nodes have, is not taken for one that repeats old entries.
-func TestEntryOfAnOldStateIsNotPassedOver(t *testing.T) {
+// Entries of a leader with an old state stop the node: they use positions that other nodes have
+// filled, and must not be mistaken for old entries that are sent again.
+func TestStopOnEntryOfOldState(t *testing.T) {
 	var stopped error
 	s := &list{}
 	m := &machine{state: s, version: 1, stop: func(err error) { stopped = err }}
@@ -190,10 +192,10 @@ func TestEntryOfAnOldStateIsNotPassedOver(t *testing.T) {
 	old, _ := encode(places[1], 2, 1, []byte("in place of c"))
 	m.ApplyBatch([]*raft.Log{{Index: 6, Term: 2, Data: old}})
 	if !errors.Is(stopped, ErrDiverged) {
-		t.Errorf("the node goes on: %v", stopped)
+		t.Errorf("the node did not stop: %v", stopped)
 	}
 
-	// After a start the library repeats what the state has.
+	// After a start, raft repeats entries that the state already has.
 	m = &machine{state: &list{place: places[2]}, version: 1, stop: func(err error) { t.Error(err) }}
 	at = Place{}
 	for i := range 5 {

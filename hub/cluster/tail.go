@@ -12,23 +12,23 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// ErrInUse is the error of opening the log of a running node.
+// ErrInUse is returned when the log belongs to a running node.
 var ErrInUse = errors.New("the log of this node is in use")
 
-// Tail reads the log of a node that is stopped, and keeps it from starting until Close.
+// Tail reads the log of a stopped node and prevents the node from starting until Close.
 type Tail struct {
 	logs checkedLogs
 	dir  string
 }
 
-// OpenTail opens the log in a directory, without changing it. The error of a directory without a log is fs.ErrNotExist.
+// OpenTail opens the log in a directory read-only. Without a log, the error is fs.ErrNotExist.
 func OpenTail(dir string) (t *Tail, err error) {
 	path := filepath.Join(dir, logName)
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
 	}
 	t = &Tail{dir: dir}
-	err = guarded(func() (err error) {
+	err = recoverDamage(func() (err error) {
 		t.logs.BoltStore, err = boltdb.New(boltdb.Options{Path: path, MsgpackUseNewTimeFormat: true,
 			BoltOptions: &bbolt.Options{Timeout: lockTime, ReadOnly: true}})
 		return err
@@ -37,13 +37,13 @@ func OpenTail(dir string) (t *Tail, err error) {
 	case errors.Is(err, berrors.ErrTimeout):
 		return nil, ErrInUse
 	case err != nil:
-		return nil, fmt.Errorf("cluster: the log in %s cannot be opened: %w", dir, err)
+		return nil, fmt.Errorf("cluster: cannot open the log in %s: %w", dir, err)
 	}
 	return t, nil
 }
 
-// Replay applies the entries that continue a state: all that this node would have if it led next. The last of them may be entries that no
-// quorum had yet.
+// Replay applies all entries that the state lacks, as if this node led next. The last ones may
+// never have reached a quorum.
 func (t *Tail) Replay(s State, version uint16) error {
 	snapshots, err := openSnapshots(t.dir, newLogger(nil))
 	if err == nil {
@@ -52,7 +52,7 @@ func (t *Tail) Replay(s State, version uint16) error {
 	if err != nil {
 		return err
 	}
-	return guarded(func() error {
+	return recoverDamage(func() error {
 		first, err := t.logs.FirstIndex()
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (t *Tail) Replay(s State, version uint16) error {
 		for i := first; i <= last && i > 0; i++ {
 			var l raft.Log
 			if err := t.logs.GetLog(i, &l); errors.Is(err, raft.ErrLogNotFound) {
-				continue // a snapshot that was received has it; a gap that matters breaks the chain of hashes
+				continue // covered by a received snapshot; any other gap breaks the hash chain
 			} else if err != nil {
 				return err
 			}

@@ -8,21 +8,21 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Transport carries what nodes say to each other.
+// Transport carries messages between nodes.
 type Transport interface {
 	raft.Transport
 	raft.WithPreVote
 }
 
-// transport says of an append that it commits no more than it shows the follower to have: entries up to the last that it
-// sends. The library tells the leader's own commit index, and a follower takes it as far as its log goes, which may end
-// in entries of an earlier leader that were never committed: it would apply them.
+// transport limits the commit index of an append to the last entry that the request contains. Raft
+// sends the leader's own commit index, and a follower commits up to the end of its log, which may
+// contain entries of an earlier leader that were never committed.
 type transport struct{ Transport }
 
 // AppendEntries implements raft.Transport.
 func (t transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, args *raft.AppendEntriesRequest,
 	resp *raft.AppendEntriesResponse) error {
-	return t.Transport.AppendEntries(id, target, bounded(args), resp)
+	return t.Transport.AppendEntries(id, target, limitCommit(args), resp)
 }
 
 // AppendEntriesPipeline implements raft.Transport.
@@ -34,17 +34,19 @@ func (t transport) AppendEntriesPipeline(id raft.ServerID, target raft.ServerAdd
 	return newPipeline(p), nil
 }
 
-// timeoutNowTime bounds how long a node that is asked to lead may take to answer. While it does, this node refuses appends.
+// timeoutNowTime limits how long the next leader may take to answer; this node refuses appends
+// meanwhile.
 const timeoutNowTime = time.Second
 
-var errNoAnswer = errors.New("the node that is to lead does not answer")
+var errNoAnswer = errors.New("the next leader does not answer")
 
-// TimeoutNow implements raft.Transport. The library waits for the answer, also after it has given the handover up: of a computer that is
-// off that would take as long as the transport waits for anything.
-func (t transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest, resp *raft.TimeoutNowResponse) error {
-	answer := &raft.TimeoutNowResponse{} // resp is the caller's after a timeout
+// TimeoutNow implements raft.Transport. Raft waits for the answer even after it has given up the
+// handover; for a computer that is off, that would take the transport's whole timeout.
+func (t transport) TimeoutNow(id raft.ServerID, target raft.ServerAddress, args *raft.TimeoutNowRequest,
+	resp *raft.TimeoutNowResponse) error {
+	answer := &raft.TimeoutNowResponse{} // the caller owns resp after a timeout
 	done := make(chan error, 1)
-	go func() { done <- t.Transport.TimeoutNow(id, target, args, answer) }() // the transport bounds it
+	go func() { done <- t.Transport.TimeoutNow(id, target, args, answer) }() // ends by the transport's timeout
 	timer := time.NewTimer(timeoutNowTime)
 	defer timer.Stop()
 	select {
@@ -64,8 +66,9 @@ func (t transport) Close() error {
 	return nil
 }
 
-// pipeline is a transport's. It ends once a node has refused an append: the library reads no answer after such a one, and would wait for
-// ever with the next append in its hand, so that the node is never sent anything again (hashicorp/raft issue 612).
+// pipeline closes once a node has refused an append. Raft reads no answers after a refusal: it
+// would block forever with the next append, and never send to that node again (hashicorp/raft issue
+// 612).
 type pipeline struct {
 	raft.AppendPipeline
 	answers chan raft.AppendFuture
@@ -112,11 +115,11 @@ func (p *pipeline) Close() error { return p.close() }
 // AppendEntries implements raft.AppendPipeline.
 func (p *pipeline) AppendEntries(args *raft.AppendEntriesRequest, resp *raft.AppendEntriesResponse) (raft.AppendFuture,
 	error) {
-	return p.AppendPipeline.AppendEntries(bounded(args), resp)
+	return p.AppendPipeline.AppendEntries(limitCommit(args), resp)
 }
 
-// bounded returns a request whose commit index is not above its last entry.
-func bounded(args *raft.AppendEntriesRequest) *raft.AppendEntriesRequest {
+// limitCommit returns a request whose commit index is not above its last entry.
+func limitCommit(args *raft.AppendEntriesRequest) *raft.AppendEntriesRequest {
 	last := args.PrevLogEntry + uint64(len(args.Entries))
 	if args.LeaderCommitIndex <= last {
 		return args

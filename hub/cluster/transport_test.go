@@ -9,8 +9,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A leader that knows of more than it sends must not make a follower commit entries of its own.
-func TestAppendCommitsOnlyWhatItShows(t *testing.T) {
+// A request commits no entry beyond its own last one, so a follower never commits entries that a
+// past leader left in its log.
+func TestLimitCommitIndex(t *testing.T) {
 	_, from := raft.NewInmemTransport("from")
 	_, to := raft.NewInmemTransport("to")
 	from.Connect("to", to)
@@ -52,11 +53,12 @@ func TestAppendCommitsOnlyWhatItShows(t *testing.T) {
 			select {
 			case commit := <-got:
 				if commit != c.want || r.LeaderCommitIndex != c.commit {
-					t.Errorf("%s: after %d with %d entries and %d committed, it tells %d, want %d", name, c.prev, c.entries, c.commit,
+					t.Errorf("%s: after %d with %d entries and %d committed, the request commits %d, want %d",
+						name, c.prev, c.entries, c.commit,
 						commit, c.want)
 				}
 			case <-time.After(time.Minute):
-				t.Fatal("nothing came")
+				t.Fatal("no request arrived")
 			}
 		}
 	}
@@ -65,7 +67,7 @@ func TestAppendCommitsOnlyWhatItShows(t *testing.T) {
 	}
 }
 
-// list is a State of this test.
+// list is a State for this test.
 type list struct {
 	place   Place
 	batches []string
@@ -82,8 +84,8 @@ func (l *list) Apply(entries []Entry) error {
 	return nil
 }
 
-// What a leader appended in a term that was over, and that the library took when the node led again, is not applied.
-func TestAppendOfEarlierTermIsRefused(t *testing.T) {
+// An entry from an earlier term that raft accepts only after the node leads again is not applied.
+func TestRefuseAppendOfEarlierTerm(t *testing.T) {
 	s := &list{}
 	m := &machine{state: s, stop: func(err error) { t.Error(err) }}
 	late, _ := encode(Place{}, 2, 0, []byte("late"))
@@ -97,9 +99,9 @@ func TestAppendOfEarlierTermIsRefused(t *testing.T) {
 	}
 }
 
-// A node that refuses an append, as one with a full disk does, ends the pipeline to it also while the next append is on its way: the
-// library reads no answer after a refusal.
-func TestRefusedAppendEndsThePipeline(t *testing.T) {
+// A refused append, for example on a full disk, closes the pipeline to that node even while the
+// next append is on its way: raft reads no answer after a refusal.
+func TestRefusedAppendClosesPipeline(t *testing.T) {
 	open := func() *raft.NetworkTransport {
 		net, err := raft.NewTCPTransport("127.0.0.1:0", nil, 2, time.Minute, io.Discard)
 		if err != nil {
@@ -135,14 +137,14 @@ func TestRefusedAppendEndsThePipeline(t *testing.T) {
 		ended <- nil
 	}()
 	if f := <-pipe.Consumer(); f.Response().Success {
-		t.Fatal("it was not refused")
+		t.Fatal("the append was not refused")
 	}
 	select {
 	case err := <-ended:
 		if err == nil {
-			t.Error("a thousand appends were taken")
+			t.Error("a thousand appends were accepted")
 		}
 	case <-time.After(time.Minute):
-		t.Error("an append waits for ever")
+		t.Error("an append blocks forever")
 	}
 }

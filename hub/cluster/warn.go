@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	warnEvery   = 10 * time.Second // between two warnings with the same text about the same node
-	mostWarned  = 1000             // texts and nodes that are remembered
+	warnEvery   = 10 * time.Second // between warnings with the same text about the same node
+	mostWarned  = 1000             // remembered pairs of text and node
 	longestWarn = 300              // bytes of an attribute
 )
 
-// warnings passes warnings and errors of the library on. It implements hclog.SinkAdapter.
+// warnings forwards raft's warnings and errors to log. It implements hclog.SinkAdapter.
 type warnings struct {
 	log *slog.Logger
 	now func() time.Time
@@ -27,13 +27,13 @@ type warnings struct {
 	seen map[string]*warned
 }
 
-// warned is what is known of a warning.
+// warned is the state of one rate-limited warning.
 type warned struct {
-	at   time.Time // when it was passed on
-	more int       // how often it came since
+	at   time.Time // last logged
+	more int       // times suppressed since
 }
 
-// newLogger returns a logger for the library that passes warnings and errors on to log; nil: nothing.
+// newLogger returns a logger for raft that forwards warnings and errors to log, which may be nil.
 func newLogger(log *slog.Logger) hclog.Logger {
 	if log == nil {
 		return hclog.NewNullLogger()
@@ -68,7 +68,7 @@ func (w *warnings) Accept(_ string, level hclog.Level, msg string, args ...any) 
 	w.log.LogAttrs(context.Background(), to, msg, attrs...)
 }
 
-// isOrdinary reports whether a warning comes whenever a node starts, joins or was away for a moment.
+// isOrdinary reports whether a warning is expected when a node starts, joins or was briefly away.
 func isOrdinary(msg string, attrs []slog.Attr) bool {
 	has := func(name, value string) bool {
 		return slices.ContainsFunc(attrs, func(a slog.Attr) bool { return a.Key == name && a.Value.String() == value })
@@ -84,7 +84,8 @@ func isOrdinary(msg string, attrs []slog.Attr) bool {
 	return false
 }
 
-// isDue reports whether a warning is to be passed on, and how often it was not since the last time; mu is held.
+// isDue reports whether to log a warning, and how often it was suppressed since it was last logged;
+// mu is held.
 func (w *warnings) isDue(key string) (more int, due bool) {
 	now := w.now()
 	s := w.seen[key]
@@ -104,12 +105,12 @@ func (w *warnings) isDue(key string) (more int, due bool) {
 	return more, true
 }
 
-// attrsOf returns the attributes of a warning, and the node that it is about.
+// attrsOf returns the attributes of a warning and the nodes that it is about.
 func attrsOf(args []any) (attrs []slog.Attr, about string) {
 	for i := 0; i+1 < len(args); i += 2 {
 		name := fmt.Sprint(args[i])
 		if name == "command" {
-			continue // may have what people wrote
+			continue // may contain what people wrote
 		}
 		var text string
 		switch v := args[i+1].(type) {

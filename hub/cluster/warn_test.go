@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-func TestWarningsOfTheLibraryAreLogged(t *testing.T) {
+func TestWarningRateLimit(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
 	w := &warnings{log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: withoutTime})),

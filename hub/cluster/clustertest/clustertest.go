@@ -1,4 +1,4 @@
-// Package clustertest has what every Log of a cluster must hold, whatever makes it.
+// Package clustertest tests what any implementation of cluster.Log must guarantee.
 package clustertest
 
 import (
@@ -15,26 +15,26 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster"
 )
 
-// Nodes are the nodes of a cluster that faults can be done to. Node 0 is the first.
+// Nodes is a cluster that supports fault injection. Node 0 is the first.
 type Nodes interface {
 	Len() int
-	// Log returns what runs on a node; nil while it is dead.
+	// Log returns a node's log; nil while the node is down.
 	Log(node int) cluster.Log
 	State(node int) *State
-	// Kill ends a node as a crash does; Restart starts it with what it had on its disk.
+	// Kill crashes a node; Restart starts it with what it had on disk.
 	Kill(node int)
 	Restart(node int)
-	// Cut separates a node from all others; Heal ends that.
+	// Cut cuts a node off from all others; Heal reconnects it.
 	Cut(node int)
 	Heal(node int)
-	// Compact makes a node forget its log up to what it has applied, for a snapshot.
+	// Compact makes a node replace its log with a snapshot of what it has applied.
 	Compact(node int)
 }
 
-// patience is how long something may take that happens at once on a machine with time.
+// patience bounds steps that are immediate unless the machine is overloaded.
 const patience = 30 * time.Second
 
-// Run runs every test with clusters of three nodes that start makes.
+// Run runs every test with a new cluster of three nodes from start.
 func Run(t *testing.T, start func(*testing.T) Nodes) {
 	for name, test := range map[string]func(*testing.T, *world){
 		"order":                          testOrder,
@@ -53,12 +53,12 @@ func Run(t *testing.T, start func(*testing.T) Nodes) {
 	}
 }
 
-// State is a list of batches, with a place that is written with them.
+// State is a list of batches with the place of the last one.
 type State struct {
 	mu     sync.Mutex
 	place  cluster.Place
 	list   []string
-	Fail   error // of the next Apply
+	Fail   error // returned by the next Apply
 	repeat bool
 }
 
@@ -92,7 +92,7 @@ func (s *State) List() []string {
 	return slices.Clone(s.list)
 }
 
-// Spoil makes the state another one than the cluster's.
+// Spoil makes the state diverge from the cluster's.
 func (s *State) Spoil() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -146,7 +146,7 @@ type world struct {
 	t *testing.T
 }
 
-// leader waits for a node to lead and returns it with its term.
+// leader waits until a node leads, and returns it with its term.
 func (w *world) leader(except ...int) (int, *cluster.Term) {
 	w.t.Helper()
 	type led struct {
@@ -187,7 +187,7 @@ func (w *world) leader(except ...int) (int, *cluster.Term) {
 	}
 }
 
-// append appends a batch and waits for it.
+// append appends a batch and waits until it is durable.
 func (w *world) append(term *cluster.Term, batch string) {
 	w.t.Helper()
 	if err := term.Append([]byte(batch)).Wait(); err != nil {
@@ -195,7 +195,7 @@ func (w *world) append(term *cluster.Term, batch string) {
 	}
 }
 
-// eventually waits for a condition.
+// eventually waits until a condition holds.
 func (w *world) eventually(what string, is func() bool) {
 	w.t.Helper()
 	for end := time.Now().Add(patience); !is(); time.Sleep(5 * time.Millisecond) {
@@ -205,7 +205,7 @@ func (w *world) eventually(what string, is func() bool) {
 	}
 }
 
-// same waits until all living nodes have these batches.
+// same waits until all running nodes have these batches.
 func (w *world) same(want []string) {
 	w.t.Helper()
 	for i := range w.Len() {
@@ -216,7 +216,7 @@ func (w *world) same(want []string) {
 			return slices.Equal(w.State(i).List(), want)
 		})
 		if w.State(i).repeat {
-			w.t.Errorf("node %d was given a batch out of its turn", i)
+			w.t.Errorf("node %d received a batch out of order", i)
 		}
 	}
 }
@@ -228,7 +228,7 @@ func numbered(n int) (out []string) {
 	return out
 }
 
-// Batches that are under way together become durable in the order of their calls, on every node.
+// Concurrent batches become durable in the order of the calls, on every node.
 func testOrder(t *testing.T, w *world) {
 	_, term := w.leader()
 	var acks []cluster.Ack
@@ -243,7 +243,8 @@ func testOrder(t *testing.T, w *world) {
 	w.same(numbered(300))
 }
 
-// What was acknowledged outlives the death of its leader, in the same order, and nothing comes between.
+// Acknowledged batches survive the leader's death in the same order, with nothing inserted between
+// them.
 func testLeaderDies(t *testing.T, w *world) {
 	want := []string{}
 	node, term := w.leader()
@@ -266,21 +267,22 @@ func testLeaderDies(t *testing.T, w *world) {
 	}
 }
 
-// A leader that is cut off can make nothing durable, and learns that it was deposed; what it tried is gone when it is back.
+// A leader that is cut off makes nothing durable and learns that it was deposed; its batches are
+// gone once it reconnects.
 func testLeaderIsCutOff(t *testing.T, w *world) {
 	node, old := w.leader()
 	w.append(old, "before")
 	if err := old.Confirm(); err != nil {
-		t.Errorf("the leader learns that it does not lead: %v", err)
+		t.Errorf("the leader cannot confirm that it leads: %v", err)
 	}
 	w.Cut(node)
 	lost := old.Append([]byte("lost"))
 	_, term := w.leader(node)
 	if err := old.Confirm(); !errors.Is(err, cluster.ErrDeposed) {
-		t.Errorf("while another node leads, the deposed leader learns %v", err)
+		t.Errorf("while another node leads, the deposed leader's Confirm returned %v", err)
 	}
 	if err := term.Confirm(); err != nil {
-		t.Errorf("the next leader learns that it does not lead: %v", err)
+		t.Errorf("the next leader cannot confirm that it leads: %v", err)
 	}
 	w.append(term, "after")
 	if err := lost.Wait(); !errors.Is(err, cluster.ErrDeposed) {
@@ -292,13 +294,13 @@ func testLeaderIsCutOff(t *testing.T, w *world) {
 		t.Fatal("the deposed leader's term has not ended")
 	}
 	if err := old.Append([]byte("too late")).Wait(); !errors.Is(err, cluster.ErrDeposed) {
-		t.Errorf("after its term, an append ended with %v", err)
+		t.Errorf("after the term, an append ended with %v", err)
 	}
 	w.Heal(node)
 	w.same([]string{"before", "after"})
 }
 
-// Without a quorum nothing becomes durable.
+// Nothing becomes durable without a quorum.
 func testNoQuorum(t *testing.T, w *world) {
 	node, term := w.leader()
 	w.append(term, "before")
@@ -308,7 +310,7 @@ func testNoQuorum(t *testing.T, w *world) {
 		}
 	}
 	if err := term.Append([]byte("alone")).Wait(); !errors.Is(err, cluster.ErrDeposed) {
-		t.Errorf("alone, an append ended with %v", err)
+		t.Errorf("without a quorum, an append ended with %v", err)
 	}
 	for i := range w.Len() {
 		if i != node {
@@ -324,7 +326,7 @@ func testNoQuorum(t *testing.T, w *world) {
 	w.same(list)
 }
 
-// A node that was away for longer than the log goes back is brought up to date by a snapshot.
+// A node that lags further behind than the log reaches catches up by a snapshot.
 func testLaggingNode(t *testing.T, w *world) {
 	node, term := w.leader()
 	away := (node + 1) % w.Len()
@@ -342,7 +344,7 @@ func testLaggingNode(t *testing.T, w *world) {
 	w.same(append(numbered(100), "after the snapshot"))
 }
 
-// A node whose state is not the cluster's stops, and applies nothing on top of it.
+// A node whose state diverged stops and applies nothing more.
 func testDivergence(t *testing.T, w *world) {
 	node, term := w.leader()
 	w.append(term, "one")
@@ -353,13 +355,13 @@ func testDivergence(t *testing.T, w *world) {
 	select {
 	case <-w.Log(bad).Done():
 	case <-time.After(patience):
-		t.Fatal("the node has not ended")
+		t.Fatal("the node has not stopped")
 	}
 	if err := w.Log(bad).Err(); !errors.Is(err, cluster.ErrDiverged) {
-		t.Errorf("it ended with %v", err)
+		t.Errorf("the node stopped with %v", err)
 	}
 	if list := w.State(bad).List(); !slices.Equal(list, []string{"one"}) {
-		t.Errorf("it has %q", list)
+		t.Errorf("the node has %q", list)
 	}
 	w.append(term, "three") // two of three are a quorum
 }
@@ -372,7 +374,7 @@ func testLargeBatch(t *testing.T, w *world) {
 	w.append(term, string(bytes.Repeat([]byte("x"), cluster.MostBatch)))
 }
 
-// All nodes start again with what they have: nothing is applied twice, and the numbers go on.
+// After all nodes restart, no batch is applied twice and numbering continues.
 func testRestart(t *testing.T, w *world) {
 	_, term := w.leader()
 	for _, b := range numbered(50) {
