@@ -26,7 +26,7 @@ func clusterCLI(t *testing.T, args ...string) (stdout, stderr string, err error)
 func TestClusterCommands(t *testing.T) {
 	data := isolate(t)
 	defer http.DefaultClient.CloseIdleConnections()
-	if _, _, err := clusterCLI(t, "status", "--data", data); err == nil || !strings.Contains(err.Error(), "no cluster") {
+	if _, _, err := clusterCLI(t, "status", "--data", data); err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
 		t.Errorf("without a cluster: %v", err)
 	}
 	a := startNode(t, data, "a", loopbacktest.Address(t))
@@ -85,7 +85,7 @@ func TestClusterCommands(t *testing.T) {
 	if out, _, err = clusterCLI(t, "detach", "--data", data, detached); err != nil || !strings.Contains(out, detached) {
 		t.Errorf("detaching prints %q, %v", out, err)
 	}
-	if _, _, err := clusterCLI(t, "status", "--data", detached); err == nil || !strings.Contains(err.Error(), "no cluster") {
+	if _, _, err := clusterCLI(t, "status", "--data", detached); err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
 		t.Errorf("the copy belongs to a cluster: %v", err)
 	}
 }

@@ -15,39 +15,41 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 )
 
-// Name is the argument of calls about a node.
+// Name names the node that a call is about.
 type Name struct {
 	Name string `json:"name"`
 }
 
-// Life is the argument of a call for a token.
+// Life is the lifetime of a requested token.
 type Life struct {
 	Life time.Duration `json:"life"`
 }
 
-// Token is the answer to it.
+// Token is the reply with a token.
 type Token struct {
 	Token string `json:"token"`
 }
 
-// Done is the answer to a call that has nothing to say but a warning.
+// Done is the reply of a call that returns nothing else.
 type Done struct {
 	Leader  string `json:"leader,omitempty"`
 	Warning string `json:"warning,omitempty"`
 }
 
-// answer answers a call of a member. passed is set when it came from another node, which passes calls on to the leader alone.
-func (m *Manager) answer(ctx context.Context, what string, body []byte, from peers.Member, passed bool) ([]byte, error) {
+// answer handles a call from a member. passed is true for calls from another node, which this node
+// does not pass on again.
+func (m *Manager) answer(ctx context.Context, what string, body []byte, from peers.Member,
+	passed bool) ([]byte, error) {
 	switch what {
 	case "report":
 		return json.Marshal(m.ownReport())
 	case "keys":
 		if leader, _ := m.cfg.Log.Leader(); from.Name != leader {
-			return nil, peers.Refuse(fmt.Errorf("%s does not lead, so its keys are not taken", from.Name))
+			return nil, peers.Refuse(fmt.Errorf("refusing keys from %s, which does not lead", from.Name))
 		}
 		return m.cfg.TakeKeys(body)
 	case "leave":
-		if !passed { // of its owner, by the socket
+		if !passed { // called by the owner, through the socket
 			return encode(m.leave(ctx))
 		}
 	}
@@ -64,6 +66,12 @@ func (m *Manager) answer(ctx context.Context, what string, body []byte, from pee
 	if a == nil {
 		return nil, ErrNoLeader
 	}
+	return m.answerAsLeader(ctx, a, what, body, from)
+}
+
+// answerAsLeader handles a call that only the leader can handle.
+func (m *Manager) answerAsLeader(ctx context.Context, a *peers.Authority, what string, body []byte,
+	from peers.Member) ([]byte, error) {
 	switch what {
 	case "status":
 		return encode(m.status(ctx))
@@ -106,7 +114,8 @@ func (m *Manager) answer(ctx context.Context, what string, body []byte, from pee
 		}
 		return encode(m.transfer(ctx, n.Name))
 	}
-	return nil, peers.Refuse(fmt.Errorf("%q is unknown to this node: use the same release of ahphub on all nodes", what))
+	err := fmt.Errorf("this node does not know the call %q: use the same release of ahphub on all nodes", what)
+	return nil, peers.Refuse(err)
 }
 
 func encode[T any](v T, err error) ([]byte, error) {
@@ -116,8 +125,8 @@ func encode[T any](v T, err error) ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// awaitLeading waits until this node leads, or another to which a call can still be passed on. It waits for a few seconds, which
-// is more than a change of leader takes.
+// awaitLeading waits until this node leads, or another leader is known to which the call may be
+// passed. It waits longer than a change of leader usually takes.
 func (m *Manager) awaitLeading(ctx context.Context, passed bool) (*peers.Authority, string) {
 	ctx, cancel := context.WithTimeout(ctx, leadTime)
 	defer cancel()
@@ -136,8 +145,8 @@ func (m *Manager) awaitLeading(ctx context.Context, passed bool) (*peers.Authori
 	}
 }
 
-// checkRemoved refuses the name of a node that was removed and that the log still has among its servers: a new one of that name would
-// vote at once, without what the old one had.
+// checkRemoved refuses the name of a removed node that is still among the log's servers: a new node
+// with that name would be a voter at once, without the old node's log.
 func checkRemoved(name string, members []peers.Member, servers []cluster.Server) error {
 	isMember := slices.ContainsFunc(members, func(one peers.Member) bool { return one.Name == name })
 	if !isMember && slices.ContainsFunc(servers, func(s cluster.Server) bool { return s.ID == name }) {
@@ -146,11 +155,11 @@ func checkRemoved(name string, members []peers.Member, servers []cluster.Server)
 	return nil
 }
 
-// remove removes another node than the leader, which this one is.
+// remove removes another node. This node leads.
 func (m *Manager) remove(ctx context.Context, a *peers.Authority, name string) (Done, error) {
 	if name == m.cfg.Node.Name() {
-		return Done{}, peers.Refuse(fmt.Errorf("%s leads the cluster. Run ahphub cluster leave there, or ahphub cluster transfer "+
-			"first", name))
+		return Done{}, peers.Refuse(fmt.Errorf("%s leads the cluster. "+
+			"Run ahphub cluster leave there, or ahphub cluster transfer first", name))
 	}
 	s, err := m.status(ctx)
 	if err != nil {
@@ -172,16 +181,17 @@ func (m *Manager) remove(ctx context.Context, a *peers.Authority, name string) (
 		return Done{}, peers.Refuse(fmt.Errorf("the cluster has no node %q. ahphub cluster status lists them", name))
 	}
 	if healthy <= voters/2 {
-		return Done{}, peers.Refuse(fmt.Errorf("without %s too few nodes that vote are up: %d of %d. Start them first", name, healthy,
-			voters))
+		return Done{}, peers.Refuse(fmt.Errorf("without %s, only %d of %d voters would be up, which is too few. "+
+			"Start the others first",
+			name, healthy, voters))
 	}
-	if err := a.Remove(ctx, name); err != nil { // its certificate opens nothing from here on
+	if err := a.Remove(ctx, name); err != nil { // from here on, its certificate is refused
 		return Done{}, err
 	}
-	return Done{Warning: warnOf(voters)}, m.cfg.Log.Remove(name)
+	return Done{Warning: warnOfVoters(voters)}, m.cfg.Log.Remove(name)
 }
 
-// transfer makes another node lead; "" lets the log choose.
+// transfer transfers leadership to the named node, or to the best one for "".
 func (m *Manager) transfer(ctx context.Context, name string) (Done, error) {
 	if name == m.cfg.Node.Name() {
 		return Done{Leader: name}, nil
@@ -196,8 +206,9 @@ func (m *Manager) transfer(ctx context.Context, name string) (Done, error) {
 	return m.awaitLeader(ctx)
 }
 
-// Successor returns the node to hand leadership over to: the one of a name, or for "" the one that is behind least. It refuses a node that
-// does not vote or does not answer: this node's hub would end for nothing.
+// Successor returns the node to hand leadership to: the named one, or for "" the one that is least
+// behind. It refuses nodes that are not voters or do not answer, which would stop this node's hub
+// for nothing.
 func (m *Manager) Successor(ctx context.Context, name string) (string, error) {
 	s, err := m.status(ctx)
 	if err != nil {
@@ -238,10 +249,11 @@ func (m *Manager) awaitLeader(ctx context.Context) (Done, error) {
 	}
 }
 
-// leave removes this node.
+// leave removes this node from the cluster.
 func (m *Manager) leave(ctx context.Context) (Done, error) {
 	if len(m.cfg.Node.Members()) == 1 {
-		return Done{}, peers.Refuse(errors.New("this is the only node. ahphub cluster detach makes it a separate server"))
+		return Done{}, peers.Refuse(errors.New("this is the only node. " +
+			"To make it a separate server, run ahphub cluster detach"))
 	}
 	if m.leading() != nil {
 		if _, err := m.transfer(ctx, ""); err != nil {
@@ -253,7 +265,7 @@ func (m *Manager) leave(ctx context.Context) (Done, error) {
 		return Done{}, err
 	}
 	asked := ""
-	for { // the next leader may have to start first
+	for { // until the next leader is ready
 		leader, _ := m.cfg.Log.Leader()
 		if leader == "" || leader == m.cfg.Node.Name() {
 			leader = asked
@@ -265,7 +277,8 @@ func (m *Manager) leave(ctx context.Context) (Done, error) {
 				var d Done
 				return d, json.Unmarshal(b, &d)
 			}
-			// The leader ends the connections of a node that it removes, this one too, and refuses the next.
+			// The leader closes the connections of a node that it removes, this one included, and
+			// refuses new ones.
 			if errors.Is(err, peers.ErrTurnedAway) && asked != "" {
 				return Done{}, nil
 			}
@@ -282,19 +295,19 @@ func (m *Manager) leave(ctx context.Context) (Done, error) {
 	}
 }
 
-// Report is what a node says of itself.
+// Report is a node's report about itself.
 type Report struct {
 	Stats   cluster.Stats `json:"stats"`
-	Expires time.Time     `json:"expires"` // its certificate
+	Expires time.Time     `json:"expires"` // of its certificate
 	Version string        `json:"version"`
-	Key     string        `json:"key,omitempty"` // id of the one that seals secrets
+	Key     string        `json:"key,omitempty"` // ID of the key that encrypts secrets
 }
 
 func (m *Manager) ownReport() Report {
 	return Report{m.cfg.Log.Stats(), m.cfg.Node.Expires(), m.cfg.Version, m.cfg.KeyID()}
 }
 
-// report asks a node.
+// report fetches the report of a node.
 func (m *Manager) report(ctx context.Context, name string) (r Report, err error) {
 	if name == m.cfg.Node.Name() {
 		return m.ownReport(), nil
@@ -308,7 +321,7 @@ func (m *Manager) report(ctx context.Context, name string) (r Report, err error)
 	return r, json.Unmarshal(b, &r)
 }
 
-// IsTurnedAway reports whether more than half of the other nodes that vote refuse this one.
+// IsTurnedAway reports whether more than half of the other voters refuse this node.
 func (m *Manager) IsTurnedAway(ctx context.Context) bool {
 	var away atomic.Int32
 	var wg sync.WaitGroup
@@ -328,29 +341,29 @@ func (m *Manager) IsTurnedAway(ctx context.Context) bool {
 	return 2*int(away.Load()) > others
 }
 
-// Stats asks a node how far it is.
+// Stats fetches a node's progress.
 func (m *Manager) Stats(ctx context.Context, name string) (cluster.Stats, error) {
 	r, err := m.report(ctx, name)
 	return r.Stats, err
 }
 
-// Status is how the cluster is, as a node sees it.
+// Status is the cluster's state as one node sees it.
 type Status struct {
 	Cluster   string       `json:"cluster"`
-	Leader    string       `json:"leader"` // "" when none is known
+	Leader    string       `json:"leader"` // "" if unknown
 	Nodes     []NodeStatus `json:"nodes"`
-	Tolerates int          `json:"tolerates"` // how many more nodes that vote may fail
+	Tolerates int          `json:"tolerates"` // how many more voters may fail
 	Warning   string       `json:"warning,omitempty"`
 }
 
-// NodeStatus is how a node is.
+// NodeStatus is the state of one node.
 type NodeStatus struct {
 	cluster.Server
-	Reads   bool      `json:"reads"`  // it follows for good; others that do not vote yet will
-	Behind  uint64    `json:"behind"` // entries that the leader has and it has not applied; without a leader, that another log has
+	Reads   bool      `json:"reads"`  // permanent non-voter; other non-voters become voters
+	Behind  uint64    `json:"behind"` // entries not applied yet; without a leader, entries missing from its log
 	Expires time.Time `json:"expires,omitzero"`
 	Version string    `json:"version,omitempty"`
-	Key     string    `json:"key,omitempty"`   // id of the one that seals secrets
+	Key     string    `json:"key,omitempty"`   // ID of the key that encrypts secrets
 	Error   string    `json:"error,omitempty"` // why it did not answer
 }
 
@@ -397,15 +410,15 @@ func (m *Manager) status(ctx context.Context) (Status, error) {
 	}
 	s.Tolerates = max(0, up-voters/2-1)
 	if s.Leader == "" {
-		s.Warning = fmt.Sprintf("No node leads, so nothing can be read or written: %d of %d nodes that vote are up, and it takes %d. Start the others",
-			up, voters, voters/2+1)
+		s.Warning = fmt.Sprintf("No node leads, so nothing can be read or written: "+
+			"%d of %d voters are up, but %d are needed. Start the others", up, voters, voters/2+1)
 	}
-	s.Warning = cmp.Or(s.Warning, warnOf(voters), warnOfKeys(s.Nodes))
+	s.Warning = cmp.Or(s.Warning, warnOfVoters(voters), warnOfKeys(s.Nodes))
 	return s, nil
 }
 
-// compareLogs says how far each node's log is behind the one with most, while no node leads and none can say what a quorum has. As for
-// elections, a newer term counts before more entries.
+// compareLogs sets how far each log is behind the most complete one, while no node leads and knows
+// what a quorum has. As in elections, a newer term counts before more entries.
 func compareLogs(nodes []NodeStatus, stats []cluster.Stats) {
 	var newest cluster.Stats
 	for _, s := range stats {
@@ -424,7 +437,7 @@ func compareLogs(nodes []NodeStatus, stats []cluster.Stats) {
 	}
 }
 
-// warnOfKeys returns what is wrong with the keys of secrets.
+// warnOfKeys returns a warning if nodes encrypt secrets with different keys.
 func warnOfKeys(nodes []NodeStatus) string {
 	key := ""
 	for _, n := range nodes {
@@ -436,13 +449,13 @@ func warnOfKeys(nodes []NodeStatus) string {
 	return ""
 }
 
-// Offer hands keys of secrets to a node, and returns its answer; both are JSON. This node leads.
+// Offer sends keys of secrets to a node and returns its answer; both are JSON. This node leads.
 func (m *Manager) Offer(ctx context.Context, name string, offer []byte) ([]byte, error) {
 	return m.pass(ctx, name, "keys", offer)
 }
 
-// warnOf returns what is wrong with a number of nodes that vote.
-func warnOf(voters int) string {
+// warnOfVoters returns a warning about an unsuitable number of voters.
+func warnOfVoters(voters int) string {
 	switch {
 	case voters == 2:
 		return "Two nodes cannot fail over: when either fails, nothing can be read or written. Add a third node"

@@ -1,5 +1,5 @@
-// Package manage changes who belongs to a cluster, and says how it is.
+// Package manage changes which nodes belong to a cluster, and reports the cluster's state.
 //
-// Every node takes calls: from `ahphub cluster` by a socket in its data directory, and from the other nodes. What only the
-// leader can do is passed on to it, once.
+// Every node accepts calls: from `ahphub cluster` through a socket in its data directory, and from
+// the other nodes. It passes calls that only the leader can handle on to the leader, once.
 package manage

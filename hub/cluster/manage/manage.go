@@ -21,40 +21,41 @@ const (
 	prefix    = "/cluster/"
 	mostCall  = 64 << 10
 	callTime  = 30 * time.Second
-	leadTime  = 5 * time.Second // how long a call waits for a leader
-	reportAge = time.Second     // how long a node has to report to the leader
+	leadTime  = 5 * time.Second // maximum wait of a call for a leader
+	reportAge = time.Second     // time limit for a node's report
 )
 
-// ErrNoLeader is the error of a call while nobody leads.
-var ErrNoLeader = errors.New("no node leads the cluster now. Try again in a few seconds; if it stays so, too few nodes " +
-	"are up: start them")
+// ErrNoLeader is returned for calls while no node leads.
+var ErrNoLeader = errors.New("no node leads the cluster now. Try again in a few seconds. " +
+	"If this error stays, too few nodes are up: start them")
 
-// Config is what a Manager stands on.
+// Config configures a Manager.
 type Config struct {
 	Node     *peers.Node
 	Log      *cluster.Raft
 	Listener *peers.Listener
 	Version  string // of the program
 	Logger   *slog.Logger
-	// KeyID names the key with which this node seals secrets; nil: it has none.
+	// KeyID returns the ID of the key with which this node encrypts secrets; nil: it has none.
 	KeyID func() string
-	// TakeKeys takes what the leader says about keys of secrets, in JSON, and returns the answer in JSON.
+	// TakeKeys stores the keys of secrets that the leader offers. Offer and answer are JSON.
 	TakeKeys func(offer []byte) ([]byte, error)
-	// Transfer makes another node lead, by name; "" lets the log choose. Only the leader's is called.
+	// Transfer transfers leadership to the named node, or to any voter for "". It is called only on
+	// the leader.
 	Transfer func(ctx context.Context, name string) error
 }
 
-// Manager is the part of a node that manages the cluster.
+// Manager handles the cluster's management calls on one node.
 type Manager struct {
 	cfg    Config
 	client http.Client
 
 	mu        sync.Mutex
 	authority *peers.Authority // while this node leads
-	latest    *Status          // the newest one of Watch; nil while this node does not lead
+	latest    *Status          // newest status of Watch; nil while this node does not lead
 }
 
-// New returns a Manager, which answers nodes that join at its listener.
+// New returns a Manager, which also answers nodes that join through the listener.
 func New(cfg Config) *Manager {
 	if cfg.KeyID == nil {
 		cfg.KeyID = func() string { return "" }
@@ -67,16 +68,16 @@ func New(cfg Config) *Manager {
 	return m
 }
 
-// KeepFresh renews this node's certificate in time, until ctx ends.
+// KeepFresh renews this node's certificate before it expires, until ctx is canceled.
 func (m *Manager) KeepFresh(ctx context.Context) {
 	m.cfg.Node.KeepFresh(ctx, func(ctx context.Context, request []byte) (der []byte, err error) {
 		err = m.call(ctx, "renew", request, &der)
 		return der, err
-	}, func(err error) { m.cfg.Logger.Warn("the certificate of this node", "err", err) })
+	}, func(err error) { m.cfg.Logger.Warn("cannot renew this node's certificate", "err", err) })
 	m.client.CloseIdleConnections()
 }
 
-// Lead sets what signs certificates, while this node leads; nil when it leads no more.
+// Lead sets the authority that signs certificates while this node leads; nil when it stops leading.
 func (m *Manager) Lead(a *peers.Authority) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -89,7 +90,7 @@ func (m *Manager) leading() *peers.Authority {
 	return m.authority
 }
 
-// call asks this node, or the leader. in and out are JSON.
+// call makes a call to this node, which passes it to the leader if needed. in and out are JSON.
 func (m *Manager) call(ctx context.Context, what string, in, out any) error {
 	b, err := json.Marshal(in)
 	if err != nil {
@@ -112,19 +113,20 @@ func (m *Manager) self() peers.Member {
 	return peers.Member{}
 }
 
-// Handler answers the other nodes, below /cluster/.
+// Handler handles calls from other nodes, under /cluster/.
 func (m *Manager) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		from, ok := peers.FromContext(r.Context())
 		if !ok {
-			http.Error(w, "this is for nodes of the cluster", http.StatusForbidden)
+			http.Error(w, "only nodes of the cluster may call this", http.StatusForbidden)
 			return
 		}
 		m.serve(w, r, from, true)
 	})
 }
 
-// serve answers a call. A call of another node is taken as passed on, whatever it says: it is answered here for that node, or not at all.
+// serve handles a call. A call from another node always counts as passed on, so it is handled here,
+// in that node's name, or not at all.
 func (m *Manager) serve(w http.ResponseWriter, r *http.Request, from peers.Member, passed bool) {
 	if r.Method != http.MethodPost || len(r.URL.Path) <= len(prefix) || r.URL.Path[:len(prefix)] != prefix {
 		http.NotFound(w, r)
@@ -148,7 +150,7 @@ func (m *Manager) serve(w http.ResponseWriter, r *http.Request, from peers.Membe
 	}
 }
 
-// pass passes a call on to a node.
+// pass passes a call to another node.
 func (m *Manager) pass(ctx context.Context, name, what string, body []byte) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+name+prefix+what, bytes.NewReader(body))
 	if err != nil {
@@ -156,17 +158,17 @@ func (m *Manager) pass(ctx context.Context, name, what string, body []byte) ([]b
 	}
 	b, err := send(&m.client, r)
 	if errors.Is(err, peers.ErrTurnedAway) {
-		return nil, fmt.Errorf("%s refuses this node. To be a node again, delete its data directory and join with a new token: %w",
-			name, err)
+		return nil, fmt.Errorf("%s refuses this node. "+
+			"To join the cluster again, delete the data directory and use a new token: %w", name, err)
 	}
 	return b, err
 }
 
-// send returns the answer to a call. What was refused there is refused here.
+// send sends a call and returns the answer. A refusal there is a refusal here.
 func send(client *http.Client, r *http.Request) ([]byte, error) {
 	resp, err := client.Do(r)
 	if failed, ok := errors.AsType[*url.Error](err); ok {
-		err = failed.Err // without the address, which is not one that people know
+		err = failed.Err // omits the internal URL
 	}
 	if err != nil {
 		return nil, err

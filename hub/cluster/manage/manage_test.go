@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// documents are in memory, and every node has them at once.
+// documents are in memory, shared by all nodes.
 type documents struct {
 	mu  sync.Mutex
 	all map[string]map[string][]byte
@@ -72,7 +72,7 @@ type node struct {
 	stop func()
 }
 
-// start runs the node of a data directory as a server does.
+// start starts the node of a data directory like a server.
 func (w *world) start(data string, first bool) *node {
 	w.t.Helper()
 	n, err := peers.Open(data)
@@ -115,7 +115,7 @@ func (w *world) start(data string, first bool) *node {
 	wg.Go(func() { check(m.Serve(ctx, data)) })
 	wg.Go(func() { m.KeepFresh(ctx) })
 	wg.Go(func() {
-		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // as nodes follow the log
+		for ; ctx.Err() == nil; time.Sleep(20 * time.Millisecond) { // update members as from the log
 			if members, err := peers.ReadMembers(ctx, w.docs); err == nil && len(members) > 0 {
 				check(n.SetMembers(members))
 			}
@@ -152,12 +152,13 @@ func (w *world) start(data string, first bool) *node {
 	return out
 }
 
-// ask calls a node until it is not told that nobody leads or that the node is not up yet.
+// ask repeats a call until a leader exists and the node is up.
 func ask(t *testing.T, n *node, what string, in, out any) error {
 	t.Helper()
 	for {
 		err := Call(t.Context(), n.data, what, in, out)
-		if err == nil || !strings.Contains(err.Error(), ErrNoLeader.Error()) && !strings.Contains(err.Error(), "not running") {
+		if err == nil || !strings.Contains(err.Error(), ErrNoLeader.Error()) &&
+			!strings.Contains(err.Error(), "not running") {
 			return err
 		}
 		time.Sleep(20 * time.Millisecond)
@@ -182,7 +183,7 @@ func (w *world) join(by *node, name string, reads bool) *node {
 	return w.start(data, false)
 }
 
-// await waits until a node's status has these nodes: those that only read with a star, the leader with an exclamation mark.
+// await waits until a node's status has these nodes; * marks non-voters, ! the leader.
 func await(t *testing.T, n *node, want string) Status {
 	t.Helper()
 	for got, began := "", time.Now(); ; time.Sleep(50 * time.Millisecond) {
@@ -219,18 +220,20 @@ func refused(t *testing.T, n *node, what string, in any, want string) {
 	}
 }
 
-// Commands at any node change the cluster: nodes join, lead, leave and are removed.
+// Through any node, nodes can join, lead, leave and be removed.
 func TestCommands(t *testing.T) {
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
-	if err := Call(t.Context(), data, "status", nil, &Status{}); err == nil || !strings.Contains(err.Error(), "no cluster") {
-		t.Errorf("a directory without a cluster answers: %v", err)
+	err := Call(t.Context(), data, "status", nil, &Status{})
+	if err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
+		t.Errorf("a call to a directory without a node: %v", err)
 	}
 	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := Call(t.Context(), data, "status", nil, &Status{}); err == nil || !strings.Contains(err.Error(), "not running") {
-		t.Errorf("a node that is not running answers: %v", err)
+	err = Call(t.Context(), data, "status", nil, &Status{})
+	if err == nil || !strings.Contains(err.Error(), "not running") {
+		t.Errorf("a call to a stopped node: %v", err)
 	}
 	a := w.start(data, true)
 	await(t, a, "a!")
@@ -238,17 +241,17 @@ func TestCommands(t *testing.T) {
 	refused(t, a, "transfer", Name{""}, "no other voter")
 	b := w.join(a, "b", false)
 	if s := await(t, a, "a! b"); !strings.Contains(s.Warning, "Two nodes cannot fail over") || s.Tolerates != 0 {
-		t.Errorf("of two nodes the status is %+v", s)
+		t.Errorf("the status of two nodes is %+v", s)
 	}
-	c := w.join(b, "c", false) // by a follower
+	c := w.join(b, "c", false) // through a follower
 	d := w.join(c, "d", true)
 	s := await(t, c, "a! b c d*")
 	if s.Warning != "" || s.Tolerates != 1 || s.Nodes[0].Version != "test" || s.Nodes[0].Expires.IsZero() {
-		t.Errorf("of three nodes the status is %+v", s)
+		t.Errorf("the status of three nodes is %+v", s)
 	}
 	for _, n := range []*node{a, b, c, d} {
 		if info, err := os.Stat(SocketPath(n.data)); err != nil || info.Mode().Perm() != 0o600 {
-			t.Errorf("the socket has the mode %v, %v", info.Mode(), err)
+			t.Errorf("the socket's mode is %v, %v", info.Mode(), err)
 		}
 	}
 
@@ -260,8 +263,8 @@ func TestCommands(t *testing.T) {
 	refused(t, b, "remove", Name{"c"}, "leads the cluster")
 	refused(t, b, "remove", Name{"x"}, "no node \"x\"")
 	refused(t, b, "token", Life{100 * time.Hour}, "at most")
-	refused(t, b, "nonsense", nil, "unknown")
-	refused(t, b, "keys", nil, "b does not lead")
+	refused(t, b, "nonsense", nil, "does not know the call")
+	refused(t, b, "keys", nil, "from b, which does not lead")
 
 	must[Done](t, a, "remove", Name{"d"})
 	await(t, a, "a b c!")
@@ -271,13 +274,13 @@ func TestCommands(t *testing.T) {
 	must[Done](t, c, "leave", nil) // the leader
 	var late Token
 	if err := Call(t.Context(), c.data, "token", Life{time.Hour}, &late); err == nil {
-		t.Errorf("a node that left makes the token %q", late.Token)
+		t.Errorf("a node that left created the token %q", late.Token)
 	}
 	c.stop()
 	for s = must[Status](t, e, "status", nil); len(s.Nodes) != 3 || s.Leader == ""; s = must[Status](t, e, "status", nil) {
 		time.Sleep(50 * time.Millisecond)
 	}
-	// With one of three down, none of the others can be removed.
+	// While one of three is down, neither of the others can be removed.
 	down, up := a, e
 	if s.Leader == "a" {
 		down, up = b, a
@@ -289,7 +292,7 @@ func TestCommands(t *testing.T) {
 	if up == e {
 		other = "b"
 	}
-	refused(t, up, "remove", Name{other}, "too few nodes")
+	refused(t, up, "remove", Name{other}, "too few")
 	third := e
 	if up == e {
 		third = b
@@ -299,12 +302,12 @@ func TestCommands(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 	}
 	if !strings.Contains(s.Warning, "No node leads") || !strings.Contains(s.Warning, "1 of 3") {
-		t.Errorf("of one node of three the status is %+v", s)
+		t.Errorf("the status with one node of three is %+v", s)
 	}
 }
 
-// A request that no member's certificate stands behind is refused.
-func TestHandlerIsForMembers(t *testing.T) {
+// Requests without a member's certificate are refused.
+func TestRefuseCallsWithoutCertificate(t *testing.T) {
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
 	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
@@ -320,7 +323,7 @@ func TestHandlerIsForMembers(t *testing.T) {
 	rec := &recorder{header: http.Header{}}
 	m.Handler().ServeHTTP(rec, r)
 	if rec.status != http.StatusForbidden {
-		t.Errorf("it answers %d", rec.status)
+		t.Errorf("the status is %d", rec.status)
 	}
 }
 

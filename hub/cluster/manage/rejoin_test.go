@@ -13,9 +13,10 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// A leader may end after it has removed a node from the members, and before it has removed it from the log's servers. The next one
-// completes that, and a new node of that name is one that follows first, at its own address.
-func TestHalfARemovalIsCompleted(t *testing.T) {
+// If a leader ends after it removed a node from the members, but before it removed it from the
+// log's servers, the next leader completes the removal. A new node with the same name starts as a
+// non-voter, at its own address.
+func TestCompleteInterruptedRemoval(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
@@ -27,7 +28,7 @@ func TestHalfARemovalIsCompleted(t *testing.T) {
 	c := w.join(a, "c", false)
 	await(t, a, "a! b c")
 	c.stop()
-	if err := w.docs.Delete(t.Context(), peers.MemberBucket, "c"); err != nil { // as Authority.Remove does
+	if err := w.docs.Delete(t.Context(), peers.MemberBucket, "c"); err != nil { // like Authority.Remove
 		t.Fatal(err)
 	}
 	await(t, a, "a! b")
@@ -38,12 +39,13 @@ func TestHalfARemovalIsCompleted(t *testing.T) {
 	}
 	s := await(t, a, "a! b c")
 	if at := s.Nodes[len(s.Nodes)-1].Address; at != node.Address() {
-		t.Errorf("the log is sent to %s, and c is at %s", at, node.Address())
+		t.Errorf("the log is sent to %s, but c is at %s", at, node.Address())
 	}
 }
 
-// A name that the log still has among its servers is not given to another node: that one would vote at once, without a log.
-func TestNameOfAServerIsRefused(t *testing.T) {
+// A name that is still among the log's servers is refused: a new node would be a voter at once,
+// without a log.
+func TestRefuseNameOfServer(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
@@ -57,32 +59,35 @@ func TestNameOfAServerIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	servers := []cluster.Server{{ID: "a"}, {ID: "c", Votes: true}}
-	if err := checkRemoved("c", others.Members(), servers); err == nil || !strings.Contains(err.Error(), "still being removed") {
-		t.Errorf("a name that is still a server's: %v", err)
+	err = checkRemoved("c", others.Members(), servers)
+	if err == nil || !strings.Contains(err.Error(), "still being removed") {
+		t.Errorf("joining with the name of a server: %v", err)
 	}
-	for _, name := range []string{"a", "d"} { // a member is refused by the authority
+	for _, name := range []string{"a", "d"} { // the authority refuses members
 		if err := checkRemoved(name, others.Members(), servers); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// Without a leader the status says which of the nodes that are left has most, as an election would.
-func TestLogsAreComparedWithoutALeader(t *testing.T) {
+// Without a leader, the status shows which remaining node has the most complete log, by the rule of
+// elections.
+func TestCompareLogsWithoutLeader(t *testing.T) {
 	nodes := make([]NodeStatus, 4)
 	nodes[3].Error = "it does not answer"
-	compareLogs(nodes, []cluster.Stats{{Term: 4, Index: 90, Applied: 90}, {Term: 5, Index: 80, Applied: 10}, {Term: 5, Index: 70, Applied: 70}, {}})
+	compareLogs(nodes, []cluster.Stats{{Term: 4, Index: 90, Applied: 90}, {Term: 5, Index: 80, Applied: 10},
+		{Term: 5, Index: 70, Applied: 70}, {}})
 	var got []uint64
 	for _, n := range nodes {
 		got = append(got, n.Behind)
 	}
 	if d := cmp.Diff([]uint64{1, 0, 10, 0}, got); d != "" {
-		t.Errorf("they are behind (-want +got):\n%s", d)
+		t.Errorf("entries behind (-want +got):\n%s", d)
 	}
 }
 
-// Leadership is handed to a voter that answers, and a node that does not is refused while this one still leads.
-func TestSuccessorAnswers(t *testing.T) {
+// A leader hands over only to a voter that answers; otherwise it refuses and keeps leading.
+func TestHandOverOnlyToReachableVoter(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
@@ -104,8 +109,9 @@ func TestSuccessorAnswers(t *testing.T) {
 	}
 }
 
-// A node that asks another one for what is the leader's is answered for itself, or not at all: it gets no certificate of that other one.
-func TestNodesPassNoCallsOn(t *testing.T) {
+// A node handles a call from another node in that node's name or not at all: it never passes it on,
+// so the caller cannot get a third node's certificate.
+func TestNodesDoNotRelayCalls(t *testing.T) {
 	t.Parallel()
 	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
@@ -126,7 +132,7 @@ func TestNodesPassNoCallsOn(t *testing.T) {
 	for _, what := range []string{"renew", "leave"} {
 		wg.Go(func() {
 			if status := post(t, transport, "http://b"+prefix+what); status != 0 && status < 400 {
-				t.Errorf("b answers %s of c with %d", what, status)
+				t.Errorf("b answers c's call %s with %d", what, status)
 			}
 		})
 	}

@@ -18,10 +18,10 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 )
 
-// socketFile is in the directory of the node's files, which only its owner may enter.
+// socketFile is in the node's directory, which only its owner may enter.
 const socketFile = "control.sock"
 
-// mostSocketPath is how long the path of a socket may be on every system.
+// mostSocketPath is the longest socket path that every system supports.
 const mostSocketPath = 103
 
 // openSocketDir returns an address of the socket in a data directory that systems accept, whatever the length of the directory's path.
@@ -42,11 +42,11 @@ func openSocketDir(data string) (address string, release func(), err error) {
 	return fmt.Sprintf("/proc/self/fd/%d/%s", dir.Fd(), socketFile), func() { dir.Close() }, nil
 }
 
-// SocketPath returns the path of the socket that a node in a data directory takes commands by.
+// SocketPath returns the path of the socket on which a node accepts commands.
 func SocketPath(data string) string { return filepath.Join(peers.Dir(data), socketFile) }
 
-// Serve takes commands of the owner by a socket in the data directory, until ctx ends. One node at a time uses a
-// directory, so a socket that is there was left behind.
+// Serve accepts the owner's commands on a socket in the data directory, until ctx is canceled. One
+// node at a time uses a directory, so an existing socket is stale.
 func (m *Manager) Serve(ctx context.Context, data string) error {
 	path := SocketPath(data)
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -59,15 +59,14 @@ func (m *Manager) Serve(ctx context.Context, data string) error {
 	defer release()
 	l, err := net.Listen("unix", address) // only the owner may enter its directory
 	if err != nil {
-		return fmt.Errorf("the socket for ahphub cluster cannot be opened: %w", err)
+		return fmt.Errorf("cannot open the socket for ahphub cluster: %w", err)
 	}
 	defer l.Close()
 	if err := os.Chmod(path, 0o600); err != nil {
 		return err
 	}
-	s := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		m.serve(w, r, m.self(), false)
-	})}
+	serve := func(w http.ResponseWriter, r *http.Request) { m.serve(w, r, m.self(), false) }
+	s := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(serve)}
 	stop := context.AfterFunc(ctx, func() { s.Close() })
 	defer stop()
 	err = s.Serve(l)
@@ -77,7 +76,7 @@ func (m *Manager) Serve(ctx context.Context, data string) error {
 	return err
 }
 
-// Call calls the node that uses a data directory. in and out are JSON.
+// Call makes a call to the node that uses a data directory. in and out are JSON.
 func Call(ctx context.Context, data, what string, in, out any) error {
 	if !peers.IsNode(data) {
 		return fmt.Errorf("%w: %s", peers.ErrNoCluster, data)
@@ -101,7 +100,7 @@ func Call(ctx context.Context, data, what string, in, out any) error {
 	}
 	b, err := send(client, r)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return fmt.Errorf("the node of %s is not running. Start it with ahphub serve --cluster", data)
+		return fmt.Errorf("the node that uses %s is not running. Start it with ahphub serve --cluster", data)
 	}
 	if err != nil {
 		return err

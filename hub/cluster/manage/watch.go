@@ -9,35 +9,36 @@ import (
 )
 
 const (
-	watchEvery = 2 * time.Second // between reports of the nodes
-	grace      = time.Minute     // without an answer, until people are notified
+	watchEvery = 2 * time.Second // interval between status checks
+	grace      = time.Minute     // without an answer before people are notified
 )
 
-// absenceBucket has the absences that people were notified of, by node, so that the next leader reports the return of a node and does
-// not report its absence again.
+// absenceBucket has the absences that people were notified of, by node. From it the next leader
+// knows that it must report a node's return, but not its absence again.
 const absenceBucket = "cluster-absence"
 
-// Buckets returns the buckets of documents that this package writes.
+// Buckets returns the buckets that this package writes.
 func Buckets() []string { return []string{absenceBucket} }
 
-// Absence is a node that has not answered for a while, or that is back.
+// Absence describes a node that has not answered for a while, or has returned.
 type Absence struct {
 	Node      string    `json:"node"`
 	Since     time.Time `json:"since"`
 	Back      bool      `json:"-"`
-	Tolerates int       `json:"-"` // how many more nodes that vote may fail now
+	Tolerates int       `json:"-"` // how many more voters may fail now
 }
 
-// WatchConfig configures Watch; zero durations take the stated default.
+// WatchConfig configures Watch; zero durations use the stated default.
 type WatchConfig struct {
 	Docs   peers.Documents
-	Notify func(Absence) error // of people
+	Notify func(Absence) error // notifies people
 
-	Every time.Duration // between reports: 2 s
-	Grace time.Duration // without an answer, until people are notified: 1 minute
+	Every time.Duration // interval between status checks: 2 s
+	Grace time.Duration // without an answer before people are notified: 1 minute
 }
 
-// Watch keeps the newest status, and notifies people of nodes that are down, until ctx ends. The leader runs it for its term.
+// Watch updates the latest status and notifies people of nodes that are down, until ctx is
+// canceled. The leader runs it during its term.
 func (m *Manager) Watch(ctx context.Context, c WatchConfig) {
 	w := &watcher{WatchConfig: c, down: map[string]time.Time{}, told: map[string]time.Time{}}
 	if w.Every == 0 {
@@ -48,7 +49,7 @@ func (m *Manager) Watch(ctx context.Context, c WatchConfig) {
 	}
 	defer m.setLatest(nil)
 	if err := w.load(ctx); err != nil && ctx.Err() == nil {
-		m.cfg.Logger.Warn("earlier absences of nodes could not be read", "err", err)
+		m.cfg.Logger.Warn("cannot read earlier absences of nodes", "err", err)
 	}
 	tick := time.NewTicker(w.Every)
 	defer tick.Stop()
@@ -56,7 +57,7 @@ func (m *Manager) Watch(ctx context.Context, c WatchConfig) {
 		if s, err := m.status(ctx); err == nil && ctx.Err() == nil {
 			m.setLatest(&s)
 			if err := w.compare(ctx, &s, time.Now()); err != nil && ctx.Err() == nil {
-				m.cfg.Logger.Warn("people were not notified of a node", "err", err)
+				m.cfg.Logger.Warn("cannot notify people of a node's absence or return", "err", err)
 			}
 		}
 		select {
@@ -67,7 +68,7 @@ func (m *Manager) Watch(ctx context.Context, c WatchConfig) {
 	}
 }
 
-// Latest returns the newest status; false while this node does not lead.
+// Latest returns the latest status; false while this node does not lead.
 func (m *Manager) Latest() (Status, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -83,12 +84,12 @@ func (m *Manager) setLatest(s *Status) {
 	m.latest = s
 }
 
-// watcher remembers which nodes do not answer.
+// watcher tracks which nodes do not answer.
 type watcher struct {
 	WatchConfig
 
-	down map[string]time.Time // since when a node has not answered
-	told map[string]time.Time // the absences that people were notified of
+	down map[string]time.Time // start of each node's absence
+	told map[string]time.Time // absences that people were notified of
 }
 
 func (w *watcher) load(ctx context.Context) error {
@@ -102,7 +103,8 @@ func (w *watcher) load(ctx context.Context) error {
 	})
 }
 
-// compare notifies people of the nodes that have been down for the grace period, and of those that are back.
+// compare notifies people of nodes that have been down for the grace period, and of nodes that
+// returned.
 func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
 	known := map[string]bool{}
 	for _, n := range s.Nodes {
@@ -129,7 +131,7 @@ func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
 		if known[name] {
 			continue
 		}
-		delete(w.down, name) // it was removed
+		delete(w.down, name) // removed from the cluster
 		if _, wasTold := w.told[name]; wasTold {
 			if err := w.forget(ctx, name); err != nil {
 				return err
@@ -139,7 +141,8 @@ func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
 	return nil
 }
 
-// tell notifies people, then records that it did: a crash in between repeats the notice rather than losing it.
+// tell notifies people and then records it: a crash in between repeats the notification and does
+// not lose it.
 func (w *watcher) tell(ctx context.Context, a Absence) error {
 	if err := w.Notify(a); err != nil {
 		return err

@@ -10,8 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster"
 )
 
-// People are notified once of a node that is down for the grace period, and once when it is back, whichever node leads by then.
-func TestAbsencesAreReportedOnce(t *testing.T) {
+// People are notified once when a node has been down for the grace period and once when it returns,
+// even if the leader changes in between.
+func TestReportAbsenceOnce(t *testing.T) {
 	docs := &documents{all: map[string]map[string][]byte{}}
 	began := time.Now().Truncate(time.Second)
 	var got []Absence
@@ -38,16 +39,17 @@ func TestAbsencesAreReportedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	up, down := map[string]string{"a": "", "b": "", "c": ""}, map[string]string{"a": "", "b": "", "c": "it does not answer"}
+	up := map[string]string{"a": "", "b": "", "c": ""}
+	down := map[string]string{"a": "", "b": "", "c": "it does not answer"}
 
 	first := lead()
 	see(first, 0, up)
 	see(first, time.Second, down)
-	see(first, 30*time.Second, up) // a restart is not reported
+	see(first, 30*time.Second, up) // restarts are not reported
 	see(first, 40*time.Second, down)
 	see(first, 99*time.Second, down)
 	if len(got) != 0 {
-		t.Fatalf("people are notified too early: %+v", got)
+		t.Fatalf("people were notified too early: %+v", got)
 	}
 	see(first, 100*time.Second, down)
 	see(first, 500*time.Second, down)
@@ -60,25 +62,26 @@ func TestAbsencesAreReportedOnce(t *testing.T) {
 	since := began.Add(40 * time.Second)
 	want := []Absence{{Node: "c", Since: since}, {Node: "c", Since: since, Back: true, Tolerates: 1}}
 	if d := cmp.Diff(want, got); d != "" {
-		t.Errorf("people are notified (-want +got):\n%s", d)
+		t.Errorf("notifications (-want +got):\n%s", d)
 	}
 
-	// A node that was removed is not missed, by the next leader neither.
+	// No leader reports a removed node.
 	got = nil
 	see(second, 1000*time.Second, down)
 	see(second, 1100*time.Second, down)
 	see(second, 1101*time.Second, map[string]string{"a": "", "b": ""})
 	see(lead(), 1102*time.Second, up)
 	if len(got) != 1 || got[0].Back {
-		t.Errorf("people are notified of a node that was removed: %+v", got)
+		t.Errorf("people were notified of a removed node: %+v", got)
 	}
 }
 
-// A notice that could not be recorded is tried again.
-func TestAbsenceIsReportedAgainAfterAFailure(t *testing.T) {
+// A notification that could not be recorded is repeated.
+func TestRepeatFailedAbsenceReport(t *testing.T) {
 	fails := true
 	calls := 0
-	w := &watcher{WatchConfig: WatchConfig{Docs: &documents{all: map[string]map[string][]byte{}}, Grace: time.Minute, Notify: func(Absence) error {
+	docs := &documents{all: map[string]map[string][]byte{}}
+	w := &watcher{WatchConfig: WatchConfig{Docs: docs, Grace: time.Minute, Notify: func(Absence) error {
 		calls++
 		if fails {
 			return errors.New("read-only")
@@ -90,7 +93,7 @@ func TestAbsenceIsReportedAgainAfterAFailure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if w.compare(t.Context(), s, now.Add(time.Hour)) == nil {
-		t.Fatal("the failure is lost")
+		t.Fatal("the failure was not returned")
 	}
 	fails = false
 	for range 2 {
@@ -99,6 +102,6 @@ func TestAbsenceIsReportedAgainAfterAFailure(t *testing.T) {
 		}
 	}
 	if calls != 2 {
-		t.Errorf("people are notified %d times, want a failed and a good one", calls)
+		t.Errorf("people were notified %d times, want one failure and one success", calls)
 	}
 }

@@ -18,64 +18,64 @@ import (
 	"time"
 )
 
-// Buckets of documents.
+// Buckets that this package writes.
 const (
 	MemberBucket = "cluster-member"
 	tokenBucket  = "cluster-token"
 	keyBucket    = "cluster-authority"
 
 	mostTokens = 20
-	// LongestToken bounds how long a token works.
+	// LongestToken is the maximum lifetime of a token.
 	LongestToken = 24 * time.Hour
 )
 
-// ErrWrongToken refuses an unknown, used or expired token.
+// ErrWrongToken is returned for an unknown, used or expired token.
 var ErrWrongToken = Refused{errors.New("this token is not valid: it was used or has expired. " +
-	"Create a new one with ahphub cluster token")}
+	"To create a new one, run ahphub cluster token")}
 
 // Reader reads documents.
 type Reader interface {
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }
 
-// Documents keep documents; each write is durable on a quorum on return.
+// Documents stores documents; each write is durable on a quorum when it returns.
 type Documents interface {
 	Reader
 	Put(ctx context.Context, bucket, key string, value []byte) error
 	Delete(ctx context.Context, bucket, key string) error
 }
 
-// Sealing seals the authority's key.
+// Sealing encrypts the authority's key.
 type Sealing interface {
 	Seal(value []byte) string
 	Open(sealed string) ([]byte, error)
-	// Reseal seals with the newest key; changed is false when it was.
+	// Reseal encrypts with the newest key; changed is false if it already was.
 	Reseal(sealed string) (again string, changed bool, err error)
 }
 
-// AuthorityConfig is what an authority stands on.
+// AuthorityConfig configures an Authority.
 type AuthorityConfig struct {
 	Node *Node
 	Docs Documents
 	Seal Sealing
-	Keys func() ([]byte, error) // the file of keys that joining nodes are given; nil when the owner distributes it
+	Keys func() ([]byte, error) // reads the key file for joining nodes; nil if the owner distributes it
 }
 
-// Authority signs the certificates of nodes. The leader has one for its term.
+// Authority signs nodes' certificates. The leader opens one for its term.
 type Authority struct {
 	cfg AuthorityConfig
 
-	mu  sync.Mutex // held while documents change
+	mu  sync.Mutex // held during changes of documents
 	key ed25519.PrivateKey
 }
 
-// tokenDoc is a token as it is stored, by the hash of its secret.
+// tokenDoc is a stored token. Its key is the hash of the secret.
 type tokenDoc struct {
 	Expires time.Time `json:"expires"`
 }
 
-// OpenAuthority reads the authority's key. The first leader of a cluster puts it, and itself as a member, into the
-// documents.
+// OpenAuthority reads the authority's key. The first leader of a cluster writes the key, and itself
+// as a member, to the documents.
 func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error) {
 	a := &Authority{cfg: cfg}
 	var sealed string
@@ -90,9 +90,9 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 	var err error
 	if sealed == "" {
 		if seed, err = os.ReadFile(file); err != nil {
-			return nil, fmt.Errorf("the key of the cluster's authority is not here: %w", err)
+			return nil, fmt.Errorf("cannot read the key of the cluster's authority: %w", err)
 		}
-		for _, m := range cfg.Node.Members() { // before the key: what has the key has the members
+		for _, m := range cfg.Node.Members() { // before the key, so documents with the key have the members
 			if err := putMember(ctx, cfg.Docs, m); err != nil {
 				return nil, err
 			}
@@ -116,7 +116,7 @@ func OpenAuthority(ctx context.Context, cfg AuthorityConfig) (*Authority, error)
 	return a, a.reload(ctx)
 }
 
-// ReadMembers returns the members that documents name; none before the first leader has written them.
+// ReadMembers returns the members in the documents; none until the first leader has written them.
 func ReadMembers(ctx context.Context, docs Reader) (members []Member, err error) {
 	err = docs.Each(ctx, MemberBucket, func(_ string, value []byte) error {
 		m, err := decodeMember(value)
@@ -135,7 +135,7 @@ func putMember(ctx context.Context, docs Documents, m Member) error {
 	return docs.Put(ctx, MemberBucket, m.Name, value)
 }
 
-// reload takes the members in.
+// reload updates the node's members from the documents.
 func (a *Authority) reload(ctx context.Context) error {
 	members, err := ReadMembers(ctx, a.cfg.Docs)
 	if err != nil {
@@ -149,10 +149,10 @@ func hashSecret(secret []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Token makes a token, which lets one node join within ttl. Its secret is not kept.
+// Token creates a token that lets one node join within ttl. Its secret is not stored.
 func (a *Authority) Token(ctx context.Context, ttl time.Duration) (string, error) {
 	if ttl <= 0 || ttl > LongestToken {
-		return "", refusef("a token works for at most %v", LongestToken)
+		return "", refusef("a token can be valid for at most %v", LongestToken)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -186,7 +186,7 @@ func (a *Authority) Token(ctx context.Context, ttl time.Duration) (string, error
 	return i.String(), a.cfg.Docs.Put(ctx, tokenBucket, hashSecret(i.Secret[:]), value)
 }
 
-// Join makes a member of a node that shows a token. A name or address that is taken does not use the token up.
+// Join adds a node that presents a token. If the name or address is taken, the token stays valid.
 func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -209,8 +209,8 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 	members := n.Members()
 	for _, m := range members {
 		if m.Name == r.Name || m.Address == r.Address {
-			return JoinReply{}, refusef("the cluster has the node %s at %s already. Remove it first, or choose another name and "+
-				"address", m.Name, m.Address)
+			return JoinReply{}, refusef("the cluster already has the node %s at %s. Remove it first, "+
+				"or choose another name and address", m.Name, m.Address)
 		}
 	}
 	if len(members) >= MostMembers {
@@ -218,7 +218,8 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 	}
 	m := Member{Name: r.Name, Address: r.Address, Incarnation: randomID(), Joined: n.now().UTC(), Reads: r.Reads}
 	reply := JoinReply{Cluster: n.id.cluster, Incarnation: m.Incarnation}
-	if reply.Certificate, err = sign(n.ca, a.key, key, identity{n.id.cluster, m.Name, m.Incarnation}, n.now()); err != nil {
+	who := identity{n.id.cluster, m.Name, m.Incarnation}
+	if reply.Certificate, err = sign(n.ca, a.key, key, who, n.now()); err != nil {
 		return JoinReply{}, err
 	}
 	if a.cfg.Keys != nil {
@@ -226,7 +227,7 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 			return JoinReply{}, err
 		}
 	}
-	if err := a.cfg.Docs.Delete(ctx, tokenBucket, hash); err != nil { // first: a crash in between costs a token
+	if err := a.cfg.Docs.Delete(ctx, tokenBucket, hash); err != nil { // first: a crash in between costs only a token
 		return JoinReply{}, err
 	}
 	if err := putMember(ctx, a.cfg.Docs, m); err != nil {
@@ -237,7 +238,7 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 	return reply, err
 }
 
-// Renew signs a new certificate for a member, as the connection of its request proved it.
+// Renew signs a new certificate for a member that its connection has authenticated.
 func (a *Authority) Renew(m Member, request []byte) ([]byte, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -254,7 +255,7 @@ func (a *Authority) Renew(m Member, request []byte) ([]byte, error) {
 	return sign(n.ca, a.key, key, identity{n.id.cluster, m.Name, m.Incarnation}, n.now())
 }
 
-// Remove removes a member: from then on its certificate opens nothing.
+// Remove removes a member: from then on, its certificate is refused.
 func (a *Authority) Remove(ctx context.Context, name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -264,7 +265,7 @@ func (a *Authority) Remove(ctx context.Context, name string) error {
 	return a.reload(ctx)
 }
 
-// Reseal implements secret.Sealer: the authority's key is sealed with the newest key of secrets.
+// Reseal implements secret.Sealer: it encrypts the authority's key with the newest key of secrets.
 func (a *Authority) Reseal(ctx context.Context) (changed, locked int, err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

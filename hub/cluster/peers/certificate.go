@@ -18,21 +18,21 @@ import (
 const (
 	authorityLife   = 30 * 365 * 24 * time.Hour
 	certificateLife = 90 * 24 * time.Hour
-	renewBefore     = 30 * 24 * time.Hour // a certificate expires
-	clockSkew       = time.Hour           // between nodes
+	renewBefore     = 30 * 24 * time.Hour // expiry
+	clockSkew       = time.Hour           // tolerated between nodes
 )
 
-// What a connection is for.
+// Application protocols, which say what a connection is for.
 const (
 	protocolRaft = "ahphub-raft/1"
 	protocolNode = "ahphub-node/1" // HTTP/1.1 between nodes
 	protocolJoin = "ahphub-join/1"
 )
 
-// ErrNotMember is the error of a node that is not, or no longer, one of the cluster's.
+// ErrNotMember is returned for a node that is not, or no longer, a member.
 var ErrNotMember = errors.New("the other side is not a node of this cluster, or was removed from it")
 
-// identity is what a certificate says of its node.
+// identity is a certificate's statement about its node.
 type identity struct{ cluster, name, incarnation string }
 
 func (i identity) url() *url.URL {
@@ -45,7 +45,7 @@ func identityOf(c *x509.Certificate) (identity, error) {
 			return identity{p[0], p[1], p[2]}, nil
 		}
 	}
-	return identity{}, errors.New("this is not the certificate of a node")
+	return identity{}, errors.New("not a node's certificate")
 }
 
 func serial() *big.Int {
@@ -55,7 +55,7 @@ func serial() *big.Int {
 	return new(big.Int).SetBytes(b)
 }
 
-// newAuthority makes the certificate of a cluster's authority.
+// newAuthority creates the certificate of a cluster's authority.
 func newAuthority(cluster string, key ed25519.PrivateKey, now time.Time) ([]byte, error) {
 	template := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: "ahphub cluster " + cluster},
@@ -65,8 +65,9 @@ func newAuthority(cluster string, key ed25519.PrivateKey, now time.Time) ([]byte
 	return x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 }
 
-// sign makes a node's certificate.
-func sign(ca *x509.Certificate, key ed25519.PrivateKey, node ed25519.PublicKey, who identity, now time.Time) ([]byte, error) {
+// sign creates a node's certificate.
+func sign(ca *x509.Certificate, key ed25519.PrivateKey, node ed25519.PublicKey, who identity,
+	now time.Time) ([]byte, error) {
 	template := &x509.Certificate{
 		SerialNumber: serial(), Subject: pkix.Name{CommonName: who.name}, URIs: []*url.URL{who.url()},
 		NotBefore: now.Add(-clockSkew), NotAfter: now.Add(certificateLife),
@@ -76,7 +77,7 @@ func sign(ca *x509.Certificate, key ed25519.PrivateKey, node ed25519.PublicKey, 
 	return x509.CreateCertificate(rand.Reader, template, ca, node, key)
 }
 
-// newRequest makes a node's key, and asks for its certificate.
+// newRequest creates a node's key and a request for its certificate.
 func newRequest() (ed25519.PrivateKey, []byte, error) {
 	_, key, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
@@ -86,34 +87,35 @@ func newRequest() (ed25519.PrivateKey, []byte, error) {
 	return key, der, err
 }
 
-// requestedKey returns the key that a request for a certificate proves. Whatever else it says is ignored.
+// requestedKey returns the key that a certificate request proves, and ignores everything else in
+// it.
 func requestedKey(der []byte) (ed25519.PublicKey, error) {
 	r, err := x509.ParseCertificateRequest(der)
 	if err == nil {
 		err = r.CheckSignature()
 	}
 	if err != nil {
-		return nil, errors.New("this request for a certificate cannot be read")
+		return nil, errors.New("the certificate request is not valid")
 	}
 	key, ok := r.PublicKey.(ed25519.PublicKey)
 	if !ok {
-		return nil, errors.New("a node's certificate has an ed25519 key")
+		return nil, errors.New("a node's key must be an ed25519 key")
 	}
 	return key, nil
 }
 
-// verify returns who the other side is, by certificates that it proved: one of this authority, for this cluster, that has
-// not expired.
+// verify returns the identity of the other side from the certificates that it proved. They must be
+// from this authority, for this cluster, and valid now.
 func verify(ca *x509.Certificate, cluster string, chain []*x509.Certificate, now time.Time) (identity, error) {
 	if len(chain) == 0 {
-		return identity{}, errors.New("the other side shows no certificate")
+		return identity{}, errors.New("the other side sent no certificate")
 	}
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
 	_, err := chain[0].Verify(x509.VerifyOptions{Roots: roots, CurrentTime: now,
 		KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}})
 	if err != nil {
-		return identity{}, fmt.Errorf("the other side's certificate is refused: %w", err)
+		return identity{}, fmt.Errorf("the other side's certificate is not valid: %w", err)
 	}
 	who, err := identityOf(chain[0])
 	if err != nil {
@@ -125,7 +127,7 @@ func verify(ca *x509.Certificate, cluster string, chain []*x509.Certificate, now
 	return who, nil
 }
 
-// tlsConfig returns what both sides begin with; check is run in every handshake.
+// tlsConfig returns the TLS configuration of both sides; check runs in every handshake.
 func (n *Node) tlsConfig(check func(tls.ConnectionState) error, protocols ...string) *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
@@ -133,13 +135,13 @@ func (n *Node) tlsConfig(check func(tls.ConnectionState) error, protocols ...str
 		GetCertificate:         func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return n.certificate(), nil },
 		GetClientCertificate:   func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return n.certificate(), nil },
 		ClientAuth:             tls.RequestClientCert,
-		InsecureSkipVerify:     true, // VerifyConnection does it: the names are those of nodes, not of hosts
+		InsecureSkipVerify:     true, // VerifyConnection checks instead: names are nodes, not hosts
 		SessionTicketsDisabled: true,
 		VerifyConnection:       check,
 	}
 }
 
-// member returns which member the other side of a handshake is.
+// member returns the member on the other side of a handshake.
 func (n *Node) member(state tls.ConnectionState) (Member, error) {
 	who, err := verify(n.ca, n.id.cluster, state.PeerCertificates, n.now())
 	if err != nil {
@@ -154,5 +156,5 @@ func (n *Node) member(state tls.ConnectionState) (Member, error) {
 	return m, nil
 }
 
-// hashAuthority returns the hash by which a token names the authority.
+// hashAuthority returns the hash that identifies the authority in a token.
 func hashAuthority(ca *x509.Certificate) [sha256.Size]byte { return sha256.Sum256(ca.Raw) }

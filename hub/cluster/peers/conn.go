@@ -18,7 +18,7 @@ const (
 	dialTime      = 5 * time.Second
 )
 
-// conn is a connection with another node; SetMembers ends it when that one is removed.
+// conn is a connection to another node. SetMembers closes it when that node is removed.
 type conn struct {
 	net.Conn
 	member Member
@@ -26,11 +26,11 @@ type conn struct {
 	closed func()
 }
 
-// ErrTurnedAway is the error of a connection to a node that refuses this one's certificate. The other node has shown its own by
-// then, so that nobody on the way can say so.
+// ErrTurnedAway is returned when another node refuses this node's certificate. The other node has
+// proved its own certificate by then, so an attacker on the network cannot cause this error.
 var ErrTurnedAway = errors.New("this node was removed from the cluster, or its certificate has expired")
 
-// Read reads, once the other node is known.
+// Read implements net.Conn. It turns a TLS alert from the other side into ErrTurnedAway.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "remote error" {
@@ -39,13 +39,13 @@ func (c *conn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Close closes the connection.
+// Close implements net.Conn.
 func (c *conn) Close() error {
 	c.once.Do(c.closed)
 	return c.Conn.Close()
 }
 
-// track notes a connection, unless its node was removed meanwhile.
+// track registers a connection, unless its node was removed in the meantime.
 func (n *Node) track(c net.Conn, m Member, closed func()) (*conn, error) {
 	t := &conn{Conn: c, member: m}
 	t.closed = func() {
@@ -63,7 +63,7 @@ func (n *Node) track(c net.Conn, m Member, closed func()) (*conn, error) {
 	return t, nil
 }
 
-// find returns the member with a name or an address.
+// find returns the member with the given name or address.
 func (n *Node) find(where string) (Member, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -78,7 +78,7 @@ func (n *Node) find(where string) (Member, error) {
 	return Member{}, fmt.Errorf("%s is not a node of this cluster", where)
 }
 
-// dial connects to a member. Another node at its address is refused.
+// dial connects to a member and refuses any other node at its address.
 func (n *Node) dial(ctx context.Context, where, protocol string) (net.Conn, error) {
 	m, err := n.find(where)
 	if err != nil {
@@ -96,9 +96,9 @@ func (n *Node) dial(ctx context.Context, where, protocol string) (net.Conn, erro
 		case err != nil:
 			return err
 		case other.Name != m.Name:
-			return fmt.Errorf("at %s is the node %s, and not %s", m.Address, other.Name, m.Name)
+			return fmt.Errorf("the node at %s is %s, not %s", m.Address, other.Name, m.Name)
 		case state.NegotiatedProtocol != protocol:
-			return fmt.Errorf("%s does not speak %s: use the same release of ahphub on all nodes", m.Name, protocol)
+			return fmt.Errorf("%s does not support %s: use the same release of ahphub on all nodes", m.Name, protocol)
 		}
 		return nil
 	}, protocol))
@@ -114,7 +114,8 @@ func (n *Node) dial(ctx context.Context, where, protocol string) (net.Conn, erro
 	return out, nil
 }
 
-// Transport returns the client side of requests between nodes: http://NAME/path goes to the node with that name.
+// Transport returns a transport for requests to other nodes: http://NAME/path goes to the node with
+// that name.
 func (n *Node) Transport() *http.Transport {
 	return &http.Transport{
 		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
@@ -128,7 +129,7 @@ func (n *Node) Transport() *http.Transport {
 	}
 }
 
-// layer carries the streams of raft.
+// layer implements raft.StreamLayer.
 type layer struct {
 	*incoming
 	node *Node

@@ -6,10 +6,11 @@ import (
 	"testing"
 )
 
-// Strangers that connect and say nothing do not keep members out, and one address does not keep others out.
+// Idle connections from strangers do not keep members out, and connections from one address do not
+// keep other addresses out.
 func TestSlowHandshakesDoNotKeepMembersOut(t *testing.T) {
 	w := newWorld(t)
-	if _, err := get(w.node, "a"); err != nil { // from 127.0.0.1, which is known then
+	if _, err := get(w.node, "a"); err != nil { // from 127.0.0.1, which becomes a known address
 		t.Fatal(err)
 	}
 	var silent []net.Conn
@@ -28,21 +29,21 @@ func TestSlowHandshakesDoNotKeepMembersOut(t *testing.T) {
 			silent = append(silent, open(from))
 		}
 		if _, err := open(from).Read(make([]byte, 1)); err == nil {
-			t.Error("one address has more handshakes than its share")
+			t.Error("one address got more handshakes than its share")
 		}
 	}
 	if _, err := open(99).Read(make([]byte, 1)); err == nil {
-		t.Error("strangers have more handshakes than their share")
+		t.Error("strangers got more handshakes than their share")
 	}
 	if got, err := get(w.node, "a"); got != "a true" {
 		t.Errorf("a member is answered %q, %v", got, err)
 	}
-	for _, c := range silent { // the server ends them
+	for _, c := range silent { // closed by the server
 		if _, err := io.Copy(io.Discard, c); err != nil {
 			t.Log(err)
 		}
 	}
-	w.listener.Close() // waits until they are counted off
+	w.listener.Close() // waits for their handshakes to end
 	w.listener.mu.Lock()
 	defer w.listener.mu.Unlock()
 	if w.listener.unknown != 0 || len(w.listener.strangers) != 0 {

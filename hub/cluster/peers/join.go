@@ -21,32 +21,32 @@ import (
 )
 
 const (
-	tokenPrefix  = "ahc1." // lets people and secret scanners recognize a token
+	tokenPrefix  = "ahc1." // lets people and secret scanners recognize tokens
 	secretBytes  = 16
 	mostRequest  = 16 << 10
 	mostReply    = 256 << 10
-	joinTime     = 20 * time.Second // the leader writes to the log meanwhile
+	joinTime     = 20 * time.Second // includes the leader's writes to the log
 	readJoinTime = handshakeTime
 )
 
-// ErrWrongCluster is the error of a node that joins where its token is not from.
-var ErrWrongCluster = errors.New("this is not the cluster that the token is from: its authority is another one. " +
+// ErrWrongCluster is returned when a node joins a cluster that did not create its token.
+var ErrWrongCluster = errors.New("this token is from another cluster. " +
 	"Check the address, or create a new token")
 
-// Invite is what a token says: a secret, the hash of the authority, and where a node is.
+// Invite is the content of a token: a secret, the hash of the authority, and a node's address.
 type Invite struct {
 	Secret    [secretBytes]byte
 	Authority [sha256.Size]byte
 	Address   string
 }
 
-// String returns the text of a token, as people paste it.
+// String returns the token's text.
 func (i Invite) String() string {
 	b := append(append(i.Secret[:], i.Authority[:]...), i.Address...)
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(b)
 }
 
-// ParseInvite reads the text of a token. No error quotes it.
+// ParseInvite parses a token. Its errors never quote the token.
 func ParseInvite(text string) (i Invite, err error) {
 	raw, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)
 	b, err := base64.RawURLEncoding.DecodeString(raw)
@@ -59,45 +59,47 @@ func ParseInvite(text string) (i Invite, err error) {
 		ok = false
 	}
 	if !ok {
-		return Invite{}, errors.New("this is not a token to join a cluster. Copy the whole line that ahphub cluster token prints")
+		return Invite{}, errors.New("this is not a token for joining a cluster. " +
+			"Copy the whole line that ahphub cluster token prints")
 	}
 	return i, nil
 }
 
-// JoinRequest is what a node that joins sends.
+// JoinRequest is the message of a joining node.
 type JoinRequest struct {
 	Secret  []byte `json:"secret"`
 	Name    string `json:"name"`
 	Address string `json:"address"`
-	Request []byte `json:"request"` // for a certificate
+	Request []byte `json:"request"` // certificate request
 	Reads   bool   `json:"reads,omitempty"`
 }
 
-// JoinReply is the answer to it.
+// JoinReply is the answer to a JoinRequest.
 type JoinReply struct {
 	Cluster     string   `json:"cluster"`
 	Incarnation string   `json:"incarnation"`
 	Certificate []byte   `json:"certificate"`
 	Members     []Member `json:"members"`
-	Keys        []byte   `json:"keys,omitempty"` // the file of keys of secrets; none when the owner distributes it
+	Keys        []byte   `json:"keys,omitempty"` // key file of secrets; empty if the owner distributes it
 	Refused     string   `json:"refused,omitempty"`
 }
 
-// Refused is the error of a call that did nothing; its text is for the person who asked.
+// Refused is the error of a call that changed nothing. Its text is for the person who made the
+// call.
 type Refused struct{ error }
 
 func refusef(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
 
-// Refuse returns an error that says that nothing was done, and why.
+// Refuse marks err as the reason why a call changed nothing.
 func Refuse(err error) error { return Refused{err} }
 
-// IsRefused reports whether an error says that nothing was done, and why.
+// IsRefused reports whether err says why a call changed nothing.
 func IsRefused(err error) bool {
 	_, refused := errors.AsType[Refused](err)
 	return refused
 }
 
-// answerJoin answers one node that joins.
+// answerJoin handles the request of one joining node.
 func (l *Listener) answerJoin(c net.Conn) {
 	ctx, cancel := context.WithTimeout(l.ctx, joinTime)
 	defer cancel()
@@ -113,7 +115,7 @@ func (l *Listener) answerJoin(c net.Conn) {
 	join := l.join
 	l.mu.Unlock()
 	var reply JoinReply
-	err := errors.New("this node does not know who leads the cluster. Try again in a few seconds")
+	err := errors.New("this node knows no leader. Try again in a few seconds")
 	if join != nil {
 		reply, err = join(ctx, r)
 	}
@@ -124,8 +126,9 @@ func (l *Listener) answerJoin(c net.Conn) {
 	_ = c.(*tls.Conn).CloseWrite()
 }
 
-// Join makes a data directory a node of the cluster that a token is from. KeysFile is written there if the cluster hands
-// the keys of secrets over. The token's secret is sent only to a node whose authority has the token's hash.
+// Join makes a data directory a node of the token's cluster. If the cluster sends the keys of
+// secrets, Join writes them to keysFile. It sends the token's secret only to a node whose authority
+// matches the token's hash.
 func Join(ctx context.Context, token, data, name, address, keysFile string, reads bool) error {
 	invite, err := ParseInvite(token)
 	if err != nil {
@@ -146,23 +149,23 @@ func Join(ctx context.Context, token, data, name, address, keysFile string, read
 	}
 	n := &Node{id: identity{reply.Cluster, name, reply.Incarnation}, ca: ca}
 	if _, err := n.pair(key.Seed(), [][]byte{reply.Certificate}); err != nil {
-		return fmt.Errorf("the cluster's answer cannot be used: %w", err)
+		return fmt.Errorf("the cluster's answer is not valid: %w", err)
 	}
 	if len(reply.Keys) > 0 {
 		if err := placeKeys(filepath.Join(data, keysFile), reply.Keys); err != nil {
 			return err
 		}
 	}
-	return create(data, saved{reply.Cluster, name, address, reply.Incarnation, ca.Raw, [][]byte{reply.Certificate}, key.Seed()},
-		reply.Members, nil)
+	s := saved{reply.Cluster, name, address, reply.Incarnation, ca.Raw, [][]byte{reply.Certificate}, key.Seed()}
+	return create(data, s, reply.Members, nil)
 }
 
-// placeKeys writes the file of keys, unless another one is there.
+// placeKeys writes the key file, unless a different one exists.
 func placeKeys(path string, keys []byte) error {
 	have, err := os.ReadFile(path)
 	if err == nil && !bytes.Equal(have, keys) {
-		return fmt.Errorf("%s has other keys than the cluster. Remove this node from the cluster, move the file away and "+
-			"join with a new token", path)
+		return fmt.Errorf("%s has different keys than the cluster. Remove this node from the cluster, "+
+			"move the file away and join with a new token", path)
 	}
 	if err == nil {
 		return nil
@@ -170,18 +173,18 @@ func placeKeys(path string, keys []byte) error {
 	return access.WriteSecret(path, keys)
 }
 
-// ask sends a request to join, once the other side has proved to be of the token's cluster.
+// ask sends a join request once the other side has proved that it belongs to the token's cluster.
 func ask(ctx context.Context, invite Invite, r JoinRequest) (ca *x509.Certificate, reply JoinReply, err error) {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", invite.Address)
 	if err != nil {
-		return nil, reply, fmt.Errorf("the node that created the token cannot be reached: %w", err)
+		return nil, reply, fmt.Errorf("cannot reach the node that created the token: %w", err)
 	}
 	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { conn.Close() })
 	defer stop()
 	var cluster string
 	t := tls.Client(conn, &tls.Config{MinVersion: tls.VersionTLS13, NextProtos: []string{protocolJoin},
-		InsecureSkipVerify: true, // VerifyConnection does it, by the token's hash
+		InsecureSkipVerify: true, // VerifyConnection checks the token's hash instead
 		VerifyConnection: func(state tls.ConnectionState) error {
 			for _, c := range state.PeerCertificates {
 				if hashAuthority(c) == invite.Authority {
@@ -202,14 +205,15 @@ func ask(ctx context.Context, invite Invite, r JoinRequest) (ca *x509.Certificat
 		if ca == nil && errors.Is(err, ErrWrongCluster) {
 			return nil, reply, ErrWrongCluster
 		}
-		return nil, reply, fmt.Errorf("the node at %s did not prove that it is of the token's cluster: %w", invite.Address, err)
+		return nil, reply, fmt.Errorf("the node at %s did not prove that it belongs to the token's cluster: %w",
+			invite.Address, err)
 	}
 	if err := json.NewEncoder(t).Encode(r); err != nil {
 		return nil, reply, fmt.Errorf("the connection was lost: %w", err)
 	}
 	if err := json.NewDecoder(io.LimitReader(t, mostReply)).Decode(&reply); err != nil {
-		return nil, reply, fmt.Errorf("the node gave no answer. Look at ahphub cluster status there: if %s is listed, remove it "+
-			"and join with a new token: %w", r.Name, err)
+		return nil, reply, fmt.Errorf("the node did not answer. Run ahphub cluster status there: "+
+			"if it lists %s, remove that node and join with a new token: %w", r.Name, err)
 	}
 	if reply.Refused != "" {
 		return nil, reply, Refused{errors.New(reply.Refused)}

@@ -13,16 +13,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Bounds of a listener. Half of the handshakes are kept for addresses that a member has connected from.
+// Limits of a listener. Half of the handshakes are reserved for addresses from which a member has
+// connected.
 const (
 	mostHandshakes = 64
 	mostStrangers  = mostHandshakes / 2
-	mostOfStranger = 8 // at once, from one address
+	mostOfStranger = 8 // concurrently from one address
 	mostStreams    = 64
-	mostRequests   = 16384 // connections between nodes: a page that is passed on holds one
+	mostRequests   = 16384 // connections; each page that is passed on holds one
 )
 
-// Listener is the port that other nodes connect to.
+// Listener accepts connections from other nodes on one port.
 type Listener struct {
 	node  *Node
 	l     net.Listener
@@ -42,7 +43,7 @@ type Listener struct {
 	join      func(context.Context, JoinRequest) (JoinReply, error)
 }
 
-// Listen opens the port. Connections of raft wait for its transport, others for Serve.
+// Listen opens the port. Raft's transport accepts raft's connections, and Serve all others.
 func (n *Node) Listen(address string) (*Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if err != nil {
@@ -59,20 +60,20 @@ func (n *Node) listenOn(l net.Listener) *Listener {
 	return out
 }
 
-// Addr returns the address that the port was opened at.
+// Addr returns the address of the port.
 func (l *Listener) Addr() net.Addr { return l.l.Addr() }
 
-// StreamLayer returns the streams of raft.
+// StreamLayer returns raft's stream layer.
 func (l *Listener) StreamLayer() raft.StreamLayer { return layer{l.raft, l.node} }
 
-// OnJoin sets what answers nodes that want to join. Without it they are refused.
+// OnJoin sets the function that answers joining nodes. Without it, they are refused.
 func (l *Listener) OnJoin(join func(context.Context, JoinRequest) (JoinReply, error)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.join = join
 }
 
-// Close closes the port, and waits. Those who accepted connections close them.
+// Close closes the port and waits for handshakes. It leaves accepted connections open.
 func (l *Listener) Close() error {
 	l.quit()
 	err := l.l.Close()
@@ -110,7 +111,7 @@ func addressOf(c net.Conn) netip.Addr {
 	return a.Addr().Unmap()
 }
 
-// begin reports whether another handshake may begin.
+// begin reports whether another handshake may start, and counts it.
 func (l *Listener) begin(from netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -128,7 +129,7 @@ func (l *Listener) begin(from netip.Addr) bool {
 	return true
 }
 
-// end ends a handshake.
+// end stops counting a handshake.
 func (l *Listener) end(from netip.Addr, isMember bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -144,24 +145,24 @@ func (l *Listener) end(from netip.Addr, isMember bool) {
 	}
 }
 
-// greet runs a handshake, and hands the connection to what it is for.
+// greet runs a handshake and passes the connection to its acceptor.
 func (l *Listener) greet(c net.Conn, from netip.Addr) {
 	var member Member
 	t := tls.Server(c, l.node.tlsConfig(func(state tls.ConnectionState) (err error) {
 		switch state.NegotiatedProtocol {
 		case protocolJoin:
-			return nil // its token is looked at after the handshake
+			return nil // its token is checked after the handshake
 		case protocolRaft, protocolNode:
 			member, err = l.node.member(state)
 			return err
 		}
-		return errors.New("the other side does not say what the connection is for")
+		return errors.New("the other side named no known protocol")
 	}, protocolRaft, protocolNode, protocolJoin))
 	ctx, cancel := context.WithTimeout(l.ctx, handshakeTime)
 	err := t.HandshakeContext(ctx)
 	cancel()
 	if err == nil && member.Name == "" {
-		l.answerJoin(t) // within the bound of handshakes
+		l.answerJoin(t) // counts as a handshake
 	}
 	l.end(from, err == nil && member.Name != "")
 	if err != nil || member.Name == "" {
@@ -203,15 +204,16 @@ func (l *Listener) give(count *int) {
 
 type memberKey struct{}
 
-// FromContext returns the member that sent a request to Serve.
+// FromContext returns the member that sent a request served by Serve.
 func FromContext(ctx context.Context) (Member, bool) {
 	m, ok := ctx.Value(memberKey{}).(Member)
 	return m, ok
 }
 
-// Serve serves requests of other nodes until ctx ends.
+// Serve serves other nodes' requests until ctx is canceled.
 func (l *Listener) Serve(ctx context.Context, h http.Handler) error {
-	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute,
+		MaxHeaderBytes: 64 << 10,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
 			if c, ok := c.(*conn); ok {
 				return context.WithValue(ctx, memberKey{}, c.member)
@@ -227,7 +229,7 @@ func (l *Listener) Serve(ctx context.Context, h http.Handler) error {
 	return err
 }
 
-// incoming is a listener of connections that were greeted.
+// incoming is a net.Listener of connections that passed the handshake.
 type incoming struct {
 	address net.Addr
 	conns   chan net.Conn
@@ -239,7 +241,7 @@ func newIncoming(address net.Addr) *incoming {
 	return &incoming{address: address, conns: make(chan net.Conn), closing: make(chan struct{})}
 }
 
-// hand waits until the connection is accepted; what nobody accepts in time is closed.
+// hand waits until the connection is accepted, and closes it if that takes too long.
 func (i *incoming) hand(c net.Conn) {
 	wait := time.NewTimer(handshakeTime)
 	defer wait.Stop()

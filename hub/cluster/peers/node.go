@@ -27,24 +27,24 @@ const (
 	directory    = "cluster" // in the data directory
 	nodeFile     = "node.json"
 	membersFile  = "members.json"
-	authorityKey = "authority.key" // until the log has it
+	authorityKey = "authority.key" // until it is in the log
 )
 
-// ErrNoCluster is the error of a data directory that belongs to no cluster.
-var ErrNoCluster = errors.New("this data directory belongs to no cluster")
+// ErrNoCluster is returned for a data directory that does not belong to a node.
+var ErrNoCluster = errors.New("this data directory does not belong to a cluster")
 
-// saved is a node as its file has it. Key and certificate are in one file, so that they change together.
+// saved is the node's file. Key and certificate are in one file, so they change together.
 type saved struct {
 	Cluster     string   `json:"cluster"`
 	Name        string   `json:"name"`
 	Address     string   `json:"address"`
 	Incarnation string   `json:"incarnation"`
 	Authority   []byte   `json:"authority"`   // certificate
-	Certificate [][]byte `json:"certificate"` // the node's alone
+	Certificate [][]byte `json:"certificate"` // of the node, without the authority's
 	Seed        []byte   `json:"seed"`        // of the node's key
 }
 
-// Node is this node, as the others know it.
+// Node is this node's identity and its connections to other nodes.
 type Node struct {
 	dir     string
 	id      identity
@@ -52,15 +52,15 @@ type Node struct {
 	ca      *x509.Certificate
 	now     func() time.Time
 
-	saving sync.Mutex // held while files are written
+	saving sync.Mutex // held during writes of files
 
 	mu      sync.Mutex
 	cert    *tls.Certificate
 	members map[string]Member
-	open    map[*conn]struct{} // both those that came and those that were dialled
+	open    map[*conn]struct{} // incoming and outgoing
 }
 
-// Dir returns the directory of what a node keeps of its cluster, in a data directory.
+// Dir returns the directory of a node's cluster files in a data directory.
 func Dir(data string) string { return filepath.Join(data, directory) }
 
 // IsNode reports whether a data directory belongs to a node of a cluster.
@@ -69,8 +69,8 @@ func IsNode(data string) bool {
 	return !errors.Is(err, fs.ErrNotExist)
 }
 
-// Bootstrap makes a cluster, of which a data directory is the first node. The authority's key is in a file until an
-// Authority has it in the log.
+// Bootstrap creates a cluster with a data directory as its first node. The authority's key is in a
+// file until an Authority has written it to the log.
 func Bootstrap(data, name, address string) error { return bootstrap(data, name, address, time.Now()) }
 
 func bootstrap(data, name, address string, now time.Time) error {
@@ -109,15 +109,15 @@ func randomID() string {
 	return base64.RawURLEncoding.EncodeToString(b)
 }
 
-// prepare makes the directory of a new node.
+// prepare creates the directory of a new node.
 func prepare(data string) error {
 	if IsNode(data) {
-		return fmt.Errorf("%s belongs to a node of a cluster already", data)
+		return fmt.Errorf("%s already belongs to a node of a cluster", data)
 	}
 	return os.MkdirAll(Dir(data), 0o700)
 }
 
-// create writes the files of a new node; the file that makes the directory a node's is the last.
+// create writes the files of a new node. Last is the file that makes the directory a node's.
 func create(data string, s saved, members []Member, authority ed25519.PrivateKey) error {
 	dir := Dir(data)
 	if authority != nil {
@@ -134,7 +134,7 @@ func writeJSON(path string, v any) error {
 		return err
 	}
 	if err := access.WriteSecret(path, b); err != nil {
-		return fmt.Errorf("a file of the cluster cannot be written: %w", err)
+		return fmt.Errorf("cannot write a file of the cluster: %w", err)
 	}
 	d, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -143,23 +143,23 @@ func writeJSON(path string, v any) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// readJSON reads a file that only its owner may read.
+// readJSON reads a JSON file and refuses it if other users may read it.
 func readJSON(path string, v any) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s can be read by others, who could pass for this node. Run chmod 600 on it", path)
+		return fmt.Errorf("other users can read %s and could impersonate this node. Run chmod 600 on it", path)
 	}
 	b, err := os.ReadFile(path)
 	if err == nil && json.Unmarshal(b, v) != nil {
-		err = fmt.Errorf("%s is damaged. Restore it from a backup, or remove this node and join it again", path)
+		err = fmt.Errorf("%s is damaged. Restore it from a backup, or remove this node and join again", path)
 	}
 	return err
 }
 
-// Open reads the node that a data directory belongs to.
+// Open opens the node of a data directory.
 func Open(data string) (*Node, error) { return open(data, time.Now) }
 
 func open(data string, now func() time.Time) (*Node, error) {
@@ -181,7 +181,7 @@ func open(data string, now func() time.Time) (*Node, error) {
 		n.cert, err = n.pair(s.Seed, s.Certificate)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("the certificate of this node cannot be used: %w", err)
+		return nil, fmt.Errorf("this node's certificate is not valid: %w", err)
 	}
 	for _, m := range members {
 		n.members[m.Name] = m
@@ -189,10 +189,11 @@ func open(data string, now func() time.Time) (*Node, error) {
 	return n, nil
 }
 
-// pair returns a certificate with its key, and the authority's for those who know its hash alone.
+// pair returns a certificate with its key. It includes the authority's certificate for joining
+// nodes, which know only its hash.
 func (n *Node) pair(seed []byte, chain [][]byte) (*tls.Certificate, error) {
 	if len(seed) != ed25519.SeedSize || len(chain) != 1 {
-		return nil, errors.New("its file is damaged. Remove this node and join it again")
+		return nil, errors.New("its file is damaged. Remove this node and join again")
 	}
 	key := ed25519.NewKeyFromSeed(seed)
 	leaf, err := x509.ParseCertificate(chain[0])
@@ -200,11 +201,11 @@ func (n *Node) pair(seed []byte, chain [][]byte) (*tls.Certificate, error) {
 		return nil, err
 	}
 	if public, ok := leaf.PublicKey.(ed25519.PublicKey); !ok || !bytes.Equal(public, key.Public().(ed25519.PublicKey)) {
-		return nil, errors.New("it is of another key")
+		return nil, errors.New("it belongs to another key")
 	}
 	who, err := identityOf(leaf)
 	if err == nil && who != n.id {
-		err = errors.New("it is of another node")
+		err = errors.New("it belongs to another node")
 	}
 	if err == nil {
 		err = leaf.CheckSignatureFrom(n.ca)
@@ -212,16 +213,16 @@ func (n *Node) pair(seed []byte, chain [][]byte) (*tls.Certificate, error) {
 	return &tls.Certificate{Certificate: [][]byte{chain[0], n.ca.Raw}, PrivateKey: key, Leaf: leaf}, err
 }
 
-// Name returns the node's name, which is its id in the log.
+// Name returns the node's name, which is also its ID in the log.
 func (n *Node) Name() string { return n.id.name }
 
-// Is reports whether a member is this node, and not a later one of its name.
+// Is reports whether m is this node, not a later node with the same name.
 func (n *Node) Is(m Member) bool { return m.Name == n.id.name && m.Incarnation == n.id.incarnation }
 
-// Cluster returns the id of the cluster.
+// Cluster returns the cluster's ID.
 func (n *Node) Cluster() string { return n.id.cluster }
 
-// Address returns where the others reach the node.
+// Address returns the address at which other nodes reach this node.
 func (n *Node) Address() string { return n.address }
 
 func (n *Node) certificate() *tls.Certificate {
@@ -230,18 +231,18 @@ func (n *Node) certificate() *tls.Certificate {
 	return n.cert
 }
 
-// Expires returns when the node's certificate expires.
+// Expires returns the expiry time of the node's certificate.
 func (n *Node) Expires() time.Time { return n.certificate().Leaf.NotAfter }
 
-// Members returns the members that the node knows, by name.
+// Members returns the known members, sorted by name.
 func (n *Node) Members() []Member {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.SortedFunc(maps.Values(n.members), func(a, b Member) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// SetMembers takes in the members that the log has, keeps them for the next start, and ends the connections of nodes that
-// were removed.
+// SetMembers sets the members from the log, saves them for the next start, and closes the
+// connections of removed nodes.
 func (n *Node) SetMembers(members []Member) error {
 	n.saving.Lock()
 	defer n.saving.Unlock()
@@ -266,7 +267,7 @@ func (n *Node) SetMembers(members []Member) error {
 	return writeJSON(filepath.Join(n.dir, membersFile), members)
 }
 
-// Renew replaces the node's key and certificate. ask hands a request for a certificate to the leader.
+// Renew replaces the node's key and certificate. ask sends a certificate request to the leader.
 func (n *Node) Renew(ctx context.Context, ask func(ctx context.Context, request []byte) ([]byte, error)) error {
 	key, request, err := newRequest()
 	if err != nil {
@@ -274,11 +275,11 @@ func (n *Node) Renew(ctx context.Context, ask func(ctx context.Context, request 
 	}
 	der, err := ask(ctx, request)
 	if err != nil {
-		return fmt.Errorf("the certificate of this node was not renewed: %w", err)
+		return fmt.Errorf("the leader did not renew the certificate: %w", err)
 	}
 	cert, err := n.pair(key.Seed(), [][]byte{der})
 	if err != nil {
-		return fmt.Errorf("the renewed certificate cannot be used: %w", err)
+		return fmt.Errorf("the renewed certificate is not valid: %w", err)
 	}
 	n.saving.Lock()
 	defer n.saving.Unlock()
@@ -293,8 +294,8 @@ func (n *Node) Renew(ctx context.Context, ask func(ctx context.Context, request 
 	return nil
 }
 
-// KeepFresh renews the certificate in time, until ctx ends. failed is told of attempts that failed; the next one is in an
-// hour.
+// KeepFresh renews the certificate before it expires, until ctx is canceled. It reports failed
+// attempts to failed and retries after an hour.
 func (n *Node) KeepFresh(ctx context.Context, ask func(ctx context.Context, request []byte) ([]byte, error),
 	failed func(error)) {
 	for {
@@ -311,5 +312,5 @@ func (n *Node) KeepFresh(ctx context.Context, ask func(ctx context.Context, requ
 	}
 }
 
-// isDue reports whether it is time for a new certificate.
+// isDue reports whether the certificate is due for renewal.
 func (n *Node) isDue() bool { return !n.now().Before(n.Expires().Add(-renewBefore)) }

@@ -56,7 +56,7 @@ func (d *documents) Each(_ context.Context, bucket string, visit func(string, []
 	return nil
 }
 
-// seal hides nothing: these tests are not about sealing.
+// seal encrypts nothing, because these tests are not about encryption.
 type seal struct{}
 
 func (seal) Seal(v []byte) string { return "sealed " + base64.StdEncoding.EncodeToString(v) }
@@ -65,7 +65,7 @@ func (seal) Open(s string) ([]byte, error) {
 }
 func (seal) Reseal(s string) (string, bool, error) { return s, false, nil }
 
-// clock is a time that tests move.
+// clock is a clock that tests can move.
 type clock struct {
 	mu sync.Mutex
 	at time.Time
@@ -83,7 +83,7 @@ func (c *clock) move(d time.Duration) {
 	c.at = c.at.Add(d)
 }
 
-// world is a cluster of one node, which others join.
+// world is a cluster of one node that other nodes join.
 type world struct {
 	t         *testing.T
 	clock     *clock
@@ -131,7 +131,7 @@ func (w *world) open(data string) *Node {
 	return n
 }
 
-// serve answers requests with the name of the node that asks.
+// serve answers requests with the name of the node that sent them.
 func (w *world) serve(n *Node, on net.Listener) *Listener {
 	w.t.Helper()
 	l := n.listenOn(on)
@@ -157,7 +157,7 @@ func (w *world) token() string {
 	return token
 }
 
-// join makes a node of the cluster, and starts its port.
+// join adds a node and opens its port.
 func (w *world) join(name string) (*Node, *Listener) {
 	w.t.Helper()
 	data, l := w.t.TempDir(), openPort(w.t)
@@ -168,7 +168,7 @@ func (w *world) join(name string) (*Node, *Listener) {
 	return n, w.serve(n, l)
 }
 
-// get asks a node who it thinks asks.
+// get returns the name of this node as another node sees it.
 func get(n *Node, name string) (string, error) {
 	transport := n.Transport()
 	defer transport.CloseIdleConnections()
@@ -181,7 +181,7 @@ func get(n *Node, name string) (string, error) {
 	return string(b), err
 }
 
-func TestNodesKnowEachOther(t *testing.T) {
+func TestNodesAuthenticateEachOther(t *testing.T) {
 	w := newWorld(t)
 	b, lb := w.join("b")
 	for _, c := range []struct {
@@ -190,7 +190,7 @@ func TestNodesKnowEachOther(t *testing.T) {
 		want string
 	}{{w.node, "b", "a true"}, {b, "a", "b true"}} {
 		if got, err := get(c.from, c.to); got != c.want || err != nil {
-			t.Errorf("%s asks %s: %q, %v", c.from.Name(), c.to, got, err)
+			t.Errorf("%s asked %s and got %q, %v", c.from.Name(), c.to, got, err)
 		}
 	}
 	to := lb.StreamLayer()
@@ -208,10 +208,10 @@ func TestNodesKnowEachOther(t *testing.T) {
 	fmt.Fprint(c, "entry")
 	got := make([]byte, 5)
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != "entry" {
-		t.Errorf("the stream answers %q, %v", got, err)
+		t.Errorf("the stream returned %q, %v", got, err)
 	}
 	if got, err := get(b, "c"); err == nil || !strings.Contains(err.Error(), "not a node") {
-		t.Errorf("a node that is none answers %q, %v", got, err)
+		t.Errorf("a request to an unknown node returned %q, %v", got, err)
 	}
 }
 
@@ -221,33 +221,34 @@ func TestFilesArePrivate(t *testing.T) {
 	for _, dir := range []string{w.node.dir, b.dir} {
 		files, err := os.ReadDir(dir)
 		if err != nil || len(files) != 2 {
-			t.Errorf("%s has %v, %v", dir, files, err) // the authority's key is in the log
+			t.Errorf("%s has %v, %v", dir, files, err) // the log has the authority's key
 		}
 		for _, f := range files {
 			if info, err := f.Info(); err != nil || info.Mode().Perm() != 0o600 {
-				t.Errorf("%s has the mode %v, %v", f.Name(), info.Mode(), err)
+				t.Errorf("the mode of %s is %v, %v", f.Name(), info.Mode(), err)
 			}
 		}
 	}
 	if keys, err := os.ReadFile(filepath.Join(filepath.Dir(b.dir), "secrets.key")); string(keys) != "keys" || err != nil {
-		t.Errorf("the node that joined has the keys %q, %v", keys, err)
+		t.Errorf("the joined node has the keys %q, %v", keys, err)
 	}
 	if err := os.Chmod(filepath.Join(b.dir, nodeFile), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(filepath.Dir(b.dir)); err == nil || !strings.Contains(err.Error(), "chmod 600") {
-		t.Errorf("a file that others may read opens: %v", err)
+		t.Errorf("a file that other users may read was accepted: %v", err)
 	}
 	if _, err := Open(t.TempDir()); !errors.Is(err, ErrNoCluster) {
-		t.Errorf("a directory without a cluster opens: %v", err)
+		t.Errorf("opening a directory without a cluster: %v", err)
 	}
 	if err := Bootstrap(w.data, "x", "127.0.0.1:1"); err == nil {
-		t.Error("a node is bootstrapped again")
+		t.Error("a node was bootstrapped twice")
 	}
 }
 
-// The key of the authority survives a crash between the log and its file, and each later leader opens it.
-func TestAuthorityIsInTheDocuments(t *testing.T) {
+// The authority's key survives a crash between the log and its file, and each later leader can read
+// it.
+func TestStoreAuthorityKey(t *testing.T) {
 	w := newWorld(t)
 	b, _ := w.join("b")
 	later, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: w.docs, Seal: seal{}})
@@ -255,13 +256,13 @@ func TestAuthorityIsInTheDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !later.key.Equal(w.authority.key) {
-		t.Error("the next leader has another key")
+		t.Error("the next leader got a different key")
 	}
 	if _, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: &documents{}, Seal: seal{}}); err == nil {
-		t.Error("a node opens an authority without its key")
+		t.Error("a node opened an authority without its key")
 	}
 	if n, locked, err := later.Reseal(t.Context()); n != 0 || locked != 0 || err != nil {
-		t.Errorf("a key that is sealed with the newest is sealed again: %d, %d, %v", n, locked, err)
+		t.Errorf("a key that was already sealed with the newest key was sealed again: %d, %d, %v", n, locked, err)
 	}
 }
 
@@ -290,29 +291,30 @@ func TestTokenWorksOnce(t *testing.T) {
 		{"a", "127.0.0.1:9", "already"}, {"z", w.node.Address(), "already"}, {"Z!", "127.0.0.1:9", "lower-case"},
 		{"z", "0.0.0.0:9", "cannot connect"}, {"z", "nowhere", "host:port"},
 	} {
-		if err := Join(t.Context(), token, t.TempDir(), c.name, c.address, "k", false); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s at %s joins: %v", c.name, c.address, err)
+		err := Join(t.Context(), token, t.TempDir(), c.name, c.address, "k", false)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s at %s joined: %v", c.name, c.address, err)
 		}
 	}
 	if err := Join(t.Context(), token, t.TempDir(), "z", "127.0.0.1:9", "k", false); err != nil {
-		t.Errorf("refusals used the token up: %v", err)
+		t.Errorf("a refusal consumed the token: %v", err)
 	}
 	token = w.token()
 	w.clock.move(2 * time.Hour)
 	if err := Join(t.Context(), token, t.TempDir(), "y", "127.0.0.1:10", "k", false); err == nil {
-		t.Error("an expired token works")
+		t.Error("an expired token was accepted")
 	}
 	if _, err := w.authority.Token(t.Context(), 48*time.Hour); !IsRefused(err) {
-		t.Errorf("a token is made for two days: %v", err)
+		t.Errorf("a token was created for two days: %v", err)
 	}
 	for _, text := range []string{"", "ahc1.", "ahc1.AAAA", "ahj1." + token[5:], token[:20]} {
 		if _, err := ParseInvite(text); err == nil || len(text) > 8 && strings.Contains(err.Error(), text) {
-			t.Errorf("%q is read: %v", text, err)
+			t.Errorf("%q was accepted: %v", text, err)
 		}
 	}
 }
 
-func TestSecretIsNotSentToAnotherCluster(t *testing.T) {
+func TestSendSecretOnlyToOwnCluster(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	asked := false
 	other.listener.OnJoin(func(context.Context, JoinRequest) (JoinReply, error) {
@@ -325,13 +327,13 @@ func TestSecretIsNotSentToAnotherCluster(t *testing.T) {
 	}
 	i.Address = other.node.Address()
 	err = Join(t.Context(), i.String(), t.TempDir(), "b", "127.0.0.1:9", "k", false)
-	other.listener.Close() // waits for connections
+	other.listener.Close() // waits for handshakes
 	if !errors.Is(err, ErrWrongCluster) || asked {
-		t.Errorf("another cluster is asked: %v, %v", asked, err)
+		t.Errorf("the secret was sent to another cluster: %v, %v", asked, err)
 	}
 }
 
-func TestRemovedNodeIsCutOff(t *testing.T) {
+func TestCutOffRemovedNode(t *testing.T) {
 	w := newWorld(t)
 	b, _ := w.join("b")
 	c, err := (layer{nil, b}).Dial(raft.ServerAddress(w.node.Address()), time.Minute)
@@ -348,58 +350,60 @@ func TestRemovedNodeIsCutOff(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.Read(make([]byte, 1)); err == nil {
-		t.Error("the stream of a removed node is open")
+		t.Error("the stream of a removed node is still open")
 	}
 	if got, err := get(b, "a"); !errors.Is(err, ErrTurnedAway) {
-		t.Errorf("a removed node is answered %q, %v", got, err)
+		t.Errorf("a removed node got the answer %q, %v", got, err)
 	}
 	if _, err := w.authority.Renew(Member{Name: "b", Incarnation: b.id.incarnation}, nil); !IsRefused(err) {
-		t.Errorf("the certificate of a removed node is renewed: %v", err)
+		t.Errorf("the certificate of a removed node was renewed: %v", err)
 	}
 	again, _ := w.join("b")
 	if got, err := get(again, "a"); got != "b true" {
-		t.Errorf("the node that joined again is answered %q, %v", got, err)
+		t.Errorf("the node that joined again got the answer %q, %v", got, err)
 	}
 	if got, err := get(b, "a"); err == nil {
-		t.Errorf("the certificate from before is answered %q", got)
+		t.Errorf("the certificate from before the removal got the answer %q", got)
 	}
 	if members := w.open(w.data).Members(); len(members) != 2 || members[1].Incarnation != again.id.incarnation {
 		t.Errorf("after a restart the members are %v", members)
 	}
 }
 
-func TestCertificatesAreRenewed(t *testing.T) {
+func TestRenewCertificates(t *testing.T) {
 	w := newWorld(t)
 	b, _ := w.join("b")
 	ask := func(_ context.Context, request []byte) ([]byte, error) {
 		return w.authority.Renew(w.node.Members()[1], request)
 	}
 	if b.isDue() {
-		t.Error("a new certificate is due")
+		t.Error("a new certificate is due for renewal")
 	}
 	w.clock.move(certificateLife - renewBefore)
 	if !b.isDue() {
-		t.Fatal("a certificate of 60 days is not due")
+		t.Fatal("a certificate is not due after 60 days")
 	}
 	before, key := b.Expires(), b.certificate().PrivateKey.(ed25519.PrivateKey)
 	ctx, cancel := context.WithCancel(t.Context())
-	b.KeepFresh(ctx, func(ctx context.Context, request []byte) ([]byte, error) { defer cancel(); return ask(ctx, request) },
-		func(err error) { t.Error(err) })
+	b.KeepFresh(ctx, func(ctx context.Context, request []byte) ([]byte, error) {
+		defer cancel()
+		return ask(ctx, request)
+	}, func(err error) { t.Error(err) })
 	if err := w.node.Renew(t.Context(), func(_ context.Context, r []byte) ([]byte, error) {
 		return w.authority.Renew(w.node.Members()[0], r)
 	}); err != nil {
 		t.Fatal(err)
 	}
 	if !b.Expires().After(before) || key.Equal(b.certificate().PrivateKey) {
-		t.Error("the certificate has its old key or end")
+		t.Error("the certificate has its old key or expiry")
 	}
-	w.clock.move(renewBefore + time.Hour) // the first ones have expired
+	w.clock.move(renewBefore + time.Hour) // the first certificates have expired
 	if got, err := get(w.open(filepath.Dir(b.dir)), "a"); got != "b true" || err != nil {
-		t.Errorf("after a restart the renewed certificate is answered %q, %v", got, err)
+		t.Errorf("after a restart, the renewed certificate got the answer %q, %v", got, err)
 	}
 	if err := b.Renew(t.Context(), func(_ context.Context, request []byte) ([]byte, error) {
 		return w.authority.Renew(w.node.Members()[0], request)
 	}); err == nil || !strings.Contains(err.Error(), "another node") {
-		t.Errorf("a node takes the certificate of another: %v", err)
+		t.Errorf("a node accepted another node's certificate: %v", err)
 	}
 }

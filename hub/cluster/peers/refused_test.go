@@ -16,7 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-func TestUnwelcomeConnectionsAreRefused(t *testing.T) {
+func TestRefuseUnauthenticatedConnections(t *testing.T) {
 	w, other := newWorld(t), newWorld(t)
 	b, _ := w.join("b")
 	certificateOf := func(who identity, ca *x509.Certificate, key ed25519.PrivateKey, at time.Time) *tls.Certificate {
@@ -43,28 +43,29 @@ func TestUnwelcomeConnectionsAreRefused(t *testing.T) {
 	leaf := b.certificate()
 	byNode := certificateOf(w.node.id, leaf.Leaf, leaf.PrivateKey.(ed25519.PrivateKey), w.clock.now())
 	byNode.Certificate = append(byNode.Certificate, leaf.Certificate...)
+	expired, early := w.clock.now().Add(-certificateLife-time.Hour), w.clock.now().Add(2*clockSkew)
 	for name, c := range map[string]struct {
 		cert     *tls.Certificate
 		protocol string
 		most     uint16
 		fine     bool
 	}{
-		"a member":                         {cert: signed(b.id), fine: true},
-		"no certificate":                   {},
-		"no certificate, for raft":         {protocol: protocolRaft},
-		"of itself":                        {cert: &tls.Certificate{Certificate: [][]byte{selfDER}, PrivateKey: own}},
-		"of another authority":             {cert: certificateOf(b.id, other.node.ca, other.authority.key, w.clock.now())},
-		"another cluster's id":             {cert: signed(with(func(i *identity) { i.cluster = other.node.id.cluster }))},
-		"a name that no member has":        {cert: signed(with(func(i *identity) { i.name = "c" }))},
-		"the name of another member":       {cert: signed(with(func(i *identity) { i.name = "a" }))},
-		"another incarnation":              {cert: signed(with(func(i *identity) { i.incarnation = randomID() }))},
-		"expired":                          {cert: certificateOf(b.id, w.node.ca, w.authority.key, w.clock.now().Add(-certificateLife-time.Hour))},
-		"not valid yet":                    {cert: certificateOf(b.id, w.node.ca, w.authority.key, w.clock.now().Add(2*clockSkew))},
-		"signed by a node":                 {cert: byNode},
-		"for nothing":                      {cert: signed(b.id), protocol: "none"},
-		"for another protocol":             {cert: signed(b.id), protocol: "h2"},
-		"TLS 1.2":                          {cert: signed(b.id), most: tls.VersionTLS12},
-		"the certificate of another's key": {cert: &tls.Certificate{Certificate: leaf.Certificate, PrivateKey: own}},
+		"a member":                   {cert: signed(b.id), fine: true},
+		"no certificate":             {},
+		"no certificate, for raft":   {protocol: protocolRaft},
+		"self-signed":                {cert: &tls.Certificate{Certificate: [][]byte{selfDER}, PrivateKey: own}},
+		"another authority's":        {cert: certificateOf(b.id, other.node.ca, other.authority.key, w.clock.now())},
+		"another cluster's id":       {cert: signed(with(func(i *identity) { i.cluster = other.node.id.cluster }))},
+		"a name that no member has":  {cert: signed(with(func(i *identity) { i.name = "c" }))},
+		"the name of another member": {cert: signed(with(func(i *identity) { i.name = "a" }))},
+		"another incarnation":        {cert: signed(with(func(i *identity) { i.incarnation = randomID() }))},
+		"expired":                    {cert: certificateOf(b.id, w.node.ca, w.authority.key, expired)},
+		"not valid yet":              {cert: certificateOf(b.id, w.node.ca, w.authority.key, early)},
+		"signed by a node":           {cert: byNode},
+		"no protocol":                {cert: signed(b.id), protocol: "none"},
+		"another protocol":           {cert: signed(b.id), protocol: "h2"},
+		"TLS 1.2":                    {cert: signed(b.id), most: tls.VersionTLS12},
+		"another node's certificate": {cert: &tls.Certificate{Certificate: leaf.Certificate, PrivateKey: own}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			protocols := []string{protocolNode}
@@ -88,14 +89,14 @@ func TestUnwelcomeConnectionsAreRefused(t *testing.T) {
 			fmt.Fprint(s, "GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 			got, err := io.ReadAll(s)
 			if fine := strings.Contains(string(got), "b true"); fine != c.fine {
-				t.Errorf("it is answered %q, %v", got, err)
+				t.Errorf("the answer is %q, %v", got, err)
 			}
 		})
 	}
 }
 
-// Another node at a member's address is not taken for it.
-func TestNodeAtAnotherAddressIsRefused(t *testing.T) {
+// Another node at a member's address is not accepted as that member.
+func TestRefuseWrongNodeAtAddress(t *testing.T) {
 	w := newWorld(t)
 	b, lb := w.join("b")
 	members := w.node.Members()
@@ -109,14 +110,15 @@ func TestNodeAtAnotherAddressIsRefused(t *testing.T) {
 			return lb.StreamLayer().Dial(raft.ServerAddress(members[0].Address), time.Minute)
 		},
 	} {
-		if c, err := dial(); err == nil || !strings.Contains(err.Error(), "is the node b, and not a") {
-			t.Errorf("a node is taken for another: %v, %v", c, err)
+		if c, err := dial(); err == nil || !strings.Contains(err.Error(), "is b, not a") {
+			t.Errorf("a node was accepted as another: %v, %v", c, err)
 		}
 	}
 }
 
-// Somebody on the way who has no certificate can't have a node believe that it was removed.
-func TestStrangerCannotSayThatANodeWasRemoved(t *testing.T) {
+// An attacker on the network, without a certificate, cannot make a node believe that it was
+// removed.
+func TestStrangerCannotFakeRemoval(t *testing.T) {
 	w := newWorld(t)
 	b, _ := w.join("b")
 	l := openPort(t)
@@ -137,12 +139,13 @@ func TestStrangerCannotSayThatANodeWasRemoved(t *testing.T) {
 	if err := b.SetMembers(members); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := get(b, "a"); err == nil || errors.Is(err, ErrTurnedAway) || !strings.Contains(err.Error(), "remote error") {
-		t.Errorf("a stranger is believed: %q, %v", got, err)
+	got, err := get(b, "a")
+	if err == nil || errors.Is(err, ErrTurnedAway) || !strings.Contains(err.Error(), "remote error") {
+		t.Errorf("the stranger's alert was accepted: %q, %v", got, err)
 	}
 }
 
-func TestGarbageIsRefused(t *testing.T) {
+func TestRefuseInvalidJoinRequests(t *testing.T) {
 	w := newWorld(t)
 	for _, text := range []string{"GET / HTTP/1.1\r\n\r\n", "\x16\x03\x01\xff\xff" + strings.Repeat("x", 1<<16), "\x00"} {
 		c, err := net.Dial("tcp", w.node.Address())
@@ -151,7 +154,7 @@ func TestGarbageIsRefused(t *testing.T) {
 		}
 		io.WriteString(c, text)
 		c.(*net.TCPConn).CloseWrite()
-		io.Copy(io.Discard, c) // until it is closed
+		io.Copy(io.Discard, c) // until the server closes it
 		c.Close()
 	}
 	join := func(body string) string {
@@ -166,19 +169,19 @@ func TestGarbageIsRefused(t *testing.T) {
 		return string(b)
 	}
 	if got := join(`{"name":"` + strings.Repeat("x", mostRequest)); got != "" {
-		t.Errorf("a request that is too long is answered %q", got)
+		t.Errorf("a request over the limit got the answer %q", got)
 	}
 	for _, body := range []string{"garbage", "{", `[]`} {
 		if got := join(body); got != "" {
-			t.Errorf("%q is answered %q", body, got)
+			t.Errorf("%q got the answer %q", body, got)
 		}
 	}
 	if got := join(`{}`); !strings.Contains(got, "not valid") {
-		t.Errorf("a request without a token is answered %q", got)
+		t.Errorf("a request without a token got the answer %q", got)
 	}
 	w.listener.OnJoin(nil)
-	if got := join(`{}`); !strings.Contains(got, "does not know who leads") {
-		t.Errorf("without a leader it is answered %q", got)
+	if got := join(`{}`); !strings.Contains(got, "knows no leader") {
+		t.Errorf("without a leader, the answer is %q", got)
 	}
 	if _, err := get(w.node, "a"); err != nil {
 		t.Error(err)
@@ -189,7 +192,7 @@ func FuzzParseInvite(f *testing.F) {
 	f.Add(Invite{Address: "127.0.0.1:80"}.String())
 	f.Fuzz(func(t *testing.T, text string) {
 		if i, err := ParseInvite(text); err == nil && i.String()[:5] != tokenPrefix {
-			t.Error("a token is written otherwise")
+			t.Error("the token is formatted differently")
 		}
 	})
 }
