@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// flipped is a directory in whose database a bit of a document changed.
+// flipped creates a directory whose database has a flipped bit in a document.
 func flipped(t *testing.T) (dir string, file []byte) {
 	t.Helper()
 	dir = t.TempDir()
@@ -38,31 +38,32 @@ func flipped(t *testing.T) (dir string, file []byte) {
 	return dir, file
 }
 
-func TestDamagedDatabaseIsRefused(t *testing.T) {
+func TestRefuseDamagedDatabase(t *testing.T) {
 	dir, _ := flipped(t)
 	s, err := Open(context.Background(), store.Config{Dir: dir})
-	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "join again") || strings.Contains(err.Error(), "backup") {
-		t.Errorf("a node whose database has a changed bit says %v", err)
+	if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "join again") ||
+		strings.Contains(err.Error(), "backup") {
+		t.Errorf("opening a database with a flipped bit: %v", err)
 	}
 	if s != nil {
-		t.Error("there is a state to close all the same")
+		t.Error("a state was returned with the error")
 	}
 }
 
-// A node does not take over the damage of another one.
-func TestDamagedSnapshotChangesNothing(t *testing.T) {
+// A node rejects a damaged snapshot from another node and keeps its state.
+func TestRejectDamagedSnapshot(t *testing.T) {
 	_, file := flipped(t)
 	s := open(t, t.TempDir())
 	apply(t, s, batch(t, "a", "kept"))
 	if err := s.Restore(bytes.NewReader(file)); !errors.Is(err, store.ErrDamaged) {
-		t.Errorf("a snapshot with a changed bit is taken: %v", err)
+		t.Errorf("restoring a snapshot with a flipped bit: %v", err)
 	}
 	expect(t, s, "a=kept ")
 	apply(t, s, batch(t, "b", "1"))
 	expect(t, s, "a=kept b=1 ")
 }
 
-// A database that was received, and cannot be used, leaves a state that can be closed.
+// A state can be closed after it received a database that it cannot use.
 func TestCloseAfterFailedRestore(t *testing.T) {
 	dir := t.TempDir()
 	other := open(t, dir)
@@ -81,10 +82,10 @@ func TestCloseAfterFailedRestore(t *testing.T) {
 	}
 	s := open(t, t.TempDir())
 	if err := s.Restore(bytes.NewReader(file)); !errors.Is(err, cluster.ErrDiverged) {
-		t.Errorf("it is taken: %v", err)
+		t.Errorf("restoring an unusable database: %v", err)
 	}
 	if err := s.Apply(entries(s.Applied(), batch(t, "a", "3"))); err == nil {
-		t.Error("the state goes on")
+		t.Error("the state still accepts entries")
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)

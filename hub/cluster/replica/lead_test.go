@@ -28,7 +28,7 @@ type node struct {
 	log       *cluster.Raft
 }
 
-// startNodes begins a cluster of three.
+// startNodes starts a cluster of three nodes.
 func startNodes(t *testing.T) []*node {
 	t.Helper()
 	nodes, addresses := make([]*node, 3), map[string]string{}
@@ -69,7 +69,7 @@ func startNodes(t *testing.T) []*node {
 	return nodes
 }
 
-// cutOff takes a node off the net.
+// cutOff disconnects a node from the others.
 func cutOff(nodes []*node, gone *node) {
 	gone.transport.DisconnectAll()
 	for _, n := range nodes {
@@ -77,8 +77,8 @@ func cutOff(nodes []*node, gone *node) {
 	}
 }
 
-// back puts it on the net again.
-func back(nodes []*node, n *node) {
+// reconnect connects a node to the others again.
+func reconnect(nodes []*node, n *node) {
 	for _, other := range nodes {
 		if other != n {
 			n.transport.Connect(other.address, other.transport)
@@ -87,7 +87,7 @@ func back(nodes []*node, n *node) {
 	}
 }
 
-// leader is a term of a node.
+// leader is a node with its term.
 type leader struct {
 	*node
 	*cluster.Term
@@ -106,7 +106,7 @@ func terms(t *testing.T, nodes []*node) <-chan leader {
 				}
 			}
 			if err := n.log.Err(); err != nil {
-				t.Errorf("%s takes no further part: %v", n.address, err)
+				t.Errorf("%s stopped: %v", n.address, err)
 			}
 		}()
 	}
@@ -125,7 +125,7 @@ func next(t *testing.T, terms <-chan leader) (*node, *cluster.Term) {
 	}
 }
 
-// timeline is a hub over a node that leads.
+// timeline is a hub on a node that leads.
 type timeline struct {
 	t    *testing.T
 	h    *hub.Hub
@@ -161,7 +161,7 @@ func lead(t *testing.T, n *node, term *cluster.Term) *timeline {
 	return l
 }
 
-// open makes a chat with a running turn.
+// open creates a chat with a running turn.
 func (l *timeline) open() {
 	err := l.h.Do(func(tx *hub.Tx) {
 		if err := tx.Open(hub.ChannelInfo{URI: chatURI, Kind: ahp.ChannelChat, Session: "ahp-session:/1"}, &ahp.ChatState{
@@ -184,7 +184,8 @@ func (l *timeline) say(text string) error {
 	})
 }
 
-// shown reads what a client sees until the text ends as wanted, and returns the text and the highest number.
+// shown reads what a client sees until the text ends with until, and returns the text and the
+// highest number.
 func (l *timeline) shown(until string) (text string, seq int64) {
 	l.t.Helper()
 	ctx, cancel := context.WithTimeout(l.t.Context(), time.Minute)
@@ -202,7 +203,7 @@ func (l *timeline) shown(until string) (text string, seq int64) {
 				continue
 			}
 			if it.Env.Seq <= seq {
-				l.t.Fatalf("number %d comes after %d", it.Env.Seq, seq)
+				l.t.Fatalf("number %d follows %d", it.Env.Seq, seq)
 			}
 			seq = it.Env.Seq
 			if d, ok := it.Env.Action.(*ahp.ChatDeltaAction); ok {
@@ -221,9 +222,10 @@ func textOf(s ahp.State) string {
 	return chat.ActiveTurn.ResponseParts.At(0).Value.(*ahp.MarkdownResponsePart).Content.String()
 }
 
-// Whatever a client saw is there after each change of the leader, in its order and once; numbers go on above; and a
-// leader that is cut off shows nothing more. Some of it is larger than an entry of the log.
-func TestTimelineOutlivesLeaders(t *testing.T) {
+// Everything a client saw is still there after each change of leader, in order and exactly once;
+// numbers continue above it; and a leader that is cut off shows nothing more. Some batches are
+// larger than one entry of the log.
+func TestTimelineSurvivesLeaders(t *testing.T) {
 	nodes := startNodes(t)
 	terms := terms(t, nodes)
 	var seen string
@@ -232,13 +234,13 @@ func TestTimelineOutlivesLeaders(t *testing.T) {
 	for round := range 4 {
 		n, term := next(t, terms)
 		if led != nil {
-			back(nodes, led)
+			reconnect(nodes, led)
 		}
 		l := lead(t, n, term)
 		if round > 0 {
 			text, seq := l.shown(seen)
 			if text != seen || seq <= highest {
-				t.Fatalf("round %d begins with %d bytes at %d, and %d bytes were seen up to %d", round, len(text), seq, len(seen),
+				t.Fatalf("round %d starts with %d bytes at %d, but %d bytes were seen up to %d", round, len(text), seq, len(seen),
 					highest)
 			}
 		}
@@ -257,46 +259,46 @@ func TestTimelineOutlivesLeaders(t *testing.T) {
 			seen, highest = seen+more, seq
 		}
 		cutOff(nodes, n)
-		err := l.say("unseen") // it may be taken before the leader knows
+		err := l.say("unseen") // accepted if the leader does not know yet
 		if failed := <-l.done; !errors.Is(failed, cluster.ErrDeposed) && (err == nil || term.Context().Err() == nil) {
 			t.Fatalf("a leader that was cut off ended with %v", failed)
 		}
 		for i := range 50 {
 			if err = l.say(fmt.Sprint("late", i)); err == nil && i == 49 {
-				t.Error("a leader that was cut off takes what cannot become durable")
+				t.Error("a leader that was cut off accepts batches that cannot become durable")
 			}
 		}
 		led = n
 	}
 }
 
-// A leader that loses its term between the pieces of a batch leaves no part of it.
-func TestHalfBatchIsDropped(t *testing.T) {
+// A leader that loses its term between two pieces of a batch leaves no part of the batch.
+func TestDropIncompleteBatch(t *testing.T) {
 	s := open(t, t.TempDir())
-	large := cutBatch(batch(t, "large", strings.Repeat("v", 2*cluster.MostBatch)))
+	large := splitBatch(batch(t, "large", strings.Repeat("v", 2*cluster.MostBatch)))
 	if len(large) != 3 {
-		t.Fatalf("cut into %d", len(large))
+		t.Fatalf("split into %d entries", len(large))
 	}
 	if err := s.Apply(entries(s.Applied(), large[:2]...)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Snapshot(); err == nil {
-		t.Error("a snapshot is made between two pieces")
+		t.Error("a snapshot was taken between two pieces")
 	}
 	apply(t, s, batch(t, "a", "1"))
 	expect(t, s, "a=1 ")
 	if err := s.Apply(entries(s.Applied(), large[2])); !errors.Is(err, cluster.ErrDiverged) {
-		t.Errorf("a piece without the one before: %v", err)
+		t.Errorf("a piece without the previous one: %v", err)
 	}
 }
 
-// A node that ends between the pieces of a batch is given them again.
-func TestPiecesAreTakenAgainAfterRestart(t *testing.T) {
+// A node that stops between two pieces of a batch receives them again.
+func TestReceivePiecesAgainAfterRestart(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	value := strings.Repeat("v", 2*cluster.MostBatch)
 	apply(t, s, batch(t, "a", "1"))
-	all := entries(s.Applied(), cutBatch(batch(t, "large", value))...)
+	all := entries(s.Applied(), splitBatch(batch(t, "large", value))...)
 	if err := s.Apply(all[:2]); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +306,7 @@ func TestPiecesAreTakenAgainAfterRestart(t *testing.T) {
 	s.Close()
 	s = open(t, dir)
 	if got := s.Applied(); got == place || got.Position != 1 {
-		t.Errorf("it is at %v", got)
+		t.Errorf("the place is %v", got)
 	}
 	if err := s.Apply(all); err != nil {
 		t.Fatal(err)

@@ -9,9 +9,9 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// The last byte of an entry says what of a batch it holds. A batch that is too large for one entry is cut into pieces,
-// which follow each other. A leader that loses its term may leave pieces without the last: what the next one appends
-// begins anew.
+// The last byte of an entry says which part of a batch it holds. A batch that is too large for one
+// entry is split into pieces, in consecutive entries. A leader that loses its term may leave pieces
+// without the last one; the next leader's entries then start a new batch.
 const (
 	wholeBatch = iota + 1
 	firstPiece
@@ -21,10 +21,10 @@ const (
 
 const mostPiece = cluster.MostBatch - 1
 
-// Append returns how a hub's journal is written in a term of this node.
+// Append returns the function that writes a hub's journal in a term of this node.
 func Append(term *cluster.Term) store.Append {
 	return func(batch []byte) (wait func() error) {
-		entries := cutBatch(batch)
+		entries := splitBatch(batch)
 		acks := make([]cluster.Ack, len(entries))
 		for i, e := range entries {
 			acks[i] = term.Append(e)
@@ -40,8 +40,8 @@ func Append(term *cluster.Term) store.Append {
 	}
 }
 
-// cutBatch returns the entries of a batch. The batch is theirs.
-func cutBatch(batch []byte) [][]byte {
+// splitBatch returns the entries of a batch. They may share the memory of batch.
+func splitBatch(batch []byte) [][]byte {
 	if len(batch) <= mostPiece {
 		return [][]byte{append(batch, wholeBatch)}
 	}
@@ -58,23 +58,23 @@ func cutBatch(batch []byte) [][]byte {
 	return entries
 }
 
-var errPiece = fmt.Errorf("%w: a piece of a batch does not follow the one before", cluster.ErrDiverged)
+var errPiece = fmt.Errorf("%w: a piece of a batch does not follow the previous piece", cluster.ErrDiverged)
 
-// pieces joins what was cut.
+// pieces joins the pieces of a batch.
 type pieces struct {
-	got []byte // nil: nothing is half here
+	got []byte // pieces so far; nil: none
 }
 
 func (p *pieces) isHalf() bool { return p.got != nil }
 
-// add takes the next entry, and returns a batch that is complete now; nil while it is not.
+// add adds the next entry and returns the batch that it completes, or nil.
 func (p *pieces) add(entry []byte) (batch []byte, err error) {
 	if len(entry) == 0 {
 		return nil, errors.New("the entry is empty")
 	}
 	part, kind := entry[:len(entry)-1], entry[len(entry)-1]
 	if kind == wholeBatch || kind == firstPiece {
-		p.got = nil // of a leader that lost its term
+		p.got = nil // left by a leader that lost its term
 	} else if p.got == nil {
 		return nil, errPiece
 	}
@@ -88,5 +88,5 @@ func (p *pieces) add(entry []byte) (batch []byte, err error) {
 		batch, p.got = append(p.got, part...), nil
 		return batch, nil
 	}
-	return nil, fmt.Errorf("an entry of kind %d is of another program", kind)
+	return nil, fmt.Errorf("this program does not know entries of kind %d", kind)
 }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Once a snapshot is written, the log of the cluster forgets what it holds. By then nothing of the node's own database may
-// be lost in a power cut.
+// Before the log discards the entries that a snapshot covers, the node's database is synced, so a
+// power cut loses none of them.
 func TestSnapshotSyncsDatabase(t *testing.T) {
 	dir := t.TempDir()
 	var fs unix.Statfs_t
@@ -22,7 +22,7 @@ func TestSnapshotSyncsDatabase(t *testing.T) {
 		apply(t, s, batch(t, "a", "1"))
 	}
 	if n := unsynced(t, dir); n == 0 {
-		t.Error("applying waits for the disk, and the log has it all the same")
+		t.Error("Apply waited for the disk, although the log has the entries on disk")
 	}
 	snapshot, err := s.Snapshot()
 	if err != nil {
@@ -33,11 +33,12 @@ func TestSnapshotSyncsDatabase(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := unsynced(t, dir); n > 0 {
-		t.Errorf("%d pages of the database are not on the disk when the log forgets them", n)
+		t.Errorf("%d pages of the database are not on disk when the log discards their entries", n)
 	}
 }
 
-// unsynced counts the pages of the database's log that the system has not written to the disk.
+// unsynced returns the number of pages of the database's WAL that the system has not written to
+// disk.
 func unsynced(t *testing.T, dir string) uint64 {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "ahphub.db-wal"))

@@ -1,5 +1,5 @@
-// Package replica is the state of a cluster's node: the database of a data directory, which the log's entries are applied
-// to. It knows the log and the store, and neither knows it.
+// Package replica implements the state of a cluster's node: the database of a data directory, to
+// which the log's entries are applied. It imports cluster and store; neither imports it.
 package replica
 
 import (
@@ -15,26 +15,27 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// State implements cluster.State by a store.
+// State implements cluster.State with a store.
 type State struct {
 	cfg store.Config
 
 	mu     sync.Mutex
 	store  *store.Store
-	stop   func() // ends what tends the store
+	stop   func() // stops the store's background work
 	place  cluster.Place
-	marked bool // the database has a place in the log
+	marked bool // the database has entries of the log
 	pieces pieces
-	err    error // why the store is behind what it was told, or closed
+	err    error // why the store lacks entries, or is closed
 }
 
 var _ cluster.State = (*State)(nil)
 
-// ErrDamaged is the error of a node whose database is not what was written to its disk.
-var ErrDamaged = errors.New("the database of this node is damaged. Remove the node from the cluster by ahphub cluster remove on another " +
-	"one, delete its data directory, and join again")
+// ErrDamaged reports that the database on this node's disk differs from what was written.
+var ErrDamaged = errors.New("this node's database is damaged. Run ahphub cluster remove for this node " +
+	"on another node, delete its data directory, and join again")
 
-// explain says of a damaged database what to do about that of a node: the others have everything.
+// explain replaces the advice in an error about damage: a node gets its data from the other nodes,
+// not from a backup.
 func explain(err error) error {
 	if !errors.Is(err, store.ErrDamaged) {
 		return err
@@ -42,10 +43,10 @@ func explain(err error) error {
 	return fmt.Errorf("%w (%s)", ErrDamaged, store.DescribeDamage(err))
 }
 
-// Open opens a data directory. One that a single server wrote begins at the position of its newest batch: the nodes that
-// join it take a copy first.
+// Open opens a data directory. A directory written by a single server starts at the position of its
+// newest batch: nodes that join copy it first.
 func Open(ctx context.Context, cfg store.Config) (*State, error) {
-	cfg.Replays = true // the log of the cluster has what a snapshot has not
+	cfg.Replays = true // the log has the entries that a snapshot lacks
 	s := &State{cfg: cfg}
 	if err := s.open(ctx); err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func (s *State) open(ctx context.Context) error {
 	began := time.Now()
 	err = store.CheckWhole(ctx, s.cfg.Dir)
 	if s.cfg.Log != nil {
-		s.cfg.Log.Debug("the database was checked", "took", time.Since(began), "err", err)
+		s.cfg.Log.Debug("checked the database", "took", time.Since(began), "err", err)
 	}
 	var mark []byte
 	if err == nil {
@@ -72,7 +73,7 @@ func (s *State) open(ctx context.Context) error {
 		place, err = decodePlace(mark)
 	}
 	if err == nil && place.Position != uint64(opened.Position()) {
-		err = fmt.Errorf("%w: its newest batch is %d, and the cluster's is %d: the directory was used without the cluster",
+		err = fmt.Errorf("%w: its newest batch is %d, but the cluster's is %d: the directory was used without the cluster",
 			cluster.ErrDiverged, opened.Position(), place.Position)
 	}
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *State) open(ctx context.Context) error {
 	return nil
 }
 
-// close closes the store, if it is open; mu is held.
+// close closes the store if it is open; mu is held.
 func (s *State) close() error {
 	if s.stop == nil {
 		return nil
@@ -93,7 +94,7 @@ func (s *State) close() error {
 	return s.store.Close()
 }
 
-// Store returns the store as it is now; Restore opens another one.
+// Store returns the current store; Restore opens a new one.
 func (s *State) Store() *store.Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,7 @@ func (s *State) Close() error {
 	return s.close()
 }
 
-// IsFromLog reports whether the database that was opened has entries of a cluster's log.
+// IsFromLog reports whether the database has entries of a cluster's log.
 func (s *State) IsFromLog() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -125,8 +126,8 @@ func (s *State) Applied() cluster.Place {
 	return s.place
 }
 
-// Apply implements cluster.State. After an error the state is to be opened again. Pieces of a batch are kept in memory
-// until the last has come: a node that starts again is given them again.
+// Apply implements cluster.State. After an error, the state must be reopened. Pieces of a batch
+// stay in memory until the last one arrives: a node that restarts receives them again.
 func (s *State) Apply(entries []cluster.Entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,8 +153,9 @@ func (s *State) Apply(entries []cluster.Entry) error {
 	return s.err
 }
 
-// errPieces refuses a snapshot for a moment: who starts from it would lack the pieces before it.
-var errPieces = errors.New("a batch is half here")
+// errPieces refuses a snapshot between two pieces: a node that starts from it would lack the first
+// pieces.
+var errPieces = errors.New("a batch is incomplete")
 
 // Snapshot implements cluster.State.
 func (s *State) Snapshot() (cluster.Snapshot, error) {
@@ -178,8 +180,8 @@ type snapshot struct {
 	of *store.Store
 }
 
-// WriteTo implements cluster.Snapshot. Once it has returned, the log forgets what the snapshot holds, so the database
-// itself has to have it on its disk, too.
+// WriteTo implements cluster.Snapshot. When it returns, the log discards the entries that the
+// snapshot covers, so the database itself must also be synced.
 func (s snapshot) WriteTo(w io.Writer) (int64, error) {
 	if err := s.of.Sync(); err != nil {
 		return 0, err
@@ -199,9 +201,9 @@ func (s *State) Restore(r io.Reader) error {
 	}
 	if err := store.Receive(s.cfg.Dir, r); err != nil {
 		if s.cfg.Log != nil {
-			s.cfg.Log.Error("a copy of the database that another node sent was not taken", "err", store.DescribeDamage(err))
+			s.cfg.Log.Error("rejected a copy of the database from another node", "err", store.DescribeDamage(err))
 		}
-		return err // the old state stays
+		return err // the old state remains
 	}
 	s.err = s.close()
 	if err := s.open(context.Background()); err != nil {
@@ -216,7 +218,7 @@ func encodePlace(p cluster.Place) []byte {
 
 func decodePlace(b []byte) (p cluster.Place, err error) {
 	if len(b) != 8+len(p.Hash) {
-		return p, fmt.Errorf("%w: its place in the cluster's log cannot be read", store.ErrDamaged)
+		return p, fmt.Errorf("%w: its place in the cluster's log is not valid", store.ErrDamaged)
 	}
 	p.Position = binary.BigEndian.Uint64(b)
 	copy(p.Hash[:], b[8:])

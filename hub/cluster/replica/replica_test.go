@@ -23,7 +23,7 @@ import (
 
 const bucket = "notes"
 
-// batch puts a document, as the hub's journal does.
+// batch encodes a batch that puts a document, as the hub's journal does.
 func batch(t *testing.T, key, value string) []byte {
 	t.Helper()
 	b, err := store.Encode(hub.Batch{Upto: 1, Seq: 1, Writes: []hub.Write{
@@ -34,7 +34,7 @@ func batch(t *testing.T, key, value string) []byte {
 	return b
 }
 
-// entries are batches that follow a place.
+// entries returns the entries of batches after a place.
 func entries(after cluster.Place, batches ...[]byte) (list []cluster.Entry) {
 	for _, b := range batches {
 		after = cluster.Place{Position: after.Position + 1, Hash: sha256.Sum256(append(after.Hash[:], b...))}
@@ -57,14 +57,14 @@ func apply(t *testing.T, s *State, batches ...[]byte) {
 	t.Helper()
 	var whole [][]byte
 	for _, b := range batches {
-		whole = append(whole, cutBatch(b)...)
+		whole = append(whole, splitBatch(b)...)
 	}
 	if err := s.Apply(entries(s.Applied(), whole...)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// notes is what a state holds.
+// notes returns the contents of a state.
 func notes(t *testing.T, s *State) string {
 	t.Helper()
 	var out string
@@ -95,18 +95,19 @@ func TestPlaceAndContentSurviveRestart(t *testing.T) {
 	}
 	s = open(t, dir)
 	if s.Applied() != place || place.Position != 3 {
-		t.Errorf("the place is %v, and was %v", s.Applied(), place)
+		t.Errorf("the place is %v, want %v", s.Applied(), place)
 	}
 	expect(t, s, "a=2 b=1 ")
 }
 
-// A power cut takes the end of the database's own log, from any place on. The node is given what it lost again.
-func TestCutDatabaseIsContinued(t *testing.T) {
+// A power cut may truncate the database's WAL at any point. The node then receives the lost entries
+// again and continues.
+func TestContinueAfterTruncatedWAL(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	var all [][]byte
 	for i := range 30 {
-		all = append(all, cutBatch(batch(t, fmt.Sprintf("k%02d", i%7), fmt.Sprint(i)))...)
+		all = append(all, splitBatch(batch(t, fmt.Sprintf("k%02d", i%7), fmt.Sprint(i)))...)
 	}
 	list := entries(cluster.Place{}, all...)
 	for _, e := range list {
@@ -127,16 +128,16 @@ func TestCutDatabaseIsContinued(t *testing.T) {
 		n := s.Applied().Position
 		places[n] = true
 		if n > 0 && s.Applied() != list[n-1].Place {
-			t.Fatalf("cut at %d, its place is none that was: %v", at, s.Applied())
+			t.Fatalf("truncated at %d, the place %v never existed", at, s.Applied())
 		}
 		if err := s.Apply(list[n:]); n < 30 && err != nil {
-			t.Fatalf("cut at %d, what follows place %d is refused: %v", at, n, err)
+			t.Fatalf("truncated at %d, the entries after place %d are refused: %v", at, n, err)
 		}
 		expect(t, s, want)
 		s.Close()
 	}
 	if len(places) < 5 {
-		t.Errorf("the cuts lost nothing: %v", places)
+		t.Errorf("truncating lost nothing: %v", places)
 	}
 }
 
@@ -156,8 +157,9 @@ func write(t *testing.T, path string, b []byte) {
 	}
 }
 
-// A directory that a server wrote to alone, after it was a node's, no longer has what the cluster has.
-func TestDirectoryUsedWithoutClusterIsRefused(t *testing.T) {
+// A node refuses a directory that a single server wrote to after the directory belonged to the
+// node.
+func TestRefuseDirectoryUsedWithoutCluster(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)
 	apply(t, s, batch(t, "a", "1"))
@@ -171,7 +173,7 @@ func TestDirectoryUsedWithoutClusterIsRefused(t *testing.T) {
 	}
 	alone.Close()
 	if _, err := Open(context.Background(), store.Config{Dir: dir}); !errors.Is(err, cluster.ErrDiverged) {
-		t.Errorf("opening it gives %v", err)
+		t.Errorf("opening the directory: %v", err)
 	}
 	if alone, err = store.Open(context.Background(), store.Config{Dir: dir}); err != nil {
 		t.Fatalf("the refusal left the directory locked: %v", err)
@@ -179,8 +181,8 @@ func TestDirectoryUsedWithoutClusterIsRefused(t *testing.T) {
 	alone.Close()
 }
 
-// A directory of a single server becomes the first state of a cluster.
-func TestStateBeginsWhereServerStopped(t *testing.T) {
+// A directory of a single server becomes the initial state of a cluster.
+func TestStartFromSingleServer(t *testing.T) {
 	dir := t.TempDir()
 	alone, err := store.Open(context.Background(), store.Config{Dir: dir})
 	if err != nil {
@@ -192,13 +194,13 @@ func TestStateBeginsWhereServerStopped(t *testing.T) {
 	alone.Close()
 	s := open(t, dir)
 	if got := s.Applied(); got != (cluster.Place{Position: 1}) {
-		t.Fatalf("the state begins at %v", got)
+		t.Fatalf("the state starts at %v", got)
 	}
 	apply(t, s, batch(t, "b", "1"))
 	expect(t, s, "a=1 b=1 ")
 }
 
-func TestSnapshotIsOfItsMoment(t *testing.T) {
+func TestSnapshotIsConsistent(t *testing.T) {
 	from, to := open(t, t.TempDir()), open(t, t.TempDir())
 	apply(t, to, batch(t, "old", "1"))
 	apply(t, from, batch(t, "a", "1"))
@@ -220,7 +222,7 @@ func TestSnapshotIsOfItsMoment(t *testing.T) {
 	if to.Applied() != place {
 		t.Errorf("the place is %v, want %v", to.Applied(), place)
 	}
-	apply(t, to, batch(t, "c", "3")) // it continues
+	apply(t, to, batch(t, "c", "3")) // the state continues
 	expect(t, to, "a=1 c=3 ")
 	for _, s := range []*State{from, to} {
 		left, _ := filepath.Glob(filepath.Join(s.cfg.Dir, "ahphub.db.*"))
@@ -241,7 +243,7 @@ func (c cut) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func TestBadSnapshotChangesNothing(t *testing.T) {
+func TestRejectInvalidSnapshot(t *testing.T) {
 	from, to := open(t, t.TempDir()), open(t, t.TempDir())
 	for i := range 200 {
 		apply(t, from, batch(t, fmt.Sprint("a", i), string(bytes.Repeat([]byte("x"), 500))))
@@ -263,14 +265,14 @@ func TestBadSnapshotChangesNothing(t *testing.T) {
 	}
 	for name, r := range map[string]io.Reader{
 		"empty":             bytes.NewReader(nil),
-		"no database":       bytes.NewReader([]byte("hello, this is no database at all, but a text of some length")),
+		"not a database":    bytes.NewReader([]byte("hello, this is no database at all, but a text of some length")),
 		"cut":               cut{bytes.NewReader(whole[:len(whole)/2])},
 		"shorter":           bytes.NewReader(whole[:len(whole)/2]),
-		"with other bytes":  bytes.NewReader(spoiled),
+		"corrupted":         bytes.NewReader(spoiled),
 		"of an old program": bytes.NewReader(append([]byte("SQLite format 2\x00"), whole[16:]...)),
 	} {
 		if err := to.Restore(r); err == nil {
-			t.Errorf("a snapshot that is %s is taken", name)
+			t.Errorf("a snapshot that is %s was accepted", name)
 		}
 		expect(t, to, "mine=1 ")
 	}
@@ -278,8 +280,8 @@ func TestBadSnapshotChangesNothing(t *testing.T) {
 	expect(t, to, "mine=2 ")
 }
 
-// A program that is killed while it takes a snapshot has the old state or the new one.
-func TestKillDuringRestoreLeavesOneState(t *testing.T) {
+// A program that is killed while it receives a snapshot has either the old or the new state.
+func TestRestoreIsAtomic(t *testing.T) {
 	from := open(t, t.TempDir())
 	apply(t, from, batch(t, "new", "1"))
 	snapshot, err := from.Snapshot()
@@ -292,14 +294,14 @@ func TestKillDuringRestoreLeavesOneState(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		left func(dir string) error // what the killed program left
+		left func(dir string) error // creates what the killed program left
 		want string
 	}{
-		"half written": {func(dir string) error {
+		"partly received": {func(dir string) error {
 			return os.WriteFile(filepath.Join(dir, "ahphub.db.incoming"), file.Bytes()[:file.Len()/2], 0o600)
 		}, "old=1 "},
-		"whole": {func(dir string) error { return store.Receive(dir, bytes.NewReader(file.Bytes())) }, "new=1 "},
-		"without the log of the old one": {func(dir string) error {
+		"received": {func(dir string) error { return store.Receive(dir, bytes.NewReader(file.Bytes())) }, "new=1 "},
+		"received, old WAL already removed": {func(dir string) error {
 			err := store.Receive(dir, bytes.NewReader(file.Bytes()))
 			return errors.Join(err, os.RemoveAll(filepath.Join(dir, "ahphub.db-wal")))
 		}, "new=1 "},
@@ -318,9 +320,9 @@ func TestKillDuringRestoreLeavesOneState(t *testing.T) {
 	}
 }
 
-// Three nodes that share a log have the same documents at the same place, one that was away while the log forgot
-// included.
-func TestNodesOfClusterHaveSameDatabase(t *testing.T) {
+// Three nodes that share a log have the same documents at the same place, including a node that was
+// away when the log discarded entries.
+func TestNodesShareDatabase(t *testing.T) {
 	logs, states := make([]*cluster.Raft, 3), make([]*State, 3)
 	transports, addresses := make([]*raft.InmemTransport, 3), map[string]string{}
 	for i := range states {
@@ -374,7 +376,7 @@ func TestNodesOfClusterHaveSameDatabase(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	start(2) // the others have forgotten what it lacks
+	start(2) // the others have discarded the entries it lacks
 	if err := Append(term)(batch(t, "last", "v"))(); err != nil {
 		t.Fatal(err)
 	}
