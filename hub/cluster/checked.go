@@ -50,7 +50,7 @@ func (c checkedLogs) GetLog(index uint64, l *raft.Log) error {
 	sum := l.Extensions
 	l.Extensions = nil
 	if len(sum) > 0 && (len(sum) != sumBytes || binary.BigEndian.Uint32(sum) != sumOf(l)) {
-		return fmt.Errorf("%w (entry %d does not have its checksum)", ErrDamaged, index)
+		return fmt.Errorf("%w (entry %d has a wrong checksum)", ErrDamaged, index)
 	}
 	return nil
 }

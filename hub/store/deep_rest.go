@@ -71,7 +71,7 @@ func (d *Deep) meta(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (d *Deep) catalogue(ctx context.Context, tx *sql.Tx) error {
-	return scanSums(ctx, tx, "SELECT id, uri, kind, session, chat, floor, last, run, snap, sum FROM channels", func(rows *sql.Rows, sums *summer) error {
+	return scanSums(ctx, tx, "SELECT id, uri, kind, session, chat, floor, last, run, snap, sum FROM channels", func(rows *sql.Rows, sums *checksummer) error {
 		var r channelRow
 		var sum sql.NullInt64
 		if err := rows.Scan(&r.id, &r.info.URI, &r.info.Kind, &r.info.Session, &r.info.Chat, &r.floor, &r.last, &r.run, &r.snap,
@@ -84,7 +84,7 @@ func (d *Deep) catalogue(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (d *Deep) answers(ctx context.Context, tx *sql.Tx) error {
-	return scanSums(ctx, tx, "SELECT client, client_seq, seq, channel, at, sum FROM answers", func(rows *sql.Rows, sums *summer) error {
+	return scanSums(ctx, tx, "SELECT client, client_seq, seq, channel, at, sum FROM answers", func(rows *sql.Rows, sums *checksummer) error {
 		var client, channel string
 		var clientSeq, seq, at int64
 		var sum sql.NullInt64
@@ -97,7 +97,7 @@ func (d *Deep) answers(ctx context.Context, tx *sql.Tx) error {
 }
 
 func (d *Deep) docs(ctx context.Context, tx *sql.Tx) error {
-	return scanSums(ctx, tx, "SELECT bucket, key, at, value, sum FROM docs", func(rows *sql.Rows, sums *summer) error {
+	return scanSums(ctx, tx, "SELECT bucket, key, at, value, sum FROM docs", func(rows *sql.Rows, sums *checksummer) error {
 		var bucket, key string
 		var at int64
 		var value []byte
@@ -112,12 +112,12 @@ func (d *Deep) docs(ctx context.Context, tx *sql.Tx) error {
 }
 
 // scanSums calls row for each row of a query, with what makes checksums.
-func scanSums(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows, *summer) error) error {
+func scanSums(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows, *checksummer) error) error {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
 		return err
 	}
-	var sums summer
+	var sums checksummer
 	return scan(rows, func() error { return row(rows, &sums) })
 }
 

@@ -51,8 +51,8 @@ func sampleBatches() []hub.Batch {
 	}
 }
 
-// The same batch gives the same bytes, however often it is encoded, and the bytes alone give a second store the same
-// content: a follower's database is the leader's.
+// The same batch gives the same bytes, however often it is encoded, and the bytes alone give a
+// second store the same content: a follower's database is the leader's.
 func TestEncodedBatchesGiveAnotherStoreTheSameContent(t *testing.T) {
 	a, b := open(t, Config{}), open(t, Config{})
 	for i, batch := range sampleBatches() {
@@ -202,7 +202,7 @@ func TestOnlyTheJournalWrites(t *testing.T) {
 		"Copy": true, "Mark": true, "Position": true, "Records": true,
 		"BindingRecord": true, "ClientRecord": true, "SeenRecord": true} // records for the timeline
 	journal := map[string]bool{"Apply": true, "ApplyMarked": true, "Run": true, "RunBy": true,
-		"Boot": true, "BootBy": true /* reserve numbers */, "Tend": true, /* closes runs, as Run does */
+		"Boot": true, "BootBy": true /* reserve numbers */, "Maintain": true, /* closes runs, as Run does */
 		"Close": true, "Sync": true,
 		"Compact": true /* moves pages, and changes no row */}
 	for m := range reflect.TypeFor[*Store]().NumMethod() {

@@ -23,7 +23,7 @@ type loaded struct {
 	summed      bool  // what was read last has a checksum
 	envs        []*hub.Envelope
 	bytes       []int
-	sums        summer
+	sums        checksummer
 }
 
 // Load reads a sleeping channel: its snapshot, reduced by what came after, and

@@ -30,7 +30,7 @@ type plan struct {
 	channels bool // some were opened
 	entries  bool // of the audit were added
 	grown    []*channelRow
-	sums     summer
+	sums     checksummer
 }
 
 type docKey struct{ bucket, key string }
@@ -52,7 +52,7 @@ const (
 	sqlThin   = "DELETE FROM answers WHERE client=? AND client_seq<=?"
 	sqlOpen   = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap, sum) VALUES " +
 		"(?,?,?,?,?,?,?,0,?,?)"
-	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // weighed as by summer
+	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // weighed as by checksummer
 	sqlSnapshot = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
 	sqlAudit    = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
 	sqlMeta     = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"

@@ -14,21 +14,23 @@ import (
 	"modernc.org/sqlite"
 )
 
-// ReplicaBucket has one document: what ApplyMarked noted with the newest batch.
+// ReplicaBucket has one document: the mark that ApplyMarked wrote with the newest batch.
 const (
 	ReplicaBucket = "replica"
 	markKey       = "mark"
 )
 
-// File names of a database that takes the place of another: the first while it is written, the second once it is whole.
+// File names of a database that replaces another one: first while it is received, then once it is
+// complete.
 const (
 	incomingName    = "ahphub.db.incoming"
 	replacementName = "ahphub.db.replacement"
-	copyNames       = "ahphub.db.copy-*" // of files that a Copy is written by way of
+	copyNames       = "ahphub.db.copy-*" // temporary files of Copy.WriteTo
 )
 
-// ApplyMarked writes encoded batches in one transaction, and a mark with them. pos is the position of the last, above
-// that of the newest. After an error the store is to be opened again: its memory is ahead of the disk.
+// ApplyMarked writes encoded batches and a mark in one transaction. pos is the position of the last
+// batch and must be above the newest position. After an error the store must be reopened: its
+// memory is ahead of the disk.
 func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 	if pos <= s.position {
 		return fmt.Errorf("batch %d does not follow batch %d", pos, s.position)
@@ -57,9 +59,10 @@ func (s *Store) ApplyMarked(pos int64, mark []byte, batches ...[]byte) error {
 	return nil
 }
 
-// Tend does what Run does besides for a store that is written by ApplyMarked: it closes runs of envelopes by snapshots.
-// stop ends it; it is not called beside ApplyMarked.
-func (s *Store) Tend() (stop func()) {
+// Maintain runs the background work of a store that is written by ApplyMarked: it closes runs of
+// envelopes with snapshots, and syncs the database if commits do not. stop ends it; it must not be
+// called during ApplyMarked.
+func (s *Store) Maintain() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.snaps = s.newSnapshotter(ctx)
 	var syncing sync.WaitGroup
@@ -74,13 +77,14 @@ func (s *Store) Tend() (stop func()) {
 	}
 }
 
-// syncEvery is how much of what was applied may have to be given again after a power cut, in time.
+// syncEvery limits how much a power cut can lose. The node receives that part again.
 const syncEvery = 100 * time.Millisecond
 
-// keepSynced syncs what commits did not wait for, a little at a time, and moves the log into the database beside them: a commit
-// that does either finds the disk busy for tens of milliseconds.
+// keepSynced syncs commits that did not wait for the disk, and checkpoints the WAL, both
+// concurrently with commits: a commit that does either itself waits tens of milliseconds for the
+// disk.
 func (s *Store) keepSynced(ctx context.Context) {
-	var synced, moved int64
+	var synced, checkpointed int64
 	tick := time.NewTicker(syncEvery)
 	defer tick.Stop()
 	for n := 1; ; n++ {
@@ -93,19 +97,20 @@ func (s *Store) keepSynced(ctx context.Context) {
 		if at != synced && s.Sync() == nil {
 			synced = at
 		}
-		if n%syncsAMove == 0 && at != moved {
-			moved = at
-			s.moveLog(ctx)
+		if n%syncsPerCheckpoint == 0 && at != checkpointed {
+			checkpointed = at
+			s.checkpoint(ctx)
 		}
 	}
 }
 
-// syncsAMove is how many syncs there are for each time that the log is moved into the database.
-const syncsAMove = 20
+// syncsPerCheckpoint is the number of syncs for each checkpoint.
+const syncsPerCheckpoint = 20
 
-// moveLog moves the log into the database while commits go on. Each pass leaves what was committed meanwhile; once one left
-// nothing, the log begins anew. A log that has grown all the same is moved by a commit.
-func (s *Store) moveLog(ctx context.Context) {
+// checkpoint moves the WAL into the database while commits continue. Each pass leaves the commits
+// made during it; after a pass that leaves none, SQLite starts the WAL from the beginning. If the
+// WAL still grows too long, a commit checkpoints it.
+func (s *Store) checkpoint(ctx context.Context) {
 	for range 4 {
 		var busy, log, moved int
 		err := s.read.QueryRowContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)").Scan(&busy, &log, &moved)
@@ -115,8 +120,9 @@ func (s *Store) moveLog(ctx context.Context) {
 	}
 }
 
-// Sync waits until everything that was applied so far is on the disk, also when its commits did not wait (Config.Replays).
-// Once it has failed nothing more is applied: the system tells of a page that it could not write only once.
+// Sync syncs everything applied so far to disk, including commits that did not wait
+// (Config.Replays). After a failed sync the store applies nothing more, because the system reports
+// a page that it could not write only once.
 func (s *Store) Sync() error {
 	s.syncing.Lock()
 	defer s.syncing.Unlock()
@@ -140,20 +146,21 @@ func (s *Store) Sync() error {
 // Position returns the position of the newest batch.
 func (s *Store) Position() int64 { return s.position }
 
-// Mark returns the newest mark of ApplyMarked; nil when there is none.
+// Mark returns the newest mark of ApplyMarked, or nil.
 func (s *Store) Mark(ctx context.Context) ([]byte, error) {
 	mark, _, err := s.Get(ctx, ReplicaBucket, markKey)
 	return mark, err
 }
 
-// Copy is the database as it was when Copy was called, whatever is written meanwhile.
+// Copy is the database at the moment when Store.Copy was called.
 type Copy struct {
 	db   *sql.DB
 	conn *sql.Conn
 	dir  string
 }
 
-// Copy returns the database as it is. Its caller closes it: until then the log of the database grows.
+// Copy returns a consistent copy of the database. The caller must close it: until then, the WAL
+// grows.
 func (s *Store) Copy(ctx context.Context) (*Copy, error) {
 	db, err := openDB(filepath.Join(s.cfg.Dir, databaseName), readerPragmas)
 	if err != nil {
@@ -161,7 +168,7 @@ func (s *Store) Copy(ctx context.Context) (*Copy, error) {
 	}
 	c := &Copy{db: db, dir: s.cfg.Dir}
 	if c.conn, err = db.Conn(ctx); err == nil {
-		// A transaction sees one state from its first read on.
+		// A transaction sees one state from its first read.
 		var n int
 		if _, err = c.conn.ExecContext(ctx, "BEGIN"); err == nil {
 			err = c.conn.QueryRowContext(ctx, "SELECT count(*) FROM meta").Scan(&n)
@@ -173,7 +180,7 @@ func (s *Store) Copy(ctx context.Context) (*Copy, error) {
 	return c, nil
 }
 
-// Close ends the copy.
+// Close releases the copy.
 func (c *Copy) Close() error {
 	var err error
 	if c.conn != nil {
@@ -182,7 +189,7 @@ func (c *Copy) Close() error {
 	return errors.Join(err, c.db.Close())
 }
 
-// WriteTo writes the copy as a database file, by way of a file beside the database.
+// WriteTo writes the copy as a database file. It uses a temporary file in the data directory.
 func (c *Copy) WriteTo(w io.Writer) (int64, error) {
 	f, err := os.CreateTemp(c.dir, copyNames)
 	if err != nil {
@@ -206,7 +213,7 @@ func (c *Copy) backup(path string) error {
 			NewBackup(uri string) (*sqlite.Backup, error)
 		})
 		if !ok {
-			return errors.New("the driver of SQLite makes no backups")
+			return errors.New("the SQLite driver does not support backups")
 		}
 		b, err := from.NewBackup(dsn(abs, nil))
 		if err != nil {
@@ -220,8 +227,8 @@ func (c *Copy) backup(path string) error {
 	})
 }
 
-// Receive writes a database that a Copy wrote beside the one of a data directory. The next Open takes it in that one's
-// place; until Receive returns without an error, nothing has changed.
+// Receive stores a database written by a Copy next to the database of a data directory. The next
+// Open replaces the old database with it. If Receive fails, nothing has changed.
 func Receive(dir string, r io.Reader) error {
 	path := filepath.Join(dir, incomingName)
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
@@ -246,7 +253,7 @@ func Receive(dir string, r io.Reader) error {
 	return syncDir(dir)
 }
 
-// checkFile reports why a file is no database of ours that is whole.
+// checkFile returns an error if a file is not a complete, undamaged database.
 func checkFile(path string) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return errors.Join(err, fmt.Errorf("%w: %s is empty", ErrDamaged, path))
@@ -256,10 +263,10 @@ func checkFile(path string) error {
 	return checkWhole(context.Background(), path)
 }
 
-// takeReplacement puts a database that was received in the place of the one that is there. It can be done again at any
-// point: the old database is gone only together with the arrival of the new one.
+// takeReplacement replaces the database with a received one, if any. It can be interrupted and
+// repeated at any point: a rename removes the old database and adds the new one together.
 func takeReplacement(dir string) error {
-	left, _ := filepath.Glob(filepath.Join(dir, copyNames)) // by a program that was killed
+	left, _ := filepath.Glob(filepath.Join(dir, copyNames)) // left by a killed program
 	for _, path := range append(left, filepath.Join(dir, incomingName)) {
 		os.Remove(path)
 	}
@@ -267,7 +274,7 @@ func takeReplacement(dir string) error {
 	if _, err := os.Stat(from); errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
-	for _, side := range []string{"-wal", "-shm"} { // they belong to the old one
+	for _, side := range []string{"-wal", "-shm"} { // of the old database
 		if err := os.Remove(to + side); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("replace the database: %w", err)
 		}
@@ -278,12 +285,12 @@ func takeReplacement(dir string) error {
 	return syncDir(dir)
 }
 
-// syncDir makes the names in a directory durable, where the system can.
+// syncDir syncs the names in a directory to disk, where the system supports it.
 func syncDir(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err
 	}
-	d.Sync() // not everywhere, and then the system does it by itself
+	d.Sync() // unsupported on some systems, which do it themselves
 	return d.Close()
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// The system tells only once of a page that it could not write, so nothing more may be applied after that.
-func TestNothingIsAppliedAfterASyncFailed(t *testing.T) {
+// After a failed sync nothing more is applied: the system reports a page that it could not write
+// only once.
+func TestApplyNothingAfterFailedSync(t *testing.T) {
 	s := open(t, Config{Replays: true})
 	var batches [2][]byte
 	for i := range batches {
@@ -35,8 +36,9 @@ func TestNothingIsAppliedAfterASyncFailed(t *testing.T) {
 	}
 }
 
-// Commits find a log that was moved into the database, and begin it anew instead of having it grow.
-func TestLogIsMovedBesideCommits(t *testing.T) {
+// The WAL is checkpointed concurrently with commits, so it starts from the beginning instead of
+// growing.
+func TestCheckpointDuringCommits(t *testing.T) {
 	s := open(t, Config{Replays: true})
 	size := func() int64 {
 		info, err := os.Stat(filepath.Join(s.cfg.Dir, databaseName+"-wal"))
@@ -51,7 +53,7 @@ func TestLogIsMovedBesideCommits(t *testing.T) {
 			must(t, err)
 			must(t, s.ApplyMarked(20*round+i+1, nil, batch))
 		}
-		s.moveLog(t.Context())
+		s.checkpoint(t.Context())
 		if round == 0 {
 			first = size()
 		}

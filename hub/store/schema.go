@@ -49,7 +49,7 @@ var migrations = []string{
 	CREATE TRIGGER entry_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(IGNORE); END;
 	CREATE TRIGGER entry_once BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE n = NEW.n)
 		BEGIN SELECT RAISE(IGNORE); END;`,
-	// 6: checksums of everything else, by summer; numbers that change by themselves are added to those with a weight. What meta
+	// 6: checksums of everything else, by checksummer; numbers that change by themselves are added to those with a weight. What meta
 	// has is there twice.
 	`ALTER TABLE channels ADD COLUMN sum INTEGER; ALTER TABLE answers ADD COLUMN sum INTEGER; ALTER TABLE docs ADD COLUMN sum INTEGER;
 	INSERT INTO meta SELECT 'copy of ' || key, value FROM meta;

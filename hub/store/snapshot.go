@@ -97,7 +97,7 @@ func (s *Store) snapshot(ctx context.Context, r *channelRow) (closed, size int64
 
 func (w *conn) closeRun(c *loaded, floor int64, state []byte) error {
 	changed, err := w.exec("UPDATE channels SET floor=?1, snap=?2, run=run-?3, sum=sum+3*(?1-floor)+11*(?2-snap)-7*?3 WHERE id=?4",
-		floor, len(state), c.run, c.id) // weighed as by summer
+		floor, len(state), c.run, c.id) // weighed as by checksummer
 	if err != nil || changed == 0 {
 		return err // 0: closed meanwhile
 	}

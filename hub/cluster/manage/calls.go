@@ -47,7 +47,7 @@ func (m *Manager) answer(ctx context.Context, what string, body []byte, from pee
 		if leader, _ := m.cfg.Log.Leader(); from.Name != leader {
 			return nil, peers.Refuse(fmt.Errorf("refusing keys from %s, which does not lead", from.Name))
 		}
-		return m.cfg.TakeKeys(body)
+		return m.cfg.AcceptKeys(body)
 	case "leave":
 		if !passed { // called by the owner, through the socket
 			return encode(m.leave(ctx))

@@ -38,8 +38,8 @@ type Config struct {
 	Logger   *slog.Logger
 	// KeyID returns the ID of the key with which this node encrypts secrets; nil: it has none.
 	KeyID func() string
-	// TakeKeys stores the keys of secrets that the leader offers. Offer and answer are JSON.
-	TakeKeys func(offer []byte) ([]byte, error)
+	// AcceptKeys stores the keys of secrets that the leader offers. Offer and answer are JSON.
+	AcceptKeys func(offer []byte) ([]byte, error)
 	// Transfer transfers leadership to the named node, or to any voter for "". It is called only on
 	// the leader.
 	Transfer func(ctx context.Context, name string) error

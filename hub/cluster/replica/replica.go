@@ -80,7 +80,7 @@ func (s *State) open(ctx context.Context) error {
 		return errors.Join(explain(err), opened.Close())
 	}
 	s.store, s.place, s.marked, s.pieces = opened, place, mark != nil, pieces{}
-	s.stop = opened.Tend()
+	s.stop = opened.Maintain()
 	return nil
 }
 
