@@ -29,16 +29,17 @@ import (
 
 // clusterConfig configures a node of a cluster.
 type clusterConfig struct {
-	Cluster        bool   `help:"Serve as a node of a cluster. A data directory that is no node's yet becomes the first node of a new cluster."`
+	Cluster        bool   `help:"Serve as a node of a cluster. A data directory that does not belong to a node yet becomes the first node of a new cluster."`
 	ClusterName    string `placeholder:"NAME" help:"Name of this node in a new cluster. Default: its host name."`
-	ClusterAddress string `placeholder:"HOST:PORT" help:"Address at which the other nodes reach this one, in a new cluster."`
-	ClusterListen  string `placeholder:"HOST:PORT" help:"Address to listen on for other nodes. Default: the one at which they reach this node."`
+	ClusterAddress string `placeholder:"HOST:PORT" help:"Address at which other nodes reach this node, in a new cluster."`
+	ClusterListen  string `placeholder:"HOST:PORT" help:"Address to listen on for other nodes. Default: the address at which they reach this node."`
 }
 
-// batchVersion is of what the hub's journal writes. A node applies what its version and those before it wrote.
+// batchVersion is the version of the batches in the hub's journal. A node applies batches up to its
+// own version.
 const batchVersion = 1
 
-// nodeHooks change what a node does. Only tests of faults set any.
+// nodeHooks change a node's behaviour in fault tests.
 type nodeHooks struct {
 	config func(*cluster.Config)
 	opened func(*node)
@@ -53,7 +54,7 @@ var hooks = nodeHooks{config: func(*cluster.Config) {}, opened: func(*node) {},
 func (c clusterConfig) check(bad func(name string, value any, allowed string)) {
 	if !c.Cluster {
 		if c.ClusterName != "" || c.ClusterAddress != "" || c.ClusterListen != "" {
-			bad("cluster", c.Cluster, "settings of a cluster need --cluster, too")
+			bad("cluster", c.Cluster, "settings of a cluster also need --cluster")
 		}
 		return
 	}
@@ -72,16 +73,19 @@ func (c clusterConfig) check(bad func(name string, value any, allowed string)) {
 	}
 }
 
-// refuseMember refuses to serve a node's directory without its cluster.
+// refuseMember returns an error if data belongs to a node, which must not be served without its
+// cluster.
 func refuseMember(data string) error {
 	if !peers.IsNode(data) {
 		return nil
 	}
-	return fmt.Errorf("%s belongs to a node of a cluster, and must not change without the others. Serve it with --cluster, "+
-		"or make a copy for a separate server: ahphub cluster detach --data %[1]s NEW-DIRECTORY", data)
+	return fmt.Errorf("%s belongs to a node of a cluster and must not change without the other nodes. "+
+		"Serve it with --cluster, or copy it for a separate server: "+
+		"ahphub cluster detach --data %[1]s NEW-DIRECTORY", data)
 }
 
-// node is this program as a node of a cluster. What it has for good is here; the hub of a term is an app.
+// node is this program as a node of a cluster. It has what outlives a term; the hub of a term is an
+// app.
 type node struct {
 	cfg    Config
 	set    settings
@@ -99,18 +103,18 @@ type node struct {
 	admin   *manage.Manager
 	keys    *secret.Keys // of secrets
 
-	gaveUp     time.Time     // when this node last gave up leading because it could not write; of handOverReadOnly
-	member     bool          // the log that was applied has had this node; of keepMembers
-	challenges chan struct{} // waits for answers to challenges (acmeDocs)
-	removed    chan struct{} // closed when it has it no more
+	gaveUp     time.Time     // last handover by handOverReadOnly
+	member     bool          // the applied log has named this node a member; used by keepMembers
+	challenges chan struct{} // limits waits for answers to challenges (acmeDocs)
+	removed    chan struct{} // closed once the log no longer has this node as a member
 
 	mu     sync.Mutex
-	over   func(handover) // asks the hub of this term to end; nil: this node does not lead
+	over   func(handover) // asks the hub of this term to hand over; nil: this node does not lead
 	app    *app           // of this term; nil: this node does not lead
-	signIn bool           // a link to sign in was printed
+	signIn bool           // a sign-in link was printed
 }
 
-// runNode serves as a node of a cluster until ctx ends.
+// runNode serves as a node of a cluster until ctx is canceled.
 func runNode(ctx context.Context, cfg Config, set settings, l net.Listener, log *slog.Logger, tel *telemetry.Telemetry,
 	stdout io.Writer) error {
 	n := &node{cfg: cfg, set: set, l: l, log: log, tel: tel, stdout: stdout}
@@ -121,14 +125,14 @@ func runNode(ctx context.Context, cfg Config, set settings, l net.Listener, log 
 	return errors.Join(err, n.close())
 }
 
-// open opens the data directory, and begins to take part in the cluster.
+// open opens the data directory and starts the node.
 func (n *node) open(ctx context.Context) (err error) {
 	n.removed = make(chan struct{})
 	if err := n.forgetCluster(ctx); err != nil {
-		return fmt.Errorf("the data directory %s cannot be used: %w", n.cfg.Data, err)
+		return fmt.Errorf("cannot use the data directory %s: %w", n.cfg.Data, err)
 	}
 	if n.state, err = replica.Open(ctx, storeConfig(n.cfg, n.log, n.tel)); err != nil {
-		return fmt.Errorf("the data directory %s cannot be used: %w", n.cfg.Data, err)
+		return fmt.Errorf("cannot use the data directory %s: %w", n.cfg.Data, err)
 	}
 	if n.keys, err = n.cfg.Secrets.open(n.cfg.Data); err != nil {
 		return err
@@ -147,7 +151,7 @@ func (n *node) open(ctx context.Context) (err error) {
 	n.gateway = gateway.New(gateway.Config{Name: n.peers.Name(), Transport: n.calls, Assets: assets, Log: n.log,
 		Hosts:   web.NewHosts(n.l.Addr().String(), n.set.public, slices.Concat(n.cfg.AllowHost, n.cfg.TLS.ACME)),
 		Streams: live.RelayConfig{Public: publicAddress(n.set), Frames: findMemory().frames()},
-		Before:  n.handSignInsBefore})
+		Before:  n.sendSignInsBefore})
 	config := cluster.Config{ID: n.peers.Name(), State: n.state, FromLog: n.state.IsFromLog(), Version: batchVersion, Log: n.log}
 	hooks.config(&config)
 	n.raft, err = cluster.OpenDir(logDir(n.cfg.Data), n.port.StreamLayer(), config)
@@ -156,21 +160,21 @@ func (n *node) open(ctx context.Context) (err error) {
 	}
 	hooks.opened(n)
 	n.admin = manage.New(manage.Config{Node: n.peers, Log: n.raft, Listener: n.port, Version: versionName(), Logger: n.log,
-		Transfer: n.transfer, KeyID: n.keys.ID, TakeKeys: n.takeKeys})
+		Transfer: n.transfer, KeyID: n.keys.ID, AcceptKeys: n.acceptKeys})
 	if members := n.peers.Members(); !n.raft.HasState() && len(members) == 1 && members[0].Name == n.peers.Name() {
 		return n.raft.Bootstrap(map[string]string{n.peers.Name(): n.peers.Address()})
 	}
 	return nil
 }
 
-// openPeers opens the node that the data directory belongs to. A directory that belongs to none becomes the first node of
-// a new cluster.
+// openPeers opens the node that the data directory belongs to, or creates a new cluster with it as
+// the first node.
 func (n *node) openPeers() (err error) {
 	c := n.cfg.Cluster
 	if !peers.IsNode(n.cfg.Data) {
 		if c.ClusterAddress == "" {
-			return errors.New("a new cluster needs --cluster-address: where other nodes reach this one, as in 10.0.0.1:8138. To " +
-				"join a cluster that exists, run ahphub cluster join first")
+			return errors.New("a new cluster needs --cluster-address, the address at which other nodes reach this node, " +
+				"such as 10.0.0.1:8138. To join an existing cluster, run ahphub cluster join first")
 		}
 		if err := peers.Bootstrap(n.cfg.Data, cmp.Or(c.ClusterName, ownNodeName()), c.ClusterAddress); err != nil {
 			return err
@@ -180,8 +184,8 @@ func (n *node) openPeers() (err error) {
 		return err
 	}
 	if c.ClusterName != "" && c.ClusterName != n.peers.Name() || c.ClusterAddress != "" && c.ClusterAddress != n.peers.Address() {
-		return fmt.Errorf("this node is %s at %s, and both stay. Remove it from the cluster and join again to change them",
-			n.peers.Name(), n.peers.Address())
+		return fmt.Errorf("this node's name and address are %s and %s. "+
+			"To change them, remove the node from the cluster and join again", n.peers.Name(), n.peers.Address())
 	}
 	at := cmp.Or(c.ClusterListen, n.peers.Address())
 	if n.port, err = n.peers.Listen(at); err != nil {
@@ -190,10 +194,10 @@ func (n *node) openPeers() (err error) {
 	return nil
 }
 
-// logDir returns where a node has its log.
+// logDir returns the directory of a node's log.
 func logDir(data string) string { return filepath.Join(peers.Dir(data), "log") }
 
-// close gives back what open opened.
+// close releases what open opened.
 func (n *node) close() error {
 	var err error
 	if n.raft != nil {
@@ -211,7 +215,7 @@ func (n *node) close() error {
 	return err
 }
 
-// serve answers visitors and nodes, and leads when it is elected, until ctx ends.
+// serve serves visitors and other nodes, and leads when elected, until ctx is canceled.
 func (n *node) serve(ctx context.Context) error {
 	at := addressesOf(n.l, n.set.public)
 	if err := at.write(n.cfg.Data); err != nil {
@@ -226,7 +230,7 @@ func (n *node) serve(ctx context.Context) error {
 		"cluster", n.peers.Cluster(), "version", versionName())
 	ctx, end := context.WithCancel(ctx)
 	defer end()
-	around, endAround := context.WithCancel(context.WithoutCancel(ctx)) // until the hub has ended
+	around, endAround := context.WithCancel(context.WithoutCancel(ctx)) // until the hub has stopped
 	defer endAround()
 	var front, back sync.WaitGroup
 	var errs [6]error
@@ -250,7 +254,7 @@ func (n *node) serve(ctx context.Context) error {
 	return errors.Join(errs[:]...)
 }
 
-// watchLeader keeps the front informed of which node leads.
+// watchLeader tells the gateway which node leads.
 func (n *node) watchLeader(ctx context.Context) {
 	changes, stop := n.raft.WatchLeader()
 	defer stop()
@@ -259,14 +263,14 @@ func (n *node) watchLeader(ctx context.Context) {
 		n.gateway.SetLeader(leader)
 		select {
 		case <-changes:
-		case <-time.After(time.Second): // an observation may be dropped
+		case <-time.After(time.Second): // raft may drop observations
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// printSignIn prints a link to sign in, the first time that this program leads.
+// printSignIn prints a sign-in link the first time this program leads.
 func (n *node) printSignIn(ctx context.Context, a *app) error {
 	if n.signIn {
 		return nil
@@ -274,7 +278,7 @@ func (n *node) printSignIn(ctx context.Context, a *app) error {
 	n.signIn = true
 	token, err := a.signIn.New()
 	if err == nil {
-		err = a.signIns.TakeOwn(ctx)
+		err = a.signIns.ImportOwn(ctx)
 	}
 	if err != nil {
 		return err

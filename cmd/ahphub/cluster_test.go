@@ -296,7 +296,7 @@ func TestSignInLinksOutliveTheLeader(t *testing.T) {
 	issue := func(n *testNode) string {
 		token, err := access.SignIn{Dir: signInDir(n.cfg.Data)}.New()
 		if err == nil {
-			err = n.handSignIns(t.Context())
+			err = n.sendSignIns(t.Context())
 		}
 		if err != nil {
 			t.Fatal(err)

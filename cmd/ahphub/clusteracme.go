@@ -12,14 +12,14 @@ import (
 
 const acmeBucket = "cluster-acme"
 
-// acmeDocs are what the authority of certificates was asked for and gave, sealed, for all nodes of a cluster: the account, certificates
-// with their keys, and the answers to the challenges of an order that is under way, which may come to any node.
+// acmeDocs stores ACME data, encrypted, for all nodes of a cluster: the account, certificates with
+// their keys, and answers to challenges, which the authority may request from any node.
 type acmeDocs struct{ n *node }
 
 const (
-	challengeTime  = 2 * time.Second // for the answer to a challenge to come to a node that follows
+	challengeTime  = 2 * time.Second // maximum wait of a follower for an answer
 	challengeEvery = 20 * time.Millisecond
-	mostChallenges = 8 // that wait at once: anyone can ask
+	mostChallenges = 8 // concurrent waits, since anyone can send a challenge
 )
 
 // Get implements web.CacheFiles.
@@ -50,7 +50,7 @@ func (d acmeDocs) Get(ctx context.Context, name string) ([]byte, error) {
 	}
 }
 
-// isChallenge reports whether a name is that of the answer to a challenge, which may be on its way to this node.
+// isChallenge reports whether name is a challenge whose answer may be on its way to this node.
 func (d acmeDocs) isChallenge(name string) bool {
 	if host, ok := strings.CutSuffix(name, "+token"); ok {
 		return slices.Contains(d.n.cfg.TLS.ACME, host)
@@ -85,7 +85,7 @@ func (d acmeDocs) Names(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// shareCertificates has the nodes share what the authority gives, if there is one.
+// shareCertificates makes all nodes use the same certificates, if they come from an ACME authority.
 func (n *node) shareCertificates() {
 	if n.set.secured == nil || n.set.secured.acme == nil {
 		return
@@ -94,11 +94,11 @@ func (n *node) shareCertificates() {
 	n.set.secured.acme.Share(acmeDocs{n}, func() bool { return n.leading() != nil })
 }
 
-// keepCertificates obtains certificates while this node leads. It returns when ctx ends.
+// keepCertificates obtains certificates while this node leads, until ctx is canceled.
 func (n *node) keepCertificates(ctx context.Context) {
 	if n.set.secured != nil && n.set.secured.acme != nil {
 		if err := n.set.secured.acme.Adopt(ctx, acmeDir(n.cfg.Data)); err != nil {
-			n.log.Warn("certificates of this node are not shared with the others", "err", err)
+			n.log.Warn("cannot share this node's certificates with the other nodes", "err", err)
 		}
 		n.set.secured.acme.Run(ctx)
 	}

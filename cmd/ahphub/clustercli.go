@@ -15,18 +15,18 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
-// clusterCommand manages the cluster of a node. Access to the data directory proves the owner.
+// clusterCommand manages a node's cluster. Access to the data directory authenticates the owner.
 type clusterCommand struct {
-	Status   clusterStatusCommand   `cmd:"" help:"Show the nodes of the cluster, who leads, and how many may fail."`
+	Status   clusterStatusCommand   `cmd:"" help:"Show the nodes of the cluster, the leader, and how many nodes may fail."`
 	Token    clusterTokenCommand    `cmd:"" help:"Print a token that lets one computer join the cluster. It works once."`
-	Join     clusterJoinCommand     `cmd:"" help:"Make this computer a node of the cluster that a token is from."`
-	Transfer clusterTransferCommand `cmd:"" help:"Make another node lead."`
-	Remove   clusterRemoveCommand   `cmd:"" help:"Remove a node for good. Its certificate opens nothing from then on."`
-	Leave    clusterLeaveCommand    `cmd:"" help:"Remove this node for good; if it leads, another one does first."`
+	Join     clusterJoinCommand     `cmd:"" help:"Make this computer a node of the cluster that created the token."`
+	Transfer clusterTransferCommand `cmd:"" help:"Transfer leadership to another node."`
+	Remove   clusterRemoveCommand   `cmd:"" help:"Remove a node permanently. The other nodes refuse its certificate from then on."`
+	Leave    clusterLeaveCommand    `cmd:"" help:"Remove this node permanently. If it leads, it transfers leadership first."`
 	Detach   clusterDetachCommand   `cmd:"" help:"Copy the data of a node into a new directory, for a separate server."`
 }
 
-// clusterNode says which node.
+// clusterNode selects the node.
 type clusterNode struct {
 	Data string `default:"${data}" placeholder:"DIR" help:"Data directory of a node on this computer. Default: ${default}."`
 }
@@ -41,7 +41,7 @@ type clusterStatusCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Run prints a line for each node.
+// Run prints one line per node.
 func (c clusterStatusCommand) Run(e *environment) error {
 	var s manage.Status
 	if err := c.call(e, "status", nil, &s); err != nil {
@@ -57,7 +57,7 @@ func (c clusterStatusCommand) Run(e *environment) error {
 	w := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "\nNODE\tADDRESS\tPART\tBEHIND\tCERTIFICATE\tVERSION\tPROBLEM")
 	for _, n := range s.Nodes {
-		part := "follows" // until it has been healthy for a while
+		part := "follows" // non-voter until it has been healthy for a while
 		switch {
 		case n.Leads:
 			part = "leads"
@@ -81,7 +81,7 @@ func (c clusterStatusCommand) Run(e *environment) error {
 	return nil
 }
 
-// warn prints what is wrong with the number of nodes.
+// warn prints a warning to standard error.
 func (clusterNode) warn(e *environment, text string) {
 	if text != "" {
 		printLine(e.stderr, "warning", text+".")
@@ -94,11 +94,11 @@ type clusterTokenCommand struct {
 	TTL string `name:"ttl" default:"1h" placeholder:"DURATION" help:"How long the token works, at most 24h. Default: ${default}."`
 }
 
-// Run prints a token. Whoever has it gets everything that the cluster has.
+// Run prints a token, which gives access to everything in the cluster.
 func (c clusterTokenCommand) Run(e *environment) error {
 	life, err := time.ParseDuration(c.TTL)
 	if err != nil {
-		return wrongOption("ttl", c.TTL, "use a number with its unit, as 30m or 2h")
+		return wrongOption("ttl", c.TTL, "use a number with a unit, such as 30m or 2h")
 	}
 	var t manage.Token
 	if err := c.call(e, "token", manage.Life{Life: life}, &t); err != nil {
@@ -111,25 +111,26 @@ func (c clusterTokenCommand) Run(e *environment) error {
 type clusterJoinCommand struct {
 	clusterNode `embed:""`
 
-	Address string `placeholder:"HOST:PORT" help:"Address at which the other nodes reach this one, as 10.0.0.2:8138."`
+	Address string `placeholder:"HOST:PORT" help:"Address at which the other nodes reach this node, such as 10.0.0.2:8138."`
 	Name    string `placeholder:"NAME" help:"Name of this node. Default: this computer's name."`
 	Reads   bool   `help:"Follow and serve, but never vote or lead."`
-	Token   string `arg:"" help:"A token of ahphub cluster token, or - to read it from standard input."`
+	Token   string `arg:"" help:"Token from ahphub cluster token, or - to read it from standard input."`
 }
 
-// Run writes the files of a new node; ahphub serve --cluster does the rest.
+// Run writes the files of a new node; ahphub serve --cluster then starts it.
 func (c clusterJoinCommand) Run(e *environment) error {
 	token := c.Token
 	if token == "-" {
 		b := make([]byte, 4096)
 		n, err := os.Stdin.Read(b)
 		if err != nil {
-			return fmt.Errorf("the token could not be read: %w", err)
+			return fmt.Errorf("cannot read the token: %w", err)
 		}
 		token = strings.TrimSpace(string(b[:n]))
 	}
 	if c.Address == "" {
-		return errors.New("--address is missing: where the other nodes reach this one, as 10.0.0.2:8138")
+		return errors.New("--address is missing: use the address at which the other nodes reach this node, " +
+			"such as 10.0.0.2:8138")
 	}
 	if files, err := os.ReadDir(c.Data); len(files) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
 		return errors.Join(err, fmt.Errorf("%s already has data, which joining would replace. Name an empty directory with "+
@@ -171,10 +172,10 @@ func isUsed(data string) (bool, error) {
 type clusterTransferCommand struct {
 	clusterNode `embed:""`
 
-	To string `placeholder:"NAME" help:"Node that is to lead. Default: one that is up to date."`
+	To string `placeholder:"NAME" help:"The next leader. Default: the node that is least behind."`
 }
 
-// Run prints who leads afterwards.
+// Run transfers leadership and prints the new leader.
 func (c clusterTransferCommand) Run(e *environment) error {
 	var d manage.Done
 	if err := c.call(e, "transfer", manage.Name{Name: c.To}, &d); err != nil {
@@ -211,7 +212,7 @@ func (c clusterLeaveCommand) Run(e *environment) error {
 	if err := c.call(e, "leave", nil, &d); err != nil {
 		return err
 	}
-	printLine(e.stdout, "left", "This computer is no node of the cluster any more. Stop ahphub here, and delete "+c.Data+
+	printLine(e.stdout, "left", "This computer is no longer a node of the cluster. Stop ahphub here, and delete "+c.Data+
 		" before you join again.")
 	c.warn(e, d.Warning)
 	return nil

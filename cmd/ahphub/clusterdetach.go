@@ -19,26 +19,27 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// clusterDetachCommand makes a directory for a server without a cluster.
+// clusterDetachCommand copies a node's data for a separate server.
 type clusterDetachCommand struct {
 	Data    string        `default:"${data}" placeholder:"DIR" help:"Data directory of the node. Default: ${default}."`
 	Secrets secretsConfig `embed:""`
 	To      string        `arg:"" help:"New data directory. It must not exist, or be empty."`
 }
 
-// Run copies what the node has, which may be running. The copy is of no cluster and can join none as this node.
+// Run copies the node's data, also while the node runs. The copy belongs to no cluster and cannot
+// rejoin one as this node.
 func (c clusterDetachCommand) Run(e *environment) error {
 	if !peers.IsNode(c.Data) {
 		return fmt.Errorf("%w: %s", peers.ErrNoCluster, c.Data)
 	}
 	if files, err := os.ReadDir(c.To); len(files) > 0 || err != nil && !errors.Is(err, os.ErrNotExist) {
-		return errors.Join(err, fmt.Errorf("%s is not empty. Name a new directory", c.To))
+		return errors.Join(err, fmt.Errorf("%s is not empty. Choose a new directory", c.To))
 	}
 	if err := os.MkdirAll(c.To, 0o700); err != nil {
 		return err
 	}
 	if err := c.copyTo(e.ctx); err != nil {
-		return fmt.Errorf("%s was not completed, delete it: %w", c.To, err)
+		return fmt.Errorf("%s is incomplete, delete it: %w", c.To, err)
 	}
 	printLine(e.stdout, "data", c.To)
 	return nil
@@ -67,13 +68,14 @@ func (c clusterDetachCommand) copyTo(ctx context.Context) error {
 	}
 	err = leaveCluster(ctx, s, keys, c.To, nil)
 	if err == nil {
-		err = s.Compact(ctx) // what was deleted, as the key of the authority, is not in the file any more
+		err = s.Compact(ctx) // removes deleted data, such as the authority's key, from the file
 	}
 	return errors.Join(err, s.Close())
 }
 
-// copyDatabase copies the database of the node. Of a node that is stopped the copy also has the end of its log: a quorum may have had these
-// entries, and people may have seen them, before this node learned that it was so.
+// copyDatabase copies the node's database. For a stopped node, it also applies the end of the log:
+// a quorum may have had these entries, and people may have seen them, before this node learned that
+// they were committed.
 func (c clusterDetachCommand) copyDatabase(ctx context.Context) error {
 	to := filepath.Join(c.To, "ahphub.db")
 	tail, err := cluster.OpenTail(logDir(c.Data))
@@ -84,7 +86,7 @@ func (c clusterDetachCommand) copyDatabase(ctx context.Context) error {
 		return err
 	}
 	defer tail.Close()
-	own, err := replica.Open(ctx, store.Config{Dir: c.Data}) // takes in a copy that another node sent, and checks everything
+	own, err := replica.Open(ctx, store.Config{Dir: c.Data}) // installs a received copy and checks everything
 	if err == nil {
 		err = own.Close()
 	}
@@ -101,9 +103,10 @@ func (c clusterDetachCommand) copyDatabase(ctx context.Context) error {
 	return errors.Join(tail.Replay(state, batchVersion), state.Close())
 }
 
-// leaveCluster makes files of the secrets that a cluster shares, and removes everything of the cluster from a database. onLocked
-// is told of secrets whose key is missing; nil: they are an error.
-func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data string, onLocked func(name string, err error)) error {
+// leaveCluster writes the shared secrets to files and removes all cluster records from a database.
+// onLocked is called for secrets whose key is missing; if it is nil, they are an error.
+func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data string,
+	onLocked func(name string, err error)) error {
 	if err := s.Each(ctx, sharedBucket, func(name string, sealed []byte) error {
 		value, err := keys.Open(sharedLabel(name), string(sealed))
 		if secret.IsLocked(err) && onLocked != nil {
@@ -118,7 +121,8 @@ func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data s
 		return err
 	}
 	gone := hub.Batch{}
-	for _, bucket := range slices.Concat(peers.Buckets(), manage.Buckets(), []string{sharedBucket, acmeBucket, store.ReplicaBucket}) {
+	own := []string{sharedBucket, acmeBucket, store.ReplicaBucket}
+	for _, bucket := range slices.Concat(peers.Buckets(), manage.Buckets(), own) {
 		if err := s.Each(ctx, bucket, func(key string, _ []byte) error {
 			gone.Writes = append(gone.Writes, hub.Write{Record: &hub.Record{Bucket: bucket, Key: key, At: time.Now()}})
 			return nil
@@ -136,8 +140,8 @@ func leaveCluster(ctx context.Context, s *store.Store, keys *secret.Keys, data s
 	return s.Apply(s.Position()+1, batch)
 }
 
-// forgetCluster removes what a data directory that is no node's has of a cluster, as a backup of a node has: its members and its
-// authority are not those of the cluster that it begins.
+// forgetCluster removes records of an earlier cluster from a data directory that does not belong to
+// a node, such as a node's backup: its members and authority are not those of the new cluster.
 func (n *node) forgetCluster(ctx context.Context) error {
 	used, err := isUsed(n.cfg.Data)
 	if !used || err != nil || peers.IsNode(n.cfg.Data) {
@@ -150,7 +154,7 @@ func (n *node) forgetCluster(ctx context.Context) error {
 	keys, err := n.cfg.Secrets.open(n.cfg.Data)
 	if err == nil {
 		err = leaveCluster(ctx, s, keys, n.cfg.Data, func(name string, err error) {
-			n.log.Warn("a secret of an earlier cluster cannot be opened, so a new one is created", "name", name, "err", err)
+			n.log.Warn("cannot decrypt a secret of an earlier cluster, creating a new one", "name", name, "err", err)
 		})
 	}
 	return errors.Join(err, s.Close())

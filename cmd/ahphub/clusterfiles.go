@@ -15,13 +15,13 @@ import (
 
 const sharedBucket = "cluster-file"
 
-// sharedFiles are the secrets in a data directory that all nodes of a cluster have. The log has them sealed, and each node
-// that leads has them as files.
+// sharedFiles are the secrets in a data directory that all nodes share. The log has them encrypted,
+// and each leader has them as files.
 var sharedFiles = []string{"token", "cookie.key"}
 
 func sharedLabel(name string) secret.Label { return secret.Label{Kind: "cluster-file", Name: name} }
 
-// shareFiles makes the files of this node what the cluster has, and gives the cluster those that it has not.
+// shareFiles updates this node's files from the log, and adds files to the log that it lacks.
 func (a *app) shareFiles(ctx context.Context) error {
 	if a.led == nil {
 		return nil
@@ -46,7 +46,7 @@ func (a *app) shareFile(ctx context.Context, name string) error {
 	}
 	if !found {
 		if have == nil {
-			return nil // it is made in a moment
+			return nil // created later during the start
 		}
 		return a.docs.Put(ctx, sharedBucket, name, []byte(a.keys.Seal(sharedLabel(name), have)))
 	}
@@ -57,7 +57,7 @@ func (a *app) shareFile(ctx context.Context, name string) error {
 	return access.WriteSecret(path, want)
 }
 
-// sharedSealer seals the files with the newest key.
+// sharedSealer encrypts the shared files with the newest key.
 type sharedSealer struct{ app *app }
 
 // Reseal implements secret.Sealer.

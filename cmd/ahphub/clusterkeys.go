@@ -11,9 +11,10 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
-const offerTime = 5 * time.Second // of a node, to answer about its keys
+const offerTime = 5 * time.Second // time limit for a node's answer about its keys
 
-// offerKeys offers keys of secrets to all other nodes. They go from node to node by mutual TLS, and never into the log.
+// offerKeys offers keys of secrets to all other nodes. They travel over mutual TLS, never through
+// the log.
 func (n *node) offerKeys(ctx context.Context, o secret.Offer) []secret.Copy {
 	ctx, cancel := context.WithTimeout(ctx, offerTime)
 	defer cancel()
@@ -41,20 +42,20 @@ func (n *node) offerKeys(ctx context.Context, o secret.Offer) []secret.Copy {
 	return copies
 }
 
-// takeKeys takes keys that the node that leads offers.
-func (n *node) takeKeys(offer []byte) ([]byte, error) {
+// acceptKeys accepts keys that the leader offers.
+func (n *node) acceptKeys(offer []byte) ([]byte, error) {
 	var o secret.Offer
 	if err := json.Unmarshal(offer, &o); err != nil {
-		return nil, errors.New("this is no offer of keys") // the error may quote it
+		return nil, errors.New("this is not an offer of keys") // err may quote keys
 	}
 	was := n.keys.ID()
-	held, err := n.keys.Take(o)
+	held, err := n.keys.Accept(o)
 	if err != nil {
-		n.log.Warn("keys of secrets were not taken", "err", err)
+		n.log.Warn("cannot accept the leader's keys of secrets", "err", err)
 		return nil, peers.Refuse(err)
 	}
 	if n.keys.ID() != was {
-		n.log.Info("this node encrypts with another key of secrets now", "key", n.keys.ID(), "file", n.keys.Source())
+		n.log.Info("this node now encrypts secrets with another key", "key", n.keys.ID(), "file", n.keys.Source())
 	}
 	return json.Marshal(held)
 }

@@ -24,7 +24,7 @@ const (
 	mostCall    = 64 << 10
 )
 
-// ownNodeName returns the name of this computer as a node's.
+// ownNodeName returns this computer's name as a node name.
 func ownNodeName() string {
 	name, _ := os.Hostname()
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
@@ -35,10 +35,10 @@ func ownNodeName() string {
 	return name
 }
 
-// replicated reads documents from a store that the log writes.
+// replicated reads documents from the replicated store, without writing.
 type replicated struct{ *store.Store }
 
-var errReads = errors.New("this node reads alone")
+var errReads = errors.New("this store is read-only")
 
 // Put implements peers.Documents.
 func (replicated) Put(context.Context, string, string, []byte) error { return errReads }
@@ -46,16 +46,16 @@ func (replicated) Put(context.Context, string, string, []byte) error { return er
 // Delete implements peers.Documents.
 func (replicated) Delete(context.Context, string, string) error { return errReads }
 
-// keepMembers takes in which nodes belong to the cluster.
+// keepMembers keeps the member list up to date with the log.
 func (n *node) keepMembers(ctx context.Context) {
 	for {
-		err := n.takeMembers(ctx)
+		err := n.updateMembers(ctx)
 		if errors.Is(err, errRemoved) {
 			close(n.removed)
 			return
 		}
 		if err != nil && ctx.Err() == nil {
-			n.log.Debug("the members of the cluster were not read", "err", err)
+			n.log.Debug("cannot read the members of the cluster", "err", err)
 		}
 		select {
 		case <-time.After(memberEvery):
@@ -65,7 +65,7 @@ func (n *node) keepMembers(ctx context.Context) {
 	}
 }
 
-func (n *node) takeMembers(ctx context.Context) error {
+func (n *node) updateMembers(ctx context.Context) error {
 	members, err := peers.ReadMembers(ctx, replicated{n.state.Store()})
 	if err != nil || len(members) == 0 {
 		return err
@@ -76,23 +76,24 @@ func (n *node) takeMembers(ctx context.Context) error {
 		n.member = true
 		return n.peers.SetMembers(members)
 	case n.member:
-		return errRemoved // before the others are forgotten
+		return errRemoved // keeps the saved members
 	}
-	return nil // what a node learned when it joined is newer: its log comes from a time before, maybe without the one that leads
+	// The members from joining are newer than this log, which may not even name the leader yet.
+	return nil
 }
 
 const (
-	lonely    = 3 * time.Second // without a leader, until the other nodes are asked why
+	lonely    = 3 * time.Second // without a leader before the other nodes are asked why
 	askOthers = 2 * time.Second
 )
 
-// errRemoved is why a node ends by itself.
-var errRemoved = errors.New("this node was removed from its cluster, or its certificate has expired: the other nodes refuse it. What it " +
-	"has stays where it is. To use this computer as a node again, delete the data directory and run ahphub cluster join with a new " +
-	"token; ahphub cluster detach copies the data for a separate server")
+// errRemoved is the reason why a removed node exits.
+var errRemoved = errors.New("this node was removed from its cluster, or its certificate has expired: the other nodes refuse it. " +
+	"Its data is still here. To use this computer as a node again, delete the data directory and run " +
+	"ahphub cluster join with a new token. To copy the data for a separate server, run ahphub cluster detach")
 
-// watchRemoval returns errRemoved when this node was removed: by the log, where it still gets that, or by what the others
-// answer.
+// watchRemoval returns errRemoved once this node was removed, according to the log or, if this node
+// no longer receives it, to the other nodes.
 func (n *node) watchRemoval(ctx context.Context) error {
 	for since := time.Now(); ; {
 		select {
@@ -111,7 +112,7 @@ func (n *node) watchRemoval(ctx context.Context) error {
 	}
 }
 
-// sealing seals values of one kind.
+// sealing implements peers.Sealing with one label.
 type sealing struct {
 	keys  *secret.Keys
 	label secret.Label
@@ -128,7 +129,7 @@ func (s sealing) Reseal(sealed string) (again string, changed bool, err error) {
 	return s.keys.Reseal(s.label, sealed)
 }
 
-// openAuthority opens what lets nodes join while this one leads.
+// openAuthority opens the authority, which lets nodes join while this node leads.
 func (n *node) openAuthority(ctx context.Context, a *app) (err error) {
 	if err := n.raft.BeginBySnapshot(); err != nil {
 		return err
@@ -142,10 +143,10 @@ func (n *node) openAuthority(ctx context.Context, a *app) (err error) {
 	return err
 }
 
-// pilot has the log sent to the members of the cluster, until ctx ends.
+// pilot keeps raft's servers in line with the members until ctx is canceled.
 func (n *node) pilot(ctx context.Context, a *app) {
 	n.raft.Pilot(ctx, cluster.PilotConfig{Ask: n.admin.Stats, Nodes: func() (list []cluster.Node) {
-		members, err := peers.ReadMembers(ctx, a.docs) // what other nodes have changed may not be in the copy of this one yet
+		members, err := peers.ReadMembers(ctx, a.docs) // this node's own copy may be older
 		if err != nil {
 			return nil
 		}
@@ -155,7 +156,7 @@ func (n *node) pilot(ctx context.Context, a *app) {
 		return list
 	}, Drop: func(id string) {
 		if err := a.authority.Remove(ctx, id); err != nil {
-			n.log.Warn("a node that is dead could not be removed", "node", id, "err", err)
+			n.log.Warn("cannot remove a dead node", "node", id, "err", err)
 		}
 	}})
 }
@@ -168,10 +169,10 @@ func (n *node) serveTrunk(w http.ResponseWriter, r *http.Request) {
 	n.gateway.ServeTrunk(w, r)
 }
 
-// routes are what nodes ask each other.
+// routes returns the handler of requests from other nodes.
 func (n *node) routes() http.Handler {
 	m := http.NewServeMux()
-	m.HandleFunc("POST /signins", n.takeSignIns)
+	m.HandleFunc("POST /signins", n.receiveSignIns)
 	m.HandleFunc("GET "+gateway.TrunkPath, n.serveTrunk)
 	m.Handle("/cluster/", n.admin.Handler())
 	return m

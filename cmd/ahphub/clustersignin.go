@@ -13,18 +13,19 @@ import (
 	"github.com/ahphub/ahphub/web/gateway"
 )
 
-// `ahphub link` makes a token in the data directory of a node. The node that leads signs people in by what is in the log, so
-// each hands its tokens over: each second, and before it passes on a form that may use one.
+// `ahphub link` creates a token in the data directory of a node. The leader checks tokens in the
+// log, so each node sends its tokens to the leader: every second, and before it passes on a form
+// that may use one.
 
 const (
 	signInEvery = time.Second
-	mostSignIns = 100 // as many as a directory keeps
+	mostSignIns = 100 // limit of a directory
 )
 
 func (n *node) keepSignIns(ctx context.Context) {
 	for {
-		if err := n.handSignIns(ctx); err != nil && ctx.Err() == nil {
-			n.log.Debug("links to sign in were not handed over", "err", err)
+		if err := n.sendSignIns(ctx); err != nil && ctx.Err() == nil {
+			n.log.Debug("cannot send sign-in links to the leader", "err", err)
 		}
 		select {
 		case <-time.After(signInEvery):
@@ -34,22 +35,22 @@ func (n *node) keepSignIns(ctx context.Context) {
 	}
 }
 
-// handSignInsBefore hands them over before a form that may use one is passed on.
-func (n *node) handSignInsBefore(r *http.Request) {
+// sendSignInsBefore sends tokens to the leader before a form that may use one is passed on.
+func (n *node) sendSignInsBefore(r *http.Request) {
 	if r.Method != http.MethodPost || r.URL.Path != "/signin" {
 		return
 	}
-	if err := n.handSignIns(r.Context()); err != nil {
-		n.log.Debug("links to sign in were not handed over", "err", err)
+	if err := n.sendSignIns(r.Context()); err != nil {
+		n.log.Debug("cannot send sign-in links to the leader", "err", err)
 	}
 }
 
-// handSignIns hands this node's tokens to the one that leads.
-func (n *node) handSignIns(ctx context.Context) error {
+// sendSignIns sends this node's tokens to the leader.
+func (n *node) sendSignIns(ctx context.Context) error {
 	if a := n.leading(); a != nil {
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
-		return a.signIns.TakeOwn(ctx)
+		return a.signIns.ImportOwn(ctx)
 	}
 	own := access.SignIn{Dir: signInDir(n.cfg.Data)}
 	list, err := own.Pending()
@@ -74,7 +75,7 @@ func (n *node) handSignIns(ctx context.Context) error {
 	}
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
-		return fmt.Errorf("%s answers %s", leader, res.Status)
+		return fmt.Errorf("%s answered %s", leader, res.Status)
 	}
 	for _, t := range list {
 		err = errors.Join(err, own.Drop(t))
@@ -82,8 +83,8 @@ func (n *node) handSignIns(ctx context.Context) error {
 	return err
 }
 
-// takeSignIns takes tokens of another node, while this one leads.
-func (n *node) takeSignIns(w http.ResponseWriter, r *http.Request) {
+// receiveSignIns receives another node's tokens while this node leads.
+func (n *node) receiveSignIns(w http.ResponseWriter, r *http.Request) {
 	var list []access.Issued
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostCall)).Decode(&list); err != nil || len(list) > mostSignIns {
 		http.Error(w, "these are not tokens", http.StatusBadRequest)
@@ -94,8 +95,8 @@ func (n *node) takeSignIns(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, gateway.ErrNotLeading.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	if err := a.signIns.Take(r.Context(), list); err != nil {
-		n.log.Warn("links to sign in of another node were not taken over", "err", err)
-		http.Error(w, "they were not taken over", http.StatusServiceUnavailable)
+	if err := a.signIns.Import(r.Context(), list); err != nil {
+		n.log.Warn("cannot import sign-in links from another node", "err", err)
+		http.Error(w, "cannot import the tokens", http.StatusServiceUnavailable)
 	}
 }

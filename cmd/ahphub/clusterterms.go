@@ -16,13 +16,13 @@ import (
 
 const transferTime = 10 * time.Second
 
-// handover asks for the term to end, for another node to lead.
+// handover is a request to end the term so that another node leads.
 type handover struct {
-	to   string // name of the node; "": any that is up to date
+	to   string // name of the next leader; "": any node that is up to date
 	done chan<- error
 }
 
-// leadTerms leads in each term of this node, until ctx ends or the node takes no further part.
+// leadTerms leads in each term of this node, until ctx is canceled or the node stops.
 func (n *node) leadTerms(ctx context.Context) error {
 	for {
 		select {
@@ -42,15 +42,15 @@ func (n *node) leadTerms(ctx context.Context) error {
 	}
 }
 
-// leadTerm runs the hub in a term. When the program ends, another node is asked to lead at once.
+// leadTerm runs the hub in a term. When the program stops, it transfers leadership first.
 func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 	for {
 		next, err := n.leadOnce(ctx, term)
 		if next.done != nil && ctx.Err() == nil && errors.Is(err, context.Canceled) {
-			err = nil // the handover was asked for while the hub began
+			err = nil // requested while the hub started
 		}
 		if term.Context().Err() != nil {
-			n.log.Info("this node leads no more", "term", term.Number, "err", err)
+			n.log.Info("this node no longer leads", "term", term.Number, "err", err)
 			if next.done != nil {
 				next.done <- cluster.ErrDeposed
 			}
@@ -58,7 +58,7 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 		}
 		if ctx.Err() != nil || err != nil || next.done == nil {
 			if next.done != nil {
-				next.done <- errors.Join(errors.New("this node stops"), err)
+				next.done <- errors.Join(errors.New("this node is stopping"), err)
 			}
 			if handed := n.raft.Transfer(); handed == nil {
 				n.log.Info("another node leads now")
@@ -66,7 +66,7 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 				n.log.Warn("no other node took over before this one stopped", "err", handed)
 			}
 			if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-				return nil // it was stopped while it began to lead
+				return nil // stopped while it started to lead
 			}
 			return err
 		}
@@ -82,11 +82,11 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 		if err == nil {
 			return nil
 		}
-		n.log.Warn("no other node could take over", "err", err)
+		n.log.Warn("cannot hand over leadership", "err", err)
 	}
 }
 
-// leadOnce runs the hub until the term ends, ctx does, or the node is asked to hand over.
+// leadOnce runs the hub until the term ends, ctx is canceled, or a handover is requested.
 func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover, err error) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -97,13 +97,13 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 		took := false
 		once.Do(func() { next, took = h, true; end() })
 		if !took {
-			h.done <- errors.New("leadership is being handed over already")
+			h.done <- errors.New("a handover is already in progress")
 		}
 	})
 	defer func() {
 		n.setHandover(nil)
 		n.setLeading(nil)
-		once.Do(func() {}) // waits for one that was asked for at the last moment
+		once.Do(func() {}) // waits for a handover requested at the last moment
 	}()
 	began := time.Now()
 	set, release, err := n.set.forTerm()
@@ -132,7 +132,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 			case <-hub.Done():
 			}
 			n.gateway.Detach()
-			at.Detach() // while the hub still answers what was asked
+			at.Detach() // while the hub still answers open requests
 			return nil
 		},
 	}
@@ -153,7 +153,7 @@ func (n *node) setHandover(ask func(handover)) {
 	n.over = ask
 }
 
-// setLeading notes what this node leads by; nil: it leads no more.
+// setLeading sets the app of this term; nil: this node stops leading.
 func (n *node) setLeading(a *app) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -165,14 +165,14 @@ func (n *node) setLeading(a *app) {
 	n.admin.Lead(a.authority)
 }
 
-// leading returns what this node leads by; nil while it does not lead.
+// leading returns the app of this term; nil while this node does not lead.
 func (n *node) leading() *app {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.app
 }
 
-// authority returns what lets nodes join; nil while this node does not lead.
+// authority returns the authority of this term; nil while this node does not lead.
 func (n *node) authority() *peers.Authority {
 	a := n.leading()
 	if a == nil {
@@ -193,7 +193,7 @@ func (n *node) transferTo(name string) error {
 	return fmt.Errorf("%s is not a node of this cluster", name)
 }
 
-// transfer makes another node lead; "" is any that is up to date.
+// transfer transfers leadership to a node; "" is any node that is up to date.
 func (n *node) transfer(ctx context.Context, to string) error {
 	n.mu.Lock()
 	ask := n.over
@@ -212,13 +212,14 @@ func (n *node) transfer(ctx context.Context, to string) error {
 }
 
 const (
-	readOnlyTime  = 2 * time.Second // of a hub, until another node is to lead
+	readOnlyTime  = 2 * time.Second // that the hub is read-only before a handover
 	readOnlyEvery = 250 * time.Millisecond
-	readOnlyAgain = time.Minute // between handovers of this node: the disks of all nodes may be full
+	readOnlyAgain = time.Minute // between handovers: all disks may be full
 )
 
-// handOverReadOnly asks for another node to lead when this one cannot write: its disk is full, or fails. While no other voter is up, this
-// node keeps leading, read-only: to end its hub would interrupt turns for nothing.
+// handOverReadOnly requests a handover when this node cannot write, because its disk is full or
+// failing. While no other voter is up, this node keeps leading, read-only: ending its hub would
+// only interrupt turns.
 func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 	var since time.Time
 	for {
@@ -236,11 +237,11 @@ func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 		case time.Since(since) >= readOnlyTime && time.Since(n.gaveUp) >= readOnlyAgain:
 			to, noOther := n.admin.Successor(ctx, "")
 			if noOther != nil {
-				since = time.Now() // look again in a while
-				n.log.Debug("this node cannot write, and no other can lead", "err", noOther)
+				since = time.Now() // try again later
+				n.log.Debug("this node cannot write, and no other node can lead", "err", noOther)
 				continue
 			}
-			n.log.Warn("this node cannot write, so another one is to lead", "err", err, "to", to)
+			n.log.Warn("this node cannot write and hands over leadership", "err", err, "to", to)
 			n.gaveUp = time.Now()
 			n.mu.Lock()
 			ask := n.over

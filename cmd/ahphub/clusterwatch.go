@@ -10,7 +10,8 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// clusterStatus returns what reads the newest status of the cluster; nil when this server is no node of one.
+// clusterStatus returns the function that reads the cluster's latest status; nil if this server is
+// not a node.
 func (a *app) clusterStatus() nodes.Status {
 	if a.led == nil || a.led.nodes == nil {
 		return nil
@@ -18,7 +19,8 @@ func (a *app) clusterStatus() nodes.Status {
 	return a.led.nodes.Latest
 }
 
-// watchNodes follows how the nodes are, and notifies the owner of those that are down, until ctx ends.
+// watchNodes watches the nodes and notifies the owner of nodes that are down, until ctx is
+// canceled.
 func (n *node) watchNodes(ctx context.Context, a *app) {
 	n.admin.Watch(ctx, manage.WatchConfig{Docs: a.docs, Notify: func(absence manage.Absence) error {
 		log := n.log.With("node", absence.Node)
@@ -60,9 +62,9 @@ func (a *app) meterCluster() []web.Metric {
 	return []web.Metric{
 		{Name: "ahphub_cluster_node_up", Help: "1 while the node answers the leader.", Labels: labels,
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return count(n.Error == ""), true })},
-		{Name: "ahphub_cluster_node_leads", Help: "1 for the node that leads.", Labels: labels,
+		{Name: "ahphub_cluster_node_leads", Help: "1 for the leader.", Labels: labels,
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return count(n.Leads), true })},
-		{Name: "ahphub_cluster_node_votes", Help: "1 while the node votes.", Labels: labels,
+		{Name: "ahphub_cluster_node_votes", Help: "1 while the node is a voter.", Labels: labels,
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return count(n.Votes), true })},
 		{Name: "ahphub_cluster_node_behind_entries", Help: "Entries of the leader's log that the node has not applied.", Labels: labels,
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return float64(n.Behind), n.Error == "" })},

@@ -19,10 +19,11 @@ import (
 
 const demoNodes = 3
 
-// runCluster runs nodes of a cluster, as programs on this computer, until ctx ends. Their data is below tmp.
+// runCluster runs the nodes of a cluster as processes on this computer until ctx is canceled. Their
+// data is under tmp.
 func (c demoCommand) runCluster(e *environment, tmp, repo string) error {
 	if c.Machines > 0 {
-		return errors.New("--cluster and --machines are two demos: choose one")
+		return errors.New("--cluster and --machines are separate demos: choose one")
 	}
 	program, err := os.Executable()
 	if err != nil {
@@ -77,25 +78,25 @@ func (c demoCommand) runCluster(e *environment, tmp, repo string) error {
 		return err
 	}
 	printLine(e.stdout, "watch", fmt.Sprintf("%s cluster status --data %s", program, filepath.Join(tmp, "n2")))
-	printLine(e.stdout, "try", fmt.Sprintf("kill -9 %d ends n1, which leads. Another node leads soon, with the same sessions",
+	printLine(e.stdout, "try", fmt.Sprintf("kill -9 %d kills n1, the leader. Another node soon leads with the same sessions",
 		running[0].cmd.Process.Pid))
 	<-e.ctx.Done()
 	return nil
 }
 
-// startDemo starts a program that ends with this one.
+// startDemo starts a program that exits with this one.
 func startDemo(cmd *exec.Cmd) (*demoMachine, error) {
 	endWithParent(cmd)
 	m := &demoMachine{cmd: cmd, ended: make(chan struct{})}
 	started := make(chan error)
 	go func() {
 		defer close(m.ended)
-		runtime.LockOSThread() // the kernel ends the program when this thread does
+		runtime.LockOSThread() // the kernel kills the program when this thread ends
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // it is asked to end
+			_ = cmd.Wait() // ends when asked to
 		}
 	}()
 	return m, <-started
@@ -113,7 +114,7 @@ func joinDemo(ctx context.Context, first, data, name, address string) error {
 	return peers.Join(ctx, t.Token, data, name, address, secret.KeyFile, false)
 }
 
-// awaitDemo waits until a node knows who leads, and that so many nodes vote.
+// awaitDemo waits until a node knows a leader, and the given number of voters are up.
 func awaitDemo(ctx context.Context, m *demoMachine, data string, voters int) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
@@ -130,7 +131,7 @@ func awaitDemo(ctx context.Context, m *demoMachine, data string, voters int) err
 			if voters > 1 {
 				return nil
 			}
-			var t manage.Token // the leader's hub has begun
+			var t manage.Token // proves that the leader's hub has started
 			if err = manage.Call(ctx, data, "token", manage.Life{Life: time.Minute}, &t); err == nil {
 				return nil
 			}
@@ -138,7 +139,7 @@ func awaitDemo(ctx context.Context, m *demoMachine, data string, voters int) err
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-m.ended:
-			return errors.New("a node of the demo ended. The lines above say why")
+			return errors.New("a node of the demo exited. See the lines above for the reason")
 		case <-ctx.Done():
 			return fmt.Errorf("the nodes of the demo did not find each other: %w", errors.Join(err, ctx.Err()))
 		}

@@ -39,7 +39,7 @@ func TestHubOfATermLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	defer s.Tend()()
+	defer s.Maintain()()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
 	led := &leading{store: s, append: func(batch []byte) func() error {
 		err := s.ApplyMarked(s.Position()+1, []byte("mark"), batch)

@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Issued is a sign-in token, by its hash.
+// Issued identifies a sign-in token by its hash.
 type Issued struct {
 	Hash string    `json:"hash"`
 	At   time.Time `json:"at"`
 }
 
-// Pending returns the tokens that were issued here and not taken over.
+// Pending returns the tokens that were issued here and not imported yet.
 func (s SignIn) Pending() (list []Issued, err error) {
 	entries, err := os.ReadDir(s.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -34,7 +34,7 @@ func (s SignIn) Pending() (list []Issued, err error) {
 	return list, err
 }
 
-// Drop forgets a token that was taken over.
+// Drop deletes a token that was imported.
 func (s SignIn) Drop(t Issued) error {
 	err := os.Remove(filepath.Join(s.Dir, t.Hash))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,53 +50,55 @@ func isTokenHash(name string) bool {
 
 const signInBucket = "sign-in"
 
-// SignIns redeems tokens that sign the owner in. A token that was taken over is a document, so that it works once on
-// whichever node of a cluster leads; used ones are kept until they would have expired.
+// SignIns redeems tokens that sign the owner in. An imported token is a document, so it works only
+// once, whichever node leads. Used tokens are kept until they expire.
 type SignIns struct {
 	store Store
 	own   SignIn
 	now   func() time.Time
 
-	mu  sync.Mutex // held while a token is written: each works once
+	mu  sync.Mutex // held during writes: each token works once
 	all map[string]signInDoc
 }
 
-// signInDoc is a token as it is stored, by its hash.
+// signInDoc is a stored token; its key is the hash.
 type signInDoc struct {
 	Issued
 	Used bool `json:"used,omitempty"`
 }
 
-// OpenSignIns reads the tokens that are stored. Those that own issues are taken over from it.
+// OpenSignIns reads the stored tokens. Tokens issued by own are imported from it.
 func OpenSignIns(ctx context.Context, store Store, own SignIn) (*SignIns, error) {
 	s := &SignIns{store: store, own: own, now: own.now, all: map[string]signInDoc{}}
 	return s, store.Each(ctx, signInBucket, s.apply)
 }
 
-// apply takes the record of a token in; mu is held, or nobody else has it yet.
+// apply updates s.all from a document; mu is held, or s is not shared yet.
 func (s *SignIns) apply(key string, value []byte) error {
-	return applyDoc("the sign-in token", func(doc signInDoc) { s.all[doc.Hash] = doc }, func(key string) { delete(s.all, key) })(key, value)
+	put := func(doc signInDoc) { s.all[doc.Hash] = doc }
+	drop := func(key string) { delete(s.all, key) }
+	return applyDoc("the sign-in token", put, drop)(key, value)
 }
 
-// Take takes tokens over that were issued on any node. One that is known stays as it is: it may have been used.
-func (s *SignIns) Take(ctx context.Context, list []Issued) error {
+// Import stores tokens that any node issued. Known tokens stay unchanged: they may be used.
+func (s *SignIns) Import(ctx context.Context, list []Issued) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, t := range list {
-		if err := s.take(ctx, t); err != nil {
+		if err := s.importOne(ctx, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// TakeOwn takes over what was issued on this node.
-func (s *SignIns) TakeOwn(ctx context.Context) error {
+// ImportOwn imports the tokens issued on this node.
+func (s *SignIns) ImportOwn(ctx context.Context) error {
 	list, err := s.own.Pending()
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if err := s.Take(ctx, list); err != nil {
+	if err := s.Import(ctx, list); err != nil {
 		return err
 	}
 	for _, t := range list {
@@ -105,14 +107,15 @@ func (s *SignIns) TakeOwn(ctx context.Context) error {
 	return err
 }
 
-// Use redeems a token. It returns nil for a valid one once it is durable that it is used, and ErrWrongToken for others.
+// Use redeems a token. For a valid token, it returns nil once the use is durable; otherwise
+// ErrWrongToken.
 func (s *SignIns) Use(ctx context.Context, token string) error {
 	hash := hashToken(token)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if info, err := os.Stat(filepath.Join(s.own.Dir, hash)); err == nil {
 		t := Issued{hash, info.ModTime()}
-		if err := s.take(ctx, t); err != nil {
+		if err := s.importOne(ctx, t); err != nil {
 			return err
 		}
 		if err := s.own.Drop(t); err != nil {
@@ -127,8 +130,8 @@ func (s *SignIns) Use(ctx context.Context, token string) error {
 	return keep(ctx, s.store, signInBucket, hash, doc, s.apply)
 }
 
-// take takes one token over; mu is held.
-func (s *SignIns) take(ctx context.Context, t Issued) error {
+// importOne imports one token; mu is held.
+func (s *SignIns) importOne(ctx context.Context, t Issued) error {
 	if !isTokenHash(t.Hash) {
 		return ErrWrongToken
 	}
@@ -144,7 +147,7 @@ func (s *SignIns) take(ctx context.Context, t Issued) error {
 	return keep(ctx, s.store, signInBucket, t.Hash, signInDoc{Issued: t}, s.apply)
 }
 
-// makeRoom deletes expired tokens, and the oldest unused one when there are too many; mu is held.
+// makeRoom deletes expired tokens and, if there are too many, the oldest unused one; mu is held.
 func (s *SignIns) makeRoom(ctx context.Context) error {
 	var unused []signInDoc
 	for _, doc := range slices.Collect(maps.Values(s.all)) {

@@ -86,7 +86,7 @@ func TestSignInWorksOnce(t *testing.T) {
 	now := time.Now()
 	s := SignIn{Dir: filepath.Join(t.TempDir(), "signin"), Now: func() time.Time { return now }}
 	store := &memory{docs: map[string][]byte{}}
-	redeem := func() *SignIns { // as a program does that starts
+	redeem := func() *SignIns { // like a starting program
 		t.Helper()
 		in, err := OpenSignIns(t.Context(), store, s)
 		if err != nil {
@@ -116,37 +116,38 @@ func TestSignInWorksOnce(t *testing.T) {
 	}
 	wg.Wait()
 	if good != 1 || bad != 7 {
-		t.Errorf("%d got in by one token, %d were refused", good, bad)
+		t.Errorf("%d signed in with one token, %d were refused", good, bad)
 	}
 	used := Issued{hashToken(token), now}
-	if err := redeem().Take(t.Context(), []Issued{used}); err != nil { // again, by a node that had no answer
+	if err := redeem().Import(t.Context(), []Issued{used}); err != nil { // repeated by a node that got no answer
 		t.Error(err)
 	}
 	if err := redeem().Use(t.Context(), token); !errors.Is(err, ErrWrongToken) {
-		t.Errorf("a used token was good after a restart: %v", err)
+		t.Errorf("a used token was accepted after a restart: %v", err)
 	}
-	if err := in.Take(t.Context(), []Issued{{"../token", now}}); !errors.Is(err, ErrWrongToken) {
-		t.Errorf("the name of a file was taken for a token: %v", err)
+	if err := in.Import(t.Context(), []Issued{{"../token", now}}); !errors.Is(err, ErrWrongToken) {
+		t.Errorf("a file name was imported as a token: %v", err)
 	}
 	later, _ := s.New()
-	if err := in.TakeOwn(t.Context()); err != nil {
+	if err := in.ImportOwn(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if entries, _ := os.ReadDir(s.Dir); len(entries) > 0 {
-		t.Errorf("%d files are left of what was taken over", len(entries))
+		t.Errorf("%d files remain of imported tokens", len(entries))
 	}
 	if err := redeem().Use(t.Context(), later); err != nil {
-		t.Errorf("a token that was taken over is refused: %v", err)
+		t.Errorf("an imported token was refused: %v", err)
 	}
 	old, _ := s.New()
 	ahead, _ := s.New()
-	if err := in.Take(t.Context(), []Issued{{hashToken(ahead), now.Add(signInLife)}}); err != nil { // its node's clock is wrong
+	// The node's clock is ahead.
+	if err := in.Import(t.Context(), []Issued{{hashToken(ahead), now.Add(signInLife)}}); err != nil {
 		t.Fatal(err)
 	}
 	now = now.Add(signInLife + time.Minute)
 	for _, token := range []string{old, ahead} {
 		if err := in.Use(t.Context(), token); !errors.Is(err, ErrWrongToken) {
-			t.Errorf("an old token was good: %v", err)
+			t.Errorf("an expired token was accepted: %v", err)
 		}
 	}
 	for range maxSignIns + 5 {
@@ -157,7 +158,8 @@ func TestSignInWorksOnce(t *testing.T) {
 	if entries, _ := os.ReadDir(s.Dir); len(entries) > maxSignIns {
 		t.Errorf("%d tokens are kept", len(entries))
 	}
-	if err := errors.Join(in.TakeOwn(t.Context()), in.Take(t.Context(), []Issued{{hashToken("one more"), now}})); err != nil {
+	more := []Issued{{hashToken("one more"), now}}
+	if err := errors.Join(in.ImportOwn(t.Context()), in.Import(t.Context(), more)); err != nil {
 		t.Fatal(err)
 	}
 	if n := len(redeem().all); n > maxSignIns {

@@ -8,50 +8,53 @@ import (
 	"strings"
 )
 
-// The nodes of a cluster have copies of the keys, and any of them may lead. So nothing is sealed with a new key before every node
-// has it, and no key is forgotten before every node seals with a newer one.
+// All nodes of a cluster have copies of the keys, and any node may lead. Therefore nothing is
+// encrypted with a new key until every node has it, and no old key is deleted until every node
+// encrypts with a newer one.
 
-// Offer is what the node that leads asks another one to do with its copy of the keys.
+// Offer is the leader's request to change or report a node's copy of the keys.
 type Offer struct {
-	Keys string `json:"keys,omitempty"` // lines of a file of keys, the first one seals; "": only say which are there
-	Only bool   `json:"only,omitempty"` // forget all others
+	Keys string `json:"keys,omitempty"` // lines of a key file, the encrypting key first; "": only report
+	Only bool   `json:"only,omitempty"` // delete all other keys
 }
 
-// String returns nothing of the keys.
+// String hides the keys.
 func (Offer) String() string { return "keys of secrets" }
 
-// GoString returns nothing of the keys.
+// GoString hides the keys.
 func (Offer) GoString() string { return "keys of secrets" }
 
-// LogValue returns nothing of the keys.
+// LogValue hides the keys.
 func (Offer) LogValue() slog.Value { return slog.StringValue("keys of secrets") }
 
-// Held is which keys a copy has, by their ids.
+// Held lists the keys of a copy by ID.
 type Held struct {
-	IDs    []string `json:"ids"`    // the first one seals
-	Source string   `json:"source"` // path of the file
-	Owners bool     `json:"owners"` // only the owner changes the file
+	IDs    []string `json:"ids"`    // the encrypting key first
+	Source string   `json:"source"` // path of the key file
+	Owners bool     `json:"owners"` // the owner distributes the file
 }
 
-// Copy is what a node answered to an offer.
+// Copy is a node's answer to an offer.
 type Copy struct {
 	Node string
 	Held Held
 	Err  error
 }
 
-// Copies makes an offer to all other nodes.
+// Copies sends an offer to all other nodes.
 type Copies func(context.Context, Offer) []Copy
 
-// Share keeps older keys until RotateShared forgets them, because others have copies.
+// Share marks the keys as shared with other nodes: old keys are then kept until RotateShared
+// deletes them.
 func (k *Keys) Share() {
 	k.rotating.Lock()
 	defer k.rotating.Unlock()
 	k.shared = true
 }
 
-// Take takes an offer of the node that leads. A file of the owner is read again instead of written.
-func (k *Keys) Take(o Offer) (Held, error) {
+// Accept applies the leader's offer. A file that the owner distributes is read again, never
+// written.
+func (k *Keys) Accept(o Offer) (Held, error) {
 	k.rotating.Lock()
 	defer k.rotating.Unlock()
 	list, err := k.offered(o)
@@ -72,7 +75,7 @@ func (k *Keys) offered(o Offer) ([]key, error) {
 	if k.path == "" {
 		list, err := readKeys(k.from)
 		if err == nil && !slices.Contains(idsOf(list), have[0].id) {
-			err = Refusef("the key %s, which encrypts now, is not in %s any more. Put it back below the new one", have[0].id, k.from)
+			err = Refusef("the current key %s is no longer in %s. Put it back below the new key", have[0].id, k.from)
 		}
 		return list, err
 	}
@@ -91,8 +94,8 @@ func (k *Keys) offered(o Offer) ([]key, error) {
 	return list, nil
 }
 
-// RotateShared seals everything with a new key, which every node is given first. The new key of a file of the owner is in its
-// first line, at every node.
+// RotateShared encrypts everything with a new key, after every node has it. If the owner
+// distributes the key file, the new key must be in its first line on every node.
 func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Sealer) (Progress, error) {
 	k.rotating.Lock()
 	defer k.rotating.Unlock()
@@ -105,10 +108,10 @@ func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Seale
 	case k.path != "":
 		fresh := randomKey()
 		order = append([]key{fresh}, old...)
-		if err := k.check(copies(ctx, Offer{}), nil, false); err != nil { // they answer
+		if err := k.check(copies(ctx, Offer{}), nil, false); err != nil { // all nodes must answer
 			return Progress{}, Refusef("the key was not changed: %w", err)
 		}
-		with := append(slices.Clone(old), fresh) // nobody seals with it yet
+		with := append(slices.Clone(old), fresh) // no node encrypts with it yet
 		if err := k.replace(with); err != nil {
 			return Progress{}, err
 		}
@@ -116,7 +119,8 @@ func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Seale
 			return Progress{}, Refusef("the key was not changed: %w", err)
 		}
 	case len(old) == 1:
-		return Progress{}, Refusef("there is no new key in %s. Put one in its first line, at every node, and keep the old one below it", k.from)
+		return Progress{}, Refusef("there is no new key in %s. Put one in its first line on every node, "+
+			"and keep the old key below it", k.from)
 	default:
 		if err := k.check(copies(ctx, Offer{}), order, true); err != nil {
 			return Progress{}, Refusef("the key was not changed: %w", err)
@@ -126,14 +130,14 @@ func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Seale
 		return Progress{}, err
 	}
 	if err := k.check(copies(ctx, offerOf(order)), order, true); err != nil {
-		return Progress{}, Refusef("every node has the new key, and not every node uses it yet: %w", err)
+		return Progress{}, Refusef("every node has the new key, but not every node uses it yet: %w", err)
 	}
 	p, err := k.finish(ctx, sealers)
 	if err != nil || k.path == "" {
 		return p, err
 	}
-	if err := k.check(copies(ctx, offerOf(order)), order, true); err != nil { // also those that joined meanwhile
-		return p, Refusef("everything is encrypted with the new key, and the old one is kept: %w", err)
+	if err := k.check(copies(ctx, offerOf(order)), order, true); err != nil { // including nodes that joined meanwhile
+		return p, Refusef("everything is encrypted with the new key, but the old key is kept: %w", err)
 	}
 	if err := k.replace(order[:1]); err != nil {
 		return p, err
@@ -142,14 +146,15 @@ func (k *Keys) RotateShared(ctx context.Context, copies Copies, sealers ...Seale
 	forget.Only = true
 	p.Spare = 0
 	if err := k.check(copies(ctx, forget), order[:1], true); err != nil {
-		return p, Refusef("everything is encrypted with the new key, and not every node has forgotten the old one: %w", err)
+		return p, Refusef("everything is encrypted with the new key, but not every node has deleted the old key: %w", err)
 	}
 	return p, nil
 }
 
 func offerOf(list []key) Offer { return Offer{Keys: formatKeys(list)} }
 
-// check returns what keeps copies from being used: they lack keys, or the first one does not seal where it should.
+// check returns an error if copies lack keys of want or, with sealing, do not encrypt with the
+// first one.
 func (k *Keys) check(copies []Copy, want []key, sealing bool) error {
 	var bad []string
 	for _, c := range copies {
@@ -160,7 +165,7 @@ func (k *Keys) check(copies []Copy, want []key, sealing bool) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%s. Mend that or remove the node from the cluster, then rotate again", strings.Join(bad, "; "))
+	return fmt.Errorf("%s. Fix this or remove the node from the cluster, then rotate again", strings.Join(bad, "; "))
 }
 
 func (k *Keys) problem(c Copy, want []string, sealing bool) string {
@@ -168,8 +173,8 @@ func (k *Keys) problem(c Copy, want []string, sealing bool) string {
 		return "did not answer (" + c.Err.Error() + ")"
 	}
 	if c.Held.Owners != (k.path == "") {
-		return fmt.Sprintf("has its key in %s, and the node that leads in %s: use --secrets-key-file at every node, or at none", c.Held.Source,
-			k.from)
+		return fmt.Sprintf("has its key in %s, but the leader in %s: use --secrets-key-file on every node, or on none",
+			c.Held.Source, k.from)
 	}
 	for _, id := range want {
 		if !slices.Contains(c.Held.IDs, id) {
@@ -177,12 +182,12 @@ func (k *Keys) problem(c Copy, want []string, sealing bool) string {
 		}
 	}
 	if sealing && c.Held.IDs[0] != want[0] {
-		return fmt.Sprintf("has another key than %s in the first line of %s", want[0], c.Held.Source)
+		return fmt.Sprintf("does not have the key %s in the first line of %s", want[0], c.Held.Source)
 	}
 	return ""
 }
 
-// replace makes list the keys; they are durable on return. A file of the owner is not written.
+// replace sets the keys, and returns once they are durable. It never writes a file of the owner.
 func (k *Keys) replace(list []key) error {
 	if slices.Equal(idsOf(list), idsOf(k.keys())) {
 		return nil

@@ -16,7 +16,7 @@ import (
 type nodes struct {
 	t     *testing.T
 	dirs  []string
-	files []string // of the owner; nil: the keys are in the directories
+	files []string // distributed by the owner; nil: the keys are in the directories
 	keys  []*Keys
 	memo  *memo
 
@@ -52,7 +52,7 @@ func (w *nodes) write(path, content string) {
 	}
 }
 
-// restart opens the keys of all nodes as they do when they start.
+// restart reopens the keys of all nodes.
 func (w *nodes) restart() {
 	w.t.Helper()
 	w.keys = nil
@@ -74,7 +74,7 @@ func (w *nodes) copies(_ context.Context, o Offer) (list []Copy) {
 	for i, k := range w.keys[1:] {
 		c := Copy{Node: fmt.Sprint("n", i+1), Err: errAway}
 		if !w.fails(w.offers, i+1) {
-			c.Held, c.Err = k.Take(o)
+			c.Held, c.Err = k.Accept(o)
 		}
 		list = append(list, c)
 	}
@@ -85,7 +85,7 @@ func (w *nodes) rotate() (Progress, error) {
 	return w.keys[0].RotateShared(w.t.Context(), w.copies, w.memo)
 }
 
-func TestSharedKeyIsRotatedAtEveryNode(t *testing.T) {
+func TestRotateSharedKeyOnEveryNode(t *testing.T) {
 	w := newNodes(t, false)
 	old := w.keys[0].ID()
 	if p, err := w.rotate(); err != nil || p != (Progress{Sealed: 1}) {
@@ -102,8 +102,9 @@ func TestSharedKeyIsRotatedAtEveryNode(t *testing.T) {
 	}
 }
 
-// Wherever a rotation is cut off, each node opens what any other has sealed, and a later rotation ends.
-func TestCutOffRotationLocksNothing(t *testing.T) {
+// Wherever a rotation is interrupted, each node can decrypt what any other node encrypted, and a
+// later rotation completes.
+func TestInterruptedRotationLocksNothing(t *testing.T) {
 	for offer := 1; offer <= 5; offer++ {
 		for away := 1; away <= 2; away++ {
 			w := newNodes(t, false)
@@ -117,7 +118,7 @@ func TestCutOffRotationLocksNothing(t *testing.T) {
 			if offer == 1 && slices.ContainsFunc(w.keys, func(k *Keys) bool { return len(k.list) != 1 || k.ID() != old }) {
 				t.Error("keys changed before all nodes were asked")
 			}
-			for i, k := range w.keys { // each leads for a while
+			for i, k := range w.keys { // each node leads in turn
 				w.memo.keys = k
 				if p, err := k.Finish(t.Context(), w.memo); err != nil || p.Locked > 0 {
 					t.Errorf("offer %d to node %d, then node %d leads: %+v, %v", offer, away, i, p, err)
@@ -137,8 +138,9 @@ func TestCutOffRotationLocksNothing(t *testing.T) {
 	}
 }
 
-// Keys in files of the owner are rotated once the new one is in the first line at every node. No program starts anew.
-func TestSharedKeyInFilesIsRotated(t *testing.T) {
+// Keys in files of the owner are rotated once the new key is in the first line on every node. No
+// node restarts.
+func TestRotateSharedKeyFiles(t *testing.T) {
 	w := newNodes(t, true)
 	if _, err := w.rotate(); !IsRefused(err) || !strings.Contains(err.Error(), "no new key") {
 		t.Fatal(err)
@@ -148,7 +150,7 @@ func TestSharedKeyInFilesIsRotated(t *testing.T) {
 	w.write(w.files[0], next+old)
 	w.write(w.files[1], old+next)
 	_, err := w.rotate()
-	for _, want := range []string{"node n1 has another key than " + fresh.id + " in the first line of " + w.files[1],
+	for _, want := range []string{"node n1 does not have the key " + fresh.id + " in the first line of " + w.files[1],
 		"node n2 lacks the key " + fresh.id + " in " + w.files[2]} {
 		if !IsRefused(err) || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q, got %v", want, err)
@@ -182,7 +184,7 @@ func TestSharedKeyInFilesIsRotated(t *testing.T) {
 	}
 }
 
-func TestOfferIsNotLogged(t *testing.T) {
+func TestOfferHidesKeys(t *testing.T) {
 	o := offerOf([]key{randomKey()})
 	var b strings.Builder
 	slog.New(slog.NewTextHandler(&b, nil)).Info("offer", "value", o, "pointer", &o)
