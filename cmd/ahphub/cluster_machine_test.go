@@ -18,9 +18,9 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// The computer of a node is a machine, too, when it joins at its own node: sessions run on it whoever leads, and go on
-// when another node does.
-func TestNodeIsAMachine(t *testing.T) {
+// A node's computer can also be a machine: it joins through its own node, and its sessions continue
+// when another node leads.
+func TestNodeAsMachine(t *testing.T) {
 	data := isolate(t)
 	a := startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
@@ -55,7 +55,7 @@ func TestNodeIsAMachine(t *testing.T) {
 	b.until(t, at+"/changes", "made.txt")
 }
 
-// becomeMachine joins a node's computer at the node itself.
+// becomeMachine joins a node's computer as a machine, through the node itself.
 func (n *testNode) becomeMachine(t *testing.T, dir string) {
 	t.Helper()
 	at, err := url.Parse(n.url)
@@ -84,12 +84,12 @@ func (n *testNode) becomeMachine(t *testing.T, dir string) {
 	go func() {
 		defer close(ended)
 		defer m.close()
-		_ = m.keep(ctx) // ends with ctx
+		_ = m.keep(ctx) // returns when ctx is canceled
 	}()
 	t.Cleanup(func() { cancel(); <-ended })
 }
 
-// until reads a page until it has a text, and returns it.
+// until reads a page until it contains text, and returns it.
 func (n *testNode) until(t *testing.T, path, text string) string {
 	t.Helper()
 	for began := time.Now(); ; <-time.After(50 * time.Millisecond) {
@@ -98,12 +98,12 @@ func (n *testNode) until(t *testing.T, path, text string) string {
 			return page
 		}
 		if time.Since(began) > time.Minute {
-			t.Fatalf("%s%s answers %d without %q: %s", n.url, path, status, text, page)
+			t.Fatalf("%s%s answered %d without %q: %s", n.url, path, status, text, page)
 		}
 	}
 }
 
-// post sends a form, and returns the path that it leads to.
+// post submits a form and returns the path of the redirect.
 func (n *testNode) post(t *testing.T, path string, form url.Values) string {
 	t.Helper()
 	client := http.Client{Jar: n.jar}
@@ -112,7 +112,7 @@ func (n *testNode) post(t *testing.T, path string, form url.Values) string {
 		t.Fatal(err)
 	}
 	if page := bodyOf(t, res); res.StatusCode != http.StatusOK {
-		t.Fatalf("%s answers %d: %.1000s", path, res.StatusCode, page)
+		t.Fatalf("%s answered %d: %.1000s", path, res.StatusCode, page)
 	}
 	return res.Request.URL.Path
 }

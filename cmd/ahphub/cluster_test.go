@@ -31,12 +31,12 @@ type testNode struct {
 	*node
 	url  string
 	out  *lockedLog
-	jar  http.CookieJar // of a browser, which knows no ports; nil: it keeps none
+	jar  http.CookieJar // of a browser, which ignores ports; nil: no cookies
 	stop func() error
-	ends func() error // waits until it ends by itself
+	ends func() error // waits until the node exits by itself
 }
 
-// startNode runs the node of a data directory.
+// startNode starts the node of a data directory.
 func startNode(t *testing.T, data, name, address string) *testNode {
 	t.Helper()
 	cfg := Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error",
@@ -87,7 +87,7 @@ func startNode(t *testing.T, data, name, address string) *testNode {
 	return n
 }
 
-// joinNode makes a data directory a node of the cluster, and runs it.
+// joinNode joins a new data directory to the cluster and starts its node.
 func joinNode(t *testing.T, leader *testNode, name string) *testNode {
 	t.Helper()
 	token, err := leader.authority().Token(t.Context(), time.Hour)
@@ -104,11 +104,11 @@ func joinNode(t *testing.T, leader *testNode, name string) *testNode {
 	return startNode(t, data, "", "")
 }
 
-// startThree runs three nodes that vote; the first one leads, and brings a session.
+// startThree starts three voters; the first one leads and has a session.
 func startThree(t *testing.T) (a, b, c *testNode) {
 	t.Helper()
 	data := isolate(t)
-	bringSession(t, data)
+	createSession(t, data)
 	a = startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	b, c = joinNode(t, a, "b"), joinNode(t, a, "c")
@@ -116,7 +116,7 @@ func startThree(t *testing.T) (a, b, c *testNode) {
 	return a, b, c
 }
 
-// await asks a node until it answers with a status.
+// await requests a path until the node answers with a status.
 func (n *testNode) await(t *testing.T, path string, want int) {
 	t.Helper()
 	for began := time.Now(); ; <-time.After(20 * time.Millisecond) {
@@ -125,7 +125,7 @@ func (n *testNode) await(t *testing.T, path string, want int) {
 			return
 		}
 		if time.Since(began) > time.Minute {
-			t.Fatalf("%s%s answers %d, want %d", n.url, path, status, want)
+			t.Fatalf("%s%s answered %d, want %d", n.url, path, status, want)
 		}
 	}
 }
@@ -167,8 +167,8 @@ func (n *testNode) awaitVoters(t *testing.T, want int) {
 	}
 }
 
-// Three nodes serve one timeline: the first one brings what it had, every node answers, and another one leads when it is
-// asked to and when the leader stops.
+// Three nodes serve one timeline: the cluster keeps the first node's data, every node answers, and
+// another node leads after a transfer and after the leader stops.
 func TestClusterOfThree(t *testing.T) {
 	data := isolate(t)
 	checkLeaks := goleak.IgnoreCurrent()
@@ -176,7 +176,7 @@ func TestClusterOfThree(t *testing.T) {
 		http.DefaultClient.CloseIdleConnections()
 		goleak.VerifyNone(t, checkLeaks)
 	})
-	bringSession(t, data)
+	createSession(t, data)
 	a := startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	b, c := joinNode(t, a, "b"), joinNode(t, a, "c")
@@ -187,7 +187,7 @@ func TestClusterOfThree(t *testing.T) {
 	a.awaitVoters(t, 3)
 	status, page := b.get(t, "/signin")
 	if status != http.StatusOK || !strings.Contains(page, "ahphub") {
-		t.Errorf("a follower answers %d: %.200s", status, page)
+		t.Errorf("a follower answered %d: %.200s", status, page)
 	}
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -196,15 +196,15 @@ func TestClusterOfThree(t *testing.T) {
 	a.jar, b.jar, c.jar = jar, jar, jar
 	b.signIn(t)
 	c.hasSession(t)
-	b.isSparing(t)
-	b.isLive(t, a)
-	b.endsWithSession(t, a)
+	b.checkStyleSheets(t)
+	b.checkLive(t, a)
+	b.checkDeletedSession(t, a)
 	if err := a.transfer(t.Context(), "b"); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []*testNode{a, b, c} {
 		if status, page := n.get(t, "/signin"); status != http.StatusOK {
-			t.Errorf("after the transfer %s answers %d: %.300s", n.peers.Name(), status, page)
+			t.Errorf("after the transfer, %s answered %d: %.300s", n.peers.Name(), status, page)
 		}
 	}
 	b.await(t, "/leaderz", http.StatusOK)
@@ -216,15 +216,15 @@ func TestClusterOfThree(t *testing.T) {
 	}
 	for _, n := range []*testNode{a, c} {
 		if status, page := n.get(t, "/signin"); status != http.StatusOK {
-			t.Errorf("after the leader stopped %s answers %d: %.300s", n.peers.Name(), status, page)
+			t.Errorf("after the leader stopped, %s answered %d: %.300s", n.peers.Name(), status, page)
 		}
 	}
 }
 
-// bringSession serves a data directory alone, and makes a session.
-func bringSession(t *testing.T, data string) {
+// createSession runs a single server on a data directory and creates a session.
+func createSession(t *testing.T, data string) {
 	t.Helper()
-	alone(t, data, func(ctx context.Context, a *app) error {
+	runAlone(t, data, func(ctx context.Context, a *app) error {
 		session := ahp.URI("ahp-session:/" + ids.New())
 		who := core.Caller{Principal: a.owner, ClientID: "test"}
 		if err := a.host.CreateSession(ctx, who, ahp.CreateSessionParams{Channel: session}); err != nil {
@@ -236,8 +236,8 @@ func bringSession(t *testing.T, data string) {
 
 const brought = "Was there before the cluster"
 
-// alone runs a hub without a cluster.
-func alone(t *testing.T, data string, use func(context.Context, *app) error) {
+// runAlone runs a hub without a cluster.
+func runAlone(t *testing.T, data string, use func(context.Context, *app) error) {
 	t.Helper()
 	cfg := Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"}
 	set, err := cfg.check()
@@ -262,15 +262,15 @@ func alone(t *testing.T, data string, use func(context.Context, *app) error) {
 	}
 }
 
-// hasSession looks for the session that the first node brought.
+// hasSession checks that the session of the first node is visible.
 func (n *testNode) hasSession(t *testing.T) {
 	t.Helper()
 	if status, page := n.get(t, "/"); status != http.StatusOK || !strings.Contains(page, brought) {
-		t.Errorf("%s answers %d without the session: %.300s", n.peers.Name(), status, page)
+		t.Errorf("%s answered %d without the session: %.300s", n.peers.Name(), status, page)
 	}
 }
 
-// signIn signs in by a link that was made on this node.
+// signIn signs in with a link created on this node.
 func (n *testNode) signIn(t *testing.T) {
 	t.Helper()
 	token, err := access.SignIn{Dir: signInDir(n.cfg.Data)}.New()
@@ -278,20 +278,20 @@ func (n *testNode) signIn(t *testing.T) {
 		t.Fatal(err)
 	}
 	client := http.Client{Jar: n.jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	for _, want := range []int{http.StatusSeeOther, http.StatusForbidden} { // it works once
+	for _, want := range []int{http.StatusSeeOther, http.StatusForbidden} { // a link works once
 		res, err := client.PostForm(n.url+"/signin", url.Values{"token": {token}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		res.Body.Close()
 		if res.StatusCode != want {
-			t.Errorf("signing in at %s answers %d, want %d", n.peers.Name(), res.StatusCode, want)
+			t.Errorf("signing in at %s answered %d, want %d", n.peers.Name(), res.StatusCode, want)
 		}
 	}
 }
 
-// A link to sign in that was made on any node works once, whichever node leads by then.
-func TestSignInLinksOutliveTheLeader(t *testing.T) {
+// A sign-in link created on any node works once, even if another node leads by then.
+func TestSignInLinksSurviveLeader(t *testing.T) {
 	a, b, c := startThree(t)
 	issue := func(n *testNode) string {
 		token, err := access.SignIn{Dir: signInDir(n.cfg.Data)}.New()
@@ -312,7 +312,7 @@ func TestSignInLinksOutliveTheLeader(t *testing.T) {
 		}
 		res.Body.Close()
 		if res.StatusCode != want {
-			t.Errorf("signing in at %s answers %d, want %d", n.peers.Name(), res.StatusCode, want)
+			t.Errorf("signing in at %s answered %d, want %d", n.peers.Name(), res.StatusCode, want)
 		}
 	}
 	used, ofLeader, ofOther := issue(b), issue(a), issue(b)
@@ -328,8 +328,8 @@ func TestSignInLinksOutliveTheLeader(t *testing.T) {
 	}
 }
 
-// A node joins when one leads that joined later than the snapshot that it begins with.
-func TestNodeJoinsUnderALaterLeader(t *testing.T) {
+// A node can join while the leader is a node that its initial snapshot does not know.
+func TestJoinUnderNewerLeader(t *testing.T) {
 	a, b, c := startThree(t)
 	if err := a.transfer(t.Context(), "c"); err != nil {
 		t.Fatal(err)
@@ -348,19 +348,20 @@ func TestNodeJoinsUnderALaterLeader(t *testing.T) {
 	d.hasSession(t)
 }
 
-// What a node has can be taken out of the cluster: it serves alone, with its sessions and the secrets that the nodes share.
-func TestDetachedDirectoryServesAlone(t *testing.T) {
+// A detached copy of a node's data serves alone, with its sessions and the secrets that the nodes
+// share.
+func TestServeDetachedDirectory(t *testing.T) {
 	data := isolate(t)
-	bringSession(t, data)
+	createSession(t, data)
 	n := startNode(t, data, "a", loopbacktest.Address(t))
 	n.await(t, "/leaderz", http.StatusOK)
 	to := filepath.Join(t.TempDir(), "alone")
-	c := clusterDetachCommand{Data: data, To: to} // while the node runs
+	c := clusterDetachCommand{Data: data, To: to} // while the node is running
 	if err := c.Run(&environment{t.Context(), io.Discard, io.Discard}); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Run(&environment{t.Context(), io.Discard, io.Discard}); err == nil {
-		t.Error("it writes over what is there")
+		t.Error("detach overwrote existing data")
 	}
 	for _, name := range sharedFiles {
 		ours, err := os.ReadFile(filepath.Join(data, name))
@@ -372,20 +373,20 @@ func TestDetachedDirectoryServesAlone(t *testing.T) {
 	if err := n.stop(); err != nil {
 		t.Error(err)
 	}
-	alone(t, to, func(ctx context.Context, a *app) error {
+	runAlone(t, to, func(ctx context.Context, a *app) error {
 		if list := a.summaries(); len(list) != 1 || list[0].Title != brought {
 			t.Errorf("the sessions are %v", list)
 		}
 		members, err := peers.ReadMembers(ctx, replicated{a.store})
 		if mark, _ := a.store.Mark(ctx); err != nil || len(members) > 0 || mark != nil {
-			t.Errorf("it still belongs to a cluster: %v, %v, %x", members, err, mark)
+			t.Errorf("the copy still belongs to a cluster: %v, %v, %x", members, err, mark)
 		}
 		return nil
 	})
 }
 
-// A node's directory is not served without its cluster.
-func TestMemberDoesNotServeAlone(t *testing.T) {
+// A node's directory cannot be served without its cluster.
+func TestRefuseServingNodeAlone(t *testing.T) {
 	data := isolate(t)
 	if err := peers.Bootstrap(data, "a", "127.0.0.1:1"); err != nil {
 		t.Fatal(err)
@@ -393,6 +394,6 @@ func TestMemberDoesNotServeAlone(t *testing.T) {
 	err := run(t.Context(), Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"},
 		os.Stdout, os.Stderr)
 	if err == nil || !strings.Contains(err.Error(), "ahphub cluster detach") {
-		t.Errorf("it serves: %v", err)
+		t.Errorf("serving returned %v", err)
 	}
 }

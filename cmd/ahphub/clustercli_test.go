@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// clusterCLI runs a command of the command line, and returns what it prints.
+// clusterCLI runs an ahphub command and returns its output.
 func clusterCLI(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, warn bytes.Buffer
@@ -22,7 +22,7 @@ func clusterCLI(t *testing.T, args ...string) (stdout, stderr string, err error)
 	return out.String(), warn.String(), err
 }
 
-// A second node joins by the command line, leads, and is removed.
+// With the commands of ahphub cluster, a second node joins, leads and is removed.
 func TestClusterCommands(t *testing.T) {
 	data := isolate(t)
 	defer http.DefaultClient.CloseIdleConnections()
@@ -32,10 +32,10 @@ func TestClusterCommands(t *testing.T) {
 	a := startNode(t, data, "a", loopbacktest.Address(t))
 	a.await(t, "/leaderz", http.StatusOK)
 	if info, err := os.Stat(manage.SocketPath(data)); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("the socket: %v, %v", info, err)
+		t.Errorf("the socket's mode: %v, %v", info, err)
 	}
 	if _, _, err := clusterCLI(t, "token", "--data", data, "--ttl", "soon"); err == nil || !strings.Contains(err.Error(), "30m") {
-		t.Errorf("a token until soon: %v", err)
+		t.Errorf("a token with an invalid TTL: %v", err)
 	}
 	out, _, err := clusterCLI(t, "token", "--data", data)
 	if err != nil {
@@ -45,14 +45,14 @@ func TestClusterCommands(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "data")
 	if _, _, err := clusterCLI(t, "join", "--data", data, "--address", "127.0.0.1:9", token); err == nil ||
 		!strings.Contains(err.Error(), "already has data") {
-		t.Errorf("a directory that is in use joins: %v", err)
+		t.Errorf("joining with a directory that is in use: %v", err)
 	}
 	if _, _, err := clusterCLI(t, "join", "--data", other, token); err == nil || !strings.Contains(err.Error(), "--address") {
 		t.Errorf("without an address: %v", err)
 	}
 	out, warning, err := clusterCLI(t, "join", "--data", other, "--name", "b", "--address", loopbacktest.Address(t), token)
 	if err != nil || !strings.Contains(out, "serve --cluster") || !strings.Contains(warning, "Two nodes cannot fail over") {
-		t.Fatalf("joining prints %q, %q, %v", out, warning, err)
+		t.Fatalf("join printed %q, %q, %v", out, warning, err)
 	}
 	b := startNode(t, other, "", "")
 	a.awaitVoters(t, 2)
@@ -62,20 +62,20 @@ func TestClusterCommands(t *testing.T) {
 		t.Errorf("the status is %s, %v", out, err)
 	}
 	if out, _, err = clusterCLI(t, "transfer", "--data", data); err != nil || out != "leader=b\n" {
-		t.Errorf("a transfer prints %q, %v", out, err)
+		t.Errorf("transfer printed %q, %v", out, err)
 	}
 	b.await(t, "/leaderz", http.StatusOK)
 	if out, _, err = clusterCLI(t, "status", "--data", data); err != nil || !strings.Contains(out, "leads") {
 		t.Errorf("the status is %q, %v", out, err)
 	}
-	if out, _, err = clusterCLI(t, "leave", "--data", other); err != nil || !strings.Contains(out, "no node of the cluster any more") {
-		t.Errorf("leaving prints %q, %v", out, err)
+	if out, _, err = clusterCLI(t, "leave", "--data", other); err != nil || !strings.Contains(out, "no longer a node of the cluster") {
+		t.Errorf("leave printed %q, %v", out, err)
 	}
 	if err := b.ends(); !errors.Is(err, errRemoved) {
-		t.Errorf("a node that left ends with %v", err)
+		t.Errorf("the node that left exited with %v", err)
 	}
 	if err := startNode(t, other, "", "").ends(); !errors.Is(err, errRemoved) || exitStatus(err) != 78 {
-		t.Errorf("started again it ends with %v", err)
+		t.Errorf("after a restart, it exited with %v", err)
 	}
 	a.await(t, "/leaderz", http.StatusOK)
 	if out, _, err = clusterCLI(t, "status", "--data", data, "--json"); err != nil || strings.Contains(out, `"b"`) {
@@ -83,7 +83,7 @@ func TestClusterCommands(t *testing.T) {
 	}
 	detached := filepath.Join(t.TempDir(), "detached")
 	if out, _, err = clusterCLI(t, "detach", "--data", data, detached); err != nil || !strings.Contains(out, detached) {
-		t.Errorf("detaching prints %q, %v", out, err)
+		t.Errorf("detach printed %q, %v", out, err)
 	}
 	if _, _, err := clusterCLI(t, "status", "--data", detached); err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
 		t.Errorf("the copy belongs to a cluster: %v", err)

@@ -16,8 +16,9 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
-// The key of secrets is rotated at every node or at none, and another node that leads afterwards opens what was sealed.
-func TestRotateTheKeyOfACluster(t *testing.T) {
+// The key of secrets is rotated on every node or on none, and the next leader can decrypt
+// everything.
+func TestRotateClusterKey(t *testing.T) {
 	a, b, c := startThree(t)
 	b.await(t, "/readyz", http.StatusOK)
 	s := a.leading().secrets
@@ -37,7 +38,7 @@ func TestRotateTheKeyOfACluster(t *testing.T) {
 		t.Errorf("without a node: %v", err)
 	}
 	if got := keyFile(t, a); got != old {
-		t.Error("the key was changed without a node")
+		t.Error("the key changed while a node was down")
 	}
 	c = startNode(t, c.cfg.Data, "", "")
 	c.await(t, "/readyz", http.StatusOK)
@@ -46,7 +47,7 @@ func TestRotateTheKeyOfACluster(t *testing.T) {
 	}
 	fresh := keyFile(t, a)
 	if fresh == old || strings.Contains(fresh, keyLine(old)) || keyFile(t, b) != fresh || keyFile(t, c) != fresh {
-		t.Error("not every node has the new key, and that alone")
+		t.Error("not every node has exactly the new key")
 	}
 	data := a.cfg.Data
 	if err := a.stop(); err != nil {
@@ -58,22 +59,22 @@ func TestRotateTheKeyOfACluster(t *testing.T) {
 	now := awaitLeader(t, b, c)
 	list, err := now.leading().secrets.For("ahp-session:/1", []string{"/src"})
 	if err != nil || len(list) != 1 || list[0].Value != "ghp_0123456789" {
-		t.Errorf("the next node that leads has %d secrets: %v", len(list), err)
+		t.Errorf("the next leader has %d secrets: %v", len(list), err)
 	}
 	if err := rotate(now); err == nil || !strings.Contains(err.Error(), "node a did not answer") {
-		t.Errorf("without the node that led: %v", err)
+		t.Errorf("without the former leader: %v", err)
 	}
-	a = startNode(t, data, "", "") // by the new key alone
+	a = startNode(t, data, "", "") // with only the new key
 	a.await(t, "/readyz", http.StatusOK)
 	if err := rotate(a); err != nil {
 		t.Error(err)
 	}
 	for _, n := range []*testNode{a, b, c} {
-		hasNot(t, n.cfg.Data, keyLine(fresh))
+		checkAbsent(t, n.cfg.Data, keyLine(fresh))
 	}
 }
 
-// awaitLeader returns the first of some nodes that leads.
+// awaitLeader waits until one of the nodes leads.
 func awaitLeader(t *testing.T, nodes ...*testNode) *testNode {
 	t.Helper()
 	for began := time.Now(); time.Since(began) < time.Minute; <-time.After(20 * time.Millisecond) {
@@ -96,7 +97,7 @@ func keyFile(t *testing.T, n *testNode) string {
 	return string(b)
 }
 
-// keyLine returns the first key in a file.
+// keyLine returns the first key of a file.
 func keyLine(file string) string {
 	for line := range strings.Lines(file) {
 		if !strings.HasPrefix(line, "#") {
@@ -106,8 +107,8 @@ func keyLine(file string) string {
 	return "no key"
 }
 
-// hasNot checks that no file of a data directory but that of the keys has a text.
-func hasNot(t *testing.T, data, text string) {
+// checkAbsent checks that text occurs only in the key file of a data directory.
+func checkAbsent(t *testing.T, data, text string) {
 	t.Helper()
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -13,8 +13,9 @@ import (
 	"github.com/ahphub/ahphub/static"
 )
 
-// isSparing checks that a follower serves style sheets with the headers that the leader's inbox has.
-func (n *testNode) isSparing(t *testing.T) {
+// checkStyleSheets checks that a follower serves style sheets with the same headers as the leader's
+// inbox.
+func (n *testNode) checkStyleSheets(t *testing.T) {
 	t.Helper()
 	ask := func(path string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.url+path, nil)
@@ -43,13 +44,14 @@ func (n *testNode) isSparing(t *testing.T) {
 	}
 	for _, name := range []string{"Content-Security-Policy", "Cross-Origin-Resource-Policy", "Permissions-Policy", "Referrer-Policy"} {
 		if got, want := style.Header.Get(name), page.Header.Get(name); got == "" || got != want {
-			t.Errorf("%s of a style sheet is %q, and of a page %q", name, got, want)
+			t.Errorf("%s is %q on a style sheet, but %q on a page", name, got, want)
 		}
 	}
 }
 
-// isLive checks that pages of a follower change with what is done at the leader, and that the frames come to the follower once.
-func (n *testNode) isLive(t *testing.T, leader *testNode) {
+// checkLive checks that a follower's pages show changes made at the leader, and that the follower
+// receives each frame once.
+func (n *testNode) checkLive(t *testing.T, leader *testNode) {
 	t.Helper()
 	_, page := n.get(t, "/")
 	query, session := textOf(t, page, `data-live="`, `"`), textOf(t, page, `href="/s/`, `"`)
@@ -86,18 +88,19 @@ func (n *testNode) isLive(t *testing.T, leader *testNode) {
 	_, res, err = websocket.Dial(t.Context(), strings.Replace(n.url, "http", "ws", 1)+"/live?"+query,
 		&websocket.DialOptions{HTTPClient: &http.Client{Jar: n.jar}, HTTPHeader: foreign})
 	if err == nil || res == nil || res.StatusCode != http.StatusForbidden {
-		t.Errorf("a stream for another site's page is answered %v, %v", res, err)
+		t.Errorf("a stream for another site's page: %v, %v", res, err)
 	}
-	for _, want := range []string{"/live?" + query, "/live"} { // without a cookie, or a room
+	for _, want := range []string{"/live?" + query, "/live"} { // without a cookie or a room
 		_, res, err = websocket.Dial(t.Context(), strings.Replace(n.url, "http", "ws", 1)+want, nil)
 		if err == nil || res == nil || res.StatusCode < 300 || res.StatusCode >= 500 {
-			t.Errorf("a stream for nobody is answered %v, %v", res, err)
+			t.Errorf("a stream without a visitor: %v, %v", res, err)
 		}
 	}
 }
 
-// endsWithSession checks that a follower shows nothing of a session that is deleted at the leader once that is answered.
-func (n *testNode) endsWithSession(t *testing.T, leader *testNode) {
+// checkDeletedSession checks that a follower shows nothing of a session once the leader has
+// confirmed its deletion.
+func (n *testNode) checkDeletedSession(t *testing.T, leader *testNode) {
 	t.Helper()
 	_, page := n.get(t, "/")
 	session := textOf(t, page, `href="/s/`, `"`)
@@ -119,12 +122,12 @@ func (n *testNode) endsWithSession(t *testing.T, leader *testNode) {
 		_, _, err = c.Read(t.Context())
 	}
 	if code := websocket.CloseStatus(err); code != 4404 {
-		t.Errorf("the stream of a session that was deleted is closed with %d: %v", code, err)
+		t.Errorf("the stream of a deleted session was closed with %d: %v", code, err)
 	}
 	n.hasSession(t)
 }
 
-// textOf returns what is between two texts.
+// textOf returns the text between before and after.
 func textOf(t *testing.T, in, before, after string) string {
 	t.Helper()
 	_, rest, found := strings.Cut(in, before)

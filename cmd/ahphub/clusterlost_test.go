@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// startAlone runs the only node of a cluster.
+// startAlone starts a cluster of one node.
 func startAlone(t *testing.T, data string) *testNode {
 	t.Helper()
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
@@ -27,8 +27,9 @@ func startAlone(t *testing.T, data string) *testNode {
 	return n
 }
 
-// A node whose log was lost, and not its database, would vote as if it had never voted or acknowledged anything.
-func TestNodeWithoutItsLogDoesNotStart(t *testing.T) {
+// A node that lost its log but not its database refuses to start: it has forgotten its votes and
+// acknowledgments.
+func TestRefuseStartWithoutLog(t *testing.T) {
 	n := startAlone(t, isolate(t))
 	if err := n.stop(); err != nil {
 		t.Fatal(err)
@@ -43,15 +44,16 @@ func TestNodeWithoutItsLogDoesNotStart(t *testing.T) {
 	defer l.Close()
 	again := &node{cfg: n.cfg, set: n.set, l: l, tel: n.tel, stdout: n.out, log: n.log}
 	if err := again.open(context.WithoutCancel(t.Context())); !errors.Is(err, cluster.ErrDamaged) {
-		t.Errorf("it starts: %v", err)
+		t.Errorf("starting returned %v", err)
 	}
 	if err := again.close(); err != nil {
 		t.Error(err)
 	}
 }
 
-// The copy of a node that is stopped has what only its log has: the others may have shown it to people.
-func TestDetachedCopyHasTheEndOfTheLog(t *testing.T) {
+// A copy of a stopped node includes the end of its log: people may have seen these entries on other
+// nodes.
+func TestDetachIncludesEndOfLog(t *testing.T) {
 	data := isolate(t)
 	n := startAlone(t, data)
 	if err := n.stop(); err != nil {
@@ -86,8 +88,9 @@ func TestDetachedCopyHasTheEndOfTheLog(t *testing.T) {
 	}
 }
 
-// What lets nodes join a cluster is not in a copy for a separate server, nor in what its database has deleted.
-func TestDetachedCopyHasNoAuthority(t *testing.T) {
+// A copy for a separate server contains neither the authority's key nor tokens, not even in deleted
+// parts of its database.
+func TestDetachExcludesAuthority(t *testing.T) {
 	data := isolate(t)
 	n := startAlone(t, data)
 	var sealed []byte
@@ -95,7 +98,7 @@ func TestDetachedCopyHasNoAuthority(t *testing.T) {
 		sealed = bytes.Clone(v)
 		return nil
 	}); err != nil || len(sealed) == 0 {
-		t.Fatal("there is no key", err)
+		t.Fatal("the database has no key", err)
 	}
 	to := filepath.Join(t.TempDir(), "copy")
 	if _, _, err := clusterCLI(t, "detach", "--data", data, to); err != nil {
@@ -108,16 +111,16 @@ func TestDetachedCopyHasNoAuthority(t *testing.T) {
 	for _, f := range files {
 		b, err := os.ReadFile(filepath.Join(to, f.Name()))
 		if err != nil || bytes.Contains(b, sealed) || bytes.Contains(b, []byte(`"incarnation":`)) {
-			t.Errorf("%s has something of the cluster, or %v", f.Name(), err)
+			t.Errorf("%s contains data of the cluster: %v", f.Name(), err)
 		}
 	}
 }
 
-// Anyone can ask a node for the answer to a challenge. Only for its own names does one that follows wait until that may have come, and
-// only for a few at once.
-func TestStrangersChallengesDoNotWait(t *testing.T) {
+// Anyone can send a challenge to a node. A follower waits for the answer only for its own names,
+// and only a few requests wait at once.
+func TestLimitWaitingChallenges(t *testing.T) {
 	n := startAlone(t, isolate(t))
-	follower := &node{state: n.state, challenges: make(chan struct{}, mostChallenges)} // leads nothing
+	follower := &node{state: n.state, challenges: make(chan struct{}, mostChallenges)} // never leads
 	follower.cfg.TLS.ACME = []string{"hub.example.com"}
 	acme, err := web.NewACME(web.ACMEConfig{Names: follower.cfg.TLS.ACME, Dir: t.TempDir(), Log: n.log})
 	if err != nil {
@@ -127,33 +130,34 @@ func TestStrangersChallengesDoNotWait(t *testing.T) {
 	ask := func(name string) time.Duration {
 		began := time.Now()
 		if _, err := acme.TLS().GetCertificate(&tls.ClientHelloInfo{ServerName: name, SupportedProtos: []string{"acme-tls/1"}}); err == nil {
-			t.Errorf("there is an answer for %s", name)
+			t.Errorf("%s has an answer", name)
 		}
 		return time.Since(began)
 	}
 	if took := ask("not.ours.example"); took >= challengeTime {
-		t.Errorf("a foreign name waits for %v", took)
+		t.Errorf("a foreign name waited for %v", took)
 	}
 	for range mostChallenges {
 		follower.challenges <- struct{}{}
 	}
 	if took := ask("hub.example.com"); took >= challengeTime {
-		t.Errorf("one more than may wait waits for %v", took)
+		t.Errorf("a request over the limit waited for %v", took)
 	}
 	<-follower.challenges
 	if took := ask("hub.example.com"); took < challengeTime {
-		t.Errorf("an own name does not wait: %v", took)
+		t.Errorf("an own name waited only %v", took)
 	}
 }
 
-// Without another node that could lead, a hub that cannot write keeps serving, read-only: to end it would interrupt turns for nothing.
-func TestReadOnlyLeaderWithoutASuccessorKeepsLeading(t *testing.T) {
+// A leader that cannot write keeps serving, read-only, while no other node can lead: stopping the
+// hub would only interrupt turns.
+func TestReadOnlyLeaderWithoutSuccessor(t *testing.T) {
 	n := startAlone(t, isolate(t))
 	hub := n.leading()
 	hub.hub.JournalFull(errors.New("the disk is full: free some space"))
 	for began := time.Now(); time.Since(began) < 2*readOnlyTime; <-time.After(20 * time.Millisecond) {
 		if n.leading() != hub {
-			t.Fatal("the hub began again")
+			t.Fatal("the hub restarted")
 		}
 	}
 }
@@ -180,8 +184,9 @@ func TestOnlyEmptyDirectoriesJoin(t *testing.T) {
 	}
 }
 
-// A handover that is asked for while the hub begins, as by an operator right after a change of leader, does not end the node.
-func TestHandoverWhileTheHubBegins(t *testing.T) {
+// A handover requested while the hub starts, for example by an operator right after a change of
+// leader, does not stop the node.
+func TestHandoverDuringHubStart(t *testing.T) {
 	t.Cleanup(http.DefaultClient.CloseIdleConnections)
 	n := startNode(t, isolate(t), "a", loopbacktest.Address(t))
 	var ask func(handover)
@@ -190,13 +195,13 @@ func TestHandoverWhileTheHubBegins(t *testing.T) {
 		ask = n.over
 		n.mu.Unlock()
 		if time.Since(began) > time.Minute {
-			t.Fatal("it never leads")
+			t.Fatal("the node never led")
 		}
 	}
 	done := make(chan error, 1)
 	ask(handover{done: done})
 	if err := <-done; err == nil || strings.Contains(err.Error(), "stops") {
-		t.Errorf("the answer is %v, without another node", err)
+		t.Errorf("without another node, the answer is %v", err)
 	}
 	n.await(t, "/leaderz", http.StatusOK)
 }

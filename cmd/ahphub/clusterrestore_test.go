@@ -15,10 +15,10 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
-// A backup of a node begins a new cluster, with or without the key of secrets.
-func TestBackupOfANodeBeginsANewCluster(t *testing.T) {
+// A node's backup can start a new cluster, with or without the key of secrets.
+func TestStartClusterFromBackup(t *testing.T) {
 	data := isolate(t)
-	bringSession(t, data)
+	createSession(t, data)
 	n := startNode(t, data, "a", loopbacktest.Address(t))
 	n.await(t, "/leaderz", http.StatusOK)
 	backup := filepath.Join(t.TempDir(), "backup.db")
@@ -58,7 +58,7 @@ func TestBackupOfANodeBeginsANewCluster(t *testing.T) {
 		was, err := os.ReadFile(filepath.Join(data, "token"))
 		is, err2 := os.ReadFile(filepath.Join(to, "token"))
 		if err := errors.Join(err, err2); err != nil || bytes.Equal(was, is) != (len(files) == 2) {
-			t.Errorf("with %d files restored the owner's token is kept: %v, %v", len(files), bytes.Equal(was, is), err)
+			t.Errorf("with %d files restored, the owner's token is kept: %v, %v", len(files), bytes.Equal(was, is), err)
 		}
 	}
 }

@@ -11,30 +11,31 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Nodes is what the nodes have once the faults are over, by the name of each.
+// Nodes holds what each node has after all faults, by name.
 type Nodes map[string]Node
 
-// Node is what one has.
+// Node holds what one node has.
 type Node struct {
 	Applied  int64
 	Rows     []Row             // of the journal, by number
-	Floors   map[ahp.URI]int64 // up to which number the journal has forgotten a channel's envelopes
-	Channels []ahp.URI         // that exist
-	Rest     map[string]string // everything else that all nodes must have alike, by name, as a hash
+	Floors   map[ahp.URI]int64 // numbers up to which the journal has discarded envelopes, by channel
+	Channels []ahp.URI         // existing channels
+	Rest     map[string]string // hashes of everything else that must be equal on all nodes, by name
 }
 
-// block is how many numbers may be in one merged envelope: it ends where a number is divided by it.
+// block is the maximum number of envelopes that one merged envelope covers. A merged envelope never
+// crosses a multiple of block.
 const block = 64
 
-// Check returns what is wrong with what clients saw, given what the nodes have now and the turns whose commands were
-// seen to start.
+// Check returns everything wrong in what clients saw, given what the nodes have and the turns whose
+// commands started.
 func (h *History) Check(nodes Nodes, started []string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	f := &findings{count: map[string]int{}}
 	f.agree(nodes)
 	if len(nodes) == 0 {
-		return append(f.list, "no node has anything")
+		return append(f.list, "there are no nodes")
 	}
 	first := nodes[slices.Min(slices.Collect(maps.Keys(nodes)))]
 	first.Rows = h.withForgotten(first)
@@ -55,8 +56,8 @@ func (h *History) Check(nodes Nodes, started []string) []string {
 	return f.all()
 }
 
-// withForgotten returns the rows of a node with those that an earlier check found, and that the journal has forgotten since,
-// as it does with what is old.
+// withForgotten returns the rows of a node, plus rows that an earlier check found and the journal
+// has discarded since because they are old.
 func (h *History) withForgotten(n Node) []Row {
 	rows, now := slices.Clone(n.Rows), byNumber(n.Rows)
 	for seq, r := range h.rows {
@@ -69,7 +70,7 @@ func (h *History) withForgotten(n Node) []Row {
 	return rows
 }
 
-// findings keeps the first few of each kind.
+// findings keeps the first few findings of each kind.
 type findings struct {
 	list  []string
 	count map[string]int
@@ -95,40 +96,41 @@ func (f *findings) all() []string {
 	return f.list
 }
 
-// agree compares the nodes with the first of them, up to what both have applied.
+// agree compares each node with the first one.
 func (f *findings) agree(nodes Nodes) {
 	names := slices.Sorted(maps.Keys(nodes))
 	for _, name := range names[min(1, len(names)):] {
 		a, b := nodes[names[0]], nodes[name]
 		if a.Applied != b.Applied {
-			f.note("nodes differ", "%s has applied %d, and %s %d", names[0], a.Applied, name, b.Applied)
+			f.note("nodes differ", "%s has applied %d, but %s %d", names[0], a.Applied, name, b.Applied)
 			continue
 		}
 		ours, theirs := byNumber(a.Rows), byNumber(b.Rows)
 		for seq, row := range ours {
 			if other, ok := theirs[seq]; ok && other != row || !ok && !b.hasForgotten(row) {
-				f.note("nodes differ", "number %d is %+v at %s and %+v at %s", seq, row, names[0], other, name)
+				f.note("nodes differ", "number %d is %+v at %s, but %+v at %s", seq, row, names[0], other, name)
 			}
 		}
 		for seq, row := range theirs {
 			if _, ok := ours[seq]; !ok && !a.hasForgotten(row) {
-				f.note("nodes differ", "number %d is %+v at %s, and not at %s", seq, row, name, names[0])
+				f.note("nodes differ", "number %d is %+v at %s, but missing at %s", seq, row, name, names[0])
 			}
 		}
 		for _, what := range slices.Sorted(maps.Keys(a.Rest)) {
 			if b.Rest[what] != a.Rest[what] {
-				f.note("nodes differ", "%s is %.40s at %s and %.40s at %s", what, a.Rest[what], names[0], b.Rest[what], name)
+				f.note("nodes differ", "%s is %.40s at %s, but %.40s at %s", what, a.Rest[what], names[0], b.Rest[what], name)
 			}
 		}
 		for _, what := range slices.Sorted(maps.Keys(b.Rest)) {
 			if _, ok := a.Rest[what]; !ok {
-				f.note("nodes differ", "%s is at %s, and not at %s", what, name, names[0])
+				f.note("nodes differ", "%s is at %s, but missing at %s", what, name, names[0])
 			}
 		}
 	}
 }
 
-// hasForgotten reports whether a row may have gone from a node's journal. Each node forgets by itself.
+// hasForgotten reports whether the node's journal may have discarded a row. Each node discards rows
+// on its own.
 func (n Node) hasForgotten(r Row) bool { return r.Seq <= n.Floors[r.Channel] }
 
 func byNumber(rows []Row) map[int64]Row {
@@ -139,7 +141,7 @@ func byNumber(rows []Row) map[int64]Row {
 	return out
 }
 
-// numbers looks for a client's action that was taken twice.
+// numbers finds client actions that were accepted twice.
 func (f *findings) numbers(rows []Row) {
 	taken := map[ack]int64{}
 	for _, r := range rows {
@@ -155,7 +157,8 @@ func (f *findings) numbers(rows []Row) {
 	}
 }
 
-// order looks for what a client saw twice, or out of its order. That what it missed begins after what it has, its mirror checks.
+// order finds envelopes that a client saw twice or out of order. The client's mirror checks that a
+// replay starts after what it has.
 func (f *findings) order(seen []Seen) {
 	last := map[string]int64{}
 	for _, s := range seen {
@@ -167,7 +170,7 @@ func (f *findings) order(seen []Seen) {
 	}
 }
 
-// journal is the rows of each channel, oldest first.
+// journal indexes the rows of all channels, oldest first.
 type journal struct {
 	at       map[int64]Row
 	taken    map[ack]Row
@@ -188,9 +191,9 @@ func newJournal(rows []Row) *journal {
 	return j
 }
 
-// visible checks that an envelope is in the journal with its number and content.
+// visible checks that an envelope is in the journal with the same number and content.
 func (f *findings) visible(s Seen, j *journal) {
-	if s.Rejected || isPassing(s) || j.isAnsweredAgain(s) {
+	if s.Rejected || isTransient(s) || j.isAnsweredAgain(s) {
 		return
 	}
 	r, ok := j.at[s.Seq]
@@ -198,15 +201,16 @@ func (f *findings) visible(s Seen, j *journal) {
 	case !ok:
 		f.note("lost", "%s saw number %d of %s, which is not in the journal: %.200s", s.Mirror, s.Seq, s.Channel, s.Action)
 	case r.Channel != s.Channel || r.Client != s.Client || r.ClientSeq != s.ClientSeq:
-		f.note("another content", "%s saw number %d as %.300s, and the journal has %.300s", s.Mirror, s.Seq, describe(s), describe(Seen{
-			Channel: r.Channel, Action: r.Action, Client: r.Client, ClientSeq: r.ClientSeq}))
+		f.note("another content", "%s saw number %d as %.300s, but the journal has %.300s", s.Mirror, s.Seq, describe(s),
+			describe(Seen{Channel: r.Channel, Action: r.Action, Client: r.Client, ClientSeq: r.ClientSeq}))
 	case r.Action != s.Action && !j.isMerged(s):
-		f.note("another content", "%s saw number %d as %.300s, and the journal has %.300s", s.Mirror, s.Seq, s.Action, r.Action)
+		f.note("another content", "%s saw number %d as %.300s, but the journal has %.300s",
+			s.Mirror, s.Seq, s.Action, r.Action)
 	}
 }
 
-// isAnsweredAgain reports whether a client that had missed the answer to its action was told once more, by a number of
-// its own that no one else sees.
+// isAnsweredAgain reports whether s repeats the answer to a client that missed it. The repeated
+// answer has a new number that no other client sees.
 func (j *journal) isAnsweredAgain(s Seen) bool {
 	r, ok := j.taken[ack{s.Client, s.ClientSeq}]
 	return ok && s.Client == s.Mirror && r.Seq < s.Seq && r.Channel == s.Channel && r.Action == s.Action
@@ -216,8 +220,8 @@ func describe(s Seen) string {
 	return fmt.Sprintf("action %d of %q in %s: %s", s.ClientSeq, s.Client, s.Channel, s.Action)
 }
 
-// isPassing reports whether the journal keeps no actions of this kind.
-func isPassing(s Seen) bool {
+// isTransient reports whether the journal does not store actions of this type.
+func isTransient(s Seen) bool {
 	for _, kind := range []string{"terminal/data", "terminal/input", "resourceWatch/changed"} {
 		if strings.Contains(s.Action, `"type":"`+kind+`"`) {
 			return true
@@ -226,7 +230,8 @@ func isPassing(s Seen) bool {
 	return false
 }
 
-// isMerged reports whether what was seen is several envelopes of the host in one, which has the number of the last.
+// isMerged reports whether s merges several envelopes of the host. It has the number of the last
+// one.
 func (j *journal) isMerged(s Seen) bool {
 	s.Mirror, s.Anew = "", false
 	if s.Client != "" || j.merged[s] {
@@ -260,7 +265,7 @@ func foldsTo(rows []Row, want string) bool {
 	return err == nil && string(text) == want
 }
 
-// acknowledged checks that what clients were told is in, is.
+// acknowledged checks that everything acknowledged to clients exists.
 func (f *findings) acknowledged(h *History, n Node, j *journal, forgotten map[int64]bool) {
 	for at, seq := range h.acked {
 		if now, ok := j.taken[at]; !ok {
@@ -269,7 +274,7 @@ func (f *findings) acknowledged(h *History, n Node, j *journal, forgotten map[in
 			}
 			f.note("acknowledged and lost", "action %d of %s, which was number %d", at.seq, at.client, seq)
 		} else if now.Seq > seq {
-			f.note("renumbered", "action %d of %s was number %d, and is %d", at.seq, at.client, seq, now.Seq)
+			f.note("renumbered", "action %d of %s was number %d, but is now %d", at.seq, at.client, seq, now.Seq)
 		}
 	}
 	exist := map[ahp.URI]bool{}
@@ -278,12 +283,13 @@ func (f *findings) acknowledged(h *History, n Node, j *journal, forgotten map[in
 	}
 	for uri, client := range h.made {
 		if !exist[uri] {
-			f.note("acknowledged and lost", "%s made %s, which is not there", client, uri)
+			f.note("acknowledged and lost", "%s created %s, which does not exist", client, uri)
 		}
 	}
 }
 
-// effects checks that each turn's command started at most once, and none that the journal does not have.
+// effects checks that each turn's command started at most once, and that the journal has each
+// started turn.
 func (f *findings) effects(started []string, rows []Row) {
 	times := map[string]int{}
 	for _, turn := range started {
@@ -302,12 +308,13 @@ func (f *findings) effects(started []string, rows []Row) {
 			f.note("started twice", "the command of turn %s started %d times", turn, n)
 		}
 		if asked[turn] == 0 {
-			f.note("started and lost", "the command of turn %s started, and the journal does not have the turn", turn)
+			f.note("started and lost", "the command of turn %s started, but the journal does not have the turn", turn)
 		}
 	}
 }
 
-// fresh checks that nobody was shown less than what its writer, or another visitor, had been told before the request.
+// fresh checks that no visitor saw a value older than one that was already acknowledged or shown
+// before the request.
 func (f *findings) fresh(reads []Read, writes []Write) {
 	type told struct {
 		at    time.Time
@@ -331,11 +338,11 @@ func (f *findings) fresh(reads []Read, writes []Write) {
 			next++
 		}
 		if r.Value < most.value {
-			f.note("stale", "%s was shown %d by %s at %s, asked %v after %s was told %d and answered in %v", r.Visitor, r.Value, r.Node,
+			f.note("stale", "%s saw %d on %s at %s, requested %v after %s knew %d, answered in %v", r.Visitor, r.Value, r.Node,
 				r.Began.Format(clock), r.Began.Sub(most.at).Round(time.Microsecond), most.by, most.value, r.Ended.Sub(r.Began))
 			for _, w := range writes {
 				if w.Value == most.value {
-					f.note("stale", "the writer was told of %d at %s", w.Value, w.Acked.Format(clock))
+					f.note("stale", "the write of %d was acknowledged at %s", w.Value, w.Acked.Format(clock))
 				}
 			}
 		}

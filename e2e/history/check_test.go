@@ -21,7 +21,7 @@ func text(t *testing.T, a ahp.Action) string {
 	return string(b)
 }
 
-// story is a history without a fault: w renames a session, runs a turn, and v watches.
+// story is a history without faults: w renames a session and runs a turn, and v watches.
 type story struct {
 	*History
 	rows    []Row
@@ -31,7 +31,7 @@ type story struct {
 
 func (s *story) at(ms int) time.Time { return s.began.Add(time.Duration(ms) * time.Millisecond) }
 
-// happens puts an envelope in the journal, and before both clients.
+// happens adds an envelope to the journal and shows it to both clients.
 func (s *story) happens(r Row) {
 	s.rows = append(s.rows, r)
 	s.sees("w", r)
@@ -58,11 +58,11 @@ func newStory(t *testing.T) *story {
 	s.Read(Read{"p", "n2", 1, s.at(20), s.at(25)})
 	s.happens(Row{session, 30, text(t, &ahp.SessionTitleChangedAction{Title: "2"}), "w", 3})
 	s.Wrote(2, s.at(40))
-	s.Read(Read{"p", "n2", 1, s.at(30), s.at(50)}) // it was under way
+	s.Read(Read{"p", "n2", 1, s.at(30), s.at(50)}) // concurrent with the write
 	s.Read(Read{"p", "n1", 2, s.at(60), s.at(61)})
 	again := s.rows[5]
 	again.Seq = 35
-	s.sees("w", again) // it had missed the answer
+	s.sees("w", again) // missed the first answer
 	return s
 }
 
@@ -75,15 +75,15 @@ func (s *story) nodes() Nodes {
 	return nodes
 }
 
-func TestNothingIsWrong(t *testing.T) {
+func TestFaultlessHistory(t *testing.T) {
 	s := newStory(t)
 	if found := s.Check(s.nodes(), s.started); len(found) > 0 {
-		t.Errorf("it finds %q", found)
+		t.Errorf("the findings are %q", found)
 	}
 }
 
-// Each fault that a cluster could have is found, and called what it is.
-func TestPlantedFaultsAreFound(t *testing.T) {
+// The checker finds each kind of fault and names it.
+func TestFindPlantedFaults(t *testing.T) {
 	without := func(rows []Row, seq int64) []Row {
 		return slices.DeleteFunc(rows, func(r Row) bool { return r.Seq == seq })
 	}
@@ -146,15 +146,15 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 				n[name] = node
 			}
 		}},
-		"a command starts twice":         {"started twice", func(s *story, _ Nodes) { s.started = append(s.started, "t1") }},
-		"a command starts of no turn":    {"started and lost", func(s *story, _ Nodes) { s.started = append(s.started, "t2") }},
-		"a node has another row":         {"nodes differ", func(s *story, n Nodes) { n["n2"].Rows[3].Action = `{"type":"x"}` }},
-		"a node lacks a row":             {"nodes differ", func(s *story, n Nodes) { n["n3"] = Node{Applied: 7, Rows: without(s.rows, 30), Rest: n["n3"].Rest} }},
-		"a node has a row more":          {"nodes differ", func(s *story, n Nodes) { n["n1"] = Node{Applied: 7, Rows: without(s.rows, 30), Rest: n["n1"].Rest} }},
-		"a node has other answers":       {"nodes differ", func(s *story, n Nodes) { n["n2"].Rest["answers"] = "i" }},
-		"a node has something more":      {"nodes differ", func(s *story, n Nodes) { n["n3"].Rest["x"] = "y" }},
-		"a node is behind":               {"nodes differ", func(s *story, n Nodes) { n["n2"] = Node{Applied: 6, Rows: s.rows} }},
-		"no node has anything to say of": {"no node has anything", func(s *story, n Nodes) { clear(n) }},
+		"a command starts twice":        {"started twice", func(s *story, _ Nodes) { s.started = append(s.started, "t1") }},
+		"a command without its turn":    {"started and lost", func(s *story, _ Nodes) { s.started = append(s.started, "t2") }},
+		"a node has a different row":    {"nodes differ", func(s *story, n Nodes) { n["n2"].Rows[3].Action = `{"type":"x"}` }},
+		"a node lacks a row":            {"nodes differ", func(s *story, n Nodes) { n["n3"] = Node{Applied: 7, Rows: without(s.rows, 30), Rest: n["n3"].Rest} }},
+		"a node has an extra row":       {"nodes differ", func(s *story, n Nodes) { n["n1"] = Node{Applied: 7, Rows: without(s.rows, 30), Rest: n["n1"].Rest} }},
+		"a node has other answers":      {"nodes differ", func(s *story, n Nodes) { n["n2"].Rest["answers"] = "i" }},
+		"a node has something more":     {"nodes differ", func(s *story, n Nodes) { n["n3"].Rest["x"] = "y" }},
+		"a node is behind":              {"nodes differ", func(s *story, n Nodes) { n["n2"] = Node{Applied: 6, Rows: s.rows} }},
+		"there are no nodes to compare": {"there are no nodes", func(s *story, n Nodes) { clear(n) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newStory(t)
@@ -162,14 +162,14 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 			plant.spoil(s, n)
 			found := s.Check(n, s.started)
 			if !slices.ContainsFunc(found, func(f string) bool { return strings.HasPrefix(f, plant.kind) }) {
-				t.Errorf("it finds %q, and not %q", found, plant.kind)
+				t.Errorf("the findings are %q, want %q", found, plant.kind)
 			}
 		})
 	}
 }
 
-// A client's messages are read as they come: actions, the replay of a connection that comes back, and nothing else.
-func TestFramesAreRead(t *testing.T) {
+// Frame records actions and the replay of a reconnecting client, and ignores other messages.
+func TestRecordFrames(t *testing.T) {
 	h := New()
 	for _, frame := range []string{
 		`{"jsonrpc":"2.0","method":"action","params":{"channel":"ahp-session:/1","serverSeq":3,"origin":{"clientId":"w","clientSeq":1},"action":{"type":"session/titleChanged","title":"x"}}}`,
@@ -185,19 +185,19 @@ func TestFramesAreRead(t *testing.T) {
 		t.Errorf("%d envelopes and %d answers were recorded", n, acked)
 	}
 	if ok, answered, _ := h.Answered("w", 1); !ok || !answered {
-		t.Error("the first action is not answered")
+		t.Error("the first action was not answered")
 	}
 	if ok, answered, _ := h.Answered("w", 2); ok || !answered {
-		t.Error("the second action is not refused")
+		t.Error("the second action was not refused")
 	}
 }
 
-// What is old is forgotten by the journal. It is not lost when an earlier check found it, or when it was forgotten before one
-// could; it is when it is newer.
-func TestForgottenEnvelopesAreNotLost(t *testing.T) {
+// Discarded envelopes do not count as lost if an earlier check found them or they are old enough to
+// be discarded; newer missing envelopes do.
+func TestDiscardedEnvelopesAreNotLost(t *testing.T) {
 	s := newStory(t)
 	if found := s.Check(s.nodes(), s.started); len(found) > 0 {
-		t.Fatalf("it finds %q", found)
+		t.Fatalf("the findings are %q", found)
 	}
 	s.happens(Row{session, 40, text(t, &ahp.SessionTitleChangedAction{Title: "3"}), "w", 4})
 	s.happens(Row{session, 50, text(t, &ahp.SessionTitleChangedAction{Title: "4"}), "w", 5})
@@ -208,19 +208,19 @@ func TestForgottenEnvelopesAreNotLost(t *testing.T) {
 		nodes[name] = n
 	}
 	if found := s.Check(nodes, s.started); len(found) > 0 {
-		t.Errorf("it finds %q", found)
+		t.Errorf("the findings are %q", found)
 	}
 	for name, n := range nodes {
 		n.Rows = slices.DeleteFunc(n.Rows, func(r Row) bool { return r.Seq == 50 })
 		nodes[name] = n
 	}
 	if found := s.Check(nodes, s.started); len(found) == 0 || !strings.HasPrefix(found[0], "lost") {
-		t.Errorf("of a lost envelope it finds %q", found)
+		t.Errorf("for a lost envelope, the findings are %q", found)
 	}
 }
 
-// A client that gave up waiting for what it missed is sent it again.
-func TestWhatWasMissedMayComeTwice(t *testing.T) {
+// A client that gave up waiting for its replay may receive it again.
+func TestReplayMayRepeat(t *testing.T) {
 	s := newStory(t)
 	missed := func(seqs ...int64) string {
 		var list []string
@@ -243,6 +243,6 @@ func TestWhatWasMissedMayComeTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	if found := s.Check(s.nodes(), s.started); len(found) != 1 || !strings.HasPrefix(found[0], "out of order: ") {
-		t.Errorf("an envelope that comes twice: %q", found)
+		t.Errorf("an envelope that was sent twice: %q", found)
 	}
 }

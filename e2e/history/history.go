@@ -1,5 +1,6 @@
-// Package history judges what clients of a cluster saw while its nodes failed: whether what was visible, acknowledged or
-// started is what the nodes have in the end. It runs nothing and reads no file: what a test recorded is all it knows.
+// Package history checks what clients of a cluster saw while its nodes failed: everything that was
+// visible, acknowledged or started must match what the nodes have in the end. It runs nothing and
+// reads no files; it knows only what a test recorded.
 package history
 
 import (
@@ -11,19 +12,19 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Seen is an envelope as a client saw it.
+// Seen is an envelope that a client saw.
 type Seen struct {
-	Mirror    string // the client, over all its connections
+	Mirror    string // the client, across all its connections
 	Channel   ahp.URI
 	Seq       int64
-	Action    string // as JSON that the program's own types have written
-	Client    string // whose action it answers; "": the host's
+	Action    string // JSON, marshaled by the program's own types
+	Client    string // the client whose action it answers; "": the host
 	ClientSeq int64
 	Rejected  bool
-	Anew      bool // the first of what a client missed: an answer before this one may have come too late to be taken
+	Anew      bool // first envelope of a replay: earlier answers may have arrived too late to count
 }
 
-// Row is an envelope as a node's journal has it.
+// Row is an envelope in a node's journal.
 type Row struct {
 	Channel   ahp.URI
 	Seq       int64
@@ -32,7 +33,7 @@ type Row struct {
 	ClientSeq int64
 }
 
-// Read is what a visitor was shown of a value that only grows.
+// Read is a value that a visitor saw. Values only grow.
 type Read struct {
 	Visitor string
 	Node    string
@@ -41,24 +42,24 @@ type Read struct {
 	Ended   time.Time
 }
 
-// Write is a value of the same kind, and when its writer was told that it is in.
+// Write is a value that a writer set, and when it was acknowledged.
 type Write struct {
 	Value int
 	Acked time.Time
 }
 
-// History is all that was recorded. Its methods may be called from several goroutines.
+// History holds everything that was recorded. It is safe for concurrent use.
 type History struct {
 	mu      sync.Mutex
 	seen    []Seen
-	texts   map[string]string // of actions, each kept once
-	acked   map[ack]int64     // number of each client action that was accepted
+	texts   map[string]string // interned texts of actions
+	acked   map[ack]int64     // number of each accepted client action
 	refused map[ack]bool
-	made    map[ahp.URI]string // channels whose making was acknowledged, and by whom
+	made    map[ahp.URI]string // channels whose creation was acknowledged, and their clients
 	reads   []Read
 	writes  []Write
 	changed chan struct{} // closed at the next envelope
-	rows    map[int64]Row // that the last check found
+	rows    map[int64]Row // found by the last check
 }
 
 type ack struct {
@@ -68,8 +69,8 @@ type ack struct {
 
 // New returns an empty history.
 func New() *History {
-	return &History{texts: map[string]string{}, acked: map[ack]int64{}, refused: map[ack]bool{}, made: map[ahp.URI]string{},
-		changed: make(chan struct{})}
+	return &History{texts: map[string]string{}, acked: map[ack]int64{}, refused: map[ack]bool{},
+		made: map[ahp.URI]string{}, changed: make(chan struct{})}
 }
 
 // See records an envelope.
@@ -94,7 +95,7 @@ func (h *History) See(s Seen) {
 	h.changed = make(chan struct{})
 }
 
-// Frame records what is visible in a message that a client got.
+// Frame records the envelopes in a message that a client received.
 func (h *History) Frame(mirror string, frame []byte) error {
 	var m struct {
 		Method string          `json:"method"`
@@ -108,12 +109,12 @@ func (h *History) Frame(mirror string, frame []byte) error {
 		Params ahp.ActionEnvelope `json:"params"`
 	}
 	if err := json.Unmarshal(frame, &m); err != nil {
-		return nil // the result of another request has another form
+		return nil // results of other requests have other types
 	}
 	list, replayed := m.Result.Actions, len(m.Result.Actions) > 0
 	if m.Method == "action" {
 		if err := json.Unmarshal(frame, &one); err != nil {
-			return fmt.Errorf("an envelope that cannot be read: %w", err)
+			return fmt.Errorf("cannot decode an envelope: %w", err)
 		}
 		list = append(list, one.Params)
 	}
@@ -130,7 +131,8 @@ func (h *History) envelope(mirror string, e *ahp.ActionEnvelope, anew bool) erro
 	if err != nil {
 		return err
 	}
-	s := Seen{Mirror: mirror, Channel: e.Channel, Seq: e.ServerSeq, Action: string(text), Rejected: e.RejectionReason != "", Anew: anew}
+	s := Seen{Mirror: mirror, Channel: e.Channel, Seq: e.ServerSeq, Action: string(text),
+		Rejected: e.RejectionReason != "", Anew: anew}
 	if e.Origin != nil {
 		s.Client, s.ClientSeq = e.Origin.ClientID, e.Origin.ClientSeq
 	}
@@ -138,28 +140,29 @@ func (h *History) envelope(mirror string, e *ahp.ActionEnvelope, anew bool) erro
 	return nil
 }
 
-// Made records that a client was told that a channel was made.
+// Made records that a client received the acknowledgment of a new channel.
 func (h *History) Made(client string, channel ahp.URI) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.made[channel] = client
 }
 
-// Read records what a visitor was shown.
+// Read records a value that a visitor saw.
 func (h *History) Read(r Read) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.reads = append(h.reads, r)
 }
 
-// Wrote records that a writer was told that a value is in.
+// Wrote records that a write was acknowledged.
 func (h *History) Wrote(value int, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.writes = append(h.writes, Write{value, at})
 }
 
-// Answered reports whether a client's action was answered, and closes changed when that may have changed.
+// Answered reports whether a client's action was accepted or answered. changed is closed when this
+// may have changed.
 func (h *History) Answered(client string, clientSeq int64) (accepted, answered bool, changed <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -168,7 +171,7 @@ func (h *History) Answered(client string, clientSeq int64) (accepted, answered b
 	return accepted, accepted || h.refused[at], h.changed
 }
 
-// Counts says how much was recorded.
+// Counts returns how much was recorded.
 func (h *History) Counts() (envelopes, acknowledged, made, reads int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
