@@ -17,7 +17,7 @@ import (
 	"unsafe"
 )
 
-// clockFaults change the clock of one node's program by a step, and back when the round is over.
+// clockFaults step one node's clock. mendClocks corrects it after the round.
 var clockFaults = []fault{
 	{"clock of the leader", func(w *trial) string { return w.stepClock(w.leader()) }},
 	{"clock of a follower", func(w *trial) string { return w.stepClock(w.anyFollower()) }},
@@ -27,21 +27,21 @@ var clockSteps = []int{3600, -3600, 5, -5} // seconds
 
 func (w *trial) stepClock(n *trialNode) string {
 	if n.clock != 0 {
-		return "the clock of " + n.name + " is wrong already"
+		return "the clock of " + n.name + " is already wrong"
 	}
 	if runtime.GOARCH != "amd64" {
-		return "clocks are stepped on amd64 only: left out"
+		return "skipped: clocks can be stepped only on amd64"
 	}
 	n.clock = clockSteps[w.rng.IntN(len(clockSteps))]
 	n.tell(fmt.Sprint("clock ", n.clock))
-	w.await("another time at "+n.name, func() bool { // other faults may have ended the process, or may keep it
+	w.await("another time at "+n.name, func() bool { // other faults may have killed or stopped the process
 		off, ok := n.clockError()
 		return !ok || (off-time.Duration(n.clock)*time.Second).Abs() < 2*time.Second
 	})
 	return fmt.Sprintf("clock of %s by %d s", n.name, n.clock)
 }
 
-// clockError returns how wrong a node's clock is, by the date of an answer.
+// clockError returns the error of a node's clock, from the date of an HTTP response.
 func (n *trialNode) clockError() (off time.Duration, ok bool) {
 	client := http.Client{Timeout: time.Second}
 	res, err := client.Get("http://" + n.web + "/healthz")
@@ -53,7 +53,7 @@ func (n *trialNode) clockError() (off time.Duration, ok bool) {
 	return time.Until(at), err == nil
 }
 
-// mendClocks sets all clocks right.
+// mendClocks corrects all clocks.
 func (c *trialNodes) mendClocks() {
 	for _, n := range c.list {
 		if n.clock != 0 && !n.isDead() {
@@ -64,13 +64,13 @@ func (c *trialNodes) mendClocks() {
 }
 
 var (
-	clockBy   atomic.Int64 // seconds that are added to the time of this program
+	clockBy   atomic.Int64 // seconds added to this program's time
 	clockOnce sync.Once
 	clockErr  error
 )
 
-// stepClock makes this program's clock wrong by so many seconds, and nobody else's. Everything that asks for the time gets it so,
-// the runtime and the libraries included; what is left of a timer, which the monotonic clock measures, stays.
+// stepClock shifts the clock of this process only, by the given seconds. The Go runtime and all
+// libraries see the new time; running timers use the monotonic clock and do not change.
 func stepClock(seconds string) error {
 	by, err := strconv.ParseInt(seconds, 10, 64)
 	if err != nil {
@@ -83,8 +83,8 @@ func stepClock(seconds string) error {
 	return clockErr
 }
 
-// replaceClock writes another clock_gettime over the one that the kernel maps into this process. It is written where gettimeofday is,
-// which Go does not call; then one jump leads there.
+// replaceClock replaces clock_gettime in the vDSO that the kernel maps into this process. The code
+// is written over gettimeofday, which Go does not call; clock_gettime then jumps there.
 func replaceClock() error {
 	if runtime.GOARCH != "amd64" {
 		return errors.New("it is written for amd64 only")
@@ -124,7 +124,7 @@ func replaceClock() error {
 		0x48, 0x01, 0x0e, // add [rsi], rcx: seconds
 		0xc3) // ret
 	if from.Value == 0 || to.Value == 0 || to.Size < uint64(len(code)) {
-		return fmt.Errorf("the kernel maps %+v and %+v", from, to)
+		return fmt.Errorf("unexpected vDSO symbols %+v and %+v", from, to)
 	}
 	if _, err := memory.WriteAt(code, base+int64(to.Value)); err != nil {
 		return err
@@ -134,7 +134,7 @@ func replaceClock() error {
 	return err
 }
 
-// readVDSO returns where the kernel maps its library into this process, and the library.
+// readVDSO returns the address and the contents of the vDSO.
 func readVDSO(memory *os.File) (base int64, image []byte, err error) {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 )
 
-// diskFaults are what comes over the disk of one node.
+// diskFaults are faults of one node's disk.
 var diskFaults = []fault{
 	{"slow disk of the leader", func(w *trial) string { return w.slowDown(w.leader()) }},
 	{"slow disk of a follower", func(w *trial) string { return w.slowDown(w.anyFollower()) }},
@@ -31,7 +31,7 @@ var diskFaults = []fault{
 	{"flipped bytes in the database", func(w *trial) string { return w.flipDatabase(w.list[w.rng.IntN(len(w.list))]) }},
 }
 
-// slowState is a state whose database is on a disk that is slow at times.
+// slowState is a State whose disk is slow at times.
 type slowState struct {
 	cluster.State
 	slow *atomic.Bool
@@ -52,10 +52,10 @@ func (s slowState) Restore(r io.Reader) error {
 	return s.State.Restore(r)
 }
 
-// slowDown makes a node's disk slow, until heal.
+// slowDown makes a node's disk slow until heal.
 func (w *trial) slowDown(n *trialNode) string {
 	if n.slow {
-		return "the disk of " + n.name + " is slow already"
+		return "the disk of " + n.name + " is already slow"
 	}
 	n.slow = true
 	n.tell("slow on")
@@ -64,7 +64,7 @@ func (w *trial) slowDown(n *trialNode) string {
 
 const diskOfANode = 1 << 30 // bytes
 
-// mountDisk gives a node a disk of its own, which can be full. Only root may.
+// mountDisk gives a node its own disk, which can fill up. It needs root.
 func (c *trialNodes) mountDisk(n *trialNode) {
 	c.Helper()
 	if err := os.Mkdir(n.data, 0o700); err != nil {
@@ -83,10 +83,10 @@ func (c *trialNodes) mountDisk(n *trialNode) {
 
 func (n *trialNode) filler() string { return filepath.Join(n.data, "filler") }
 
-// fill leaves no room on a node's disk, until heal.
+// fill fills a node's disk until heal.
 func (w *trial) fill(n *trialNode) string {
 	if !n.mounted {
-		return "no disk to fill"
+		return "skipped: no disk to fill"
 	}
 	f, err := os.Create(n.filler())
 	if err != nil {
@@ -105,28 +105,30 @@ func (w *trial) fill(n *trialNode) string {
 	return "full disk of " + n.name
 }
 
-// cutDatabase ends a node as a power cut does: what SQLite had not synced of its write-ahead log is lost, from a random place on.
+// cutDatabase kills a node as a power cut does: its WAL loses what SQLite had not synced, from a
+// random position.
 func (w *trial) cutDatabase(n *trialNode) string {
 	n.kill()
 	wal, index := filepath.Join(n.data, "ahphub.db-wal"), filepath.Join(n.data, "ahphub.db-shm")
 	info, err := os.Stat(wal)
 	if err != nil {
-		return "kill " + n.name + ", whose write-ahead log is empty"
+		return "kill " + n.name + ", whose WAL is empty"
 	}
 	synced := w.syncedByCheckpoint(index)
 	_ = os.Remove(index)
 	if synced >= info.Size() {
-		return "kill " + n.name + ", whose write-ahead log is synced"
+		return "kill " + n.name + ", whose WAL is synced"
 	}
 	at := synced + w.rng.Int64N(info.Size()-synced+1)
 	if err := os.Truncate(wal, at); err != nil {
 		w.trialNodes.Fatal(err)
 	}
-	return fmt.Sprintf("kill %s, and cut its write-ahead log from %d to %d bytes, of which %d were synced", n.name, info.Size(), at, synced)
+	return fmt.Sprintf("kill %s and truncate its WAL from %d to %d bytes, of which %d were synced", n.name, info.Size(), at, synced)
 }
 
-// syncedByCheckpoint returns how many bytes of a write-ahead log SQLite has synced before it moved them into the database, by the
-// index of the log (https://sqlite.org/walformat.html#the_wal_index_file_format): no power cut takes those.
+// syncedByCheckpoint returns how many bytes of a WAL were synced by a checkpoint, according to the
+// WAL index (https://sqlite.org/walformat.html#the_wal_index_file_format). A power cut cannot lose
+// these.
 func (w *trial) syncedByCheckpoint(index string) int64 {
 	w.trialNodes.Helper()
 	b, err := os.ReadFile(index)
@@ -145,10 +147,10 @@ func (w *trial) syncedByCheckpoint(index string) int64 {
 	return header + int64(frames)*int64(frameHeader+binary.NativeEndian.Uint16(b[pageSizeAt:]))
 }
 
-// lose ends a node, and takes its disk; heal has it join anew.
+// lose kills a node and deletes its disk; heal makes it join again.
 func (w *trial) lose(n *trialNode) string {
 	if o := w.damaged(); o != nil {
-		return "the disk of " + o.name + " is damaged already"
+		return "the disk of " + o.name + " is already damaged"
 	}
 	n.kill()
 	n.wipe()
@@ -156,7 +158,7 @@ func (w *trial) lose(n *trialNode) string {
 	return "lose the disk of " + n.name
 }
 
-// damaged returns the node whose disk is; two of three are more than a cluster can lose.
+// damaged returns the node with a damaged disk. A cluster of three survives only one.
 func (c *trialNodes) damaged() *trialNode {
 	for _, n := range c.list {
 		if n.damaged {
@@ -173,25 +175,26 @@ func (n *trialNode) wipe() {
 	}
 }
 
-// flipLog ends a node, and changes bits of its log. It may refuse to start then; heal has it join anew.
+// flipLog kills a node and flips bits of its log. The node may then refuse to start; heal makes it
+// join again.
 func (w *trial) flipLog(n *trialNode) string {
 	if o := w.damaged(); o != nil {
-		return "the disk of " + o.name + " is damaged already"
+		return "the disk of " + o.name + " is already damaged"
 	}
 	n.kill()
 	return w.flip(n, filepath.Join(n.data, "cluster", "log", "log.db"))
 }
 
-// flipDatabase stops a node, so that nothing is left in the write-ahead log, and changes bits of its database.
+// flipDatabase stops a node, which empties the WAL, and flips bits of its database.
 func (w *trial) flipDatabase(n *trialNode) string {
 	if o := w.damaged(); o != nil {
-		return "the disk of " + o.name + " is damaged already"
+		return "the disk of " + o.name + " is already damaged"
 	}
 	n.stop()
 	return w.flip(n, filepath.Join(n.data, "ahphub.db"))
 }
 
-// flip changes bits of a file of a node that is down.
+// flip flips bits in a file of a stopped node.
 func (w *trial) flip(n *trialNode, path string) string {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -218,7 +221,7 @@ func (w *trial) flip(n *trialNode, path string) string {
 	return fmt.Sprintf("end %s, and flip %d bits of its %s (%d KB)", n.name, flips, filepath.Base(path), info.Size()>>10)
 }
 
-// mendDisks takes back what was done to disks, before nodes are started again.
+// mendDisks reverts disk faults before nodes are restarted.
 func (c *trialNodes) mendDisks() {
 	for _, n := range c.list {
 		_ = os.Remove(n.filler())
@@ -229,8 +232,9 @@ func (c *trialNodes) mendDisks() {
 	}
 }
 
-// joinAnew has a node whose disk was damaged take part again. One that refuses to start is removed, and joins as an empty one.
-func (c *trialNodes) joinAnew(n *trialNode) {
+// rejoin restarts a node whose disk was damaged. If it refuses to start, it is removed and joins
+// again with an empty disk.
+func (c *trialNodes) rejoin(n *trialNode) {
 	c.Helper()
 	n.damaged = false
 	if peers.IsNode(n.data) {
@@ -239,7 +243,7 @@ func (c *trialNodes) joinAnew(n *trialNode) {
 			return n.isDead() || n.ask("/readyz") == http.StatusOK && time.Since(began) > 2*time.Second
 		})
 		if !n.isDead() {
-			return // what was changed is not read
+			return // the flipped bits are in unused space
 		}
 		c.judgeRefusal(n)
 	}
@@ -260,7 +264,7 @@ func (c *trialNodes) joinAnew(n *trialNode) {
 	})
 }
 
-// judgeRefusal looks at what a node said that did not start with a damaged disk.
+// judgeRefusal checks the message of a node that refused to start with a damaged disk.
 func (c *trialNodes) judgeRefusal(n *trialNode) {
 	said := n.tail()
 	if strings.Contains(said, "panic:") || strings.Contains(said, "fatal error:") || strings.Contains(said, "goroutine ") {

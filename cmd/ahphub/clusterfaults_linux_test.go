@@ -14,22 +14,23 @@ import (
 )
 
 var (
-	clusterRounds = flag.Int("cluster-rounds", 0, "rounds of faults in a cluster of three processes; 0 is none, 10 the short form")
-	clusterSeed   = flag.Uint64("cluster-seed", 0, "which faults come, and when; 0: by chance")
+	clusterRounds = flag.Int("cluster-rounds", 0, "rounds of faults in a cluster of three processes; 0: none, 10: the short run")
+	clusterSeed   = flag.Uint64("cluster-seed", 0, "seed for the choice and timing of faults; 0: random")
 	clusterKinds  = flag.String("cluster-faults", "", "only faults whose names contain this")
 )
 
-// roundsOfACluster is how many rounds one cluster lives through: what it has is compared whole after each.
+// roundsOfACluster is the number of rounds per cluster: all of its data is compared after each
+// round.
 const roundsOfACluster = 25
 
-// trial is a cluster under load, and what comes over it.
+// trial is a cluster under load, with injected faults.
 type trial struct {
 	*trialNodes
 	*trialLoad
 	rng *rand.Rand
 }
 
-// fault is something that happens to nodes, and lasts a while. What it broke is mended by heal.
+// fault is an injected fault that lasts until heal.
 type fault struct {
 	name string
 	do   func(*trial) (what string)
@@ -50,7 +51,7 @@ func (w *trial) killNode(n *trialNode) string {
 	return "kill " + n.name
 }
 
-// transfer asks for another leader; nobody promises one while other faults last.
+// transferLead requests a transfer of leadership, which may fail while other faults last.
 func (w *trial) transferLead() string {
 	n := w.leader()
 	go func() { _, _ = w.try("cluster", "transfer", "--data", n.data) }()
@@ -83,7 +84,7 @@ var clusterFaults = []fault{
 	{"snapshot", func(w *trial) string {
 		n := w.list[w.rng.IntN(len(w.list))]
 		n.tell("snapshot")
-		time.Sleep(time.Duration(w.rng.IntN(20)) * time.Millisecond) // how far it comes is what is tried
+		time.Sleep(time.Duration(w.rng.IntN(20)) * time.Millisecond) // vary how far it gets
 		return "snapshot at " + n.name + ", " + w.killNode(n)
 	}},
 }
@@ -126,7 +127,7 @@ func snapshotsOf(n *trialNode) (names []string) {
 	return names
 }
 
-// cutOff cuts a node off from all others: nothing comes in or goes out.
+// cutOff cuts a node off from all others, in both directions.
 func (w *trial) cutOff(n *trialNode) string {
 	silent := w.rng.IntN(2) == 0
 	for _, o := range w.others(n) {
@@ -136,8 +137,8 @@ func (w *trial) cutOff(n *trialNode) string {
 	return fmt.Sprintf("cut %s off (silent %v)", n.name, silent)
 }
 
-// upgrade has all nodes run a further release, one after the other, the one that leads last. What they write from then on, one of
-// the release before would refuse.
+// upgrade restarts all nodes with a newer release, one at a time, the leader last. After that, they
+// write batches that the older release would refuse.
 func (w *trial) upgrade() string {
 	if len(w.up()) < len(w.list) {
 		return "no upgrade, as not all nodes are up"
@@ -155,7 +156,7 @@ func (w *trial) upgrade() string {
 	return fmt.Sprintf("upgrade to release %d", leader.version)
 }
 
-// deafen has what a node sends, or what is sent to it, swallowed.
+// deafen swallows everything that a node sends, or everything sent to it.
 func (w *trial) deafen(n *trialNode) string {
 	in := w.rng.IntN(2) == 0
 	for _, o := range w.others(n) {
@@ -168,12 +169,13 @@ func (w *trial) deafen(n *trialNode) string {
 	return fmt.Sprintf("cut %s off one way (in %v)", n.name, in)
 }
 
-// wait lets a fault last.
+// wait lets a fault last for a random time.
 func (w *trial) wait(from, to time.Duration) {
-	time.Sleep(from + time.Duration(w.rng.Int64N(int64(to-from)))) // how long is what is tried
+	time.Sleep(from + time.Duration(w.rng.Int64N(int64(to-from)))) // vary the duration
 }
 
-// round brings one or two faults over the cluster, heals it, and checks everything that was seen since it began.
+// round injects one or two faults, heals the cluster, and checks everything that clients saw since
+// the cluster started.
 func (w *trial) round(kinds []fault) (what string, found []string) {
 	w.trialNodes.Helper()
 	if err := w.prepare(); err != nil {
@@ -184,7 +186,7 @@ func (w *trial) round(kinds []fault) (what string, found []string) {
 	var done []string
 	for i, f := range kinds {
 		if i > 0 && len(w.up()) < 3 {
-			break // two of three nodes are needed to know who leads
+			break // without two of three nodes there is no leader
 		}
 		done = append(done, f.do(w))
 		w.wait(100*time.Millisecond, 3500*time.Millisecond)
@@ -214,7 +216,7 @@ func (w *trial) round(kinds []fault) (what string, found []string) {
 	return what, found
 }
 
-// up returns the nodes that nothing is done to.
+// up returns the nodes without faults.
 func (w *trial) up() (list []*trialNode) {
 	for _, n := range w.list {
 		if n.isDead() || n.stopped || w.isCut(n) {
@@ -239,8 +241,8 @@ func (w *trial) isCut(n *trialNode) bool {
 	return false
 }
 
-// Whatever comes over a cluster, what was visible stays visible with its number, what was acknowledged is in, no command
-// starts twice, and nobody is shown less than was known before.
+// Despite faults, everything visible stays visible with its number, everything acknowledged exists,
+// no command starts twice, and no visitor sees an older state than one that was acknowledged.
 func TestClusterFaults(t *testing.T) {
 	if *clusterRounds == 0 {
 		t.Skip("see make test-cluster")

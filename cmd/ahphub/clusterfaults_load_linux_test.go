@@ -26,20 +26,20 @@ const (
 
 	underway = 8 // actions that a client sends before it waits for answers
 
-	oneTry     = 3 * time.Second // of a client, before it tries another node
-	allTries   = time.Minute     // until it holds that the cluster does not answer
+	oneTry     = 3 * time.Second // before a client tries another node
+	allTries   = time.Minute     // before a client gives up on the cluster
 	lookAround = 150 * time.Millisecond
 )
 
-// trialLoad is clients and visitors of all nodes.
+// trialLoad is the load of clients and visitors on all nodes.
 type trialLoad struct {
 	*history.History
 	nodes    *trialNodes
-	effects  string // file with the turns whose commands began
+	effects  string // file with the turns whose commands started
 	clients  []*trialClient
-	blind    *trialClient // follows nothing: it learns of what it missed only by asking again
-	register ahp.URI      // a session whose title is a number that grows
-	count    int          // of the register; its writer's alone
+	blind    *trialClient // subscribes to nothing: it learns missed answers only by asking again
+	register ahp.URI      // a session whose title is a growing number
+	count    int          // of the register; used only by its writer
 
 	moves, refused atomic.Int64
 
@@ -48,7 +48,7 @@ type trialLoad struct {
 	ended  sync.WaitGroup
 }
 
-// trialClient is a client of the protocol that goes from node to node.
+// trialClient is a protocol client that moves from node to node.
 type trialClient struct {
 	*trialLoad
 	name          string
@@ -71,7 +71,7 @@ func newTrialLoad(c *trialNodes) *trialLoad {
 	return l
 }
 
-// anyNode connects to a node by chance, or to the only one.
+// anyNode connects to a random node, or to the one set in only.
 func (c *trialClient) anyNode(ctx context.Context, network, _ string) (net.Conn, error) {
 	n := c.only.Load()
 	if n == nil {
@@ -113,8 +113,8 @@ func (c *trialClient) dial() {
 	c.nodes.Cleanup(c.peer.Drop)
 }
 
-// again connects to another node, with everything that was missed.
-func (c *trialClient) again() error {
+// reconnect connects to another node and replays what was missed.
+func (c *trialClient) reconnect() error {
 	c.moves.Add(1)
 	for began := time.Now(); ; <-time.After(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(context.Background(), oneTry)
@@ -124,12 +124,12 @@ func (c *trialClient) again() error {
 			return nil
 		}
 		if time.Since(began) > allTries {
-			return fmt.Errorf("%s cannot come back: %w", c.name, err)
+			return fmt.Errorf("%s cannot reconnect: %w", c.name, err)
 		}
 	}
 }
 
-// try does something until it is done, each time at another node.
+// try repeats do, each time at another node, until it succeeds.
 func (c *trialClient) try(what string, do func(context.Context) error) error {
 	for began := time.Now(); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), oneTry)
@@ -146,13 +146,13 @@ func (c *trialClient) try(what string, do func(context.Context) error) error {
 			<-time.After(50 * time.Millisecond)
 			continue
 		}
-		if err := c.again(); err != nil {
+		if err := c.reconnect(); err != nil {
 			return err
 		}
 	}
 }
 
-// do dispatches an action, and waits until it is answered, at whatever node.
+// do dispatches an action and waits for its answer, at any node.
 func (c *trialClient) do(channel ahp.URI, a ahp.Action) (accepted bool, err error) {
 	return c.answer(c.send(channel, a))
 }
@@ -160,7 +160,7 @@ func (c *trialClient) do(channel ahp.URI, a ahp.Action) (accepted bool, err erro
 func (c *trialClient) send(channel ahp.URI, a ahp.Action) (clientSeq int64) {
 	ctx, cancel := context.WithTimeout(context.Background(), oneTry)
 	defer cancel()
-	clientSeq, _ = c.peer.Dispatch(ctx, channel, a) // one that was not sent is sent with the next connection
+	clientSeq, _ = c.peer.Dispatch(ctx, channel, a) // unsent actions are sent with the next connection
 	return clientSeq
 }
 
@@ -183,16 +183,16 @@ func (c *trialClient) answer(seq int64) (accepted bool, err error) {
 			}
 		}
 		if time.Since(began) > allTries {
-			return false, fmt.Errorf("%s: action %d is never answered", c.name, seq)
+			return false, fmt.Errorf("%s: action %d was never answered", c.name, seq)
 		}
-		if err := c.again(); err != nil {
+		if err := c.reconnect(); err != nil {
 			return false, err
 		}
 	}
 }
 
-// make makes a session. Whoever does not learn what became of it asks again.
-func (c *trialClient) make() (session ahp.URI, err error) {
+// create creates a session. It asks again if the result is unknown.
+func (c *trialClient) create() (session ahp.URI, err error) {
 	session = "ahp-session:/" + ids.New()
 	err = c.try("makes a session", func(ctx context.Context) error {
 		err := c.peer.Call(ctx, "createSession", ahp.CreateSessionParams{Channel: session, Provider: "shell",
@@ -213,7 +213,7 @@ func (c *trialClient) mirror(channel ahp.URI) error {
 	return c.try("subscribes to "+channel, func(ctx context.Context) error { return c.peer.Subscribe(ctx, channel) })
 }
 
-// wait waits until a condition holds, at whatever node.
+// wait waits until a condition holds, at any node.
 func (c *trialClient) wait(what string, is func() bool) error {
 	for began := time.Now(); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), oneTry)
@@ -223,15 +223,16 @@ func (c *trialClient) wait(what string, is func() bool) error {
 			return nil
 		}
 		if time.Since(began) > allTries {
-			return fmt.Errorf("%s waits for %s: %w", c.name, what, err)
+			return fmt.Errorf("%s waited for %s: %w", c.name, what, err)
 		}
-		if err := c.again(); err != nil {
+		if err := c.reconnect(); err != nil {
 			return err
 		}
 	}
 }
 
-// prepare has each writer begin a session, which all clients mirror, and forget those before.
+// prepare makes each writer create a session, which all clients mirror instead of the previous
+// ones.
 func (l *trialLoad) prepare() error {
 	for _, c := range l.clients {
 		for _, uri := range c.peer.Subscriptions() {
@@ -244,7 +245,7 @@ func (l *trialLoad) prepare() error {
 		}
 	}
 	for _, c := range l.clients[:trialWriters] {
-		session, err := c.make()
+		session, err := c.create()
 		if err != nil {
 			return err
 		}
@@ -267,7 +268,7 @@ func (l *trialLoad) prepare() error {
 			l.register = session
 		}
 	}
-	session, err := l.blind.make()
+	session, err := l.blind.create()
 	if err != nil {
 		return err
 	}
@@ -296,7 +297,7 @@ func (c *trialClient) isIdle() bool {
 	return s != nil && s.ActiveTurn == nil
 }
 
-// begin has all clients work until end.
+// begin starts all clients; end stops them.
 func (l *trialLoad) begin() {
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -328,15 +329,15 @@ func (l *trialLoad) begin() {
 	}
 }
 
-// end waits until everybody is done, and what was begun is over.
+// end waits until all clients are done and all turns have ended.
 func (l *trialLoad) end() error {
 	l.stop()
 	l.ended.Wait()
-	err := l.blind.again()
+	err := l.blind.reconnect()
 	err = errors.Join(err, l.blind.wait("answers", func() bool { return l.blind.peer.Unanswered() == 0 }))
 	l.clients[trialWriters].chat = l.blind.chat
 	for i, c := range l.clients {
-		err = errors.Join(err, c.again())
+		err = errors.Join(err, c.reconnect())
 		if c.writes || i == trialWriters {
 			err = errors.Join(err, c.wait("the end of its turn", c.isIdle))
 		}
@@ -352,7 +353,7 @@ func (l *trialLoad) end() error {
 	}
 }
 
-// converge compares what clients mirror with what a new client gets.
+// converge compares the clients' mirrors with a new client's snapshot.
 func (l *trialLoad) converge() error {
 	for _, c := range l.clients {
 		for _, uri := range c.peer.Subscriptions() {
@@ -364,7 +365,7 @@ func (l *trialLoad) converge() error {
 	return nil
 }
 
-// converge reads both by the program's types: an empty text is an absent one.
+// converge decodes both with the program's types: an empty text equals an absent one.
 func (c *trialClient) converge(uri ahp.URI) error {
 	var mine, want []byte
 	err := c.try("takes a fresh snapshot of "+uri, func(ctx context.Context) error {
@@ -372,7 +373,7 @@ func (c *trialClient) converge(uri ahp.URI) error {
 		if err == nil {
 			want, err = sortedState(uri, fresh)
 		}
-		if err == nil { // whatever the host had for us before the snapshot comes before this answer
+		if err == nil { // earlier envelopes arrive before this answer
 			err = c.peer.Call(ctx, "ping", ahp.PingParams{Channel: ahp.RootURI}, nil)
 		}
 		if err == nil {
@@ -388,7 +389,7 @@ func (c *trialClient) converge(uri ahp.URI) error {
 	return err
 }
 
-// sortedState writes what is mirrored of a state so that equal ones are equal.
+// sortedState encodes a mirrored state so that equal states have equal bytes.
 func sortedState(uri ahp.URI, s ahp.State) ([]byte, error) {
 	b, err := ahp.Marshal(s)
 	if err != nil {
@@ -401,7 +402,7 @@ func sortedState(uri ahp.URI, s ahp.State) ([]byte, error) {
 	return []byte(oracle.Canonical(oracle.WithoutNulls(oracle.Mirrored(string(peer.KindOf(uri)), decoded)))), nil
 }
 
-// from returns the part of a text that begins to differ from another one.
+// from returns the rest of a from its first difference to b.
 func from(a, b []byte) []byte {
 	n := 0
 	for n < min(len(a), len(b)) && a[n] == b[n] {
@@ -410,7 +411,7 @@ func from(a, b []byte) []byte {
 	return a[max(0, n-200):min(len(a), n+300)]
 }
 
-// count writes the register, and titles, one after the other.
+// count increments the register and sets titles, one at a time.
 func (c *trialClient) count(ctx context.Context) error {
 	for ctx.Err() == nil {
 		c.trialLoad.count++
@@ -426,7 +427,7 @@ func (c *trialClient) count(ctx context.Context) error {
 	return nil
 }
 
-// write writes everything else.
+// write performs all other actions.
 func (c *trialClient) write(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		var err error
@@ -440,9 +441,9 @@ func (c *trialClient) write(ctx context.Context) error {
 				Resource: "file://" + c.nodes.work() + "/notes", Origin: ahp.AnnotationOrigin{Session: c.session},
 				Entries: []ahp.AnnotationEntry{{ID: ids.New(), Text: ahp.StringOrMarkdown{Text: fmt.Sprint("note ", n)}}}}})
 		case kind == 18:
-			_, err = c.make()
+			_, err = c.create()
 		default:
-			err = c.again()
+			err = c.reconnect()
 		}
 		if err != nil {
 			return err
@@ -452,7 +453,7 @@ func (c *trialClient) write(ctx context.Context) error {
 	return nil
 }
 
-// stab sends several actions at once, and begins turns, in a session that it does not follow.
+// stab sends several actions at once, and starts turns, in a session that it does not follow.
 func (c *trialClient) stab(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		var sent []int64
@@ -472,7 +473,7 @@ func (c *trialClient) stab(ctx context.Context) error {
 	return nil
 }
 
-// turn has the shell note the turn in a file, and print.
+// turn starts a turn whose shell command notes the turn in a file and prints.
 func (c *trialClient) turn() error {
 	_, err := c.do(c.chat, c.turnAction(ids.New()))
 	return err
@@ -484,11 +485,11 @@ func (l *trialLoad) turnAction(id string) ahp.Action {
 		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}}
 }
 
-// watch goes from node to node.
+// watch moves from node to node.
 func (c *trialClient) watch(ctx context.Context) error {
 	for ctx.Err() == nil {
 		pause(ctx, 2*time.Second)
-		if err := c.again(); err != nil {
+		if err := c.reconnect(); err != nil {
 			return err
 		}
 	}

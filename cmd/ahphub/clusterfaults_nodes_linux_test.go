@@ -26,18 +26,20 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// nodeArgument makes the test's program a node of a cluster, or a command of one. A fault to plant follows it.
+// nodeArgument makes the test binary run as a node or a cluster command. The name of a planted
+// fault follows it.
 const nodeArgument = "test-node"
 
 const trialToken = "the-owner-of-a-cluster-under-test-0123456789"
 
-// Variables of the environment that only a node of a test reads.
+// Environment variables of test nodes.
 const (
-	versionVariable = "AHPHUB_TEST_VERSION" // of the batches that it knows and writes
-	clockVariable   = "AHPHUB_TEST_CLOCK"   // by how many seconds its clock is wrong
+	versionVariable = "AHPHUB_TEST_VERSION" // version of its batches
+	clockVariable   = "AHPHUB_TEST_CLOCK"   // error of its clock in seconds
 )
 
-// runTestNode is ahphub, with a fault or none, and small snapshots. Lines of its standard input tell it what to do.
+// runTestNode runs ahphub with small snapshots and an optional planted fault. Lines on standard
+// input are commands to the test node.
 func runTestNode(plant string, args []string) {
 	var slow atomic.Bool
 	hooks.config = func(c *cluster.Config) {
@@ -77,25 +79,25 @@ func takeOrders(n *node, slow *atomic.Bool) {
 	}
 }
 
-// trialNode is a node as a process of its own.
+// trialNode is a node in its own process.
 type trialNode struct {
 	name, data string
-	web, port  string // what it listens on, for visitors and for nodes
-	address    string // where other nodes reach it: the proxy before port
-	at         int    // among the nodes
+	web, port  string // listening addresses for visitors and nodes
+	address    string // address for other nodes: the proxy in front of port
+	at         int    // index of the node
 	log        string // file
 	mu         sync.Mutex
 	cmd        *exec.Cmd
-	exited     chan struct{} // closed once the process is gone
+	exited     chan struct{} // closed once the process has exited
 	stopped    bool          // by SIGSTOP
 
 	orders io.Writer // standard input of the process
 
-	mounted bool // its data is on a disk of its own
-	slow    bool // its disk is
-	damaged bool // its disk was
-	clock   int  // by how many seconds its clock is wrong
-	version int  // of the batches that it knows; 0: the program's own
+	mounted bool // its data is on its own disk
+	slow    bool // its disk is slow
+	damaged bool // its disk was damaged
+	clock   int  // error of its clock in seconds
+	version int  // version of its batches; 0: the program's default
 }
 
 func (n *trialNode) pid() int {
@@ -114,20 +116,20 @@ func (n *trialNode) signal(s syscall.Signal) {
 	n.stopped = s == syscall.SIGSTOP
 }
 
-// tell tells the process what to do; one that is gone is not told.
+// tell sends a command to the process, if it is running.
 func (n *trialNode) tell(order string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	_, _ = fmt.Fprintln(n.orders, order)
 }
 
-// kill ends the process without a word.
+// kill kills the process.
 func (n *trialNode) kill() {
 	n.signal(syscall.SIGKILL)
 	<-n.exited
 }
 
-// stop ends the process as systemd does; one that has not ended after a while is killed.
+// stop stops the process like systemd, and kills it after a timeout.
 func (n *trialNode) stop() {
 	n.signal(syscall.SIGTERM)
 	select {
@@ -146,7 +148,7 @@ func (n *trialNode) isDead() bool {
 	}
 }
 
-// ask returns the status of an answer; 0: there is none.
+// ask returns the status code for a path; 0 if there is no answer.
 func (n *trialNode) ask(path string) int {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
@@ -162,7 +164,7 @@ func (n *trialNode) ask(path string) int {
 	return res.StatusCode
 }
 
-// tail is the end of what the node logged.
+// tail returns the end of the node's log.
 func (n *trialNode) tail() string {
 	b, _ := os.ReadFile(n.log)
 	if len(b) > 8000 {
@@ -171,13 +173,13 @@ func (n *trialNode) tail() string {
 	return string(b)
 }
 
-// trialNodes are three nodes, and the proxies between them.
+// trialNodes is a cluster of three nodes with proxies between them.
 type trialNodes struct {
 	*testing.T
 	dir   string
 	plant string
 	list  []*trialNode
-	links [3][3]*flakyLink // from a node to a node
+	links [3][3]*flakyLink // indexed by source and destination node
 }
 
 func startTrialNodes(t *testing.T, plant string) *trialNodes {
@@ -209,10 +211,10 @@ func startTrialNodes(t *testing.T, plant string) *trialNodes {
 	return c
 }
 
-// work is the directory of sessions.
+// work returns the working directory of sessions.
 func (c *trialNodes) work() string { return filepath.Join(c.dir, "work") }
 
-// report shows what the nodes logged, when the test has failed.
+// report prints the nodes' logs if the test failed.
 func (c *trialNodes) report() {
 	if !c.Failed() {
 		return
@@ -222,7 +224,7 @@ func (c *trialNodes) report() {
 	}
 }
 
-// proxy carries what the other nodes send to a node, by a link for each of them.
+// proxy forwards connections from other nodes to n, through one link per source.
 func (c *trialNodes) proxy(n *trialNode) {
 	c.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -244,7 +246,7 @@ func (c *trialNodes) proxy(n *trialNode) {
 			}
 			go func() {
 				from := c.dialer(conn)
-				if from < 0 { // of a command, or of a node that died meanwhile
+				if from < 0 { // from a command, or from a node that died meanwhile
 					from = n.at
 				}
 				c.links[from][n.at].carry(conn)
@@ -255,7 +257,7 @@ func (c *trialNodes) proxy(n *trialNode) {
 
 var socketLink = regexp.MustCompile(`^socket:\[(\d+)\]$`)
 
-// dialer returns which node a connection comes from; -1: none.
+// dialer returns the index of the node that opened a connection, or -1.
 func (c *trialNodes) dialer(conn net.Conn) int {
 	far, ok := conn.RemoteAddr().(*net.TCPAddr)
 	near, isTCP := conn.LocalAddr().(*net.TCPAddr)
@@ -268,7 +270,7 @@ func (c *trialNodes) dialer(conn net.Conn) int {
 	}
 	own, other, inode := fmt.Sprintf("0100007F:%04X", far.Port), fmt.Sprintf("0100007F:%04X", near.Port), ""
 	for scan := bufio.NewScanner(bytes.NewReader(table)); scan.Scan(); {
-		if f := strings.Fields(scan.Text()); len(f) > 9 && f[1] == own && f[2] == other { // other connections may have the same port
+		if f := strings.Fields(scan.Text()); len(f) > 9 && f[1] == own && f[2] == other { // the port may be used by other connections
 			inode = f[9]
 		}
 	}
@@ -285,7 +287,7 @@ func (c *trialNodes) dialer(conn net.Conn) int {
 	return -1
 }
 
-// start starts a node with what it has.
+// start starts a node with its existing data.
 func (c *trialNodes) start(n *trialNode) {
 	c.Helper()
 	args := []string{"serve", "--cluster", "--listen", n.web, "--data", n.data, "--agent", "shell", "--cluster-name", n.name,
@@ -314,7 +316,7 @@ func (c *trialNodes) start(n *trialNode) {
 	exited := make(chan struct{})
 	go func() {
 		defer close(exited)
-		_ = cmd.Wait() // most are killed
+		_ = cmd.Wait() // most processes are killed
 		log.Close()
 	}()
 	n.mu.Lock()
@@ -328,7 +330,7 @@ func (c *trialNodes) env() []string {
 		"TMPDIR=" + c.dir}
 }
 
-// command runs a command of ahphub on a node's computer.
+// command runs an ahphub command on a node's computer.
 func (c *trialNodes) command(n *trialNode, args ...string) string {
 	out, err := c.try(args...)
 	if err != nil {
@@ -346,7 +348,7 @@ func (c *trialNodes) try(args ...string) (string, error) {
 	return string(out), err
 }
 
-// join makes a computer a node. Some other node is to be up.
+// join makes a computer a node. Another node must be up.
 func (c *trialNodes) join(n *trialNode) {
 	c.Helper()
 	var other *trialNode
@@ -369,7 +371,7 @@ func (c *trialNodes) await(what string, done func() bool) {
 	}
 }
 
-// leaders returns the nodes that say that they lead.
+// leaders returns the nodes that report that they lead.
 func (c *trialNodes) leaders() (list []*trialNode) {
 	for _, n := range c.list {
 		if n.ask("/leaderz") == http.StatusOK {
@@ -391,7 +393,7 @@ func (c *trialNodes) leader() (leader *trialNode) {
 	return leader
 }
 
-// others returns the nodes but one.
+// others returns all nodes except n.
 func (c *trialNodes) others(n *trialNode) (list []*trialNode) {
 	for _, o := range c.list {
 		if o != n {
@@ -401,7 +403,8 @@ func (c *trialNodes) others(n *trialNode) (list []*trialNode) {
 	return list
 }
 
-// cut cuts what one node sends to another; silent: it is swallowed, else connections are refused.
+// cut cuts the link from one node to another. With silent, data is swallowed; otherwise connections
+// are refused.
 func (c *trialNodes) cut(from, to *trialNode, silent bool) {
 	for i, l := range []*flakyLink{c.links[from.at][to.at], c.links[to.at][from.at]} {
 		l.mu.Lock()
@@ -417,7 +420,7 @@ func (c *trialNodes) cut(from, to *trialNode, silent bool) {
 	}
 }
 
-// heal ends all cuts and stops, and starts what is dead.
+// heal removes all faults, and starts dead nodes.
 func (c *trialNodes) heal() {
 	c.Helper()
 	for _, row := range c.links {
@@ -427,7 +430,7 @@ func (c *trialNodes) heal() {
 			l.down, l.deaf = false, [2]bool{}
 			l.mu.Unlock()
 			if was {
-				l.cut() // what was swallowed will not come
+				l.cut() // swallowed data is lost
 			}
 		}
 	}
@@ -449,12 +452,12 @@ func (c *trialNodes) heal() {
 	}
 	for _, n := range c.list {
 		if n.damaged {
-			c.joinAnew(n)
+			c.rejoin(n)
 		}
 	}
 }
 
-// settle waits until one node leads and all of them answer.
+// settle waits until one node leads and all nodes answer.
 func (c *trialNodes) settle() {
 	c.Helper()
 	c.await("one node that leads, and three that answer", func() bool {

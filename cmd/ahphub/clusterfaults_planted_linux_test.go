@@ -17,7 +17,8 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// planted are faults of the program, what brings each to light, and what the checker says then.
+// planted lists the planted faults, the scenario that exposes each, and the findings that the
+// checker may report.
 var planted = []struct {
 	plant string
 	do    func(*trial)
@@ -29,7 +30,8 @@ var planted = []struct {
 	{"linger", (*trial).readAtDeposed, []string{"stale"}},
 }
 
-// The checker finds faults that are planted in the program, and nothing when the same is done to the program as it is.
+// The checker finds each planted fault, and finds nothing in the same scenarios without a planted
+// fault.
 func TestPlantedClusterFaults(t *testing.T) {
 	if *clusterRounds == 0 {
 		t.Skip("see make test-cluster")
@@ -38,7 +40,7 @@ func TestPlantedClusterFaults(t *testing.T) {
 		w := startPlanted(t, "")
 		for _, p := range planted {
 			if found := w.bringOut(p.do); len(found) > 0 {
-				t.Errorf("what finds %q finds something without it: %s", p.plant, strings.Join(found, "\n"))
+				t.Errorf("the scenario of %q has findings without the fault: %s", p.plant, strings.Join(found, "\n"))
 			}
 		}
 	})
@@ -49,7 +51,7 @@ func TestPlantedClusterFaults(t *testing.T) {
 				kind, _, _ := strings.Cut(f, ":")
 				return slices.Contains(p.kinds, kind)
 			}) {
-				t.Errorf("the fault is not found, but %q", found)
+				t.Errorf("the fault was not found; findings: %q", found)
 			}
 		})
 	}
@@ -60,7 +62,7 @@ func startPlanted(t *testing.T, plant string) *trial {
 	return &trial{nodes, newTrialLoad(nodes), rand.New(rand.NewPCG(1, 1))}
 }
 
-// bringOut does something to a cluster, mends it, and returns what the checker finds.
+// bringOut runs a scenario, heals the cluster, and returns the checker's findings.
 func (w *trial) bringOut(do func(*trial)) []string {
 	w.trialNodes.Helper()
 	w.settle()
@@ -76,16 +78,16 @@ func (w *trial) bringOut(do func(*trial)) []string {
 	return w.check()
 }
 
-// pin has a client go to one node.
+// pin makes a client use only one node.
 func (w *trial) pin(c *trialClient, n *trialNode) {
 	w.trialNodes.Helper()
 	c.only.Store(n)
-	if err := c.again(); err != nil {
+	if err := c.reconnect(); err != nil {
 		w.Fatal(err)
 	}
 }
 
-// titles sends a client's changes of a title, and returns their numbers.
+// titles sends title changes and returns their client sequence numbers.
 func (c *trialClient) titles(n int) (sent []int64) {
 	for range n {
 		sent = append(sent, c.send(c.session, &ahp.SessionTitleChangedAction{Title: "title " + ids.New()}))
@@ -93,7 +95,7 @@ func (c *trialClient) titles(n int) (sent []int64) {
 	return sent
 }
 
-// await waits a while for answers, which need not come.
+// await waits a limited time for answers, which may never arrive.
 func (c *trialClient) await(sent []int64, most time.Duration) {
 	late := time.After(most)
 	for _, seq := range sent {
@@ -111,7 +113,7 @@ func (c *trialClient) await(sent []int64, most time.Duration) {
 	}
 }
 
-// actAtCutLeader cuts the leader off, and has a client of it act.
+// actAtCutLeader cuts the leader off and makes one of its clients act.
 func (w *trial) actAtCutLeader() {
 	leader, c := w.leader(), w.clients[1]
 	w.pin(c, leader)
@@ -120,7 +122,7 @@ func (w *trial) actAtCutLeader() {
 	w.nextLeader(leader)
 }
 
-// nextLeader waits until another node than one leads.
+// nextLeader waits until a node other than before leads.
 func (w *trial) nextLeader(before *trialNode) (next *trialNode) {
 	w.trialNodes.Helper()
 	w.await("another node that leads", func() bool {
@@ -141,7 +143,8 @@ func (w *trial) isolate(n *trialNode) {
 	}
 }
 
-// loseAnswers has the answers to a client's actions lost on their way from the leader, kills that, and has the client ask again.
+// loseAnswers drops the leader's answers to a client, kills the leader, and makes the client ask
+// again.
 func (w *trial) loseAnswers() {
 	watcher := w.clients[trialWriters]
 	var leader *trialNode
@@ -159,7 +162,7 @@ func (w *trial) loseAnswers() {
 		if err := watcher.wait("titles", func() bool { return titleOf(watcher, w.blind.session) != before }); err != nil {
 			w.Fatal(err)
 		}
-		_, answered, _ := w.blind.Answered(w.blind.name, sent[0]) // by a connection whose ends the proxy did not know
+		_, answered, _ := w.blind.Answered(w.blind.name, sent[0]) // over a connection whose ends the proxy did not know
 		lost = !answered
 	}
 	leader.kill()
@@ -176,7 +179,8 @@ func titleOf(c *trialClient, session ahp.URI) string {
 	return ""
 }
 
-// spendNumbers has the leader refuse a client's actions by numbers that no journal has, kills it, and has the client act.
+// spendNumbers makes the leader refuse a client's actions with numbers that no journal has, kills
+// the leader, and makes the client act.
 func (w *trial) spendNumbers() {
 	leader, c := w.leader(), w.clients[1]
 	w.pin(c, leader)
@@ -192,7 +196,8 @@ func (w *trial) spendNumbers() {
 	c.await(c.titles(8), 10*time.Second)
 }
 
-// readAtDeposed cuts the leader off, and has a visitor read there once another node leads and has told a client more.
+// readAtDeposed cuts the leader off, and makes a visitor read there after another node leads and
+// has acknowledged a newer value.
 func (w *trial) readAtDeposed() {
 	leader, writer := w.leader(), w.clients[0]
 	jar, _ := cookiejar.New(nil)
@@ -210,7 +215,7 @@ func (w *trial) readAtDeposed() {
 	w.look(visitor, leader)
 }
 
-// countOn writes the register's next value.
+// countOn increments the register.
 func (w *trial) countOn(c *trialClient) {
 	w.trialNodes.Helper()
 	w.trialLoad.count++
@@ -221,7 +226,7 @@ func (w *trial) countOn(c *trialClient) {
 	w.Wrote(w.trialLoad.count, time.Now())
 }
 
-// look has a visitor read the register at a node, and reports whether it was shown.
+// look makes a visitor read the register at a node, and reports whether it was visible.
 func (w *trial) look(visitor *http.Client, n *trialNode) bool {
 	r, ok := readRegister(visitor, "visitor", n)
 	if ok {
@@ -230,16 +235,16 @@ func (w *trial) look(visitor *http.Client, n *trialNode) bool {
 	return ok
 }
 
-// plants are faults of the program for the checker to find, by their names. They are in the test's program alone.
+// plants maps names to faults that the checker must find. They exist only in the test binary.
 var plants = map[string]func(args []string){
 	"": func([]string) {},
-	// What the journal was handed is visible at once, whether a quorum has it or not.
+	// Batches are visible before a quorum has them.
 	"acknowledge early": func([]string) {
 		hooks.append = func(add store.Append) store.Append {
 			first := true
 			return func(batch []byte) func() error {
 				wait := add(batch)
-				if first { // the numbers of the term
+				if first { // the batch that reserves numbers
 					first = false
 					return wait
 				}
@@ -247,15 +252,15 @@ var plants = map[string]func(args []string){
 			}
 		}
 	},
-	// Which actions were answered is forgotten when another node leads.
+	// A new leader forgets which actions were answered.
 	"forget answers": func(args []string) {
 		spoilAtTerm(args, "DELETE FROM answers")
 	},
-	// A leader goes on with the numbers behind those that the journal has, though more were seen.
+	// A leader continues after the journal's last number, although clients saw higher ones.
 	"reuse numbers": func(args []string) {
 		spoilAtTerm(args, "UPDATE meta SET value=(SELECT coalesce(max(seq), value) FROM envelopes) WHERE key='reserved'")
 	},
-	// A leader that was deposed believes that it leads, and answers, for a while.
+	// A deposed leader keeps answering for a while as if it still led.
 	"linger": func([]string) {
 		const lingers = 15 * time.Second
 		hooks.term = func(t *cluster.Term) (context.Context, func() error) {
@@ -269,7 +274,7 @@ var plants = map[string]func(args []string){
 				return func() error {
 					err := wait()
 					if errors.Is(err, cluster.ErrDeposed) {
-						time.Sleep(lingers) // the hub ends when it hears of it
+						time.Sleep(lingers) // the hub stops when it learns of it
 					}
 					return err
 				}
@@ -278,7 +283,7 @@ var plants = map[string]func(args []string){
 	},
 }
 
-// spoilAtTerm has a node change its database behind its own back whenever it begins to lead.
+// spoilAtTerm makes a node modify its own database whenever it starts to lead.
 func spoilAtTerm(args []string, statement string) {
 	data := args[slices.Index(args, "--data")+1]
 	hooks.append = func(add store.Append) store.Append {

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/history"
 )
 
-// state waits until all nodes have applied the same, and returns what they have.
+// state waits until all nodes have applied the same entries, and returns what they have.
 func (c *trialNodes) state() history.Nodes {
 	c.Helper()
 	var nodes history.Nodes
@@ -73,7 +73,7 @@ func appliedOf(db queryer) (n int64, err error) {
 	return n, err
 }
 
-// readState reads the database of a data directory, as it is in one moment.
+// readState reads a consistent state from the database of a data directory.
 func readState(data string) (n history.Node, err error) {
 	db, err := openState(data)
 	if err != nil {
@@ -164,7 +164,7 @@ func readRest(db queryer, what, query string, into map[string]string) error {
 	return rows.Err()
 }
 
-// startedTurns reads which turns' commands began.
+// startedTurns returns the turns whose commands started.
 func (l *trialLoad) startedTurns() (list []string) {
 	f, err := os.Open(l.effects)
 	if err != nil {
@@ -177,7 +177,7 @@ func (l *trialLoad) startedTurns() (list []string) {
 	return list
 }
 
-// check compares everything that was recorded with what the nodes have, and returns what is wrong.
+// check compares everything recorded with what the nodes have, and returns the differences.
 func (l *trialLoad) check() []string {
 	l.nodes.Helper()
 	nodes := l.nodes.state()

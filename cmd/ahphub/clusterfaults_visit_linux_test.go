@@ -21,7 +21,8 @@ var registerShown = regexp.MustCompile(`register (\d+)\.`)
 
 func registerTitle(n int) string { return fmt.Sprintf("register %d.", n) }
 
-// readRegister reads a node's inbox; ok is false when the node did not answer, or did not show the register.
+// readRegister reads the register in a node's inbox; ok is false if the node did not answer or show
+// it.
 func readRegister(client *http.Client, visitor string, n *trialNode) (r history.Read, ok bool) {
 	r = history.Read{Visitor: visitor, Node: n.name, Began: time.Now()}
 	res, err := client.Get("http://" + n.web + "/")
@@ -41,7 +42,7 @@ func readRegister(client *http.Client, visitor string, n *trialNode) (r history.
 	return r, r.Value > 0
 }
 
-// visit looks at pages of all nodes.
+// visit reads pages at all nodes.
 func (l *trialLoad) visit(ctx context.Context, name string) error {
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -66,7 +67,7 @@ func (l *trialLoad) visit(ctx context.Context, name string) error {
 	return nil
 }
 
-// signInAt signs a visitor in at a node, by a link that is made there.
+// signInAt signs a visitor in at a node, with a link created there.
 func signInAt(client *http.Client, n *trialNode) bool {
 	if _, err := os.Stat(n.data); err != nil {
 		return false

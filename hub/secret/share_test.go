@@ -163,7 +163,7 @@ func TestRotateSharedKeyFiles(t *testing.T) {
 	}
 	w.write(w.files[1], next+old)
 	w.write(w.files[2], next)
-	if _, err := w.rotate(); !IsRefused(err) || !strings.Contains(err.Error(), "Put it back below the new one") {
+	if _, err := w.rotate(); !IsRefused(err) || !strings.Contains(err.Error(), "Put it back below the new key") {
 		t.Errorf("without the old key: %v", err)
 	}
 	w.write(w.files[2], next+old)
