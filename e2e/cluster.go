@@ -10,20 +10,21 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// Cluster is three programs on this computer that are the nodes of a cluster.
+// Cluster is a cluster of three nodes, each its own process on this computer.
 type Cluster struct {
 	t     testing.TB
 	Nodes map[string]*Program // by name
 	env   []string
 }
 
-// StartCluster starts three nodes, one of which leads, and waits until one may fail. args are for each of them.
+// StartCluster starts three nodes and waits until one of them may fail. args are added to the
+// arguments of each node.
 func StartCluster(t testing.TB, args ...string) *Cluster {
 	t.Helper()
 	return startCluster(t, func(string) []string { return args })
 }
 
-// startCluster is StartCluster with arguments for each node.
+// startCluster starts three nodes with separate arguments for each.
 func startCluster(t testing.TB, args func(name string) []string) *Cluster {
 	t.Helper()
 	c := &Cluster{t: t, Nodes: map[string]*Program{}, env: []string{"AHPHUB_TOKEN=the-owner-of-three-nodes-0123456789abcdef"}}
@@ -45,7 +46,7 @@ func startCluster(t testing.TB, args func(name string) []string) *Cluster {
 	return c
 }
 
-// Run runs ahphub with arguments, and returns what it prints.
+// Run runs an ahphub command and returns its output.
 func (c *Cluster) Run(args ...string) string {
 	c.t.Helper()
 	out, err := Command(c.t, c.env, args...)
@@ -55,17 +56,17 @@ func (c *Cluster) Run(args ...string) string {
 	return out
 }
 
-// Await waits until something is so.
+// Await waits until done returns true.
 func (c *Cluster) Await(what string, done func() bool) {
 	c.t.Helper()
 	for began := time.Now(); !done(); <-time.After(20 * time.Millisecond) {
 		if time.Since(began) > 2*time.Minute {
-			c.t.Fatalf("there is never %s", what)
+			c.t.Fatalf("timed out waiting for %s", what)
 		}
 	}
 }
 
-// Leader waits for a node that leads, and returns its name and another one's.
+// Leader waits for a leader, and returns its name and that of a follower.
 func (c *Cluster) Leader() (leads, follows string) {
 	c.t.Helper()
 	c.Await("a node that leads", func() bool {

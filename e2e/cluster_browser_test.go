@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// A page that is open at a node that follows outlives the leader: it says that it reconnects, is live again by itself, and takes the
-// next message. Without a quorum a page says what it waits for, and is there as soon as a node is back.
+// A page open at a follower survives the leader: it shows that it reconnects, becomes live again by
+// itself, and accepts the next message. Without a quorum, pages say what they wait for, and load as
+// soon as another node is back.
 func TestClusterInBrowser(t *testing.T) {
 	t.Parallel()
 	c := StartCluster(t)
@@ -33,7 +34,7 @@ func TestClusterInBrowser(t *testing.T) {
 	p.Shot("after")
 
 	leads, last := c.Leader()
-	c.Nodes[leads].Kill9() // the last one has no quorum
+	c.Nodes[leads].Kill9() // the remaining node has no quorum
 	p.Open(c.Nodes[last].URL + strings.TrimPrefix(base, c.Nodes[follows].URL))
 	p.WaitText("h1", "Waiting for the cluster")
 	for _, l := range looks {

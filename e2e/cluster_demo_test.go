@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// What the demo of a cluster prints is done as it says: a session goes on at another node after the leader was killed.
-func TestDemoOfACluster(t *testing.T) {
+// The demo's instructions work: after the leader is killed, a session continues on another node.
+func TestClusterDemo(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(Binary(t), "demo", "--cluster", "--listen", "127.0.0.1:0")
 	cmd.Env, cmd.Stderr = clean(os.Environ()), os.Stderr
@@ -23,7 +23,7 @@ func TestDemoOfACluster(t *testing.T) {
 	must(t, err)
 	must(t, cmd.Start())
 	ended := make(chan error, 1)
-	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has ended unless the test failed
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // it has exited unless the test failed
 	said := map[string]string{}
 	lines := bufio.NewScanner(stdout)
 	for said["try"] == "" && lines.Scan() {
@@ -39,14 +39,14 @@ func TestDemoOfACluster(t *testing.T) {
 	for _, name := range []string{"n1", "n2", "n3"} {
 		m := regexp.MustCompile(`^(\S+) \(process (\d+)\)$`).FindStringSubmatch(said[name])
 		if m == nil {
-			t.Fatalf("it prints %q", said)
+			t.Fatalf("the demo printed %q", said)
 		}
 		urls[name] = m[1]
 		pids[name], _ = strconv.Atoi(m[2])
 	}
 	c, status := signIn(t, said["sign_in"])
 	if status != http.StatusOK {
-		t.Fatalf("signing in answers %d", status)
+		t.Fatalf("signing in answered %d", status)
 	}
 	_, res := sendForm(t, c, urls["n2"]+"/new", url.Values{"message": {"say hello"}, "dir": {t.TempDir()}})
 	path := strings.Join(strings.Split(res.Request.URL.Path, "/")[:3], "/")
@@ -54,7 +54,7 @@ func TestDemoOfACluster(t *testing.T) {
 
 	m := regexp.MustCompile(`^kill -9 (\d+) ends n1, which leads`).FindStringSubmatch(said["try"])
 	if m == nil || m[1] != strconv.Itoa(pids["n1"]) {
-		t.Fatalf("it says %q", said["try"])
+		t.Fatalf("the demo's suggestion is %q", said["try"])
 	}
 	must(t, syscall.Kill(pids["n1"], syscall.SIGKILL))
 	page := waitForPage(t, c, urls["n3"]+path, "hello")
@@ -66,14 +66,14 @@ func TestDemoOfACluster(t *testing.T) {
 	select {
 	case err := <-ended:
 		if err != nil {
-			t.Errorf("it ends with %v", err)
+			t.Errorf("the demo exited with %v", err)
 		}
 	case <-time.After(patience):
-		t.Fatal("the demo goes on")
+		t.Fatal("the demo did not exit")
 	}
 	for _, name := range []string{"n2", "n3"} {
 		if err := syscall.Kill(pids[name], 0); err == nil {
-			t.Errorf("the process of %s goes on", name)
+			t.Errorf("the process of %s is still running", name)
 		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// nodeCard is an expression that is true once the page of nodes shows one with all of some words.
+// nodeCard returns an expression that is true once the page shows a node with all of words.
 func nodeCard(name string, words ...string) string {
 	return strings.ReplaceAll(card(name, words...), "#machines", "#nodes")
 }
 
-// The owner sees how the nodes of a cluster are, live, at any of them: on the page, and in the metrics.
+// The owner sees the state of the nodes live, on the page and in the metrics of any node.
 func TestNodesInBrowser(t *testing.T) {
 	t.Parallel()
 	c := StartCluster(t)
@@ -39,7 +39,7 @@ func TestNodesInBrowser(t *testing.T) {
 	if prometheus, err := exec.LookPath("prometheus"); err == nil {
 		query = startPrometheus(t, prometheus, here)
 	} else {
-		t.Log("the dashboard is not asked: Prometheus is not installed")
+		t.Log("the dashboard was not checked: Prometheus is not installed")
 	}
 	c.Nodes[other].Kill9()
 	p.Wait(nodeCard(other, "Down"))
@@ -63,18 +63,18 @@ func TestNodesInBrowser(t *testing.T) {
 	p.WaitText("#nodes .note", "3 of 3 nodes up. One more may fail.")
 }
 
-// clusterMetrics begins the names of the metrics that only nodes of a cluster have.
+// clusterMetrics is the prefix of metrics that only nodes of a cluster have.
 const clusterMetrics = "ahphub_cluster_"
 
-// A server alone has no page of nodes, and no link to it.
-func TestServerAloneHasNoNodes(t *testing.T) {
+// A single server has no page of nodes, and no link to it.
+func TestSingleServerHasNoNodes(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})
 	c, _ := signIn(t, prog.SignIn())
 	if res := fetch(t, c, prog.URL+"/nodes"); res.StatusCode != http.StatusNotFound {
-		t.Errorf("/nodes answers %d", res.StatusCode)
+		t.Errorf("/nodes answered %d", res.StatusCode)
 	}
 	if strings.Contains(body(t, c, prog.URL+"/settings"), `href="/nodes"`) {
-		t.Error("the settings have a link to it")
+		t.Error("the settings link to the page of nodes")
 	}
 }

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// Whatever a client saw is there after the leader is killed, with its numbers, and nobody sees an error when leadership is
-// handed over.
-func TestClusterOutlivesItsLeader(t *testing.T) {
+// Everything a client saw is still there, with the same numbers, after the leader is killed, and no
+// visitor sees an error during a handover.
+func TestClusterSurvivesLeader(t *testing.T) {
 	c := StartCluster(t)
 	leads, follows := c.Leader()
 	w := watch(t, c.Nodes[follows], "watcher")
@@ -21,7 +21,7 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	w.say(chat, "before", "echo before")
 	w.wait("the first turn", func() bool { return w.chat(chat).ActiveTurn == nil && len(w.chat(chat).Turns) == 1 })
 
-	// handed over, while somebody asks for pages at the node that stays a follower
+	// Hand over while a visitor loads pages from the remaining follower.
 	var third string
 	for name := range c.Nodes {
 		if name != leads && name != follows {
@@ -51,13 +51,13 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	c.Await(follows+" to lead", func() bool { status, _ := c.Nodes[follows].Get("/leaderz"); return status == http.StatusOK })
 	close(stop)
 	if got := <-asked; strings.Contains(got, "WRONG") {
-		t.Errorf("while leadership was handed over: %s", got)
+		t.Errorf("during the handover: %s", got)
 	} else {
 		t.Log(got)
 	}
 	w.reconnect()
 
-	// killed, while a command prints
+	// Kill the leader while a command prints.
 	w.check()
 	w2 := watch(t, c.Nodes[third], "another")
 	w2.mirror(chat)
@@ -76,13 +76,13 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	w2.wait("the end of the turn", func() bool { return w2.chat(chat).ActiveTurn == nil && len(w2.chat(chat).Turns) == 2 })
 	w2.say(chat, "after", "echo after")
 	w2.wait("a new delta", func() bool { return strings.Contains(saidIn(w2, chat), "after") })
-	t.Logf("connected again after %v, the first new delta after %v", back, time.Since(began))
+	t.Logf("reconnected after %v, the first new delta after %v", back, time.Since(began))
 	if now := saidIn(w2, chat); !strings.Contains(now, text) || w2.LastSeq() <= sent {
 		t.Errorf("at %d it has\n%s\nand at %d it had\n%s", w2.LastSeq(), now, sent, text)
 	}
 	w2.check()
 
-	// stopped without being gone, once three run again
+	// Pause the leader once three nodes run again.
 	c.Nodes[follows].Restart()
 	c.Await("three nodes that are ready", func() bool { return c.ready() == 3 })
 	stopped, asks := c.Leader()
@@ -112,12 +112,12 @@ func TestClusterOutlivesItsLeader(t *testing.T) {
 	w3 := watch(t, c.Nodes[stopped], "third")
 	w3.mirror(chat)
 	if now := saidIn(w3, chat); now != saidIn(w2, chat) {
-		t.Errorf("after the leader was stopped the chat is\n%s\nand was\n%s", now, saidIn(w2, chat))
+		t.Errorf("after the leader was paused the chat is\n%s\nand was\n%s", now, saidIn(w2, chat))
 	}
 	w3.check()
 }
 
-// ready counts the nodes that are.
+// ready returns the number of nodes that are ready.
 func (c *Cluster) ready() (n int) {
 	for _, p := range c.Nodes {
 		if status, _ := p.Get("/readyz"); status == http.StatusOK {
@@ -127,16 +127,16 @@ func (c *Cluster) ready() (n int) {
 	return n
 }
 
-// saidIn is everything in a chat, as JSON.
+// saidIn returns everything in a chat as JSON.
 func saidIn(w *watcher, chat string) string {
 	b, _ := json.Marshal(w.chat(chat).Turns)
 	var sorted any
-	_ = json.Unmarshal(b, &sorted) // objects that nobody has read keep the order of their keys
+	_ = json.Unmarshal(b, &sorted) // raw objects keep the order of their keys
 	b, _ = json.Marshal(sorted)
 	return strings.TrimSuffix(strings.TrimPrefix(string(b), "["), "]")
 }
 
-// ask returns the answer to a request for a page.
+// ask returns the answer to a page request.
 func ask(ctx context.Context, url string) (int, string) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
@@ -152,8 +152,9 @@ func ask(ctx context.Context, url string) (int, string) {
 	return res.StatusCode, b.String()
 }
 
-// A node that is removed ends by itself, says why, and with a status that service managers leave alone.
-func TestRemovedNodeEnds(t *testing.T) {
+// A removed node exits by itself, with the reason and a status that service managers do not
+// restart.
+func TestRemovedNodeExits(t *testing.T) {
 	c := StartCluster(t)
 	leads, follows := c.Leader()
 	gone := c.Nodes[follows]
@@ -161,13 +162,13 @@ func TestRemovedNodeEnds(t *testing.T) {
 	select {
 	case <-gone.exited:
 	case <-time.After(patience):
-		t.Fatalf("a node that was removed goes on:\n%s", gone.log.tail())
+		t.Fatalf("a removed node is still running:\n%s", gone.log.tail())
 	}
 	if code := gone.cmd.ProcessState.ExitCode(); code != 78 || !strings.Contains(gone.Log(), "was removed from its cluster") {
-		t.Errorf("it ends with status %d:\n%s", code, gone.log.tail())
+		t.Errorf("it exited with status %d:\n%s", code, gone.log.tail())
 	}
 	out := c.Run("cluster", "status", "--data", c.Nodes[leads].Data)
 	if status, _ := c.Nodes[leads].Get("/leaderz"); status != http.StatusOK || strings.Contains(out, "node="+follows) {
-		t.Errorf("the others have the status %d and\n%s", status, out)
+		t.Errorf("the other nodes have the status %d and\n%s", status, out)
 	}
 }

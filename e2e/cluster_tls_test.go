@@ -8,15 +8,15 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// The nodes of a cluster have one certificate: the node that leads asks for it, whichever node the authority turns to answers, and a
-// node that leads later serves by it.
+// All nodes share one certificate: the leader requests it, any node answers the authority's
+// challenges, and later leaders serve with the same certificate.
 func TestClusterByACME(t *testing.T) {
 	t.Parallel()
 	addresses := map[string]string{"b": loopbacktest.Address(t), "c": loopbacktest.Address(t)}
 	acme, pool := startACME(t, addresses["c"], loopbacktest.Address(t))
 	nodes := startCluster(t, func(name string) []string {
 		args := []string{"--agent", "script"}
-		if at := addresses[name]; at != "" { // the first leads without a certificate, so that none is asked for before all run
+		if at := addresses[name]; at != "" { // starts without ACME, so no certificate is requested before all nodes run
 			args = append(append(args, "--listen", at), acme...)
 		}
 		return args
@@ -35,12 +35,12 @@ func TestClusterByACME(t *testing.T) {
 		return number
 	}
 	if _, err := client.Get(nodes.Nodes["c"].URL + "/healthz"); err == nil || !strings.HasPrefix(nodes.Nodes["c"].URL, "https://"+hubName) {
-		t.Errorf("there is a certificate before a node asks for one: %v, %s", err, nodes.Nodes["c"].URL)
+		t.Errorf("a certificate exists before a node requested one: %v, %s", err, nodes.Nodes["c"].URL)
 	}
 	nodes.Run("cluster", "transfer", "--to", "b", "--data", nodes.Nodes["a"].Data)
 	first := serial("c")
 	if got := serial("b"); got != first {
-		t.Errorf("the node that leads has the certificate %s, another %s", got, first)
+		t.Errorf("the leader has the certificate %s, another node %s", got, first)
 	}
 	nodes.Run("cluster", "transfer", "--to", "c", "--data", nodes.Nodes["a"].Data)
 	waitUntil(t, "another leader", func() error {
@@ -54,7 +54,7 @@ func TestClusterByACME(t *testing.T) {
 	})
 	for _, name := range []string{"b", "c"} {
 		if got := serial(name); got != first {
-			t.Errorf("after a change of leader %s has another certificate", name)
+			t.Errorf("after a change of leader, %s has a different certificate", name)
 		}
 	}
 }
