@@ -52,7 +52,7 @@ func TestClusterDemo(t *testing.T) {
 	path := strings.Join(strings.Split(res.Request.URL.Path, "/")[:3], "/")
 	waitForPage(t, c, urls["n2"]+path, "hello")
 
-	m := regexp.MustCompile(`^kill -9 (\d+) ends n1, which leads`).FindStringSubmatch(said["try"])
+	m := regexp.MustCompile(`^kill -9 (\d+) kills n1, the leader`).FindStringSubmatch(said["try"])
 	if m == nil || m[1] != strconv.Itoa(pids["n1"]) {
 		t.Fatalf("the demo's suggestion is %q", said["try"])
 	}

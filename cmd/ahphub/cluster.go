@@ -152,7 +152,8 @@ func (n *node) open(ctx context.Context) (err error) {
 		Hosts:   web.NewHosts(n.l.Addr().String(), n.set.public, slices.Concat(n.cfg.AllowHost, n.cfg.TLS.ACME)),
 		Streams: live.RelayConfig{Public: publicAddress(n.set), Frames: findMemory().frames()},
 		Before:  n.sendSignInsBefore})
-	config := cluster.Config{ID: n.peers.Name(), State: n.state, FromLog: n.state.IsFromLog(), Version: batchVersion, Log: n.log}
+	config := cluster.Config{ID: n.peers.Name(), State: n.state, FromLog: n.state.IsFromLog(),
+		Version: batchVersion, Log: n.log}
 	hooks.config(&config)
 	n.raft, err = cluster.OpenDir(logDir(n.cfg.Data), n.port.StreamLayer(), config)
 	if err != nil {
@@ -183,7 +184,8 @@ func (n *node) openPeers() (err error) {
 	if n.peers, err = peers.Open(n.cfg.Data); err != nil {
 		return err
 	}
-	if c.ClusterName != "" && c.ClusterName != n.peers.Name() || c.ClusterAddress != "" && c.ClusterAddress != n.peers.Address() {
+	if cmp.Or(c.ClusterName, n.peers.Name()) != n.peers.Name() ||
+		cmp.Or(c.ClusterAddress, n.peers.Address()) != n.peers.Address() {
 		return fmt.Errorf("this node's name and address are %s and %s. "+
 			"To change them, remove the node from the cluster and join again", n.peers.Name(), n.peers.Address())
 	}

@@ -68,7 +68,7 @@ func startNode(t *testing.T, data, name, address string) *testNode {
 			return err
 		case <-time.After(time.Minute):
 			cancel()
-			return errors.Join(errors.New("it goes on"), <-ended)
+			return errors.Join(errors.New("the node did not exit"), <-ended)
 		}
 	}
 	n.stop = func() error {
@@ -322,7 +322,9 @@ func TestSignInLinksSurviveLeader(t *testing.T) {
 	}
 	b.await(t, "/readyz", http.StatusOK)
 	c.await(t, "/readyz", http.StatusOK)
-	for token, want := range map[string]int{used: http.StatusForbidden, ofLeader: http.StatusSeeOther, ofOther: http.StatusSeeOther} {
+	for token, want := range map[string]int{
+		used: http.StatusForbidden, ofLeader: http.StatusSeeOther, ofOther: http.StatusSeeOther,
+	} {
 		use(b, token, want)
 		use(c, token, http.StatusForbidden)
 	}

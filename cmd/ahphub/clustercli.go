@@ -139,7 +139,8 @@ func (c clusterJoinCommand) Run(e *environment) error {
 	if err := os.MkdirAll(c.Data, 0o700); err != nil {
 		return err
 	}
-	if err := peers.Join(e.ctx, token, c.Data, cmp.Or(c.Name, ownNodeName()), c.Address, secret.KeyFile, c.Reads); err != nil {
+	name := cmp.Or(c.Name, ownNodeName())
+	if err := peers.Join(e.ctx, token, c.Data, name, c.Address, secret.KeyFile, c.Reads); err != nil {
 		return err
 	}
 	n, err := peers.Open(c.Data)

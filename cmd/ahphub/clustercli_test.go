@@ -26,7 +26,8 @@ func clusterCLI(t *testing.T, args ...string) (stdout, stderr string, err error)
 func TestClusterCommands(t *testing.T) {
 	data := isolate(t)
 	defer http.DefaultClient.CloseIdleConnections()
-	if _, _, err := clusterCLI(t, "status", "--data", data); err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
+	_, _, err := clusterCLI(t, "status", "--data", data)
+	if err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
 		t.Errorf("without a cluster: %v", err)
 	}
 	a := startNode(t, data, "a", loopbacktest.Address(t))
@@ -68,7 +69,8 @@ func TestClusterCommands(t *testing.T) {
 	if out, _, err = clusterCLI(t, "status", "--data", data); err != nil || !strings.Contains(out, "leads") {
 		t.Errorf("the status is %q, %v", out, err)
 	}
-	if out, _, err = clusterCLI(t, "leave", "--data", other); err != nil || !strings.Contains(out, "no longer a node of the cluster") {
+	out, _, err = clusterCLI(t, "leave", "--data", other)
+	if err != nil || !strings.Contains(out, "no longer a node of the cluster") {
 		t.Errorf("leave printed %q, %v", out, err)
 	}
 	if err := b.ends(); !errors.Is(err, errRemoved) {
@@ -85,7 +87,8 @@ func TestClusterCommands(t *testing.T) {
 	if out, _, err = clusterCLI(t, "detach", "--data", data, detached); err != nil || !strings.Contains(out, detached) {
 		t.Errorf("detach printed %q, %v", out, err)
 	}
-	if _, _, err := clusterCLI(t, "status", "--data", detached); err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
+	_, _, err = clusterCLI(t, "status", "--data", detached)
+	if err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
 		t.Errorf("the copy belongs to a cluster: %v", err)
 	}
 }

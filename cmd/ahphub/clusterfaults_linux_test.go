@@ -268,7 +268,9 @@ func runRounds(t *testing.T, rng *rand.Rand, from, to int) {
 		kinds := make([]fault, 1+rng.IntN(2))
 		for k := range kinds {
 			if len(deck) == 0 {
-				deck = slices.DeleteFunc(slices.Concat(clusterFaults, diskFaults, clockFaults), func(f fault) bool { return !strings.Contains(f.name, *clusterKinds) })
+				deck = slices.DeleteFunc(slices.Concat(clusterFaults, diskFaults, clockFaults), func(f fault) bool {
+					return !strings.Contains(f.name, *clusterKinds)
+				})
 				rng.Shuffle(len(deck), func(i, j int) { deck[i], deck[j] = deck[j], deck[i] })
 			}
 			kinds[k], deck = deck[0], deck[1:]

@@ -88,8 +88,8 @@ const (
 )
 
 // errRemoved is the reason why a removed node exits.
-var errRemoved = errors.New("this node was removed from its cluster, or its certificate has expired: the other nodes refuse it. " +
-	"Its data is still here. To use this computer as a node again, delete the data directory and run " +
+var errRemoved = errors.New("this node was removed from its cluster, or its certificate has expired: " +
+	"the other nodes refuse it. Its data is still here. To use this computer as a node again, delete the data directory and run " +
 	"ahphub cluster join with a new token. To copy the data for a separate server, run ahphub cluster detach")
 
 // watchRemoval returns errRemoved once this node was removed, according to the log or, if this node

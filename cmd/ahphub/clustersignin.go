@@ -86,7 +86,8 @@ func (n *node) sendSignIns(ctx context.Context) error {
 // receiveSignIns receives another node's tokens while this node leads.
 func (n *node) receiveSignIns(w http.ResponseWriter, r *http.Request) {
 	var list []access.Issued
-	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostCall)).Decode(&list); err != nil || len(list) > mostSignIns {
+	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, mostCall)).Decode(&list)
+	if err != nil || len(list) > mostSignIns {
 		http.Error(w, "these are not tokens", http.StatusBadRequest)
 		return
 	}

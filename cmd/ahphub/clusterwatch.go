@@ -66,11 +66,14 @@ func (a *app) meterCluster() []web.Metric {
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return count(n.Leads), true })},
 		{Name: "ahphub_cluster_node_votes", Help: "1 while the node is a voter.", Labels: labels,
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return count(n.Votes), true })},
-		{Name: "ahphub_cluster_node_behind_entries", Help: "Entries of the leader's log that the node has not applied.", Labels: labels,
+		{Name: "ahphub_cluster_node_behind_entries", Labels: labels,
+			Help: "Entries of the leader's log that the node has not applied.",
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return float64(n.Behind), n.Error == "" })},
-		{Name: "ahphub_cluster_node_certificate_expiry_timestamp_seconds", Help: "When the node's certificate expires.", Labels: labels,
+		{Name: "ahphub_cluster_node_certificate_expiry_timestamp_seconds", Labels: labels,
+			Help: "When the node's certificate expires.",
 			Each: each(func(n manage.NodeStatus) (float64, bool) { return float64(n.Expires.Unix()), n.Error == "" })},
-		{Name: "ahphub_cluster_tolerated_failures", Help: "How many more nodes may fail before nothing can be read or written.",
+		{Name: "ahphub_cluster_tolerated_failures",
+			Help:   "How many more nodes may fail before nothing can be read or written.",
 			Labels: []string{}, Each: func(add func(float64, ...string)) {
 				if s, ok := status(); ok {
 					add(float64(s.Tolerates))

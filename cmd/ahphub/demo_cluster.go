@@ -78,8 +78,8 @@ func (c demoCommand) runCluster(e *environment, tmp, repo string) error {
 		return err
 	}
 	printLine(e.stdout, "watch", fmt.Sprintf("%s cluster status --data %s", program, filepath.Join(tmp, "n2")))
-	printLine(e.stdout, "try", fmt.Sprintf("kill -9 %d kills n1, the leader. Another node soon leads with the same sessions",
-		running[0].cmd.Process.Pid))
+	printLine(e.stdout, "try", fmt.Sprintf(
+		"kill -9 %d kills n1, the leader. Another node soon leads with the same sessions", running[0].cmd.Process.Pid))
 	<-e.ctx.Done()
 	return nil
 }
