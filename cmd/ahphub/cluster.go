@@ -103,15 +103,15 @@ type node struct {
 	admin   *manage.Manager
 	keys    *secret.Keys // of secrets
 
-	gaveUp     time.Time     // last handover by handOverReadOnly
-	member     bool          // the applied log has named this node a member; used by keepMembers
-	challenges chan struct{} // limits waits for answers to challenges (acmeDocs)
-	removed    chan struct{} // closed once the log no longer has this node as a member
+	lastHandover time.Time     // last handover by handOverReadOnly
+	member       bool          // the applied log has named this node a member; used by keepMembers
+	challenges   chan struct{} // limits waits for answers to challenges (acmeDocs)
+	removed      chan struct{} // closed once the log no longer has this node as a member
 
-	mu     sync.Mutex
-	over   func(handover) // asks the hub of this term to hand over; nil: this node does not lead
-	app    *app           // of this term; nil: this node does not lead
-	signIn bool           // a sign-in link was printed
+	mu              sync.Mutex
+	requestHandover func(handover) // asks the hub of this term to hand over; nil: this node does not lead
+	app             *app           // of this term; nil: this node does not lead
+	printedSignIn   bool           // a sign-in link was printed
 }
 
 // runNode serves as a node of a cluster until ctx is canceled.
@@ -274,10 +274,10 @@ func (n *node) watchLeader(ctx context.Context) {
 
 // printSignIn prints a sign-in link the first time this program leads.
 func (n *node) printSignIn(ctx context.Context, a *app) error {
-	if n.signIn {
+	if n.printedSignIn {
 		return nil
 	}
-	n.signIn = true
+	n.printedSignIn = true
 	token, err := a.signIn.New()
 	if err == nil {
 		err = a.signIns.ImportOwn(ctx)

@@ -316,7 +316,7 @@ func (l *trialLoad) begin() {
 		})
 	}
 	l.ended.Go(func() {
-		if err := l.blind.stab(ctx); err != nil {
+		if err := l.blind.burst(ctx); err != nil {
 			l.fail("%w", err)
 		}
 	})
@@ -453,8 +453,8 @@ func (c *trialClient) write(ctx context.Context) error {
 	return nil
 }
 
-// stab sends several actions at once, and starts turns, in a session that it does not follow.
-func (c *trialClient) stab(ctx context.Context) error {
+// burst sends several actions at once, and starts turns, in a session that it does not follow.
+func (c *trialClient) burst(ctx context.Context) error {
 	for n := 0; ctx.Err() == nil; n++ {
 		var sent []int64
 		for i := range underway {

@@ -192,7 +192,7 @@ func TestHandoverDuringHubStart(t *testing.T) {
 	var ask func(handover)
 	for began := time.Now(); ask == nil; <-time.After(time.Millisecond) {
 		n.mu.Lock()
-		ask = n.over
+		ask = n.requestHandover
 		n.mu.Unlock()
 		if time.Since(began) > time.Minute {
 			t.Fatal("the node never led")

@@ -38,13 +38,13 @@ func ownNodeName() string {
 // replicated reads documents from the replicated store, without writing.
 type replicated struct{ *store.Store }
 
-var errReads = errors.New("this store is read-only")
+var errReadOnlyStore = errors.New("this store is read-only")
 
 // Put implements peers.Documents.
-func (replicated) Put(context.Context, string, string, []byte) error { return errReads }
+func (replicated) Put(context.Context, string, string, []byte) error { return errReadOnlyStore }
 
 // Delete implements peers.Documents.
-func (replicated) Delete(context.Context, string, string) error { return errReads }
+func (replicated) Delete(context.Context, string, string) error { return errReadOnlyStore }
 
 // keepMembers keeps the member list up to date with the log.
 func (n *node) keepMembers(ctx context.Context) {
@@ -83,8 +83,8 @@ func (n *node) updateMembers(ctx context.Context) error {
 }
 
 const (
-	lonely    = 3 * time.Second // without a leader before the other nodes are asked why
-	askOthers = 2 * time.Second
+	noLeaderTime = 3 * time.Second // without a leader before the other nodes are asked why
+	removalPoll  = 2 * time.Second
 )
 
 // errRemoved is the reason why a removed node exits.
@@ -99,14 +99,14 @@ func (n *node) watchRemoval(ctx context.Context) error {
 		select {
 		case <-n.removed:
 			return errRemoved
-		case <-time.After(askOthers):
+		case <-time.After(removalPoll):
 		case <-ctx.Done():
 			return nil
 		}
 		if leader, _ := n.raft.Leader(); leader != "" {
 			since = time.Now()
 		}
-		if time.Since(since) >= lonely && n.admin.IsTurnedAway(ctx) {
+		if time.Since(since) >= noLeaderTime && n.admin.IsTurnedAway(ctx) {
 			return errRemoved
 		}
 	}

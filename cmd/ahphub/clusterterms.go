@@ -150,7 +150,7 @@ func (n *node) leadOnce(ctx context.Context, term *cluster.Term) (next handover,
 func (n *node) setHandover(ask func(handover)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.over = ask
+	n.requestHandover = ask
 }
 
 // setLeading sets the app of this term; nil: this node stops leading.
@@ -196,7 +196,7 @@ func (n *node) transferTo(name string) error {
 // transfer transfers leadership to a node; "" is any node that is up to date.
 func (n *node) transfer(ctx context.Context, to string) error {
 	n.mu.Lock()
-	ask := n.over
+	ask := n.requestHandover
 	n.mu.Unlock()
 	if ask == nil {
 		return gateway.ErrNotLeading
@@ -234,7 +234,7 @@ func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 			since = time.Time{}
 		case since.IsZero():
 			since = time.Now()
-		case time.Since(since) >= readOnlyTime && time.Since(n.gaveUp) >= readOnlyAgain:
+		case time.Since(since) >= readOnlyTime && time.Since(n.lastHandover) >= readOnlyAgain:
 			to, noOther := n.admin.Successor(ctx, "")
 			if noOther != nil {
 				since = time.Now() // try again later
@@ -242,9 +242,9 @@ func (n *node) handOverReadOnly(ctx context.Context, a *app) {
 				continue
 			}
 			n.log.Warn("this node cannot write and hands over leadership", "err", err, "to", to)
-			n.gaveUp = time.Now()
+			n.lastHandover = time.Now()
 			n.mu.Lock()
-			ask := n.over
+			ask := n.requestHandover
 			n.mu.Unlock()
 			if ask != nil {
 				ask(handover{to: to, done: make(chan error, 1)})

@@ -52,7 +52,7 @@ func (t *Term) Context() context.Context { return t.ctx }
 // append more batches before they wait for an earlier one. Append keeps a reference to batch.
 func (t *Term) Append(batch []byte) Ack {
 	if len(batch) > MostBatch {
-		return failed(ErrTooLarge)
+		return newFailedAck(ErrTooLarge)
 	}
 	return t.append(batch)
 }
@@ -71,7 +71,7 @@ type Ack interface {
 
 type failedAck struct{ error }
 
-func failed(err error) Ack { return failedAck{err} }
+func newFailedAck(err error) Ack { return failedAck{err} }
 
 // Wait returns the error.
 func (f failedAck) Wait() error { return f.error }

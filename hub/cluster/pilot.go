@@ -156,7 +156,7 @@ func (p *pilot) FetchServerStats(ctx context.Context,
 			if err != nil {
 				out = &autopilot.ServerStats{LastContact: math.MaxInt64}
 			} else {
-				p.answered(n.ID)
+				p.recordAnswer(n.ID)
 			}
 			mu.Lock()
 			defer mu.Unlock()
@@ -167,7 +167,7 @@ func (p *pilot) FetchServerStats(ctx context.Context,
 	return all
 }
 
-func (p *pilot) answered(id string) {
+func (p *pilot) recordAnswer(id string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen[id] = time.Now()

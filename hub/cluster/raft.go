@@ -252,7 +252,7 @@ func (l *leading) append(batch []byte) Ack {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.over || l.raft.CurrentTerm() != l.term {
-		return failed(ErrDeposed)
+		return newFailedAck(ErrDeposed)
 	}
 	b, place := encode(l.last, l.term, l.version, batch)
 	l.last = place
@@ -400,7 +400,7 @@ func (m *machine) Snapshot() (raft.FSMSnapshot, error) {
 		return nil, m.stopped
 	}
 	s, err := m.state.Snapshot()
-	return persisted{s}, err
+	return persistedSnapshot{s}, err
 }
 
 // Restore implements raft.FSM.
@@ -419,11 +419,11 @@ func (m *machine) Restore(r io.ReadCloser) error {
 	return m.restored()
 }
 
-// persisted writes a snapshot to raft's snapshot store.
-type persisted struct{ Snapshot }
+// persistedSnapshot writes a snapshot to raft's snapshot store.
+type persistedSnapshot struct{ Snapshot }
 
 // Persist implements raft.FSMSnapshot.
-func (p persisted) Persist(to raft.SnapshotSink) error {
+func (p persistedSnapshot) Persist(to raft.SnapshotSink) error {
 	if _, err := p.WriteTo(to); err != nil {
 		return errors.Join(err, to.Cancel())
 	}

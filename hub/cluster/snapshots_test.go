@@ -131,7 +131,7 @@ func TestDoNotRestoreOwnSnapshot(t *testing.T) {
 	_, transport := raft.NewInmemTransport("a")
 	sink, err := store.Create(1, 20, 2, raft.Configuration{}, 1, transport)
 	if err == nil {
-		err = persisted{own{}}.Persist(sink)
+		err = persistedSnapshot{own{}}.Persist(sink)
 	}
 	if err != nil {
 		t.Fatal(err)

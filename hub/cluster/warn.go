@@ -24,11 +24,11 @@ type warnings struct {
 	now func() time.Time
 
 	mu   sync.Mutex
-	seen map[string]*warned
+	seen map[string]*warningState
 }
 
-// warned is the state of one rate-limited warning.
-type warned struct {
+// warningState is the state of one rate-limited warning.
+type warningState struct {
 	at   time.Time // last logged
 	more int       // times suppressed since
 }
@@ -39,7 +39,7 @@ func newLogger(log *slog.Logger) hclog.Logger {
 		return hclog.NewNullLogger()
 	}
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Level: hclog.Off})
-	l.RegisterSink(&warnings{log: log.With("from", "raft"), now: time.Now, seen: map[string]*warned{}})
+	l.RegisterSink(&warnings{log: log.With("from", "raft"), now: time.Now, seen: map[string]*warningState{}})
 	return l
 }
 
@@ -97,11 +97,11 @@ func (w *warnings) isDue(key string) (more int, due bool) {
 		if len(w.seen) >= mostWarned {
 			clear(w.seen)
 		}
-		s = &warned{}
+		s = &warningState{}
 		w.seen[key] = s
 	}
 	more = s.more
-	*s = warned{at: now}
+	*s = warningState{at: now}
 	return more, true
 }
 

@@ -16,7 +16,7 @@ func TestWarningRateLimit(t *testing.T) {
 	var b bytes.Buffer
 	now := time.Unix(0, 0)
 	w := &warnings{log: slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: withoutTime})),
-		now: func() time.Time { return now }, seen: map[string]*warned{}}
+		now: func() time.Time { return now }, seen: map[string]*warningState{}}
 	l := hclog.NewInterceptLogger(&hclog.LoggerOptions{Level: hclog.Off})
 	l.RegisterSink(w)
 	b2 := raft.Server{ID: "b", Address: "10.0.0.2:8138"}

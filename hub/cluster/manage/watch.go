@@ -40,7 +40,7 @@ type WatchConfig struct {
 // Watch updates the latest status and notifies people of nodes that are down, until ctx is
 // canceled. The leader runs it during its term.
 func (m *Manager) Watch(ctx context.Context, c WatchConfig) {
-	w := &watcher{WatchConfig: c, down: map[string]time.Time{}, told: map[string]time.Time{}}
+	w := &watcher{WatchConfig: c, down: map[string]time.Time{}, notified: map[string]time.Time{}}
 	if w.Every == 0 {
 		w.Every = watchEvery
 	}
@@ -88,8 +88,8 @@ func (m *Manager) setLatest(s *Status) {
 type watcher struct {
 	WatchConfig
 
-	down map[string]time.Time // start of each node's absence
-	told map[string]time.Time // absences that people were notified of
+	down     map[string]time.Time // start of each node's absence
+	notified map[string]time.Time // absences that people were notified of
 }
 
 func (w *watcher) load(ctx context.Context) error {
@@ -98,7 +98,7 @@ func (w *watcher) load(ctx context.Context) error {
 		if err := json.Unmarshal(value, &a); err != nil {
 			return err
 		}
-		w.down[name], w.told[name] = a.Since, a.Since
+		w.down[name], w.notified[name] = a.Since, a.Since
 		return nil
 	})
 }
@@ -110,19 +110,19 @@ func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
 	for _, n := range s.Nodes {
 		known[n.ID] = true
 		since, isDown := w.down[n.ID]
-		at, wasTold := w.told[n.ID]
+		at, wasNotified := w.notified[n.ID]
 		switch {
 		case n.Error == "":
 			delete(w.down, n.ID)
-			if wasTold {
-				if err := w.tell(ctx, Absence{Node: n.ID, Since: at, Back: true, Tolerates: s.Tolerates}); err != nil {
+			if wasNotified {
+				if err := w.notify(ctx, Absence{Node: n.ID, Since: at, Back: true, Tolerates: s.Tolerates}); err != nil {
 					return err
 				}
 			}
 		case !isDown:
 			w.down[n.ID] = now
-		case !wasTold && now.Sub(since) >= w.Grace:
-			if err := w.tell(ctx, Absence{Node: n.ID, Since: since, Tolerates: s.Tolerates}); err != nil {
+		case !wasNotified && now.Sub(since) >= w.Grace:
+			if err := w.notify(ctx, Absence{Node: n.ID, Since: since, Tolerates: s.Tolerates}); err != nil {
 				return err
 			}
 		}
@@ -132,8 +132,8 @@ func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
 			continue
 		}
 		delete(w.down, name) // removed from the cluster
-		if _, wasTold := w.told[name]; wasTold {
-			if err := w.forget(ctx, name); err != nil {
+		if _, wasNotified := w.notified[name]; wasNotified {
+			if err := w.forgetAbsence(ctx, name); err != nil {
 				return err
 			}
 		}
@@ -141,29 +141,29 @@ func (w *watcher) compare(ctx context.Context, s *Status, now time.Time) error {
 	return nil
 }
 
-// tell notifies people and then records it: a crash in between repeats the notification and does
+// notify notifies people and then records it: a crash in between repeats the notification and does
 // not lose it.
-func (w *watcher) tell(ctx context.Context, a Absence) error {
+func (w *watcher) notify(ctx context.Context, a Absence) error {
 	if err := w.Notify(a); err != nil {
 		return err
 	}
 	if a.Back {
-		return w.forget(ctx, a.Node)
+		return w.forgetAbsence(ctx, a.Node)
 	}
 	raw, err := json.Marshal(a)
 	if err == nil {
 		err = w.Docs.Put(ctx, absenceBucket, a.Node, raw)
 	}
 	if err == nil {
-		w.told[a.Node] = a.Since
+		w.notified[a.Node] = a.Since
 	}
 	return err
 }
 
-func (w *watcher) forget(ctx context.Context, name string) error {
+func (w *watcher) forgetAbsence(ctx context.Context, name string) error {
 	err := w.Docs.Delete(ctx, absenceBucket, name)
 	if err == nil {
-		delete(w.told, name)
+		delete(w.notified, name)
 	}
 	return err
 }

@@ -20,7 +20,7 @@ func TestReportAbsenceOnce(t *testing.T) {
 		w := &watcher{WatchConfig: WatchConfig{Docs: docs, Grace: time.Minute, Notify: func(a Absence) error {
 			got = append(got, a)
 			return nil
-		}}, down: map[string]time.Time{}, told: map[string]time.Time{}}
+		}}, down: map[string]time.Time{}, notified: map[string]time.Time{}}
 		if err := w.load(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestRepeatFailedAbsenceReport(t *testing.T) {
 			return errors.New("read-only")
 		}
 		return nil
-	}}, down: map[string]time.Time{}, told: map[string]time.Time{}}
+	}}, down: map[string]time.Time{}, notified: map[string]time.Time{}}
 	s, now := &Status{Nodes: []NodeStatus{{Server: cluster.Server{ID: "c"}, Error: "down"}}}, time.Now()
 	if err := w.compare(t.Context(), s, now); err != nil {
 		t.Fatal(err)

@@ -148,7 +148,7 @@ func Join(ctx context.Context, token, data, name, address, keysFile string, read
 		return err
 	}
 	n := &Node{id: identity{reply.Cluster, name, reply.Incarnation}, ca: ca}
-	if _, err := n.pair(key.Seed(), [][]byte{reply.Certificate}); err != nil {
+	if _, err := n.parseCertificate(key.Seed(), [][]byte{reply.Certificate}); err != nil {
 		return fmt.Errorf("the cluster's answer is not valid: %w", err)
 	}
 	if len(reply.Keys) > 0 {
@@ -156,7 +156,7 @@ func Join(ctx context.Context, token, data, name, address, keysFile string, read
 			return err
 		}
 	}
-	s := saved{reply.Cluster, name, address, reply.Incarnation, ca.Raw, [][]byte{reply.Certificate}, key.Seed()}
+	s := nodeConfig{reply.Cluster, name, address, reply.Incarnation, ca.Raw, [][]byte{reply.Certificate}, key.Seed()}
 	return create(data, s, reply.Members, nil)
 }
 

@@ -33,14 +33,14 @@ type Listener struct {
 	quit  context.CancelFunc
 	ctx   context.Context
 
-	mu        sync.Mutex
-	shaking   int
-	strangers map[netip.Addr]int // handshakes
-	unknown   int                // sum of strangers
-	known     map[netip.Addr]struct{}
-	streams   int
-	requests  int
-	join      func(context.Context, JoinRequest) (JoinReply, error)
+	mu         sync.Mutex
+	handshakes int
+	strangers  map[netip.Addr]int // handshakes
+	unknown    int                // sum of strangers
+	known      map[netip.Addr]struct{}
+	streams    int
+	requests   int
+	join       func(context.Context, JoinRequest) (JoinReply, error)
 }
 
 // Listen opens the port. Raft's transport accepts raft's connections, and Serve all others.
@@ -98,11 +98,11 @@ func (l *Listener) accept() {
 			}
 		}
 		from := addressOf(c)
-		if !l.begin(from) {
+		if !l.beginHandshake(from) {
 			c.Close()
 			continue
 		}
-		l.ended.Go(func() { l.greet(c, from) })
+		l.ended.Go(func() { l.handshake(c, from) })
 	}
 }
 
@@ -111,11 +111,11 @@ func addressOf(c net.Conn) netip.Addr {
 	return a.Addr().Unmap()
 }
 
-// begin reports whether another handshake may start, and counts it.
-func (l *Listener) begin(from netip.Addr) bool {
+// beginHandshake reports whether another handshake may start, and counts it.
+func (l *Listener) beginHandshake(from netip.Addr) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.shaking >= mostHandshakes {
+	if l.handshakes >= mostHandshakes {
 		return false
 	}
 	if _, known := l.known[from]; !known {
@@ -125,15 +125,15 @@ func (l *Listener) begin(from netip.Addr) bool {
 		l.unknown++
 		l.strangers[from]++
 	}
-	l.shaking++
+	l.handshakes++
 	return true
 }
 
-// end stops counting a handshake.
-func (l *Listener) end(from netip.Addr, isMember bool) {
+// endHandshake stops counting a handshake.
+func (l *Listener) endHandshake(from netip.Addr, isMember bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.shaking--
+	l.handshakes--
 	if n := l.strangers[from]; n > 0 {
 		l.unknown--
 		if l.strangers[from]--; n == 1 {
@@ -145,8 +145,8 @@ func (l *Listener) end(from netip.Addr, isMember bool) {
 	}
 }
 
-// greet runs a handshake and passes the connection to its acceptor.
-func (l *Listener) greet(c net.Conn, from netip.Addr) {
+// handshake runs a handshake and passes the connection to its acceptor.
+func (l *Listener) handshake(c net.Conn, from netip.Addr) {
 	var member Member
 	t := tls.Server(c, l.node.tlsConfig(func(state tls.ConnectionState) (err error) {
 		switch state.NegotiatedProtocol {
@@ -164,7 +164,7 @@ func (l *Listener) greet(c net.Conn, from netip.Addr) {
 	if err == nil && member.Name == "" {
 		l.answerJoin(t) // counts as a handshake
 	}
-	l.end(from, err == nil && member.Name != "")
+	l.endHandshake(from, err == nil && member.Name != "")
 	if err != nil || member.Name == "" {
 		c.Close()
 		return
@@ -173,20 +173,20 @@ func (l *Listener) greet(c net.Conn, from netip.Addr) {
 	if t.ConnectionState().NegotiatedProtocol == protocolRaft {
 		to, count, most = l.raft, &l.streams, mostStreams
 	}
-	if !l.take(count, most) {
+	if !l.acquire(count, most) {
 		c.Close()
 		return
 	}
-	tracked, err := l.node.track(t, member, func() { l.give(count) })
+	tracked, err := l.node.track(t, member, func() { l.release(count) })
 	if err != nil {
-		l.give(count)
+		l.release(count)
 		c.Close()
 		return
 	}
-	to.hand(tracked)
+	to.deliver(tracked)
 }
 
-func (l *Listener) take(count *int, most int) bool {
+func (l *Listener) acquire(count *int, most int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if *count >= most {
@@ -196,7 +196,7 @@ func (l *Listener) take(count *int, most int) bool {
 	return true
 }
 
-func (l *Listener) give(count *int) {
+func (l *Listener) release(count *int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	*count--
@@ -241,8 +241,8 @@ func newIncoming(address net.Addr) *incoming {
 	return &incoming{address: address, conns: make(chan net.Conn), closing: make(chan struct{})}
 }
 
-// hand waits until the connection is accepted, and closes it if that takes too long.
-func (i *incoming) hand(c net.Conn) {
+// deliver waits until the connection is accepted, and closes it if that takes too long.
+func (i *incoming) deliver(c net.Conn) {
 	wait := time.NewTimer(handshakeTime)
 	defer wait.Stop()
 	select {

@@ -33,8 +33,8 @@ const (
 // ErrNoCluster is returned for a data directory that does not belong to a node.
 var ErrNoCluster = errors.New("this data directory does not belong to a cluster")
 
-// saved is the node's file. Key and certificate are in one file, so they change together.
-type saved struct {
+// nodeConfig is the node's file. Key and certificate are in one file, so they change together.
+type nodeConfig struct {
 	Cluster     string   `json:"cluster"`
 	Name        string   `json:"name"`
 	Address     string   `json:"address"`
@@ -99,8 +99,8 @@ func bootstrap(data, name, address string, now time.Time) error {
 		return err
 	}
 	first := Member{Name: name, Address: address, Incarnation: who.incarnation, Joined: now.UTC()}
-	return create(data, saved{who.cluster, name, address, who.incarnation, caDER, [][]byte{der}, nodeKey.Seed()},
-		[]Member{first}, key)
+	s := nodeConfig{who.cluster, name, address, who.incarnation, caDER, [][]byte{der}, nodeKey.Seed()}
+	return create(data, s, []Member{first}, key)
 }
 
 func randomID() string {
@@ -118,7 +118,7 @@ func prepare(data string) error {
 }
 
 // create writes the files of a new node. Last is the file that makes the directory a node's.
-func create(data string, s saved, members []Member, authority ed25519.PrivateKey) error {
+func create(data string, s nodeConfig, members []Member, authority ed25519.PrivateKey) error {
 	dir := Dir(data)
 	if authority != nil {
 		if err := access.WriteSecret(filepath.Join(dir, authorityKey), authority.Seed()); err != nil {
@@ -163,7 +163,7 @@ func readJSON(path string, v any) error {
 func Open(data string) (*Node, error) { return open(data, time.Now) }
 
 func open(data string, now func() time.Time) (*Node, error) {
-	var s saved
+	var s nodeConfig
 	var members []Member
 	err := readJSON(filepath.Join(Dir(data), nodeFile), &s)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +178,7 @@ func open(data string, now func() time.Time) (*Node, error) {
 	n := &Node{dir: Dir(data), id: identity{s.Cluster, s.Name, s.Incarnation}, address: s.Address, now: now,
 		members: map[string]Member{}, open: map[*conn]struct{}{}}
 	if n.ca, err = x509.ParseCertificate(s.Authority); err == nil {
-		n.cert, err = n.pair(s.Seed, s.Certificate)
+		n.cert, err = n.parseCertificate(s.Seed, s.Certificate)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("this node's certificate is not valid: %w", err)
@@ -189,9 +189,9 @@ func open(data string, now func() time.Time) (*Node, error) {
 	return n, nil
 }
 
-// pair returns a certificate with its key. It includes the authority's certificate for joining
-// nodes, which know only its hash.
-func (n *Node) pair(seed []byte, chain [][]byte) (*tls.Certificate, error) {
+// parseCertificate returns a certificate with its key. It includes the authority's certificate for
+// joining nodes, which know only its hash.
+func (n *Node) parseCertificate(seed []byte, chain [][]byte) (*tls.Certificate, error) {
 	if len(seed) != ed25519.SeedSize || len(chain) != 1 {
 		return nil, errors.New("its file is damaged. Remove this node and join again")
 	}
@@ -277,15 +277,14 @@ func (n *Node) Renew(ctx context.Context, ask func(ctx context.Context, request 
 	if err != nil {
 		return fmt.Errorf("the leader did not renew the certificate: %w", err)
 	}
-	cert, err := n.pair(key.Seed(), [][]byte{der})
+	cert, err := n.parseCertificate(key.Seed(), [][]byte{der})
 	if err != nil {
 		return fmt.Errorf("the renewed certificate is not valid: %w", err)
 	}
 	n.saving.Lock()
 	defer n.saving.Unlock()
-	err = writeJSON(filepath.Join(n.dir, nodeFile), saved{n.id.cluster, n.id.name, n.address, n.id.incarnation, n.ca.Raw,
-		[][]byte{der}, key.Seed()})
-	if err != nil {
+	s := nodeConfig{n.id.cluster, n.id.name, n.address, n.id.incarnation, n.ca.Raw, [][]byte{der}, key.Seed()}
+	if err := writeJSON(filepath.Join(n.dir, nodeFile), s); err != nil {
 		return err
 	}
 	n.mu.Lock()
