@@ -213,24 +213,24 @@ func (m *olderMirror) echo(said object) string {
 type change struct{ before, place, row string }
 
 var changes = []change{
-	{"0.9.0", `.*/origin/kind`, "a message that an automation sent"},
+	{"0.9.0", `.*/origin/kind`, "message from an automation"},
 	{"0.9.0", `/status`, "`recomputing` changeset"},
 	{"0.9.0", `/turns/\d+/responseParts.*|/activeTurn/responseParts`, "error part of a turn"},
 	{"0.9.0", `(/terminals/\d+)?/lifecycle/status`, "lifecycle of a terminal"},
 	{"0.9.0", `/annotations/\d+/origin/.*`, "origin of a thread"},
-	{"0.8.0", `.*/enablement.*`, "decisions on a plugin or MCP server"},
+	{"0.8.0", `.*/enablement.*`, "decisions about a plugin or MCP server"},
 	{"0.8.0", `/status`, "a tool that waits for a client to run it"},
-	{"0.7.0", `.*/workingDirectories.*`, "working directories but the first"},
+	{"0.7.0", `.*/workingDirectories.*`, "working directories after the first"},
 	{"0.7.0", `.*/attachments/\d+/.*`, "chat attached to a message"},
 	{"0.7.0", `.*/toolInput.*`, "tool input by reference"},
 	{"0.7.0", `.*/content/\d+/(title|result.*)`, "result of a tool's terminal"},
 	{"0.7.0", `.*/origin/.*`, "side chat"},
 	{"0.6.0", `/activeTurn/responseParts.*`, "open input request of a turn"},
 	{"0.6.0", `.*/toolCall/(auth|status)|/status|/inputNeeded.*`, "tool call that waits for a sign-in"},
-	{"0.5.2", `.*/customizations/\d+/children.*`, "a child of a plugin that is off"},
-	{"0.5.0", `/activity`, "what a chat is doing"},
+	{"0.5.2", `.*/customizations/\d+/children.*`, "a disabled child of a plugin"},
+	{"0.5.0", `/activity`, "activity of a chat"},
 	{"0.5.0", `/activeClients.*`, "active clients"},
-	{"0.5.0", `.*/(enum|enumLabels|enumDescriptions)`, "choices of a setting that are not all texts"},
+	{"0.5.0", `.*/(enum|enumLabels|enumDescriptions)`, "choices of a setting, if some are not strings"},
 }
 
 // TestUpAfterDownLosesOnlyWhatIsDeclared has a state go to an older version and back. What differs is named in

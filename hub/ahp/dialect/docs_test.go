@@ -40,56 +40,52 @@ func TestConvertedFieldsAreOfTheVersion(t *testing.T) {
 
 func document() string {
 	var b strings.Builder
-	b.WriteString(`# Versions of the protocol
+	b.WriteString(strings.NewReplacer("~", "`", "@V", ahp.Version, "@R", ranges()).Replace(`# Versions of the protocol
 
-The host works in AHP ` + ahp.Version +
-		` and speaks the older versions through adapters. Of the versions that a client offers, the
-highest in one of these ranges is taken and answered as it was offered:
+ahphub works in AHP @V and supports older versions through adapters. From the versions that a client offers, ahphub
+chooses the highest one in these ranges, and answers with the version exactly as the client offered it:
 
-` + ranges() + `
-A client that offers none of these and a later 1.x is answered the highest of those, as it was offered, and spoken to in ` + ahp.Version + `.
+@R
+If a client offers none of these but a later 1.x, ahphub answers with the highest 1.x that the client offered, and
+uses @V.
 
-A client of an older version sees the same sessions as all others, in the shape of its version. What it cannot be told is
-left out or becomes something else; each table below counts for its version and all before it. An action that a version
-lacks is not sent to its clients, and refused when one dispatches it; one that has no word in ` + ahp.Version +
-		` is refused with what
-to do instead.
+A client of an older version sees the same sessions as all other clients, in the format of its version. Data that its
+version cannot express is left out or converted. Each table below applies to its version and to all earlier versions.
+ahphub does not send an action that a version lacks to clients of that version, and refuses it when one of them
+dispatches it. It also refuses actions that have no equivalent in @V; the error says what to do instead.
 
-Which release each action, command, notification and field came with is in one table, ` + "`hub/ahp/release/releases.txt`" + `, each
-row with its source. Fields of later versions in what a client sends are ignored, but for ` + "`_meta`" +
-		`, whose keys are free.
+The table ~hub/ahp/release/releases.txt~ lists the release that introduced each action, command, notification and
+field, each row with its source. In messages from clients, ahphub ignores fields of later versions, except in ~_meta~,
+where any key is allowed.
 
-From 0.9 on the wire is the same but for actions and commands: fields and values of 1.0.0 are sent to clients of 0.9, as
-these ignore what they do not know. 0.10.0 was never released, and has what 0.9 has.
+Since 0.9, only actions and commands differ: ahphub sends fields and values of 1.0.0 to clients of 0.9, which ignore
+those that they do not know. 0.10.0 was never released, and is the same as 0.9.
 
 ## Names of sessions
 
-A session has one URI. Its creator chooses it: web pages make ` + "`ahp-session:/<id>`" + `, and some clients make ` +
-		"`<provider>:/<id>`" + `
-because they read the agent out of the scheme. The address that a client connects to decides what it is told:
+A session has one URI, which its creator chooses. Web pages create ~ahp-session:/<id>~. Some clients create
+~<provider>:/<id>~, because they read the agent from the scheme. The address that a client connects to determines which
+name it receives:
 
-| address | a session made as ` + "`ahp-session:/<id>`" + ` is called |
+| address | name of a session created as ~ahp-session:/<id>~ |
 | --- | --- |
-| ` + "`ws://host:port/ahp`" + ` | ` + "`ahp-session:/<id>`" + `. A client that follows it as ` + "`<provider>:/<id>`" +
-		` is told that name from then on |
-| ` + "`ws://host:port`" + `, with a token | ` + "`<provider>:/<id>`" +
-		`, in lists and notifications too. A client that makes or follows it as ` + "`ahp-session:/<id>`" +
-		` is told that name from then on |
+| ~ws://host:port/ahp~ | ~ahp-session:/<id>~. A client that subscribes to it as ~<provider>:/<id>~ ` +
+		`receives that name from then on |
+| ~ws://host:port~, with a token | ~<provider>:/<id>~, also in lists and notifications. A client that ` +
+		`creates it or subscribes to it as ~ahp-session:/<id>~ receives that name from then on |
 
-Both names are understood at both addresses, also in the URIs below a session, as ` + "`<session>/annotations`" +
-		`. A session
-that was made as ` + "`<provider>:/<id>`" + ` has that name for every client. A changeset may be followed as
-` + "`<session>/changeset/turn/<turnId>`" + ` (or ` + "`…/session`, `…/uncommitted`, `…/branch`" +
-		`) as well as by its name in the catalogue.
-VS Code connects to the second address: [editors](editors.md) has the lines.
+Both addresses accept both names, also in the URIs below a session, such as ~<session>/annotations~. A session that was
+created as ~<provider>:/<id>~ has that name for every client. A client can subscribe to a changeset as
+~<session>/changeset/turn/<turnId>~ (or ~…/session~, ~…/uncommitted~, ~…/branch~), or by its name in the catalogue.
+VS Code connects to the second address: see [editors](editors.md) for the settings.
 
-(This page is made from the adapters in ` + "`hub/ahp/dialect`" + ` by their tests.)
-`)
-	fmt.Fprintf(&b, "\n## Before %s\n\n| what | becomes |\n| --- | --- |\n", ahp.Version)
+(The tests of ~hub/ahp/dialect~ generate this page from its adapters.)
+`))
+	fmt.Fprintf(&b, "\n## Before %s\n\n| item | result |\n| --- | --- |\n", ahp.Version)
 	fmt.Fprintf(&b, "| %s | not sent |\n", quoted(cameWith(release.Action, ahp.Version)))
 	fmt.Fprintf(&b, "| %s of the client | -32601 |\n", quoted(cameWith(release.Command, ahp.Version)))
 	for _, s := range slices.Backward(steps) {
-		fmt.Fprintf(&b, "\n## Before %s\n\n| what | becomes |\n| --- | --- |\n", s.new)
+		fmt.Fprintf(&b, "\n## Before %s\n\n| item | result |\n| --- | --- |\n", s.new)
 		for _, l := range s.lost {
 			fmt.Fprintf(&b, "| %s | %s |\n", l.What, l.Becomes)
 		}
@@ -193,10 +189,10 @@ var titles = map[string]string{
 	"TerminalState": "a terminal", "TerminalInfo": "a terminal in the list",
 	"ToolResultResourceContent": "a reference to content", "ToolResultTerminalContent": "a tool's terminal",
 	"Turn":                       "a turn",
-	"McpServerStartingState":     "an MCP server that starts",
+	"McpServerStartingState":     "a starting MCP server",
 	"McpServerAuthRequiredState": "an MCP server that waits for a sign-in",
 	"ConfigPropertySchema":       "a setting", "SessionConfigPropertySchema": "a setting",
-	"MultipleWorkingDirectoriesCapability": "an agent's capability of several directories",
+	"MultipleWorkingDirectoriesCapability": "an agent's capability for several directories",
 }
 
 // titled says in words what a field is of.

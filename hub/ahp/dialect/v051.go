@@ -7,10 +7,10 @@ var to051 = &step{old: Version{0, 5, 0}, new: Version{0, 5, 1},
 		paramsOf + "listSessions": func(_ *Context, o object) bool { delete(o, "filter"); return true },
 	},
 	lost: []Loss{
-		{"status of a session that waits for a person", "is as it was until the next snapshot"},
+		{"status of a session that waits for a person", "unchanged until the next snapshot"},
 		{"`fetchTurns {cursor}` and `chat/turnsLoaded`",
 			"`fetchTurns {before, limit}`, answered by `{turns, hasMore}`"},
 		{"pages of `listSessions`", "the whole list"},
-		{"`listSessions.filter` of the client", "ignored: the whole list"},
+		{"`listSessions.filter` of the client", "ignored; the client receives the whole list"},
 	},
 }

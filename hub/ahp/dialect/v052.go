@@ -18,8 +18,8 @@ var to052 = &step{old: Version{0, 5, 1}, new: Version{0, 5, 2},
 			"`session/mcpServerStateChanged`, to starting and to stopped"},
 		{"`changeset/filesReviewedChanged`", "not sent"},
 		{"answered input request of a turn", "left out"},
-		{"end of a tool's terminal", "the terminal, or what it showed last"},
-		{"a child of a plugin that is off", "left out of the plugin's children, once it is switched from the next snapshot on"},
+		{"end of a tool's terminal", "the terminal, or its last output"},
+		{"a disabled child of a plugin", "left out of the plugin's children; a switch takes effect at the next snapshot"},
 	},
 }
 

@@ -27,7 +27,7 @@ var to070 = &step{old: Version{0, 6, 0}, new: Version{0, 7, 0},
 	converts: []string{"ChatState.workingDirectories", "ChatSummary.workingDirectories",
 		"SessionState.workingDirectories", "SessionSummary.workingDirectories", "ToolResultTerminalContent.result"},
 	lost: []Loss{
-		{"working directories but the first", "left out; changes of them are not sent"},
+		{"working directories after the first", "left out; changes to them are not sent"},
 		{"side chat", "a fork"},
 		{"chat attached to a message", "its label"},
 		{"tool input by reference", "left out"},

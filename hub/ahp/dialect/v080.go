@@ -22,13 +22,13 @@ var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 	converts: []string{"PluginCustomization.enablement", "ClientPluginCustomization.enablement",
 		"McpServerCustomization.enablement", "SessionCustomizationToggledAction.enablement"},
 	lost: []Loss{
-		{"decisions on a plugin or MCP server by session, workspace and globally",
-			"`enabled`, as the nearest one says"},
+		{"decisions about a plugin or MCP server for a session, for a workspace and globally",
+			"`enabled`, from the decision with the narrowest scope"},
 		{"`session/customizationToggled {enabled}` of the client",
-			"a decision for the session; those of workspace and globally stay"},
+			"a decision for the session; decisions for the workspace and globally stay"},
 		{"`auth/required` with the resource's description", "the resource's name"},
-		{"a tool that waits for a client to run it", "raises `InputNeeded` in a snapshot, as it did in old versions"},
-		{"`session/workingDirectoryReplaced`", "not sent: the next snapshot has it"},
+		{"a tool that waits for a client to run it", "sets `InputNeeded` in a snapshot, as in old versions"},
+		{"`session/workingDirectoryReplaced`", "not sent; the next snapshot has the change"},
 	},
 }
 
