@@ -10,7 +10,7 @@ RACE     ?= $(shell command -v $${CC:-gcc} >/dev/null 2>&1 && echo -race)
 UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlclark/regexp2/v2/...
 RACED    := $(RACE) $(if $(RACE),$(foreach lib,$(UNRACED),-gcflags=$(lib)=-race=false))
 # For a package that hangs, not a goal: a slow machine takes twice the time of a fast one.
-TIMEOUT  ?= 20m
+TIMEOUT  ?= 45m
 # Packages that are tested at once: one more than there are cores, since tests wait a good part of their time.
 AT_ONCE  ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 export BROWSER

@@ -86,7 +86,7 @@ func (w *world) start(data string, first bool) *node {
 	store := raft.NewInmemStore()
 	transport := raft.NewNetworkTransportWithLogger(l.StreamLayer(), 3, 10*time.Second, hclog.NewNullLogger())
 	log, err := cluster.Open(cluster.Config{ID: n.Name(), State: &clustertest.State{}, Transport: transport, Logs: store,
-		Stable: store, Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: 500 * time.Millisecond})
+		Stable: store, Snapshots: raft.NewInmemSnapshotStore(), Heartbeat: time.Second})
 	if err != nil {
 		w.t.Fatal(err)
 	}
