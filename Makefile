@@ -11,8 +11,8 @@ UNRACED  := modernc.org/... github.com/alecthomas/chroma/v2/... github.com/dlcla
 RACED    := $(RACE) $(if $(RACE),$(foreach lib,$(UNRACED),-gcflags=$(lib)=-race=false))
 # For a package that hangs, not a goal: a slow machine takes twice the time of a fast one.
 TIMEOUT  ?= 45m
-# Packages that are tested at once: one more than there are cores, since tests wait a good part of their time.
-AT_ONCE  ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
+# Packages that are tested at once. More would save little, and tests wait for each other's browsers on slow cores.
+AT_ONCE  ?= $(shell getconf _NPROCESSORS_ONLN)
 export BROWSER
 
 .NOTPARALLEL:

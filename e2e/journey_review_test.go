@@ -188,12 +188,13 @@ func (j *journey) crash() {
 	}
 }
 
-// reading is what a page says, without times that go on, who looks at what, and the pane that fetches itself.
+// reading returns the text of a page without times, other visitors, the buttons that follow the pointer, and the pane that
+// loads itself.
 func (p *Page) reading() string {
 	p.t.Helper()
 	return squeeze(Eval[string](p, `(() => {
 		const c = document.querySelector('#main').cloneNode(true);
-		for (const e of c.querySelectorAll('time, .saved, #threadpos, .pane, .whom, .writes, [hidden]')) e.remove();
+		for (const e of c.querySelectorAll('time, .saved, #threadpos, .pane, .whom, .writes, .hunk-tools, [hidden]')) e.remove();
 		return c.textContent;
 	})()`))
 }
