@@ -53,7 +53,7 @@ func startNodes(t *testing.T) []*node {
 			t.Fatal(err)
 		}
 		n.log, err = cluster.Open(cluster.Config{ID: fmt.Sprint(i), State: n.state, Transport: n.transport, Logs: logs,
-			Stable: logs, Snapshots: snapshots, Heartbeat: 500 * time.Millisecond})
+			Stable: logs, Snapshots: snapshots, Heartbeat: 2 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
