@@ -28,6 +28,7 @@ func TestNodesInBrowser(t *testing.T) {
 	p.look(1440, 900, "light")
 	p.SignIn(here)
 	p.Open(here.URL + "/settings")
+	p.Pictures("settings", "main")
 	p.Follow(`a[href="/nodes"]`)
 	p.Wait(nodeCard(leads, "Leader"))
 	p.Wait(nodeCard(follows, "Up to date", "Certificate valid until"))

@@ -46,6 +46,21 @@ func TestVisitorsOfANodeWithoutPowerAreGone(t *testing.T) {
 	})
 }
 
+// revokeAndAwait revokes a guest's link, and checks that forms then wait for nodes as long as wanted, and no longer afterwards.
+func revokeAndAwait(t *testing.T, e *Engine, l *access.Links, guest access.Principal, want time.Duration) {
+	t.Helper()
+	if err := l.Revoke(t.Context(), guest.Link); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []time.Duration{want, 0} {
+		began := time.Now()
+		e.AwaitNodes(t.Context())
+		if took := time.Since(began); took != want {
+			t.Errorf("it waits for %v, want %v", took, want)
+		}
+	}
+}
+
 // Forms that take rights away wait for a node that falls silent until it has ended its streams, and no longer.
 func TestRevocationWaitsUntilSilentNodeHasEndedItsStreams(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -60,16 +75,7 @@ func TestRevocationWaitsUntilSilentNodeHasEndedItsStreams(t *testing.T) {
 		}
 		time.Sleep(trunkLost + trunkSilence/2)
 		synctest.Wait()
-		if err := l.Revoke(t.Context(), guest.Link); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []time.Duration{trunkSilence / 2, 0} {
-			began := time.Now()
-			e.AwaitNodes(t.Context())
-			if took := time.Since(began); took != want {
-				t.Errorf("it waits for %v, want %v", took, want)
-			}
-		}
+		revokeAndAwait(t, e, l, guest, trunkSilence/2)
 	})
 }
 
@@ -86,16 +92,7 @@ func TestRevocationWaitsForNodeWhoseConnectionBroke(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if err := l.Revoke(t.Context(), guest.Link); err != nil {
-			t.Fatal(err)
-		}
-		for _, want := range []time.Duration{trunkSilence, 0} {
-			began := time.Now()
-			e.AwaitNodes(t.Context())
-			if took := time.Since(began); took != want {
-				t.Errorf("it waits for %v, want %v", took, want)
-			}
-		}
+		revokeAndAwait(t, e, l, guest, trunkSilence)
 	})
 }
 

@@ -32,7 +32,7 @@ func TestNewSessionGoesToTheLeastLoadedComputerWithTheRepository(t *testing.T) {
 		"this server alone":          {[]string{"/src/app"}, "", "/src/app"},
 		"a busy machine alone":       {[]string{"/machines/busy/src/app", "/src/other"}, "busy", "/src/app"},
 		"a machine with more free":   {[]string{"/machines/busy/src/app", "/machines/idle/home/app"}, "idle", "/home/app"},
-		"this server has more free":  {[]string{"/machines/busy/src/app", "/work/app"}, "", "/work/app"},
+		"this server has more free":  {[]string{"/machines/busy/src/app", "/srv/app"}, "", "/srv/app"},
 		"more memory decides":        {[]string{"/machines/idle/app", "/machines/roomy/app"}, "roomy", "/app"},
 		"closed ones are left out":   {[]string{"/machines/away/app", "/machines/drained/app", "/machines/bare/app", "/machines/busy/app"}, "busy", "/app"},
 		"other repositories do not":  {[]string{"/machines/busy/src/app", "/machines/idle/src/lib"}, "busy", "/src/app"},

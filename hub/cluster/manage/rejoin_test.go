@@ -13,20 +13,26 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
+// startThree runs three voters, of which a leads.
+func startThree(t *testing.T) (w *world, a, b, c *node) {
+	t.Helper()
+	w = &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
+	data := t.TempDir()
+	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
+		t.Fatal(err)
+	}
+	a = w.start(data, true)
+	b, c = w.join(a, "b", false), w.join(a, "c", false)
+	await(t, a, "a! b c")
+	return w, a, b, c
+}
+
 // If a leader ends after it removed a node from the members, but before it removed it from the
 // log's servers, the next leader completes the removal. A new node with the same name starts as a
 // non-voter, at its own address.
 func TestCompleteInterruptedRemoval(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
-	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
-		t.Fatal(err)
-	}
-	a := w.start(data, true)
-	w.join(a, "b", false)
-	c := w.join(a, "c", false)
-	await(t, a, "a! b c")
+	w, a, _, c := startThree(t)
 	c.stop()
 	if err := w.docs.Delete(t.Context(), peers.MemberBucket, "c"); err != nil { // like Authority.Remove
 		t.Fatal(err)
@@ -89,15 +95,7 @@ func TestCompareLogsWithoutLeader(t *testing.T) {
 // A leader hands over only to a voter that answers; otherwise it refuses and keeps leading.
 func TestHandOverOnlyToReachableVoter(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
-	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
-		t.Fatal(err)
-	}
-	a := w.start(data, true)
-	w.join(a, "b", false)
-	c := w.join(a, "c", false)
-	await(t, a, "a! b c")
+	_, a, _, c := startThree(t)
 	c.stop()
 	await(t, a, "a! b c?")
 	var d Done
@@ -113,14 +111,7 @@ func TestHandOverOnlyToReachableVoter(t *testing.T) {
 // so the caller cannot get a third node's certificate.
 func TestNodesDoNotRelayCalls(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
-	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
-		t.Fatal(err)
-	}
-	a := w.start(data, true)
-	b := w.join(a, "b", false)
-	c := w.join(a, "c", false)
+	_, a, b, c := startThree(t)
 	await(t, b, "a! b c")
 	me, err := peers.Open(c.data)
 	if err != nil {
