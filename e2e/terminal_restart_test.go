@@ -16,7 +16,6 @@ func TestTerminalComesBack(t *testing.T) {
 	run(p, 0, `printf '\e[1;31mred\e[m \u65e5\u672c \U0001F680 e\u0301\n'; seq 60; echo on$((1+1))`)
 	p.Wait(shows(0) + `.includes('on2') && ` + shows(0) + `.endsWith('$')`)
 	before := Eval[string](p, cells)
-	Eval[any](p, termIn(0)+`.focus()`)
 	Eval[any](p, inFrame(0, `(document.getElementById('term').frame.screens = 0, document.getElementById('term').frame.hangUp())`))
 	p.Wait(inFrame(0, `document.getElementById('term').frame.screens === 1`))
 	if after := Eval[string](p, cells); after != before {
@@ -32,15 +31,15 @@ func TestTerminalComesBack(t *testing.T) {
 	p.Wait(shows(0) + `.includes('later2')`)
 
 	run(p, 0, `i=0; while :; do i=$((i+1)); echo tick$i; sleep 0.5; done`)
-	p.Wait(shows(0) + `.includes('tick6')`)
+	p.Wait(shows(0) + `.includes('tick9')`)
 	x.prog.Kill9()
 	p.Wait(inFrame(0, `document.getElementById('who').textContent === 'Reconnecting…'`))
 	x.prog.Restart()
 	p.Wait(inFrame(0, `document.body.dataset.held === 'over'`))
 	p.Says(".restarted", "ahphub restarted")
-	if got := Eval[string](p, shows(0)); !strings.Contains(got, "later2") || !strings.Contains(got, "tick3") {
-		t.Errorf("what the command had printed a second before the host was killed is gone:\n%s", got)
-	}
+	// Output is saved once a second; tick3 was printed three seconds before. The end is known before xterm.js has drawn
+	// what came ahead of it, so the screen is waited for.
+	p.Wait(shows(0) + `.includes('later2') && ` + shows(0) + `.includes('tick3')`)
 	p.Pictures("restarted", ".termpane")
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -30,14 +31,19 @@ type results map[string]map[string]string
 const lateMark = "LATE: "
 
 // follow reads a run of go test -json and prints it as go test would without the flag: a line for each package, and
-// the output of what failed or came late. ok reports whether everything passed.
+// the output of what failed or came late. At the end it repeats why tests failed, which other packages' lines may have
+// pushed out of sight. ok reports whether everything passed.
 func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 	ran, ok = results{}, true
+	var failed []string
 	printed := map[string][]string{} // by package and test, until it is known whether it failed
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
 		if err == io.EOF {
+			for _, s := range failed {
+				fmt.Fprint(out, s)
+			}
 			return ran, ok && len(ran) > 0, nil
 		} else if err != nil {
 			return nil, false, err
@@ -58,6 +64,10 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 			for _, s := range printed[of] {
 				fmt.Fprint(out, s)
 			}
+			if reasons := reasons(printed[of]); e.Test != "" && len(reasons) > 0 {
+				failed = append(failed, fmt.Sprintf("FAILED: %s %s\n", e.Package, e.Test))
+				failed = append(failed, reasons...)
+			}
 			delete(printed, of)
 			if e.Test == "" {
 				printUnfinished(printed, e.Package, out)
@@ -77,6 +87,25 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 			ran.note(e)
 		}
 	}
+}
+
+// said begins what a test says with t.Error, t.Fatal or t.Log.
+var said = regexp.MustCompile(`^ +[\w-]+\.go:\d+: `)
+
+// reasons are the lines of what a test says, each message cut to its first few.
+func reasons(lines []string) (out []string) {
+	const most = 6
+	n := most
+	for _, s := range lines {
+		if said.MatchString(s) {
+			n = 0
+		}
+		if n < most && !strings.HasPrefix(strings.TrimSpace(s), "--- ") {
+			out = append(out, s)
+		}
+		n++
+	}
+	return out
 }
 
 // printUnfinished prints what tests of a failed package said that neither passed nor failed. That the time was up, or

@@ -34,14 +34,18 @@ func TestRunIsPrintedAsGoTestDoes(t *testing.T) {
 }
 
 func TestFailedRunIsPrintedAndFails(t *testing.T) {
-	const failed = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: no\n"}
+	const failed = `{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:1: no\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"        that is why\n"}
+{"Action":"output","Package":"p","Test":"TestA","Output":"--- FAIL: TestA (0.1s)\n"}
 {"Action":"fail","Package":"p","Test":"TestA"}
 {"Action":"output","Package":"p","Output":"FAIL\tp\t0.1s\n"}
 {"Action":"fail","Package":"p"}
 `
 	var out strings.Builder
 	_, ok, err := follow(strings.NewReader(failed), &out)
-	if want := "    a_test.go:1: no\nFAIL\tp\t0.1s\n"; err != nil || ok || out.String() != want {
+	const why = "    a_test.go:1: no\n        that is why\n"
+	if want := "=== RUN   TestA\n" + why + "--- FAIL: TestA (0.1s)\nFAIL\tp\t0.1s\nFAILED: p TestA\n" + why; err != nil || ok || out.String() != want {
 		t.Errorf("got %v %v %q, want %q", ok, err, out.String(), want)
 	}
 	if _, ok, _ := follow(strings.NewReader(""), &out); ok {
