@@ -194,7 +194,7 @@ func (p *Page) reading() string {
 	p.t.Helper()
 	return squeeze(Eval[string](p, `(() => {
 		const c = document.querySelector('#main').cloneNode(true);
-		for (const e of c.querySelectorAll('time, .saved, #threadpos, .pane, .whom, .writes, .hunk-tools, [hidden]')) e.remove();
+		for (const e of c.querySelectorAll('time, .saved, #threadpos, #new-pill, .pane, .whom, .writes, .hunk-tools, [hidden]')) e.remove();
 		return c.textContent;
 	})()`))
 }
