@@ -85,9 +85,9 @@ var attempts = []attempt{
 	{"read credentials in the home directory", always,
 		reads(func(p prey) string { return p.Home + "/.aws/credentials" })},
 	{"change the user's shell profile", always, writes(func(p prey) string { return p.Home + "/.bashrc" })},
-	{"read the computer's passwords", asRoot, opens("/etc/shadow", os.O_RDONLY, "root:")},
+	{"read the password hashes", asRoot, opens("/etc/shadow", os.O_RDONLY, "root:")},
 	{"write a system directory", asRoot, writes(func(prey) string { return "/usr/.ahphub-canary" })},
-	{"write the computer's settings", asRoot, writes(func(prey) string { return "/etc/.ahphub-canary" })},
+	{"write to /etc", asRoot, writes(func(prey) string { return "/etc/.ahphub-canary" })},
 	{"learn the size of another session's file", always, func(p prey) error {
 		_, err := os.Stat(p.Other + "/secret")
 		return err
@@ -95,7 +95,7 @@ var attempts = []attempt{
 	{"change the mode of another session's file", always, func(p prey) error {
 		return os.Chmod(p.Other+"/secret", 0o600)
 	}},
-	{"change the hub's program", inBox, func(p prey) error {
+	{"overwrite the hub's program", inBox, func(p prey) error {
 		if err := open(inside, os.O_WRONLY); err == nil {
 			return nil
 		}
@@ -103,7 +103,7 @@ var attempts = []attempt{
 	}},
 	{"read a temporary file of another program", always, reads(func(p prey) string { return p.TempFile })},
 	{"read shared memory in a file", always, reads(func(p prey) string { return p.SharedFile })},
-	{"open a file by its handle", asRoot, func(p prey) error {
+	{"open a file by handle", asRoot, func(p prey) error {
 		h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, p.Own, 0)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ var attempts = []attempt{
 		}
 		return err
 	}},
-	{"use a descriptor that was left open", inBox, func(prey) error {
+	{"use an inherited descriptor", inBox, func(prey) error {
 		for fd := range 1000 {
 			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 			if fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
@@ -147,7 +147,7 @@ var attempts = []attempt{
 
 	// processes
 	{"signal the hub", always, func(p prey) error { return unix.Kill(p.Hub, 0) }},
-	{"take hold of the hub's process", always, func(p prey) error {
+	{"open a pidfd of the hub", always, func(p prey) error {
 		fd, err := unix.PidfdOpen(p.Hub, 0)
 		if err == nil {
 			unix.Close(fd)
@@ -163,13 +163,13 @@ var attempts = []attempt{
 	{"list the hub's descriptors", possibly, lists(func(p prey) string { return proc(p.Hub, "fd") })},
 	{"read the hub's anonymous memory", possibly,
 		reads(func(p prey) string { return proc(p.Hub, fmt.Sprint("fd/", p.Memory)) })},
-	{"read files by the hub's root directory", possibly, reads(func(p prey) string {
+	{"read files through the hub's root directory", possibly, reads(func(p prey) string {
 		return proc(p.Hub, "root"+p.Data+"/token")
 	})},
-	{"read files by any process's root directory", possibly, func(p prey) error {
+	{"read files through any process's root directory", possibly, func(p prey) error {
 		return eachProcess(func(dir string) error { return read(dir+"/root"+p.Data+"/token", p) })
 	}},
-	{"read files by any process's descriptors", possibly, func(p prey) error {
+	{"read files through any process's descriptors", possibly, func(p prey) error {
 		return eachProcess(func(dir string) error {
 			fds, err := os.ReadDir(dir + "/fd")
 			for _, fd := range fds {
@@ -181,7 +181,7 @@ var attempts = []attempt{
 			return errors.Join(err, errors.New("none leads there"))
 		})
 	}},
-	{"take over the box's first process", inBox, func(prey) error {
+	{"take over the sandbox's first process", inBox, func(prey) error {
 		if _, err := os.Readlink("/proc/1/fd/0"); err == nil {
 			return nil
 		}
@@ -190,22 +190,22 @@ var attempts = []attempt{
 		}
 		return trace(1)
 	}},
-	{"slow the hub down", always, func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Hub, 1) }},
-	{"limit the hub", possibly, func(p prey) error {
+	{"lower the hub's priority", always, func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Hub, 1) }},
+	{"change the hub's resource limits", possibly, func(p prey) error {
 		return unix.Prlimit(p.Hub, unix.RLIMIT_CORE, nil,
 			&unix.Rlimit{})
 	}},
-	{"use shared memory of another program", always, func(p prey) error {
+	{"use another program's System V shared memory", always, func(p prey) error {
 		_, err := unix.SysvShmGet(p.Shared, 0, 0)
 		return err
 	}},
-	{"read a key that the hub holds", possibly, func(p prey) error {
+	{"read a key in the hub's keyring", possibly, func(p prey) error {
 		_, err := unix.KeyctlSearch(unix.KEY_SPEC_SESSION_KEYRING, "user", p.Key, 0)
 		return err
 	}},
 
 	// rights
-	{"have a capability", asRoot, func(prey) error { return status("CapEff", "0000000000000000") }},
+	{"hold a capability", asRoot, func(prey) error { return status("CapEff", "0000000000000000") }},
 	{"gain a capability by running a program", asRoot, func(prey) error {
 		out, err := exec.Command("cat", "/proc/self/status").Output()
 		if err == nil && strings.Contains(string(out), "CapPrm:\t0000000000000000") {
@@ -214,14 +214,14 @@ var attempts = []attempt{
 		return err
 	}},
 	{"gain rights by a setuid program", always, func(prey) error { return status("NoNewPrivs", "1") }},
-	{"make a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
+	{"create a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
 	{"start a program in a user namespace", always, func(prey) error {
 		cmd := exec.Command("true")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
 		return cmd.Run()
 	}},
-	{"make a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
-	{"make a network namespace", asRoot, func(prey) error { return runs("unshare", "--net", "true") }},
+	{"create a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
+	{"create a network namespace", asRoot, func(prey) error { return runs("unshare", "--net", "true") }},
 	{"enter the namespaces of another process", possibly, func(prey) error {
 		return runs("nsenter", "-t", "1", "-m",
 			"true")
@@ -233,18 +233,18 @@ var attempts = []attempt{
 		}
 		return err
 	}},
-	{"uncover what is masked", inBox, func(prey) error { return unix.Unmount("/etc/shadow", unix.MNT_DETACH) }},
+	{"unmount a masked file", inBox, func(prey) error { return unix.Unmount("/etc/shadow", unix.MNT_DETACH) }},
 	{"make a system directory writable", inBox, func(prey) error {
 		return unix.Mount("none", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "")
 	}},
 	{"change the root directory", asRoot, func(prey) error { return runs("chroot", "/", "true") }},
 	{"replace the root directory", inBox, func(p prey) error { return unix.PivotRoot(p.Own, p.Own) }},
-	{"make a device", asRoot, func(p prey) error {
+	{"create a device node", asRoot, func(p prey) error {
 		_ = os.Remove(p.Own + "/disk")
 		return unix.Mknod(p.Own+"/disk", unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200)))
 	}},
-	{"open the computer's memory", possibly, opens("/dev/mem", os.O_RDONLY, "")},
-	{"open a virtual machine's device", possibly, opens("/dev/kvm", os.O_RDWR, "")},
+	{"open physical memory", possibly, opens("/dev/mem", os.O_RDONLY, "")},
+	{"open /dev/kvm", possibly, opens("/dev/kvm", os.O_RDWR, "")},
 	{"open a disk", possibly, func(prey) error {
 		disks, _ := filepath.Glob("/dev/[svx][dv]*")
 		more, _ := filepath.Glob("/dev/nvme*")
@@ -255,13 +255,13 @@ var attempts = []attempt{
 		}
 		return errors.New("there is none")
 	}},
-	{"read the kernel's messages", asRoot, func(prey) error { _, err := unix.Klogctl(10, nil); return err }},
+	{"read the kernel log", asRoot, func(prey) error { _, err := unix.Klogctl(10, nil); return err }},
 	{"read the kernel's memory", possibly, opens("/proc/kcore", os.O_RDONLY, "")},
-	{"choose what runs after a crash", asRoot, opens("/proc/sys/kernel/core_pattern", os.O_WRONLY, "")},
-	{"change a setting of the kernel", asRoot, opens("/proc/sys/vm/swappiness", os.O_WRONLY, "")},
-	{"restart the computer by a key", possibly, opens("/proc/sysrq-trigger", os.O_WRONLY, "")},
-	{"change a setting below /sys", possibly, opens("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY, "")},
-	{"make a control group", possibly, func(prey) error {
+	{"change the kernel's core pattern", asRoot, opens("/proc/sys/kernel/core_pattern", os.O_WRONLY, "")},
+	{"change a kernel setting", asRoot, opens("/proc/sys/vm/swappiness", os.O_WRONLY, "")},
+	{"trigger SysRq", possibly, opens("/proc/sysrq-trigger", os.O_WRONLY, "")},
+	{"change a setting in /sys", possibly, opens("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY, "")},
+	{"create a control group", possibly, func(prey) error {
 		for _, dir := range []string{"/sys/fs/cgroup/ahphub-canary", "/sys/fs/cgroup/memory/ahphub-canary"} {
 			if os.Mkdir(dir, 0o700) == nil {
 				return os.Remove(dir)
@@ -270,8 +270,8 @@ var attempts = []attempt{
 		return errors.New("none can be made")
 	}},
 	{"leave its control group", inBox, opensGroup("cgroup.procs")},
-	{"raise its bound of memory", inBox, opensGroup("memory.limit_in_bytes", "memory.max")},
-	{"raise its bound of processes", inBox, opensGroup("pids.max")},
+	{"raise its memory limit", inBox, opensGroup("memory.limit_in_bytes", "memory.max")},
+	{"raise its process limit", inBox, opensGroup("pids.max")},
 	{"rename the computer", asRoot, func(prey) error {
 		name, err := os.Hostname()
 		if err != nil {
@@ -288,14 +288,14 @@ var attempts = []attempt{
 
 	// sockets and terminals
 	{"connect to an abstract socket", always, dials("unix", func(p prey) string { return "@" + p.Abstract })},
-	{"connect to a socket of another program", always, dials("unix", func(p prey) string { return p.Path })},
+	{"connect to another program's socket", always, dials("unix", func(p prey) string { return p.Path })},
 	{"connect to the session bus", always, dials("unix", func(p prey) string { return p.Bus })},
 	{"connect to the system bus", possibly, dials("unix", func(prey) string { return "/run/dbus/system_bus_socket" })},
-	{"connect to the containers' service", possibly,
+	{"connect to a container engine", possibly,
 		dials("unix", func(prey) string { return "/var/run/docker.sock" })},
 	{"connect to a port of the host's loopback", always, dials("tcp", func(p prey) string { return p.TCP })},
-	{"connect to a port of its loopback by IPv6", possibly, dials("tcp", func(p prey) string { return p.TCP6 })},
-	{"connect to the hub's port by another address", possibly, dials("tcp", func(p prey) string { return p.Wide })},
+	{"connect to a port of the host's loopback over IPv6", possibly, dials("tcp", func(p prey) string { return p.TCP6 })},
+	{"connect to the hub's port at another address", possibly, dials("tcp", func(p prey) string { return p.Wide })},
 	{"exchange datagrams with the host's loopback", always, func(p prey) error {
 		conn, err := net.Dial("udp", p.UDP)
 		if err != nil {
@@ -309,24 +309,24 @@ var attempts = []attempt{
 		_, err = conn.Read(make([]byte, 16))
 		return err
 	}},
-	{"connect to the host's loopback by the proxy", inBox, tunnels(func(p prey) string { return p.TCP })},
-	{"connect to the host's loopback by a name that is on the list", inBox, tunnels(func(p prey) string {
+	{"connect to the host's loopback through the proxy", inBox, tunnels(func(p prey) string { return p.TCP })},
+	{"connect to the host's loopback by a listed name", inBox, tunnels(func(p prey) string {
 		_, port, _ := net.SplitHostPort(p.TCP)
 		return net.JoinHostPort("localhost", port)
 	})},
-	{"connect to the hub's port by the proxy", inBox, tunnels(func(p prey) string { return p.Wide })},
-	{"connect to what clouds keep on a link by the proxy", inBox,
+	{"connect to the hub's port through the proxy", inBox, tunnels(func(p prey) string { return p.Wide })},
+	{"connect to a metadata service through the proxy", inBox,
 		tunnels(func(prey) string { return "169.254.169.254:80" })},
-	{"connect to a host that is not on the list by the proxy", inBox,
+	{"connect to an unlisted host through the proxy", inBox,
 		tunnels(func(prey) string { return "example.com:443" })},
-	{"read all of the network's packets", asRoot, func(prey) error {
+	{"capture network packets", asRoot, func(prey) error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
 		if err == nil {
 			unix.Close(fd)
 		}
 		return err
 	}},
-	{"use the agent of SSH", always, func(prey) error {
+	{"use the SSH agent", always, func(prey) error {
 		if os.Getenv("SSH_AUTH_SOCK") == "" {
 			return errors.New("it is not known")
 		}
@@ -334,7 +334,7 @@ var attempts = []attempt{
 	}},
 	{"open another session's terminal", possibly, opensAt2(func(p prey) string { return p.Pty },
 		os.O_RDWR|unix.O_NOCTTY)},
-	{"type in the terminal of the hub", possibly, func(prey) error {
+	{"type into the hub's terminal", possibly, func(prey) error {
 		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 		if err != nil {
 			return err
