@@ -58,7 +58,6 @@ var (
 //
 // A step of the timeline touches the connection of every subscriber, and few of those are in the
 // processor's cache. The fields that a step touches therefore come first and close together.
-// touches stands first and close together.
 type Conn struct {
 	mu     sync.Mutex
 	closed bool     // err is set

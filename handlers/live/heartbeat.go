@@ -11,7 +11,7 @@ import (
 const staleAfter = 90 * time.Second
 
 // Heartbeat is the interval of heartbeats and the timeout for silent disconnects. Both together stay under 10 s, so
-// that others see soon that a reader is gone; base.js shows that the connection is lost after 3.6 s of silence.
+// that others see soon that a reader is gone; live.js shows that the connection is lost after 3.6 s of silence.
 type Heartbeat struct {
 	Every     time.Duration // heartbeats and pings: 2 s
 	LostAfter time.Duration // timeout of a pong, after which a page's reader is no longer shown: 4 s

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Op is what a patch does, as static/js/base.js reads it.
+// Op is what a patch does, as static/js/patch.js applies it.
 type Op string
 
 // The operations of patches.

@@ -156,7 +156,6 @@ func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
 }
 
 // Rename serves POST …/rename.
-// Rename serves POST …/rename.
 func (p *Pages) Rename(r *http.Request, _ site.Visit, uri ahp.URI) error {
 	return p.Host.Rename(p.CallerOf(r.Context()), uri, r.PostFormValue("title"))
 }

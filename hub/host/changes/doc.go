@@ -1,5 +1,5 @@
-// Package changes is the part of the host that knows what sessions change. It computes changesets with git from what
-// files are, never from what an agent says it did: a turn is what changed in its directories while it ran, a
-// session what changed since its first checkpoint, uncommitted what differs from the last commit. It runs
-// operations on them, keeps review marks, and makes the worktrees that sessions work in.
+// Package changes is the part of the host that knows what sessions change. It computes changesets with git from the
+// files on disk, never from what an agent reports: a turn's changeset is what changed in its directories while it ran,
+// a session's what changed since its first checkpoint, and the uncommitted one what differs from the last commit. It
+// runs operations on them and keeps review marks.
 package changes
