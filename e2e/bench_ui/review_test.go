@@ -198,6 +198,23 @@ func TestCaretSurvivesPatches(t *testing.T) {
 	}
 }
 
+// The current file stays marked in the tree, and a folded file stays folded, while patches replace the tree, or remove
+// the file and add it again.
+func TestPlaceSurvivesPatches(t *testing.T) {
+	ctx, _ := pageOf(t, "/s/states/changes")
+	eval[int](t, ctx, keyScript)
+	got := eval[string](t, ctx,
+		`(async()=>{const{patch}=`+patches+`,all=[...document.querySelectorAll('.file')],f=all[0],id=f.id,html=f.outerHTML,tree=document.getElementById('tree').outerHTML;
+		key('j');key('o');const folded=f.classList.contains('shut');
+		patch([['r','tree',tree]]);await 0;
+		patch([['x',id]]);await 0;patch([['b',all[1].id,html]]);await 0;await 0;
+		const now=document.getElementById(id);
+		return [folded,now!==f,now.classList.contains('shut'),now.querySelector('.file-body').hasAttribute('hidden'),document.querySelector('.tree li.here')?.dataset.path===f.dataset.path].join()})()`)
+	if got != "true,true,true,true,true" {
+		t.Errorf("folded, new, still folded, hidden, marked in the tree: %s", got)
+	}
+}
+
 func TestNewThreadsFindTheirLine(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	key := part.DiffKey("cmd/greet/main.go")

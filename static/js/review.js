@@ -3,7 +3,7 @@
 // is writing is taken out of the removed nodes and put back under its line (rescue).
 import { $, $$, byId, may, parse, say, toast } from './dom.js';
 import { keys } from './keys.js';
-import { patch } from './patch.js';
+import { onPatch, patch } from './patch.js';
 
 const root = $('#review');
 // hooks are what the other scripts of a review add: focused is the text being written.
@@ -143,13 +143,16 @@ let lastFile = null;
 const mark = (f) => {
   if (f === lastFile) return;
   lastFile = f;
-  $('.tree li.here')?.classList.remove('here');
-  const li = f && byId(`ft-${f.dataset.file}`);
-  if (li) {
-    li.classList.add('here');
-    li.scrollIntoView({ block: 'nearest' });
-  }
+  highlight()?.scrollIntoView({ block: 'nearest' });
 };
+// highlight marks the current file in the tree and returns its entry, which patches may have replaced.
+const highlight = () => {
+  const li = lastFile && byId(`ft-${lastFile.dataset.file}`);
+  for (const was of $$('.tree li.here')) was.classList.toggle('here', was === li);
+  li?.classList.add('here');
+  return li;
+};
+onPatch(highlight);
 const hunk = (dir) => {
   const here = cur?.isConnected;
   const changed = (x) => x.classList.contains('a') || x.classList.contains('d');
@@ -445,9 +448,13 @@ const keepPlace = (was, now) => {
   at?.classList.add('cur');
   for (const r of selected) r?.classList.add('sel');
 };
+// A file stays folded or open when a patch replaces it, or removes it and a later one adds it again.
+const removed = new Map();
 const refold = (was, now) => {
-  if (was.matches?.('.file') && now?.matches?.('.file') && !now.hasAttribute('data-stale'))
-    fold(now, was.classList.contains('shut'));
+  if (!was.matches?.('.file')) return;
+  const shut = was.classList.contains('shut');
+  if (!now) removed.set(was.id, shut);
+  else if (!now.hasAttribute('data-stale')) fold(now, shut);
 };
 new MutationObserver((list) => {
   for (const m of list)
@@ -477,6 +484,8 @@ const headed = (h) => {
 };
 const added = (n) => {
   own(n);
+  if (removed.has(n.id) && n.isConnected && !n.hasAttribute('data-stale')) fold(n, removed.get(n.id));
+  removed.delete(n.id);
   if (n.matches('.file-head') && fileOf(n)) headed(n);
   const card = n.matches('.thread') ? n : $('.thread', n);
   const last = card && !n.matches('.file, .files') && $$('.entry', card).pop();
