@@ -17,22 +17,22 @@ const BucketSessions = "session"
 type Entry struct {
 	Summary   ahp.SessionSummary   `json:"summary"`
 	Lifecycle ahp.SessionLifecycle `json:"lifecycle"`
-	Trashed   string               `json:"trashed,omitempty"` // when it was disposed; "" while it lives
+	Trashed   string               `json:"trashed,omitempty"` // when the session was disposed; "" if it was not
 
-	Branch string `json:"branch,omitempty"` // what the first directory had checked out when it was looked at last
+	Branch string `json:"branch,omitempty"` // the branch that the first directory last had checked out
 	By     string `json:"by,omitempty"`     // name of the person who sent the last message
 
-	Sandbox string `json:"sandbox,omitempty"` // its setting; "" is the server's
-	Notice  string `json:"notice,omitempty"`  // what it was told last of the programs in its sandbox
+	Sandbox string `json:"sandbox,omitempty"` // the session's sandbox setting; "" selects the server's
+	Notice  string `json:"notice,omitempty"`  // the last notice to the session about the programs in its sandbox
 
-	Waiting bool `json:"waiting,omitempty"` // messages wait for the machine of its agent
+	Waiting bool `json:"waiting,omitempty"` // messages are queued for the agent's offline machine
 
 	Fresh       bool `json:"fresh,omitempty"`       // the session never had lasting content
 	Provisional bool `json:"provisional,omitempty"` // the session has no content now
 }
 
-// Catalogue holds the entry of every session. It is written under the hub's lock and read without it, so its own lock
-// is never held over a call.
+// Catalogue holds the entry of every session. It is written under the hub's lock but read without
+// it. Its own lock is never held during a call.
 type Catalogue struct {
 	mu      *sync.RWMutex
 	entries map[ahp.URI]*Entry
@@ -44,14 +44,14 @@ func NewCatalogue() Catalogue {
 	return Catalogue{mu: new(sync.RWMutex), entries: map[ahp.URI]*Entry{}, shorts: map[string]ahp.URI{}}
 }
 
-// Get returns the entry of a session, nil without one.
+// Get returns the entry of a session, or nil.
 func (c *Catalogue) Get(uri ahp.URI) *Entry {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.entries[uri]
 }
 
-// Alive returns the entry of a session that is not disposed, nil without one.
+// Alive returns the entry of a session that is not disposed, or nil.
 func (c *Catalogue) Alive(uri ahp.URI) *Entry {
 	if e := c.Get(uri); e != nil && e.Trashed == "" {
 		return e
@@ -67,7 +67,7 @@ func (c *Catalogue) Put(uri ahp.URI, e *Entry) {
 	c.shorts[ShortID(uri)] = uri
 }
 
-// Remove forgets a session.
+// Remove deletes the entry of a session.
 func (c *Catalogue) Remove(uri ahp.URI) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -75,7 +75,7 @@ func (c *Catalogue) Remove(uri ahp.URI) {
 	delete(c.shorts, ShortID(uri))
 }
 
-// Waiting returns the sessions in which messages wait for a machine.
+// Waiting returns the sessions whose messages are queued for an offline machine.
 func (c *Catalogue) Waiting() (list []*Entry) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -87,8 +87,9 @@ func (c *Catalogue) Waiting() (list []*Entry) {
 	return list
 }
 
-// List returns the sessions that are alive, or those in the trash, newest modified first; equals are ordered by URI, so
-// that pages of the list neither repeat nor miss one (AHP requirement 52).
+// List returns the live sessions, or the disposed ones, last modified first. Sessions with equal
+// times are ordered by URI, so that pages of the list neither repeat nor miss one (AHP requirement
+// 52).
 func (c *Catalogue) List(trashed bool) []*Entry {
 	c.mu.RLock()
 	list := make([]*Entry, 0, len(c.entries))
@@ -107,7 +108,7 @@ func newestFirst(a, b *Entry) int {
 		b.Summary.Resource))
 }
 
-// Count returns the number of sessions that are alive, or in the trash.
+// Count returns the number of live or of disposed sessions.
 func (c *Catalogue) Count(trashed bool) (n int) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -119,7 +120,7 @@ func (c *Catalogue) Count(trashed bool) (n int) {
 	return n
 }
 
-// OldestTrash returns the session that was disposed longest ago, "" without any.
+// OldestTrash returns the session that was disposed first, or "".
 func (c *Catalogue) OldestTrash() (uri ahp.URI) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -155,7 +156,8 @@ func (c *Core) SessionByShort(short string) (ahp.URI, bool) {
 	return uri, true
 }
 
-// LocalDirs returns the local working directories of a session, and its chats' own; none when it is disposed.
+// LocalDirs returns the local working directories of a session and its chats, or none if it is
+// disposed.
 func (c *Core) LocalDirs(session ahp.URI) []string {
 	if e := c.Catalogue.Alive(session); e != nil {
 		return LocalPaths(e.Summary.WorkingDirectories)

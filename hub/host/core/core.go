@@ -14,17 +14,17 @@ import (
 // Config configures a Core.
 type Config struct {
 	Hub    *hub.Hub
-	Store  Store // nil: nothing was kept, nothing sleeps
+	Store  Store // nil disables loading, so that no channel is unloaded
 	Log    *slog.Logger
 	Now    func() time.Time
 	Limits Limits
 }
 
-// Core is what every part of the host stands on: the timeline, the catalogue of sessions, lanes for effects, and the
-// life of the goroutines.
+// Core is what every part of the host uses: the timeline, the catalogue of sessions, lanes for
+// effects, and goroutines that end with the host.
 //
-// Lock order: the hub's lock, then a part's own, then the catalogue's. No lock is held over I/O, and a part's
-// lock is never held while it calls into the hub.
+// Lock order: the hub's lock, then a part's own, then the catalogue's. No lock is held during I/O,
+// and a part's lock is never held during a call into the hub.
 type Core struct {
 	Hub       *hub.Hub
 	Store     Store
@@ -33,19 +33,19 @@ type Core struct {
 	Limits    Limits
 	Lanes     *Lanes
 	Catalogue Catalogue
-	Ctx       context.Context // ends, with ErrStopping as its cause, when the host stops
+	Ctx       context.Context // cancelled with cause ErrStopping when the host stops
 
-	// Woken is called after a channel was loaded.
+	// Woken is called after a channel is loaded.
 	Woken func(uri ahp.URI)
 
 	cancel context.CancelCauseFunc
 
 	mu      sync.Mutex // guards waiting
-	waiting bool       // Wait was called: no goroutine starts any more
+	waiting bool       // Wait was called; no goroutine may start
 	wg      sync.WaitGroup
 }
 
-// New returns a Core; zero fields of the configuration take their defaults.
+// New returns a Core. Zero fields of cfg get their defaults.
 func New(cfg Config) *Core {
 	c := &Core{Hub: cfg.Hub, Store: cfg.Store, Log: cfg.Log, Now: cfg.Now, Limits: cfg.Limits.withDefaults(),
 		Lanes:     NewLanes(),
@@ -60,7 +60,7 @@ func New(cfg Config) *Core {
 	return c
 }
 
-// Go runs f in a goroutine that Wait waits for. Once Wait was called, it does nothing.
+// Go runs f in a goroutine that Wait waits for. After Wait was called, it does nothing.
 func (c *Core) Go(f func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,10 +69,10 @@ func (c *Core) Go(f func()) {
 	}
 }
 
-// Stop ends Ctx.
+// Stop cancels Ctx.
 func (c *Core) Stop() { c.cancel(ErrStopping) }
 
-// Wait returns once every goroutine started by Go has ended. Call Stop first.
+// Wait blocks until every goroutine started by Go has ended. Call Stop first.
 func (c *Core) Wait() {
 	c.mu.Lock()
 	c.waiting = true
@@ -80,11 +80,11 @@ func (c *Core) Wait() {
 	c.wg.Wait()
 }
 
-// ErrStopping is the cause with which contexts end when the host stops.
+// ErrStopping is the cause of cancelled contexts when the host stops.
 var ErrStopping = errors.New("the server is stopping")
 
-// Do runs f as one step of the timeline. While the journal cannot be written it waits, so that agents pause instead of
-// losing output.
+// Do runs f as one step of the timeline. It retries while the journal cannot be written, so that
+// agents pause instead of losing output.
 func (c *Core) Do(ctx context.Context, f func(*hub.Tx)) error {
 	for {
 		err := c.Hub.Do(f)
@@ -112,7 +112,7 @@ func Sleep(ctx context.Context, d time.Duration) error {
 // Timestamp formats a time as the protocol does.
 func Timestamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// MustOpen opens a channel whose URI the host made itself, so that it is free.
+// MustOpen opens a channel with a URI that the host generated, so that it cannot be in use.
 func (c *Core) MustOpen(tx *hub.Tx, info hub.ChannelInfo, s ahp.State) {
 	if err := tx.Open(info, s); err != nil {
 		c.Log.Error("a channel cannot be opened", "channel", info, "err", err)

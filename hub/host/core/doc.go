@@ -1,3 +1,4 @@
-// Package core is what the parts of the host stand on: steps of the timeline, loading of channels, the catalogue of
-// sessions, lanes for effects, identities, errors, and the tables' types. It knows no part.
+// Package core contains what all parts of the host use: steps of the timeline, loading of channels,
+// the catalogue of sessions, lanes for effects, identities, errors, and the types of the tables. It
+// imports no part.
 package core

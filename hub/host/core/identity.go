@@ -11,37 +11,38 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// MetaKey is the host's own key in `_meta`. The host overwrites a client's value of it and keeps every other key as
-// sent.
+// MetaKey is the host's own key in `_meta`. The host overwrites clients' values of it and keeps all
+// other keys unchanged.
 const MetaKey = "ahphub"
 
-// pagePrefix begins the clientId of a person's pages. Claims name a clientId alone, so
-// no client of the endpoint may take such a name.
+// pagePrefix begins the clientId of a principal's pages. It is reserved because claims name only a
+// clientId.
 const pagePrefix = "page:"
 
 // PageClient returns the clientId that all pages of a principal share.
 func PageClient(principal string) string { return pagePrefix + principal }
 
-// IsPageClient reports whether a clientId is reserved for pages, so that no client of the endpoint may take it.
+// IsPageClient reports whether a clientId is reserved for pages. Clients of the endpoint may not
+// use it.
 func IsPageClient(clientID string) bool {
 	_, person := PageOwner(clientID)
 	return person || strings.HasPrefix(clientID, FeedPrefix)
 }
 
-// FeedPrefix begins the clientIds under which pages that show the same follow channels together.
+// FeedPrefix begins the clientIds of feeds, which pages with the same content share.
 const FeedPrefix = "pages|"
 
-// PageOwner returns the principal whose pages a clientId stands for.
+// PageOwner returns the principal whose pages use a clientId.
 func PageOwner(clientID string) (principal string, ok bool) {
 	return strings.CutPrefix(clientID, pagePrefix)
 }
 
-// contributorKey is where in a tool call's `_meta` the host writes whose client runs it.
+// ContributorKey is the key in a tool call's `_meta` for the principal whose client runs the call.
 const ContributorKey = "ahphub.contributor"
 
-// Contributor returns the principal whose client runs a tool call, "" without one.
+// Contributor returns the principal whose client runs a tool call, or "".
 func Contributor(m ahp.Meta) (principal string) {
-	_ = json.Unmarshal(m[ContributorKey], &principal) // absent: none
+	_ = json.Unmarshal(m[ContributorKey], &principal) // absent: ""
 	return principal
 }
 
@@ -56,28 +57,29 @@ func WithContributor(m ahp.Meta, principal string) ahp.Meta {
 	return m
 }
 
-// Identity names the principal of an action. It comes from authentication and never from a client's payload.
+// Identity names the principal of an action. It comes from authentication, never from a client's
+// payload.
 type Identity struct {
 	ID   string      `json:"id"`
 	Name string      `json:"name"`
 	Role access.Role `json:"role,omitempty"`
 }
 
-// Stamp is the value of `_meta.ahphub`. Side and Hunk belong to annotation entries: the version of the file that was
-// commented on, and the lines quoted.
+// Stamp is the value of `_meta.ahphub`. Side and Hunk belong to annotation entries: the commented
+// version of the file and the quoted lines.
 type Stamp struct {
 	By   Identity  `json:"by"`
 	At   time.Time `json:"at"`
 	Side string    `json:"side,omitempty"` // "before" or "after"
 	Hunk string    `json:"hunk,omitempty"` // at most 8 KiB
 
-	// Client is the clientId to ask for files that a message names and that the sender's client holds.
+	// Client is the clientId whose files the message refers to.
 	Client string `json:"client,omitempty"`
 
-	Version ahp.URI `json:"version,omitempty"` // the content the lines were read in, so that they can be followed
+	Version ahp.URI `json:"version,omitempty"` // the content that contained the lines, to follow them through edits
 
-	// Range belongs to threads: the lines they were written on. The host moves the thread's own range with edits
-	// of the file.
+	// Range belongs to threads: their original lines. The host moves the thread's own range with
+	// edits of the file.
 	Range *ahp.TextRange `json:"range,omitempty"`
 }
 
@@ -91,7 +93,7 @@ func ReadStamp(m ahp.Meta) (Stamp, bool) {
 	return s, true
 }
 
-// KeepStamp returns what a client sent with the host's own key as it was in old.
+// KeepStamp returns sent with the value of the host's own key in old.
 func KeepStamp(old, sent ahp.Meta) ahp.Meta {
 	had, stamped := old[MetaKey]
 	if _, forged := sent[MetaKey]; !stamped && !forged {
@@ -124,13 +126,14 @@ func (c Caller) Who() Identity {
 	return Identity{ID: c.ID, Name: c.Name, Role: c.Role}
 }
 
-// Stamp returns the caller and a time, as they are written into `_meta`.
+// Stamp returns the caller and a time, for `_meta`.
 func (c Caller) Stamp(now time.Time) Stamp { return Stamp{By: c.Who(), At: now.UTC()} }
 
 // IsOwner reports whether the caller is the owner.
 func (c Caller) IsOwner() bool { return c.Role == access.RoleOwner }
 
-// Caller is the authenticated principal of a request and the client that sent it. Conn is nil for a plain form.
+// Caller is the authenticated principal of a request and the client that sent it. Conn is nil for
+// an HTML form.
 type Caller struct {
 	access.Principal
 	ClientID string

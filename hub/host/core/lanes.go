@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Lanes runs effects: those of one key in order, those of different keys concurrently. A lane's goroutine lives only
+// Lanes runs effects: in order within a key, concurrently between keys. A lane has a goroutine only
 // while it has work.
 type Lanes struct {
 	mu     sync.Mutex
@@ -14,10 +14,10 @@ type Lanes struct {
 	wg     sync.WaitGroup
 }
 
-// NewLanes returns Lanes without work.
+// NewLanes returns empty Lanes.
 func NewLanes() *Lanes { return &Lanes{queues: map[string][]func(context.Context){}} }
 
-// Add appends run to the lane of a key. After Close it does nothing.
+// Add appends run to the lane of a key. After Close, it does nothing.
 func (l *Lanes) Add(ctx context.Context, key string, run func(context.Context)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -51,7 +51,7 @@ func (l *Lanes) next(key string) func(context.Context) {
 	return run
 }
 
-// Close refuses more work and waits until every lane is empty.
+// Close rejects further work and waits until every lane is empty.
 func (l *Lanes) Close() {
 	l.mu.Lock()
 	l.closed = true

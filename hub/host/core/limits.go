@@ -5,28 +5,28 @@ import (
 	"time"
 )
 
-// Limits bounds what principals and agents may hold. Zero fields take the stated default.
+// Limits bounds what principals and agents may use. Zero fields get the stated defaults.
 type Limits struct {
 	Sessions           int           // not counting disposed ones: 10 000
 	Trash              int           // disposed sessions kept for an undo: 100
-	Chats              int           // of one session: 64
+	Chats              int           // per session: 64
 	ChatDepth          int           // of chats spawned by tools: 3 (AHP requirement 97)
-	Queue              int           // queued messages of a chat: 64
+	Queue              int           // queued messages per chat: 64
 	MessageBytes       int           // text and attachments of one message: 1 MiB
-	TurnBytes          int           // text that an agent may say in one turn: 64 MiB
-	ChatBytes          int           // text of a chat from which it takes no further turn: 256 MiB
-	Folders            int           // directories watched for one session: 32 768; sessions with more are polled
-	Threads            int           // annotations of a session: 2000, with 500 entries each
-	ClientGrace        time.Duration // how long an active client may be disconnected: 30 s (AHP requirement 138)
+	TurnBytes          int           // text of an agent in one turn: 64 MiB
+	ChatBytes          int           // text of a chat, above which it accepts no turns: 256 MiB
+	Folders            int           // directories watched per session: 32 768; larger sessions are polled
+	Threads            int           // annotations per session: 2000, with 500 entries each
+	ClientGrace        time.Duration // how long an active client may stay disconnected: 30 s (AHP requirement 138)
 	ClientTool         time.Duration // timeout of a tool call by a client: 5 min (AHP requirement 143)
 	Automations        int           // 200
-	AutomationRuns     int           // ended runs kept of each automation: 100
-	AutomationsAtOnce  int           // runs at work, of all automations: 8
-	AutomationInterval time.Duration // least time between two occurrences of a schedule: 5 min
+	AutomationRuns     int           // ended runs kept per automation: 100
+	AutomationsAtOnce  int           // concurrent runs of all automations: 8
+	AutomationInterval time.Duration // minimum time between two occurrences of a schedule: 5 min
 
-	TerminalGrace time.Duration // between the signals that end a terminal's program: 1 s
+	TerminalGrace time.Duration // between the signals that terminate a terminal's program: 1 s
 
-	Idle time.Duration // without subscriber and turn a session leaves memory after: 10 min
+	Idle time.Duration // time without subscribers and turns before a session is unloaded: 10 min
 	Stop time.Duration // how long agents may take to stop at shutdown: 4 s
 }
 

@@ -8,9 +8,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// CheckNewURI refuses a URI that a client cannot give to what it creates. Each kind has its schemes, so that no channel
-// passes for one of another kind; the first scheme makes the example. A URI is <scheme>:/<id>, with an authority
-// or without.
+// CheckNewURI returns an error for a URI that a client may not assign to a new channel. Each kind
+// has its own schemes, so that channels of different kinds cannot be confused; the error suggests
+// the first. A URI is <scheme>:/<id>, with or without an authority.
 func CheckNewURI(field, kind string, uri ahp.URI, schemes ...string) error {
 	scheme, rest, _ := strings.Cut(uri, ":")
 	u, err := url.Parse(uri)

@@ -7,10 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Check judges one action under the hub's lock. It returns the action to apply, or the reason of a refusal.
+// Check validates one action under the hub's lock. It returns the action to apply, or the reason
+// for a rejection.
 type Check func(*Request, ahp.Action) (ahp.Action, string)
 
-// Request is a client's action that is being judged.
+// Request is a client's action during validation.
 type Request struct {
 	Tx     *hub.Tx
 	Caller Caller
@@ -19,14 +20,14 @@ type Request struct {
 	Now    time.Time
 }
 
-// Stamp returns the caller and the time, as they are written into `_meta`.
+// Stamp returns the caller and the time, for `_meta`.
 func (r *Request) Stamp() Stamp { return r.Caller.Stamp(r.Now) }
 
-// Rule returns a Check that calls f with the channel's state and a copy of the action, so that f can stamp the copy
-// and leaves the caller's action alone. f returns the reason of a refusal, or "".
+// Rule returns a Check that calls f with the channel's state and a copy of the action, so that f
+// never changes the caller's action. f returns the reason for a rejection, or "".
 //
-// A rule may write into its copy of the action what only the host knows: principal, time, duration
-// (AHP requirement 35).
+// f may set fields of its copy that only the host knows: principal, time, duration (AHP requirement
+// 35).
 func Rule[S, T any, PS interface {
 	*S
 	ahp.State
@@ -50,7 +51,7 @@ func Rule[S, T any, PS interface {
 
 func wrongChannel(a ahp.Action) string { return a.ActionType() + " does not belong on this channel" }
 
-// Accept is the Check of an action that is always taken on its channel.
+// Accept is the Check of an action that its channel always accepts.
 func Accept(r *Request, a ahp.Action) (ahp.Action, string) {
 	if info, ok := ahp.Info(a.ActionType()); !ok || info.Channel != r.State.Channel() {
 		return nil, wrongChannel(a)
@@ -58,7 +59,7 @@ func Accept(r *Request, a ahp.Action) (ahp.Action, string) {
 	return a, ""
 }
 
-// Refuse returns a Check that refuses every action for one reason.
+// Refuse returns a Check that rejects every action with the same reason.
 func Refuse(reason string) Check {
 	return func(*Request, ahp.Action) (ahp.Action, string) { return nil, reason }
 }

@@ -9,13 +9,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Limits of what clients name, in bytes.
+// Limits of values that clients choose, in bytes.
 const (
 	MaxTitle = 200
 	MaxURI   = 512
 )
 
-// ConfigValue returns the value of a setting of a session: the text of a string, the JSON of anything else.
+// ConfigValue returns the value of a session's setting: the text of a string, the JSON of anything
+// else.
 func ConfigValue(s *ahp.SessionState, key string) string {
 	if s.Config == nil {
 		return ""
@@ -36,7 +37,7 @@ func CloneMeta(m ahp.Meta) ahp.Meta {
 	return maps.Clone(m)
 }
 
-// LastTurn returns the newest ended turn of a chat, nil without one.
+// LastTurn returns the newest ended turn of a chat, or nil.
 func LastTurn(s *ahp.ChatState) *ahp.Turn {
 	if len(s.Turns) == 0 {
 		return nil
@@ -44,17 +45,17 @@ func LastTurn(s *ahp.ChatState) *ahp.Turn {
 	return s.Turns[len(s.Turns)-1]
 }
 
-// HasTurn reports whether a chat has a turn of this id, ended or running.
+// HasTurn reports whether a chat has an ended or running turn with this id.
 func HasTurn(s *ahp.ChatState, id string) bool {
 	return TurnIndex(s, id) >= 0 || s.ActiveTurn != nil && s.ActiveTurn.ID == id
 }
 
-// TurnIndex returns the place of an ended turn in its chat, -1 without one.
+// TurnIndex returns the index of an ended turn in its chat, or -1.
 func TurnIndex(s *ahp.ChatState, id string) int {
 	return slices.IndexFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == id })
 }
 
-// Elapsed returns how long a turn has run, in milliseconds; 0 when the clock went back.
+// Elapsed returns how long a turn has run, in milliseconds, or 0 if the clock was set back.
 func Elapsed(t *ahp.ActiveTurn, now time.Time) int64 {
 	began, err := time.Parse(time.RFC3339, t.StartedAt)
 	if err != nil {
@@ -63,7 +64,7 @@ func Elapsed(t *ahp.ActiveTurn, now time.Time) int64 {
 	return max(0, now.Sub(began).Milliseconds())
 }
 
-// MessageBytes returns the bytes of a message: its text and the content of its attachments.
+// MessageBytes returns the size of a message: its text and the content of its attachments.
 func MessageBytes(m *ahp.Message) int {
 	n := len(m.Text)
 	for _, a := range m.Attachments {

@@ -53,14 +53,14 @@ func LocalPaths(uris []ahp.URI) (list []string) {
 	return list
 }
 
-// ShortID returns the 12 hex digits that name a session in addresses of pages, changesets and blobs, whatever the
-// form of the URI that its client chose.
+// ShortID returns the 12 hex digits that identify a session in the addresses of pages, changesets
+// and blobs, whatever URI its client chose.
 func ShortID(session ahp.URI) string {
 	sum := sha256.Sum256([]byte(session))
 	return hex.EncodeToString(sum[:6])
 }
 
-// OwnWorktrees returns the names of a session's entries in the data directory's worktrees.
+// OwnWorktrees returns the names of a session's directories in the data directory's worktrees.
 func OwnWorktrees(session ahp.URI) []string {
 	if session == "" {
 		return nil

@@ -8,15 +8,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Store reads what was kept. The host writes through the hub's journal alone, so that its records are in order with the
-// envelopes.
+// Store reads stored data. The host writes only through the hub's journal, which keeps its records
+// in order with the envelopes.
 type Store interface {
 	hub.Loader
 	Records(ctx context.Context, bucket string) ([]hub.Record, error)
 	Get(ctx context.Context, bucket, key string) ([]byte, bool, error)
 }
 
-// Wake loads a channel and, before it, the session into which its changes are aggregated.
+// Wake loads a channel. It first loads the session that aggregates the channel's changes.
 func (c *Core) Wake(ctx context.Context, info hub.ChannelInfo) error {
 	if info.Session != "" && info.Session != info.URI {
 		if err := c.Ensure(ctx, info.Session); err != nil {
@@ -26,7 +26,7 @@ func (c *Core) Wake(ctx context.Context, info hub.ChannelInfo) error {
 	return c.Ensure(ctx, info.URI)
 }
 
-// Ensure loads a channel that sleeps.
+// Ensure loads a channel if it is unloaded.
 func (c *Core) Ensure(ctx context.Context, uri ahp.URI) error {
 	_, _, awake := c.Hub.State(uri)
 	if err := c.Hub.Ensure(ctx, c.Loader(), uri); err != nil {
@@ -38,7 +38,7 @@ func (c *Core) Ensure(ctx context.Context, uri ahp.URI) error {
 	return nil
 }
 
-// Loader returns the store. Without one channels never sleep, and loading fails.
+// Loader returns the store. Without one, channels are never unloaded, and loading fails.
 func (c *Core) Loader() hub.Loader {
 	if c.Store == nil {
 		return noStore{}

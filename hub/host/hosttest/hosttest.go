@@ -1,6 +1,6 @@
-// Package hosttest has what the test worlds of the host, its parts and its callers share: a timeline on a real store,
-// a host that runs until the test ends, and waiting for a condition. It does not import the host, whose own tests use
-// it too.
+// Package hosttest contains helpers for tests of the host, its parts and its callers: a timeline on
+// a real store, a host that runs until the test ends, and waiting for a condition. It does not
+// import the host, whose own tests use it.
 package hosttest
 
 import (
@@ -13,11 +13,11 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// Timeline is a hub whose journal a store carries.
+// Timeline is a hub with a store as its journal.
 type Timeline struct {
 	Hub   *hub.Hub
 	Store *store.Store
-	Boot  hub.Boot // what the store had when it was opened
+	Boot  hub.Boot // content of the store when it was opened
 
 	t       testing.TB
 	end     context.CancelFunc
@@ -26,7 +26,7 @@ type Timeline struct {
 	crashed bool
 }
 
-// OpenTimeline opens the store of a directory, and a hub that continues where it ended. The test closes it.
+// OpenTimeline opens the store in a directory, and a hub that continues from it. Callers close it.
 func OpenTimeline(t testing.TB, dir string, derive func(*hub.Tx, *hub.Envelope)) *Timeline {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{Dir: dir})
@@ -40,14 +40,15 @@ func OpenTimeline(t testing.TB, dir string, derive func(*hub.Tx, *hub.Envelope))
 	return l
 }
 
-// Crash ends the journal at once: nothing that happens from now on is kept.
+// Crash stops the journal at once: later changes are lost.
 func (l *Timeline) Crash() {
 	l.crashed = true
 	l.end()
 	l.journal.Wait()
 }
 
-// Close closes the store, after everything is durable unless the timeline has crashed. Later calls do nothing.
+// Close closes the store. Unless the timeline crashed, it first waits until everything is durable.
+// Later calls do nothing.
 func (l *Timeline) Close() {
 	l.t.Helper()
 	l.closing.Do(func() {
@@ -62,13 +63,14 @@ func (l *Timeline) Close() {
 	})
 }
 
-// Runner is a host, or what runs as one does.
+// Runner is a host, or a stand-in for one.
 type Runner interface {
 	Start(ctx context.Context) error
 	Run(ctx context.Context) error
 }
 
-// Run starts a host and runs it until stop is called, which waits for it. Later calls of stop do nothing.
+// Run starts and runs a host until stop is called, which waits for it. Later calls of stop do
+// nothing.
 func Run(t testing.TB, h Runner) (stop func()) {
 	t.Helper()
 	Must(t, h.Start(t.Context()))
@@ -78,7 +80,7 @@ func Run(t testing.TB, h Runner) (stop func()) {
 	return sync.OnceFunc(func() { cancel(); running.Wait() })
 }
 
-// Must fails the test for an error.
+// Must fails the test if err is not nil.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -86,10 +88,10 @@ func Must(t testing.TB, err error) {
 	}
 }
 
-// patience is how long Eventually waits: long enough for a machine that has much else to do.
+// patience is the timeout of Eventually, long enough for a busy machine.
 const patience = 20 * time.Second
 
-// Eventually waits until ok returns true, and fails the test when that takes too long.
+// Eventually waits until ok returns true, and fails the test after a timeout.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
