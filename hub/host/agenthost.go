@@ -15,10 +15,10 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// agentHost is what an agent's session may ask for; it implements agent.Host.
+// agentHost implements agent.Host for the agent of one session.
 type agentHost struct{ l *live }
 
-// Spawn makes a chat for a tool call, with a turn that the agent plays itself.
+// Spawn creates a chat for a tool call, with a turn that the agent runs itself.
 func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
 	l := a.l
 	spec.Title, spec.Message = l.hide(spec.Title), l.hide(spec.Message)
@@ -50,7 +50,7 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 	return turn, func(err error) { told(err); l.finish(r, err, l.h.core.Now()); r.cancel(nil); l.abandon(r) }, nil
 }
 
-// Reply answers a review thread as the agent, under the same rules as people's answers.
+// Reply posts the agent's reply to a review thread, under the same rules as people's replies.
 func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	l := a.l
 	session, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
@@ -64,7 +64,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 	return outcomeError(out, err)
 }
 
-// adopt registers a turn before it starts, so that its effect leaves it to the agent.
+// adopt registers a turn before it starts, so that the effect of its start does not run it too.
 func (l *live) adopt(r *run) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -72,7 +72,7 @@ func (l *live) adopt(r *run) error {
 		return context.Cause(l.ctx)
 	}
 	l.runs[r.chat] = r
-	close(r.done) // no caller waits for it: the turn that spawned it does
+	close(r.done) // no caller waits for r: the turn that spawned it does
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (l *live) abandon(r *run) {
 	}
 }
 
-// maySpawn guards against chats that spawn chats without end (AHP requirement 97).
+// maySpawn limits the number and depth of spawned chats (AHP requirement 97).
 func (h *Host) maySpawn(tx *hub.Tx, session, parent ahp.URI) error {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
@@ -117,8 +117,8 @@ func depthOf(s *ahp.SessionState, chat ahp.URI) int {
 	return depth
 }
 
-// inheritAuthor gives a sub-chat's prompt the author of the original prompt, so that what a
-// guest asked for stays a guest's.
+// inheritAuthor copies the author of the parent's prompt to a sub-chat's prompt, so that a guest's
+// request keeps a guest's rights.
 func (h *Host) inheritAuthor(tx *hub.Tx, parent ahp.URI, m *ahp.Message) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, parent)
 	if !ok || s.ActiveTurn == nil {

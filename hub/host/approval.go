@@ -10,21 +10,22 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// optionKind is the answer that allows a call and all of its kind in the session. Only the owner may pick it.
+// optionKind is the option that also allows all later calls of the same kind in the session. Only
+// the owner may select it.
 const optionKind = "ahphub:kind"
 
-// kinds are tool calls that can be allowed as a kind, and what they are called; the names are those of the Agent Client
-// Protocol's kinds, and the shell agent's own.
+// kinds maps the tool kinds that can be allowed as a whole to their labels. The keys are kinds of
+// the Agent Client Protocol, and the shell agent's own.
 var kinds = map[string]string{
 	"read": "reading", "search": "searches", "fetch": "fetching", "edit": "edits", "delete": "deletions",
 	"move": "moves", "execute": "commands", "shell": "commands",
 }
 
-// reads are the kinds that change nothing on the machine and reach nothing beyond it.
+// reads are the kinds that change nothing on the machine and access nothing outside it.
 var reads = []string{"read", "search", "think"}
 
-// isCallAllowed reports whether a session's settings let a call run without an answer. A guest's call always
-// waits.
+// isCallAllowed reports whether a session's settings let a call run without approval. A guest's
+// call always needs approval.
 func isCallAllowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
 	if FromGuest(m) {
 		return false
@@ -42,13 +43,13 @@ func isCallAllowed(s *ahp.SessionState, kind string, m ahp.Message) bool {
 
 func allowedKinds(s *ahp.SessionState) (list []string) {
 	if s.Config != nil {
-		_ = json.Unmarshal(s.Config.Values[agent.AllowedKey], &list) // what is no list allows nothing
+		_ = json.Unmarshal(s.Config.Values[agent.AllowedKey], &list) // an invalid list allows nothing
 	}
 	return list
 }
 
-// offerKind adds the answer that allows all of a kind to a readiness, after the first that approves. An agent that has
-// such an answer of its own, a second one that approves, keeps to it.
+// offerKind adds the option that allows a whole kind after the first approving option. It adds none
+// if the agent has such an option itself, a second approving one.
 func offerKind(s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction) {
 	word, known := kinds[kind]
 	if settings := Settings(s); !known || settings == nil || settings.Schema.Properties[agent.AllowedKey].Type == "" {
@@ -64,8 +65,8 @@ func offerKind(s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction)
 	a.Options = slices.Insert(slices.Clone(a.Options), first+1, own)
 }
 
-// offerOutside adds the answer that runs a command outside of its session's sandbox, where the host runs it: other agents
-// run theirs themselves, inside. It is not for what a guest asked for.
+// offerOutside adds the option to run a command outside the session's sandbox. It is only for
+// commands that the host runs, as other agents run theirs inside, and not for guests' requests.
 func offerOutside(a *ahp.ChatToolCallReadyAction) {
 	denies := slices.IndexFunc(a.Options, func(o ahp.ConfirmationOption) bool {
 		return o.Kind == ahp.ConfirmationOptionKindDeny
@@ -77,7 +78,7 @@ func offerOutside(a *ahp.ChatToolCallReadyAction) {
 		Label: "Run outside the sandbox", Kind: ahp.ConfirmationOptionKindApprove})
 }
 
-// allowKind keeps what an answer allowed for the rest of the session.
+// allowKind records the kind that an answer allowed for the rest of the session.
 func allowKind(tx *hub.Tx, session *ahp.SessionState, ch hub.ChannelInfo, chat *ahp.ChatState,
 	a *ahp.ChatToolCallConfirmedAction) {
 	if !a.Approved || a.SelectedOptionID != optionKind {

@@ -11,12 +11,12 @@ import (
 	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
-// What a message refers to on other channels: threads of annotations, and other chats.
+// Attachments that refer to other channels: threads of annotations, and other chats.
 
 func checkAttachment(r *core.Request, a ahp.MessageAttachment) string {
 	switch a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment:
-		if !r.Caller.Scope.IsWhole() { // the agent would tell what they say
+		if !r.Caller.Scope.IsWhole() { // the agent could reveal their content
 			return outOfSight
 		}
 	}
@@ -29,7 +29,7 @@ func checkAttachment(r *core.Request, a ahp.MessageAttachment) string {
 	return ""
 }
 
-// checkAnnotationsAttachment takes threads of the same session only, and only ones that exist.
+// checkAnnotationsAttachment accepts only existing threads of the same session.
 func checkAnnotationsAttachment(r *core.Request, v *ahp.MessageAnnotationsAttachment) string {
 	if v.Resource != core.AnnotationsURI(r.Info.Session) {
 		return "only the annotations of this session can be attached"
@@ -43,7 +43,7 @@ func checkAnnotationsAttachment(r *core.Request, v *ahp.MessageAnnotationsAttach
 	return ""
 }
 
-// checkChatAttachment takes a chat of the same session, up to a completed turn (AHP
+// checkChatAttachment accepts only a chat of the same session, up to a completed turn (AHP
 // requirements 99 and 100).
 func checkChatAttachment(r *core.Request, v *ahp.MessageChatAttachment) string {
 	info, _ := r.Tx.Info(v.Resource)
@@ -57,8 +57,8 @@ func checkChatAttachment(r *core.Request, v *ahp.MessageChatAttachment) string {
 	return ""
 }
 
-// wakeAttachments loads what the messages of an action refer to, so that it can be looked
-// at under the lock. What cannot be loaded is refused there.
+// wakeAttachments loads the channels that an action's message refers to, so that they can be
+// checked under the lock. The check rejects channels that failed to load.
 func (h *Host) wakeAttachments(ctx context.Context, session ahp.URI, a ahp.Action) {
 	var m *ahp.Message
 	switch a := a.(type) {
@@ -92,8 +92,8 @@ func attachedChannels(m ahp.Message) (uris []ahp.URI) {
 	return uris
 }
 
-// threads resolves the annotations that a message names, in their order on the channel;
-// no ids mean all that are open.
+// threads returns the annotations attached to a message, in the channel's order. An attachment
+// without ids selects all open ones.
 func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
 	for _, a := range m.Attachments {
 		v, ok := a.Value.(*ahp.MessageAnnotationsAttachment)
@@ -113,8 +113,8 @@ func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotatio
 	return list
 }
 
-// resolve gives the agent the transcripts of attached chats (AHP requirement 98); what is
-// attached to their messages stays what it is (101).
+// resolve replaces attached chats by their transcripts for the agent (AHP requirement 98).
+// Attachments of their messages are not resolved (101).
 func (l *live) resolve(ctx context.Context, m ahp.Message) ahp.Message {
 	if !slices.ContainsFunc(m.Attachments, isChat) {
 		return m
@@ -138,7 +138,7 @@ func isChat(a ahp.MessageAttachment) bool {
 	return ok
 }
 
-// transcript is what was said in a chat, up to a turn.
+// transcript returns the messages and answers of a chat, up to a turn.
 func transcript(s *ahp.ChatState, end string) string {
 	var b strings.Builder
 	for _, t := range s.Turns {

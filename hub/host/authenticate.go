@@ -8,8 +8,9 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Authenticate answers authenticate: the agent that named the resource takes the token, and any other one is not known
-// (AHP requirements 189 and 190). It is kept in memory alone, for the whole host as its agents are, and never logged.
+// Authenticate handles authenticate: the agent or MCP server that named the resource takes the
+// token, and unknown resources are an error (AHP requirements 189 and 190). Tokens are kept only in
+// memory, apply to the whole host, and are never logged.
 func (h *Host) Authenticate(ctx context.Context, c core.Caller,
 	p ahp.AuthenticateParams) (ahp.AuthenticateResult, error) {
 	if err := c.MayCall("authenticate", core.RootInfo); err != nil {

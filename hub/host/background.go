@@ -13,21 +13,21 @@ func (a agentHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent
 	return a.l.h.Terminals.StartCommand(ctx, a.l.uri, spec)
 }
 
-// Background lists a command in its chat until it is over.
+// Background lists a command in its chat while it runs.
 func (a agentHost) Background(ctx context.Context, spec agent.BackgroundSpec) error {
 	spec.Label, spec.Command = a.l.hide(spec.Label), a.l.hide(spec.Command)
 	return a.l.h.Terminals.Background(ctx, a.l.uri, spec)
 }
 
-// MoveToBackground lets a chat's turn continue without waiting for the command that it runs.
+// MoveToBackground lets a chat's turn continue without waiting for its running command.
 //
-// Errors: -32008 no such chat, -32009 not allowed, -32011 nothing runs that could be moved.
+// Errors: -32008 no such chat, -32009 not allowed, -32011 nothing to move.
 func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
 	info, known := h.core.Hub.Info(chat)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
 		return core.NoChannel(chat)
 	}
-	// who may stop a turn may let it go on
+	// the right to cancel a turn includes the right to move it
 	if err := c.MayAct("chat/turnCancelled", info); err != nil {
 		return err
 	}

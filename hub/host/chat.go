@@ -18,11 +18,11 @@ func (h *Host) openChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) {
 	h.core.MustOpen(tx, hub.ChannelInfo{URI: s.Resource, Kind: ahp.ChannelChat, Session: session}, s)
 }
 
-// CreateChat adds a chat to a session; when it returns the catalogue lists it (AHP
+// CreateChat adds a chat to a session. When it returns, the catalogue lists the chat (AHP
 // requirement 90). A fork is an independent copy of the source's turns (95).
 //
-// Errors: -32001 no such session, -32010 the URI is taken, -32602 the source, a directory
-// or the first message is wrong, -32009 not allowed.
+// Errors: -32001 no such session, -32010 the URI is taken, -32602 the source, a directory or the
+// first message is invalid, -32009 not allowed.
 func (h *Host) CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error {
 	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
@@ -111,7 +111,7 @@ func (h *Host) createChat(tx *hub.Tx, c core.Caller, info hub.ChannelInfo, p ahp
 	return nil
 }
 
-// chatTitle names a chat by what it begins with: no action changes the name later.
+// chatTitle returns the title of a new chat, from its first message. No action changes it later.
 func chatTitle(n int, first *ahp.Message) string {
 	if first != nil && firstLine(first.Text) != "" {
 		return texts.CutBytes(firstLine(first.Text), 80)
@@ -146,7 +146,7 @@ func (h *Host) checkNewChat(tx *hub.Tx, s *ahp.SessionState, p ahp.CreateChatPar
 	return nil
 }
 
-// forkChat copies what the source shows up to a completed turn (AHP requirements 93 and 95).
+// forkChat copies the source's turns up to a completed turn (AHP requirements 93 and 95).
 func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.ChatSource) error {
 	f, _ := src.Value.(*ahp.ForkChatSource)
 	many := h.agents.Info(s.Provider).Capabilities.MultipleChats
@@ -161,7 +161,7 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	if i < 0 {
 		return core.BadParams("source: %s is not a completed turn of that chat", f.TurnID)
 	}
-	to.Turns = slices.Clone(from.Turns[:i+1]) // turns never change, so sharing them is a copy
+	to.Turns = slices.Clone(from.Turns[:i+1]) // turns are immutable, so the copy shares them
 	to.Origin = &ahp.ChatOrigin{Value: &ahp.ChatOriginFork{Chat: f.Chat, TurnID: f.TurnID}}
 	if to.Title == chatTitle(len(s.Chats), nil) {
 		to.Title = texts.CutBytes("Fork of "+from.Title, core.MaxTitle)
@@ -169,7 +169,8 @@ func (h *Host) forkChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src 
 	return nil
 }
 
-// DisposeChat takes a chat away. When it is the default one the next takes its place; the last goes with its session.
+// DisposeChat removes a chat. If it is the default chat, another one becomes the default. The last
+// chat cannot be removed.
 func (h *Host) DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChatParams) error {
 	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {
@@ -212,12 +213,12 @@ func (h *Host) closeChat(tx *hub.Tx, info hub.ChannelInfo) {
 	tx.Effect(info.URI, func(context.Context) { h.turns.endRun(info, "") })
 }
 
-// Older turns. A cursor names the oldest turn its holder has.
+// Older turns. A cursor names the oldest turn that its client has.
 
 const turnsPage = 50
 
-// TurnsView is a chat as a subscriber sees it who asked for the newest n turns: with a
-// cursor for FetchTurns when older ones are left (AHP requirement 33).
+// TurnsView returns a chat for a subscriber that asked for the newest n turns, with a cursor for
+// FetchTurns if there are older ones (AHP requirement 33).
 func TurnsView(s *ahp.ChatState, n int64) *ahp.ChatState {
 	if n < 0 || n >= int64(len(s.Turns)) {
 		return s
@@ -228,7 +229,7 @@ func TurnsView(s *ahp.ChatState, n int64) *ahp.ChatState {
 	return &view
 }
 
-// turnsCursor stands for "everything before turns[i]".
+// turnsCursor returns the cursor for all turns before turns[i].
 func turnsCursor(turns []*ahp.Turn, i int) string {
 	if i <= 0 {
 		return ""
@@ -243,8 +244,8 @@ func turnID(turns []*ahp.Turn, i int) string {
 	return ""
 }
 
-// FetchTurns sends older turns to the connection that asked, as chat/turnsLoaded, before
-// it returns (AHP requirements 88 and 89).
+// FetchTurns sends older turns to the requesting connection, as chat/turnsLoaded, before it returns
+// (AHP requirements 88 and 89).
 func (h *Host) FetchTurns(ctx context.Context, c core.Caller, p ahp.FetchTurnsParams) error {
 	if err := h.Prepare(ctx, c, p.Channel); err != nil {
 		return err
@@ -263,7 +264,7 @@ func (h *Host) FetchTurns(ctx context.Context, c core.Caller, p ahp.FetchTurnsPa
 	return nil
 }
 
-// turnsBefore is how many turns lie before a cursor; none asks for the newest page.
+// turnsBefore returns the number of turns before a cursor. Without a cursor, it counts all turns.
 func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
 	if cursor == "" {
 		return len(turns), nil
@@ -280,11 +281,11 @@ func turnsBefore(turns []*ahp.Turn, cursor string) (int, error) {
 	return i, nil
 }
 
-// MoveChat puts a movable chat at another place of its session, or moves it, with the chats its tools made, into
-// another session or one of its own. Nothing is changed when it is refused.
+// MoveChat moves a movable chat within its session, or with the chats its tools created into
+// another session or a new one. If it fails, nothing changes.
 //
-// Errors: -32008 no such chat, -32001 no such session, -32004 something still runs in it, -32009 not allowed, -32602 it
-// cannot be moved, or not there.
+// Errors: -32008 no such chat, -32001 no such session, -32004 the chat is busy, -32009 not allowed,
+// -32602 the chat cannot be moved, or not to that destination.
 func (h *Host) MoveChat(ctx context.Context, c core.Caller, p ahp.MoveChatParams) (ahp.MoveChatResult, error) {
 	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelChat || !c.Audience().Sees(info) {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// mover moves chats between sessions, or out of one into a new session, with their turns and marks.
+// mover moves chats between sessions, or into a new session, with their turns and review marks.
 type mover struct{ h *Host }
 
 // wakeChats loads a session and all its chats.
@@ -54,15 +54,16 @@ func (mv *mover) moveInto(ctx context.Context, c core.Caller, info hub.ChannelIn
 	return ahp.MoveChatResult{Session: to.Session}, nil
 }
 
-// relocate runs a step that moves chats twice: first only to learn which they are, as what is known of their changes is
-// carried over before they are. The step calls moves once nothing stands in the way, and does nothing when that fails.
+// relocate runs a step that moves chats twice. The first run only determines the chats, because
+// their change records are carried over first. The step calls moves after all its checks, and does
+// nothing if moves fails.
 func (mv *mover) relocate(ctx context.Context, to ahp.URI, step func(tx *hub.Tx, moves func(move) error) error) error {
 	var m move
 	look := errors.New("only looking")
 	var refused error
 	err := mv.h.core.Hub.Do(func(tx *hub.Tx) { refused = step(tx, func(found move) error { m = found; return look }) })
 	if err != nil || refused != look {
-		return cmp.Or(err, refused) // nil when it only changed its place
+		return cmp.Or(err, refused) // nil if the chat only moved within its session
 	}
 	c, err := mv.h.Changes.Carry(ctx, m.from, to, m.turns())
 	if err != nil {
@@ -112,15 +113,15 @@ func (mv *mover) placeChat(tx *hub.Tx, info hub.ChannelInfo, to *ahp.MoveChatSes
 	return nil
 }
 
-// move is a chat on its way, and the chats that go with it.
+// move is a chat to be moved, with the chats that move with it.
 type move struct {
 	from   ahp.URI
-	state  *ahp.SessionState // of the session it leaves
-	family []ahp.ChatSummary // the chat first, then those its tools made
+	state  *ahp.SessionState // of the source session
+	family []ahp.ChatSummary // the chat first, then the chats its tools created
 	chats  []*ahp.ChatState
 }
 
-// turns returns the ids of the turns of all its chats.
+// turns returns the ids of the turns of all moved chats.
 func (m move) turns() (ids []string) {
 	for _, c := range m.chats {
 		for _, t := range c.Turns {
@@ -151,7 +152,7 @@ func (mv *mover) prepare(tx *hub.Tx, info hub.ChannelInfo) (m move, err error) {
 	return m, nil
 }
 
-// family is a chat with those that its tools made, and theirs, in the session's order.
+// family returns a chat and all chats that its tools created, recursively, in the session's order.
 func family(s *ahp.SessionState, chat ahp.URI) []ahp.ChatSummary {
 	var list []ahp.ChatSummary
 	for _, c := range s.Chats {
@@ -169,8 +170,8 @@ func family(s *ahp.SessionState, chat ahp.URI) []ahp.ChatSummary {
 	return list
 }
 
-// orderWith lists a session's chats with the moved one after another of them, or first. Within its session it
-// moves alone.
+// orderWith returns the order of a session's chats with the moved ones after another chat, or
+// first. Within its own session, a chat moves without its family.
 func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 	same := slices.ContainsFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == m.family[0].Resource })
 	var rest, moved []ahp.URI
@@ -193,7 +194,7 @@ func orderWith(s *ahp.SessionState, m move, after ahp.URI) ([]ahp.URI, error) {
 	return slices.Insert(rest, at, moved...), nil
 }
 
-// checkIdle returns why a chat cannot leave its session now.
+// checkIdle returns an error if a chat is busy and cannot leave its session.
 func (m move) checkIdle() error {
 	for _, c := range m.chats {
 		if c.ActiveTurn != nil || len(c.QueuedMessages) > 0 || len(c.BackgroundWork) > 0 {
@@ -225,7 +226,7 @@ func (mv *mover) checkFits(m move, dest *ahp.SessionState) error {
 	return nil
 }
 
-// moveFamily takes the chats out of one session and lists them in another.
+// moveFamily moves the chats from one session's list to another's.
 func (mv *mover) moveFamily(tx *hub.Tx, m move, to ahp.URI) {
 	for i, c := range m.family {
 		mv.removeChat(tx, m.from, c.Resource)
@@ -235,7 +236,7 @@ func (mv *mover) moveFamily(tx *hub.Tx, m move, to ahp.URI) {
 	}
 }
 
-// removeChat takes a chat off its session, with what waits in it.
+// removeChat removes a chat from its session, with its pending input requests.
 func (mv *mover) removeChat(tx *hub.Tx, session, chat ahp.URI) {
 	mv.h.forgetInputNeeded(tx, session, chat)
 	mv.h.Changes.CloseChat(tx, session, chat)
@@ -244,7 +245,7 @@ func (mv *mover) removeChat(tx *hub.Tx, session, chat ahp.URI) {
 	tx.Effect(chat, func(context.Context) { mv.h.turns.endRun(was, "") })
 }
 
-// settleChat gives a moved chat the changesets of its new session.
+// settleChat sets a moved chat's changesets to those of its new session.
 func (mv *mover) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 	if len(chat.Changesets) > 0 {
 		tx.Apply(chat.Resource, &ahp.ChatChangesetsChangedAction{Changesets: mv.h.Changes.ChatCatalogue(session,
@@ -252,7 +253,7 @@ func (mv *mover) settleChat(tx *hub.Tx, session ahp.URI, chat *ahp.ChatState) {
 	}
 }
 
-// moveOut makes a session of a chat, with the agent, directories and settings of the one it leaves.
+// moveOut moves a chat into a new session with the agent, directories and settings of the old one.
 func (mv *mover) moveOut(ctx context.Context, c core.Caller, info hub.ChannelInfo) (res ahp.MoveChatResult, err error) {
 	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return res, err
@@ -314,11 +315,11 @@ func cloneConfig(c *ahp.SessionConfigState) *ahp.SessionConfigState {
 	}
 	own := *c
 	own.Values = maps.Clone(c.Values)
-	delete(own.Values, worktrees.IsolationKey) // the directory is that of the session it leaves
+	delete(own.Values, worktrees.IsolationKey) // the directory belongs to the old session
 	return &own
 }
 
-// nextDefault is the chat that becomes the default one when that is disposed, "" when there is none to take its place.
+// nextDefault returns the chat that replaces a disposed default chat, or "".
 func nextDefault(s *ahp.SessionState, gone ahp.URI) ahp.URI {
 	for _, c := range s.Chats {
 		made := false
@@ -332,7 +333,7 @@ func nextDefault(s *ahp.SessionState, gone ahp.URI) ahp.URI {
 	return ""
 }
 
-// promoteChat makes a chat its session's default one, which is never movable.
+// promoteChat makes a chat the session's default, which is never movable.
 func (mv *mover) promoteChat(tx *hub.Tx, session, chat ahp.URI) {
 	tx.Apply(session, &ahp.SessionDefaultChatChangedAction{DefaultChat: chat})
 	tx.Apply(chat, &ahp.ChatMovableChangedAction{Movable: false})

@@ -10,10 +10,11 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// A side chat begins empty: what was said in the chat it is beside, up to a turn or into the one that runs, is what its
-// agent is told with the first message (AHP requirement 95).
+// A side chat starts empty. With the first message, its agent gets the source chat's transcript, up
+// to a turn that may be running (AHP requirement 95).
 
-// startSideChat checks the source of a side chat and points the chat at it (AHP requirements 91, 92 and 94).
+// startSideChat checks the source of a side chat and sets the chat's origin (AHP requirements 91,
+// 92 and 94).
 func (h *Host) startSideChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState, src *ahp.SideChatSource) error {
 	many := h.agents.Info(s.Provider).Capabilities.MultipleChats
 	if many.SideChat == nil || !*many.SideChat {
@@ -44,7 +45,7 @@ func (h *Host) startSideChat(tx *hub.Tx, s *ahp.SessionState, to *ahp.ChatState,
 	return nil
 }
 
-// partsOf is what was answered in a turn, also in the one that runs.
+// partsOf returns the response parts of an ended or running turn.
 func partsOf(s *ahp.ChatState, turn string) ([]ahp.ResponsePart, bool) {
 	if i := core.TurnIndex(s, turn); i >= 0 {
 		return s.Turns[i].ResponseParts, true
@@ -65,7 +66,7 @@ func partID(p ahp.ResponsePart) string {
 	return ""
 }
 
-// withSource gives the agent what a side chat is about, with its first message.
+// withSource adds the source's transcript to the first message of a side chat.
 func (l *live) withSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
 	if s.Origin == nil || len(s.Turns) > 0 {
 		return m

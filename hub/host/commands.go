@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// commandsLike offers the commands of a session's agent whose names begin so.
+// commandsLike returns the commands of a session's agent whose names start with query.
 func (h *Host) commandsLike(session ahp.URI, query string, end int64) []ahp.CompletionItem {
 	items := []ahp.CompletionItem{}
 	for _, c := range h.Commands(session) {
@@ -19,8 +19,8 @@ func (h *Host) commandsLike(session ahp.URI, query string, end int64) []ahp.Comp
 	return items
 }
 
-// commandItem carries what a picker tells besides the name; the attachment is for people alone. Editors drop an item
-// without the keys command and description.
+// commandItem returns a command's completion, with details for pickers. Editors drop items without
+// the keys command and description. The attachment is only for display.
 func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 	about, err := json.Marshal(c)
 	if err != nil {
@@ -37,7 +37,8 @@ func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 			Meta: meta}}}
 }
 
-// Commands are those of a session's agent: as it named them here, or when it last ran.
+// Commands returns the commands of a session's agent: from the running agent if there is one,
+// otherwise from its last run.
 func (h *Host) Commands(session ahp.URI) []agent.SlashCommand {
 	if l := h.turns.liveIf(session); l != nil {
 		l.mu.Lock()

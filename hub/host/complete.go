@@ -11,8 +11,8 @@ import (
 // snapshots completes the states that clients subscribe to.
 type snapshots struct{ core *core.Core }
 
-// complete fills in what no action of the protocol changes, so that a snapshot is true when it is made. Its
-// client learns of later changes by root/sessionSummaryChanged and session/chatUpdated.
+// complete fills in fields that no action of the protocol changes, so that a snapshot is correct
+// when it is made. root/sessionSummaryChanged and session/chatUpdated report later changes.
 func (sn snapshots) complete(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp.State {
 	switch s := s.(type) {
 	case *ahp.SessionState:
@@ -23,8 +23,8 @@ func (sn snapshots) complete(tx *hub.Tx, ch hub.ChannelInfo, s ahp.State) ahp.St
 	return s
 }
 
-// completeSession counts the threads (AHP requirement 159), which may be asleep, and gathers the status from the chats
-// (AHP requirement 73).
+// completeSession sets the number of threads (AHP requirement 159), whose channel may be unloaded,
+// and derives the status from the chats (AHP requirement 73).
 func (sn snapshots) completeSession(uri ahp.URI, s *ahp.SessionState) *ahp.SessionState {
 	out := *s
 	out.Status, out.Project = statusOf(s), newestProject(s)
@@ -34,7 +34,7 @@ func (sn snapshots) completeSession(uri ahp.URI, s *ahp.SessionState) *ahp.Sessi
 	return &out
 }
 
-// newestProject is that of the first directory, which may have been replaced since the session began.
+// newestProject returns the project of the first directory, which may have been replaced.
 func newestProject(s *ahp.SessionState) *ahp.ProjectInfo {
 	if p := projectOf(s.WorkingDirectories); p != nil {
 		return p
@@ -42,7 +42,7 @@ func newestProject(s *ahp.SessionState) *ahp.ProjectInfo {
 	return s.Project
 }
 
-// completeChat inlines what the catalogue says of the chat's changes (AHP requirement 86).
+// completeChat adds the chat's changes from the session's list of chats (AHP requirement 86).
 func completeChat(tx *hub.Tx, session ahp.URI, s *ahp.ChatState) *ahp.ChatState {
 	state, _ := hub.StateOf[*ahp.SessionState](tx, session)
 	if state == nil {

@@ -19,18 +19,19 @@ import (
 
 const (
 	mostCompletions = 50
-	mostCandidates  = 100_000         // files that are looked through
-	completionTime  = 2 * time.Second // then there is nothing to offer
+	mostCandidates  = 100_000         // files searched
+	completionTime  = 2 * time.Second // timeout; then nothing is offered
 )
 
-// What begins a word that completions are for: the name of a file of the session, and a command of its agent.
+// Triggers of completions: @ for files of the session, / for commands of its agent.
 const (
 	CompletionTrigger = "@"
 	CommandTrigger    = "/"
 )
 
-// Completions answers completions: after an @, files of the session's directories, and after a / at the very start,
-// commands of its agent. It is best effort: what cannot be had soon is left out (AHP requirement 119).
+// Completions handles completions: after @, files of the session's directories; after / at the
+// start of the text, commands of its agent. Results that take too long are omitted (AHP requirement
+// 119).
 func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error) {
 	none := ahp.CompletionsResult{Items: []ahp.CompletionItem{}}
 	info, known := h.core.Hub.Info(p.Channel)
@@ -57,7 +58,7 @@ func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.Completions
 	if query, asked := strings.CutPrefix(string(utf16.Decode(units[:p.Offset])), CommandTrigger); asked {
 		if none.Items = h.commandsLike(info.Session, query, p.Offset); len(none.Items) > 0 {
 			return none, nil
-		} // what follows a command may name a file
+		} // a command's arguments may name a file
 	}
 	start, query, asked := mention(units[:p.Offset])
 	if !asked {
@@ -69,7 +70,7 @@ func (h *Host) Completions(ctx context.Context, c core.Caller, p ahp.Completions
 	return none, nil
 }
 
-// mention finds the @ word before the cursor, and where it begins.
+// mention returns the @ word before the cursor, and its start.
 func mention(before []uint16) (start int, query string, ok bool) {
 	for i := len(before) - 1; i >= 0; i-- {
 		switch r := rune(before[i]); {
@@ -84,7 +85,7 @@ func mention(before []uint16) (start int, query string, ok bool) {
 
 func isSpace(r rune) bool { return r == ' ' || r == '\t' || r == '\n' || r == '\r' }
 
-// match is a file whose name fits; a lower rank fits better.
+// match is a file that matches the query; a lower rank is better.
 type match struct {
 	path, name string
 	rank       int
@@ -138,7 +139,7 @@ func openMatches(all []match, whyClosed func(path string) string) (open []match)
 	return open
 }
 
-// nameIn is a path as people write it: relative to the first directory it lies in.
+// nameIn returns a path relative to the first directory that contains it.
 func nameIn(dirs []string, path string) string {
 	for _, dir := range dirs {
 		if rel, err := filepath.Rel(dir, path); err == nil && filepath.IsLocal(rel) {
@@ -148,7 +149,7 @@ func nameIn(dirs []string, path string) string {
 	return path
 }
 
-// fits ranks how a name has the words of a query in it.
+// fits ranks how well a name matches a query.
 func fits(name, query string) (rank int, ok bool) {
 	base := name[strings.LastIndexByte(name, '/')+1:]
 	switch {
@@ -162,7 +163,8 @@ func fits(name, query string) (rank int, ok bool) {
 	return 3, strings.Contains(name, query)
 }
 
-// SessionConfigCompletions answers sessionConfigCompletions: the values a setting has that fit what was typed.
+// SessionConfigCompletions handles sessionConfigCompletions: it returns a setting's values that
+// match the query.
 func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller,
 	p ahp.SessionConfigCompletionsParams) (ahp.SessionConfigCompletionsResult, error) {
 	none := ahp.SessionConfigCompletionsResult{Items: []ahp.SessionConfigValueItem{}}
@@ -191,8 +193,8 @@ func (h *Host) SessionConfigCompletions(ctx context.Context, c core.Caller,
 	return none, nil
 }
 
-// refsLike offers what a worktree of a directory can begin at, the newest first. What cannot be had soon is left out
-// (AHP requirement 119).
+// refsLike returns refs at which a worktree of a directory can start, the newest first. Results
+// that take too long are omitted (AHP requirement 119).
 func (h *Host) refsLike(ctx context.Context, dir ahp.URI, query string) (items []ahp.SessionConfigValueItem) {
 	path, ok := core.FilePath(cmp.Or(dir, core.FileURI(h.cfg.DefaultDir)))
 	svc := h.git
@@ -222,7 +224,7 @@ func at(list []string, i int) string {
 	return ""
 }
 
-// plainText is a string without its quotes, and any other value as JSON has it.
+// plainText returns a JSON string without its quotes, and any other value as JSON.
 func plainText(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {

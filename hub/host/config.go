@@ -17,25 +17,26 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// approvalKey is the setting that says which tool calls wait for a person.
+// approvalKey is the setting for which tool calls need approval.
 const approvalKey = agent.ApprovalKey
 
-// ownersSetting reports whether only the owner may change a setting: what runs without an approval.
+// ownersSetting reports whether only the owner may change a setting, because it bounds what runs
+// without approval.
 func ownersSetting(key string) bool {
 	return key == approvalKey || key == agent.AllowedKey || key == sandboxes.Key ||
 		key == sandboxes.NetworkKey
 }
 
-// Unasked reports whether a setting stands so that nothing waits for an approval: pages warn of it.
+// Unasked reports whether a setting's value disables approvals. Pages warn about it.
 func Unasked(key, value string) bool { return key == approvalKey && value == agent.ApprovalAuto }
 
-// newConfigOf returns the settings of a session that a client creates. Clients send settings of other hosts too; the
-// result tells them which of theirs hold.
+// newConfigOf returns the settings of a session that a client creates. Clients also send settings
+// of other hosts; the result contains only the known ones.
 func newConfigOf(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {
 	return newConfig(schema, knownSettings(schema, asked))
 }
 
-// newConfig checks settings against an agent's schema and fills in what is not said.
+// newConfig validates settings against an agent's schema and fills in defaults.
 func newConfig(schema ahp.SessionConfigSchema, asked ahp.Meta) (*ahp.SessionConfigState, error) {
 	if len(schema.Properties) == 0 {
 		return nil, nil
@@ -109,8 +110,8 @@ func sameJSON(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// checkConfigChanged lets only settings change that the schema calls sessionMutable (AHP
-// requirement 84). A replacement of all keeps the others as they are.
+// checkConfigChanged accepts changes only of settings that the schema marks sessionMutable (AHP
+// requirement 84). Replacing all settings keeps the others.
 func (h *Host) checkConfigChanged(r *core.Request, s *ahp.SessionState, a *ahp.SessionConfigChangedAction) string {
 	if s.Config == nil {
 		return "this session has no settings"
@@ -153,8 +154,8 @@ func mutable(schema ahp.SessionConfigSchema, key string) bool {
 	return m != nil && *m
 }
 
-// ResolveSessionConfig tells a client which settings a session of an agent has and what
-// they would be (AHP requirement 63).
+// ResolveSessionConfig returns the settings of sessions with an agent, and the values that they
+// would get (AHP requirement 63).
 func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigParams) (ahp.ResolveSessionConfigResult,
 	error) {
 	none := ahp.ResolveSessionConfigResult{}
@@ -176,7 +177,7 @@ func (h *Host) ResolveSessionConfig(c core.Caller, p ahp.ResolveSessionConfigPar
 	return ahp.ResolveSessionConfigResult{Schema: config.Schema, Values: config.Values}, nil
 }
 
-// schemaOf returns an agent's settings with those that the host has for every agent.
+// schemaOf returns an agent's settings and the host's own.
 func (h *Host) schemaOf(b agent.Backend) ahp.SessionConfigSchema {
 	return h.Sandboxes.AddSettings(h.Worktrees.AddSettings(b.Config()))
 }

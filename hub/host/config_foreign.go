@@ -10,19 +10,18 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// autoApproveKey is the setting by which editors say what approvalKey says here.
+// autoApproveKey is the editors' equivalent of approvalKey.
 const autoApproveKey = "autoApprove"
 
-// approvalOf lists the values of autoApprove that mean the same as one of approval. Every other value means that a
-// person is asked.
+// approvalOf maps values of autoApprove to values of approval. All other values require approval.
 var approvalOf = map[string]string{"default": agent.ApprovalAsk, "autoApprove": agent.ApprovalAuto}
 
-// strictest lists the settings that bound what runs, and the value that bounds it most.
+// strictest maps the settings that bound what runs to their strictest values.
 var strictest = map[string]string{approvalKey: agent.ApprovalAsk, worktrees.IsolationKey: worktrees.IsolationWorktree}
 
-// knownSettings returns those of a client's settings that a schema has. Others are left out, and so are values that a
-// setting does not have, which leaves its default; a setting that bounds what runs becomes the strictest instead. What
-// the client asked for by autoApprove is returned as approval, unless it names that too.
+// knownSettings returns the settings of a client that the schema has. It drops other settings, and
+// invalid values, for which the default applies. A setting that bounds what runs gets its strictest
+// value instead. autoApprove is converted to approval, unless the client sent both.
 func knownSettings(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	known := ahp.Meta{}
 	for key, value := range withApproval(schema, asked) {
@@ -40,8 +39,8 @@ func knownSettings(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	return known
 }
 
-// withApproval adds approval to settings that have autoApprove alone. An agent that has a setting of that name
-// keeps it.
+// withApproval converts autoApprove to approval. It leaves settings unchanged that have approval,
+// or whose agent has its own autoApprove.
 func withApproval(schema ahp.SessionConfigSchema, asked ahp.Meta) ahp.Meta {
 	foreign, given := asked[autoApproveKey]
 	_, agents := schema.Properties[autoApproveKey]
@@ -62,7 +61,7 @@ func allows(p ahp.SessionConfigPropertySchema, value json.RawMessage) bool {
 	return len(p.Enum) == 0 || slices.ContainsFunc(p.Enum, func(e json.RawMessage) bool { return sameJSON(e, value) })
 }
 
-// encodeString returns a string as JSON.
+// encodeString encodes a string as JSON.
 func encodeString(s string) json.RawMessage {
 	b, _ := json.Marshal(s) // strings always encode
 	return b

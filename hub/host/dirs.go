@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// newDirs checks that directories exist. An agent without multipleWorkingDirectories gets
-// the first only (AHP requirement 82).
+// newDirs validates the directories of a session. An agent without multipleWorkingDirectories gets
+// only the first (AHP requirement 82).
 func (h *Host) newDirs(ctx context.Context, session ahp.URI, provider string, uris []ahp.URI) ([]ahp.URI, error) {
 	if len(uris) == 0 && h.cfg.DefaultDir != "" {
 		uris = []ahp.URI{core.FileURI(h.cfg.DefaultDir)}
@@ -36,7 +36,7 @@ func (h *Host) newDirs(ctx context.Context, session ahp.URI, provider string, ur
 	return dirs, nil
 }
 
-// allows asks an agent that works in some directories only.
+// allows checks a directory with agents that are confined to some directories.
 func (h *Host) allows(provider, path string) error {
 	if b, ok := h.agents.Get(provider).(agent.Confined); ok {
 		if err := b.Allows(path); err != nil {
@@ -57,7 +57,7 @@ func (h *Host) directoriesOf(ctx context.Context, session ahp.URI) ([]string, er
 	return h.core.LocalDirs(session), nil
 }
 
-// existingDir returns the local path of a directory that exists.
+// existingDir returns the local path of an existing directory.
 func (h *Host) existingDir(ctx context.Context, uri ahp.URI) (string, error) {
 	path, ok := core.FilePath(uri)
 	if !ok {

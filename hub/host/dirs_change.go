@@ -9,11 +9,11 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// What clients change about the directories of a session. Whether an agent can have several, and what may happen to the
-// first, is what it says of itself.
+// Clients' changes to a session's directories. The agent's capabilities decide whether it can have
+// several, and what may happen to the first.
 
-// checkDirs looks up the directory that an action names before the hub's lock is taken; the returned check
-// refuses a bad one after the rights and the other rules.
+// checkDirs validates an action's directory before the hub's lock is taken. The returned check
+// rejects an invalid one after the rights and the other rules.
 func (h *Host) checkDirs(ctx context.Context, info hub.ChannelInfo, a ahp.Action, check hub.Check) hub.Check {
 	var uri ahp.URI
 	switch a := a.(type) {
@@ -47,7 +47,8 @@ func (h *Host) checkDirs(ctx context.Context, info hub.ChannelInfo, a ahp.Action
 	}
 }
 
-// multipleDirs is what a session's agent says of directories; nil when it has one and keeps it.
+// multipleDirs returns the capability of a session's agent for several directories, or nil if its
+// directory is fixed.
 func (h *Host) multipleDirs(r *core.Request, s *ahp.SessionState) *ahp.MultipleWorkingDirectoriesCapability {
 	if c := h.agents.Info(s.Provider).Capabilities; c != nil {
 		return c.MultipleWorkingDirectories
@@ -102,8 +103,8 @@ func isPrimary(s *ahp.SessionState, dir ahp.URI) bool {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// checkIdle refuses a change of directories while an agent works in them: its next turn opens it in the
-// directories of that time.
+// checkIdle rejects a change of directories while an agent works in them. The next turn opens the
+// agent in the new directories.
 func checkIdle(s *ahp.SessionState) string {
 	for _, c := range s.Chats {
 		if isWorking(c.Status) {
@@ -113,8 +114,8 @@ func checkIdle(s *ahp.SessionState) string {
 	return ""
 }
 
-// checkUnused refuses the removal of a directory that was given to a chat (AHP requirement 117), or in which an
-// agent works.
+// checkUnused rejects the removal of a directory that a chat uses (AHP requirement 117) or an agent
+// works in.
 func checkUnused(s *ahp.SessionState, dir ahp.URI) string {
 	for _, c := range s.Chats {
 		if slices.Contains(c.WorkingDirectories, dir) {
@@ -136,7 +137,7 @@ func (h *Host) handleDirReplaced(_ context.Context, e *hub.Envelope, _ *ahp.Sess
 	h.handleDirsChanged(e.Channel.URI)
 }
 
-// handleDirsChanged lets the session's agent go: the next turn opens it in the directories there are now.
+// handleDirsChanged closes the session's agent; the next turn opens it in the current directories.
 func (h *Host) handleDirsChanged(session ahp.URI) {
 	h.dropIdle(session)
 	h.Customs.Refresh(session)

@@ -11,9 +11,9 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Dispatch runs a client's action: rights, load, table, hub. What is refused comes back in
-// the outcome with its reason, and as an envelope to the client; an unknown channel is met
-// with silence (AHP requirement 36). The error is for what went wrong in the host.
+// Dispatch runs a client's action: rights, loading, validation table, hub. A rejection is in the
+// outcome with its reason, and in an envelope to the client. Actions for unknown channels are
+// ignored (AHP requirement 36). The error is for failures of the host.
 func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64,
 	a ahp.Action) (hub.Outcome, error) {
 	info, known := h.core.Hub.Info(channel)
@@ -41,8 +41,8 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 
 const outOfSight = "you don't have access to this. Ask the owner"
 
-// checker asks the rights table, then the validation table. Actions on channels the caller does not
-// see (unseen) are ignored.
+// checker returns the check of an action: the rights table, then the validation table. It rejects
+// actions that the caller does not see (unseen).
 func (h *Host) checker(c core.Caller, info hub.ChannelInfo, unseen bool) hub.Check {
 	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
 		if err := access.MayAct(c.Principal, a.ActionType(), info); err != nil {
@@ -59,7 +59,7 @@ func (h *Host) checker(c core.Caller, info hub.ChannelInfo, unseen bool) hub.Che
 	}
 }
 
-// dispatchPlain runs an action of a caller without a connection, a plain form.
+// dispatchPlain runs an action of a caller without a connection, such as an HTML form.
 func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o hub.Outcome, err error) {
 	err = h.core.Hub.Do(func(tx *hub.Tx) {
 		s := tx.State(channel)
@@ -81,8 +81,8 @@ func (h *Host) dispatchPlain(channel ahp.URI, a ahp.Action, check hub.Check) (o 
 	return o, err
 }
 
-// Prepare makes a channel ready to be followed: rights, loading, and the first computation
-// of a changeset. Call it before Conn.Subscribe. Errors are *ahp.Error.
+// Prepare makes a channel ready for subscribers: rights, loading, and the first computation of a
+// changeset. Call it before Conn.Subscribe. Errors are *ahp.Error.
 func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	info, known := h.core.Hub.Info(uri)
 	if !known {
@@ -118,8 +118,8 @@ func (h *Host) Prepare(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	return nil
 }
 
-// wakeCounted loads what a session's snapshot counts for a guest of a part of it: the threads, and the changeset whose
-// files they are on. For all others the catalogue has the counts.
+// wakeCounted loads the channels that a guest's snapshot of a session counts: the threads, and the
+// changeset shared with the guest. For all other callers, the catalogue has the counts.
 func (h *Host) wakeCounted(ctx context.Context, c core.Caller, session ahp.URI) error {
 	if c.Principal.Scope.IsWhole() {
 		return nil
@@ -140,7 +140,7 @@ func (h *Host) unknownURI(uri ahp.URI) error {
 	return core.NoChannel(uri)
 }
 
-// woken starts the grace time of the active clients a sleeping session still lists.
+// woken starts the grace time of the active clients that a loaded session lists.
 func (h *Host) woken(uri ahp.URI) {
 	st, _, _ := h.core.Hub.State(uri)
 	h.Changes.CompleteCatalogue(uri, st)

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// trashed is a disposed session as it can be brought back.
+// trashed is a disposed session as stored for RestoreSession.
 type trashed struct {
 	Entry    core.Entry     `json:"entry"`
 	Channels []trashChannel `json:"channels"`
@@ -24,9 +24,9 @@ type trashChannel struct {
 	State json.RawMessage `json:"state"`
 }
 
-// DisposeSession ends a session: its turns are cancelled, its agent and terminals stop,
-// its channels close, root's subscribers hear of it (AHP requirement 78). The history is
-// kept aside: RestoreSession brings it back.
+// DisposeSession disposes a session: its turns are cancelled, its agent and terminals stop, its
+// channels close, and root's subscribers are notified (AHP requirement 78). RestoreSession can undo
+// it.
 func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error {
 	info, known := h.core.Hub.Info(p.Channel)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
@@ -36,7 +36,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 		return err
 	}
 	if !h.disposing.claim(info.URI) {
-		return core.NoSession(p.Channel) // another caller is at it
+		return core.NoSession(p.Channel) // another caller is disposing it
 	}
 	defer h.disposing.release(info.URI)
 	if e := h.core.Catalogue.Get(info.URI); e != nil {
@@ -46,7 +46,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 	if err != nil {
 		return err
 	}
-	for range 100 { // again after a change that came first
+	for range 100 { // retry after a concurrent change
 		raw, states, err := h.pack(info.URI, channels)
 		if err != nil {
 			return err
@@ -60,7 +60,7 @@ func (h *Host) DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeS
 	return ahp.Errorf(ahp.CodeConflict, "this session keeps changing. Try again in a moment")
 }
 
-// endTurns ends the session's turns and loads every channel that is kept.
+// endTurns cancels the session's turns and loads every channel that the trash keeps.
 func (h *Host) endTurns(ctx context.Context, info hub.ChannelInfo) ([]hub.ChannelInfo, error) {
 	if err := h.core.Ensure(ctx, info.URI); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (h *Host) endTurns(ctx context.Context, info hub.ChannelInfo) ([]hub.Channe
 	})
 }
 
-// pack writes the session's channels down, off the lock.
+// pack encodes the session's channels, without the hub's lock.
 func (h *Host) pack(uri ahp.URI, channels []hub.ChannelInfo) (raw []byte, states map[ahp.URI]ahp.State, err error) {
 	e := h.core.Catalogue.Alive(uri)
 	if e == nil {
@@ -112,7 +112,7 @@ func (h *Host) pack(uri ahp.URI, channels []hub.ChannelInfo) (raw []byte, states
 	return raw, states, err
 }
 
-// closeSession takes the session away in one step, if it still is as it was packed.
+// closeSession closes the session in one step, or returns false if it changed after it was packed.
 func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.URI]ahp.State) bool {
 	for ch, s := range packed {
 		if tx.State(ch) != s {
@@ -141,13 +141,13 @@ func (h *Host) closeSession(tx *hub.Tx, uri ahp.URI, raw []byte, packed map[ahp.
 		h.turns.drop(uri, errDisposed)
 		h.provisional.forget(uri)
 		if h.core.Store != nil {
-			h.trash.drop(uri) // on disk by now
+			h.trash.drop(uri) // Store has it now
 		}
 	})
 	return true
 }
 
-// emptyTrash forgets the sessions disposed longest ago, past the limit.
+// emptyTrash deletes the sessions disposed first while there are more than the limit.
 func (h *Host) emptyTrash(tx *hub.Tx) {
 	for h.core.Catalogue.Count(true) > h.core.Limits.Trash {
 		oldest := h.core.Catalogue.OldestTrash()
@@ -171,7 +171,7 @@ type Disposed struct {
 	At string // when it was disposed, ISO 8601
 }
 
-// Trash lists the sessions that can be restored, disposed last first.
+// Trash lists the sessions that can be restored, the last disposed first.
 func (h *Host) Trash(c core.Caller) []Disposed {
 	if !c.IsOwner() {
 		return nil
@@ -185,11 +185,11 @@ func (h *Host) Trash(c core.Caller) []Disposed {
 	return out
 }
 
-// TrashLimit is how many of them are kept.
+// TrashLimit returns how many disposed sessions are kept.
 func (h *Host) TrashLimit() int { return h.core.Limits.Trash }
 
-// RestoreSession undoes DisposeSession: the same URIs, the same history. Changesets are
-// computed anew; terminals are gone.
+// RestoreSession undoes DisposeSession, with the same URIs and history. Changesets are computed
+// again; terminals are not restored.
 func (h *Host) RestoreSession(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return err
@@ -229,7 +229,7 @@ func (t trashed) states() ([]ahp.State, error) {
 			return nil, fmt.Errorf("restore %s: %w", c.Info, err)
 		}
 		if session, ok := s.(*ahp.SessionState); ok {
-			session.ActiveClients = []ahp.SessionActiveClient{} // all of them have left
+			session.ActiveClients = []ahp.SessionActiveClient{} // all have disconnected
 		}
 		states[i] = s
 	}
@@ -238,7 +238,7 @@ func (t trashed) states() ([]ahp.State, error) {
 
 func (h *Host) reopen(tx *hub.Tx, uri ahp.URI, t trashed, states []ahp.State) {
 	if e := h.core.Catalogue.Get(uri); e == nil || e.Trashed == "" {
-		return // another caller was first
+		return // another caller restored it first
 	}
 	for i, c := range t.Channels {
 		h.core.MustOpen(tx, c.Info, states[i])

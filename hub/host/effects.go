@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// newEffects returns what an accepted action makes the host do once it is durable.
+// newEffects returns the effects that run after accepted actions are durable.
 func (h *Host) newEffects() map[string]core.Effect {
 	effects := h.ownEffects()
 	mergeTables(effects, h.Terminals.Effects())
@@ -36,8 +36,8 @@ func (h *Host) ownEffects() map[string]core.Effect {
 	}
 }
 
-// Derive is the host's part of every accepted envelope, under the hub's lock and without
-// I/O: aggregation now, effects after.
+// Derive handles every accepted envelope, under the hub's lock and without I/O: it aggregates now
+// and schedules effects for later.
 func (h *Host) Derive(tx *hub.Tx, e *hub.Envelope) {
 	switch e.Channel.Kind {
 	case ahp.ChannelChat:

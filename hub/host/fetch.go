@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	mostFetched      = 32       // files of one message that are read from its client
-	mostFetchedBytes = 16 << 20 // of all of them together
+	mostFetched      = 32       // files of one message read from its client
+	mostFetchedBytes = 16 << 20 // total size of these files
 )
 
-// fetch gives an agent the files of a message that lie with its client, as if they had come along. What cannot be
-// had is told to the agent and, by tell, to people.
+// fetch reads a message's files from its client and embeds them for the agent. Errors are reported
+// to the agent in place of the file, and to people by tell.
 func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.Message {
 	if !files.AttachesOfClient(&m) {
 		return m
@@ -74,8 +74,8 @@ func fetchedLabel(v *ahp.MessageResourceAttachment) string {
 	return texts.CutBytes(v.URI, 100)
 }
 
-// notice says something to people in a turn.
+// notice shows a text to people in a turn.
 func (o *out) notice(text string) {
 	part := ahp.ResponsePart{Value: &ahp.SystemNotificationResponsePart{Content: ahp.Plain(text)}}
-	_ = o.Emit(&ahp.ChatResponsePartAction{Part: part}) // fails when the turn is over
+	_ = o.Emit(&ahp.ChatResponsePartAction{Part: part}) // fails if the turn has ended
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/ahphub/ahphub/hub/redact"
 )
 
-// hider hides secrets in what an agent says in a turn. Texts come in pieces: the beginning of what may be a secret is held
-// until the next piece, or the next action of another kind.
+// hider redacts secrets from an agent's output in a turn. Text arrives in pieces: a possible
+// beginning of a secret is held back until the next piece, or the next action of another kind.
 type hider struct {
 	mu     sync.Mutex
 	stream *redact.Stream
 	part   string
-	more   func(text string) ahp.Action // says more of what is held; nil: nothing was streamed
+	more   func(text string) ahp.Action // makes an action of held text; nil: nothing was streamed
 }
 
-// emit applies an action without the session's secrets.
+// emit applies an action after redacting the session's secrets.
 func (o *out) emit(a ahp.Action, apply func(ahp.Action) error) error {
 	set := o.l.h.secrets.Hidden(o.l.uri)
 	if set == nil {
@@ -53,14 +53,14 @@ func (o *out) emit(a ahp.Action, apply func(ahp.Action) error) error {
 	return apply(shown)
 }
 
-// flushHidden says what was held at the end of a turn.
+// flushHidden sends the held text at the end of a turn.
 func (o *out) flushHidden() {
 	o.r.hider.mu.Lock()
 	defer o.r.hider.mu.Unlock()
-	_ = o.r.hider.flush(func(a ahp.Action) error { return o.applyShown(a) }) // fails when the turn is over
+	_ = o.r.hider.flush(func(a ahp.Action) error { return o.applyShown(a) }) // fails if the turn has ended
 }
 
-// flush says what is held; h.mu is held.
+// flush sends the held text. h.mu is held.
 func (h *hider) flush(apply func(ahp.Action) error) error {
 	if h.more == nil {
 		return nil
@@ -73,8 +73,8 @@ func (h *hider) flush(apply func(ahp.Action) error) error {
 	return apply(more(string(rest)))
 }
 
-// streamed returns the text of an action that is, or begins, a stream of pieces, and what the stream is of. with returns
-// the action with another text; it is nil for other actions.
+// streamed returns the text of an action that starts or continues a stream, and the stream's id.
+// with returns the action with another text; it is nil for other actions.
 func streamed(a ahp.Action) (id, text string, with func(text string) ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.ChatDeltaAction:
@@ -98,7 +98,7 @@ func streamed(a ahp.Action) (id, text string, with func(text string) ahp.Action)
 	return "", "", nil
 }
 
-// streamedPart is streamed for a part whose text goes on in deltas.
+// streamedPart is streamed for a part that deltas continue.
 func streamedPart(a *ahp.ChatResponsePartAction) (id, text string, with func(text string) ahp.Action) {
 	switch p := a.Part.Value.(type) {
 	case *ahp.MarkdownResponsePart:
@@ -117,7 +117,7 @@ func streamedPart(a *ahp.ChatResponsePartAction) (id, text string, with func(tex
 	return "", "", nil
 }
 
-// moreOf returns what makes the next piece of a stream.
+// moreOf returns a function that makes the next action of a stream.
 func moreOf(a ahp.Action) func(text string) ahp.Action {
 	_, _, with := streamed(a)
 	part, begins := a.(*ahp.ChatResponsePartAction)
@@ -133,7 +133,7 @@ func moreOf(a ahp.Action) func(text string) ahp.Action {
 	return with
 }
 
-// withoutSecrets returns an action without secrets; a itself when it has none.
+// withoutSecrets returns a redacted copy of an action, or a itself if it has no secrets.
 func withoutSecrets(set *redact.Set, a ahp.Action) (ahp.Action, error) {
 	raw, err := ahp.MarshalAction(a)
 	if err != nil {

@@ -32,52 +32,54 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Config of a Host. Zero fields take the stated default.
+// Config configures a Host. Zero fields get the stated defaults.
 type Config struct {
 	Hub          *hub.Hub
-	Store        core.Store               // nil: nothing was kept, nothing sleeps
+	Store        core.Store               // nil: nothing is loaded, nothing is unloaded
 	Agents       map[string]agent.Backend // default: the Machine's
-	Audit        *audit.Log               // nil: actions are not written down
-	DefaultAgent string                   // provider of a session that names none; default: the first by name
-	DataDir      string                   // agents get a private directory below it; made when absent
-	LastAlive    time.Time                // when the process before this one was last alive; zero: it is not known
-	DefaultDir   string                   // working directory of a session that names none; local path
-	// names of more variables of the environment that terminals see, as environ.Allows takes them
+	Audit        *audit.Log               // nil: actions are not recorded
+	DefaultAgent string                   // provider for sessions that name none; default: the first by name
+	DataDir      string                   // contains a private directory per session for its agent
+	LastAlive    time.Time                // when the previous process was last alive; zero: unknown
+	DefaultDir   string                   // local working directory for sessions that name none
+	// Pass names more environment variables for terminals, in the form that environ.Allows takes.
 	Pass []string
 
-	// ToolServers says how an agent on this machine reaches its Toolbox with a token; nil
-	// gives agents none.
+	// ToolServers returns the MCP servers through which an agent on this machine reaches its
+	// Toolbox with a token. nil: agents get no tools.
 	ToolServers func(token string) []agent.MCPServer
 
-	// Judged receives every event of a review, under the hub's lock; nil: none.
+	// Judged receives every review event, under the hub's lock; nil: none.
 	Judged func(*hub.Tx, ahp.URI, review.Event)
 
-	// ReadSyntax is given what each turn changed, for the colours of its review; nil: they are read when it is opened.
+	// ReadSyntax receives each turn's changes, to highlight them in advance; nil: on opening the
+	// review.
 	ReadSyntax func(load func(context.Context) []diff.Comparison)
 
-	// Budget says why a person may start no turn in a session now, "" when they may. It is called under the hub's lock
-	// too; nil: they always may.
+	// Budget returns why a person may not start a turn in a session, or "". It is also called under
+	// the hub's lock. nil: no limit.
 	Budget func(person string, session ahp.URI) string
-	// FilesAsked receives every request for files that waits for the owner, under the hub's lock; nil: none.
+	// FilesAsked receives every pending request for files, under the hub's lock; nil: none.
 	FilesAsked func(*hub.Tx, files.FileAsk)
 
-	Sandbox *sandbox.Rules // nil: there are no sandboxes
+	Sandbox *sandbox.Rules // nil: no sandboxes
 
-	// Elsewhere returns what keeps the sessions of an agent on another machine apart; ok is false for agents of this
-	// computer. nil: there are no machines.
+	// Elsewhere returns the isolation of an agent's sessions on another machine; ok is false for
+	// agents of this computer. nil: there are no machines.
 	Elsewhere func(provider string) (mode sandbox.Mode, ok bool)
 
-	// Contacts returns what programs in a session's sandbox reached by the proxy and what they were refused. nil: there
-	// is no proxy.
+	// Contacts returns the hosts that programs in a session's sandbox reached through the proxy or
+	// were denied. nil: there is no proxy.
 	Contacts func(session string) []sandbox.Contact
 
-	// Container returns of what a session's last container was made; ok is false when there was none. nil: there are none.
+	// Container describes the session's last container; ok is false if it had none. nil: no
+	// containers.
 	Container func(session string) (info sandbox.ContainerInfo, ok bool)
 
-	// Secrets returns what the programs of a session have that works in directories; nil: nothing.
+	// Secrets returns the secrets of a session that works in dirs; nil: none.
 	Secrets func(session ahp.URI, dirs []string) ([]secrets.Secret, error)
 
-	Home string // the user's directory, where agents keep settings; "" is not looked at
+	Home string // the user's directory with agents' settings; "": not searched
 
 	Machine machine.Machine // the computer on which sessions' programs run
 
@@ -85,15 +87,15 @@ type Config struct {
 	Now    func() time.Time
 	Limits core.Limits
 
-	Clients files.ClientAsker // nil: no file that lies with a client can be read
+	Clients files.ClientAsker // nil: clients' files cannot be read
 
-	PollFolders time.Duration // until watching is tried again after it failed; 0: a minute
+	PollFolders time.Duration // interval of retries after watching failed; 0: a minute
 
-	Tracer trace.Tracer // nil: no spans are made
-	Meters Meters       // nil: nothing is counted
+	Tracer trace.Tracer // nil: no spans
+	Meters Meters       // nil: no metrics
 }
 
-// Host does the work of an agent host. New, Start, Run, in this order.
+// Host is an agent host. Call New, Start and Run in this order.
 type Host struct {
 	Automations *automations.Part
 	Customs     *customs.Part
@@ -115,7 +117,7 @@ type Host struct {
 	Worktrees   *worktrees.Part
 	Sandboxes   *sandboxes.Part
 	Threads     *threads.Part
-	git         *changes.Repositories // nil when no changesets are offered
+	git         *changes.Repositories // nil if no changesets are offered
 	opening     openings
 	Files       *files.Part
 	tools       toolboxes
@@ -126,7 +128,7 @@ type Host struct {
 	notices notices
 }
 
-// New makes a host; give its Derive to the hub's configuration.
+// New creates a Host. Pass its Derive to the hub's configuration.
 func New(cfg Config) (*Host, error) {
 	if cfg.Hub == nil {
 		return nil, errors.New("host: Config.Hub is missing")
@@ -160,8 +162,8 @@ func New(cfg Config) (*Host, error) {
 	return h, nil
 }
 
-// Start opens the root channel, reads the catalogue and ends what a crash cut off.
-// Call it once, before the first caller.
+// Start opens the root channel, reads the catalogue and ends interrupted turns. Call it once,
+// before the first caller.
 func (h *Host) Start(ctx context.Context) error {
 	h.secrets.Sweep()
 	if err := errors.Join(h.openRoot(ctx), h.Threads.Recover(ctx), h.clients.Recover(ctx), h.Customs.Load(ctx),
@@ -183,7 +185,7 @@ func (h *Host) Run(ctx context.Context) error {
 	for {
 		due, err := h.core.Hub.Effects(ctx)
 		if err != nil {
-			return nil // ctx ended: the only error there is
+			return nil // ctx ended, which is the only possible error
 		}
 		for _, e := range due {
 			h.core.Lanes.Add(h.core.Ctx, e.Key, e.Run)
@@ -191,7 +193,7 @@ func (h *Host) Run(ctx context.Context) error {
 	}
 }
 
-// stop ends everything and waits: the turns' agents first, for at most Limits.Stop.
+// stop stops everything and waits, for at most Limits.Stop.
 func (h *Host) stop() {
 	h.core.Stop()
 	done := make(chan struct{})

@@ -26,9 +26,8 @@ func openRequest(s *ahp.ChatState, id string) *ahp.ChatInputRequest {
 	return nil
 }
 
-// withdrawQuestions closes what was open when a turn was cut off: resumed, its agent asks again,
-// and no caller waits for an
-// answer to the old question.
+// withdrawQuestions cancels the open questions of an interrupted turn. After a resume, the agent
+// asks again, and no caller waits for an answer to the old question.
 func withdrawQuestions(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 	if s.ActiveTurn == nil {
 		return
@@ -83,8 +82,8 @@ func checkInputCompleted(_ *core.Request, s *ahp.ChatState, a *ahp.ChatInputComp
 	return checkRequired(req, a.Answers)
 }
 
-// checkRequired returns why answers are not complete: a required question has no submitted answer (AHP
-// requirement 134).
+// checkRequired returns why answers are incomplete: a required question has no submitted answer
+// (AHP requirement 134).
 func checkRequired(req *ahp.ChatInputRequest, final map[string]ahp.ChatInputAnswer) string {
 	for _, q := range req.Questions {
 		id, required, text := questionOf(q)
@@ -129,8 +128,8 @@ func questionOf(q ahp.ChatInputQuestion) (id string, required bool, text string)
 	return "", false, ""
 }
 
-// checkAnswer compares the kind of a value with its question (AHP requirement 133). Bounds
-// are checked once an answer is submitted; a draft may still be on its way there.
+// checkAnswer checks that a value has its question's kind (AHP requirement 133). Bounds apply only
+// to submitted answers, as a draft may be incomplete.
 func checkAnswer(q ahp.ChatInputQuestion, answer ahp.ChatInputAnswer) string {
 	a, ok := answer.Value.(*ahp.ChatInputAnswered)
 	if !ok {
@@ -193,7 +192,7 @@ func checkNumber(q *ahp.ChatInputNumberQuestion, v float64) string {
 	return ""
 }
 
-// checkBounds returns why n is out of bounds, "" when it is not.
+// checkBounds returns why n is out of bounds, or "".
 func checkBounds(what string, n int64, least, most *int64) string {
 	switch {
 	case least != nil && n < *least:
@@ -218,7 +217,7 @@ func checkSelected(options []ahp.ChatInputOption, freeform *bool, chosen, own []
 	return ""
 }
 
-// handleInputCompleted hands the answers to the agent: the final ones over the drafts.
+// handleInputCompleted passes the answers to the agent: final ones, and drafts where there is none.
 func (ts *turns) handleInputCompleted(_ context.Context, e *hub.Envelope, a *ahp.ChatInputCompletedAction) {
 	done := *a
 	if s, ok := hub.StateOf[*ahp.ChatState](ts.h.core.Hub, e.Channel.URI); ok && s.ActiveTurn != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// mirrorInputNeeded keeps session.inputNeeded equal to what blocks the chat's turn, with
-// everything an unsubscribed client needs to answer (AHP requirements 76 and 77).
+// mirrorInputNeeded keeps session.inputNeeded equal to the requests that block the chat's turn,
+// with everything that an unsubscribed client needs to answer (AHP requirements 76 and 77).
 func (h *Host) mirrorInputNeeded(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatState, session *ahp.SessionState) {
 	want := listWaiting(ch.URI, chat.ActiveTurn)
 	for _, have := range session.InputNeeded {
@@ -56,7 +56,7 @@ func requestOf(r ahp.SessionInputRequest) (id string, chat ahp.URI) {
 	return "", ""
 }
 
-// listWaiting returns what a turn waits for, in the order of its parts.
+// listWaiting returns the requests that a turn waits for, in the order of its parts.
 func listWaiting(chat ahp.URI, t *ahp.ActiveTurn) (list []ahp.SessionInputRequest) {
 	if t == nil {
 		return nil

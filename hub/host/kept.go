@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	mostKept      = 2 << 20 // bytes of one version of a file
-	mostKeptFiles = 2000    // versions of a session
+	mostKept      = 2 << 20 // bytes per file version
+	mostKeptFiles = 2000    // versions per session
 )
 
 var errKeptFull = errors.New("this session stores the maximum number of file versions")
@@ -35,7 +35,7 @@ func (a agentHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	return ahp.ContentRef{URI: named.URI(), SizeHint: ahp.Ptr(int64(len(content))), Nonce: oid}, nil
 }
 
-// keptDir returns where the versions of a session are, in what its agent keeps.
+// keptDir returns the directory of a session's file versions, in its agent's data.
 func keptDir(agentData string) string { return filepath.Join(agentData, "edits") }
 
 func writeKept(dir, oid string, content []byte) error {
@@ -56,7 +56,7 @@ func writeKept(dir, oid string, content []byte) error {
 	return os.WriteFile(file, content, 0o600)
 }
 
-// readKept reads a version that Keep was given.
+// readKept reads a version stored by Keep.
 func readKept(dir, oid string) ([]byte, error) {
 	if !machine.IsOID(oid) {
 		return nil, machine.ErrNoContent

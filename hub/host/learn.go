@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// offeredKey is where a session's `_meta` holds the settings its agent named after the session was made: no action
-// changes the schema of a session.
+// offeredKey is the key in a session's `_meta` for settings that its agent named after the
+// session's creation, as no action changes a session's schema.
 const offeredKey = "ahphub/settings"
 
 // Learn implements agent.Host: settings go to the session, models and logins to the root channel.
@@ -41,8 +41,8 @@ func (a agentHost) Learn(o agent.Offer) {
 	}
 }
 
-// offerSettings makes the agent's settings those of the session, and their values what they are. Settings that the
-// schema has already as they are need no other place.
+// offerSettings stores the agent's settings and their current values in the session. Settings that
+// equal the schema's are not stored again.
 func offerSettings(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
 	if s.Config == nil || o.Settings == nil {
 		return
@@ -67,7 +67,7 @@ func offerSettings(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Off
 	}
 }
 
-// withOffered keeps the other keys (AHP requirement 85).
+// withOffered returns meta with the late settings and all other keys (AHP requirement 85).
 func withOffered(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema) (ahp.Meta, bool) {
 	was, had := meta[offeredKey]
 	if len(late) == 0 {
@@ -84,7 +84,7 @@ func withOffered(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema)
 	return next, true
 }
 
-// Settings are a session's settings with those its agent named later. nil when it has none.
+// Settings returns a session's settings, including those that its agent named later, or nil.
 func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 	raw, ok := s.Meta[offeredKey]
 	if s.Config == nil || !ok {
@@ -100,8 +100,8 @@ func Settings(s *ahp.SessionState) *ahp.SessionConfigState {
 	return &all
 }
 
-// offerTitle names a session by its default chat, unless a person named it: until then its title is the first line of
-// the first message.
+// offerTitle titles a session like its default chat, unless a person set the title. Until then, the
+// title is the first line of the first message.
 func offerTitle(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Offer) {
 	chat, ok := hub.StateOf[*ahp.ChatState](tx, s.DefaultChat)
 	title := texts.CutBytes(texts.OneLine(o.Title), core.MaxTitle)
@@ -145,7 +145,8 @@ func offerModels(tx *hub.Tx, provider string, o agent.Offer) {
 	tx.Apply(ahp.RootURI, &ahp.RootAgentsChangedAction{Agents: agents})
 }
 
-// requireLogin tells who follows the root channel which secrets an agent wants (AHP requirement 192).
+// requireLogin notifies subscribers of the root channel which secrets an agent needs (AHP
+// requirement 192).
 func requireLogin(tx *hub.Tx, o agent.Offer) {
 	if o.LoginNeeded == "" {
 		return
@@ -156,12 +157,12 @@ func requireLogin(tx *hub.Tx, o agent.Offer) {
 	}
 }
 
-// handleSettingsChanged has the agent take what a client set. A value that it does not take is set back: the agent
-// says why in its next turn.
+// handleSettingsChanged passes a client's settings to the agent. The agent resets a value that it
+// rejects, and says why in its next turn.
 func (h *Host) handleSettingsChanged(ctx context.Context, session ahp.URI, values ahp.Meta) {
 	l := h.turns.liveIf(session)
 	if l == nil {
-		return // it takes them when it is opened
+		return // the agent gets them when it is opened
 	}
 	l.mu.Lock()
 	s, ok := l.agent.(agent.Settable)
@@ -176,7 +177,7 @@ func (h *Host) handleSettingsChanged(ctx context.Context, session ahp.URI, value
 	}
 }
 
-// AgentIcon is the sign of an agent beside its name, "" without one.
+// AgentIcon returns an agent's icon, or "".
 func (h *Host) AgentIcon(provider string) string {
 	if b, ok := h.agents.Get(provider).(agent.Iconed); ok {
 		return b.Icon()
@@ -184,7 +185,7 @@ func (h *Host) AgentIcon(provider string) string {
 	return ""
 }
 
-// noteLogged keeps what an agent logged while a turn waits for it, for AgentLog.
+// noteLogged stores for AgentLog what an agent logged while a turn waits for it.
 func (l *live) noteLogged(chat ahp.URI, lines []string) {
 	for i := range lines {
 		lines[i] = l.hide(lines[i])
@@ -196,7 +197,7 @@ func (l *live) noteLogged(chat ahp.URI, lines []string) {
 	}
 }
 
-// AgentLog returns the last lines that an agent logged in a turn of a chat that waits for its answer.
+// AgentLog returns the last lines that an agent logged in a running turn of a chat.
 func (h *Host) AgentLog(chat ahp.URI) []string {
 	info, known := h.core.Hub.Info(chat)
 	if !known {

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Summaries lists the sessions the caller may see, newest modified first.
+// Summaries returns the sessions that the caller may see, last modified first.
 func (h *Host) Summaries(c core.Caller) []ahp.SessionSummary {
 	list := h.visible(c)
 	out := make([]ahp.SessionSummary, len(list))
@@ -22,7 +22,8 @@ func (h *Host) Summaries(c core.Caller) []ahp.SessionSummary {
 	return out
 }
 
-// ProviderOf returns the name of a session's agent, also when the session is in the trash; "" when it is not known.
+// ProviderOf returns the name of a session's agent, also for disposed sessions; "" if it is
+// unknown.
 func (h *Host) ProviderOf(session ahp.URI) string {
 	if e := h.core.Catalogue.Get(session); e != nil {
 		return e.Summary.Provider
@@ -33,7 +34,7 @@ func (h *Host) ProviderOf(session ahp.URI) string {
 // Providers returns the names of the agents.
 func (h *Host) Providers() []string { return h.agents.Names() }
 
-// Summary of one session; ok is false for unknown and disposed ones.
+// Summary returns a session's summary; ok is false for unknown and disposed ones.
 func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {
 	if e := h.core.Catalogue.Alive(uri); e != nil {
 		return e.Summary, true
@@ -41,7 +42,7 @@ func (h *Host) Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool) {
 	return ahp.SessionSummary{}, false
 }
 
-// SessionContext returns what lists show of a session beside its summary: its branch, and who sent the last message.
+// SessionContext returns a session's branch and the sender of its last message, for lists.
 func (h *Host) SessionContext(uri ahp.URI) (branch, by string) {
 	if e := h.core.Catalogue.Alive(uri); e != nil {
 		return e.Branch, e.By
@@ -57,14 +58,14 @@ func (h *Host) visible(c core.Caller) []*core.Entry {
 	})
 }
 
-// position is what a cursor stands for: everything after this entry in the order of the list.
+// position is the content of a cursor: the last listed entry.
 type position struct {
 	ModifiedAt string  `json:"m"`
 	Resource   ahp.URI `json:"r"`
 }
 
 func (p position) cursor() string {
-	raw, _ := json.Marshal(p) // two strings
+	raw, _ := json.Marshal(p) // two strings always encode
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
@@ -79,8 +80,8 @@ func parseCursor(s string) (p position, err error) {
 	return p, nil
 }
 
-// ListSessions answers listSessions. Without a limit everything comes at once, since
-// clients that send none do not ask for a second page.
+// ListSessions handles listSessions. Without a limit it returns all sessions, since clients that
+// set none do not fetch a second page.
 func (h *Host) ListSessions(_ context.Context, c core.Caller,
 	p ahp.ListSessionsParams) (ahp.ListSessionsResult, error) {
 	if err := c.MayCall("listSessions", core.RootInfo); err != nil {
@@ -123,13 +124,13 @@ func indexAfter(list []*core.Entry, p position) int {
 	return i
 }
 
-// IsProvisional reports whether nothing is in a session yet.
+// IsProvisional reports whether a session has no content yet.
 func (h *Host) IsProvisional(session ahp.URI) bool {
 	e := h.core.Catalogue.Alive(session)
 	return e != nil && e.Provisional
 }
 
-// Listed returns the sessions that the caller may see and that something is in, newest modified first.
+// Listed returns the sessions with content that the caller may see, last modified first.
 func (h *Host) Listed(c core.Caller) []ahp.SessionSummary {
 	list := h.visible(c)
 	out := make([]ahp.SessionSummary, 0, len(list))
@@ -141,7 +142,7 @@ func (h *Host) Listed(c core.Caller) []ahp.SessionSummary {
 	return out
 }
 
-// Keep has a session stay although nothing is in it, as when a link into it was made.
+// Keep keeps a session without content, for example after a link into it was created.
 func (h *Host) Keep(session ahp.URI) error {
 	return h.core.Hub.Do(func(tx *hub.Tx) { h.provisional.keepFor(tx, session) })
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// live is what runs for one session: its agent and the turns the agent plays.
+// live contains a session's agent and the turns that it runs.
 type live struct {
 	h      *Host
 	uri    ahp.URI
@@ -23,12 +23,12 @@ type live struct {
 
 	mu     sync.Mutex
 	closed bool
-	opened chan struct{} // nil: the agent was not requested yet
+	opened chan struct{} // nil: not opened yet
 	agent  agent.Session
 	err    error
-	tools  *Toolbox         // of the agent that is open, or being opened
-	stale  bool             // the agent is to be opened anew once it has nothing to do
-	runs   map[ahp.URI]*run // the newest of each chat
+	tools  *Toolbox         // of the agent that is open or opening
+	stale  bool             // the agent is to be reopened when it is idle
+	runs   map[ahp.URI]*run // the newest run of each chat
 }
 
 var (
@@ -36,7 +36,7 @@ var (
 	errCancelled = errors.New("the turn was cancelled")
 )
 
-// liveOf returns what runs for a session and makes it on first use.
+// liveOf returns a session's live and creates it on first use.
 func (ts *turns) liveOf(session ahp.URI) *live {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -55,7 +55,7 @@ func (ts *turns) liveIf(session ahp.URI) *live {
 	return ts.live[session]
 }
 
-// startTask runs f in a goroutine that stop waits for; after stop it does nothing.
+// startTask runs f in a goroutine that stop waits for. After stop, it does nothing.
 func (l *live) startTask(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,8 +64,8 @@ func (l *live) startTask(f func()) {
 	}
 }
 
-// open returns the session's agent and opens it on first use. After a failure the next
-// caller tries again.
+// open returns the session's agent and opens it on first use. After a failure, the next call tries
+// again.
 func (l *live) open(ctx context.Context) (agent.Session, error) {
 	l.mu.Lock()
 	if l.opened == nil && !l.closed {
@@ -101,7 +101,7 @@ func (l *live) openAgent() {
 		l.opened = nil
 	}
 	l.mu.Unlock()
-	if err == nil { // servers that were trusted or switched off while it opened
+	if err == nil { // for servers that were trusted or disabled while it opened
 		l.h.Customs.Settle(l.uri)
 	}
 }
@@ -123,7 +123,7 @@ func (l *live) connect(told *progress) (agent.Session, error) {
 	return l.tellOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
 }
 
-// opening waits for an agent that is being opened, however that ends.
+// opening waits until an agent that is being opened is open or failed.
 func (l *live) opening(ctx context.Context) {
 	l.mu.Lock()
 	opened := l.opened
@@ -137,7 +137,7 @@ func (l *live) opening(ctx context.Context) {
 	}
 }
 
-// busy reports whether a turn or the opening of the agent goes on.
+// busy reports whether a turn is running or the agent is being opened.
 func (l *live) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,9 +149,9 @@ func (l *live) busy() bool {
 	return l.opened != nil && l.agent == nil
 }
 
-// stop ends the turns, waits for them, and closes the agent.
+// stop cancels the turns, waits for them, and closes the agent.
 func (l *live) stop(cause error) {
-	l.cancel(cause) // from here on the agent's toolbox is shut, too
+	l.cancel(cause) // also revokes the agent's toolbox
 	l.mu.Lock()
 	l.closed = true
 	l.mu.Unlock()
@@ -169,7 +169,7 @@ func (l *live) stop(cause error) {
 	}
 }
 
-// drop forgets a session that was disposed or goes to sleep, and stops it.
+// drop removes and stops the live of a session that is disposed or unloaded.
 func (ts *turns) drop(session ahp.URI, cause error) {
 	ts.mu.Lock()
 	l := ts.live[session]
@@ -184,7 +184,7 @@ func (ts *turns) drop(session ahp.URI, cause error) {
 	}
 }
 
-// stopLive stops all sessions side by side.
+// stopLive stops all sessions concurrently.
 func (ts *turns) stopLive() {
 	ts.mu.Lock()
 	all := ts.live
@@ -197,7 +197,7 @@ func (ts *turns) stopLive() {
 	wg.Wait()
 }
 
-// running are the turns that are not over.
+// running returns the runs that have not ended.
 func (l *live) running() (list []*run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -209,19 +209,19 @@ func (l *live) running() (list []*run) {
 	return list
 }
 
-// run is one turn that an agent plays.
+// run is one turn of an agent.
 type run struct {
 	id      string
 	chat    ahp.URI
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
-	spawned bool          // played by the agent that asked for it
-	text    atomic.Int64  // bytes that the turn holds
-	over    atomic.Bool   // the end is on its way into the timeline, or there
-	done    chan struct{} // closed when the agent is out of it
+	spawned bool          // run by the agent that spawned it
+	text    atomic.Int64  // bytes of the turn's text
+	over    atomic.Bool   // the turn's end was sent or is being sent
+	done    chan struct{} // closed when the agent has left the turn
 	calls   callSpans
 	hider   hider
-	logged  []string // by the agent, while it does not answer; guarded by live.mu
+	logged  []string // log lines of an agent that does not answer; guarded by live.mu
 }
 
 func newRun(ctx context.Context, chat ahp.URI, id string) *run {
@@ -230,8 +230,7 @@ func newRun(ctx context.Context, chat ahp.URI, id string) *run {
 	return r
 }
 
-// start plays a turn once the chat's one before it is out of its agent; false when the
-// session was closed here.
+// start runs a turn after the agent left the chat's previous one. It returns false if l is closed.
 func (l *live) start(chat ahp.URI, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -242,7 +241,7 @@ func (l *live) start(chat ahp.URI, id string) bool {
 	if before != nil && before.spawned && before.id == id && !before.over.Load() {
 		return true
 	}
-	if before != nil { // a chat has one turn at a time: the timeline ended this one, whatever its agent does
+	if before != nil { // a chat has one turn at a time, so the timeline has ended this one
 		before.over.Store(true)
 		before.cancel(errCancelled)
 	}
@@ -259,7 +258,7 @@ func (l *live) start(chat ahp.URI, id string) bool {
 	return true
 }
 
-// end cancels the run of a chat's turn; id "" means whichever it is.
+// end cancels the run of a chat's turn; id "" matches any.
 func (l *live) end(chat ahp.URI, id string, cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

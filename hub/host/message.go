@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// checkMessage checks what a client wants said to an agent, and stamps who says it.
+// checkMessage validates a client's message to an agent and stamps its sender.
 func (h *Host) checkMessage(r *core.Request, m *ahp.Message) string {
 	if reason := h.checkMessageDraft(r, m); reason != "" {
 		return reason
@@ -47,10 +47,9 @@ func (h *Host) checkMessageDraft(r *core.Request, m *ahp.Message) string {
 	return ""
 }
 
-// SendAnnotations has the agent look at threads of a session: a turn of its default chat
-// with the threads attached, or while the chat is busy a message that waits for the turn's
-// end or, to steer, goes into it. No ids mean all that are open. Errors say why it was
-// refused.
+// SendAnnotations sends threads of a session to its agent: as a turn of the default chat, or while
+// that is busy as a queued message or, with steer, a steering message. Without ids it sends all
+// open threads. Errors contain the reason for a rejection.
 func (h *Host) SendAnnotations(ctx context.Context, c core.Caller, session ahp.URI, ids []string, text string,
 	steer bool) error {
 	info, known := h.core.Hub.Info(session)
@@ -92,8 +91,8 @@ func (h *Host) defaultChat(ctx context.Context, session ahp.URI) (ahp.URI, error
 	return s.DefaultChat, h.core.Ensure(ctx, s.DefaultChat)
 }
 
-// sendMessage starts a turn or, while one runs, queues the message or steers with it. While the agent's machine is offline it
-// queues.
+// sendMessage starts a turn. While one is running, it queues the message or steers with it. While
+// the agent's machine is offline, it queues.
 func (h *Host) sendMessage(ctx context.Context, c core.Caller, chat ahp.URI, m ahp.Message, steer bool) error {
 	s, ok := hub.StateOf[*ahp.ChatState](h.core.Hub, chat)
 	var a ahp.Action = &ahp.ChatTurnStartedAction{TurnID: ids.New(), Message: m}
@@ -117,7 +116,8 @@ func (h *Host) sendMessage(ctx context.Context, c core.Caller, chat ahp.URI, m a
 	return nil
 }
 
-// IsOffline reports whether the machine of a chat's agent is offline: a message that is queued is sent when it is back.
+// IsOffline reports whether the machine of a chat's agent is offline. Queued messages are sent once
+// it is online.
 func (h *Host) IsOffline(chat ahp.URI) bool {
 	info, known := h.core.Hub.Info(chat)
 	if !known {
@@ -127,8 +127,8 @@ func (h *Host) IsOffline(chat ahp.URI) bool {
 	return ok && h.agents.IsOffline(session.Provider)
 }
 
-// Steers reports whether the agent of a chat takes a steering message into the turn that runs there; otherwise the
-// message waits for the next turn.
+// Steers reports whether a chat's agent accepts steering messages in its running turn. Otherwise
+// they wait for the next turn.
 func (h *Host) Steers(chat ahp.URI) bool {
 	info, known := h.core.Hub.Info(chat)
 	return known && h.turns.findSteerable(info) != nil

@@ -26,7 +26,7 @@ func (n notices) notifyChanged(tx *hub.Tx, session ahp.URI, changes ahp.PartialS
 		ahp.SessionSummaryChangedParams{Channel: ahp.RootURI, Session: session, Changes: changes})
 }
 
-// countSessions keeps root.activeSessions (AHP requirement 60).
+// countSessions updates root.activeSessions (AHP requirement 60).
 func (n notices) countSessions(tx *hub.Tx) {
 	tx.Apply(ahp.RootURI, &ahp.RootActiveSessionsChangedAction{ActiveSessions: int64(n.core.Catalogue.Count(false))})
 }

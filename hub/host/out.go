@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// out is what a running turn may say; it implements agent.Out.
+// out implements agent.Out for one running turn.
 type out struct {
 	l *live
 	r *run
@@ -37,14 +37,14 @@ func (o *out) applyShown(a ahp.Action) error {
 	})
 }
 
-// keepStampOf leaves who approved a call on it, whatever its agent says of it later.
+// keepStampOf keeps the stamp of a call's approver when its agent updates the call.
 func keepStampOf(s *ahp.ChatState, turn, id string, meta *ahp.Meta) {
 	if base := (ahp.ToolCallState{Value: findCall(s, turn, id)}).Base(); base != nil {
 		keepCallStamp(base.Meta, meta)
 	}
 }
 
-// apply runs before and the action in one step, if the turn still runs.
+// apply runs before and applies the action in one step, if the turn is still running.
 func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 	if !o.fill(a) {
 		return errNotForChat
@@ -60,7 +60,7 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 		}
 		over = nil
 		if done, ok := a.(*ahp.ChatInputCompletedAction); ok && openRequest(s, done.RequestID) == nil {
-			return // it was answered meanwhile
+			return // already answered
 		}
 		if start, ok := a.(*ahp.ChatToolCallStartAction); ok && findCall(s, o.r.id, start.ToolCallID) != nil {
 			again = true // a call starts once (AHP requirement 121)
@@ -75,8 +75,8 @@ func (o *out) apply(a ahp.Action, before func(*hub.Tx, *ahp.ChatState)) error {
 	return err
 }
 
-// fill writes the turn's id into an action; false when it is not an agent's to say. How a
-// turn ends is what Prompt returns.
+// fill sets the turn's id in an action. It returns false for actions that agents may not send; the
+// result of Prompt ends a turn.
 func (o *out) fill(a ahp.Action) bool {
 	switch a := a.(type) {
 	case *ahp.ChatDeltaAction:
@@ -109,8 +109,8 @@ func (o *out) fill(a ahp.Action) bool {
 	return true
 }
 
-// Confirm makes a tool call ready and waits for a person to approve or deny it, unless the
-// session's settings allow it.
+// Confirm makes a tool call ready and waits for a person's approval or denial, unless the session's
+// settings allow the call.
 func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp.ChatToolCallConfirmedAction, error) {
 	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, a.ToolCallID})
 	defer forget()
@@ -119,7 +119,7 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 			a = ready
 			return o.applyReady(ready)
 		}
-		return o.applyShown(shown) // what was held before it
+		return o.applyShown(shown) // text that was held back before it
 	})
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (o *out) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) (*ahp
 	return got, err
 }
 
-// applyReady makes a tool call ready, and confirms it when the session's settings allow it.
+// applyReady makes a tool call ready, and confirms it if the session's settings allow it.
 func (o *out) applyReady(a *ahp.ChatToolCallReadyAction) error {
 	return o.apply(a, func(tx *hub.Tx, s *ahp.ChatState) {
 		session, ok := hub.StateOf[*ahp.SessionState](tx, o.l.uri)
@@ -154,8 +154,8 @@ func (o *out) applyReady(a *ahp.ChatToolCallReadyAction) error {
 	})
 }
 
-// Ask sends an input request and waits for its completion; the answers include what was
-// answered as a draft and not again at the end (AHP requirement 130).
+// Ask sends an input request and waits for its completion. Drafts count as answers unless the
+// completion replaces them (AHP requirement 130).
 func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInputCompletedAction, error) {
 	answer, forget := o.l.h.turns.await(waitKey{o.r.chat, req.ID})
 	defer forget()
@@ -165,8 +165,8 @@ func (o *out) Ask(ctx context.Context, req ahp.ChatInputRequest) (*ahp.ChatInput
 	return waitFor[*ahp.ChatInputCompletedAction](ctx, o.r.ctx, answer)
 }
 
-// ClientTool has a connected client run one of its tools (AHP requirement 141). A client
-// that stays silent makes the call fail (143).
+// ClientTool has a connected client run one of its tools (AHP requirement 141). A client that does
+// not answer makes the call fail (143).
 func (o *out) ClientTool(ctx context.Context, clientID, tool string,
 	input json.RawMessage) (ahp.ToolCallResult, error) {
 	id := ids.New()
@@ -204,7 +204,7 @@ func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Act
 		return failed, o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: failed})
 	}
 	if err != nil {
-		// fails when the turn is over: that ended the call
+		// fails if the turn has ended, which also ended the call
 		_ = o.Emit(&ahp.ChatToolCallCompleteAction{ToolCallID: id, Result: givenUp})
 		return ahp.ToolCallResult{}, err
 	}
@@ -215,7 +215,7 @@ func (o *out) clientResult(ctx context.Context, id string, answer <-chan ahp.Act
 var givenUp = ahp.ToolCallResult{PastTenseMessage: ahp.Plain("The agent did not wait for the client"),
 	Error: &ahp.ToolCallError{Message: "the agent abandoned this call", Code: "cancelled"}}
 
-// offering finds the active client that offers a tool.
+// offering returns an active client that offers a tool, and the tool.
 func (o *out) offering(clientID, tool string) (core.ClientRef, ahp.ToolDefinition, error) {
 	s, _ := hub.StateOf[*ahp.SessionState](o.l.h.core.Hub, o.l.uri)
 	if s == nil {

@@ -20,7 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// newParts makes the parts of the host. What a part needs of sessions or of another part, it gets as a function.
+// newParts creates the host's parts. They get access to sessions and other parts as functions.
 func (h *Host) newParts() {
 	h.Sandboxes = sandboxes.New(h.core, sandboxes.Config{Rules: h.cfg.Sandbox, Elsewhere: h.cfg.Elsewhere,
 		Agent: h.agents.Get, Machine: h.cfg.Machine, Home: h.cfg.Home, Contacts: h.cfg.Contacts,
@@ -78,13 +78,13 @@ func (h *Host) newParts() {
 	})
 }
 
-// worktreeOf returns a session's worktree and its repository; ok is false when it has none.
+// worktreeOf returns a session's worktree and its repository; ok is false without one.
 func worktreeOf(s *ahp.SessionState) (dir, repo string, ok bool) {
 	w, ok := worktrees.Of(s)
 	return w.Dir, w.Repo, ok
 }
 
-// newSecrets makes the part for secrets.
+// newSecrets creates the part for secrets.
 func (h *Host) newSecrets() *secrets.Part {
 	cfg := secrets.Config{Of: h.cfg.Secrets, Audit: h.cfg.Audit, DataDir: h.cfg.DataDir, WorktreeOf: worktreeOf,
 		WorkDir: func(session ahp.URI, s *ahp.SessionState) (string, error) {
@@ -97,8 +97,8 @@ func (h *Host) newSecrets() *secrets.Part {
 	return secrets.New(h.core, cfg)
 }
 
-// isolate gives a session the worktree that its settings ask for, and refuses directories that its sandbox cannot show.
-// undo takes the worktree away again.
+// isolate creates the worktree that a session's settings ask for, and refuses directories that its
+// sandbox cannot include. undo removes the worktree.
 func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(),
 	err error) {
 	undo, err = h.Worktrees.Isolate(ctx, session, s, step)
@@ -112,7 +112,7 @@ func (h *Host) isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	return undo, nil
 }
 
-// newWorktrees makes the part for branches and worktrees.
+// newWorktrees creates the part for branches and worktrees.
 func (h *Host) newWorktrees() *worktrees.Part {
 	cfg := worktrees.Config{Sandbox: h.Sandboxes.PolicyForNew, SetMeta: setSessionMeta, IsBusy: h.isBusy,
 		CloseAgent: func(session ahp.URI) { h.turns.drop(session, errIdle) }}
@@ -122,7 +122,7 @@ func (h *Host) newWorktrees() *worktrees.Part {
 	return worktrees.New(h.core, cfg)
 }
 
-// newThreads makes the part for threads.
+// newThreads creates the part for threads.
 func (h *Host) newThreads() *threads.Part {
 	cfg := threads.Config{Files: h.cfg.Machine.Files(), Most: h.core.Limits.Threads, Judged: h.cfg.Judged,
 		Dispatch: h.Dispatch, CheckVersion: h.CheckVersion, Versions: h.Changes.Versions, Refresh: h.Changes.Refresh,
@@ -137,10 +137,10 @@ func (h *Host) newThreads() *threads.Part {
 	return threads.New(h.core, cfg)
 }
 
-// chatIndex finds what parts need to know of chats.
+// chatIndex looks up chats for the parts.
 type chatIndex struct{ core *core.Core }
 
-// ofTurn returns the chat of a session that has a turn; known is false when none has it.
+// ofTurn returns the chat of a session that contains a turn; known is false if none does.
 func (x chatIndex) ofTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
 	e := x.core.Catalogue.Alive(session)
 	if e == nil {
@@ -157,7 +157,7 @@ func (x chatIndex) ofTurn(ctx context.Context, session ahp.URI, turn string) (ch
 	return "", false, nil
 }
 
-// dirs returns the local directories that a chat has of its own.
+// dirs returns a chat's own local directories.
 func (x chatIndex) dirs(chat ahp.URI) []string {
 	s, ok := hub.StateOf[*ahp.ChatState](x.core.Hub, chat)
 	if !ok {
@@ -166,7 +166,8 @@ func (x chatIndex) dirs(chat ahp.URI) []string {
 	return core.LocalPaths(s.WorkingDirectories)
 }
 
-// isBusy reports whether a session's agent plays a turn. It waits for an agent that is being opened.
+// isBusy reports whether a session's agent is running a turn. It waits for an agent that is being
+// opened.
 func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
 	l := h.turns.liveIf(session)
 	if l == nil {
@@ -176,16 +177,16 @@ func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
 	return l.busy()
 }
 
-// InvokeChangesetOperation runs an operation that a changeset offers: see changes.Part.InvokeOperation.
+// InvokeChangesetOperation runs an operation of a changeset; see changes.Part.InvokeOperation.
 func (h *Host) InvokeChangesetOperation(ctx context.Context, c core.Caller,
 	p ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	return h.Changes.InvokeOperation(ctx, c, p)
 }
 
-// Review returns the review of a session; the value never changes.
+// Review returns the review of a session. The value is immutable.
 func (h *Host) Review(session ahp.URI) review.Review { return h.Threads.Review(session) }
 
-// track returns what git makes of a file; without checkpoints everything counts as ignored.
+// track returns git's status of a file. Without checkpoints every file counts as ignored.
 func (h *Host) track(ctx context.Context, dir, path string) (machine.Tracking, error) {
 	if h.git == nil {
 		return machine.Ignored, nil
@@ -193,7 +194,7 @@ func (h *Host) track(ctx context.Context, dir, path string) (machine.Tracking, e
 	return h.git.Track(ctx, "", dir, path)
 }
 
-// trackedFiles returns the files that git tracks in directories; without checkpoints none are known.
+// trackedFiles returns the files that git tracks in directories, or none without checkpoints.
 func (h *Host) trackedFiles(ctx context.Context, dirs []string) ([]string, error) {
 	if h.git == nil {
 		return nil, nil

@@ -11,10 +11,11 @@ import (
 
 const mostToken = 256 // bytes of a progressToken
 
-// progress tells the client that makes a session how that goes on, when it asked for it: on its own connection alone,
-// never backwards, and with one last frame at the total (AHP requirements 57 to 59). How many steps there are is
-// not known before, so each goes half of the way that is left. Every frame has the total: editors show a progress
-// without one as the bytes of a download. A nil progress reports nothing.
+// progress reports the creation of a session to the client that requested reports: only on its own
+// connection, never backwards, with a last frame at the total (AHP requirements 57 to 59). The
+// number of steps is unknown, so each step covers half of the remaining way. Every frame has the
+// total, as editors show a progress without one as the bytes of a download. A nil progress reports
+// nothing.
 type progress struct {
 	conn  *hub.Conn
 	token string
@@ -24,7 +25,7 @@ type progress struct {
 	over  bool
 }
 
-// whole is the total of every progress: its unit is a hundredth, as there is no size.
+// whole is the total of every progress, in percent as there is no size.
 const whole = 100
 
 func newProgress(c core.Caller, token string) (*progress, error) {
@@ -37,7 +38,7 @@ func newProgress(c core.Caller, token string) (*progress, error) {
 	return &progress{conn: c.Conn, token: token}, nil
 }
 
-// step says what is being done now.
+// step reports the current step.
 func (p *progress) step(what string) {
 	if p == nil {
 		return
@@ -51,7 +52,7 @@ func (p *progress) step(what string) {
 	p.steps++
 }
 
-// end is the last frame; a command that came to nothing has ended, too.
+// end sends the last frame, also after a failure.
 func (p *progress) end(what string) {
 	if p == nil {
 		return
@@ -65,7 +66,8 @@ func (p *progress) end(what string) {
 	p.tell(what, whole)
 }
 
-// tell sends a frame to a client that follows the root channel, which the frame belongs to (AHP requirement 29).
+// tell sends a frame if the client is subscribed to the root channel, where frames belong (AHP
+// requirement 29).
 func (p *progress) tell(what string, done int) {
 	if !slices.Contains(p.conn.Subscribed(), ahp.RootURI) {
 		return
@@ -75,7 +77,7 @@ func (p *progress) tell(what string, done int) {
 		Message: what}})
 }
 
-// openings are the sessions whose agents are about to be opened for a client that asked for progress.
+// openings maps sessions to the progress of the client that waits for their agent to open.
 type openings struct {
 	mu   sync.Mutex
 	told map[ahp.URI]*progress
@@ -93,8 +95,8 @@ func (o *openings) note(session ahp.URI, p *progress) {
 	o.told[session] = p
 }
 
-// pause ends what was told so far of a session whose agent is opened later; one that nothing was told of waits for
-// that.
+// pause ends a session's progress if it has reported steps, as the agent opens later. A progress
+// without steps is kept for that opening.
 func (o *openings) pause(session ahp.URI) {
 	if p := o.take(session); p.hasSteps() {
 		p.end(openedText(nil))

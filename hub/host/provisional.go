@@ -12,15 +12,15 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// Editors make a session as soon as a person looks at an empty chat. Such a session is provisional while nothing
-// is in it: no turn, draft, queued message, terminal, thread, verdict, link, worktree with changes, or title by a
-// person. Clients are told of it as of any other, but no agent runs for it, lists of pages leave it out, and it
-// goes when its client has left.
+// Editors create a session as soon as a person looks at an empty chat. Such a session is
+// provisional while it has no turn, draft, queued message, terminal, thread, verdict, link,
+// worktree with changes, or title by a person. Clients are notified of it as of any other. But it
+// has no agent, pages do not list it, and it is removed after its client has left.
 
-// provisionalFor is how long a provisional session stays after its client left.
+// provisionalFor is how long a provisional session is kept after its client left.
 const provisionalFor = 10 * time.Minute
 
-// provisionals is what the host knows of provisional sessions in this run.
+// provisionals tracks the provisional sessions of this process.
 type provisionals struct {
 	h *Host
 
@@ -29,10 +29,10 @@ type provisionals struct {
 }
 
 type provisional struct {
-	creator  core.ClientRef // none after a restart
+	creator  core.ClientRef // zero after a restart
 	released bool           // the creator unsubscribed from the session
-	unopened bool           // its agent was never opened
-	left     time.Time      // since when no client has been there; zero while one is
+	unopened bool           // the agent was never opened
+	left     time.Time      // when the last client left; zero while there is one
 }
 
 func (p *provisionals) at(session ahp.URI) *provisional {
@@ -57,7 +57,7 @@ func (p *provisionals) forget(session ahp.URI) {
 	delete(p.of, session)
 }
 
-// takeUnopened reports whether the agent of a session is still to be opened, and notes that it is now.
+// takeUnopened reports whether a session's agent has yet to be opened, and marks it as opened.
 func (p *provisionals) takeUnopened(session ahp.URI) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -69,7 +69,7 @@ func (p *provisionals) takeUnopened(session ahp.URI) bool {
 	return true
 }
 
-// unsubscribed notes that the client that made a session no longer follows it.
+// unsubscribed records that a session's creator no longer follows it.
 func (p *provisionals) unsubscribed(session ahp.URI, client core.ClientRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -78,7 +78,7 @@ func (p *provisionals) unsubscribed(session ahp.URI, client core.ClientRef) {
 	}
 }
 
-// makeProvisional notes that a session was just made, by a client that may never use it.
+// makeProvisional marks a new session as provisional.
 func (ps *provisionals) makeProvisional(tx *hub.Tx, session ahp.URI, creator core.ClientRef) {
 	e := ps.h.core.Catalogue.Alive(session)
 	if e == nil {
@@ -99,7 +99,7 @@ func (ps *provisionals) keepFor(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-// openUsed has the agent of a session that was provisional opened, now that something is in it.
+// openUsed schedules the opening of a session's agent now that the session has content.
 func (ps *provisionals) openUsed(tx *hub.Tx, session ahp.URI) {
 	tx.Effect(session, func(context.Context) {
 		if ps.takeUnopened(session) {
@@ -108,8 +108,8 @@ func (ps *provisionals) openUsed(tx *hub.Tx, session ahp.URI) {
 	})
 }
 
-// reconsider notes whether something is in a session now. What was said in it, and its title, count for good; what can
-// be taken back, as a draft, counts while it is there.
+// reconsider updates whether a session has content. Turns and a title count permanently; drafts and
+// other content that can be removed count while they exist.
 func (ps *provisionals) reconsider(tx *hub.Tx, session ahp.URI) {
 	e := ps.h.core.Catalogue.Alive(session)
 	if e == nil || !e.Fresh {
@@ -154,7 +154,7 @@ func (ps *provisionals) setProvisional(tx *hub.Tx, e *core.Entry, provisional bo
 	}
 }
 
-// isWaiting reports whether a person has written something in a chat that was not sent, or that waits.
+// isWaiting reports whether a chat has a draft, queued or steering message.
 func isWaiting(chat *ahp.ChatState) bool {
 	draft := chat.Draft != nil && (chat.Draft.Text != "" || len(chat.Draft.Attachments) > 0)
 	return draft || len(chat.QueuedMessages) > 0 || chat.SteeringMessage != nil
@@ -164,7 +164,7 @@ func hasThreads(e *core.Entry) bool {
 	return e.Summary.Annotations != nil && e.Summary.Annotations.AnnotationCount > 0
 }
 
-// hasOwnChanges reports whether files were seen to change in a session's worktree.
+// hasOwnChanges reports whether files in a session's worktree have changed.
 func hasOwnChanges(e *core.Entry, s *ahp.SessionState) bool {
 	_, own := worktrees.Of(s)
 	return own && e.Summary.Changes != nil && e.Summary.Changes.Files != nil && *e.Summary.Changes.Files > 0
@@ -183,7 +183,7 @@ func (ps *provisionals) hasTerminal(tx *hub.Tx, session ahp.URI) bool {
 	return false
 }
 
-// sweepProvisional removes the provisional sessions whose client had left long enough before now.
+// sweepProvisional removes the provisional sessions whose clients left long enough before now.
 func (ps *provisionals) sweepProvisional(ctx context.Context, now time.Time) {
 	for _, e := range ps.h.core.Catalogue.List(false) {
 		if !e.Provisional {
@@ -206,7 +206,8 @@ func (ps *provisionals) sweepProvisional(ctx context.Context, now time.Time) {
 	}
 }
 
-// isAttended reports whether a client follows a session, or the one that made it is connected and has not left it.
+// isAttended reports whether a session has subscribers, or a connected creator that has not
+// unsubscribed.
 func (ps *provisionals) isAttended(e *core.Entry) bool {
 	uri := e.Summary.Resource
 	if ps.h.core.Hub.CountFollowers(uri) > 0 || ps.h.core.Hub.CountFollowers(core.AnnotationsURI(uri)) > 0 {
@@ -222,7 +223,7 @@ func (ps *provisionals) isAttended(e *core.Entry) bool {
 	return by.creator.ID != "" && !by.released && ps.h.core.Hub.IsConnected(by.creator.ID)
 }
 
-// removeProvisional takes a session away for good if there is still nothing in it. It takes no place in the trash.
+// removeProvisional deletes a session that still has no content. It does not go to the trash.
 func (ps *provisionals) removeProvisional(ctx context.Context, session ahp.URI) {
 	if !ps.h.disposing.claim(session) {
 		return
@@ -244,7 +245,7 @@ func (ps *provisionals) removeProvisional(ctx context.Context, session ahp.URI) 
 	}
 }
 
-// worktreeHasWork reports whether something lies in a session's worktree that is nowhere else.
+// worktreeHasWork reports whether a session's worktree has work that exists nowhere else.
 func (ps *provisionals) worktreeHasWork(ctx context.Context, session ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](ps.h.core.Hub, session)
 	if !ok {
@@ -278,7 +279,7 @@ func (ps *provisionals) discard(tx *hub.Tx, session ahp.URI, channels []hub.Chan
 	})
 }
 
-// forgetSession removes from disk what is left of a session that cannot be restored.
+// forgetSession deletes the files of a session that cannot be restored.
 func (ps *provisionals) forgetSession(ctx context.Context, session ahp.URI) {
 	ps.h.Changes.Forget(ctx, session)
 	ps.h.Worktrees.Forget(ctx, session)

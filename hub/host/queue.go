@@ -11,11 +11,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// startQueued starts the oldest queued message of an idle chat: it leaves the queue, then
-// its turn starts, in one step, so that no other action gets in between (AHP requirements 109 and 110).
+// startQueued starts the oldest queued message of an idle chat: it removes the message from the
+// queue and starts its turn in one step, so that no action comes between (AHP requirements 109 and
+// 110).
 //
-// A steering message that no agent took while the turn ran goes first when the turn ends;
-// one sent while idle is kept for the next turn (AHP requirement 112).
+// A steering message that no agent took goes first when the turn ends; one sent while idle is kept
+// for the next turn (AHP requirement 112).
 func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 	if !ok || s.ActiveTurn != nil || ts.recovering.Load() || ts.h.disposing.held(ch.Session) {
@@ -37,22 +38,22 @@ func (ts *turns) startQueued(tx *hub.Tx, ch hub.ChannelInfo, turnEnded bool) {
 	}
 	if ts.h.agents.IsOffline(session.Provider) {
 		ts.h.updateEntry(tx, ch.Session, func(e *core.Entry) { e.Waiting = true })
-		return // until its machine is back
+		return // until the machine is online
 	}
 	if tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: kind, ID: next.ID}) == nil {
-		return // never the same message twice
+		return // never start the same message twice
 	}
 	tx.Apply(ch.URI, &ahp.ChatTurnStartedAction{TurnID: turnIDOf(s, next.ID), StartedAt: core.Timestamp(ts.h.core.Now()),
 		Message: next.Message, QueuedMessageID: next.ID})
 }
 
-// handleMachinesBack goes on with what waited for machines that are back.
+// handleMachinesBack resumes work that waited for machines which are online again.
 func (h *Host) handleMachinesBack(ctx context.Context) {
 	h.Changes.WatchAgain()
 	h.turns.startWaiting(ctx)
 }
 
-// startWaiting starts the messages that waited for machines that are back.
+// startWaiting starts the messages that waited for machines which are online again.
 func (ts *turns) startWaiting(ctx context.Context) {
 	var waiting []*core.Entry
 	if ts.h.core.Do(ctx, func(*hub.Tx) { waiting = ts.h.core.Catalogue.Waiting() }) != nil { // not while one is queued
@@ -89,8 +90,8 @@ func (ts *turns) startWaitingOf(ctx context.Context, e *core.Entry) error {
 	})
 }
 
-// turnIDOf names the turn of a message that waited by the message's own id, where no turn has that: a sender who asks
-// again finds it.
+// turnIDOf returns the id for the turn of a queued message: the message's id unless a turn has it,
+// so that a sender who retries finds the turn.
 func turnIDOf(s *ahp.ChatState, pending string) string {
 	if len(pending) > 64 || slices.ContainsFunc(s.Turns, func(t *ahp.Turn) bool { return t.ID == pending }) {
 		return ids.New()
@@ -129,7 +130,7 @@ func (ts *turns) checkPendingSet(r *core.Request, s *ahp.ChatState, a *ahp.ChatP
 	return ts.h.checkMessage(r, &a.Message)
 }
 
-// checkOwnPending lets others' waiting messages alone: who sent one is stamped on it.
+// checkOwnPending rejects changes to other senders' pending messages, by the stamp on them.
 func checkOwnPending(r *core.Request, s *ahp.ChatState, id, verb string) string {
 	var m ahp.Message
 	switch i := queuedAt(s, id); {
@@ -155,8 +156,8 @@ func checkPendingRemoved(r *core.Request, s *ahp.ChatState, a *ahp.ChatPendingMe
 	return checkOwnPending(r, s, a.ID, "remove")
 }
 
-// checkReordered accepts any list: the reducer ignores unknown ids and appends what is
-// not mentioned (AHP requirement 111).
+// checkReordered accepts any list: the reducer ignores unknown ids and appends missing ones (AHP
+// requirement 111).
 func checkReordered(*core.Request, *ahp.ChatState, *ahp.ChatQueuedMessagesReorderedAction) string {
 	return ""
 }

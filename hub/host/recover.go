@@ -12,14 +12,14 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// recover reads the catalogue, and ends what was cut off when the host last stopped: a
-// turn in flight becomes an error its reader can resume (AHP requirement 13), a session
-// that was being made is tried again. Transcripts of all others stay on disk.
+// recover reads the catalogue and ends interrupted work: a running turn becomes an error that
+// clients can resume (AHP requirement 13), and the creation of a session is retried. Transcripts of
+// other sessions are not loaded.
 func (h *Host) recover(ctx context.Context) error {
 	if err := h.readCatalogue(ctx); err != nil {
 		return err
 	}
-	h.turns.recovering.Store(true) // queued messages wait until a person looks
+	h.turns.recovering.Store(true) // queued messages are not started before a person acts
 	defer h.turns.recovering.Store(false)
 	for _, e := range h.core.Catalogue.List(false) {
 		if err := h.recoverSession(ctx, e); err != nil {
@@ -54,7 +54,7 @@ func (h *Host) readCatalogue(ctx context.Context) error {
 	return nil
 }
 
-// isInterrupted reports, from a session's entry alone, whether the session was working when the host stopped.
+// isInterrupted reports whether a session was working when the host stopped, from its entry alone.
 func isInterrupted(e *core.Entry) bool {
 	if e.Lifecycle == ahp.SessionLifecycleCreating || isWorking(e.Summary.Status) {
 		return true
@@ -67,7 +67,7 @@ func isInterrupted(e *core.Entry) bool {
 	return false
 }
 
-// isWorking reports whether a status says that a turn runs.
+// isWorking reports whether a status says that a turn is running.
 func isWorking(s ahp.SessionStatus) bool { return s.Has(ahp.SessionStatusInProgress) }
 
 func (h *Host) recoverSession(ctx context.Context, e *core.Entry) error {
@@ -92,8 +92,8 @@ func (h *Host) recoverSession(ctx context.Context, e *core.Entry) error {
 	return nil
 }
 
-// endCutOff ends a turn that no agent plays any more; the reducer cancels its tool calls. It lasted until the process
-// before this one was last seen alive.
+// endCutOff ends an interrupted turn; the reducer cancels its tool calls. The turn lasted until the
+// previous process was last seen alive.
 func (h *Host) endCutOff(tx *hub.Tx, chat ahp.URI) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, chat)
 	if !ok || s.ActiveTurn == nil {
@@ -107,8 +107,8 @@ func (h *Host) endCutOff(tx *hub.Tx, chat ahp.URI) {
 	tx.Apply(chat, interruptTurn(s.ActiveTurn.ID, core.Elapsed(s.ActiveTurn, ended)))
 }
 
-// skipWaiting ends the tool calls that wait for approval in a turn that is about to be interrupted, and says why: the
-// agent asks anew when the turn is resumed.
+// skipWaiting skips the tool calls that wait for approval in a turn about to be interrupted, with
+// the reason. A resumed agent asks again.
 func skipWaiting(tx *hub.Tx, chat ahp.URI, t *ahp.ActiveTurn) {
 	for _, p := range t.ResponseParts.All() {
 		part, ok := p.Value.(*ahp.ToolCallResponsePart)
@@ -123,7 +123,8 @@ func skipWaiting(tx *hub.Tx, chat ahp.URI, t *ahp.ActiveTurn) {
 	}
 }
 
-// Interrupted is the activity of a chat whose last turn a restart ended, until it has another turn.
+// Interrupted is the activity of a chat whose last turn was ended by a restart, until its next
+// turn.
 const Interrupted = "Interrupted by a restart"
 
 const errorInterrupted = "interrupted"
@@ -134,17 +135,18 @@ func interruptTurn(turn string, ms int64) *ahp.ChatErrorAction {
 		true)
 }
 
-// NoAnswerFor begins the activity of a chat whose agent sent nothing for a while.
+// NoAnswerFor begins the activity of a chat whose agent has sent nothing for a while.
 const NoAnswerFor = agent.NoAnswerFor
 
-// clearActivity withdraws what an agent was doing in a turn that has ended.
+// clearActivity removes the activity NoAnswerFor from a chat whose turn has ended.
 func clearActivity(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState) {
 	if strings.HasPrefix(s.Activity, agent.NoAnswerFor) {
 		tx.Apply(chat, &ahp.ChatActivityChangedAction{})
 	}
 }
 
-// markInterrupted keeps the activity Interrupted with a chat whose last turn a restart ended.
+// markInterrupted sets the activity Interrupted if a restart ended the chat's last turn, and
+// removes it otherwise.
 func markInterrupted(tx *hub.Tx, chat ahp.URI, s *ahp.ChatState, a ahp.Action) {
 	failed, ok := a.(*ahp.ChatErrorAction)
 	is := ok && failed.Part.Error.ErrorType == errorInterrupted && s.ActiveTurn == nil

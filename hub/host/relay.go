@@ -11,10 +11,11 @@ import (
 	"github.com/ahphub/ahphub/hub/host/customs"
 )
 
-// An agent reaches a session's MCP servers through the host: one process serves both, a stopped server is gone for the
-// agent at once, and the agent learns no variable or token of a server.
+// Agents reach a session's MCP servers through the host: both share one process, a stopped server
+// is gone at once, and agents do not learn a server's variables or tokens.
 
-// Relay is one MCP server as the agent of one session reaches it. It lasts as long as the agent's Toolbox.
+// Relay gives the agent of a session access to one MCP server, for as long as the agent's Toolbox
+// exists.
 type Relay struct {
 	customs.Served
 
@@ -22,7 +23,7 @@ type Relay struct {
 	key tokenKey
 }
 
-// Relay returns the server that a token opens.
+// Relay returns the server that a token gives access to.
 func (h *Host) Relay(token string) (*Relay, bool) {
 	h.tools.mu.Lock()
 	defer h.tools.mu.Unlock()
@@ -30,13 +31,14 @@ func (h *Host) Relay(token string) (*Relay, bool) {
 	return r, r != nil && r.box.ctx.Err() == nil
 }
 
-// Context ends with the agent.
+// Context returns a context that ends with the agent.
 func (r *Relay) Context() context.Context { return r.box.ctx }
 
 // Session returns the session whose agent uses the relay.
 func (r *Relay) Session() ahp.URI { return r.box.l.uri }
 
-// giveServers starts the session's servers for an agent that uses them, and returns how the agent reaches each.
+// giveServers starts the session's servers for an agent that uses them, and returns how to reach
+// each.
 func (l *live) giveServers(b agent.Backend) (out []agent.MCPServer) {
 	if u, ok := b.(agent.ToolUser); !ok || !u.UsesTools() || l.h.cfg.ToolServers == nil {
 		return nil
@@ -49,12 +51,12 @@ func (l *live) giveServers(b agent.Backend) (out []agent.MCPServer) {
 	return out
 }
 
-// UsesServers reports whether an agent is given a session's MCP servers.
+// UsesServers reports whether an agent gets a session's MCP servers.
 func (h *Host) UsesServers(provider string) bool {
 	return h.agents.UsesServers(provider)
 }
 
-// relay makes a token for one server. The toolbox was made before.
+// relay creates a token for one server. giveTools must be called before.
 func (l *live) relay(s customs.Served) (agent.MCPServer, bool) {
 	l.mu.Lock()
 	box := l.tools
@@ -77,7 +79,7 @@ func (l *live) relay(s customs.Served) (agent.MCPServer, bool) {
 	return m, true
 }
 
-// servesOthers reports whether the open agent was given other servers than these.
+// servesOthers reports whether the open agent has other servers than list.
 func (l *live) servesOthers(list []customs.Served) bool {
 	l.mu.Lock()
 	box, open := l.tools, l.agent != nil
@@ -90,14 +92,14 @@ func (l *live) servesOthers(list []customs.Served) bool {
 	return !slices.EqualFunc(box.relays, list, func(r *Relay, s customs.Served) bool { return r.Served == s })
 }
 
-// handleServersChanged reopens the agent of a session if it was given other servers than these.
+// handleServersChanged reopens a session's agent if it has other servers than list.
 func (h *Host) handleServersChanged(session ahp.URI, list []customs.Served) {
 	if l := h.turns.liveIf(session); l != nil && l.servesOthers(list) {
 		h.reopenAgent(session)
 	}
 }
 
-// reopenAgent opens the agent again: now if it is idle, else once its turn has ended.
+// reopenAgent reopens the agent: now if it is idle, otherwise after its turn.
 func (h *Host) reopenAgent(session ahp.URI) {
 	l := h.turns.liveIf(session)
 	if l == nil {
@@ -112,7 +114,7 @@ func (h *Host) reopenAgent(session ahp.URI) {
 	h.dropStale(session)
 }
 
-// dropStale closes an agent that is to be opened again, unless it is busy.
+// dropStale closes an agent that is to be reopened, unless it is busy.
 func (h *Host) dropStale(session ahp.URI) {
 	l := h.turns.liveIf(session)
 	if l == nil {

@@ -8,10 +8,10 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// RetrySession opens the agent of a session again that failed to open, after a person logged in or fixed what was
-// missing. session/ready follows, or another session/creationFailed. A new message does the same.
+// RetrySession reopens a session's agent that failed to open, for example after a login.
+// session/ready follows, or another session/creationFailed. A new message has the same effect.
 //
-// Errors: -32001 no such session, -32602 it did not fail, -32009 not allowed.
+// Errors: -32001 no such session, -32602 the agent did not fail, -32009 not allowed.
 func (h *Host) RetrySession(ctx context.Context, c core.Caller, session ahp.URI) error {
 	info, known := h.core.Hub.Info(session)
 	if !known || info.Kind != ahp.ChannelSession || h.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(info) {
@@ -30,13 +30,13 @@ func (h *Host) RetrySession(ctx context.Context, c core.Caller, session ahp.URI)
 	return nil
 }
 
-// hasFailed reports whether a session's agent could not be opened.
+// hasFailed reports whether opening a session's agent failed.
 func (h *Host) hasFailed(session ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](h.core.Hub, session)
 	return ok && s.Lifecycle == ahp.SessionLifecycleFailed
 }
 
-// settleReopened reports how opening the agent went, if it had failed before.
+// settleReopened reports the result of opening the agent again after a failure.
 func (l *live) settleReopened(err error) {
 	if l.ctx.Err() == nil && l.h.hasFailed(l.uri) {
 		l.settle(err)

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// openRoot makes the root channel, or brings the one of the last run up to date.
+// openRoot creates the root channel, or updates the one of the last run.
 func (h *Host) openRoot(ctx context.Context) error {
 	if _, known := h.core.Hub.Info(ahp.RootURI); known {
 		if err := h.core.Hub.Ensure(ctx, h.core.Loader(), ahp.RootURI); err != nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// newRules says what a client's action must keep to (AHP requirement 35). A rule may write
-// into its copy of the action what only the host knows: who, when, how long.
+// newRules returns the checks of clients' actions (AHP requirement 35). A rule may set fields of
+// its copy that only the host knows: principal, time, duration.
 func (h *Host) newRules() map[string]core.Check {
 	rules := h.ownRules()
 	mergeTables(rules, h.Changes.Rules())

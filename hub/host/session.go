@@ -23,12 +23,12 @@ const (
 	maxAuditedAgent = 100 // bytes of the agent's title, which names its machine
 )
 
-// CreateSession makes a session at the URI the client chose. When it returns, snapshot
-// and catalogue show the session with its default chat; session/ready follows (AHP
-// requirements 65 to 70), and the agent opens once something is in it.
+// CreateSession creates a session with the client's URI. When it returns, snapshot and catalogue
+// show the session with its default chat. session/ready follows (AHP requirements 65 to 70), and
+// the agent opens once the session has content.
 //
-// Errors: -32003 the URI is taken, -32002 no such agent, -32602 a directory, setting or
-// active client is wrong, -32009 not allowed.
+// Errors: -32003 the URI is taken, -32002 no such agent, -32602 a directory, setting or active
+// client is invalid, -32009 not allowed.
 func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error {
 	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	return err
 }
 
-// admit opens a new session and has its agent opened.
+// admit opens a new session and schedules the opening of its agent.
 func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 	if err := h.openSession(tx, uri, state); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (h *Host) admit(tx *hub.Tx, uri ahp.URI, state *ahp.SessionState) error {
 	return nil
 }
 
-// newSession checks everything a client asks for and makes the first state of it.
+// newSession validates a client's parameters and returns the session's first state.
 func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) (*ahp.SessionState, error) {
 	name := h.agents.Name(p.Provider)
 	backend, err := h.agents.Find(name)
@@ -111,8 +111,8 @@ func (h *Host) newSession(ctx context.Context, c core.Caller, p ahp.CreateSessio
 	}, nil
 }
 
-// checkNewURI checks the URI that a client chose for a session: ahp-session:/<id>, or <provider>:/<id> as clients
-// have it that read the agent out of the scheme; and not one in use.
+// checkNewURI validates the URI that a client chose for a session: unused, and ahp-session:/<id>,
+// or <provider>:/<id> for clients that read the agent from the scheme.
 func (h *Host) checkNewURI(uri ahp.URI) error {
 	schemes := append([]string{"ahp-session"}, slices.DeleteFunc(h.Providers(), isProtocolScheme)...)
 	if err := core.CheckNewURI("channel", "session", uri, schemes...); err != nil {
@@ -144,7 +144,7 @@ func sessionExists(uri ahp.URI) error {
 // openSession opens the channels of a new session, all in one step.
 func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
 	if tx.Open(core.SessionInfo(uri), s) != nil {
-		return sessionExists(uri) // another caller was first
+		return sessionExists(uri) // another caller created it first
 	}
 	chat := s.Chats[0]
 	h.openChat(tx, uri, &ahp.ChatState{Resource: chat.Resource, Title: chat.Title, Status: chat.Status,
@@ -153,7 +153,7 @@ func (h *Host) openSession(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState) error {
 	return nil
 }
 
-// enlist gives a session its threads and its place in the list.
+// enlist creates a session's annotations channel and its catalogue entry.
 func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created string) {
 	h.core.MustOpen(tx, hub.ChannelInfo{URI: core.AnnotationsURI(uri), Kind: ahp.ChannelAnnotations, Session: uri},
 		&ahp.AnnotationsState{Annotations: []ahp.Annotation{}})
@@ -165,8 +165,8 @@ func (h *Host) enlist(tx *hub.Tx, uri ahp.URI, s *ahp.SessionState, created stri
 	h.notices.notifyAdded(tx, e.Summary)
 }
 
-// begin makes a new session ready (AHP requirement 68): the agent of one that something is in already is opened
-// now, that of a provisional one once something is in it.
+// begin makes a new session ready (AHP requirement 68). If it has content, its agent is opened now,
+// otherwise once it has.
 func (h *Host) begin(uri ahp.URI) {
 	if !h.IsProvisional(uri) {
 		h.openNow(uri)
@@ -175,19 +175,19 @@ func (h *Host) begin(uri ahp.URI) {
 	h.Customs.Refresh(uri)
 	h.opening.pause(uri)
 	h.provisional.change(uri, func(p *provisional) { p.unopened = true })
-	// fails only when the host stops
+	// fails only if the host stops
 	_ = h.core.Do(h.core.Ctx, func(tx *hub.Tx) { tx.Apply(uri, &ahp.SessionReadyAction{}) })
 }
 
-// openNow opens the agent of a session and says how that went.
+// openNow opens a session's agent and reports the result.
 func (h *Host) openNow(uri ahp.URI) {
 	h.Customs.Refresh(uri)
 	l := h.turns.liveOf(uri)
 	l.startTask(func() {
 		_, err := l.open(l.ctx)
-		h.opening.take(uri).end(openedText(err)) // still there when a turn had the agent opened already
+		h.opening.take(uri).end(openedText(err)) // still there if a turn opened the agent first
 		if l.ctx.Err() != nil {
-			return // disposed meanwhile, or the host stops: tried again at the next start
+			return // disposed, or the host stops and retries at its next start
 		}
 		l.settle(err)
 	})
@@ -206,10 +206,10 @@ func (l *live) settle(err error) {
 		l.h.core.Log.Warn("an agent did not open", "session", l.uri, "err", err)
 		a = &ahp.SessionCreationFailedAction{Error: ahp.ErrorInfo{ErrorType: errorType(err), Message: l.hide(err.Error())}}
 	}
-	_ = l.h.core.Do(l.ctx, func(tx *hub.Tx) { tx.Apply(l.uri, a) }) // fails only when the session ends
+	_ = l.h.core.Do(l.ctx, func(tx *hub.Tx) { tx.Apply(l.uri, a) }) // fails only if the session ends
 }
 
-// nameSession takes the first line of the first message as the title.
+// nameSession sets the title to the first line of the first message.
 func (h *Host) nameSession(tx *hub.Tx, session ahp.URI, text string) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	line := firstLine(text)
@@ -228,7 +228,7 @@ func (h *Host) markUnread(tx *hub.Tx, session ahp.URI) {
 	tx.Apply(session, &ahp.SessionIsReadChangedAction{IsRead: false})
 }
 
-// spec is what the session's agent is opened with; told receives the steps.
+// spec returns the parameters for opening the session's agent; told receives the steps.
 func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	data := l.h.agentData(l.uri)
 	if err := os.MkdirAll(data, 0o700); err != nil {
@@ -248,10 +248,10 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 		}, Hide: l.hide}, nil
 }
 
-// hide returns a text without the session's secrets.
+// hide redacts the session's secrets from a text.
 func (l *live) hide(text string) string { return l.h.secrets.Hidden(l.uri).String(text) }
 
-// config is the value of a setting now.
+// config returns the current value of a setting.
 func (l *live) config(key string) string {
 	s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {

@@ -11,7 +11,7 @@ import (
 
 var errIdle = errors.New("the session went to sleep")
 
-// janitor lets idle sessions leave memory.
+// janitor unloads idle sessions.
 func (h *Host) janitor(ctx context.Context) {
 	tick := time.NewTicker(max(h.core.Limits.Idle/10, time.Second))
 	defer tick.Stop()
@@ -20,7 +20,7 @@ func (h *Host) janitor(ctx context.Context) {
 		case <-tick.C:
 			h.sleepIdle(h.core.Now().Add(-h.core.Limits.Idle))
 			h.Automations.SleepRuns(h.core.Now().Add(-h.core.Limits.Idle))
-			h.Files.LeaveWatches(core.ClientRef{}) // what no end of a connection has told of
+			h.Files.LeaveWatches(core.ClientRef{}) // also of connections whose end was not reported
 			h.provisional.sweepProvisional(ctx, h.core.Now())
 		case <-ctx.Done():
 			return
@@ -36,8 +36,8 @@ func (h *Host) sleepIdle(since time.Time) {
 	}
 }
 
-// sleepSession puts the channels to sleep first and the session last, because what happens
-// on them is aggregated into it; then its agent is closed.
+// sleepSession unloads the session's channels first and the session last, because their changes are
+// aggregated into it. Then it closes the agent.
 func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 	uri := e.Summary.Resource
 	if l := h.turns.liveIf(uri); l != nil && l.busy() {
@@ -57,7 +57,7 @@ func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 	h.Customs.Release(uri)
 }
 
-// dropIdle closes the agent of a session that sleeps, unless a turn came in between.
+// dropIdle closes the agent of an unloaded session, unless it is busy.
 func (h *Host) dropIdle(session ahp.URI) {
 	h.turns.mu.Lock()
 	l := h.turns.live[session]
@@ -67,7 +67,7 @@ func (h *Host) dropIdle(session ahp.URI) {
 	}
 	delete(h.turns.live, session)
 	l.mu.Lock()
-	l.closed = true // callers that still hold it get a new one
+	l.closed = true // callers that still hold l get a new one
 	l.mu.Unlock()
 	h.turns.mu.Unlock()
 	l.stop(errIdle)

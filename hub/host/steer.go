@@ -23,8 +23,9 @@ func (ts *turns) findSteerable(ch hub.ChannelInfo) agent.Steerable {
 	return s
 }
 
-// steer hands a steering message to the turn that runs (AHP requirement 112). The message is taken from the others
-// first, so that no next turn begins with it as well; one that the agent does not take waits again.
+// steer passes a steering message to the running turn (AHP requirement 112). It first removes the
+// message from the chat, so that the next turn does not start with it too, and puts it back if the
+// agent rejects it.
 func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 	to, l := ts.findSteerable(ch), ts.liveIf(ch.Session)
 	if to == nil || l == nil {
@@ -38,7 +39,7 @@ func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 			return
 		}
 		if FromGuest(s.SteeringMessage.Message) && !FromGuest(s.ActiveTurn.Message) {
-			return // what a guest asks for is asked about in a turn of its own
+			return // a guest's requests need approval, in a turn of their own
 		}
 		m, turn = s.SteeringMessage, s.ActiveTurn.ID
 		tx.Apply(ch.URI, &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKindSteering, ID: id})
@@ -53,14 +54,14 @@ func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
 	}
 }
 
-// recordSteer notes in the turn what was said into it, or has the message wait again.
+// recordSteer shows the message in the turn, or puts it back if it was rejected.
 func (ts *turns) recordSteer(tx *hub.Tx, ch hub.ChannelInfo, turn string, m *ahp.PendingMessage, refused error) {
 	s, ok := hub.StateOf[*ahp.ChatState](tx, ch.URI)
 	if !ok {
 		return
 	}
 	if refused != nil {
-		if s.SteeringMessage == nil { // else another one was sent meanwhile
+		if s.SteeringMessage == nil { // else a newer one was sent
 			tx.Apply(ch.URI, &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindSteering, ID: m.ID,
 				Message: m.Message})
 			ts.startQueued(tx, ch, true)

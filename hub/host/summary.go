@@ -12,14 +12,14 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// quiet actions change nothing that a summary shows; streamed text comes thousands a second.
+// quiet actions change nothing in a summary; streamed text arrives thousands of times a second.
 var quiet = map[string]bool{
 	"chat/delta": true, "chat/reasoning": true, "chat/usage": true, "chat/toolCallDelta": true,
 	"chat/toolCallContentChanged": true, "chat/draftChanged": true, "chat/turnsLoaded": true,
 	"chat/backgroundWorkSet": true, "chat/backgroundWorkRemoved": true,
 }
 
-// deriveChat carries a chat's change up to its session, then starts what was queued.
+// deriveChat aggregates a chat's change into its session, then starts queued messages.
 func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	if _, draft := e.Action.(*ahp.ChatDraftChangedAction); draft || !quiet[e.Action.ActionType()] {
 		defer h.provisional.reconsider(tx, e.Channel.Session)
@@ -59,13 +59,13 @@ func (h *Host) deriveChat(tx *hub.Tx, e *hub.Envelope) {
 	case *ahp.ChatTruncatedAction:
 		markInterrupted(tx, e.Channel.URI, chat, a)
 		h.turns.startQueued(tx, e.Channel, false)
-	case *ahp.ChatPendingMessageSetAction: // not its removal: that is half of starting one
+	case *ahp.ChatPendingMessageSetAction: // not Removed, which is part of starting a message
 		h.turns.startQueued(tx, e.Channel, false)
 	}
 }
 
-// mirrorSummary keeps the catalogue entry of a chat equal to the chat (AHP requirements
-// 72 and 86).
+// mirrorSummary keeps the session's summary of a chat equal to the chat (AHP requirements 72 and
+// 86).
 func (h *Host) mirrorSummary(tx *hub.Tx, ch hub.ChannelInfo, chat *ahp.ChatState, session *ahp.SessionState) {
 	i := slices.IndexFunc(session.Chats, func(c ahp.ChatSummary) bool { return c.Resource == ch.URI })
 	if i < 0 {
@@ -82,8 +82,8 @@ func summarizeChat(c *ahp.ChatState) ahp.ChatSummary {
 		WorkingDirectories: c.WorkingDirectories, Changes: c.Changes, Movable: c.Movable}
 }
 
-// diffChat never names the resource (AHP requirement 71). The title is the summary's own:
-// no action changes the one inlined in the chat.
+// diffChat never sets the resource (AHP requirement 71). It ignores the title, which no action
+// changes in the chat.
 func diffChat(old, now ahp.ChatSummary) (d ahp.PartialChatSummary, any bool) {
 	any = set(&d.Status, old.Status, now.Status) || any
 	any = set(&d.Activity, old.Activity, now.Activity) || any
@@ -106,7 +106,7 @@ func set[T comparable](to **T, old, now T) bool {
 	return true
 }
 
-// deriveSession keeps the session's summary, its record and the root's subscribers up to date.
+// deriveSession updates the session's entry, its record and the root's subscribers.
 func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, e.Channel.URI)
 	if !ok {
@@ -117,13 +117,13 @@ func (h *Host) deriveSession(tx *hub.Tx, e *hub.Envelope) {
 	}
 	if activity := activityOf(s); activity != s.Activity {
 		tx.Apply(e.Channel.URI, &ahp.SessionActivityChangedAction{Activity: activity})
-		return // its own derivation goes on from here
+		return // that action's own derivation does the rest
 	}
 	h.updateEntry(tx, e.Channel.URI, func(e *core.Entry) { updateSummary(e, s) })
 	h.provisional.reconsider(tx, e.Channel.URI)
 }
 
-// deriveAnnotations keeps the counts that summaries show.
+// deriveAnnotations updates the counts in the session's summary.
 func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		h.updateEntry(tx, e.Channel.Session,
@@ -132,13 +132,13 @@ func (h *Host) deriveAnnotations(tx *hub.Tx, e *hub.Envelope) {
 	}
 }
 
-// setChanges publishes what a session changed in files, all in all.
+// setChanges publishes the totals of a session's changed files.
 func (h *Host) setChanges(tx *hub.Tx, session ahp.URI, changes *ahp.ChangesSummary) {
 	h.updateEntry(tx, session, func(e *core.Entry) { e.Summary.Changes = changes })
 	h.provisional.reconsider(tx, session)
 }
 
-// updateEntry changes a session's entry; the root's subscribers hear what is new in it.
+// updateEntry changes a session's entry and notifies the root's subscribers of the differences.
 func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 	old := h.core.Catalogue.Alive(uri)
 	if old == nil {
@@ -157,7 +157,7 @@ func (h *Host) updateEntry(tx *hub.Tx, uri ahp.URI, change func(*core.Entry)) {
 	}
 }
 
-// updateSummary brings a session's state into its entry.
+// updateSummary copies a session's state into its entry.
 func updateSummary(e *core.Entry, s *ahp.SessionState) {
 	sum := &e.Summary
 	e.Lifecycle, e.Branch = s.Lifecycle, worktrees.ReadBranch(s.Meta).Name
@@ -172,8 +172,9 @@ func updateSummary(e *core.Entry, s *ahp.SessionState) {
 	}
 }
 
-// statusOf aggregates as AHP requirement 73 says: the default chat's activity, else the
-// latest one's; a chat that needs input or failed is promoted; the flags are the session's own.
+// statusOf aggregates the status (AHP requirement 73): the activity of the default chat, else of
+// the latest one; a chat that needs input or failed takes precedence. The flags are the session's
+// own.
 func statusOf(s *ahp.SessionState) ahp.SessionStatus {
 	status := ahp.SessionStatusIdle
 	if main, ok := mainChat(s); ok {
@@ -195,7 +196,7 @@ func statusOf(s *ahp.SessionState) ahp.SessionStatus {
 	return s.Status.WithActivity(status)
 }
 
-// activityOf is the line a session shows: the main chat's, else any other's.
+// activityOf returns a session's activity: the main chat's, else any other's.
 func activityOf(s *ahp.SessionState) string {
 	main, _ := mainChat(s)
 	activity := main.Activity
@@ -250,16 +251,16 @@ func replace[T any](to **T, old, now *T) bool {
 	return true
 }
 
-// setSessionMeta publishes a value under the host's own key of a session's `_meta`; nil removes it. The hub's lock is
-// held.
+// setSessionMeta publishes a value under the host's own key of a session's `_meta`; nil removes it.
+// The hub's lock is held.
 func setSessionMeta(tx *hub.Tx, session ahp.URI, key string, value any) {
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
 		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: withOwn(s.Meta, key, value)})
 	}
 }
 
-// withOwn returns a copy of m with another value of a key under the host's own key; nil removes it. Other keys stay
-// (AHP requirement 85).
+// withOwn returns a copy of m with a value set under the host's own key; nil removes it. Other keys
+// are kept (AHP requirement 85).
 func withOwn(m ahp.Meta, key string, value any) ahp.Meta {
 	own := map[string]json.RawMessage{}
 	_ = json.Unmarshal(m[core.MetaKey], &own) // absent at first

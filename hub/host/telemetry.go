@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Meters counts what agents did; *telemetry.Meters is one.
+// Meters counts agents' work. *telemetry.Meters implements it.
 type Meters interface {
 	Turn(agent, outcome string, took time.Duration)
 	ToolCall(agent, outcome string)
@@ -27,11 +27,11 @@ func (noMeters) Turn(string, string, time.Duration)       {}
 func (noMeters) ToolCall(string, string)                  {}
 func (noMeters) AgentStart(string, string, time.Duration) {}
 
-// Attributes of spans, by their standard names (AHP requirement 204). What was said is in none of them.
+// Attributes of spans, by their standard names (AHP requirement 204). None contains messages.
 func attrSession(uri ahp.URI) attribute.KeyValue { return attribute.String("ahp.session.id", uri) }
 func attrAgent(name string) attribute.KeyValue   { return attribute.String("ahp.agent.provider", name) }
 
-// The outcomes that spans and counters tell of.
+// Outcomes in spans and counters.
 const (
 	outcomeOK        = "ok"
 	outcomeFailed    = "failed"
@@ -49,7 +49,7 @@ func endSpan(span trace.Span, outcome string) {
 	span.End()
 }
 
-// provider is the agent of a session, for counters.
+// provider returns a session's agent, for counters.
 func (h *Host) provider(session ahp.URI) string {
 	if e := h.core.Catalogue.Get(session); e != nil {
 		return e.Summary.Provider
@@ -57,7 +57,7 @@ func (h *Host) provider(session ahp.URI) string {
 	return ""
 }
 
-// tellTurn plays a turn inside of its span, which those of its tool calls belong to.
+// tellTurn runs a turn inside its span, the parent of its tool calls' spans.
 func (l *live) tellTurn(r *run, play func(context.Context) error) error {
 	ctx, told := l.turnSpan(r.ctx, r)
 	err := play(ctx)
@@ -65,7 +65,7 @@ func (l *live) tellTurn(r *run, play func(context.Context) error) error {
 	return err
 }
 
-// turnSpan begins the span of a turn; told ends it.
+// turnSpan starts the span of a turn; told ends it.
 func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told func(error)) {
 	began, provider := l.h.core.Now(), l.h.provider(l.uri)
 	ctx, span := l.h.cfg.Tracer.Start(ctx, "turn")
@@ -94,7 +94,7 @@ func outcomeOf(r *run, err error) string {
 	return outcomeFailed
 }
 
-// tellOpening opens an agent inside of a span.
+// tellOpening opens an agent inside a span.
 func (l *live) tellOpening(provider string, open func() (agent.Session, error)) (agent.Session, error) {
 	began := l.h.core.Now()
 	_, span := l.h.cfg.Tracer.Start(l.ctx, "agent start")

@@ -12,10 +12,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// callSpans are the tool calls of a turn that have not ended, each with its span.
+// callSpans holds the spans of a turn's open tool calls.
 type callSpans struct {
 	mu   sync.Mutex
-	ctx  context.Context // of the turn's span
+	ctx  context.Context // contains the turn's span
 	open map[string]trace.Span
 }
 
@@ -25,7 +25,7 @@ func (c *callSpans) begin(ctx context.Context) {
 	c.ctx, c.open = ctx, map[string]trace.Span{}
 }
 
-// note follows what a turn says of its calls, once it is in the timeline.
+// note starts and ends the spans of tool calls, after the action is in the timeline.
 func (o *out) note(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.ChatToolCallStartAction:

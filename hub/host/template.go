@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// CheckTemplate returns why no session can be made from a template now, as an *ahp.Error.
+// CheckTemplate returns why no session can be created from a template now, as an *ahp.Error.
 func (h *Host) CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplate) error {
 	name := h.agents.Name(t.Provider)
 	backend, err := h.agents.Find(name)

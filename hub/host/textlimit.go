@@ -7,11 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// errTurnFull ends a turn whose agent said more than one turn may hold.
+// errTurnFull ends a turn whose text exceeds the limit.
 var errTurnFull = errors.New("this turn has reached the maximum length")
 
-// addText counts what an action adds to its turn's text. Once that is over the limit the turn ends, with an error that
-// says so; what was said by then is kept.
+// addText adds an action's text to its turn's total. Above the limit, it ends the turn with an
+// error and keeps the text so far.
 func (o *out) addText(a ahp.Action) error {
 	if o.r.text.Add(int64(countText(a))) <= int64(o.l.h.core.Limits.TurnBytes) {
 		return nil
@@ -20,8 +20,8 @@ func (o *out) addText(a ahp.Action) error {
 	return errTurnFull
 }
 
-// countText returns how many bytes an action adds to a turn. The output that a tool call shows while it runs is
-// replaced by its result, which counts.
+// countText returns the bytes that an action adds to a turn. The output of a running tool call is
+// not counted, as the result replaces it.
 func countText(a ahp.Action) int {
 	switch a := a.(type) {
 	case *ahp.ChatDeltaAction:
@@ -42,7 +42,7 @@ func countText(a ahp.Action) int {
 	return 0
 }
 
-// partText is how many bytes of text a part of an answer holds.
+// partText returns the bytes of text in a part of an answer.
 func partText(p ahp.ResponsePart) int {
 	switch v := p.Value.(type) {
 	case *ahp.MarkdownResponsePart:
@@ -69,7 +69,7 @@ func contentText(list []ahp.ToolResultContent) (n int) {
 	return n
 }
 
-// turnText is how many bytes of text a turn holds.
+// turnText returns the bytes of text in a turn.
 func turnText(parts []ahp.ResponsePart) (n int) {
 	for _, p := range parts {
 		n += partText(p)
@@ -77,7 +77,7 @@ func turnText(parts []ahp.ResponsePart) (n int) {
 	return n
 }
 
-// ChatText is how many bytes of text a chat holds.
+// ChatText returns the bytes of text in a chat.
 func ChatText(s *ahp.ChatState) (n int) {
 	for _, t := range s.Turns {
 		n += len(t.Message.Text) + turnText(t.ResponseParts)
@@ -88,7 +88,7 @@ func ChatText(s *ahp.ChatState) (n int) {
 	return n
 }
 
-// checkRoom says why a chat takes no further turn.
+// checkRoom returns why a chat accepts no further turns, or "".
 func (ts *turns) checkRoom(s *ahp.ChatState) string {
 	n := ChatText(s)
 	if n < ts.h.core.Limits.ChatBytes {

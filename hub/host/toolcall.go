@@ -20,7 +20,7 @@ func findCall(s *ahp.ChatState, turn, id string) ahp.ToolCallStateValue {
 	return s.ActiveTurn.ResponseParts.Call(id).Value
 }
 
-// toolName is the tool of a call of the running turn.
+// toolName returns the tool of a call of the running turn.
 func toolName(s *ahp.ChatState, id string) string {
 	if s.ActiveTurn == nil {
 		return ""
@@ -34,7 +34,7 @@ func toolName(s *ahp.ChatState, id string) string {
 
 const notWaiting = "this tool call was already answered or has ended"
 
-// checkConfirmed lets the first answer win (AHP requirement 122), and stamps whose it is.
+// checkConfirmed accepts only the first answer (AHP requirement 122), and stamps its sender.
 func (ts *turns) checkConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCallConfirmedAction) string {
 	call, ok := findCall(s, a.TurnID, a.ToolCallID).(*ahp.ToolCallPendingConfirmationState)
 	if !ok {
@@ -74,8 +74,8 @@ func checkOption(options []ahp.ConfirmationOption, a *ahp.ChatToolCallConfirmedA
 	return ""
 }
 
-// stampCall says who answered. An action's `_meta` takes the place of the call's, so what
-// stood there goes along.
+// stampCall stamps the answer's sender. It also copies the call's `_meta`, which the action's
+// replaces.
 func stampCall(r *core.Request, had, sent ahp.Meta) ahp.Meta {
 	all := core.CloneMeta(had)
 	maps.Copy(all, sent)
@@ -91,7 +91,7 @@ func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingCon
 	case r.Caller.IsOwner():
 	case FromGuest(s.ActiveTurn.Message) && !r.Caller.Guests:
 		return "only the owner can approve a guest's requests, unless your link allows it"
-	case a.EditedToolInput != "" && !r.Caller.Guests: // it would be what they asked for
+	case a.EditedToolInput != "" && !r.Caller.Guests: // the edited input would be the guest's request
 		return "only the owner can edit the input. Approve it unchanged or deny it"
 	case a.SelectedOptionID == optionKind:
 		return "only the owner can always allow a kind of tool call. Approve only this one"
@@ -103,7 +103,7 @@ func approveCall(r *core.Request, s *ahp.ChatState, call *ahp.ToolCallPendingCon
 	return ""
 }
 
-// FromGuest reports whether a guest wrote a prompt, and not the owner.
+// FromGuest reports whether a prompt's author is not the owner.
 func FromGuest(m ahp.Message) bool {
 	s, ok := core.ReadStamp(m.Meta)
 	return ok && s.By.Role != access.RoleOwner
@@ -118,8 +118,8 @@ func checkResultConfirmed(r *core.Request, s *ahp.ChatState, a *ahp.ChatToolCall
 	return ""
 }
 
-// checkClientCall says why a client may not report on a tool call: it is not running, or not
-// its own (AHP requirement 142). The report keeps the host's stamps in the call's `_meta`.
+// checkClientCall rejects a client's report on a tool call that is not running or not the client's
+// own (AHP requirement 142). It keeps the host's stamps in the call's `_meta`.
 func checkClientCall(r *core.Request, s *ahp.ChatState, turn, id string, meta *ahp.Meta) string {
 	call, ok := findCall(s, turn, id).(*ahp.ToolCallRunningState)
 	if !ok {
@@ -135,14 +135,14 @@ func checkClientCall(r *core.Request, s *ahp.ChatState, turn, id string, meta *a
 	return "only the client that contributed this tool may report on it"
 }
 
-// keepCallStamp carries what the host wrote over into a `_meta` that takes the place of a call's.
+// keepCallStamp copies the host's keys into a `_meta` that replaces a call's.
 func keepCallStamp(had ahp.Meta, sent *ahp.Meta) {
 	if *sent != nil {
 		*sent = keepContributor(had, core.KeepStamp(had, *sent))
 	}
 }
 
-// keepContributor leaves in a `_meta` that is sent what the host wrote of whose client runs the call.
+// keepContributor returns sent with the host's record of whose client runs the call.
 func keepContributor(had, sent ahp.Meta) ahp.Meta {
 	if principal := core.Contributor(had); principal != "" {
 		return core.WithContributor(sent, principal)

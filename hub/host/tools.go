@@ -16,12 +16,11 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Toolbox is what the agent of one session may use of the host besides its turns: the
-// review's comments (tools_comments.go), and the tools that clients offer
-// (tools_clients.go). It lasts as long as the agent is open.
+// Toolbox offers an agent the host's tools: the review's comments (tools_comments.go), and the
+// tools of clients (tools_clients.go). It exists while the agent is open.
 type Toolbox struct {
 	l      *live
-	caller core.Caller // the agent, as the host knows it
+	caller core.Caller // the agent as a principal
 	key    tokenKey
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -29,14 +28,14 @@ type Toolbox struct {
 	relays []*Relay // guarded by toolboxes.mu
 
 	mu      sync.Mutex
-	changed chan struct{} // closed and replaced when the clients' tools may be others
+	changed chan struct{} // closed and replaced when the clients' tools may have changed
 }
 
-// tokenKey finds a toolbox by the hash of its token: looking one up takes as long for a
-// guess that is nearly right as for any other, and no token lies in the table.
+// tokenKey is the hash of a toolbox's token. Looking it up takes the same time for every wrong
+// guess, and tokens are not stored.
 type tokenKey [sha256.Size]byte
 
-// toolboxes are those of the agents that are open.
+// toolboxes holds the toolboxes of open agents.
 type toolboxes struct {
 	mu     sync.Mutex
 	by     map[tokenKey]*Toolbox
@@ -45,8 +44,8 @@ type toolboxes struct {
 
 var errAgentClosed = errors.New("this agent's connection to the session has ended")
 
-// giveTools makes a toolbox and its token for an agent that is about to be opened, and says
-// how the agent reaches it. The token is new each time and kept nowhere.
+// giveTools creates a toolbox and its token for an agent about to be opened, and returns how to
+// reach it. The token is new each time and never stored.
 func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
 	if l.h.cfg.ToolServers == nil {
 		return nil
@@ -70,7 +69,7 @@ func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
 	return l.h.cfg.ToolServers(token)
 }
 
-// takeTools ends the toolbox of an agent that was closed, or did not open.
+// takeTools removes the toolbox of an agent that was closed or failed to open.
 func (l *live) takeTools() {
 	l.mu.Lock()
 	b := l.tools
@@ -89,7 +88,7 @@ func (l *live) takeTools() {
 	b.cancel(errAgentClosed)
 }
 
-// Toolbox finds what a token opens.
+// Toolbox returns the toolbox of a token.
 func (h *Host) Toolbox(token string) (*Toolbox, bool) {
 	h.tools.mu.Lock()
 	defer h.tools.mu.Unlock()
@@ -97,19 +96,19 @@ func (h *Host) Toolbox(token string) (*Toolbox, bool) {
 	return b, b != nil && b.ctx.Err() == nil
 }
 
-// Session is the one the toolbox belongs to.
+// Session returns the session of the toolbox.
 func (b *Toolbox) Session() ahp.URI { return b.l.uri }
 
-// Context ends with the toolbox.
+// Context returns a context that ends with the toolbox.
 func (b *Toolbox) Context() context.Context { return b.ctx }
 
-// Refusal is why the host does not do what an agent asks of it, and what to do instead; it
-// is for the agent to read.
+// Refusal is why the host refuses an agent's request, and what to do instead, for the agent to
+// read.
 type Refusal string
 
 func (r Refusal) Error() string { return string(r) }
 
-// outcomeError returns why an action that an agent had dispatched was not applied, nil when it was.
+// outcomeError returns why an agent's action was not applied, or nil.
 func outcomeError(out hub.Outcome, err error) error {
 	switch {
 	case err != nil:

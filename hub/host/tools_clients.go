@@ -15,7 +15,7 @@ type ClientTool struct {
 	Tool   ahp.ToolDefinition
 }
 
-// ClientTools are the tools on offer now, by client in the order the clients came.
+// ClientTools returns the tools on offer, by client in the order they connected.
 func (b *Toolbox) ClientTools() (list []ClientTool) {
 	s, ok := hub.StateOf[*ahp.SessionState](b.l.h.core.Hub, b.l.uri)
 	if !ok {
@@ -29,14 +29,14 @@ func (b *Toolbox) ClientTools() (list []ClientTool) {
 	return list
 }
 
-// Changed is closed when ClientTools may say something else.
+// Changed returns a channel that is closed when ClientTools may have changed.
 func (b *Toolbox) Changed() <-chan struct{} {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.changed
 }
 
-// handleClientsChanged tells the agent's toolbox that other tools may be on offer.
+// handleClientsChanged notifies the agent's toolbox that clients' tools may have changed.
 func (h *Host) handleClientsChanged(session ahp.URI) {
 	l := h.turns.liveIf(session)
 	if l == nil {
@@ -54,8 +54,8 @@ func (h *Host) handleClientsChanged(session ahp.URI) {
 	b.changed = make(chan struct{})
 }
 
-// CallClientTool has a client run its tool, as a tool call of the turn that asks (AHP
-// requirement 141); it ends with the turn, with ctx, or when the client leaves or stays silent.
+// CallClientTool has a client run its tool, as a tool call of the agent's turn (AHP requirement
+// 141). It ends with the turn, with ctx, or when the client disconnects or does not answer.
 func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string,
 	input json.RawMessage) (ahp.ToolCallResult, error) {
 	r := b.turnOf(tool)
@@ -65,8 +65,8 @@ func (b *Toolbox) CallClientTool(ctx context.Context, clientID, tool string,
 	return (&out{b.l, r}).ClientTool(ctx, clientID, tool, input)
 }
 
-// turnOf finds the turn a call belongs to. An agent names none, so where several run it is
-// one in which the agent says that it calls the tool, else the one that began last.
+// turnOf returns the turn that a call belongs to. Agents do not name it, so if several are running,
+// it is one that shows a call of the tool, else the last started.
 func (b *Toolbox) turnOf(tool string) (turn *run) {
 	var says bool
 	var began string
@@ -83,7 +83,7 @@ func (b *Toolbox) turnOf(tool string) (turn *run) {
 	return turn
 }
 
-// callsTool reports whether a turn shows a call of the agent's own under way that names the tool.
+// callsTool reports whether a turn shows a running call by the agent itself that names the tool.
 func callsTool(t *ahp.ActiveTurn, tool string) bool {
 	for _, p := range t.ResponseParts.All() {
 		part, ok := p.Value.(*ahp.ToolCallResponsePart)

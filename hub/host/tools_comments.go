@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// Threads are the session's review comments, in the order they were started.
+// Threads returns the session's review comments, in the order they were started.
 func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
 	uri := core.AnnotationsURI(b.l.uri)
 	info, known := b.l.h.core.Hub.Info(uri)
@@ -32,8 +32,8 @@ func (b *Toolbox) Threads(ctx context.Context) ([]ahp.Annotation, error) {
 	return s.Annotations, nil
 }
 
-// Annotate dispatches an action on the session's comments as the agent: through the same
-// rights and rules as people's.
+// Annotate dispatches an action on the session's comments as the agent, under the same rights and
+// rules as people's.
 func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
 	if err := context.Cause(b.ctx); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (b *Toolbox) Annotate(ctx context.Context, a ahp.Action) error {
 	return outcomeError(out, err)
 }
 
-// Origin is what a comment made now is about: the turn that runs, if one does.
+// Origin returns what a new comment refers to: the running turn, if there is one.
 func (b *Toolbox) Origin() ahp.AnnotationOrigin {
 	o := ahp.AnnotationOrigin{Session: b.l.uri}
 	if r := b.turnOf(""); r != nil {
@@ -53,7 +53,7 @@ func (b *Toolbox) Origin() ahp.AnnotationOrigin {
 	return o
 }
 
-// dirs are known of a session that sleeps, too.
+// dirs also works while the session is unloaded.
 func (b *Toolbox) dirs() []string { return b.l.h.core.LocalDirs(b.l.uri) }
 
 // File is a text file as a comment refers to it.
@@ -61,11 +61,11 @@ type File struct {
 	URI     ahp.URI
 	Text    string
 	Binary  bool
-	Version ahp.URI // the kept content that Text is of; "" when none is kept
+	Version ahp.URI // the stored content that Text is from, or ""
 }
 
-// File finds a file by the name an agent uses: relative to a directory of the session, or
-// absolute inside of one. before is how it was when the session began.
+// File returns a file by an agent's name for it: relative to a directory of the session, or
+// absolute inside one. before selects the version at the session's start.
 func (b *Toolbox) File(ctx context.Context, name string, before bool) (File, error) {
 	dirs := b.dirs()
 	paths, err := pathsIn(dirs, name)
@@ -94,7 +94,7 @@ func asRefusal(err error) error {
 	return err
 }
 
-// pathsIn are the absolute paths a name can stand for.
+// pathsIn returns the absolute paths that a name can refer to.
 func pathsIn(dirs []string, name string) (list []string, err error) {
 	for _, d := range dirs {
 		rel := filepath.FromSlash(name)
@@ -114,8 +114,8 @@ func pathsIn(dirs []string, name string) (list []string, err error) {
 	return list, nil
 }
 
-// inChanges finds a file among those the session changed. Not to know is no harm: the file
-// itself is there.
+// inChanges returns a file among the session's changes. Errors are only logged, as the file itself
+// is available.
 func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (machine.ChangedFile, bool) {
 	h := b.l.h
 	if h.git == nil {
@@ -134,7 +134,7 @@ func (b *Toolbox) inChanges(ctx context.Context, path string, before bool) (mach
 	return machine.ChangedFile{}, false
 }
 
-// version is one side of a changed file.
+// version returns one side of a changed file.
 func (b *Toolbox) version(ctx context.Context, c machine.ChangedFile, name string, before bool) (File, error) {
 	path, mode, oid := c.Name(), c.NewMode, c.NewOID
 	if before {
@@ -172,8 +172,8 @@ func (b *Toolbox) fileNow(ctx context.Context, path string) (File, error) {
 	return File{URI: uri, Text: string(got.Data)}, nil
 }
 
-// FileName is what an agent calls a resource: its path below the session's directory, as
-// File takes it.
+// FileName returns an agent's name for a resource: its path below the session's directory, as File
+// takes it.
 func (b *Toolbox) FileName(uri ahp.URI) string {
 	path, ok := core.FilePath(uri)
 	if !ok {
@@ -191,7 +191,7 @@ func (b *Toolbox) FileName(uri ahp.URI) string {
 	return path
 }
 
-// TextNow is a file of the session as it is on disk.
+// TextNow returns the current text of a session's file.
 func (b *Toolbox) TextNow(ctx context.Context, uri ahp.URI) (string, error) {
 	path, ok := core.FilePath(uri)
 	if !ok {

@@ -6,10 +6,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// trashCan holds what was disposed until the store has it; without a store, for good.
 // bucketTrash holds the trash: key session URI, value trashed.
 const bucketTrash = "trash"
 
+// trashCan holds disposed sessions until the store has them; without a store, permanently.
 type trashCan struct {
 	mu   sync.Mutex
 	kept map[ahp.URI][]byte
@@ -37,8 +37,8 @@ func (t *trashCan) drop(uri ahp.URI) {
 	delete(t.kept, uri)
 }
 
-// claims marks sessions that are being disposed of: one at a time, and no queued
-// message starts there meanwhile.
+// claims marks sessions that are being disposed. Only one caller at a time may dispose a session,
+// and it starts no queued messages meanwhile.
 type claims struct {
 	mu  sync.Mutex
 	set map[ahp.URI]bool

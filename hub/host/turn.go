@@ -40,8 +40,8 @@ func (ts *turns) checkTurnStarted(r *core.Request, s *ahp.ChatState, a *ahp.Chat
 	return ts.h.checkMessage(r, &a.Message)
 }
 
-// acceptTime returns the time a client sent when its clock is about right, otherwise now. Durations and the
-// order of sessions come from it.
+// acceptTime returns the client's time if its clock is about right, otherwise now. Durations and
+// the order of sessions depend on it.
 func acceptTime(at string, now time.Time) time.Time {
 	if t, err := time.Parse(time.RFC3339, at); err == nil && t.Sub(now).Abs() < time.Minute {
 		return t
@@ -49,7 +49,7 @@ func acceptTime(at string, now time.Time) time.Time {
 	return now
 }
 
-// checkPromptable says why no turn can start in a chat now.
+// checkPromptable returns why no turn can start in a chat now, or "".
 func (ts *turns) checkPromptable(r *core.Request, s *ahp.ChatState) string {
 	session, _ := hub.StateOf[*ahp.SessionState](r.Tx, r.Info.Session)
 	switch {
@@ -61,7 +61,7 @@ func (ts *turns) checkPromptable(r *core.Request, s *ahp.ChatState) string {
 	return ""
 }
 
-// checkTurnAllowed says why a chat takes no further turn now.
+// checkTurnAllowed returns why a chat accepts no further turn now, or "".
 func (ts *turns) checkTurnAllowed(r *core.Request, s *ahp.ChatState) string {
 	if reason := ts.checkPromptable(r, s); reason != "" {
 		return reason
@@ -72,7 +72,7 @@ func (ts *turns) checkTurnAllowed(r *core.Request, s *ahp.ChatState) string {
 	return ts.h.cfg.Budget(r.Caller.ID, r.Info.Session)
 }
 
-// checkTurnCancelled lets the host measure: some clients send no duration.
+// checkTurnCancelled sets the duration by the host's clock, as some clients send none.
 func checkTurnCancelled(r *core.Request, s *ahp.ChatState, a *ahp.ChatTurnCancelledAction) string {
 	switch {
 	case s.ActiveTurn == nil: // AHP requirement 103
@@ -118,8 +118,8 @@ func (ts *turns) resumeTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnR
 	ts.startRun(e.Channel, a.TurnID)
 }
 
-// startRun plays a turn with whatever runs for the session; what closes just now because
-// it was idle makes room for a new one.
+// startRun runs a turn with the session's live. If that is closing because it was idle, a new one
+// replaces it.
 func (ts *turns) startRun(ch hub.ChannelInfo, turn string) {
 	for ts.h.core.Ctx.Err() == nil && !ts.liveOf(ch.Session).start(ch.URI, turn) {
 	}
@@ -139,7 +139,7 @@ func (ts *turns) handleTurnFailed(_ context.Context, e *hub.Envelope, a *ahp.Cha
 
 func (ts *turns) handleChatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.ChatTruncatedAction) {
 	chat, ok := hub.StateOf[*ahp.ChatState](ts.h.core.Hub, e.Channel.URI)
-	if ok && chat.ActiveTurn == nil { // what runs now began after the cut
+	if ok && chat.ActiveTurn == nil { // a running turn started after the truncation
 		ts.endRun(e.Channel, "")
 	}
 }
@@ -151,11 +151,11 @@ func (ts *turns) endRun(ch hub.ChannelInfo, turn string) {
 	}
 }
 
-// play has the agent answer a turn, and ends the turn as the agent's answer says.
+// play has the agent answer a turn, and ends the turn with the result.
 func (l *live) play(r *run) {
 	turn, ok := l.turn(r)
 	if !ok {
-		return // ended before it began
+		return // ended before it started
 	}
 	ref := changes.TurnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
 	l.h.Changes.StartTurn(r.ctx, ref)
@@ -193,7 +193,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	}
 }
 
-// closeGone closes an agent that has ended by itself, so that it is opened again.
+// closeGone closes an agent that has exited, so that it is opened again.
 func (l *live) closeGone(s agent.Session) {
 	l.mu.Lock()
 	known := l.agent == s
@@ -202,11 +202,11 @@ func (l *live) closeGone(s agent.Session) {
 	}
 	l.mu.Unlock()
 	if known {
-		_ = s.Close() // it is gone
+		_ = s.Close() // it has exited
 	}
 }
 
-// turn reads what the agent is to answer. A resumed turn comes as it first did.
+// turn returns what the agent is to answer. A resumed turn is the same as at first.
 func (l *live) turn(r *run) (agent.Turn, bool) {
 	s, ok := hub.StateOf[*ahp.ChatState](l.h.core.Hub, r.chat)
 	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
@@ -226,7 +226,7 @@ func (l *live) dirs() []string {
 	return nil
 }
 
-// finish ends the turn unless a client did (AHP requirement 107).
+// finish ends the turn unless a client has (AHP requirement 107).
 func (l *live) finish(r *run, err error, ended time.Time) {
 	failed := l.h.core.Do(l.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, r.chat)
@@ -244,7 +244,7 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 	}
 }
 
-// endAction returns the action that ends a run. Its error shows no secret.
+// endAction returns the action that ends a run, with secrets redacted from its error.
 func (l *live) endAction(r *run, err error, ms int64) ahp.Action {
 	var failure *agent.Failure
 	switch cause := context.Cause(r.ctx); {
@@ -267,7 +267,7 @@ func (l *live) endAction(r *run, err error, ms int64) ahp.Action {
 // Types of an agent's errors.
 const (
 	errorAgent = "agent"
-	errorLogin = "login" // the agent wants a login first
+	errorLogin = "login" // the agent requires a login
 )
 
 // errorType returns the type of an agent's error.

@@ -7,11 +7,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// turns plays the turns of all chats: it holds what runs for each session, what agents wait for, and the rules and
-// effects of turns, tool calls, input requests and queued messages. Its lock is held over no call.
+// turns runs the turns of all chats. It holds each session's live, the waiters of agents, and the
+// rules and effects of turns, tool calls, input requests and queued messages. Its lock is never
+// held during a call.
 type turns struct {
 	h          *Host
-	recovering atomic.Bool // while true no queued message is started
+	recovering atomic.Bool // no queued message is started while true
 
 	mu      sync.Mutex
 	live    map[ahp.URI]*live

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// Blob returns the version of a file that an ahp-blob: URI of a changeset names, and the file's path. A submodule's
-// version is a line that names its commit.
+// Blob returns the file version that an ahp-blob: URI refers to, and the file's path. A submodule's
+// version is a line with its commit.
 func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byte, name string, err error) {
 	session, b, err := h.blobAt(ctx, c, uri)
 	if err != nil {
@@ -34,8 +34,8 @@ func (h *Host) Blob(ctx context.Context, c core.Caller, uri ahp.URI) (data []byt
 	return data, b.Path, machine.ProtocolError(err)
 }
 
-// Blobs returns the versions that ahp-blob: URIs of a session name, read at once. Those that it does not return
-// are read by Blob, which says why.
+// Blobs returns the versions that ahp-blob: URIs of a session refer to, read at once. Missing ones
+// must be read by Blob, which returns the error.
 func (h *Host) Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris []ahp.URI) map[ahp.URI][]byte {
 	named := map[ahp.URI]string{}
 	var oids []string
@@ -59,13 +59,13 @@ func (h *Host) Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris [
 	return found
 }
 
-// CheckVersion refuses a version of a file that a caller may not read, without reading it.
+// CheckVersion returns an error for a file version that a caller may not read, without reading it.
 func (h *Host) CheckVersion(ctx context.Context, c core.Caller, uri ahp.URI) error {
 	_, _, err := h.blobAt(ctx, c, uri)
 	return err
 }
 
-// blobAt reads an ahp-blob: URI, and refuses one that the caller may not read.
+// blobAt parses an ahp-blob: URI, and returns an error if the caller may not read it.
 func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session ahp.URI, b version.Ref, err error) {
 	b, ok := version.Parse(uri)
 	if !ok {
@@ -78,7 +78,7 @@ func (h *Host) blobAt(ctx context.Context, c core.Caller, uri ahp.URI) (session 
 	if err := c.MayCall("resourceRead", core.SessionInfo(session)); err != nil {
 		return "", b, err
 	}
-	// editors escape more
+	// editors percent-encode more characters
 	if c.IsGuest() && !h.refers(ctx, c, session, uri, b.Path) && !h.refers(ctx, c, session, b.URI(), b.Path) {
 		return "", b, core.NoChannel(uri)
 	}

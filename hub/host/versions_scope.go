@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
-// refers reports whether what a guest sees of a session names a version of a file: changes, or tool calls and threads,
-// as long as the changes do not say that the file is kept from them. name is the file's path.
+// refers reports whether the part of a session that a guest sees refers to a file version: in
+// changes, or in tool calls and threads unless the changes hide the file. name is the file's path.
 func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, name string) bool {
 	if c.Scope.IsChangeset() && h.core.Ensure(ctx, c.Scope.URI) != nil {
 		return false
@@ -43,7 +43,7 @@ func (h *Host) refers(ctx context.Context, c core.Caller, session, uri ahp.URI, 
 	return mentioned && !access.IsPrivateName(name)
 }
 
-// hidesFile reports whether a changeset says that a file is kept from a guest.
+// hidesFile reports whether a changeset hides a file from a guest.
 func hidesFile(c core.Caller, s *ahp.ChangesetState, name string) bool {
 	uri := core.FileURI(name)
 	return slices.ContainsFunc(s.Files, func(f ahp.ChangesetFile) bool {
@@ -57,7 +57,7 @@ func fileNames(f *ahp.ChangesetFile, uri ahp.URI) bool {
 		return true
 	}
 	if !bytes.Contains(f.Meta[core.MetaKey], []byte(`"seen":`)) {
-		return false // as of nearly all: notes are not read for nothing
+		return false // almost always; avoids decoding notes
 	}
 	seen := changes.ReadFileNote(f.Meta).Seen
 	return seen != nil && (seen.Before == uri || seen.After == uri)
@@ -86,8 +86,8 @@ func partsName(parts []ahp.ResponsePart, uri ahp.URI) bool {
 	})
 }
 
-// callNames looks into what a call would write, and into what came of it. What came of a client's tool names whatever
-// that client says, and so does not count.
+// callNames checks a call's proposed edits and its results. Results of clients' tools do not count,
+// as the client could name any URI.
 func callNames(call ahp.ToolCallState, uri ahp.URI) bool {
 	var content []ahp.ToolResultContent
 	var by *ahp.ToolCallContributor

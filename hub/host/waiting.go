@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// waitKey names what an agent waits for: a tool call or an input request of a chat.
+// waitKey identifies what an agent waits for: a tool call or an input request of a chat.
 type waitKey struct {
 	chat ahp.URI
 	id   string
@@ -15,7 +15,7 @@ type waitKey struct {
 
 var errSilentTool = errors.New("the client did not answer in time")
 
-// await registers for the answer to come; register before the question is asked.
+// await registers a waiter. Call it before the question is asked.
 func (ts *turns) await(k waitKey) (answer <-chan ahp.Action, forget func()) {
 	ch := make(chan ahp.Action, 1)
 	ts.mu.Lock()
@@ -30,18 +30,18 @@ func (ts *turns) await(k waitKey) (answer <-chan ahp.Action, forget func()) {
 	}
 }
 
-// answer hands an accepted action to its waiter; there is one answer each.
+// answer passes an accepted action to its waiter; each waiter gets one.
 func (ts *turns) answer(chat ahp.URI, id string, a ahp.Action) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
 	k := waitKey{chat, id}
 	if ch := ts.waiters[k]; ch != nil {
 		delete(ts.waiters, k)
-		ch <- a // has room: it is only ever filled here, once
+		ch <- a // never blocks: filled only once, here
 	}
 }
 
-// waitFor takes the answer, or says why there is none: the caller gave up, or its turn is over.
+// waitFor returns the answer, or why there is none: the caller gave up, or its turn ended.
 func waitFor[A ahp.Action](ctx, turn context.Context, answer <-chan ahp.Action) (A, error) {
 	var none A
 	select {
