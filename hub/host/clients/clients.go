@@ -13,36 +13,36 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// bucketActive holds the principal of each client that a session lists: the protocol names a client by its id
-// alone. The key is the session and the clientId, in two lines.
+// bucketActive holds the principal of each client that a session lists, as the protocol identifies
+// a client only by its id. The key is the session and the clientId, in two lines.
 const bucketActive = "active-client"
 
-// Config of a Part.
+// Config configures a Part.
 type Config struct {
-	// Changed is called after a session lists other clients or other tools of a client, without the hub's lock.
+	// Changed is called after a session's clients or their tools changed, without the hub's lock.
 	Changed func(session ahp.URI)
 }
 
-// Part knows which clients offer tools in which sessions, and how long those that disconnected may stay listed
-// (AHP requirements 137 to 139).
+// Part tracks which clients offer tools in which sessions, and how long disconnected ones stay
+// listed (AHP requirements 137 to 139).
 type Part struct {
 	core *core.Core
 	cfg  Config
 
 	mu      sync.Mutex
 	stopped bool
-	in      map[core.ClientRef]map[ahp.URI]*time.Timer // by session: the timer of its grace time, nil while connected
-	// the principal of each clientId that a session lists, asleep or not
+	in      map[core.ClientRef]map[ahp.URI]*time.Timer // grace timer by session; nil while connected
+	// the principal of each listed clientId, also in unloaded sessions
 	of map[ahp.URI]map[string]string
 }
 
-// New returns a Part that knows no client.
+// New returns a Part without clients.
 func New(c *core.Core, cfg Config) *Part {
 	return &Part{core: c, cfg: cfg, in: map[core.ClientRef]map[ahp.URI]*time.Timer{},
 		of: map[ahp.URI]map[string]string{}}
 }
 
-// Recover loads the clients that sessions listed when the host last stopped.
+// Recover loads the clients that sessions listed in the last run.
 func (p *Part) Recover(ctx context.Context) error {
 	if p.core.Store == nil {
 		return nil
@@ -101,7 +101,7 @@ func stopTimer(t *time.Timer) {
 	}
 }
 
-// List records the principal of a client that a session lists from now on.
+// List records the principal of a client that a session now lists.
 func (p *Part) List(tx *hub.Tx, session ahp.URI, client core.ClientRef) {
 	if by, listed := p.Principal(session, client.ID); !listed || by != client.Principal {
 		p.note(session, client)
@@ -110,7 +110,7 @@ func (p *Part) List(tx *hub.Tx, session ahp.URI, client core.ClientRef) {
 	p.recordJoin(session, client)
 }
 
-// Unlist forgets a client of a session.
+// Unlist removes a client from a session's record.
 func (p *Part) Unlist(tx *hub.Tx, session ahp.URI, id string) {
 	by, listed := p.Principal(session, id)
 	if !listed {
@@ -125,7 +125,7 @@ func (p *Part) Unlist(tx *hub.Tx, session ahp.URI, id string) {
 	tx.Record(bucketActive, session+"\n"+id, nil)
 }
 
-// UnlistAll forgets all clients of a session that is removed.
+// UnlistAll removes all clients of a removed session.
 func (p *Part) UnlistAll(tx *hub.Tx, session ahp.URI) {
 	p.mu.Lock()
 	ids := slices.Collect(maps.Keys(p.of[session]))
@@ -145,7 +145,7 @@ func (p *Part) sessions(client core.ClientRef) (list []ahp.URI) {
 	return list
 }
 
-// startGrace gives a client that disconnected some time to reconnect.
+// startGrace starts the grace time of a disconnected client.
 func (p *Part) startGrace(session ahp.URI, client core.ClientRef) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -155,8 +155,8 @@ func (p *Part) startGrace(session ahp.URI, client core.ClientRef) {
 	p.in[client][session] = time.AfterFunc(p.core.Limits.ClientGrace, func() { p.remove(session, client) })
 }
 
-// Woken starts the grace time of a client that a session lists which was loaded: it counts as disconnected until its
-// next message.
+// Woken starts the grace time of a client that a loaded session lists. The client counts as
+// disconnected until its next message.
 func (p *Part) Woken(session ahp.URI, id string) {
 	by, _ := p.Principal(session, id)
 	client := core.ClientRef{Principal: by, ID: id}
@@ -169,7 +169,7 @@ func (p *Part) Woken(session ahp.URI, id string) {
 	}
 }
 
-// stopGrace stops the grace time of a client in sessions that it follows again.
+// stopGrace stops the grace time of a client in sessions that it resubscribed to.
 func (p *Part) stopGrace(client core.ClientRef, sessions []ahp.URI) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -181,10 +181,10 @@ func (p *Part) stopGrace(client core.ClientRef, sessions []ahp.URI) {
 	}
 }
 
-// remove takes a client off a session's list, in the session's lane: while the host is read-only it waits there.
-// Another principal's client of the same id stays.
+// remove removes a client from a session's list, in the session's lane, where it waits while the
+// host is read-only. It keeps a client with the same id of another principal.
 func (p *Part) remove(session ahp.URI, client core.ClientRef) {
-	p.recordLeave(session, client) // also when the session is gone or asleep
+	p.recordLeave(session, client) // also if the session is gone or unloaded
 	p.core.Lanes.Add(p.core.Ctx, session, func(ctx context.Context) {
 		err := p.core.Do(ctx, func(tx *hub.Tx) {
 			if by, _ := p.Principal(session, client.ID); by == client.Principal {
@@ -197,7 +197,7 @@ func (p *Part) remove(session ahp.URI, client core.ClientRef) {
 	})
 }
 
-// Close stops the timers; no client is removed any more.
+// Close stops the timers, so that no more clients are removed.
 func (p *Part) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -209,22 +209,22 @@ func (p *Part) Close() {
 	}
 }
 
-// Unsubscribed removes a client from a session that it no longer follows (AHP requirement 137).
+// Unsubscribed removes a client from a session that it unsubscribed from (AHP requirement 137).
 func (p *Part) Unsubscribed(client core.ClientRef, uri ahp.URI) {
 	if slices.Contains(p.sessions(client), uri) {
 		p.remove(uri, client)
 	}
 }
 
-// Disconnected starts the grace time of a client whose connection ended, in all sessions.
+// Disconnected starts the grace time of a disconnected client in all its sessions.
 func (p *Part) Disconnected(client core.ClientRef) {
 	for _, s := range p.sessions(client) {
 		p.startGrace(s, client)
 	}
 }
 
-// Reconnected keeps a client in the sessions that it follows again, and removes it from the others (AHP
-// requirement 139).
+// Reconnected keeps a client in the sessions that it resubscribed to, and removes it from the
+// others (AHP requirement 139).
 func (p *Part) Reconnected(client core.ClientRef, uris []ahp.URI) {
 	p.stopGrace(client, uris)
 	for _, s := range p.sessions(client) {
@@ -234,7 +234,8 @@ func (p *Part) Reconnected(client core.ClientRef, uris []ahp.URI) {
 	}
 }
 
-// Evict removes a client whose id another principal takes, and fails its calls, in the caller's step.
+// Evict removes a client whose id another principal takes, and fails its calls, in the caller's
+// step.
 func (p *Part) Evict(tx *hub.Tx, client core.ClientRef) {
 	for _, session := range p.sessions(client) {
 		if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {

@@ -1,3 +1,3 @@
-// Package clients is the part of the host that knows the active clients: which clients offer tools in which
-// sessions, of which principal each is, and how long a disconnected one stays listed.
+// Package clients is the part of the host for active clients: which clients offer tools in which
+// sessions, the principal of each, and how long a disconnected one stays listed.
 package clients

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Rules returns the checks of clients that announce and remove themselves.
+// Rules returns the checks of clients' actions that add and remove clients.
 func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{
 		"session/activeClientSet":     core.Rule(p.checkSet),
@@ -17,7 +17,7 @@ func (p *Part) Rules() map[string]core.Check {
 	}
 }
 
-// Effects returns what follows when a session lists another client.
+// Effects returns the effects of changes to a session's clients.
 func (p *Part) Effects() map[string]core.Effect {
 	return map[string]core.Effect{
 		"session/activeClientSet": core.On(func(_ context.Context, e *hub.Envelope,
@@ -28,8 +28,9 @@ func (p *Part) Effects() map[string]core.Effect {
 	}
 }
 
-// checkSet lets a client announce itself alone, with tool names that are unique and none of the host's. Two windows of
-// one editor offer the same tools: their names are made different where the agent gets them (AHP requirement 144).
+// checkSet lets a client add only itself, with unique tool names that the host does not use.
+// Windows of one editor offer the same tools, whose names are made unique for the agent (AHP
+// requirement 144).
 func (p *Part) checkSet(r *core.Request, s *ahp.SessionState, a *ahp.SessionActiveClientSetAction) string {
 	me := a.ActiveClient.ClientID
 	if me == "" || me != r.Caller.ClientID {
@@ -65,19 +66,19 @@ func (p *Part) checkRemoved(r *core.Request, _ *ahp.SessionState, a *ahp.Session
 	return ""
 }
 
-// afterRemoved fails the running calls of a client that left (AHP requirement 140).
+// afterRemoved fails the running calls of a removed client (AHP requirement 140).
 func (p *Part) afterRemoved(ctx context.Context, e *hub.Envelope, a *ahp.SessionActiveClientRemovedAction) {
 	p.cfg.Changed(e.Channel.URI)
 	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, e.Channel.URI)
 	if !ok {
 		return
 	}
-	_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the turns too
+	_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only if the host stops, which also ends the turns
 		failCalls(tx, s, a.ClientID)
 	})
 }
 
-// failCalls ends the running calls of a client's tools.
+// failCalls fails the running calls of a client's tools.
 func failCalls(tx *hub.Tx, s *ahp.SessionState, client string) {
 	for _, r := range s.InputNeeded {
 		call, ok := r.Value.(*ahp.SessionToolClientExecutionRequest)

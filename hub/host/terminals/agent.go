@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// StartCommand starts a command of a session's agent in a terminal that the tool call owns.
+// StartCommand starts a command of a session's agent in a terminal that its tool call owns.
 func (p *Part) StartCommand(ctx context.Context, session ahp.URI, s agent.TerminalSpec) (agent.Terminal, error) {
 	dir := s.Dir
 	if dir == "" {
@@ -42,7 +42,7 @@ type command struct{ *term }
 // URI returns the terminal's channel.
 func (t command) URI() ahp.URI { return t.info.URI }
 
-// Wait blocks until the command is over or is moved to the background.
+// Wait blocks until the command ends or is moved to the background.
 func (t command) Wait(ctx context.Context) (int, string, error) {
 	program := t.program()
 	select {
@@ -63,7 +63,7 @@ func (t command) Tail() string {
 	return string(t.tail[max(0, len(t.tail)-mostTail):])
 }
 
-// Kill ends the command and what it started; the terminal stays.
+// Kill ends the command and its child processes; the terminal remains.
 func (t command) Kill() {
 	program := t.program()
 	if err := program.Kill(); err != nil {

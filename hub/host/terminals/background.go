@@ -13,7 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// BucketBackground holds the commands in the background, so that a start after a crash takes them off the chats' lists.
+// BucketBackground holds the background commands, so that a start after a crash removes them from
+// the chats' lists.
 const BucketBackground = "background" // key: terminal URI, value: background
 
 // background is a command that continues after the turn that started it (spec/chat-channel.md).
@@ -23,7 +24,7 @@ type background struct {
 	Chat    ahp.URI `json:"chat"`
 }
 
-// Background lists a command of a session's agent in its chat until the command is over.
+// Background lists a command of a session's agent in its chat until the command ends.
 func (p *Part) Background(ctx context.Context, session ahp.URI, s agent.BackgroundSpec) error {
 	t, ok := s.Terminal.(command)
 	if !ok {
@@ -44,12 +45,12 @@ func (p *Part) Background(ctx context.Context, session ahp.URI, s agent.Backgrou
 	if err != nil {
 		return err
 	}
-	p.core.Go(func() { p.follow(t, b) }) // the turn that calls this is waited for before the host's own goroutines are
+	p.core.Go(func() { p.follow(t, b) }) // when the host stops, it waits for the calling turn before its own goroutines
 	return nil
 }
 
-// releaseCall takes the tool call off the terminal's claim: the claim of a command in the background names the session
-// alone.
+// releaseCall removes the tool call from the terminal's claim: the claim of a background command
+// names only the session.
 func (t *term) releaseCall(tx *hub.Tx) {
 	if t.call == nil {
 		return
@@ -65,9 +66,10 @@ func (t *term) releaseCall(tx *hub.Tx) {
 	}
 }
 
-const mostCommand = 8 << 10 // of a command in the background, as clients are told
+const mostCommand = 8 << 10 // bytes of a background command sent to clients
 
-// follow takes a command off its chat's list once it is over. When the host stops, the next start does.
+// follow removes a command from its chat's list when it ends. If the host stops first, the next
+// start does so.
 func (p *Part) follow(t command, b background) {
 	select {
 	case <-t.program().Done():
@@ -79,7 +81,7 @@ func (p *Part) follow(t command, b background) {
 	}
 }
 
-// endBackground takes a command off its chat's list.
+// endBackground removes a command from its chat's list.
 func (p *Part) endBackground(ctx context.Context, terminal ahp.URI, b background) error {
 	if info, known := p.core.Hub.Info(b.Chat); known {
 		if err := p.core.Wake(ctx, info); err != nil {
@@ -87,14 +89,14 @@ func (p *Part) endBackground(ctx context.Context, terminal ahp.URI, b background
 		}
 	}
 	return p.core.Do(ctx, func(tx *hub.Tx) {
-		if tx.State(b.Chat) != nil { // disposed meanwhile, with all that was listed in it
+		if tx.State(b.Chat) != nil { // if disposed, its list is gone too
 			tx.Apply(b.Chat, &ahp.ChatBackgroundWorkRemovedAction{ID: b.ID})
 		}
 		tx.Record(BucketBackground, terminal, nil)
 	})
 }
 
-// recoverBackground takes the commands that ended with the last run off their chats' lists.
+// recoverBackground removes the last run's commands from their chats' lists.
 func (p *Part) recoverBackground(ctx context.Context) error {
 	records, err := p.core.Store.Records(ctx, BucketBackground)
 	if err != nil {

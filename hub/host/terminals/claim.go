@@ -11,25 +11,26 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Bounds of asking for a terminal.
+// Limits of requests for control.
 const (
-	mostAsks  = 32              // for one terminal at once
-	AskExpiry = 5 * time.Minute // an ask without an answer, and a refusal, is forgotten after
+	mostAsks  = 32              // open requests per terminal
+	AskExpiry = 5 * time.Minute // lifetime of unanswered requests and of refusals
 )
 
-// Ask is a client's wish to hold a terminal that another client holds. The protocol has no shape for it: it is the
-// host's own state, in memory, for pages.
+// Ask is a client's request to control a terminal that another client holds. The protocol does not
+// define it, so it is the host's own state, in memory, for pages.
 type Ask struct {
-	Client string           // the clientId that would hold it; core.PageOwner returns whose pages it stands for
-	By     access.Principal // the participant who asks
-	At     time.Time        // when they asked, or were refused
-	Denied bool             // the holder refused; kept until they ask again
+	Client string           // the clientId that would hold it; core.PageOwner returns its principal
+	By     access.Principal // the requesting participant
+	At     time.Time        // time of the request or refusal
+	Denied bool             // refused by the holder; kept until the next request
 }
 
-// Ask asks the holder of a terminal for it. A terminal that no client holds is the caller's at once, as by
-// terminal/claimed.
+// Ask requests control of a terminal from its holder. If no client holds it, the caller gets it at
+// once, as by terminal/claimed.
 //
-// Errors: -32602 it has exited, or too many ask; -32008 no such terminal; -32009 not allowed.
+// Errors: -32602 it has exited, or has too many requests; -32008 no such terminal; -32009 not
+// allowed.
 func (p *Part) Ask(c core.Caller, uri ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
 		switch {
@@ -43,7 +44,7 @@ func (p *Part) Ask(c core.Caller, uri ahp.URI) error {
 	})
 }
 
-// Withdraw forgets that the caller asked for a terminal.
+// Withdraw withdraws the caller's request for a terminal.
 func (p *Part) Withdraw(c core.Caller, uri ahp.URI) error {
 	return p.changeHold(c, uri, func(_ *hub.Tx, t *term, _ *ahp.TerminalState) error {
 		t.hold.forget(c.ClientID)
@@ -51,9 +52,9 @@ func (p *Part) Withdraw(c core.Caller, uri ahp.URI) error {
 	})
 }
 
-// Grant hands a terminal to a client that asks for it: by its holder, or by the owner.
+// Grant gives control of a terminal to a requesting client. Only its holder and the owner may.
 //
-// Errors: -32009 the caller is neither; -32008 that client does not ask, or no such terminal.
+// Errors: -32009 the caller is neither; -32008 no such request or terminal.
 func (p *Part) Grant(c core.Caller, uri ahp.URI, client string) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
 		if err := mayAnswer(c, t, s, client, p.core.Now()); err != nil {
@@ -64,7 +65,8 @@ func (p *Part) Grant(c core.Caller, uri ahp.URI, client string) error {
 	})
 }
 
-// Deny refuses a client that asks; it can read that until it asks again. Errors as of Grant.
+// Deny refuses a client's request. The client sees the refusal until it asks again. Errors as of
+// Grant.
 func (p *Part) Deny(c core.Caller, uri ahp.URI, client string) error {
 	return p.changeHold(c, uri, func(_ *hub.Tx, t *term, s *ahp.TerminalState) error {
 		if err := mayAnswer(c, t, s, client, p.core.Now()); err != nil {
@@ -75,7 +77,8 @@ func (p *Part) Deny(c core.Caller, uri ahp.URI, client string) error {
 	})
 }
 
-// Take gives the caller a terminal without asking its holder. Only the owner may take it from another client.
+// Take gives the caller control without a request. Only the owner may take a terminal from another
+// client.
 func (p *Part) Take(c core.Caller, uri ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
 		if !c.IsOwner() && !isHolder(c, s.Claim) && !t.hold.isFree(s.Claim) {
@@ -87,7 +90,7 @@ func (p *Part) Take(c core.Caller, uri ahp.URI) error {
 	})
 }
 
-// Release gives a terminal that the caller holds back to the tool call that waits for it, else to its session.
+// Release returns a terminal that the caller holds to the waiting tool call, else to its session.
 func (p *Part) Release(c core.Caller, uri, chat ahp.URI) error {
 	return p.changeHold(c, uri, func(tx *hub.Tx, t *term, s *ahp.TerminalState) error {
 		if isHolder(c, s.Claim) {
@@ -97,8 +100,8 @@ func (p *Part) Release(c core.Caller, uri, chat ahp.URI) error {
 	})
 }
 
-// sessionClaim returns the claim of the tool call that waits for the program, else of the session; under the hub's
-// lock.
+// sessionClaim returns the claim of the tool call that waits for the program, else of the session.
+// The hub's lock is held.
 func (t *term) sessionClaim(chat ahp.URI) *ahp.TerminalClaimedAction {
 	claim := &ahp.TerminalSessionClaim{Session: t.info.Session, Chat: chat}
 	if t.call != nil {
@@ -107,8 +110,8 @@ func (t *term) sessionClaim(chat ahp.URI) *ahp.TerminalClaimedAction {
 	return &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: claim}}
 }
 
-// detach ends the wait of the tool call once a claim names the session alone: the program goes on in the background
-// (guide/terminals.md).
+// detach ends the tool call's wait when a claim names only the session. The program continues in
+// the background (guide/terminals.md).
 func (t *term) detach(tx *hub.Tx, claim ahp.TerminalClaim) {
 	c, session := claim.Value.(*ahp.TerminalSessionClaim)
 	if t.call == nil || !session || c.ToolCallID == t.call.ToolCallID {
@@ -118,7 +121,7 @@ func (t *term) detach(tx *hub.Tx, claim ahp.TerminalClaim) {
 	tx.Effect(t.info.URI, func(context.Context) { close(t.detached) })
 }
 
-// Asks returns the asks for a terminal and the recent refusals, oldest first.
+// Asks returns the open requests for a terminal and recent refusals, oldest first.
 func (p *Part) Asks(uri ahp.URI) []Ask {
 	if t := p.get(uri); t != nil {
 		return t.hold.list(p.core.Now())
@@ -126,8 +129,9 @@ func (p *Part) Asks(uri ahp.URI) []Ask {
 	return nil
 }
 
-// Changes returns a channel that ticks after every change of a terminal's holder, asks, title and commands; ticks not
-// yet taken merge. Call cancel when done. The channel is nil for a terminal of an earlier run, which has no changes.
+// Changes returns a channel that ticks after every change of a terminal's holder, requests, title
+// and commands; pending ticks merge. Call cancel when done. The channel is nil for a terminal of an
+// earlier run, which never changes.
 func (p *Part) Changes(uri ahp.URI) (changed <-chan struct{}, cancel func()) {
 	t := p.get(uri)
 	if t == nil {
@@ -136,19 +140,19 @@ func (p *Part) Changes(uri ahp.URI) (changed <-chan struct{}, cancel func()) {
 	return t.hold.watch()
 }
 
-// Rename gives a terminal the title that a person chose, which wins over those its program sets.
+// Rename sets a terminal's title, which overrides titles that its program sets.
 //
 // Errors: -32602 the title is empty, -32008 no such terminal, -32009 not allowed.
 func (p *Part) Rename(c core.Caller, uri ahp.URI, title string) error {
 	return p.act(c, uri, &ahp.TerminalTitleChangedAction{Title: title})
 }
 
-// Clear empties what a terminal shows and its scrollback, for all viewers. Errors as of Rename.
+// Clear clears a terminal's screen and scrollback, for all viewers. Errors as of Rename.
 func (p *Part) Clear(c core.Caller, uri ahp.URI) error {
 	return p.act(c, uri, &ahp.TerminalClearedAction{})
 }
 
-// act runs an action of a page, as Dispatch runs one of a client.
+// act dispatches an action of a page like a client's.
 func (p *Part) act(c core.Caller, uri ahp.URI, a ahp.Action) error {
 	info, known := p.core.Hub.Info(uri)
 	if !known || info.Kind != ahp.ChannelTerminal || !c.Audience().Sees(info) {
@@ -170,7 +174,8 @@ func (p *Part) act(c core.Caller, uri ahp.URI, a ahp.Action) error {
 	return nil
 }
 
-// changeHold runs f in one step of the timeline if the caller may type in the terminal and it runs.
+// changeHold runs f in one step of the timeline if the caller may type in the terminal and it is
+// running.
 func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ahp.TerminalState) error) error {
 	info, known := p.core.Hub.Info(uri)
 	if !known || info.Kind != ahp.ChannelTerminal || !c.Audience().Sees(info) {
@@ -204,7 +209,7 @@ func (p *Part) changeHold(c core.Caller, uri ahp.URI, f func(*hub.Tx, *term, *ah
 	return refused
 }
 
-// mayAnswer refuses a caller that may not answer the ask of a client.
+// mayAnswer returns an error if the caller may not answer a client's request.
 func mayAnswer(c core.Caller, t *term, s *ahp.TerminalState, client string, now time.Time) error {
 	if !c.IsOwner() && !isHolder(c, s.Claim) {
 		return ahp.Errorf(ahp.CodePermissionDenied,
@@ -221,7 +226,8 @@ func claimFor(client string) *ahp.TerminalClaimedAction {
 	return &ahp.TerminalClaimedAction{Claim: ahp.TerminalClaim{Value: &ahp.TerminalClientClaim{ClientID: client}}}
 }
 
-// isHolder reports whether a claim is the caller's: of its client or, for a page, of the person's pages.
+// isHolder reports whether the caller holds a claim: with its client or, for a page, with any of
+// the person's pages.
 func isHolder(c core.Caller, claim ahp.TerminalClaim) bool {
 	held, ok := claim.Value.(*ahp.TerminalClientClaim)
 	if !ok {

@@ -9,11 +9,11 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// MostOutput bounds the output of one command that is copied, or attached to a message.
+// MostOutput limits the output of a command that is copied, or attached to a message.
 const MostOutput = 256 << 10
 
-// Commands returns the commands of a terminal that are remembered, the oldest first: at most 500.
-// Changes ticks when one starts or ends. Those of an earlier run have no place in the output.
+// Commands returns a terminal's remembered commands, oldest first: at most 500. Changes ticks when
+// one starts or ends. Those of an earlier run have no position in the output.
 func (p *Part) Commands(uri ahp.URI) []machine.TerminalCommand {
 	if program := p.program(uri); program != nil {
 		return program.Commands()
@@ -32,8 +32,8 @@ func (p *Part) Commands(uri ahp.URI) []machine.TerminalCommand {
 	return out
 }
 
-// CommandOutput returns what a command of a terminal printed: at most the last MostOutput bytes, and no more than the
-// terminal still keeps. ok is false when that command is not known any more.
+// CommandOutput returns the output of a terminal's command: at most the last MostOutput bytes, as
+// far as the terminal has kept them. ok is false for an unknown command.
 func (p *Part) CommandOutput(ctx context.Context, uri ahp.URI, id string) (out machine.CommandOutput, ok bool) {
 	if program := p.program(uri); program != nil {
 		out, err := program.Output(ctx, id, MostOutput)

@@ -1,4 +1,4 @@
-// Package terminals is the part of the host that keeps terminals: their channels, who holds and who asks for one, their
-// programs, commands that go on in the background, and what is left of a terminal after a restart. Programs run on a
-// machine.Terminals; the part knows no process.
+// Package terminals is the part of the host for terminals: their channels, holders and requests for
+// control, their programs, background commands, and what remains of a terminal after a restart. A
+// machine.Terminals runs the programs.
 package terminals

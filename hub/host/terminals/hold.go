@@ -12,29 +12,29 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// How long the holder of a terminal may be away. Clients of the protocol have Limits.ClientGrace.
+// Grace times of a disconnected holder. Clients of the protocol have Limits.ClientGrace.
 const (
-	// after a person's last stream of it broke off; a holder who returns by then has it again
+	// after a page's last stream broke; also how long a holder can get the terminal back
 	PageGrace = 3 * time.Second
-	FormGrace = 2 * time.Minute // after a form claimed it, or typed in it, without a stream
+	FormGrace = 2 * time.Minute // after a claim or typing by a form, without a stream
 )
 
-// holding is what the part knows of a terminal's holder beyond the claim: whether the holder is here, and which clients
-// ask. Its lock is taken below the hub's; no lock is taken below it.
+// holding is a terminal's state beyond the claim: whether the holder is connected, and the requests
+// for control. Its lock is taken below the hub's; no lock is taken below it.
 type holding struct {
 	mu       sync.Mutex
 	holder   string         // clientId of the claim; "" for a session
-	vacant   bool           // the holder is gone, and the terminal has no session to return to
+	vacant   bool           // the holder left, and there is no session to return to
 	here     map[string]int // open streams of each person's pages, by clientId
 	gone     *time.Timer
-	was      string    // the holder that left, who has it again on returning
-	backBy   time.Time // by then, unless another client claimed it meanwhile
+	was      string    // the previous holder, who can get it back
+	backBy   time.Time // deadline for that, unless another client claims it first
 	asks     []Ask
 	watchers map[chan struct{}]struct{}
 	closed   bool
 }
 
-// isFree reports whether any client may claim the terminal: no client that is here holds it.
+// isFree reports whether any client may claim the terminal, as no connected client holds it.
 func (d *holding) isFree(c ahp.TerminalClaim) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,7 +104,7 @@ func (d *holding) notify() {
 	d.notifyLocked()
 }
 
-// notifyLocked wakes watchers; d.mu is held.
+// notifyLocked wakes watchers. d.mu is held.
 func (d *holding) notifyLocked() {
 	for ch := range d.watchers {
 		select {
@@ -114,7 +114,7 @@ func (d *holding) notifyLocked() {
 	}
 }
 
-// setHolder notes a new holder. A holder without a stream of the terminal used a form, and gets time until the next.
+// setHolder records a new holder. A holder without a stream used a form, and gets FormGrace.
 func (d *holding) setHolder(p *Part, t *term, c ahp.TerminalClaim) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,7 +130,7 @@ func (d *holding) setHolder(p *Part, t *term, c ahp.TerminalClaim) {
 	d.notifyLocked()
 }
 
-// startGrace gives the holder some time to return; d.mu is held.
+// startGrace starts the holder's grace time. d.mu is held.
 func (d *holding) startGrace(p *Part, t *term, grace time.Duration) {
 	d.keepHolder()
 	if d.closed {
@@ -142,7 +142,7 @@ func (d *holding) startGrace(p *Part, t *term, grace time.Duration) {
 	})
 }
 
-// keepHolder stops the holder's grace time; d.mu is held.
+// keepHolder stops the holder's grace time. d.mu is held.
 func (d *holding) keepHolder() {
 	if d.gone != nil {
 		d.gone.Stop()
@@ -157,7 +157,7 @@ func (d *holding) close() {
 	d.keepHolder()
 }
 
-// noteTyping renews the grace time of a holder that typed: without a stream it was by a form.
+// noteTyping restarts the grace time of a holder without a stream, who typed by a form.
 func (d *holding) noteTyping(p *Part, t *term) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -166,10 +166,11 @@ func (d *holding) noteTyping(p *Part, t *term) {
 	}
 }
 
-// Attend counts a stream of the caller that shows a terminal. Call leave when it ends, with goodbye when its page said
-// that it leaves. After the holder's last stream the terminal goes to the first client that asked, or back to its
-// session: at once, or after a short time when the connection broke. A reload is a goodbye too: a holder who returns
-// by then has the terminal again unless another client took it.
+// Attend counts a caller's stream of a terminal. Call leave when the stream ends, with goodbye if
+// the page announced its end. After the holder's last stream, the terminal goes to the first
+// requesting client, or to its session: at once after a goodbye, else after PageGrace. As a reload
+// is a goodbye too, a holder who returns within PageGrace gets the terminal back unless another
+// client took it.
 func (p *Part) Attend(c core.Caller, uri ahp.URI) (leave func(goodbye bool)) {
 	t := p.get(uri)
 	if t == nil {
@@ -192,7 +193,7 @@ func (p *Part) Attend(c core.Caller, uri ahp.URI) (leave func(goodbye bool)) {
 	return func(goodbye bool) { once.Do(func() { d.leave(p, t, client, goodbye) }) }
 }
 
-// leave ends a stream of a client.
+// leave removes a stream of a client.
 func (d *holding) leave(p *Part, t *term, client string, goodbye bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,7 +216,7 @@ func (p *Part) restoreHolder(ctx context.Context, c core.Caller, t *term) {
 		return
 	}
 	client := core.PageClient(c.ID)
-	_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
+	_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only if the host stops, which ends the terminal
 		s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		if open && !hasExited(s) && t.hold.isBack(client, p.core.Now()) {
 			tx.Apply(t.info.URI, claimFor(client))
@@ -223,14 +224,14 @@ func (p *Part) restoreHolder(ctx context.Context, c core.Caller, t *term) {
 	})
 }
 
-// isBack reports whether the holder that left is here again in time.
+// isBack reports whether the previous holder reconnected in time.
 func (d *holding) isBack(client string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.was == client && now.Before(d.backBy) && d.here[client] > 0
 }
 
-// Disconnected starts the grace time of a client whose connection ended, in the terminals that it holds.
+// Disconnected starts the grace time of a disconnected client in the terminals that it holds.
 func (p *Part) Disconnected(client string) {
 	for _, t := range p.list(func(t *term) bool { return t.hold.isHeldBy(client) }) {
 		t.hold.mu.Lock()
@@ -245,7 +246,7 @@ func (d *holding) isHeldBy(client string) bool {
 	return client != "" && d.holder == client
 }
 
-// isAway reports whether a holder is still gone now that its time is over.
+// isAway reports whether a holder is still disconnected after the grace time.
 func (d *holding) isAway(p *Part, holder string) bool {
 	if p.core.Hub.IsConnected(holder) {
 		return false
@@ -255,8 +256,8 @@ func (d *holding) isAway(p *Part, holder string) bool {
 	return d.holder == holder && d.here[holder] == 0
 }
 
-// releaseFrom takes a terminal from a holder that left. The first client that asks gets it, else its session; with
-// neither, any client may claim it.
+// releaseFrom takes a terminal from a disconnected holder. The first requesting client gets it,
+// else its session; without either, any client may claim it.
 func (p *Part) releaseFrom(ctx context.Context, t *term, holder string) {
 	if !t.hold.isAway(p, holder) {
 		return
@@ -267,7 +268,7 @@ func (p *Part) releaseFrom(ctx context.Context, t *term, holder string) {
 		}
 	}
 	next := p.nextHolder(t)
-	_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only when the host stops, and that ends the terminal
+	_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only if the host stops, which ends the terminal
 		s, open := hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		if !open || hasExited(s) || !t.hold.giveUp(holder, p.core.Now()) {
 			return
@@ -280,7 +281,7 @@ func (p *Part) releaseFrom(ctx context.Context, t *term, holder string) {
 	})
 }
 
-// vacate gives a terminal to its session; without one, any client may claim it.
+// vacate returns a terminal to its session; without one, any client may claim it.
 func (p *Part) vacate(tx *hub.Tx, t *term) {
 	if session, ok := hub.StateOf[*ahp.SessionState](tx, t.info.Session); ok && session.DefaultChat != "" {
 		tx.Apply(t.info.URI, t.sessionClaim(session.DefaultChat))
@@ -289,7 +290,7 @@ func (p *Part) vacate(tx *hub.Tx, t *term) {
 	t.hold.vacate()
 }
 
-// Evict takes from a client, whose id another principal takes, the terminals that it holds.
+// Evict takes all terminals from a client whose id another principal takes.
 func (p *Part) Evict(tx *hub.Tx, client string) {
 	for _, t := range p.list(func(t *term) bool { return t.hold.isHeldBy(client) }) {
 		p.takeFrom(tx, t, client)
@@ -303,7 +304,8 @@ func (p *Part) takeFrom(tx *hub.Tx, t *term, client string) {
 	}
 }
 
-// giveUp reports whether the holder is still gone; if so, the holder has some time to return.
+// giveUp reports whether the holder is still disconnected. If so, it sets the deadline to get the
+// terminal back.
 func (d *holding) giveUp(holder string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -321,7 +323,7 @@ func (d *holding) vacate() {
 	d.notifyLocked()
 }
 
-// nextHolder returns the first client that asks and is still here, "" without one.
+// nextHolder returns the first requesting client that is connected, or "".
 func (p *Part) nextHolder(t *term) string {
 	for _, a := range t.hold.list(p.core.Now()) {
 		if !a.Denied && (p.core.Hub.IsConnected(a.Client) || t.hold.isAttendedBy(a.Client)) {

@@ -19,29 +19,29 @@ const noSandbox = " (no sandbox)"
 
 const (
 	mostStep = 32      // actions of a terminal in one step of the timeline
-	mostTail = 8 << 10 // bytes of output an agent is told at the end
+	mostTail = 8 << 10 // bytes of output that an agent gets at the end
 )
 
-// term is a terminal with a program, running or gone.
+// term is a terminal whose program is running or has exited.
 type term struct {
 	part *Part
 	info hub.ChannelInfo
 	kind
-	secret bool            // its program has secrets of the owner
-	named  atomic.Bool     // its title was chosen: the program cannot change it
+	secret bool            // the program has secrets of the owner
+	named  atomic.Bool     // a person chose the title, so the program cannot change it
 	ctx    context.Context // ends when the terminal is disposed
 	cancel context.CancelFunc
 	proc   atomic.Pointer[machine.Terminal]
-	dirty  atomic.Bool  // wrote something since it was last saved
-	due    atomic.Int64 // when it may be saved again, in ns since 1970
-	whole  atomic.Int64 // when all of it may be
+	dirty  atomic.Bool  // has output since the last save
+	due    atomic.Int64 // time of the next save, in ns since 1970
+	whole  atomic.Int64 // time of the next full save
 
 	// guarded by the hub's lock
-	applying bool                      // what is applied comes from the program itself
-	call     *ahp.TerminalSessionClaim // the tool call that waits for the program; nil once it does not
-	detached chan struct{}             // closed when it should not wait any more
-	since    []ahp.Action              // what it printed since all of it was saved; its end when that is much
-	printed  int                       // bytes of that
+	applying bool                      // the actions being applied come from the program
+	call     *ahp.TerminalSessionClaim // the tool call that waits for the program, or nil
+	detached chan struct{}             // closed when it should stop waiting
+	since    []ahp.Action              // output since the last full save; only the last mostPrinted bytes
+	printed  int                       // size of since in bytes
 
 	hold holding
 
@@ -49,11 +49,11 @@ type term struct {
 	tail []byte
 }
 
-// kind is what a terminal is started for.
+// kind describes the use of a terminal.
 type kind struct {
 	agents     bool // an agent's tool call runs in it
 	given      bool // its program has the session's secrets
-	unconfined bool // its program is outside of its session's sandbox: only the owner starts such a one and types in it
+	unconfined bool // the program runs outside the session's sandbox: only the owner may start it and type in it
 }
 
 // start opens a terminal's channel and starts its program.
@@ -80,7 +80,7 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 	}
 	if how.unconfined = how.unconfined && spec.Sandbox != nil; how.unconfined {
 		spec.Sandbox = nil
-		if named = true; !how.agents { // its program cannot give it a title that lacks this
+		if named = true; !how.agents { // the program cannot remove noSandbox from the title
 			spec.Title = texts.CutBytes(spec.Title, core.MaxTitle-len(noSandbox)) + noSandbox
 		}
 	}
@@ -102,14 +102,15 @@ func (p *Part) start(info hub.ChannelInfo, claim ahp.TerminalClaim, spec machine
 		return nil, p.giveUp(t, err)
 	}
 	t.proc.Store(&program)
-	if t.ctx.Err() != nil { // disposed while it started
+	if t.ctx.Err() != nil { // disposed while starting
 		t.kill()
 	}
 	p.saving.Do(func() { p.core.Go(p.keepSaving) })
 	return t, nil
 }
 
-// program returns what runs in the terminal, or ran; nil before it started and when it belongs to an earlier run.
+// program returns the terminal's program, also if it has exited; nil before the start and for
+// terminals of an earlier run.
 func (t *term) program() machine.Terminal {
 	if p := t.proc.Load(); p != nil {
 		return *p
@@ -117,7 +118,7 @@ func (t *term) program() machine.Terminal {
 	return nil
 }
 
-// giveUp closes a terminal whose program did not start.
+// giveUp closes a terminal whose program failed to start.
 func (p *Part) giveUp(t *term, cause error) error {
 	if err := p.dispose(t.info.URI); err != nil {
 		p.core.Log.Warn("a terminal that did not start stays in the list", "terminal", t.info, "err", err)
@@ -150,8 +151,8 @@ func (p *Part) open(t *term, claim ahp.TerminalClaim, spec machine.TerminalSpec)
 	return err
 }
 
-// emit puts what the program did into the timeline. While the host is read-only emit waits, and so does the program:
-// nothing is lost.
+// emit puts the program's output into the timeline. While the host is read-only, emit and thereby
+// the program wait, so that nothing is lost.
 func (t *term) emit(actions []ahp.Action) {
 	t.dirty.Store(true)
 	if t.named.Load() {
@@ -184,7 +185,8 @@ func isTitle(a ahp.Action) bool {
 	return ok
 }
 
-// keepTail keeps the end of the output for the agent; it reports whether the action is the program's exit.
+// keepTail keeps the end of the output for the agent, and reports whether the action is the
+// program's exit.
 func (t *term) keepTail(a ahp.Action) (exit bool) {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:
@@ -196,7 +198,7 @@ func (t *term) keepTail(a ahp.Action) (exit bool) {
 				t.tail = append(t.tail[:0], t.tail[len(t.tail)-mostTail:]...)
 			}
 		}
-	case *ahp.TerminalClearedAction: // the tail is in the next action once more
+	case *ahp.TerminalClearedAction: // the next action repeats the tail
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.tail = t.tail[:0]
@@ -220,7 +222,7 @@ func (t *term) kill() {
 	<-program.Done()
 }
 
-// retain bounds the exited terminals of tool calls: their last output is in the call's result anyway.
+// retain limits the exited terminals of tool calls, whose last output is also in the call's result.
 func (p *Part) retain(t *term) {
 	if !t.agents {
 		return
@@ -233,11 +235,11 @@ func (p *Part) retain(t *term) {
 	p.mu.Unlock()
 	if old != nil {
 		p.remove(old.info.URI)
-		_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { p.forget(tx, old.info.URI) }) // fails only when the host stops
+		_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { p.forget(tx, old.info.URI) }) // fails only if the host stops
 	}
 }
 
-// oldestSurplus returns the oldest terminal that is too many, of the session or of the host.
+// oldestSurplus returns the oldest terminal above a limit, of the session or of the host.
 func oldestSurplus(exited []*term, session ahp.URI) (old *term) {
 	n := 0
 	for _, t := range slices.Backward(exited) {
@@ -253,7 +255,7 @@ func oldestSurplus(exited []*term, session ahp.URI) (old *term) {
 	return nil
 }
 
-// Derive applies what a terminal's action changes elsewhere.
+// Derive applies a terminal's action to other state.
 func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 	t := p.get(e.Channel.URI)
 	switch a := e.Action.(type) {
@@ -278,7 +280,7 @@ func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 	}
 }
 
-// isNews reports whether watchers of a terminal are told of an action at once.
+// isNews reports whether an action notifies a terminal's watchers.
 func isNews(a ahp.Action) bool {
 	switch a.(type) {
 	case *ahp.TerminalTitleChangedAction, *ahp.TerminalClearedAction, *ahp.TerminalExitedAction,
@@ -288,7 +290,7 @@ func isNews(a ahp.Action) bool {
 	return false
 }
 
-// keepTitle keeps a title that a person chose: from then on the program cannot change it.
+// keepTitle keeps a title that a person chose, so that the program cannot change it.
 func (p *Part) keepTitle(tx *hub.Tx, t *term, e *hub.Envelope) {
 	if t != nil && !t.applying {
 		t.named.Store(true)
@@ -296,8 +298,8 @@ func (p *Part) keepTitle(tx *hub.Tx, t *term, e *hub.Envelope) {
 	p.listInRoot(tx, e.Channel.URI)
 }
 
-// clear empties the viewers' screens. What was saved of a program that is gone is emptied too, or it would come back
-// with the next start.
+// clear clears the screens of viewers. It also clears the saved state of an exited program, which
+// the next start would restore.
 func (p *Part) clear(tx *hub.Tx, t *term, e *hub.Envelope) {
 	if t != nil && t.applying {
 		return
@@ -316,13 +318,13 @@ func (p *Part) clear(tx *hub.Tx, t *term, e *hub.Envelope) {
 	}
 }
 
-// forwardInput forwards keys, in order; they are never written down.
+// forwardInput forwards keys in order. They are never stored.
 func (p *Part) forwardInput(_ context.Context, e *hub.Envelope, a *ahp.TerminalInputAction) {
 	p.sendKeys(e.Channel.URI, a)
 }
 
-// TypePlain forwards the keys of a plain form. No client receives them: they may be a password, and no connection waits
-// for an echo.
+// TypePlain forwards keys from an HTML form. Clients do not receive them, as they may be a
+// password, and no connection waits for an echo.
 func (p *Part) TypePlain(tx *hub.Tx, uri ahp.URI, a *ahp.TerminalInputAction) {
 	tx.Effect(uri, func(context.Context) { p.sendKeys(uri, a) })
 }
@@ -335,7 +337,7 @@ func (p *Part) sendKeys(uri ahp.URI, a *ahp.TerminalInputAction) {
 	}
 }
 
-// forwardSize tells the program its size.
+// forwardSize sets the size of the program's terminal.
 func (p *Part) forwardSize(_ context.Context, e *hub.Envelope, a *ahp.TerminalResizedAction) {
 	if program := p.program(e.Channel.URI); program != nil {
 		if err := program.Resize(int(a.Cols), int(a.Rows)); err != nil {

@@ -14,52 +14,53 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Bounds of terminals.
+// Limits of terminals.
 const (
-	mostRunning = 256 // terminals of the host at once
-	KeptExited  = 16  // exited terminals of a session's tool calls that are kept; older ones are closed
+	mostRunning = 256 // running terminals of the host
+	KeptExited  = 16  // exited terminals kept per session for its tool calls; older ones are closed
 	mostExited  = 128 // exited terminals of the host's tool calls
 )
 
-// Config holds what the part gets from the host.
+// Config configures a Part.
 type Config struct {
 	Machine    machine.Terminals
-	DefaultDir string   // of a terminal whose session has no directory; local path
-	Pass       []string // names of more variables of the environment that programs see, as environ.Allows takes them
+	DefaultDir string   // local path, for sessions without a directory
+	Pass       []string // more environment variables for programs, in the form that environ.Allows takes
 
 	Grace       time.Duration // between the signals that end a program
 	ClientGrace time.Duration // how long a holder may be disconnected
 
-	// Directories returns the local directories of a session, or the error of an unknown one.
+	// Directories returns the local directories of a session, or an error if it is unknown.
 	Directories func(ctx context.Context, session ahp.URI) ([]string, error)
 
-	// Sandbox returns what the programs of a session are kept from; nil when that is nothing. Without it there are no sandboxes.
+	// Sandbox returns the sandbox policy of a session, or nil without a sandbox. nil: there are no
+	// sandboxes.
 	Sandbox func(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
 
-	// Secrets returns variables with the secrets that programs of a session are given, when given is true, and what is not
-	// shown of the output of all of them. Without it there are no secrets.
+	// Secrets returns variables with a session's secrets, if given is true, and what to redact from
+	// the output of all its programs. nil: there are no secrets.
 	Secrets func(ctx context.Context, session ahp.URI, given bool) (env []string, hide *redact.Set, err error)
 
-	// CheckURI refuses what cannot be the URI of a terminal.
+	// CheckURI returns an error if a URI is invalid for a terminal.
 	CheckURI func(uri ahp.URI) error
 
-	// Directory returns the local path of a directory that exists.
+	// Directory returns the local path of an existing directory.
 	Directory func(ctx context.Context, uri ahp.URI) (string, error)
 
-	// CheckPlace refuses a path that is closed to a session; the error names the parameter.
+	// CheckPlace returns an error if a path is closed to a session, with the parameter's name.
 	CheckPlace func(ctx context.Context, session ahp.URI, param, path string) error
 
 	Files machine.Files // of the computer
 
-	// Reconsider is called in the step in which a session got or lost a terminal.
+	// Reconsider is called in the step that adds or removes a session's terminal.
 	Reconsider func(tx *hub.Tx, session ahp.URI)
 
-	// Dispatch runs an action of a page as one of a client.
+	// Dispatch runs an action of a page like a client's.
 	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome,
 		error)
 }
 
-// Part keeps the terminals of a host. Its lock is taken below the hub's.
+// Part manages the terminals of a host. Its lock is taken below the hub's.
 type Part struct {
 	core *core.Core
 	cfg  Config
@@ -76,7 +77,7 @@ func New(c *core.Core, cfg Config) *Part {
 	return &Part{core: c, cfg: cfg, all: map[ahp.URI]*term{}}
 }
 
-// Effects returns what an accepted action makes the part do once it is durable.
+// Effects returns the effects of accepted actions, which run once these are durable.
 func (p *Part) Effects() map[string]core.Effect {
 	return map[string]core.Effect{
 		"terminal/input":   core.On(p.forwardInput),
@@ -84,8 +85,8 @@ func (p *Part) Effects() map[string]core.Effect {
 	}
 }
 
-// Recover marks the terminals of the last run as exited, gives them back what was saved of their screens, and takes the
-// commands that ended with the last run off their chats' lists.
+// Recover marks the last run's terminals as exited, restores their saved screens, and removes the
+// last run's background commands from the chats' lists.
 func (p *Part) Recover(ctx context.Context) error {
 	if p.core.Store == nil {
 		return nil
@@ -96,7 +97,7 @@ func (p *Part) Recover(ctx context.Context) error {
 	return p.recoverBackground(ctx)
 }
 
-// Close ends all programs and waits for them; what they wrote is kept.
+// Close ends all programs, waits for them, and saves their output.
 func (p *Part) Close() {
 	var wg sync.WaitGroup
 	for _, t := range p.list(func(*term) bool { return true }) {
@@ -111,7 +112,7 @@ func (p *Part) get(uri ahp.URI) *term {
 	return p.all[uri]
 }
 
-// add reserves a URI for a terminal that is about to start.
+// add registers a terminal that is about to start.
 func (p *Part) add(t *term) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,7 +123,7 @@ func (p *Part) add(t *term) error {
 	return nil
 }
 
-// remove forgets a terminal and returns it; nil when it was removed before.
+// remove deletes a terminal from the part and returns it, or nil if it was removed before.
 func (p *Part) remove(uri ahp.URI) *term {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -144,7 +145,7 @@ func (p *Part) list(has func(*term) bool) []*term {
 	return out
 }
 
-// program returns what runs in a terminal; nil when its program belongs to an earlier run.
+// program returns a terminal's program, or nil if it belongs to an earlier run.
 func (p *Part) program(uri ahp.URI) machine.Terminal {
 	if t := p.get(uri); t != nil {
 		return t.program()

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// recoverTerminals reopens the terminals of the last run. No client follows a channel yet, so each is closed and opened
-// again.
+// recoverTerminals reopens the terminals of the last run. As there are no subscribers yet, it
+// closes and opens each channel.
 func (p *Part) recoverTerminals(ctx context.Context) error {
 	saved, err := p.readSaved(ctx)
 	if err != nil {
@@ -45,12 +45,12 @@ func (p *Part) readSaved(ctx context.Context) (map[ahp.URI]*ahp.TerminalState, e
 	return out, p.replayPrinted(ctx, out)
 }
 
-// reopen opens a terminal as exited, or takes it off the list when nothing is left of it.
+// reopen opens a terminal as exited, or removes it from the list if nothing of it was saved.
 func (p *Part) reopen(ctx context.Context, t ahp.TerminalInfo, saved *ahp.TerminalState) error {
 	info, known := p.core.Hub.Info(t.Resource)
 	if !known {
 		info = hub.ChannelInfo{URI: t.Resource, Kind: ahp.ChannelTerminal}
-		saved = nil // closed, but the list was not told
+		saved = nil // closed, but the list was not updated
 	} else if saved == nil {
 		saved = p.readJournaled(ctx, t.Resource)
 	}
@@ -72,7 +72,7 @@ func (p *Part) reopen(ctx context.Context, t ahp.TerminalInfo, saved *ahp.Termin
 	})
 }
 
-// adopt counts a terminal of an earlier run among the exited ones of tool calls.
+// adopt adds a terminal of an earlier run to the exited ones of tool calls.
 func (p *Part) adopt(info hub.ChannelInfo) {
 	t := &term{part: p, info: info, kind: kind{agents: true}}
 	t.ctx, t.cancel = context.WithCancel(p.core.Ctx)
@@ -81,7 +81,7 @@ func (p *Part) adopt(info hub.ChannelInfo) {
 	}
 }
 
-// readJournaled returns what the journal knows of a terminal: everything but its output.
+// readJournaled returns a terminal's state in the journal, which has everything but its output.
 func (p *Part) readJournaled(ctx context.Context, uri ahp.URI) *ahp.TerminalState {
 	if err := p.core.Wake(ctx, hub.ChannelInfo{URI: uri}); err != nil {
 		p.core.Log.Warn("a terminal of the last run is lost", "terminal", uri, "err", err)

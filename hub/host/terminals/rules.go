@@ -9,12 +9,12 @@ import (
 )
 
 const (
-	mostKeys      = 64 << 10 // bytes typed at once
+	mostKeys      = 64 << 10 // bytes per input action
 	exitedAlready = "this terminal has exited: open another one"
 	ownersAlone   = "this terminal is outside of the session's sandbox: only the owner can control it"
 )
 
-// Rules returns what a client's action on a terminal must keep to.
+// Rules returns the checks of clients' actions on terminals.
 func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{
 		"terminal/input":        core.Rule(p.checkInput),
@@ -29,7 +29,8 @@ func hasExited(s *ahp.TerminalState) bool {
 	return s.Lifecycle.Status == ahp.TerminalLifecycleStatusExited
 }
 
-// checkInput lets the holder type and, while a session holds the terminal, every client that may type.
+// checkInput lets the holder type and, while a session holds the terminal, every client with the
+// right to.
 func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalInputAction) string {
 	switch {
 	case hasExited(s):
@@ -49,8 +50,8 @@ func (p *Part) checkInput(r *core.Request, s *ahp.TerminalState, a *ahp.Terminal
 	return ""
 }
 
-// checkResized lets the holder resize. Every client may resize a session's own terminal; a tool call's keeps the size
-// that its program was started with.
+// checkResized lets the holder resize, and every client if the session holds the terminal. A tool
+// call's terminal keeps its initial size.
 func (p *Part) checkResized(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalResizedAction) string {
 	switch {
 	case hasExited(s):
@@ -71,7 +72,7 @@ func checkTitle(_ *core.Request, _ *ahp.TerminalState, a *ahp.TerminalTitleChang
 	return ""
 }
 
-// isHeldByOther reports whether the caller may not resize the terminal because of its holder.
+// isHeldByOther reports whether the terminal's holder prevents the caller from resizing it.
 func (p *Part) isHeldByOther(r *core.Request, s *ahp.TerminalState) bool {
 	if claim, ok := s.Claim.Value.(*ahp.TerminalSessionClaim); ok {
 		return claim.ToolCallID != ""
@@ -79,7 +80,7 @@ func (p *Part) isHeldByOther(r *core.Request, s *ahp.TerminalState) bool {
 	return p.isHeldByClient(r, s)
 }
 
-// isHeldByClient reports whether a client other than the caller holds the terminal, and is here.
+// isHeldByClient reports whether another client, which is connected, holds the terminal.
 func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
 	_, held := s.Claim.Value.(*ahp.TerminalClientClaim)
 	if !held || isHolder(r.Caller, s.Claim) {
@@ -89,8 +90,8 @@ func (p *Part) isHeldByClient(r *core.Request, s *ahp.TerminalState) bool {
 	return t == nil || !t.hold.isFree(s.Claim)
 }
 
-// checkClaimed lets the holder pass a claim on, and a client take one from a session for itself (AHP requirements 165
-// and 167).
+// checkClaimed lets the holder transfer its claim, and a client take a session's claim for itself
+// (AHP requirements 165 and 167).
 func (p *Part) checkClaimed(r *core.Request, s *ahp.TerminalState, a *ahp.TerminalClaimedAction) string {
 	mine := isHolder(r.Caller, s.Claim)
 	if p.isSecretTo(r) && !mine {

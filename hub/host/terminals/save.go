@@ -13,19 +13,19 @@ import (
 const (
 	bucketTerminals = "terminal"      // key: terminal URI, value: savedTerminal
 	bucketPrinted   = "terminal-tail" // key: terminal URI, value: actions since
-	saveEvery       = time.Second     // a terminal that prints is saved this often
-	savePace        = 64 << 10        // bytes a second: all of one with a long scrollback is saved less often
-	mostPrinted     = 64 << 10        // bytes printed since then that are saved; of more, the end
+	saveEvery       = time.Second     // interval of saves while a terminal has output
+	savePace        = 64 << 10        // bytes a second: terminals with a long scrollback are fully saved less often
+	mostPrinted     = 64 << 10        // bytes of output saved between full saves; only the last ones
 )
 
-// savedTerminal is what is left of a terminal after a restart: its output is not in the journal, so its state is saved
-// now and then, and when the program ends.
+// savedTerminal is a terminal's state for restarts. Output is not in the journal, so the state is
+// saved regularly and when the program exits.
 type savedTerminal struct {
 	Session ahp.URI            `json:"session,omitempty"`
 	State   *ahp.TerminalState `json:"state"`
 }
 
-// remember keeps an action that changes the content until it is saved; under the hub's lock.
+// remember keeps a content action until the next full save. The hub's lock is held.
 func (t *term) remember(a ahp.Action) {
 	switch a := a.(type) {
 	case *ahp.TerminalClearedAction:
@@ -40,7 +40,7 @@ func (t *term) remember(a ahp.Action) {
 	}
 }
 
-// estimateSize returns about how many bytes an action takes in a record.
+// estimateSize estimates an action's size in a record, in bytes.
 func estimateSize(a ahp.Action) int {
 	switch a := a.(type) {
 	case *ahp.TerminalDataAction:
@@ -53,12 +53,12 @@ func estimateSize(a ahp.Action) int {
 	return 256
 }
 
-// isUnsaved reports whether the terminal has news that may be saved now.
+// isUnsaved reports whether the terminal has output that is due to be saved.
 func (t *term) isUnsaved() bool {
 	return t.dirty.Load() && t.part.core.Now().UnixNano() >= t.due.Load()
 }
 
-// save saves all of the terminal or, when that was a short time ago and is large, what it printed since.
+// save saves the whole terminal or, if a large one was saved recently, its output since.
 func (t *term) save() {
 	now := t.part.core.Now()
 	t.due.Store(now.Add(saveEvery).UnixNano())
@@ -68,7 +68,7 @@ func (t *term) save() {
 	}
 	t.dirty.Store(false)
 	var since []ahp.Action
-	_ = t.part.core.Do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only when the terminal is gone
+	_ = t.part.core.Do(t.ctx, func(*hub.Tx) { since = slices.Clone(t.since) }) // fails only if the terminal is gone
 	var raw []json.RawMessage
 	for _, a := range since {
 		b, err := ahp.MarshalAction(a)
@@ -78,18 +78,18 @@ func (t *term) save() {
 		}
 		raw = append(raw, b)
 	}
-	if b, err := json.Marshal(raw); err == nil { // of valid JSON
+	if b, err := json.Marshal(raw); err == nil { // valid JSON always encodes
 		t.record(func(tx *hub.Tx) { tx.Record(bucketPrinted, t.info.URI, b) })
 	}
 }
 
-// saveWhole encodes the terminal's state off the hub's lock, then records it.
+// saveWhole encodes the terminal's state without the hub's lock, then records it.
 func (t *term) saveWhole() {
 	if !t.dirty.Swap(false) {
 		return
 	}
 	var s *ahp.TerminalState
-	_ = t.part.core.Do(t.ctx, func(tx *hub.Tx) { // fails only when the terminal is gone
+	_ = t.part.core.Do(t.ctx, func(tx *hub.Tx) { // fails only if the terminal is gone
 		s, _ = hub.StateOf[*ahp.TerminalState](tx, t.info.URI)
 		t.since, t.printed = nil, 0
 	})
@@ -117,7 +117,7 @@ func (t *term) record(write func(*hub.Tx)) {
 	})
 }
 
-// keepSaving saves terminals that print until the host stops.
+// keepSaving saves terminals with new output until the host stops.
 func (p *Part) keepSaving() {
 	tick := time.NewTicker(saveEvery / 4)
 	defer tick.Stop()
@@ -133,7 +133,7 @@ func (p *Part) keepSaving() {
 	}
 }
 
-// replayPrinted applies to saved terminals what they printed after all of them was saved.
+// replayPrinted applies the output after the last full save to saved terminals.
 func (p *Part) replayPrinted(ctx context.Context, saved map[ahp.URI]*ahp.TerminalState) error {
 	records, err := p.core.Store.Records(ctx, bucketPrinted)
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// ownersSecrets refuses guests who would type in a terminal that has secrets.
+// ownersSecrets is the error for guests who try to type in a terminal that has secrets.
 const ownersSecrets = "this terminal has secrets of the owner, so only the owner can type in it. Open a separate terminal"
 
-// addSecrets adds a session's secrets to what is to be started, if it is given them. A program that is not, though its
-// session has some, gets a sandbox of its own, where it does not see the environment of those that have them.
+// addSecrets adds a session's secrets to a program's spec if given is true. Otherwise, if the
+// session has secrets, the program gets a separate sandbox, where it cannot see the environment of
+// programs that have them.
 func (p *Part) addSecrets(session ahp.URI, spec *machine.TerminalSpec, given bool) (added bool, err error) {
 	if p.cfg.Secrets == nil || session == "" {
 		return false, nil
@@ -31,10 +32,10 @@ func (p *Part) addSecrets(session ahp.URI, spec *machine.TerminalSpec, given boo
 	return len(env) > 0, nil
 }
 
-// GuestsBox ends the name of the sandbox that guests' terminals have in sessions with secrets.
+// GuestsBox ends the name of the guests' sandbox in sessions with secrets.
 const GuestsBox = ".guests"
 
-// isSecretTo reports whether a terminal has secrets that its caller must not reach by typing.
+// isSecretTo reports whether a terminal has secrets that the caller must not access by typing.
 func (p *Part) isSecretTo(r *core.Request) bool {
 	t := p.get(r.Info.URI)
 	return t != nil && t.secret && !r.Caller.IsOwner()

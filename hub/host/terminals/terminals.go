@@ -18,17 +18,17 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Create opens a shell in a terminal at the URI the client chose. The claim is required: a terminal always has an
-// owner (AHP requirement 162).
+// Create opens a shell in a terminal with the client's URI. The claim is required, as a terminal
+// always has an owner (AHP requirement 162).
 //
-// Errors: -32602 the claim, directory or size is wrong or the shell does not start,
-// -32010 the URI is taken, -32001 no such session, -32009 not allowed.
+// Errors: -32602 the claim, directory or size is invalid or the shell does not start, -32010 the
+// URI is taken, -32001 no such session, -32009 not allowed.
 func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTerminalParams) error {
 	info := hub.ChannelInfo{URI: params.Channel, Kind: ahp.ChannelTerminal}
 	if claim, ok := params.Claim.Value.(*ahp.TerminalSessionClaim); ok {
 		info.Session, info.Chat = claim.Session, claim.Chat
 	} else {
-		info.Session = c.Session // a guest's terminals belong to the one session it sees, or to its chat
+		info.Session = c.Session // a guest's terminals belong to the guest's session or chat
 		if c.Scope.IsChat() {
 			info.Chat = c.Scope.URI
 		}
@@ -53,7 +53,7 @@ func (p *Part) Create(ctx context.Context, c core.Caller, params ahp.CreateTermi
 	return p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Reconsider(tx, info.Session) })
 }
 
-// checkNew checks the URI and the claim of a new terminal.
+// checkNew validates the URI and the claim of a new terminal.
 func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 	if err := p.cfg.CheckURI(params.Channel); err != nil {
 		return err
@@ -67,15 +67,15 @@ func (p *Part) checkNew(c core.Caller, params ahp.CreateTerminalParams) error {
 			return core.BadParams("claim.clientId: %q is not the clientId of this connection (%q)", claim.ClientID,
 				c.ClientID)
 		}
-	case *ahp.TerminalSessionClaim: // specFor finds its session
+	case *ahp.TerminalSessionClaim: // specFor checks the session
 	default:
 		return core.BadParams("claim: a terminal always has a holder. Name a client or a session")
 	}
 	return nil
 }
 
-// specFor returns what to start: a shell in the requested directory, which for a guest lies in the session's, else in
-// the session's first one.
+// specFor returns the spec of the shell: in the requested directory, which for a guest must be
+// inside the session's, else in the session's first directory.
 func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, params ahp.CreateTerminalParams) (
 	machine.TerminalSpec, error,
 ) {
@@ -115,18 +115,19 @@ func (p *Part) specFor(ctx context.Context, c core.Caller, session ahp.URI, para
 	return spec, p.cfg.CheckPlace(ctx, session, "cwd", dir)
 }
 
-// request is what a new terminal is asked to be by the host's own key of `_meta`: the protocol has no fields for it.
+// request is what `_meta` requests for a new terminal under the host's own key, as the protocol has
+// no fields for it.
 type request struct {
-	Shell   string `json:"shell"`   // "": the user's own
-	Sandbox string `json:"sandbox"` // none: outside of its session's
+	Shell   string `json:"shell"`   // "": the user's default
+	Sandbox string `json:"sandbox"` // none: outside the session's sandbox
 }
 
 func requested(params ahp.CreateTerminalParams) (own request) {
-	_ = json.Unmarshal(params.Meta["ahphub"], &own) // absent: the usual
+	_ = json.Unmarshal(params.Meta["ahphub"], &own) // absent: defaults
 	return own
 }
 
-// IsUnconfined reports whether the program of a terminal is outside of its session's sandbox.
+// IsUnconfined reports whether a terminal's program runs outside the session's sandbox.
 func (p *Part) IsUnconfined(uri ahp.URI) bool {
 	t := p.get(uri)
 	return t != nil && t.unconfined
@@ -139,7 +140,7 @@ func sizeOr(n *int64, def int) int {
 	return int(min(max(*n, 0), 1<<20))
 }
 
-// liesIn reports whether dir, with symbolic links resolved, lies in one of dirs.
+// liesIn reports whether dir is inside one of dirs, with symbolic links resolved.
 func (p *Part) liesIn(ctx context.Context, dirs []string, dir string) bool {
 	real := p.cfg.Files.RealPaths(ctx, append([]string{dir}, dirs...))
 	return real[0] != "" && slices.ContainsFunc(real[1:], func(d string) bool {
@@ -148,8 +149,8 @@ func (p *Part) liesIn(ctx context.Context, dirs []string, dir string) bool {
 	})
 }
 
-// Dispose kills what runs in a terminal and removes the terminal (AHP requirement 166). Only the owner may dispose of
-// one that another client holds.
+// Dispose kills a terminal's program and removes the terminal (AHP requirement 166). Only the owner
+// may dispose a terminal that another client holds.
 func (p *Part) Dispose(_ context.Context, c core.Caller, params ahp.DisposeTerminalParams) error {
 	info, known := p.core.Hub.Info(params.Channel)
 	if !known || info.Kind != ahp.ChannelTerminal {
@@ -168,7 +169,7 @@ func (p *Part) Dispose(_ context.Context, c core.Caller, params ahp.DisposeTermi
 	return p.dispose(params.Channel)
 }
 
-// dispose kills and forgets a terminal, and closes its channel.
+// dispose kills and removes a terminal, and closes its channel.
 func (p *Part) dispose(uri ahp.URI) error {
 	if t := p.remove(uri); t != nil {
 		t.kill()
@@ -176,7 +177,7 @@ func (p *Part) dispose(uri ahp.URI) error {
 	return p.core.Hub.Do(func(tx *hub.Tx) { p.forget(tx, uri) })
 }
 
-// forget removes a terminal's channel and records in a step.
+// forget closes a terminal's channel and deletes its records in a step.
 func (p *Part) forget(tx *hub.Tx, uri ahp.URI) {
 	info, _ := tx.Info(uri)
 	tx.Close(uri)
@@ -186,7 +187,8 @@ func (p *Part) forget(tx *hub.Tx, uri ahp.URI) {
 	p.cfg.Reconsider(tx, info.Session)
 }
 
-// CloseSession removes the terminals of a disposed session in its step; their programs are killed once that is durable.
+// CloseSession removes a disposed session's terminals in its step, and kills their programs once
+// that is durable.
 func (p *Part) CloseSession(tx *hub.Tx, session ahp.URI) {
 	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
@@ -203,7 +205,7 @@ func (p *Part) CloseSession(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-// listInRoot brings one terminal's entry in the root state up to date (AHP requirement 61); a closed one leaves it.
+// listInRoot updates or removes a terminal's entry in the root state (AHP requirement 61).
 func (p *Part) listInRoot(tx *hub.Tx, uri ahp.URI) {
 	root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 	if !ok {
@@ -239,11 +241,11 @@ func (p *Part) shellTitle(spec machine.TerminalSpec) string {
 	return fmt.Sprintf("%s in %s", cmp.Or(spec.Shell, p.Shells()[0]), filepath.Base(spec.Dir))
 }
 
-// Shells returns the names of the shells that a new terminal may ask for as `_meta.ahphub.shell`, the user's own first.
+// Shells returns the shells that `_meta.ahphub.shell` may name, the user's default first.
 func (p *Part) Shells() []string { return p.cfg.Machine.Shells() }
 
-// AddViewer adds a viewer of a terminal, which the caller closes; nil when its program belongs to an earlier run, whose
-// output is in the terminal's state.
+// AddViewer adds a viewer of a terminal, which the caller must close. It returns nil if the program
+// belongs to an earlier run, whose output is in the terminal's state.
 func (p *Part) AddViewer(uri ahp.URI) machine.TerminalViewer {
 	if program := p.program(uri); program != nil {
 		return program.Watch()
@@ -251,8 +253,8 @@ func (p *Part) AddViewer(uri ahp.URI) machine.TerminalViewer {
 	return nil
 }
 
-// ScreenText returns what can be read on a terminal: its screen or, when its program belongs to an earlier run, what
-// came of the text it printed.
+// ScreenText returns the text on a terminal's screen. If the program belongs to an earlier run, it
+// renders the text from printed.
 func (p *Part) ScreenText(ctx context.Context, uri ahp.URI, printed string) string {
 	if program := p.program(uri); program != nil {
 		text, err := program.Text(ctx)
