@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// followAway has what a turn changed on another computer computed, though nobody looks at it: it can be reviewed while
-// that computer is offline.
+// followAway computes a turn's changes on another computer although they have no viewer, so that
+// they can be reviewed while that computer is offline.
 func (p *Part) followAway(ctx context.Context, ref TurnRef) {
 	if id, _, err := place.SplitPath(ref.Dirs[0]); err != nil || id == "" {
 		return
@@ -34,8 +34,8 @@ func (p *Part) followAway(ctx context.Context, ref TurnRef) {
 	}
 }
 
-// keepShown has a changeset remain as it was computed last, when its computer is offline now. It reports false when it
-// was never computed. The hub's lock is held.
+// keepShown keeps a changeset's last computed state if its computer is offline. It returns false if
+// the changeset was never computed. The hub's lock is held.
 func keepShown(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, failed error) bool {
 	if !errors.Is(failed, machine.ErrOffline) || s.Status == ahp.ChangesetStatusComputing || s.Status == ahp.ChangesetStatusError {
 		return false
@@ -46,7 +46,7 @@ func keepShown(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, failed error) boo
 	return true
 }
 
-// shownVersions returns which version every changed file of a session had when they were computed last.
+// shownVersions returns the versions of a session's changed files when they were last computed.
 func (p *Part) shownVersions(ctx context.Context, session ahp.URI) (map[string]string, bool) {
 	uri := URI(session, kindSession, "")
 	if p.wake(ctx, session, uri) != nil {
@@ -63,7 +63,8 @@ func (p *Part) shownVersions(ctx context.Context, session ahp.URI) (map[string]s
 	return out, true
 }
 
-// openChannel opens the channel of a changeset, computing at first, unless it is open or its session is gone.
+// openChannel opens a changeset's channel, with status computing, unless it is open or its session
+// is disposed.
 func (p *Part) openChannel(session ahp.URI, info hub.ChannelInfo) error {
 	return p.core.Hub.Do(func(tx *hub.Tx) {
 		if _, open := tx.Info(info.URI); open || p.core.Catalogue.Alive(session) == nil {

@@ -12,15 +12,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Carried is what is known of the changes of turns that move to another session.
+// Carried holds the change records of turns that move to another session.
 type Carried struct {
 	from, to *ledger
 	turns    map[string]*turnRecord
-	touched  []string // files that the turns changed
+	touched  []string // files changed by the turns
 }
 
-// Carry makes what turns of a session changed known to the session they move to, which keeps their checkpoints from now
-// on.
+// Carry copies the change records of turns to the session they move to, which from then on keeps
+// their checkpoints.
 func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Carried, error) {
 	c := Carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}, nil}
 	svc := p.svc
@@ -34,7 +34,7 @@ func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Car
 			return c, err
 		}
 		if r == nil || r.To == nil {
-			continue // what it changed is not known
+			continue // its changes are unknown
 		}
 		c.turns[turn] = r
 		for _, t := range slices.Concat(r.From.Trees, r.To.Trees) {
@@ -52,8 +52,8 @@ func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Car
 	return c, svc.Adopt(ctx, to, from, slices.Sorted(maps.Keys(dirs)))
 }
 
-// HandTurns gives the records of moved turns to the other session. The one they leave keeps those that a chat
-// which stays has too: a fork shares its turns with what it was forked from.
+// HandTurns gives the records of moved turns to the other session. The old session keeps records of
+// turns that it still has: forks share turns with their source.
 func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 	shared := map[string]bool{}
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, c.from.session); ok {
@@ -81,7 +81,7 @@ func (p *Part) HandTurns(tx *hub.Tx, c Carried) {
 	}
 }
 
-// forget drops turns that moved away, and lists the open changesets that were about them.
+// forget drops moved turns, and returns the open changesets of these turns.
 func (l *ledger) forget(moved map[string]*turnRecord, shared map[string]bool) (closed []ahp.URI) {
 	gone := func(id string) bool { return moved[id] != nil && !shared[id] }
 	for _, uri := range l.schedule.uris() {
@@ -99,13 +99,13 @@ func (l *ledger) forget(moved map[string]*turnRecord, shared map[string]bool) (c
 	return closed
 }
 
-// scopePart is what stands behind the session in a changeset's URI.
+// scopePart returns the part of a changeset's URI after the session.
 func scopePart(uri ahp.URI) string {
 	_, rest, _ := strings.Cut(strings.TrimPrefix(uri, changesetScheme), "/")
 	return rest
 }
 
-// CarryMarks has files of moved turns count as reviewed, and as changed by turns, where they are seen now.
+// CarryMarks copies the moved turns' review marks and touched files to the other session.
 func (p *Part) CarryMarks(ctx context.Context, c Carried) {
 	marks, hunks := map[string]mark{}, map[string][]HunkMark{}
 	c.from.record.read(func(rec *ledgerRecord) {

@@ -11,16 +11,17 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Changesets a chat can have of its own, when it works in directories of its own.
+// chatKinds are the changesets of a chat with its own directories.
 var chatKinds = []string{kindSession, kindUncommitted, kindBranch}
 
-// ChatURI names a changeset of a chat's own directories: kind is session, uncommitted or branch.
+// ChatURI returns the URI of a changeset of a chat's own directories. kind is session, uncommitted
+// or branch.
 func ChatURI(session, chat ahp.URI, kind string) ahp.URI {
 	return changesetScheme + core.ShortID(session) + "/chat/" + core.ShortID(chat) + "/" + kind
 }
 
-// ChatCatalogue is what a chat offers: nothing of its own, unless it has directories of its own. Its turns and their
-// comparisons are named as the session's are.
+// ChatCatalogue returns the changesets of a chat, or nil if it has no own directories. Turns and
+// comparisons have the same URIs as in the session.
 func (p *Part) ChatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Changeset {
 	if len(dirs) == 0 {
 		return nil
@@ -36,7 +37,7 @@ func (p *Part) ChatCatalogue(session, chat ahp.URI, dirs []ahp.URI) []ahp.Change
 	return list
 }
 
-// CompleteCatalogue offers what a session or chat was stored without, because the host did not know of it then.
+// CompleteCatalogue adds changesets that the host did not know when it stored a session or chat.
 func (p *Part) CompleteCatalogue(uri ahp.URI, st ahp.State) {
 	var add ahp.Action
 	info, _ := p.core.Hub.Info(uri)
@@ -63,7 +64,7 @@ func (p *Part) CompleteCatalogue(uri ahp.URI, st ahp.State) {
 	}
 }
 
-// withMissing is a catalogue in the order of what is offered, with what else was in it at the end.
+// withMissing returns a catalogue in the order of offered, followed by other entries of had.
 func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool) {
 	for _, c := range offered {
 		i := slices.IndexFunc(had, func(o ahp.Changeset) bool { return o.URITemplate == c.URITemplate })
@@ -82,12 +83,13 @@ func withMissing(had, offered []ahp.Changeset) (list []ahp.Changeset, some bool)
 	return list, some
 }
 
-// chatDirs are a chat's own directories with their links resolved, none when it works in all of its session's.
+// chatDirs returns a chat's own directories with symbolic links resolved, or none if it works in
+// all of its session's.
 func (p *Part) chatDirs(chat ahp.URI) []string {
 	return p.resolveDirs(p.cfg.ChatDirs(chat))
 }
 
-// resolveDirs returns directories as git names them: with their symbolic links resolved.
+// resolveDirs returns directories with symbolic links resolved, as git names them.
 func (p *Part) resolveDirs(dirs []string) []string {
 	if len(dirs) == 0 {
 		return nil
@@ -101,7 +103,7 @@ func (p *Part) resolveDirs(dirs []string) []string {
 	return out
 }
 
-// scopeOfChat limits a checkpoint to the directories of the chat a scope is about.
+// scopeOfChat limits a checkpoint to the directories of the scope's chat.
 func (p *Part) scopeOfChat(ctx context.Context, session ahp.URI, scope changeScope,
 	c machine.Checkpoint) (machine.Checkpoint, error) {
 	if scope.chat == "" {
@@ -128,7 +130,7 @@ func (p *Part) chatByShort(session ahp.URI, short string) (ahp.URI, bool) {
 	return "", false
 }
 
-// withinChat limits what a turn left behind to its chat's own directories, if it has any.
+// withinChat limits a checkpoint of a turn to its chat's own directories, if it has any.
 func (p *Part) withinChat(chat ahp.URI, c machine.Checkpoint) machine.Checkpoint {
 	if dirs := p.chatDirs(chat); len(dirs) > 0 {
 		return c.Within(dirs)
@@ -136,7 +138,7 @@ func (p *Part) withinChat(chat ahp.URI, c machine.Checkpoint) machine.Checkpoint
 	return c
 }
 
-// publishChatTotals puts what changed in a chat's own directories on its summary in the session.
+// publishChatTotals publishes the totals of a chat's own directories in its summary.
 func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now machine.Checkpoint) {
 	dirs := p.chatDirs(ref.Chat)
 	if len(dirs) == 0 {
@@ -155,7 +157,7 @@ func (p *Part) publishChatTotals(ctx context.Context, ref TurnRef, first, now ma
 	}
 }
 
-// CloseChat ends the changesets of a chat that is taken away.
+// CloseChat closes the changesets of a removed chat.
 func (p *Part) CloseChat(tx *hub.Tx, session, chat ahp.URI) {
 	for _, kind := range chatKinds {
 		uri := ChatURI(session, chat, kind)

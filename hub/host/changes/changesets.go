@@ -13,7 +13,7 @@ import (
 
 const changesetScheme = "ahp-changeset:/"
 
-// The kinds of changesets a session offers.
+// Kinds of changesets.
 const (
 	kindSession     = "session"
 	kindUncommitted = "uncommitted"
@@ -22,7 +22,7 @@ const (
 	kindCompare     = "compare"
 )
 
-// Catalogue is what a session offers (AHP requirement 152).
+// Catalogue returns the changesets of a session (AHP requirement 152).
 func (p *Part) Catalogue(session ahp.URI) []ahp.Changeset {
 	base := changesetScheme + core.ShortID(session) + "/"
 	review := func() *ahp.ChangesetCapabilities { return &ahp.ChangesetCapabilities{Review: ahp.Meta{}} }
@@ -41,7 +41,8 @@ func (p *Part) Catalogue(session ahp.URI) []ahp.Changeset {
 	}
 }
 
-// URI names a changeset of a session: kind is session, uncommitted, branch or turn, and turn the turn's id.
+// URI returns the URI of a session's changeset. kind is session, uncommitted, branch or turn, and
+// turn is the turn's id.
 func URI(session ahp.URI, kind, turn string) ahp.URI {
 	uri := changesetScheme + core.ShortID(session) + "/" + kind
 	if kind == kindTurn {
@@ -50,20 +51,20 @@ func URI(session ahp.URI, kind, turn string) ahp.URI {
 	return uri
 }
 
-// CompareURI names the changeset between what two turns left behind.
+// CompareURI returns the URI of the changeset between the ends of two turns.
 func CompareURI(session ahp.URI, original, modified string) ahp.URI {
 	return changesetScheme + core.ShortID(session) + "/" + kindCompare + "/" + url.PathEscape(original) + "/" +
 		url.PathEscape(modified)
 }
 
-// changeScope says which changes a changeset holds: of one turn, or from what other left behind to what turn did. chat
-// is the short name of a chat whose directories alone count.
+// changeScope identifies a changeset's changes: of one turn, or from the end of other to the end of
+// turn. chat is the short id of a chat, and limits the scope to the chat's directories.
 type changeScope struct{ kind, turn, other, chat string }
 
-// all reports whether a scope is everything its session changed.
+// all reports whether a scope contains all changes of its session.
 func (s changeScope) all() bool { return s.kind == kindSession && s.chat == "" }
 
-// turns are those a scope is about.
+// turns returns the turns of a scope.
 func (s changeScope) turns() []string {
 	switch s.kind {
 	case kindTurn:
@@ -74,7 +75,7 @@ func (s changeScope) turns() []string {
 	return nil
 }
 
-// readScope reads what stands behind the session in a changeset's URI.
+// readScope parses the part of a changeset's URI after the session.
 func readScope(rest string) (scope changeScope, ok bool) {
 	part := strings.Split(rest, "/")
 	for i, p := range part {
@@ -101,7 +102,7 @@ func unescape(s string) (string, bool) {
 	return out, err == nil
 }
 
-// parseURI reads a changeset's URI; ok is false when it is none of a session that is there.
+// parseURI parses a changeset's URI. ok is false if it is invalid or its session is gone.
 func (p *Part) parseURI(uri ahp.URI) (session ahp.URI, scope changeScope, ok bool) {
 	rest, ours := strings.CutPrefix(uri, changesetScheme)
 	if !ours {
@@ -117,8 +118,8 @@ func (p *Part) parseURI(uri ahp.URI) (session ahp.URI, scope changeScope, ok boo
 	return session, scope, ok
 }
 
-// Open opens the channel of a changeset that is asked for (AHP requirement 153): computing at first. known is
-// false when there is no such changeset, or not for this caller.
+// Open opens the channel of a requested changeset (AHP requirement 153), with status computing.
+// known is false if there is no such changeset for this caller.
 func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool, err error) {
 	session, scope, ok := p.parseURI(uri)
 	if !ok || p.svc == nil || !c.Audience().Sees(core.SessionInfo(session)) {
@@ -138,8 +139,8 @@ func (p *Part) Open(ctx context.Context, c core.Caller, uri ahp.URI) (known bool
 	return err == nil, err
 }
 
-// infoOf says whose a changeset is: a chat's, when it is of that chat's turns or directories alone. known is false
-// when the session has no such turn.
+// infoOf describes a changeset's channel. It belongs to a chat if only that chat's turns or
+// directories matter. known is false if the session has no such turn.
 func (p *Part) infoOf(ctx context.Context, uri, session ahp.URI,
 	scope changeScope) (info hub.ChannelInfo, known bool, err error) {
 	info = hub.ChannelInfo{URI: uri, Kind: ahp.ChannelChangeset, Session: session}
@@ -153,14 +154,15 @@ func (p *Part) infoOf(ctx context.Context, uri, session ahp.URI,
 			return info, false, err
 		}
 		if i > 0 && chat != info.Chat {
-			chat = "" // between two chats: the session's
+			chat = "" // between two chats, so it belongs to the session
 		}
 		info.Chat = chat
 	}
 	return info, true, nil
 }
 
-// chatOfTurn returns the chat of a turn. An interrupted turn that is in no chat any more has only a change record.
+// chatOfTurn returns the chat of a turn. An interrupted turn that is in no chat has only a change
+// record.
 func (p *Part) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error) {
 	if chat, known, err = p.cfg.ChatOfTurn(ctx, session, turn); err != nil || known {
 		return chat, known, err
@@ -169,7 +171,7 @@ func (p *Part) chatOfTurn(ctx context.Context, session ahp.URI, turn string) (ch
 	return "", r != nil, err
 }
 
-// Follow is called whenever a client is about to follow a changeset: from now on it is kept up to date.
+// Follow keeps a changeset up to date. Call it before a client subscribes.
 func (p *Part) Follow(uri ahp.URI) {
 	session, _, ok := p.parseURI(uri)
 	if !ok || p.svc == nil {
@@ -178,7 +180,7 @@ func (p *Part) Follow(uri ahp.URI) {
 	l := p.ledger(session)
 	slept, watch := l.schedule.follow(uri)
 	if slept {
-		p.markRecomputing(p.core.Ctx, l, []ahp.URI{uri}) // what it shows is from when it was followed last
+		p.markRecomputing(p.core.Ctx, l, []ahp.URI{uri}) // the state is from the last time it was followed
 	}
 	p.requestLook(l, wanted{whole: watch, bases: watch})
 	if watch {
@@ -193,10 +195,10 @@ func (p *Part) Unfollow(uri ahp.URI) {
 	}
 }
 
-// CloseAll ends the changesets of a session that is disposed (AHP requirement 157). Its chats are awake.
+// CloseAll closes the changesets of a disposed session (AHP requirement 157). Its chats are loaded.
 func (p *Part) CloseAll(tx *hub.Tx, session ahp.URI) {
 	p.cfg.SettleRepository(session)
-	uris := p.ledger(session).schedule.end() // comparisons of turns are known by being open alone
+	uris := p.ledger(session).schedule.end() // includes open comparisons of turns
 	for _, kind := range []string{kindSession, kindUncommitted, kindBranch} {
 		uris = append(uris, URI(session, kind, ""))
 	}
@@ -219,7 +221,7 @@ func (p *Part) CloseAll(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-// Forget drops what is kept of a session for good.
+// Forget deletes a session's checkpoints and records.
 func (p *Part) Forget(ctx context.Context, session ahp.URI) {
 	if svc := p.svc; svc != nil {
 		if err := svc.Drop(ctx, session); err != nil {
@@ -252,8 +254,8 @@ func (p *Part) Forget(ctx context.Context, session ahp.URI) {
 	}
 }
 
-// URIBelow returns the changeset that some clients name as <session>/changeset/<rest>, as in turn/<turnId>; ok is
-// false when rest names none.
+// URIBelow returns the changeset that some clients name <session>/changeset/<rest>, such as
+// turn/<turnId>; ok is false if rest is invalid.
 func URIBelow(session ahp.URI, rest string) (uri ahp.URI, ok bool) {
 	scope, ok := readScope(rest)
 	switch {

@@ -1,5 +1,5 @@
-// Package changes is the part of the host that knows what sessions change. It computes changesets with git from the
-// files on disk, never from what an agent reports: a turn's changeset is what changed in its directories while it ran,
-// a session's what changed since its first checkpoint, and the uncommitted one what differs from the last commit. It
-// runs operations on them and keeps review marks.
+// Package changes is the part of the host for sessions' changes. It computes changesets with git
+// from the files on disk, never from agents' reports: of a turn, the changes in its directories
+// while it ran; of a session, the changes since its first checkpoint; and uncommitted changes. It
+// also runs operations on them and keeps review marks.
 package changes

@@ -17,24 +17,24 @@ import (
 
 const (
 	bucketEdits = "edits" // key: session URI # turn id, value: turnEdits
-	mostEdits   = 50_000  // files of all turns, the oldest turns are forgotten
+	mostEdits   = 50_000  // files of all turns, beyond which the oldest turns are dropped
 )
 
-// edit is what a turn made of a file: two states, as fileState names them.
+// edit is a file's states before and after a turn, as returned by fileState.
 type edit struct {
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// turnEdits are the edits of one turn. It never changes.
+// turnEdits holds the edits of one turn. It is immutable.
 type turnEdits struct {
-	By    []ahp.URI       `json:"by"` // the turn's session, and those with turns at that time in the same directories
+	By    []ahp.URI       `json:"by"` // the turn's session, and those with concurrent turns in the same directories
 	At    time.Time       `json:"at"`
 	Files map[string]edit `json:"files"` // by path
 }
 
-// edits knows which turn of which session made what of which file, so that sessions in one directory do not show
-// each other's work as theirs.
+// edits records which turns changed which files, so that sessions in one directory do not show each
+// other's changes as their own.
 type edits struct {
 	keep keeper
 
@@ -72,7 +72,7 @@ func (e *edits) load(ctx context.Context) error {
 	return nil
 }
 
-// add puts a turn's edits into the index; the lock is held.
+// add adds a turn's edits to the index. e.mu is held.
 func (e *edits) add(key string, t *turnEdits) {
 	e.remove(key)
 	e.turns[key] = t
@@ -82,7 +82,7 @@ func (e *edits) add(key string, t *turnEdits) {
 	}
 }
 
-// remove takes a turn's edits out of the index; the lock is held.
+// remove removes a turn's edits from the index. e.mu is held.
 func (e *edits) remove(key string) {
 	t := e.turns[key]
 	if t == nil {
@@ -98,7 +98,8 @@ func (e *edits) remove(key string) {
 	}
 }
 
-// note keeps what a turn made of files. A turn of very many is not noted: it is a checkout, not an edit.
+// note records a turn's changed files. It skips turns with very many, which are checkouts, not
+// edits.
 func (e *edits) note(ctx context.Context, ref TurnRef, with []ahp.URI, files []machine.ChangedFile) {
 	if len(files) == 0 || len(files) > mostChangedFiles {
 		return
@@ -121,8 +122,8 @@ func (e *edits) note(ctx context.Context, ref TurnRef, with []ahp.URI, files []m
 	e.discard(ctx, dropped)
 }
 
-// dropOldest takes the oldest turns out of the index until the rest is within the limit, and returns their keys. The
-// newest stays; the lock is held.
+// dropOldest removes the oldest turns from the index until it is within the limit, and returns
+// their keys. It keeps the newest turn. e.mu is held.
 func (e *edits) dropOldest(newest string) (dropped []string) {
 	if e.files <= mostEdits {
 		return nil
@@ -175,7 +176,7 @@ func (e *edits) forget(ctx context.Context, session ahp.URI) error {
 	return nil
 }
 
-// pathsOf lists the files that turns of a session edited.
+// pathsOf returns the files that turns of a session edited.
 func (e *edits) pathsOf(ctx context.Context, session ahp.URI, turns map[string]*turnRecord) (paths []string, err error) {
 	if err := e.load(ctx); err != nil {
 		return nil, err
@@ -190,8 +191,8 @@ func (e *edits) pathsOf(ctx context.Context, session ahp.URI, turns map[string]*
 	return paths, nil
 }
 
-// move hands the edits of turns to the session they moved to. Turns that stay with the first session too are edits of
-// both.
+// move gives the edits of turns to the session they moved to. Shared turns, which the old session
+// keeps, count as edits of both.
 func (e *edits) move(tx *hub.Tx, from, to ahp.URI, turns map[string]*turnRecord, shared map[string]bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -206,7 +207,7 @@ func (e *edits) move(tx *hub.Tx, from, to ahp.URI, turns map[string]*turnRecord,
 		}
 		raw, err := json.Marshal(now)
 		if err != nil {
-			continue // texts and a time
+			continue // strings and a time always encode
 		}
 		e.remove(turnKey(from, id))
 		e.add(turnKey(to, id), now)
@@ -215,8 +216,8 @@ func (e *edits) move(tx *hub.Tx, from, to ahp.URI, turns map[string]*turnRecord,
 	}
 }
 
-// explains reports whether turns of other sessions alone led a file from its old state to its new one: a file that a
-// person edited before, between or after them has a step that is none of theirs.
+// explains reports whether only other sessions' turns led a file from its old state to its new one.
+// If a person also edited the file, that step is missing.
 func (e *edits) explains(session ahp.URI, f machine.ChangedFile) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -228,7 +229,7 @@ func (e *edits) explains(session ahp.URI, f machine.ChangedFile) bool {
 	return true
 }
 
-// leads reports whether edits by others lead from one state of a path to another; the lock is held.
+// leads reports whether others' edits lead from one state of a path to another. e.mu is held.
 func (e *edits) leads(session ahp.URI, path string, whole edit) bool {
 	reached := map[string]bool{whole.From: true}
 	next := []string{whole.From}
@@ -245,7 +246,7 @@ func (e *edits) leads(session ahp.URI, path string, whole edit) bool {
 	return reached[whole.To]
 }
 
-// editsOf returns what a change made of each path it concerns: both of a renamed file.
+// editsOf returns a change's edit of each path: of both paths for a renamed file.
 func editsOf(f machine.ChangedFile) map[string]edit {
 	old, now := fileState(f.OldMode, f.OldOID, f.OldSize), fileState(f.NewMode, f.NewOID, f.NewSize)
 	if f.OldPath == "" {
@@ -254,7 +255,8 @@ func editsOf(f machine.ChangedFile) map[string]edit {
 	return map[string]edit{f.OldName(): {From: old}, f.Name(): {To: now}}
 }
 
-// fileState names a version of a file; "" is none. Of content that is not kept only the size is known.
+// fileState identifies a file's version; "" means no file. Content that is not stored is identified
+// by its size.
 func fileState(mode, oid string, size int64) string {
 	if mode == "" {
 		return ""

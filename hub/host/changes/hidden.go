@@ -10,15 +10,15 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// hiding decides which changed files guests are not shown. It asks git only when a file is in question.
+// hiding decides which changed files are hidden from guests. It calls git only if necessary.
 type hiding struct {
-	wide     bool // the session works in everything of its owner: only what git tracks is shown
+	wide     bool // the session's directory contains everything of its owner; only files that git tracks are shown
 	ofCommit bool // the old side of a change is a commit
 	tracked  func() ([]string, error)
-	changed  func() (map[string]bool, error) // files that the session changed
+	changed  func() (map[string]bool, error) // files changed by the session
 }
 
-// newHiding returns what decides which files of a scope guests see. now looks at the directories.
+// newHiding returns the hiding for a scope. now returns the current checkpoint.
 func (p *Part) newHiding(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error)) *hiding {
 	return &hiding{
@@ -36,7 +36,7 @@ func (p *Part) newHiding(ctx context.Context, l *ledger, scope changeScope, dirs
 	}
 }
 
-// hideFiles returns the files that are hidden, by name.
+// hideFiles returns the hidden files by name.
 func (v *hiding) hideFiles(files []machine.ChangedFile) (map[string]access.Hiding, error) {
 	out := map[string]access.Hiding{}
 	for _, f := range files {
@@ -51,8 +51,8 @@ func (v *hiding) hideFiles(files []machine.ChangedFile) (map[string]access.Hidin
 	return out, nil
 }
 
-// hideFile judges both sides of a file: guests must be allowed to see each. Private names are hidden even when
-// git tracks them: a key that was committed by mistake is still a key.
+// hideFile returns how a file is hidden. Guests must be allowed to see both sides. Private names
+// are hidden even if git tracks them: a key committed by mistake is still a key.
 func (v *hiding) hideFile(f machine.ChangedFile) (access.Hiding, error) {
 	if f.OldMode != "" && access.IsPrivateName(f.OldName()) || f.NewMode != "" && access.IsPrivateName(f.Name()) {
 		return access.HidePrivate, nil
@@ -69,12 +69,12 @@ func (v *hiding) hideFile(f machine.ChangedFile) (access.Hiding, error) {
 		return kind, err
 	}
 	if !v.ofCommit || f.OldMode != "" && f.OldName() == f.Name() {
-		return access.HideNone, nil // it was committed, or the session changed it
+		return access.HideNone, nil // committed, or changed by the session
 	}
 	return v.hideUncommitted(f.Name())
 }
 
-// hideSide judges one version of a file whose name is not private.
+// hideSide returns how a version of a file without a private name is hidden.
 func (v *hiding) hideSide(name string) (access.Hiding, error) {
 	if !v.wide {
 		return access.HideNone, nil
@@ -86,7 +86,7 @@ func (v *hiding) hideSide(name string) (access.Hiding, error) {
 	return access.HidePrivate, nil
 }
 
-// hideUncommitted judges a file that no commit has.
+// hideUncommitted returns how a file that is in no commit is hidden.
 func (v *hiding) hideUncommitted(name string) (access.Hiding, error) {
 	tracked, err := v.isTracked(name)
 	if err != nil || tracked {
@@ -105,7 +105,7 @@ func (v *hiding) isTracked(name string) (bool, error) {
 	return found, err
 }
 
-// visibleFiles returns the changed files of a scope that a guest sees.
+// visibleFiles returns the changed files of a scope that a guest may see.
 func (p *Part) visibleFiles(ctx context.Context, c core.Caller, l *ledger, scope changeScope, files []machine.ChangedFile,
 	now func() (machine.Checkpoint, error)) ([]machine.ChangedFile, error) {
 	hidden, err := p.newHiding(ctx, l, scope, p.core.LocalDirs(l.session), now).hideFiles(files)

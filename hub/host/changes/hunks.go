@@ -11,33 +11,33 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// HunkMark says who reviewed a hunk. Key names what the hunk changes, as diff.Hunk has it, so the mark lasts while the
-// hunk moves in its file and ends when its lines are edited.
+// HunkMark records who reviewed a hunk. Key identifies the hunk's changes, as in diff.Hunk, so that
+// the mark stays while the hunk moves in its file, and is lost when its lines are edited.
 type HunkMark struct {
 	Key string        `json:"key"`
 	By  core.Identity `json:"by"`
 	At  time.Time     `json:"at"`
 }
 
-// HunkReview marks hunks of a file, or takes marks back.
+// HunkReview marks or unmarks hunks of a file.
 type HunkReview struct {
 	File    string   // id in the changeset
-	Version string   // FileNote.Version of the file that was looked at
-	Keys    []string // the hunks it is about
+	Version string   // FileNote.Version of the reviewed file
+	Keys    []string // the hunks to mark
 	All     []string // every hunk of that version
-	// those that stand reviewed by the file's own mark: all of them, or while it is stale the old ones
+	// hunks reviewed by the file's mark: all of them, or the old ones while it is stale
 	Implied  []string
 	Reviewed bool
 }
 
-// Limits of marks: older ones of a file are forgotten.
+// Limits of marks per file; older ones are dropped.
 const (
 	mostHunkMarks = 1_000
 	mostHunkKeys  = 20_000
 )
 
-// ReviewHunks keeps marks by hunk beside those by file, which the protocol has: a file whose hunks are all reviewed is
-// reviewed, and a hunk that is opened again opens its file. Errors: -32602 for what is not in the changeset.
+// ReviewHunks marks hunks, in addition to the protocol's marks of files. A file is reviewed if all
+// its hunks are, and unmarking a hunk unmarks its file. Errors: -32602 not in the changeset.
 func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r HunkReview) error {
 	info, known := p.core.Hub.Info(uri)
 	session, _, ok := p.parseURI(uri)
@@ -85,11 +85,11 @@ func (p *Part) ReviewHunks(ctx context.Context, c core.Caller, uri ahp.URI, r Hu
 	return err
 }
 
-// reviewHunks changes the marks of a file; now is the version it has.
+// reviewHunks changes the marks of a file; now is its current version.
 func (rec *ledgerRecord) reviewHunks(key string, r HunkReview, now string, by core.Identity, at time.Time) {
 	file, had := rec.Marks[key]
 	marks := slices.Clone(rec.Hunks[key])
-	if had && len(r.Implied) > 0 { // what the file's mark said is said of each hunk from now on
+	if had && len(r.Implied) > 0 { // convert the file's mark to marks of its hunks
 		marks = withMarks(marks, r.Implied, HunkMark{By: file.By, At: file.At})
 	}
 	if r.Reviewed {
@@ -113,7 +113,7 @@ func (rec *ledgerRecord) reviewHunks(key string, r HunkReview, now string, by co
 	}
 }
 
-// withMarks adds a mark for each key that has none.
+// withMarks adds a mark for each key without one.
 func withMarks(marks []HunkMark, keys []string, m HunkMark) []HunkMark {
 	had := make(map[string]bool, len(marks))
 	for _, o := range marks {
@@ -131,6 +131,6 @@ func withMarks(marks []HunkMark, keys []string, m HunkMark) []HunkMark {
 
 // clone returns a copy that can be encoded while the record changes.
 func (rec ledgerRecord) clone() ledgerRecord {
-	rec.Marks, rec.Hunks = maps.Clone(rec.Marks), maps.Clone(rec.Hunks) // their values never change
+	rec.Marks, rec.Hunks = maps.Clone(rec.Marks), maps.Clone(rec.Hunks) // their values are immutable
 	return rec
 }

@@ -4,22 +4,22 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Buckets of what is kept about changes.
+// Buckets of change records.
 const (
 	bucketChanges     = "changes"    // key: session URI, value: ledgerRecord
 	bucketCheckpoints = "checkpoint" // key: session URI # turn id, value: turnRecord
 )
 
-// ledger is what the part knows of one session's changes. Each piece has a lock of its own, which is taken inside the
-// hub's, never the other way round, never with another piece's, and never held over a call that may wait.
+// ledger holds one session's change data. Each piece has its own lock, which is taken below the
+// hub's, never together with another piece's, and never held during a call that may block.
 type ledger struct {
 	session ahp.URI
 
 	record   record   // marks and the first checkpoint, durable
 	turns    turns    // the checkpoints of turns, durable
-	undo     undoLog  // how to take operations back, durable
-	schedule schedule // what is followed, and when to look
-	watcher  watcher  // the directories, and whether the system tells of writes
+	undo     undoLog  // how to undo operations, durable
+	schedule schedule // followed changesets, and when to look
+	watcher  watcher  // the directories, and whether the system reports writes
 	bases    bases    // commits that changesets are compared with
 }
 
@@ -35,7 +35,7 @@ func newLedger(keep keeper, session ahp.URI) *ledger {
 	}
 }
 
-// ledger returns the ledger of a session, and makes it on first use.
+// ledger returns the ledger of a session, and creates it on first use.
 func (p *Part) ledger(session ahp.URI) *ledger {
 	p.mu.Lock()
 	defer p.mu.Unlock()

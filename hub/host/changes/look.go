@@ -15,16 +15,16 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// mostPaths is how many written files are looked at one by one.
+// mostPaths is the limit of written files that a look checks one by one.
 const mostPaths = 1000
 
-// wanted is what the next look at a session's directories is to be about. The zero value computes what was never
-// computed, from what is known.
+// wanted describes the next look at a session's directories. The zero value computes only
+// changesets that were never computed, without checking files.
 type wanted struct {
-	whole bool            // every file is looked at
+	whole bool            // check every file
 	paths map[string]bool // files that were written
-	bases bool            // commits or branches may be others
-	known bool            // something did change: what is shown is out of date until the look is over
+	bases bool            // commits or branches may have changed
+	known bool            // something changed, so shown states are outdated until the look ends
 }
 
 func (w *wanted) add(path string) {
@@ -45,20 +45,22 @@ func (w *wanted) join(more wanted) {
 	w.narrow()
 }
 
-// narrow looks at everything where very much was written.
+// narrow switches to a look at everything if very many files were written.
 func (w *wanted) narrow() {
 	if w.whole || len(w.paths) > mostPaths {
 		w.whole, w.paths = true, nil
 	}
 }
 
-// refresh has every file looked at and the open changesets of a session brought up to date, since something changed.
+// refresh requests a look at every file of a session and updates its open changesets, after a
+// change.
 func (p *Part) refresh(l *ledger) { p.requestLook(l, wanted{whole: true, bases: true, known: true}) }
 
-// Refresh has every file of a session looked at and its open changesets brought up to date.
+// Refresh requests a look at every file of a session and updates its open changesets.
 func (p *Part) Refresh(session ahp.URI) { p.refresh(p.ledger(session)) }
 
-// RefreshAll has the open changesets of all sessions looked at, as after the owner decided where repositories may lead.
+// RefreshAll refreshes the changesets of all sessions, for example after the owner's decision on a
+// repository.
 func (p *Part) RefreshAll() {
 	p.mu.Lock()
 	ledgers := slices.Collect(maps.Values(p.ledgers))
@@ -69,16 +71,17 @@ func (p *Part) RefreshAll() {
 	}
 }
 
-// requestLook has the open changesets of a session brought up to date; requests that come during a look share
-// the next one.
+// requestLook requests an update of a session's open changesets. Requests during a look share the
+// next one.
 func (p *Part) requestLook(l *ledger, w wanted) {
 	if l.schedule.request(w) {
 		p.core.Go(func() { p.runLooks(l) })
 	}
 }
 
-// runLooks looks until no request is left. It rests after each look as long as the look took, and three times as
-// long after one at every file, so that a directory that always changes does not take a core.
+// runLooks looks until there are no more requests. It pauses after each look as long as the look
+// took, and three times as long after a look at every file, so that a directory that always changes
+// does not use a whole core.
 func (p *Part) runLooks(l *ledger) {
 	for {
 		w, more := l.schedule.take(p.core.Ctx.Err() != nil)
@@ -92,7 +95,7 @@ func (p *Part) runLooks(l *ledger) {
 			l.schedule.setTook(rest)
 			rest *= 3
 		}
-		_ = core.Sleep(p.core.Ctx, min(rest, 10*time.Second)) // the host stopping is seen above
+		_ = core.Sleep(p.core.Ctx, min(rest, 10*time.Second)) // the loop notices when the host stops
 	}
 }
 
@@ -103,11 +106,11 @@ type looking struct {
 	want wanted
 	dirs []string
 	own  attribution
-	now  func() (machine.Checkpoint, error) // at most once for all of them
-	done bool                               // now went well
+	now  func() (machine.Checkpoint, error) // runs at most once per look
+	done bool                               // now succeeded
 }
 
-// lookNow computes the open changesets of a session that may be different, and publishes what is.
+// lookNow computes a session's open changesets that may have changed, and publishes changes.
 func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
 	k.own = p.attribute(l, k.dirs)
@@ -159,14 +162,14 @@ func (k *looking) look(ctx context.Context) (c machine.Checkpoint, err error) {
 	return c, err
 }
 
-// requestRest leaves to the next look what no open changeset asked for, or what could not be computed.
+// requestRest requests another look if no changeset needed this one, or if it failed.
 func (k *looking) requestRest() {
 	if !k.done {
 		k.l.schedule.requestRest(wanted{whole: k.want.whole, paths: k.want.paths})
 	}
 }
 
-// changed is what a scope holds now, from the last time when nothing it is made of is different.
+// changed returns a scope's files. It reuses the last comparison if both ends are unchanged.
 func (k *looking) changed(ctx context.Context, uri ahp.URI,
 	scope changeScope) (files []machine.ChangedFile, overlap bool, err error) {
 	if err := k.l.record.load(ctx); err != nil {
@@ -192,7 +195,8 @@ func (k *looking) changed(ctx context.Context, uri ahp.URI,
 	return files, overlap, nil
 }
 
-// base returns what a scope is compared with, remembered until commits or branches move.
+// base returns the checkpoint that a scope is compared with, cached until commits or branches
+// change.
 func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (machine.Checkpoint, error) {
 	key := scope.kind + " " + fmt.Sprint(dirs)
 	if had, ok := k.l.bases.get(key); ok {
@@ -205,7 +209,7 @@ func (k *looking) base(ctx context.Context, scope changeScope, dirs []string) (m
 	return c, err
 }
 
-// base returns the commit a scope is compared with.
+// base returns the commit that a scope is compared with.
 func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []string) (machine.Checkpoint, error) {
 	if scope.kind == kindBranch {
 		return p.svc.Branch(ctx, l.session, dirs)
@@ -213,8 +217,8 @@ func (p *Part) base(ctx context.Context, l *ledger, scope changeScope, dirs []st
 	return p.svc.Head(ctx, l.session, dirs)
 }
 
-// markRecomputing publishes that changesets are being computed again, except those that no write can change any
-// more.
+// markRecomputing publishes that changesets are being recomputed, except those that no write can
+// change.
 func (p *Part) markRecomputing(ctx context.Context, l *ledger, uris []ahp.URI) {
 	var live []ahp.URI
 	for _, uri := range uris {
@@ -234,8 +238,8 @@ func (p *Part) markRecomputing(ctx context.Context, l *ledger, uris []ahp.URI) {
 	}
 }
 
-// isSettled reports whether nothing that happens to files changes a scope any more: it lies between turns that are
-// over.
+// isSettled reports whether changes of files no longer affect a scope, because all its turns have
+// ended.
 func (p *Part) isSettled(ctx context.Context, l *ledger, scope changeScope) bool {
 	turns := scope.turns()
 	for _, turn := range turns {

@@ -8,7 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// checkFilesReviewed lets every reviewer mark. The action has no room for who did: that is recorded in the same step.
+// checkFilesReviewed lets every reviewer mark files. It also records the reviewer, for whom the
+// action has no field.
 func (p *Part) checkFilesReviewed(r *core.Request, s *ahp.ChangesetState,
 	a *ahp.ChangesetFilesReviewChangedAction) string {
 	for _, id := range a.Files {

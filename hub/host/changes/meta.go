@@ -12,11 +12,12 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Watching says, under `changes` of the host's own key in a session's `_meta`, that its directories cannot be watched.
-// It is absent while they are. A changeset has no `_meta` of its own.
+// Watching reports that a session's directories cannot be watched. It is stored as `changes` under
+// the host's own key of the session's `_meta`, as a changeset has none, and absent while watching
+// works.
 type Watching struct {
 	Polling bool   `json:"polling"`
-	Seconds int    `json:"seconds"` // between two looks, at most
+	Seconds int    `json:"seconds"` // maximum interval of looks
 	Why     string `json:"why"`
 }
 
@@ -31,7 +32,7 @@ func ReadWatching(m ahp.Meta) Watching {
 	return own.Watching
 }
 
-// publishWatching tells viewers of a session's changes that updates come late, and why; nil: they do not any more.
+// publishWatching publishes why updates of a session's changes are late; nil: they no longer are.
 func (p *Part) publishWatching(l *ledger, why error) {
 	l.watcher.setTold(why == nil)
 	var w Watching
@@ -52,7 +53,8 @@ func (p *Part) publishWatching(l *ledger, why error) {
 	}
 }
 
-// LastCommit says, under `commit` of the host's own key in a session's `_meta`, what was last committed from a review.
+// LastCommit is the last commit from a review, stored as `commit` under the host's own key in a
+// session's `_meta`.
 type LastCommit struct {
 	ID      string `json:"id"` // short
 	Branch  string `json:"branch,omitempty"`
@@ -63,16 +65,17 @@ type LastCommit struct {
 
 const metaCommit = "commit"
 
-// ReadLastCommit returns what was last committed from a session's review; its ID is empty when nothing was.
+// ReadLastCommit returns the last commit from a session's review, with an empty ID if there is
+// none.
 func ReadLastCommit(m ahp.Meta) LastCommit {
 	var own struct {
 		Commit LastCommit `json:"commit"`
 	}
-	_ = json.Unmarshal(m[core.MetaKey], &own) // absent: nothing was
+	_ = json.Unmarshal(m[core.MetaKey], &own) // absent: none
 	return own.Commit
 }
 
-// publishCommit shows a commit to those who look at the session.
+// publishCommit shows a commit to the session's viewers.
 func (p *Part) publishCommit(o operation, done machine.Committed) {
 	c := LastCommit{ID: done.ID, Branch: done.Branch,
 		Subject: texts.ElideRunes(strings.ToValidUTF8(done.Subject, "\uFFFD"), mostSubject),
@@ -87,4 +90,4 @@ func (p *Part) publishCommit(o operation, done machine.Committed) {
 	}
 }
 
-const mostSubject = 200 // characters of a commit's subject that are shown
+const mostSubject = 200 // characters shown of a commit's subject

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// operation is one that was asked for and may run.
+// operation is a requested operation.
 type operation struct {
 	ahp.InvokeChangesetOperationParams
 	caller   core.Caller
@@ -22,19 +22,20 @@ type operation struct {
 	scope    changeScope
 	label    string
 	resource ahp.URI        // "" for the whole changeset
-	lines    *machine.Lines // of the resource; nil for all of it
+	lines    *machine.Lines // lines of the resource; nil for all of it
 	asked    asked
 }
 
-// asked is what an operation needs to know besides its target. The protocol has no place for it: it travels under the
-// host's own key of the parameters' `_meta`.
+// asked holds further parameters of an operation. As the protocol has no fields for them, they are
+// under the host's own key of the parameters' `_meta`.
 type asked struct {
 	Message string `json:"message"` // of a commit
 	Name    string `json:"name"`    // of a branch
 }
 
-// InvokeOperation runs an operation a changeset offers, one at a time (AHP requirements 155 and 156). Errors:
-// -32602 no such operation or target, -32011 another one is running or the files have changed since.
+// InvokeOperation runs an operation of a changeset, one at a time (AHP requirements 155 and 156).
+// Errors: -32602 no such operation or target, -32011 another one is running or the files have
+// changed.
 func (p *Part) InvokeOperation(ctx context.Context, c core.Caller,
 	req ahp.InvokeChangesetOperationParams) (ahp.InvokeChangesetOperationResult, error) {
 	none := ahp.InvokeChangesetOperationResult{}
@@ -68,7 +69,7 @@ func (p *Part) InvokeOperation(ctx context.Context, c core.Caller,
 	return ahp.InvokeChangesetOperationResult{Message: &ahp.StringOrMarkdown{Text: said}}, nil
 }
 
-// claimOperation says that an operation runs from now on, unless it may not.
+// claimOperation marks an operation as running, or returns why it may not run.
 func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	s, ok := hub.StateOf[*ahp.ChangesetState](tx, o.Channel)
 	if !ok {
@@ -98,7 +99,7 @@ func (p *Part) claimOperation(tx *hub.Tx, o *operation) error {
 	return nil
 }
 
-// readTarget reads the operation's target.
+// readTarget parses the operation's target.
 func (o *operation) readTarget(s *ahp.ChangesetState) (ahp.ChangesetOperationScope, error) {
 	if o.Target == nil {
 		return ahp.ChangesetOperationScopeChangeset, nil
@@ -128,8 +129,8 @@ func (o *operation) readTarget(s *ahp.ChangesetState) (ahp.ChangesetOperationSco
 	return scope, nil
 }
 
-// linesOf reads a range, which counts from zero. One that ends before the first character of a line does not reach that
-// line, unless it is empty.
+// linesOf converts a zero-based range. A range that ends at the start of a line excludes that line,
+// unless it is empty.
 func linesOf(t *ahp.ChangesetOperationRangeTarget) (l machine.Lines, ok bool) {
 	from, to := t.Range.Start.Line, t.Range.End.Line
 	if t.Range.End.Character == 0 && to > from {
@@ -140,20 +141,20 @@ func linesOf(t *ahp.ChangesetOperationRangeTarget) (l machine.Lines, ok bool) {
 		most)) + 1}, from >= 0 && to >= from
 }
 
-// isNamed reports whether a URI names a changed file: by its id, or by the URI of one of its sides.
+// isNamed reports whether a URI identifies a changed file, by its id or a side's URI.
 func isNamed(f ahp.ChangesetFile, uri ahp.URI) bool {
 	return f.ID == uri || f.Edit.Before != nil && f.Edit.Before.URI == uri || f.Edit.After != nil &&
 		f.Edit.After.URI == uri
 }
 
-// operations knows which operation runs on which changeset. A state may say that something runs when the host was
-// killed meanwhile. The zero value is ready.
+// operations tracks running operations by changeset. States are not enough, as they still say
+// running after a crash. The zero value is ready to use.
 type operations struct {
 	mu sync.Mutex
 	of map[ahp.URI]string // the operation, by changeset
 }
 
-// begin notes that an operation runs on a changeset.
+// begin records that an operation runs on a changeset.
 func (o *operations) begin(channel ahp.URI, op string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,21 +164,21 @@ func (o *operations) begin(channel ahp.URI, op string) {
 	o.of[channel] = op
 }
 
-// on returns the operation that runs on a changeset, "" without one.
+// on returns the operation that runs on a changeset, or "".
 func (o *operations) on(channel ahp.URI) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.of[channel]
 }
 
-// end notes that no operation runs on a changeset any more.
+// end records that no operation runs on a changeset.
 func (o *operations) end(channel ahp.URI) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	delete(o.of, channel)
 }
 
-// publishOutcome publishes how an operation ended, even when its caller has left.
+// publishOutcome publishes the result of an operation, even if its caller has left.
 func (p *Part) publishOutcome(o operation, failed error) {
 	a := &ahp.ChangesetOperationStatusChangedAction{OperationID: o.OperationID,
 		Status: ahp.ChangesetOperationStatusIdle}

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// The operations of changesets.
+// Operations of changesets.
 const (
 	opRevert  = "revert"
 	opStage   = "stage"
@@ -19,16 +19,16 @@ const (
 	opUndo    = "undo"
 )
 
-// offer is what decides which operations a changeset has.
+// offer holds what determines the operations of a changeset.
 type offer struct {
 	kind    string
 	files   int
-	running string          // the operation that runs
+	running string          // the running operation
 	staging machine.Staging // of uncommitted changes and branches
-	undo    *undoRecord     // the newest that can be taken back
+	undo    *undoRecord     // the newest that can be undone
 }
 
-// offer looks at what the operations of a changeset depend on.
+// offer collects what determines the operations of a changeset.
 func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope,
 	files []machine.ChangedFile) (offer, error) {
 	o := offer{kind: scope.kind, files: len(files)}
@@ -42,7 +42,7 @@ func (p *Part) offer(ctx context.Context, l *ledger, uri ahp.URI, scope changeSc
 	return o, err
 }
 
-// stagingOf reads the indexes of a session, unless they are what they were.
+// stagingOf returns the state of a session's indexes, and reads it only after a change.
 func (p *Part) stagingOf(ctx context.Context, l *ledger) (machine.Staging, error) {
 	if had := l.bases.lastStaging(); had != nil && p.svc.IsCurrent(ctx, had.Stamp) {
 		return *had, nil
@@ -61,7 +61,7 @@ var (
 	asAWhole = []ahp.ChangesetOperationScope{ahp.ChangesetOperationScopeChangeset}
 )
 
-// operationsFor lists what can be done with a changeset; one that is under way or failed says so still.
+// operationsFor returns the operations of a changeset, with the status of running and failed ones.
 func operationsFor(s *ahp.ChangesetState, o offer) []ahp.ChangesetOperation {
 	ops := []ahp.ChangesetOperation{}
 	add := func(able bool, op ahp.ChangesetOperation) {

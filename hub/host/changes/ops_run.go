@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// operate runs an operation and says in a sentence what it did.
+// operate runs an operation and returns a sentence with the result.
 func (p *Part) operate(ctx context.Context, o operation) (said string, err error) {
 	if o.OperationID == opUndo {
 		said, err = p.takeBack(ctx, o)
@@ -36,7 +36,7 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 		said = "Staged " + o.describeTarget(files)
 	case opUnstage:
 		if o.resource == "" {
-			files = nil // and whatever is staged that is not shown
+			files = nil // also unstage files that are not shown
 		}
 		n, err = svc.Unstage(ctx, session, tops, files, o.lines)
 		said = "Unstaged " + countFiles(n)
@@ -57,12 +57,12 @@ func (p *Part) operate(ctx context.Context, o operation) (said string, err error
 	return said, o.explainError(err)
 }
 
-// planner works out what an operation writes.
+// planner plans the writes of an operation.
 type planner func(context.Context, ahp.URI, []machine.Tree, []machine.ChangedFile, *machine.Lines) (machine.Rewrite,
 	error)
 
-// rewrite plans what an operation writes, and writes it once how to take it back is durable. It returns how many paths
-// were written.
+// rewrite plans an operation's writes, and carries them out after the undo record is durable. It
+// returns the number of written paths.
 func (p *Part) rewrite(ctx context.Context, o operation, tops []machine.Tree, files []machine.ChangedFile,
 	plan planner) (int, error) {
 	session := o.ledger.session
@@ -70,14 +70,14 @@ func (p *Part) rewrite(ctx context.Context, o operation, tops []machine.Tree, fi
 	if err != nil || len(r.Files) == 0 {
 		return 0, err
 	}
-	p.keepCheckpoint(session, machine.Checkpoint{Trees: tops}) // it outlives a prune of theirs
+	p.keepCheckpoint(session, machine.Checkpoint{Trees: tops}) // keeps the trees from being pruned
 	if err := p.keepUndo(ctx, o, r); err != nil {
 		return 0, err
 	}
-	return len(r.Files), p.svc.CarryOut(ctx, session, r) // the undo of what was not carried out is never offered
+	return len(r.Files), p.svc.CarryOut(ctx, session, r) // the undo of a failed write is never offered
 }
 
-// nothingToDo says why an operation had nothing to do.
+// nothingToDo maps operations to why they had nothing to do.
 var nothingToDo = map[string]string{
 	opRevert:  "the files are already in that state",
 	opDiscard: "everything is staged. Unstage it first",
@@ -102,7 +102,7 @@ func (o operation) describeTarget(files []machine.ChangedFile) string {
 	return countFiles(len(files))
 }
 
-// explainError returns an error as the caller is told it, in words that make sense without the code.
+// explainError returns an error with a message that makes sense without the code.
 func (o operation) explainError(err error) error {
 	var refused *machine.RefusedError
 	switch {
@@ -123,15 +123,14 @@ var nothingDone = map[string]string{
 	opCommit:  "nothing was committed", opBranch: "no branch was created", opUndo: "nothing was restored",
 }
 
-// commitOf returns a commit by the caller. The owner's address is the one git is configured with on
-// this machine; a guest
-// has none, and gets one of the host's.
+// commitOf returns a commit by the caller. The owner's address is from git's configuration; guests,
+// who have none, get one of the host's.
 func commitOf(o operation) machine.Commit {
 	return machine.Commit{Message: o.asked.Message, Name: o.caller.Name, Guest: o.caller.Role != access.RoleOwner}
 }
 
-// targetOf returns the work trees, and the files an operation is about: as they are now or, when lines were named,
-// as they were shown, since that is what the lines were counted in.
+// targetOf returns the work trees, and the files of an operation: the current ones or, if lines
+// were named, the shown ones, to which the line numbers refer.
 func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []machine.ChangedFile, error) {
 	l, dirs := o.ledger, p.core.LocalDirs(o.ledger.session)
 	var seen machine.Checkpoint
@@ -141,7 +140,7 @@ func (p *Part) targetOf(ctx context.Context, o operation) ([]machine.Tree, []mac
 		return c, err
 	}
 	files, _, err := p.changedIn(ctx, l, o.scope, dirs, now)
-	if err == nil && seen.Trees == nil { // a turn that has ended was compared without a look
+	if err == nil && seen.Trees == nil { // an ended turn was compared without a look
 		_, err = now()
 	}
 	if err != nil {

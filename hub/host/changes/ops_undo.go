@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	bucketUndo = "undo" // key: session URI, value: []undoRecord, the oldest first
-	mostUndo   = 10     // of a session
-	undoFiles  = 20_000 // of all of them
+	bucketUndo = "undo" // key: session URI, value: []undoRecord, oldest first
+	mostUndo   = 10     // per session
+	undoFiles  = 20_000 // of all records
 )
 
-// undoRecord is how to take back what one operation wrote.
+// undoRecord contains how to undo the writes of one operation.
 type undoRecord struct {
 	ID      string          `json:"id"`
 	Channel ahp.URI         `json:"channel"`
@@ -42,7 +42,7 @@ func (r *undoRecord) describe() string {
 	return "Undo " + verb + " (" + countFiles(len(r.Undo.Files)) + ")"
 }
 
-// undoLog holds how to take a session's operations back, read once. The slice never changes.
+// undoLog holds a session's undo records, read once. The slice is immutable.
 type undoLog struct {
 	keep    keeper
 	session ahp.URI
@@ -50,7 +50,7 @@ type undoLog struct {
 	mu     sync.Mutex
 	list   []undoRecord
 	read   bool
-	fits   map[string]bool // by id, whether a record can be taken back, as the computer said last
+	fits   map[string]bool // by id, the computer's last answer whether a record can be undone
 	writes int             // how often answers were dropped
 }
 
@@ -74,7 +74,7 @@ func (u *undoLog) load(ctx context.Context) ([]undoRecord, error) {
 	return u.list, nil
 }
 
-// edit changes the records, which were loaded, and returns them.
+// edit changes the loaded records and returns them.
 func (u *undoLog) edit(change func([]undoRecord) []undoRecord) []undoRecord {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -82,7 +82,7 @@ func (u *undoLog) edit(change func([]undoRecord) []undoRecord) []undoRecord {
 	return u.list
 }
 
-// undoFor returns the newest record of a changeset that can still be taken back, nil without one.
+// undoFor returns the newest record of a changeset that can still be undone, or nil.
 func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord, error) {
 	list, err := l.undo.load(ctx)
 	for i := len(list) - 1; i >= 0; i-- {
@@ -93,8 +93,8 @@ func (p *Part) undoFor(ctx context.Context, l *ledger, uri ahp.URI) (*undoRecord
 	return nil, err
 }
 
-// canTakeBack reports whether a record can be taken back. The computer, which is sent all that was written, is asked
-// once between two writes to the record's files.
+// canTakeBack reports whether a record can be undone. As this sends all written content to the
+// computer, it asks only once between two writes to the record's files.
 func (p *Part) canTakeBack(ctx context.Context, l *ledger, r *undoRecord) bool {
 	fits, known, writes := l.undo.answer(r.ID)
 	if known {
@@ -107,7 +107,7 @@ func (p *Part) canTakeBack(ctx context.Context, l *ledger, r *undoRecord) bool {
 	return fits
 }
 
-// answer returns whether a record can be taken back, if that is known, and how often answers were dropped.
+// answer returns whether a record can be undone, if known, and how often answers were dropped.
 func (u *undoLog) answer(id string) (fits, known bool, writes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -115,7 +115,7 @@ func (u *undoLog) answer(id string) (fits, known bool, writes int) {
 	return fits, known, u.writes
 }
 
-// setAnswer keeps an answer, unless answers were dropped since it was asked for.
+// setAnswer stores an answer, unless answers were dropped since the question.
 func (u *undoLog) setAnswer(id string, fits bool, writes int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -128,8 +128,8 @@ func (u *undoLog) setAnswer(id string, fits bool, writes int) {
 	u.fits[id] = fits
 }
 
-// dropAnswers forgets whether records can be taken back, after writes: of every record when w is about every file,
-// otherwise of those with a file, or a directory above one, of a written name.
+// dropAnswers drops answers after writes: all if w covers every file, otherwise those of records
+// with a written name as file or parent directory.
 func (u *undoLog) dropAnswers(w wanted) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -143,7 +143,7 @@ func (u *undoLog) dropAnswers(w wanted) {
 	}
 	written := map[string]bool{}
 	for path := range w.paths {
-		written[strings.ToLower(filepath.Base(path))] = true // links above it may spell its directory otherwise
+		written[strings.ToLower(filepath.Base(path))] = true // a parent may have another name through a symbolic link
 	}
 	for i := range u.list {
 		if u.list[i].concerns(written) {
@@ -152,7 +152,8 @@ func (u *undoLog) dropAnswers(w wanted) {
 	}
 }
 
-// concerns reports whether a record has a file, or a directory above one, of one of the names, in lower case.
+// concerns reports whether a record has a file or parent directory with one of the names, in lower
+// case.
 func (r *undoRecord) concerns(names map[string]bool) bool {
 	return slices.ContainsFunc(r.Undo.Files, func(f machine.RewrittenFile) bool {
 		path := strings.ToLower(filepath.ToSlash(filepath.Join(f.Top, f.Path)))
@@ -160,7 +161,7 @@ func (r *undoRecord) concerns(names map[string]bool) bool {
 	})
 }
 
-// keepUndo keeps how to take an operation back, and returns once that is durable: only then is anything written.
+// keepUndo stores an undo record, and returns once it is durable. Only then may files be written.
 func (p *Part) keepUndo(ctx context.Context, o operation, u machine.Rewrite) error {
 	r := undoRecord{ID: ids.New(), Channel: o.Channel, Op: o.OperationID, By: o.caller.Who(), At: p.core.Now().UTC(),
 		Undo: u}
@@ -169,14 +170,14 @@ func (p *Part) keepUndo(ctx context.Context, o operation, u machine.Rewrite) err
 	})
 }
 
-// forgetUndo drops how to take an operation back, once that was done.
+// forgetUndo drops an undo record after its use.
 func (p *Part) forgetUndo(ctx context.Context, l *ledger, id string) error {
 	return p.changeUndos(ctx, l, func(list []undoRecord) []undoRecord {
 		return slices.DeleteFunc(slices.Clone(list), func(r undoRecord) bool { return r.ID == id })
 	})
 }
 
-// dropOldest drops the oldest records beyond the limits; the newest stays.
+// dropOldest drops the oldest records above the limits. It keeps the newest.
 func dropOldest(list []undoRecord) []undoRecord {
 	files := 0
 	for i := len(list) - 1; i >= 0; i-- {
@@ -213,9 +214,9 @@ func (p *Part) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecor
 	}
 }
 
-// takeBack undoes the newest operation that can be.
+// takeBack undoes the newest operation that can be undone.
 func (p *Part) takeBack(ctx context.Context, o operation) (string, error) {
-	o.ledger.undo.dropAnswers(wanted{whole: true}) // a write may not have been told yet
+	o.ledger.undo.dropAnswers(wanted{whole: true}) // the last write may not have been reported yet
 	r, err := p.undoFor(ctx, o.ledger, o.Channel)
 	if err != nil {
 		return "", err

@@ -11,23 +11,25 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// attribution tells a session's changes from those that other sessions' turns made in the same directories.
+// attribution separates a session's changes from those of other sessions' turns in the same
+// directories.
 type attribution struct {
 	p      *Part
 	l      *ledger
 	dirs   []string
-	others bool // turns of other sessions alone ran when the look began
+	others bool // only other sessions' turns were running when the look began
 }
 
-// attribute returns the attribution of a session's changes. It comes before the look at the files: what others write
-// meanwhile is not known as theirs until their turn ends.
+// attribute returns the attribution of a session's changes. Call it before looking at the files, as
+// concurrent writes of other turns are attributed only when these end.
 func (p *Part) attribute(l *ledger, dirs []string) attribution {
 	a := attribution{p: p, l: l, dirs: p.resolveDirs(dirs)}
 	a.others = p.running.runsOnlyElsewhere(l.session, a.dirs)
 	return a
 }
 
-// compare lists what differs between two checkpoints, in the scope of a whole session without the work of others.
+// compare returns the differences between two checkpoints, for a whole session without other
+// sessions' changes.
 func (a attribution) compare(ctx context.Context, scope changeScope, from, to machine.Checkpoint) ([]machine.ChangedFile,
 	error) {
 	files, err := a.p.svc.Compare(ctx, a.l.session, from, to)
@@ -37,8 +39,8 @@ func (a attribution) compare(ctx context.Context, scope changeScope, from, to ma
 	return a.ownFiles(ctx, scope, files)
 }
 
-// ownFiles leaves out the files whose every change was made by turns of other sessions. While such turns run and none
-// of the session's, files that were not shown before may be their work: they wait for the end.
+// ownFiles removes files that only other sessions' turns changed. While only such turns run, it
+// also removes files that were not shown before, which may be their work, until they end.
 func (a attribution) ownFiles(ctx context.Context, scope changeScope, files []machine.ChangedFile) ([]machine.ChangedFile,
 	error) {
 	if scope.kind != kindSession || len(files) == 0 {
@@ -65,7 +67,8 @@ func (a attribution) ownFiles(ctx context.Context, scope changeScope, files []ma
 	return own, nil
 }
 
-// shownFiles are the ids of the files that the changeset of a whole session, or of a chat's directories, shows now.
+// shownFiles returns the ids of files in the current changeset of a whole session, or of a chat's
+// directories.
 func (a attribution) shownFiles(scope changeScope) map[ahp.URI]bool {
 	uri := URI(a.l.session, kindSession, "")
 	if scope.chat != "" {
@@ -80,7 +83,7 @@ func (a attribution) shownFiles(scope changeScope) map[ahp.URI]bool {
 	return shown
 }
 
-// refreshNeighbours has the sessions looked at again that work in the directories of a turn that ended.
+// refreshNeighbours requests looks for other sessions in the directories of an ended turn.
 func (p *Part) refreshNeighbours(ref TurnRef) {
 	dirs := p.resolveDirs(ref.Dirs)
 	p.mu.Lock()

@@ -15,35 +15,39 @@ import (
 
 // Config configures a Part.
 type Config struct {
-	Changes machine.Changes // records what changes; nil: no changesets are offered
+	Changes machine.Changes // records changes; nil: no changesets
 	Files   machine.Files   // of the computer where sessions work
 
-	PollFor time.Duration // until watching is tried again after it failed; 0: a minute
-	Folders int           // most directories that are watched for one session
-	Idle    time.Duration // after which a changeset without followers sleeps
+	PollFor time.Duration // interval of retries after watching failed; 0: a minute
+	Folders int           // limit of watched directories per session
+	Idle    time.Duration // time without subscribers before a changeset is unloaded
 
-	// Computed is called with every newly computed state of a session's changes: which version every changed file has.
+	// Computed is called after a session's changes were computed; versions returns the versions of
+	// all changed files.
 	Computed func(ctx context.Context, session ahp.URI, versions func() map[string]string)
 
-	// TurnEnded is called when what a turn changed is known.
+	// TurnEnded is called once a turn's changes are known.
 	TurnEnded func(ctx context.Context, session ahp.URI)
 
-	// SetTotals publishes what a session changed in files, all in all. The hub's lock is held.
+	// SetTotals publishes the totals of a session's changed files. The hub's lock is held.
 	SetTotals func(tx *hub.Tx, session ahp.URI, totals *ahp.ChangesSummary)
 
-	Boxes Boxes // what git is kept from when people act; nil: nothing
+	Boxes Boxes // sandbox policies for git when people act; nil: none
 
-	// Granted returns where the owner allows repositories to lead, out of their sessions' directories.
+	// Granted returns the paths outside sessions' directories to which the owner lets repositories
+	// lead.
 	Granted func() []machine.Outside
-	// MayLeadTo reports whether a session's repository may lead somewhere, and asks the owner when that is not known.
+	// MayLeadTo reports whether a session's repository may lead to a path, and asks the owner if
+	// that is undecided.
 	MayLeadTo func(session ahp.URI, out machine.Outside) bool
-	// SettleRepository drops the questions that repositories of a session raised, as they were looked at without them.
+	// SettleRepository drops open requests about a session's repositories after reading them needed
+	// no grant.
 	SettleRepository func(session ahp.URI)
 
-	// ChatOfTurn returns the chat of a session that has a turn; known is false when none has it.
+	// ChatOfTurn returns the chat of a session that contains a turn; known is false if none does.
 	ChatOfTurn func(ctx context.Context, session ahp.URI, turn string) (chat ahp.URI, known bool, err error)
 
-	// ChatDirs returns the local directories that a chat has of its own. The chat is awake.
+	// ChatDirs returns a chat's own local directories. The chat is loaded.
 	ChatDirs func(chat ahp.URI) []string
 
 	// RefreshBranch has the branch of a session read again.
@@ -52,7 +56,8 @@ type Config struct {
 	// SetMeta publishes a value under the host's own key of a session's `_meta`; nil removes it. The hub's lock is held.
 	SetMeta func(tx *hub.Tx, session ahp.URI, key string, value any)
 
-	// ReadSyntax is given what a turn changed, for the colours of its review; nil: they are read when it is opened.
+	// ReadSyntax receives a turn's changes, to highlight them in advance; nil: on opening the
+	// review.
 	ReadSyntax func(load func(context.Context) []diff.Comparison)
 }
 
@@ -60,11 +65,11 @@ type Config struct {
 type Part struct {
 	core *core.Core
 	cfg  Config
-	svc  *Repositories // nil: no changesets are offered
+	svc  *Repositories // nil: no changesets
 	keep keeper
 
 	running   runningTurns
-	edits     edits // by turns of all sessions
+	edits     edits // of all sessions' turns
 	operating operations
 
 	mu      sync.Mutex
@@ -81,23 +86,23 @@ func New(c *core.Core, cfg Config) *Part {
 	return p
 }
 
-// Repositories returns what reaches sessions' repositories; nil when no changesets are offered.
+// Repositories returns the access to sessions' repositories, or nil if no changesets are offered.
 func (p *Part) Repositories() *Repositories { return p.svc }
 
-// Rules returns the checks of the actions on review marks.
+// Rules returns the checks of actions on review marks.
 func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{"changeset/filesReviewChanged": core.Rule(p.checkFilesReviewed)}
 }
 
-// WatchStatus says how a session's directories are looked at.
+// WatchStatus describes the looks at a session's directories.
 type WatchStatus struct {
-	Watched bool // the system tells of writes
-	Busy    bool // a look is under way or due
-	Whole   int  // looks at every file so far
-	Narrow  int  // looks at the files that were written so far
+	Watched bool // the system reports writes
+	Busy    bool // a look is running or requested
+	Whole   int  // number of looks at every file
+	Narrow  int  // number of looks at written files only
 }
 
-// wake loads a changeset and, before it, its session, into which its changes are aggregated.
+// wake loads a changeset after its session, which aggregates its changes.
 func (p *Part) wake(ctx context.Context, session, uri ahp.URI) error {
 	if err := p.core.Ensure(ctx, session); err != nil {
 		return err
@@ -105,7 +110,7 @@ func (p *Part) wake(ctx context.Context, session, uri ahp.URI) error {
 	return p.core.Ensure(ctx, uri)
 }
 
-// Status returns how a session's directories are looked at.
+// Status returns the status of looks at a session's directories.
 func (p *Part) Status(session ahp.URI) WatchStatus {
 	l := p.ledger(session)
 	watched := l.watcher.isTold()
@@ -115,7 +120,7 @@ func (p *Part) Status(session ahp.URI) WatchStatus {
 	return WatchStatus{Watched: watched, Busy: s.busy, Whole: s.whole, Narrow: s.narrow}
 }
 
-// SessionFiles computes which files a session changed.
+// SessionFiles computes the files that a session changed.
 func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]machine.ChangedFile, error) {
 	l, dirs := p.ledger(session), p.core.LocalDirs(session)
 	if err := l.record.load(ctx); err != nil {
@@ -126,7 +131,7 @@ func (p *Part) SessionFiles(ctx context.Context, session ahp.URI) ([]machine.Cha
 	return files, err
 }
 
-// HasTouched reports whether a turn of a session changed a file, or an open changeset says that it changed meanwhile.
+// HasTouched reports whether a turn of a session changed a file, or an open changeset contains it.
 func (p *Part) HasTouched(ctx context.Context, session ahp.URI, path string) bool {
 	l := p.ledger(session)
 	if err := l.record.load(ctx); err != nil {

@@ -18,39 +18,39 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// FileNote is what the host adds to a changed file under its own key of `_meta`.
+// FileNote is what the host stores about a changed file under its own key of `_meta`.
 type FileNote struct {
 	Status  string `json:"status"` // by git's letters: A, M, D, R or T
 	OldMode string `json:"oldMode,omitempty"`
 	NewMode string `json:"newMode,omitempty"`
 	Binary  bool   `json:"binary,omitempty"`
 
-	Generated machine.Generated `json:"generated,omitempty"` // what .gitattributes say: "yes" or "no"
+	Generated machine.Generated `json:"generated,omitempty"` // from .gitattributes: "yes" or "no"
 
-	Skipped string `json:"skipped,omitempty"` // why the content is not kept
+	Skipped string `json:"skipped,omitempty"` // why the content is not stored
 	Overlap bool   `json:"overlap,omitempty"` // another turn ran in the same directories
-	Outside bool   `json:"outside,omitempty"` // changed outside of turns only
+	Outside bool   `json:"outside,omitempty"` // changed only outside of turns
 	OldOID  string `json:"oldOid,omitempty"`
 	NewOID  string `json:"newOid,omitempty"`
-	Staged  string `json:"staged,omitempty"` // of an uncommitted change, how much is in the index: "part" or "all"
+	Staged  string `json:"staged,omitempty"` // how much of an uncommitted change is in the index: "part" or "all"
 
-	By    *core.Identity `json:"by,omitempty"` // who reviewed it, while Reviewed or Stale
+	By    *core.Identity `json:"by,omitempty"` // the reviewer, if reviewed or stale
 	At    *time.Time     `json:"at,omitempty"`
 	Stale bool           `json:"stale,omitempty"` // changed since it was reviewed
-	Seen  *SeenSides     `json:"seen,omitempty"`  // what was reviewed, while Stale
-	// hunks that were reviewed one by one, also ones the file does not have now
+	Seen  *SeenSides     `json:"seen,omitempty"`  // the reviewed sides, while stale
+	// hunks that were reviewed separately, including ones that are gone
 	Hunks []HunkMark `json:"hunks,omitempty"`
 
-	Guests access.Hiding `json:"guests,omitempty"` // whom it is kept from
+	Guests access.Hiding `json:"guests,omitempty"` // how it is hidden from guests
 }
 
-// SeenSides are the versions of a file that were reviewed, as URIs to read; "" on a side that was not there.
+// SeenSides are the URIs of a file's reviewed versions; "" for a side that did not exist.
 type SeenSides struct {
 	Before ahp.URI `json:"before,omitempty"`
 	After  ahp.URI `json:"after,omitempty"`
 }
 
-// seenSides reads what a mark was set on.
+// seenSides returns the versions for which a mark was set.
 func seenSides(short, file, hash string) *SeenSides {
 	side := func(oid string) ahp.URI {
 		if !machine.IsOID(oid) {
@@ -62,18 +62,18 @@ func seenSides(short, file, hash string) *SeenSides {
 	return &SeenSides{Before: side(old), After: side(new)}
 }
 
-// ReadFileNote returns what the host noted of a changed file.
+// ReadFileNote returns the host's note on a changed file.
 func ReadFileNote(m ahp.Meta) (n FileNote) {
-	_ = json.Unmarshal(m[core.MetaKey], &n) // absent: the zero value says so
+	_ = json.Unmarshal(m[core.MetaKey], &n) // absent: zero value
 	return n
 }
 
-// Version names the comparison that is reviewed: both sides.
+// Version identifies the reviewed comparison by both sides.
 func (n FileNote) Version() string { return n.OldOID + ".." + n.NewOID }
 
 const mostChangedFiles = 10_000
 
-// changesetFile draws a changed file in the protocol's terms.
+// changesetFile converts a changed file to the protocol's type.
 func changesetFile(short string, f machine.ChangedFile, overlap bool) (ahp.ChangesetFile, FileNote) {
 	note := FileNote{Status: string(rune(f.Status)), OldMode: f.OldMode, NewMode: f.NewMode, Binary: f.Binary,
 		Generated: f.Generated, Skipped: f.Skipped,
@@ -95,7 +95,7 @@ func editSide(short, name, mode, oid string, size int64, binary bool) *ahp.FileE
 	side := &ahp.FileEditSide{URI: core.FileURI(name)}
 	side.Content = ahp.ContentRef{URI: version.Ref{Session: short, OID: oid, Path: name, Kind: VersionKind(mode)}.URI(),
 		SizeHint: &size, ContentType: mediaType(name, mode, binary)}
-	if oid == "" { // not kept: the file itself is all there is
+	if oid == "" { // not stored; only the file itself has it
 		side.Content.URI = side.URI
 	}
 	return side
@@ -121,7 +121,7 @@ func mediaType(name, mode string, binary bool) string {
 	return "text/plain"
 }
 
-// publish brings a channel to what was computed.
+// publish updates a channel with computed changes.
 func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope changeScope, files []machine.ChangedFile,
 	overlap bool,
 	hide *hiding, failed error) {
@@ -164,8 +164,9 @@ func (p *Part) publish(ctx context.Context, l *ledger, uri ahp.URI, scope change
 	}
 }
 
-// outsiders reports which files changed outside of turns, as far as it is known: while a turn runs in the
-// directories, a file that differs may be its work, so only those that were outsiders before remain.
+// outsiders returns a function that reports whether a file changed outside of turns. While a turn
+// runs in the directories, differing files may be its work, so only files that were outsiders
+// before count.
 func (l *ledger) outsiders(p *Part, shown *ahp.ChangesetState) func(ahp.ChangesetFile, FileNote) bool {
 	if !p.running.runsIn(p.core.LocalDirs(l.session)) {
 		return func(ahp.ChangesetFile, FileNote) bool { return true }
@@ -179,7 +180,8 @@ func (l *ledger) outsiders(p *Part, shown *ahp.ChangesetState) func(ahp.Changese
 	return func(f ahp.ChangesetFile, n FileNote) bool { return before[f.ID] == n.Version() }
 }
 
-// draw adds what is remembered of the files: who reviewed them, and whether a turn changed them.
+// draw returns the files with their stored notes: who reviewed them, and whether a turn changed
+// them.
 func (r *record) draw(uri ahp.URI, scope changeScope, files []machine.ChangedFile,
 	outsider func(ahp.ChangesetFile, FileNote) bool, overlap bool, staging machine.Staging,
 	hidden map[string]access.Hiding) []ahp.ChangesetFile {
@@ -200,8 +202,8 @@ func (r *record) draw(uri ahp.URI, scope changeScope, files []machine.ChangedFil
 	return out
 }
 
-// annotate returns a file with its review mark and note in its `_meta`; the lock is held. A mark holds for the
-// version it was set on.
+// annotate returns a file with its review mark and note in its `_meta`. A mark is valid for the
+// version on which it was set. r.mu is held.
 func (r *record) annotate(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ahp.ChangesetFile {
 	note.By, note.At, note.Stale, note.Seen = nil, nil, false, nil
 	note.Hunks = r.rec.Hunks[markKey(uri, file.ID)]
@@ -221,11 +223,11 @@ func (r *record) annotate(uri ahp.URI, file ahp.ChangesetFile, note FileNote) ah
 	return file
 }
 
-// bulk is how many narrow actions are worth more than one that carries everything.
+// bulk is the number of small actions above which one action with all content is sent instead.
 const bulk = 100
 
-// publishFiles sends the whole the first time and then only what is different (AHP requirement 154), and that it is
-// current now.
+// publishFiles sends all content the first time, then only differences (AHP requirement 154), and
+// sets the status to ready.
 func (p *Part) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, files []ahp.ChangesetFile, can offer) {
 	set, removed := differences(s.Files, files)
 	if s.Status == ahp.ChangesetStatusComputing || len(set)+len(removed) > bulk {
@@ -240,7 +242,7 @@ func (p *Part) publishFiles(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, file
 
 func (p *Part) publishSome(tx *hub.Tx, uri ahp.URI, s *ahp.ChangesetState, set []ahp.ChangesetFile, removed []string,
 	can offer) {
-	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: said explicitly
+	if reset := noLongerReviewed(s.Files, set); len(reset) > 0 { // AHP requirement 158: explicit reset
 		tx.Apply(uri, &ahp.ChangesetFilesReviewChangedAction{Files: reset, Reviewed: false})
 	}
 	for _, id := range removed {
@@ -285,7 +287,7 @@ func noLongerReviewed(old, set []ahp.ChangesetFile) (ids []string) {
 	return ids
 }
 
-// LoadMarks reads the review marks that an action changes, before its step.
+// LoadMarks loads the review marks that an action changes, before its step.
 func (p *Part) LoadMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action) error {
 	if _, marks := a.(*ahp.ChangesetFilesReviewChangedAction); !marks {
 		return nil
@@ -293,8 +295,8 @@ func (p *Part) LoadMarks(ctx context.Context, info hub.ChannelInfo, a ahp.Action
 	return p.ledger(info.Session).record.load(ctx)
 }
 
-// markFiles sets or removes the marks of files for the version that s has: what was written since has not been seen by
-// the reviewer.
+// markFiles sets or removes the marks of files for the versions in s, as the reviewer has not seen
+// later writes.
 func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []string, reviewed bool, m mark) {
 	if rec.Marks == nil {
 		rec.Marks = map[string]mark{}
@@ -313,7 +315,7 @@ func (rec *ledgerRecord) markFiles(uri ahp.URI, s *ahp.ChangesetState, files []s
 	}
 }
 
-// showReviewed shows on files of a changeset who reviewed them.
+// showReviewed publishes the reviewers of a changeset's files.
 func (p *Part) showReviewed(ctx context.Context, l *ledger, uri ahp.URI, files []string) {
 	if err := p.core.Do(ctx, func(tx *hub.Tx) { l.record.showMarks(tx, uri, files) }); err != nil {
 		p.core.Log.Warn("a review mark is not shown", "changeset", uri, "err", err)

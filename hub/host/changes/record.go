@@ -14,12 +14,12 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// ledgerRecord is the durable part of a session as a whole.
+// ledgerRecord is the durable record of a session.
 type ledgerRecord struct {
 	First   *machine.Checkpoint   `json:"first,omitempty"`   // before the first turn
-	Touched []string              `json:"touched,omitempty"` // files turns changed, sorted
+	Touched []string              `json:"touched,omitempty"` // files changed by turns, sorted
 	Marks   map[string]mark       `json:"marks,omitempty"`   // by channel and file
-	Hunks   map[string][]HunkMark `json:"hunks,omitempty"`   // likewise; the slices never change
+	Hunks   map[string][]HunkMark `json:"hunks,omitempty"`   // likewise; the slices are immutable
 }
 
 // mark records the review of a version of a file.
@@ -33,8 +33,8 @@ func markKey(channel ahp.URI, file string) string { return channel + " " + file 
 
 const mostTouched = 20_000
 
-// record is the durable part of a session as a whole, in memory. Its lock is taken inside the hub's, never the
-// other way round, and never held over a call that may wait.
+// record caches a session's durable record. Its lock is taken below the hub's, and never held
+// during a call that may block.
 type record struct {
 	keep    keeper
 	session ahp.URI
@@ -43,7 +43,7 @@ type record struct {
 	loaded  bool
 	rec     ledgerRecord
 	version int // of rec
-	saved   int // newest version that is kept
+	saved   int // newest recorded version
 }
 
 // load reads the session's record once.
@@ -70,8 +70,8 @@ func (r *record) isLoaded() bool {
 	return r.loaded
 }
 
-// change edits the session's record and keeps it. What is kept never goes back: of two changes at a time the later one
-// has both.
+// change edits the session's record and stores it. An older version never overwrites a newer one:
+// of two concurrent changes, the later one contains both.
 func (r *record) change(ctx context.Context, edit func(*ledgerRecord)) {
 	r.mu.Lock()
 	edit(&r.rec)
@@ -87,8 +87,8 @@ func (r *record) change(ctx context.Context, edit func(*ledgerRecord)) {
 	})
 }
 
-// changeIn is change within a step, whose other changes the record is durable with: after a crash there is no mark
-// without its action. The hub's lock is held.
+// changeIn is change within a step. The record becomes durable with the step, so that after a crash
+// no mark exists without its action. The hub's lock is held.
 func (r *record) changeIn(tx *hub.Tx, edit func(*ledgerRecord)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -100,21 +100,21 @@ func (r *record) changeIn(tx *hub.Tx, edit func(*ledgerRecord)) {
 	tx.RecordLater(bucketChanges, r.session, size, func() ([]byte, error) { return json.Marshal(rec) })
 }
 
-// read calls f with the record; f does not change it.
+// read calls f with the record, which f must not change.
 func (r *record) read(f func(*ledgerRecord)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	f(&r.rec)
 }
 
-// first returns the checkpoint before the first turn, nil when none was taken.
+// first returns the checkpoint before the first turn, or nil.
 func (r *record) first() *machine.Checkpoint {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.rec.First
 }
 
-// setFirst keeps the first checkpoint of each directory; one that is added later begins there.
+// setFirst stores the first checkpoint of each new directory.
 func (r *record) setFirst(ctx context.Context, c machine.Checkpoint) {
 	first, added := withFirst(r.first(), c)
 	if added {
@@ -130,7 +130,7 @@ func (r *record) hasTouched(path string) bool {
 	return ok
 }
 
-// withFirst adds the trees of directories that are not known yet.
+// withFirst adds the trees of directories that are not in had.
 func withFirst(had *machine.Checkpoint, c machine.Checkpoint) (first *machine.Checkpoint, added bool) {
 	first = &machine.Checkpoint{}
 	if had != nil {
@@ -144,7 +144,7 @@ func withFirst(had *machine.Checkpoint, c machine.Checkpoint) (first *machine.Ch
 	return first, added || had == nil
 }
 
-// touch notes files a turn changed, so that others can be told to have changed outside of turns.
+// touch records files that a turn changed. All others changed outside of turns.
 func (r *ledgerRecord) touch(paths ...string) {
 	all := slices.Concat(r.Touched, paths)
 	slices.Sort(all)
@@ -153,7 +153,7 @@ func (r *ledgerRecord) touch(paths ...string) {
 	}
 }
 
-// namesOf returns the paths of changed files, with the former ones of those that were renamed.
+// namesOf returns the paths of changed files, including old paths of renamed ones.
 func namesOf(files []machine.ChangedFile) (paths []string) {
 	for _, f := range files {
 		paths = append(paths, f.Name(), f.OldName())
@@ -161,10 +161,10 @@ func namesOf(files []machine.ChangedFile) (paths []string) {
 	return paths
 }
 
-// keeper reads and writes what the part keeps.
+// keeper reads and writes the part's records.
 type keeper struct{ core *core.Core }
 
-// readRecord reads a record into v, and leaves v alone when there is none.
+// readRecord reads a record into v, and leaves v unchanged if there is none.
 func (k keeper) readRecord(ctx context.Context, bucket, key string, v any) error {
 	if k.core.Store == nil {
 		return nil
@@ -179,7 +179,7 @@ func (k keeper) readRecord(ctx context.Context, bucket, key string, v any) error
 	return nil
 }
 
-// writeRecord records v in a step of its own, if wanted still reports true in that step; nil always does.
+// writeRecord records v in its own step, if wanted is nil or returns true in that step.
 func (k keeper) writeRecord(ctx context.Context, bucket, key string, v any, wanted func() bool) {
 	raw, err := json.Marshal(v)
 	if err == nil {

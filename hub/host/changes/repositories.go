@@ -11,30 +11,30 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Repositories reaches the repositories of sessions on their computer. It says with each call where they may lie, and
-// asks the owner about what leads elsewhere.
+// Repositories accesses sessions' repositories on their computers. Each call includes the
+// directories where they may be, and it asks the owner about repositories that lead elsewhere.
 type Repositories struct {
 	changes   machine.Changes
 	core      *core.Core
 	granted   func() []machine.Outside
 	mayLeadTo func(session ahp.URI, out machine.Outside) bool
-	boxes     Boxes // nil: there are none
+	boxes     Boxes // nil: no sandboxes
 }
 
-// Boxes says what the programs of sessions are kept from.
+// Boxes provides the sandbox policies of sessions.
 type Boxes interface {
 	PolicyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
 	IsSandboxed(session ahp.URI) bool
 }
 
-// workspace says whose repositories a call is about, and where they may lie.
+// workspace returns a session's workspace: where its repositories may be.
 func (r *Repositories) workspace(session ahp.URI) machine.Workspace {
 	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session), Granted: r.granted(),
 		Sandboxed: r.boxes != nil && r.boxes.IsSandboxed(session)}
 }
 
-// inWorkspace makes a call that goes to the repositories of a session. When one leads elsewhere, the call is
-// made again only if the owner allows that.
+// inWorkspace runs a call on a session's repositories. If a repository leads outside, it retries
+// the call only if the owner allows that.
 func inWorkspace[T any](r *Repositories, session ahp.URI, call func(machine.Workspace) (T, error)) (T, error) {
 	ws := r.workspace(session)
 	for {
@@ -53,7 +53,8 @@ func (r *Repositories) doInWorkspace(session ahp.URI, call func(machine.Workspac
 	return err
 }
 
-// actInWorkspace is inWorkspace for a call in which git acts for a person, with the hooks and filters of the repository.
+// actInWorkspace is inWorkspace for calls in which git acts for a person, with the repository's
+// hooks and filters.
 func actInWorkspace[T any](ctx context.Context, r *Repositories, session ahp.URI,
 	call func(machine.Workspace) (T, error)) (v T, err error) {
 	var policy *sandbox.Policy
@@ -68,7 +69,8 @@ func actInWorkspace[T any](ctx context.Context, r *Repositories, session ahp.URI
 	})
 }
 
-// kept names a session for calls that read only what is kept of it. Its directories say on which computer that is.
+// kept returns a workspace for calls that only read a session's stored data. The directories
+// determine the computer.
 func (r *Repositories) kept(session ahp.URI) machine.Workspace {
 	return machine.Workspace{Session: session, Dirs: r.core.LocalDirs(session)}
 }
@@ -360,7 +362,7 @@ func (r *Repositories) IsCurrent(ctx context.Context, stamp machine.Stamp) bool 
 	return r.changes.IsCurrent(ctx, stamp)
 }
 
-// CommitFiles commits what is not committed of some files.
+// CommitFiles commits the uncommitted changes of some files.
 func (r *Repositories) CommitFiles(ctx context.Context, session ahp.URI, dirs, paths []string, c machine.Commit) (
 	machine.Committed, error,
 ) {

@@ -10,24 +10,26 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// schedule knows which changesets of a session are followed and shown, and when its directories are to be looked at.
+// schedule tracks which of a session's changesets are followed and shown, and when to look at its
+// directories.
 type schedule struct {
 	mu       sync.Mutex
 	gone     bool             // the session was disposed
 	open     map[ahp.URI]bool // channels kept up to date
 	shown    map[ahp.URI]*shown
-	next     wanted        // what the next look is about
-	dirty    bool          // look again
-	busy     bool          // a goroutine looks
-	watching bool          // a goroutine watches
-	took     time.Duration // the last look at everything
-	found    bool          // a look found something different
+	next     wanted        // parameters of the next look
+	dirty    bool          // another look is requested
+	busy     bool          // a goroutine is looking
+	watching bool          // a goroutine is watching
+	took     time.Duration // duration of the last look at everything
+	found    bool          // a look found a difference
 	failure  error         // of the last look
-	whole    int           // looks at everything
-	narrow   int           // looks at what was written
+	whole    int           // number of looks at everything
+	narrow   int           // number of looks at written files only
 }
 
-// follow has a changeset kept up to date. slept reports that it was not; watch, that the caller has to start watching.
+// follow adds a changeset. slept reports whether it was not followed; watch whether the caller has
+// to start watching.
 func (s *schedule) follow(uri ahp.URI) (slept, watch bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -36,7 +38,7 @@ func (s *schedule) follow(uri ahp.URI) (slept, watch bool) {
 	return slept, watch
 }
 
-// leave lets a changeset sleep.
+// leave removes a changeset.
 func (s *schedule) leave(uri ahp.URI) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +46,7 @@ func (s *schedule) leave(uri ahp.URI) {
 	delete(s.shown, uri)
 }
 
-// end lets every changeset of a disposed session sleep, and returns those that were followed.
+// end removes all changesets of a disposed session, and returns those that were followed.
 func (s *schedule) end() []ahp.URI {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +69,8 @@ func (s *schedule) isFollowed() bool {
 	return !s.gone && len(s.open) > 0
 }
 
-// stopWatching notes that the watching goroutine ends, unless a changeset is followed: then it has to go on.
+// stopWatching records the end of the watching goroutine. It returns false if the goroutine has to
+// continue, because a changeset is followed.
 func (s *schedule) stopWatching(over bool) (stopped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +78,7 @@ func (s *schedule) stopWatching(over bool) (stopped bool) {
 	return !s.watching
 }
 
-// request asks for a look, and reports whether the caller has to start looking.
+// request requests a look, and reports whether the caller has to start looking.
 func (s *schedule) request(w wanted) (start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,7 +89,7 @@ func (s *schedule) request(w wanted) (start bool) {
 	return start
 }
 
-// take returns what the next look is about; more is false when none is due.
+// take returns the parameters of the next look; more is false if none is requested.
 func (s *schedule) take(over bool) (w wanted, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,7 +100,7 @@ func (s *schedule) take(over bool) (w wanted, more bool) {
 	return w, s.busy
 }
 
-// requestRest leaves to the next look what the last one did not do.
+// requestRest adds to the next look what the last one did not do.
 func (s *schedule) requestRest(w wanted) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +108,7 @@ func (s *schedule) requestRest(w wanted) {
 	s.next.join(w)
 }
 
-// noteLook notes how a look went.
+// noteLook records the result of a look.
 func (s *schedule) noteLook(whole bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,21 +127,21 @@ func (s *schedule) lastFailure() error {
 	return s.failure
 }
 
-// setTook notes how long a look at everything took.
+// setTook records the duration of a look at everything.
 func (s *schedule) setTook(d time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.took = d
 }
 
-// lastTook returns how long the last look at everything took.
+// lastTook returns the duration of the last look at everything.
 func (s *schedule) lastTook() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.took
 }
 
-// takeFound reports whether anything was different since it was asked last.
+// takeFound reports whether a look found a difference since the last call.
 func (s *schedule) takeFound() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,14 +150,15 @@ func (s *schedule) takeFound() bool {
 	return found
 }
 
-// lastShown returns what a changeset was computed from last, nil before the first time.
+// lastShown returns the last computation of a changeset, or nil.
 func (s *schedule) lastShown(uri ahp.URI) *shown {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.shown[uri]
 }
 
-// show notes what a followed changeset was computed from; again, that it was computed before.
+// show records a computation of a followed changeset. again reports that an earlier one had other
+// checkpoints.
 func (s *schedule) show(uri ahp.URI, now *shown, again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +168,7 @@ func (s *schedule) show(uri ahp.URI, now *shown, again bool) {
 	}
 }
 
-// findShown returns the followed changesets that show a file.
+// findShown returns the followed changesets that contain a file.
 func (s *schedule) findShown(path string) (uris []ahp.URI) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,11 +180,12 @@ func (s *schedule) findShown(path string) (uris []ahp.URI) {
 	return uris
 }
 
-// shown is what a changeset was computed from last, so that it is not computed again from the same.
+// shown is the last computation of a changeset, which is reused while its checkpoints are
+// unchanged.
 type shown struct {
 	from, to machine.Checkpoint
-	all      []machine.ChangedFile // what is different between the two
-	files    []machine.ChangedFile // without what other sessions did
+	all      []machine.ChangedFile // the differences between from and to
+	files    []machine.ChangedFile // without other sessions' changes
 }
 
 func (s *shown) isCurrent(from, to machine.Checkpoint) bool {
@@ -193,8 +198,8 @@ func sameTrees(a, b machine.Checkpoint) bool {
 	})
 }
 
-// bases remembers what a session's changesets are compared with and what is staged, until commits or branches move. The
-// zero value is ready.
+// bases caches the checkpoints that a session's changesets are compared with, and what is staged,
+// until commits or branches change. The zero value is ready to use.
 type bases struct {
 	mu      sync.Mutex
 	of      map[string]machine.Checkpoint
@@ -229,7 +234,7 @@ func (b *bases) setStaging(s *machine.Staging) {
 	b.staging = s
 }
 
-// forget drops everything: commits or branches may have moved.
+// forget clears the cache after commits or branches may have changed.
 func (b *bases) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -9,14 +9,14 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Beyond these a review shows no colours, or a file none.
+// Limits of highlighting: above these, a review or a file is shown without colours.
 const (
 	mostColouredLines = 40_000    // changed lines of a changeset
-	mostColouredBytes = 512 << 10 // of a version
-	mostSyntaxBytes   = 16 << 20  // of all versions that are read for one turn
+	mostColouredBytes = 512 << 10 // per version
+	mostSyntaxBytes   = 16 << 20  // all versions read per turn
 )
 
-// readSyntax has the syntax of changed files read before a reader asks for it, in the order in which they will see it.
+// readSyntax has the syntax of changed files read in advance, in the order of the review.
 func (p *Part) readSyntax(session ahp.URI, files []machine.ChangedFile) {
 	if p.cfg.ReadSyntax == nil {
 		return
@@ -40,7 +40,7 @@ func (p *Part) readSyntax(session ahp.URI, files []machine.ChangedFile) {
 	p.cfg.ReadSyntax(func(ctx context.Context) []diff.Comparison { return p.comparisons(ctx, session, some) })
 }
 
-// comparisons reads both versions of files, with one git program for all of them.
+// comparisons reads both versions of files, with a single git process.
 func (p *Part) comparisons(ctx context.Context, session ahp.URI, files []machine.ChangedFile) []diff.Comparison {
 	var oids []string
 	for _, f := range files {

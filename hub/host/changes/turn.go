@@ -16,17 +16,17 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// patience is how long a turn waits for its first checkpoint, which takes long where there are very many files.
+// patience is the timeout of a turn's first checkpoint, which is slow if there are very many files.
 const patience = 30 * time.Second
 
-// TurnRef names a turn and the directories that it works in.
+// TurnRef identifies a turn and its directories.
 type TurnRef struct {
 	Session, Chat ahp.URI
 	Turn          string
 	Dirs          []string // local paths
 }
 
-// StartTurn takes the checkpoint a turn's changes begin at. A resumed turn goes on from where it first began.
+// StartTurn takes the checkpoint before a turn's changes. A resumed turn keeps its first one.
 func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
@@ -62,7 +62,8 @@ func (p *Part) StartTurn(ctx context.Context, ref TurnRef) {
 	l.turns.put(ctx, ref.Turn, r)
 }
 
-// firstCheckpoint returns the checkpoint the session is compared with, and takes it when there is none yet.
+// firstCheckpoint returns the checkpoint that the session is compared with, and takes it if there
+// is none.
 func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (machine.Checkpoint, error) {
 	if err := l.record.load(ctx); err != nil {
 		return machine.Checkpoint{}, err
@@ -79,7 +80,7 @@ func (p *Part) firstCheckpoint(ctx context.Context, l *ledger, dirs []string) (m
 	return now, nil
 }
 
-// keepCheckpoint has content copied while the turn goes on: of a large repository that takes its time.
+// keepCheckpoint copies content in the background, as that is slow for a large repository.
 func (p *Part) keepCheckpoint(session ahp.URI, c machine.Checkpoint) {
 	p.core.Go(func() {
 		if err := p.svc.Keep(p.core.Ctx, session, c); err != nil && p.core.Ctx.Err() == nil {
@@ -88,12 +89,12 @@ func (p *Part) keepCheckpoint(session ahp.URI, c machine.Checkpoint) {
 	})
 }
 
-// logLostTurn says that a turn's changes will not be known; the turn itself goes on.
+// logLostTurn logs that a turn's changes will be unknown. The turn itself continues.
 func (p *Part) logLostTurn(ref TurnRef, err error) {
 	p.core.Log.Warn("cannot compute a turn's changes", "session", ref.Session, "turn", ref.Turn, "err", err)
 }
 
-// EndTurn takes the checkpoint a turn's changes end at and tells what they are.
+// EndTurn takes the checkpoint after a turn and publishes the turn's changes.
 func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	svc := p.svc
 	if svc == nil || len(ref.Dirs) == 0 {
@@ -106,7 +107,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	l := p.ledger(ref.Session)
 	r, err := l.turns.get(ctx, ref.Turn)
 	if err != nil || r == nil {
-		return // its beginning is not known: said already
+		return // no start checkpoint, as already logged
 	}
 	now, err := svc.Checkpoint(ctx, ref.Session, ref.Dirs)
 	if err != nil {
@@ -119,7 +120,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 		p.logLostTurn(ref, err)
 		return
 	}
-	p.edits.note(ctx, ref, p.running.sessionsWith(ref.Turn), files) // before others are told that the turn ended
+	p.edits.note(ctx, ref, p.running.sessionsWith(ref.Turn), files) // before others learn that the turn ended
 	overlap := p.running.end(ref.Turn)
 	done := turnRecord{From: r.From, To: &left, Overlap: r.Overlap || overlap, Changes: totals(files)}
 	p.keepCheckpoint(ref.Session, now)
@@ -133,7 +134,7 @@ func (p *Part) EndTurn(ctx context.Context, ref TurnRef) {
 	p.readSyntax(ref.Session, files)
 }
 
-// publishTotals puts the turn's totals on the turn and the session's on its summary.
+// publishTotals publishes the turn's totals on the turn, and the session's on its summary.
 func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turnRecord, now machine.Checkpoint) {
 	first := l.record.first()
 	all := []machine.ChangedFile{}
@@ -159,7 +160,8 @@ func (p *Part) publishTotals(ctx context.Context, l *ledger, ref TurnRef, r turn
 	}
 }
 
-// usageWith notes the changed files in the host's own key of the usage's `_meta`: a turn has no other place for them.
+// usageWith stores the changes under the host's own key of the usage's `_meta`, as turns have no
+// other field for them.
 func usageWith(u *ahp.UsageInfo, changes *ahp.ChangesSummary) ahp.UsageInfo {
 	var out ahp.UsageInfo
 	if u != nil {
@@ -167,7 +169,7 @@ func usageWith(u *ahp.UsageInfo, changes *ahp.ChangesSummary) ahp.UsageInfo {
 	}
 	raw, err := json.Marshal(map[string]any{"changes": changes})
 	if err != nil {
-		return out // three numbers
+		return out // three numbers always encode
 	}
 	out.Meta = maps.Clone(out.Meta)
 	if out.Meta == nil {
@@ -185,7 +187,7 @@ func totals(files []machine.ChangedFile) *ahp.ChangesSummary {
 	return &ahp.ChangesSummary{Additions: &add, Deletions: &del, Files: ahp.Ptr(int64(len(files)))}
 }
 
-// TurnTotals are the totals of a turn that has ended; ok is false when they are not known.
+// TurnTotals returns the totals of an ended turn; ok is false if they are unknown.
 func (p *Part) TurnTotals(ctx context.Context, session ahp.URI, turn string) (added, removed, files int, ok bool) {
 	r, err := p.ledger(session).turns.get(ctx, turn)
 	if err != nil || r == nil || r.Changes == nil {
@@ -203,7 +205,7 @@ func (p *Part) OverlapsTurn(ctx context.Context, session ahp.URI, turn string) (
 	return err == nil && r.Overlap, err
 }
 
-// changedIn computes what a scope holds now. now looks at the directories, at most once for all scopes.
+// changedIn computes a scope's current files. now returns the current checkpoint.
 func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error)) (files []machine.ChangedFile, overlap bool, err error) {
 	a := p.attribute(l, dirs)
@@ -215,8 +217,8 @@ func (p *Part) changedIn(ctx context.Context, l *ledger, scope changeScope, dirs
 	return slices.Clip(files), overlap, err
 }
 
-// ends returns the checkpoints a scope lies between; of a turn of which none were taken both are empty, as nothing
-// is known to have changed.
+// ends returns the two checkpoints of a scope. Both are empty for a turn without checkpoints, whose
+// changes are unknown.
 func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error)) (from, to machine.Checkpoint, overlap bool, err error) {
 	return p.endsFrom(ctx, l, scope, dirs, now, func(ctx context.Context, scope changeScope,
@@ -225,7 +227,7 @@ func (p *Part) ends(ctx context.Context, l *ledger, scope changeScope, dirs []st
 	})
 }
 
-// endsFrom is like ends, with the commits that scopes are compared with from base.
+// endsFrom is ends, with base for the commits that scopes are compared with.
 func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs []string,
 	now func() (machine.Checkpoint, error),
 	base func(context.Context, changeScope, []string) (machine.Checkpoint, error)) (from, to machine.Checkpoint,
@@ -267,8 +269,8 @@ func (p *Part) endsFrom(ctx context.Context, l *ledger, scope changeScope, dirs 
 	return from, to, overlap, err
 }
 
-// Patch is what a changeset holds now as a patch for git apply. Errors: -32008 no such changeset for this caller,
-// -32603 it cannot be told.
+// Patch returns a changeset's current content as a patch for git apply. Errors: -32008 no such
+// changeset for this caller, -32603 it cannot be computed.
 func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error) {
 	session, scope, ok := p.parseURI(uri)
 	svc := p.svc
@@ -309,7 +311,7 @@ func (p *Part) Patch(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, e
 	return patch, nil
 }
 
-// compareTurns returns the checkpoints after two turns; of one that runs, what it did so far.
+// compareTurns returns the checkpoints after two turns; for a running turn, the current one.
 func (p *Part) compareTurns(ctx context.Context, l *ledger, scope changeScope, now func() (machine.Checkpoint,
 	error)) (from, to machine.Checkpoint, err error) {
 	left := func(turn string) (machine.Checkpoint, error) {

@@ -11,17 +11,18 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// turnRecord is one turn between its checkpoints. To is nil while it runs, and after a crash.
+// turnRecord contains a turn's checkpoints. To is nil while the turn runs, and after a crash.
 type turnRecord struct {
 	From    machine.Checkpoint  `json:"from"`
 	To      *machine.Checkpoint `json:"to,omitempty"`
-	Overlap bool                `json:"overlap,omitempty"` // another turn ran in the same directories meanwhile
+	Overlap bool                `json:"overlap,omitempty"` // another turn ran at the same time in the same directories
 	Changes *ahp.ChangesSummary `json:"changes,omitempty"`
 
 	dirs []string
 }
 
-// turns holds the records of a session's turns. Records never change: newer ones take their place.
+// turns holds the records of a session's turns. Records are immutable and are replaced by newer
+// ones.
 type turns struct {
 	keep    keeper
 	session ahp.URI
@@ -34,7 +35,7 @@ type turns struct {
 // turnKey is the key of a turn's record.
 func turnKey(session ahp.URI, turn string) string { return session + "#" + turn }
 
-// get returns a turn's record, nil when there is none.
+// get returns a turn's record, or nil.
 func (t *turns) get(ctx context.Context, id string) (*turnRecord, error) {
 	t.mu.Lock()
 	r, away := t.read[id], t.away[id]
@@ -55,7 +56,7 @@ func (t *turns) get(ctx context.Context, id string) (*turnRecord, error) {
 	return read, nil
 }
 
-// put keeps a turn's record, in memory and durably.
+// put stores a turn's record, in memory and durably.
 func (t *turns) put(ctx context.Context, id string, r turnRecord) {
 	t.mu.Lock()
 	t.read[id] = &r
@@ -63,7 +64,7 @@ func (t *turns) put(ctx context.Context, id string, r turnRecord) {
 	t.keep.writeRecord(ctx, bucketCheckpoints, turnKey(t.session, id), r, nil)
 }
 
-// take adds the record of a turn that came from another session.
+// take adds the record of a turn that moved here from another session.
 func (t *turns) take(id string, r *turnRecord) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -71,7 +72,7 @@ func (t *turns) take(id string, r *turnRecord) {
 	delete(t.away, id)
 }
 
-// leave forgets a turn that moved to another session.
+// leave removes a turn that moved to another session.
 func (t *turns) leave(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -82,21 +83,22 @@ func (t *turns) leave(id string) {
 	t.away[id] = true
 }
 
-// runningTurns knows which turns run, of all sessions. The zero value is ready.
+// runningTurns tracks the running turns of all sessions. The zero value is ready to use.
 type runningTurns struct {
 	mu      sync.Mutex
 	running map[string]*runningTurn
 }
 
-// runningTurn is a turn that runs.
+// runningTurn is a running turn.
 type runningTurn struct {
 	session ahp.URI
 	dirs    []string
-	overlap bool             // another turn ran in the same directories meanwhile
-	with    map[ahp.URI]bool // the other sessions whose turns did
+	overlap bool             // another turn ran at the same time in the same directories
+	with    map[ahp.URI]bool // the other sessions of such turns
 }
 
-// begin notes a running turn and reports whether others run in the same directories; those are flagged too.
+// begin records a running turn and reports whether others run in the same directories. It marks
+// those as overlapping too.
 func (t *runningTurns) begin(ref TurnRef, r *turnRecord) (overlap bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -117,7 +119,7 @@ func (t *runningTurns) begin(ref TurnRef, r *turnRecord) (overlap bool) {
 	return mine.overlap
 }
 
-// sessionsWith lists the other sessions whose turns ran in the same directories as a turn that runs.
+// sessionsWith returns the other sessions whose turns overlapped with a running turn.
 func (t *runningTurns) sessionsWith(turn string) []ahp.URI {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +129,7 @@ func (t *runningTurns) sessionsWith(turn string) []ahp.URI {
 	return nil
 }
 
-// runsOnlyElsewhere reports whether turns of other sessions run in some directories, and none of a session.
+// runsOnlyElsewhere reports whether turns of other sessions run in dirs, but none of this session.
 func (t *runningTurns) runsOnlyElsewhere(session ahp.URI, dirs []string) (others bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +145,7 @@ func (t *runningTurns) runsOnlyElsewhere(session ahp.URI, dirs []string) (others
 	return others
 }
 
-// end forgets a turn and reports whether another turn overlapped.
+// end removes a turn and reports whether another turn overlapped.
 func (t *runningTurns) end(turn string) (overlap bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -152,14 +154,14 @@ func (t *runningTurns) end(turn string) (overlap bool) {
 	return r != nil && r.overlap
 }
 
-// has reports whether a turn runs.
+// has reports whether a turn is running.
 func (t *runningTurns) has(turn string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.running[turn] != nil
 }
 
-// runsIn reports whether a turn of any session runs in one of the directories, within or around one.
+// runsIn reports whether a turn of any session runs in, below or above one of the directories.
 func (t *runningTurns) runsIn(dirs []string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -171,7 +173,7 @@ func (t *runningTurns) runsIn(dirs []string) bool {
 	return false
 }
 
-// isNested reports whether a directory of one list is one of the other, or within one.
+// isNested reports whether a directory of one list equals, contains or is inside one of the other.
 func isNested(a, b []string) bool {
 	for _, x := range a {
 		for _, y := range b {

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Versions computes which version every changed file of a session has now, content and mode; while its computer is
-// offline, which it had when they were computed last.
+// Versions computes the current versions (content and mode) of a session's changed files. While its
+// computer is offline, it returns the last computed ones.
 func (p *Part) Versions(ctx context.Context, session ahp.URI) (map[string]string, error) {
 	svc := p.svc
 	if svc == nil {
@@ -39,12 +39,12 @@ func versionsOf(files []machine.ChangedFile) map[string]string {
 	return out
 }
 
-// version names what a file was and is, content and mode.
+// version identifies both sides of a file by content and mode.
 func (n FileNote) version() string {
 	return n.OldMode + " " + n.NewMode + " " + n.OldOID + ".." + n.NewOID
 }
 
-// ReviewDigest names the changes that the session changeset shows, for a verdict on them.
+// ReviewDigest returns the digest of the changes that the session's changeset shows, for verdicts.
 func ReviewDigest(files []ahp.ChangesetFile) string {
 	versions := make(map[string]string, len(files))
 	for _, f := range files {

@@ -14,11 +14,11 @@ import (
 const (
 	pollFirst = time.Second
 	pollLast  = 10 * time.Second
-	pollFor   = time.Minute // until watching is tried again
+	pollFor   = time.Minute // interval of retries to watch
 )
 
-// watch keeps a session's changesets up to date while they have followers: it is told of writes where the system can
-// tell, and looks from time to time where it cannot.
+// watch keeps a session's changesets up to date while they have subscribers: by watching for writes
+// if possible, otherwise by polling.
 func (p *Part) watch(l *ledger) {
 	for {
 		if over := p.core.Ctx.Err() != nil; (over || !p.stillFollowed(l)) && l.schedule.stopWatching(over) {
@@ -30,7 +30,7 @@ func (p *Part) watch(l *ledger) {
 		}
 		if errors.Is(err, machine.ErrOffline) {
 			l.watcher.setTold(false)
-			p.requestLook(l, wanted{whole: true}) // which fails, and leaves what was seen last
+			p.requestLook(l, wanted{whole: true}) // fails, and keeps the last shown state
 			p.awaitMachine(l)
 			continue
 		}
@@ -41,7 +41,7 @@ func (p *Part) watch(l *ledger) {
 	}
 }
 
-// awaitMachine waits until machines have come back, or a while.
+// awaitMachine waits until machines are online again, or for the retry interval.
 func (p *Part) awaitMachine(l *ledger) {
 	late := time.NewTimer(cmp.Or(p.cfg.PollFor, pollFor))
 	defer late.Stop()
@@ -52,7 +52,7 @@ func (p *Part) awaitMachine(l *ledger) {
 	}
 }
 
-// WatchAgain has the sessions whose machine was offline watched again.
+// WatchAgain retries to watch the sessions whose machine was offline.
 func (p *Part) WatchAgain() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,18 +61,18 @@ func (p *Part) WatchAgain() {
 	}
 }
 
-// watcher knows which directories of a session are watched, and whether the system tells of writes in them.
+// watcher tracks a session's watched directories, and whether the system reports writes in them.
 type watcher struct {
-	moved   chan struct{} // holds one: the directories are others now
+	moved   chan struct{} // holds one: the directories changed
 	failing chan struct{} // holds one: a look failed
-	back    chan struct{} // holds one: machines have come back
+	back    chan struct{} // holds one: machines are online again
 
 	mu   sync.Mutex
 	dirs []string
 	told bool
 }
 
-// moveTo notes the directories that are looked at and has others watched.
+// moveTo sets the directories, and restarts watching if they changed.
 func (w *watcher) moveTo(dirs []string) (others bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -90,35 +90,36 @@ func (w *watcher) setTold(told bool) {
 	w.told = told
 }
 
-// isTold reports whether the system tells of writes.
+// isTold reports whether the system reports writes.
 func (w *watcher) isTold() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.told
 }
 
-// notify fills a channel that holds one; a notice that is already there covers this one.
+// notify fills a channel that holds one; a pending notification covers this one.
 func notify(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // said already
+	default: // already notified
 	}
 }
 
-// watchOnce watches until there are no followers or the directories are others, or returns why it cannot.
+// watchOnce watches until there are no subscribers or the directories change, or returns why it
+// cannot.
 func (p *Part) watchOnce(l *ledger) error {
 	w, err := p.svc.Watch(p.core.Ctx, l.session, p.core.LocalDirs(l.session), p.cfg.Folders)
 	if err != nil {
 		return err
 	}
 	defer w.Close()
-	p.requestLook(l, wanted{whole: true}) // what was written before it was watched
+	p.requestLook(l, wanted{whole: true}) // for writes before watching started
 	p.publishWatching(l, nil)
 	return p.lookAfterWrites(l, w)
 }
 
-// lookAfterWrites has the changesets looked at after writes. It returns nil when they have no followers any more, and
-// when the session's directories are others.
+// lookAfterWrites requests looks after writes. It returns nil when there are no subscribers, or the
+// directories change.
 func (p *Part) lookAfterWrites(l *ledger, w machine.ChangesWatch) error {
 	idle := time.NewTicker(time.Minute)
 	defer idle.Stop()
@@ -147,7 +148,7 @@ func (p *Part) lookAfterWrites(l *ledger, w machine.ChangesWatch) error {
 	}
 }
 
-// wantedAfter returns what is to be looked at after writes.
+// wantedAfter returns the look that is needed after writes.
 func wantedAfter(got machine.Written) wanted {
 	w := wanted{whole: got.Whole, bases: got.Bases, known: true}
 	for _, path := range got.Paths {
@@ -156,8 +157,8 @@ func wantedAfter(got machine.Written) wanted {
 	return w
 }
 
-// poll looks less and less often while nothing is different, and takes a twentieth of the time at most. It ends after a
-// minute, or when a look that failed goes well again.
+// poll looks less and less often while nothing changes, and uses at most a twentieth of the time.
+// It ends after a minute, or when a failing look succeeds again.
 func (p *Part) poll(l *ledger) {
 	failed := l.schedule.lastFailure() != nil
 	until := time.Now().Add(cmp.Or(p.cfg.PollFor, pollFor))
@@ -173,7 +174,7 @@ func (p *Part) poll(l *ledger) {
 	}
 }
 
-// stillFollowed lets changesets without followers sleep, and reports whether any is left.
+// stillFollowed unloads changesets without subscribers, and reports whether any is left.
 func (p *Part) stillFollowed(l *ledger) bool {
 	for _, uri := range l.schedule.uris() {
 		p.core.Hub.Sleep(uri, p.core.Now().Add(-p.cfg.Idle))
