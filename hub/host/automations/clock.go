@@ -9,10 +9,10 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// maxWait bounds how long the clock waits: timers stand still while a machine sleeps.
+// maxWait limits the clock's waits, because timers stop while a machine sleeps.
 const maxWait = time.Minute
 
-// KeepTime starts the runs that are due, until ctx ends.
+// KeepTime starts due runs until ctx ends.
 func (p *Part) KeepTime(ctx context.Context) {
 	for {
 		var at time.Time
@@ -25,7 +25,8 @@ func (p *Part) KeepTime(ctx context.Context) {
 	}
 }
 
-// waitUntil waits for a time or a changed entry, and reports false when ctx ends. The zero time never comes.
+// waitUntil waits for a time or a changed entry, and returns false if ctx ends. The zero time means
+// no time.
 func (p *Part) waitUntil(ctx context.Context, at time.Time) bool {
 	var due <-chan time.Time
 	if !at.IsZero() {
@@ -42,7 +43,7 @@ func (p *Part) waitUntil(ctx context.Context, at time.Time) bool {
 	return true
 }
 
-// startDue opens the runs that are due now, and returns when to look again.
+// startDue opens the runs that are due, and returns when to check again.
 func (p *Part) startDue(tx *hub.Tx) (at time.Time) {
 	now := p.core.Now()
 	for _, e := range listEntries(tx) {
@@ -64,7 +65,7 @@ func (p *Part) startDue(tx *hub.Tx) (at time.Time) {
 	return at
 }
 
-// wakeClock has the clock look at the entries again.
+// wakeClock has the clock check the entries again.
 func (p *Part) wakeClock() {
 	select {
 	case p.wake <- struct{}{}:

@@ -11,7 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Capabilities returns what the host offers a caller, nil to one who may not see automations.
+// Capabilities returns the host's capabilities for a caller, or nil if the caller may not see
+// automations.
 func (p *Part) Capabilities(c core.Caller) *ahp.AutomationCapabilities {
 	if !canSee(c) {
 		return nil
@@ -25,7 +26,7 @@ func (p *Part) Capabilities(c core.Caller) *ahp.AutomationCapabilities {
 	}
 }
 
-// ListTriggerDefinitions returns the events that automations can wait for: this host has none.
+// ListTriggerDefinitions returns the events that can trigger automations; this host has none.
 //
 // Errors: -32002 no such agent, -32009 not allowed.
 func (p *Part) ListTriggerDefinitions(_ context.Context, c core.Caller,
@@ -37,11 +38,11 @@ func (p *Part) ListTriggerDefinitions(_ context.Context, c core.Caller,
 	return none, p.cfg.CheckProvider(params.Provider)
 }
 
-// Run starts a run on request, whether or not the automation is enabled. The same request of the same automation is
-// answered with the same run. The new run waits for the end of one at work.
+// Run starts a run, whether or not the automation is enabled. A repeated request returns the same
+// run. A new run waits until the current one ends.
 //
-// Errors: -32008 no such automation, -32602 no requestId or a wrong channel, -32011 too many runs wait,
-// -32009 not allowed.
+// Errors: -32008 no such automation, -32602 no requestId or a wrong channel, -32011 too many
+// pending runs, -32009 not allowed.
 func (p *Part) Run(_ context.Context, c core.Caller, params ahp.RunAutomationParams) (ahp.RunAutomationResult, error) {
 	res := ahp.RunAutomationResult{}
 	if err := checkCommand(c, "runAutomation", params.Channel); err != nil {
@@ -105,7 +106,8 @@ func (p *Part) recordRequest(tx *hub.Tx, uri ahp.URI, r request) {
 	tx.Record(requestsBucket, uri, raw)
 }
 
-// FetchRuns makes an entry show older runs to all its subscribers: automation/set comes before the answer.
+// FetchRuns makes an entry show older runs to all its subscribers: automation/set precedes the
+// response.
 //
 // Errors: -32008 no such automation, -32602 a wrong cursor or channel, -32009 not allowed.
 func (p *Part) FetchRuns(_ context.Context, c core.Caller, params ahp.FetchAutomationRunsParams) (
@@ -137,7 +139,7 @@ func (p *Part) showOlderRuns(tx *hub.Tx, params ahp.FetchAutomationRunsParams) e
 				"runsNextCursor of " +
 				"the entry")
 		case i+1 < from:
-			return nil // another client asked for this page: the entry has it
+			return nil // the entry already shows this page
 		}
 		from = i + 1
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Get returns one entry of the catalogue.
+// Get returns an entry of the catalogue.
 func (p *Part) Get(uri ahp.URI) (e ahp.AutomationEntry, ok bool) {
 	if all, ok := hub.StateOf[*ahp.AutomationState](p.core.Hub, ahp.AutomationsURI); ok {
 		return findIn(all.Entries, uri)
@@ -20,7 +20,7 @@ func (p *Part) Get(uri ahp.URI) (e ahp.AutomationEntry, ok bool) {
 	return e, false
 }
 
-// List returns every automation, nil to a caller who may not see them.
+// List returns all automations, or nil if the caller may not see them.
 func (p *Part) List(c core.Caller) []ahp.AutomationEntry {
 	if !canSee(c) {
 		return nil
@@ -31,7 +31,7 @@ func (p *Part) List(c core.Caller) []ahp.AutomationEntry {
 	return nil
 }
 
-// ListRuns returns all runs of an automation that are kept, newest first, nil to a caller who may not see them.
+// ListRuns returns an automation's kept runs, newest first, or nil if the caller may not see them.
 func (p *Part) ListRuns(c core.Caller, uri ahp.URI) []ahp.AutomationRunSummary {
 	if !canSee(c) {
 		return nil
@@ -79,14 +79,14 @@ func (p *Part) putEntry(tx *hub.Tx, e ahp.AutomationEntry) {
 	p.wakeClock()
 }
 
-// refreshEntry publishes an entry of which only the runs changed.
+// refreshEntry publishes an entry after only its runs changed.
 func (p *Part) refreshEntry(tx *hub.Tx, uri ahp.URI) {
 	if e, ok := findEntry(tx, uri); ok {
 		p.putEntry(tx, e)
 	}
 }
 
-// encodeCursor returns the cursor of the runs older than run.
+// encodeCursor returns the cursor for the runs older than run.
 func encodeCursor(run ahp.URI) string {
 	return base64.RawURLEncoding.EncodeToString([]byte("after:" + run))
 }

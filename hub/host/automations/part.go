@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Buckets of records that no channel holds. Definitions are the state of the catalogue's channel, a run is the state of
-// its own.
+// Buckets of records outside channels. Definitions are state of the catalogue's channel, and a run
+// is state of its own channel.
 const (
 	runsBucket     = "automation-run"     // key: run URI, value: its ahp.AutomationRunSummary
 	requestsBucket = "automation-request" // key: automation URI, value: []request
@@ -24,43 +24,46 @@ const (
 	runScheme   = "ahp-automation-run:/"
 )
 
-// MaxPending is how many runs of one automation may wait.
+// MaxPending is the limit of pending runs per automation.
 const MaxPending = 8
 
 var channelInfo = hub.ChannelInfo{URI: ahp.AutomationsURI, Kind: ahp.ChannelAutomations}
 
-// Config is what a Part needs of the host's agents and sessions.
+// Config provides the host's agents and sessions to a Part.
 type Config struct {
-	// CheckProvider returns the error -32002 unless the host has this agent; "" names the default agent.
+	// CheckProvider returns error -32002 unless the host has this agent; "" names the default
+	// agent.
 	CheckProvider func(provider string) error
 
-	// CheckTemplate returns why no session can be made from a template now, as an *ahp.Error.
+	// CheckTemplate returns why no session can be created from a template now, as an *ahp.Error.
 	CheckTemplate func(context.Context, ahp.AutomationSessionTemplate) error
 
-	// NewSession checks the parameters and returns the first state of a session, which is not open yet.
+	// NewSession validates the parameters and returns the first state of a session that is not open
+	// yet.
 	NewSession func(context.Context, core.Caller, ahp.CreateSessionParams) (*ahp.SessionState, error)
 
-	// Isolate gives a session the worktree that its settings ask for. undo removes it and is never nil.
+	// Isolate creates the worktree that a session's settings ask for. undo removes it and is never
+	// nil.
 	Isolate func(ctx context.Context, session ahp.URI, state *ahp.SessionState) (undo func(), err error)
 
 	// OpenSession opens the channels of a new session in this step.
 	OpenSession func(tx *hub.Tx, session ahp.URI, state *ahp.SessionState) error
 }
 
-// Part keeps automations and their runs.
+// Part manages automations and their runs.
 type Part struct {
 	core     *core.Core
 	cfg      Config
 	registry registry
-	wake     chan struct{} // tells the clock that an entry changed
+	wake     chan struct{} // signals changed entries to the clock
 }
 
-// New returns a Part without automations: call Load.
+// New returns a Part without automations. Call Load before use.
 func New(c *core.Core, cfg Config) *Part {
 	return &Part{core: c, cfg: cfg, registry: newRegistry(), wake: make(chan struct{}, 1)}
 }
 
-// Rules returns the checks of the actions that clients send on the channels of automations and runs.
+// Rules returns the checks of clients' actions on automations and runs.
 func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{
 		"automation/createRequested":    core.Rule(p.checkCreate),
@@ -70,7 +73,7 @@ func (p *Part) Rules() map[string]core.Check {
 	}
 }
 
-// Load opens the catalogue, or wakes that of the last start, and reads the records of runs.
+// Load opens or loads the catalogue, and reads the records of runs.
 func (p *Part) Load(ctx context.Context) error {
 	if _, known := p.core.Hub.Info(ahp.AutomationsURI); !known {
 		return p.core.Do(ctx, func(tx *hub.Tx) {
@@ -86,7 +89,7 @@ func (p *Part) Load(ctx context.Context) error {
 	return nil
 }
 
-// loadRuns reads the records of runs and requests, and wakes the runs that have not ended.
+// loadRuns reads the records of runs and requests, and loads the runs that have not ended.
 func (p *Part) loadRuns(ctx context.Context) error {
 	err := p.eachRecord(ctx, runsBucket, func(_ string, value []byte) error {
 		var r ahp.AutomationRunSummary
@@ -131,8 +134,8 @@ func (p *Part) eachRecord(ctx context.Context, bucket string, f func(key string,
 	return nil
 }
 
-// Recover ends the runs that the last stop of the host interrupted, and begins those that had not begun. Call it after
-// Load, and once the turns that were interrupted have ended.
+// Recover fails runs that were interrupted by a restart, and starts pending ones. Call it after
+// Load, and after interrupted turns have ended.
 func (p *Part) Recover(ctx context.Context) error {
 	return p.core.Do(ctx, func(tx *hub.Tx) {
 		for _, e := range listEntries(tx) {

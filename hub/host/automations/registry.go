@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	runsPerPage = 20  // runs that an entry shows before a client asks for older ones
-	maxRequests = 500 // ids of manual runs that an automation remembers
+	runsPerPage = 20  // runs that an entry shows by default
+	maxRequests = 500 // remembered ids of manual runs per automation
 )
 
-// registry holds what the part knows of runs besides their channels. It is written under the hub's lock and read
-// without it, so its own lock is never held over a call. Its lists are replaced, never changed.
+// registry holds the runs' data outside their channels. It is written under the hub's lock but read
+// without it. Its own lock is never held during a call. Its lists are replaced, never modified.
 type registry struct {
 	mu       *sync.RWMutex
-	runs     map[ahp.URI][]ahp.AutomationRunSummary // of each automation, newest first
-	requests map[ahp.URI][]request                  // of each automation, oldest first
-	shown    map[ahp.URI]int                        // how many runs an entry shows, when that is not runsPerPage
-	starting map[ahp.URI]bool                       // runs whose session is being made
+	runs     map[ahp.URI][]ahp.AutomationRunSummary // by automation, newest first
+	requests map[ahp.URI][]request                  // by automation, oldest first
+	shown    map[ahp.URI]int                        // number of runs that an entry shows, if not runsPerPage
+	starting map[ahp.URI]bool                       // runs whose session is being created
 }
 
-// request remembers which run a client's request made, so that the same request makes one run.
+// request maps a client's request to its run, so that a repeated request starts no second run.
 type request struct {
 	ID  string  `json:"id"`
 	Run ahp.URI `json:"run"`
@@ -60,21 +60,22 @@ func (r *registry) setRequests(uri ahp.URI, list []request) {
 	r.requests[uri] = list
 }
 
-// setShown sets how many runs an entry shows.
+// setShown sets the number of runs that an entry shows.
 func (r *registry) setShown(uri ahp.URI, n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.shown[uri] = n
 }
 
-// countShown returns how many runs an entry shows.
+// countShown returns the number of runs that an entry shows.
 func (r *registry) countShown(uri ahp.URI) int {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	return cmp.Or(r.shown[uri], runsPerPage)
 }
 
-// markStarting marks a run whose session is being made; false when it is marked already.
+// markStarting marks a run whose session is being created. It returns false if the run is already
+// marked.
 func (r *registry) markStarting(run ahp.URI) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +92,8 @@ func (r *registry) unmarkStarting(run ahp.URI) {
 	delete(r.starting, run)
 }
 
-// countBusy returns the number of runs at work, and whether one of them is the automation's.
+// countBusy returns the number of starting and running runs, and whether one belongs to the
+// automation.
 func (r *registry) countBusy(uri ahp.URI) (all int, own bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -105,14 +107,14 @@ func (r *registry) countBusy(uri ahp.URI) (all int, own bool) {
 	return all, own
 }
 
-// hasOpenRun reports whether any run of an automation has not ended, waiting ones included.
+// hasOpenRun reports whether an automation has a run that has not ended, including pending ones.
 func (r *registry) hasOpenRun(uri ahp.URI) bool {
 	return slices.ContainsFunc(r.listRuns(uri), func(run ahp.AutomationRunSummary) bool {
 		return !automation.Ended(run.Lifecycle)
 	})
 }
 
-// listEnded returns every run that has ended.
+// listEnded returns all runs that have ended.
 func (r *registry) listEnded() (list []ahp.URI) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// The actions of clients on automations change no state themselves: their outcome follows as automation/set or
-// automationRun/lifecycleChanged (spec/automation-channel.md).
+// Clients' actions on automations change no state themselves. Their outcome follows as
+// automation/set or automationRun/lifecycleChanged (spec/automation-channel.md).
 
 func (p *Part) checkCreate(r *core.Request, s *ahp.AutomationState, a *ahp.AutomationCreateRequestedAction) string {
 	id, ok := strings.CutPrefix(a.Resource, entryScheme+"/")
@@ -51,7 +51,7 @@ func (p *Part) checkUpdate(r *core.Request, _ *ahp.AutomationState, a *ahp.Autom
 	return ""
 }
 
-// checkDefinition checks what needs neither an agent nor a disk: CheckBeforeStep has checked the rest.
+// checkDefinition checks what needs no agent or disk. CheckBeforeStep has checked the rest.
 func (p *Part) checkDefinition(r *core.Request, d *ahp.AutomationDefinition) string {
 	if err := automation.Check(d, automation.Limits{Interval: p.core.Limits.AutomationInterval}); err != nil {
 		return err.Error()
@@ -63,7 +63,7 @@ func (p *Part) checkDefinition(r *core.Request, d *ahp.AutomationDefinition) str
 	return ""
 }
 
-// checkRemoved removes an automation with its runs; removing an unknown one is no error.
+// checkRemoved removes an automation with its runs. Removing an unknown one is not an error.
 func (p *Part) checkRemoved(r *core.Request, _ *ahp.AutomationState, a *ahp.AutomationRemovedAction) string {
 	if _, ok := findEntry(r.Tx, a.Resource); !ok {
 		return ""
@@ -94,8 +94,8 @@ func noAutomation(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodeNotFound, "there is no automation %s. It may have been removed", uri)
 }
 
-// CheckBeforeStep checks the session template of an action before the hub's lock is taken, because that reads the
-// disk, and returns the check to run in the step. Each run checks the template again when it starts.
+// CheckBeforeStep validates an action's session template before the hub's lock is taken, because
+// that reads the disk, and returns the check for the step. Each run validates the template again.
 func (p *Part) CheckBeforeStep(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action,
 	check hub.Check) hub.Check {
 	var t *ahp.AutomationSessionTemplate
@@ -114,7 +114,7 @@ func (p *Part) CheckBeforeStep(ctx context.Context, c core.Caller, info hub.Chan
 	return check
 }
 
-// errorText returns the sentence of an error without its code.
+// errorText returns an error's message without its code.
 func errorText(err error) string {
 	if e, ok := errors.AsType[*ahp.Error](err); ok {
 		return e.Message

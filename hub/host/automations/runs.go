@@ -16,11 +16,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// A run is recorded first, then its session is made and its message sent, each in the same step as the one before or
-// after it is durable (spec/automation-run-channel.md). A run's turn has the run's own id, so that the end of this
-// turn, and of no other in the session, ends the run.
+// A run is recorded first. Then its session is created and its message sent, each in the same step
+// as its predecessor or after that is durable (spec/automation-run-channel.md). A run's turn has
+// the run's own id, so that only this turn's end ends the run.
 
-// timestamp returns the time now as the protocol writes it.
+// timestamp returns the current time in the protocol's format.
 func (p *Part) timestamp() string { return core.Timestamp(p.core.Now()) }
 
 func runInfo(uri ahp.URI) hub.ChannelInfo {
@@ -30,7 +30,7 @@ func runInfo(uri ahp.URI) hub.ChannelInfo {
 // turnOfRun returns the id of a run's turn.
 func turnOfRun(run ahp.URI) string { return strings.TrimPrefix(run, runScheme) }
 
-// openRun opens the channel of a run that has not begun.
+// openRun opens the channel of a pending run.
 func (p *Part) openRun(tx *hub.Tx, automationURI ahp.URI, origin ahp.AutomationRunOriginValue) ahp.URI {
 	s := &ahp.AutomationRunState{
 		Resource: runScheme + ids.New(), Automation: automationURI, Sessions: []ahp.URI{},
@@ -43,7 +43,7 @@ func (p *Part) openRun(tx *hub.Tx, automationURI ahp.URI, origin ahp.AutomationR
 	return s.Resource
 }
 
-// recordRun records a run in its automation's list, and removes the oldest past the limit.
+// recordRun records a run in its automation's list, and removes the oldest runs above the limit.
 func (p *Part) recordRun(tx *hub.Tx, r ahp.AutomationRunSummary) {
 	raw, err := json.Marshal(r)
 	if err != nil {
@@ -71,7 +71,8 @@ func (p *Part) removeRun(tx *hub.Tx, run ahp.URI) {
 	tx.Record(runsBucket, run, nil)
 }
 
-// startWaiting begins waiting runs within the limits: one run of each automation, Limits.AutomationsAtOnce of all.
+// startWaiting starts pending runs within the limits: one per automation, Limits.AutomationsAtOnce
+// in total.
 func (p *Part) startWaiting(tx *hub.Tx) {
 	for _, e := range listEntries(tx) {
 		all, own := p.registry.countBusy(e.Resource)
@@ -93,8 +94,8 @@ func oldestPending(list []ahp.AutomationRunSummary) (r ahp.AutomationRunSummary,
 	return r, false
 }
 
-// beginRun makes a run's session and sends its message, without a client. A definition that is wrong by now fails the
-// run.
+// beginRun creates a run's session and sends its message, without a client. An invalid definition
+// fails the run.
 func (p *Part) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	session := core.NewSessionURI()
 	state, m, err := p.buildSession(ctx, r, session)
@@ -104,7 +105,7 @@ func (p *Part) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	}
 	if ctx.Err() != nil {
 		unmake()
-		return // the host stops: the run waits, and begins at the next start
+		return // the host stops; the run starts at the next start
 	}
 	begun := false
 	stopped := p.core.Do(ctx, func(tx *hub.Tx) {
@@ -131,7 +132,8 @@ func (p *Part) beginRun(ctx context.Context, r ahp.AutomationRunSummary) {
 	}
 }
 
-// buildSession returns the first state of a run's session and its first message, by the definition as it is now.
+// buildSession returns the first state of a run's session and its first message, by the current
+// definition.
 func (p *Part) buildSession(ctx context.Context, r ahp.AutomationRunSummary,
 	session ahp.URI) (*ahp.SessionState, ahp.Message, error) {
 	e, ok := p.Get(r.Automation)
@@ -157,12 +159,12 @@ func (p *Part) buildSession(ctx context.Context, r ahp.AutomationRunSummary,
 	if m.Agent == nil {
 		m.Agent = t.Agent
 	}
-	by.By.Name += " (automation)" // the owner's words, sent by it
+	by.By.Name += " (automation)" // the owner's words, sent by the automation
 	m.Meta = core.Stamp{By: by.By, At: p.core.Now().UTC()}.Write(m.Meta)
 	return state, m, nil
 }
 
-// linkRun adds a session to its run, which is at work from here on.
+// linkRun adds a session to its run, which is running from then on.
 func (p *Part) linkRun(tx *hub.Tx, r ahp.AutomationRunSummary, session ahp.URI) {
 	tx.Apply(r.Resource, &ahp.AutomationRunSessionSetAction{Session: session})
 	tx.Apply(r.Resource, &ahp.AutomationRunPrimarySessionChangedAction{PrimarySession: session})
@@ -179,7 +181,7 @@ func (p *Part) refreshRun(tx *hub.Tx, run ahp.URI) {
 	}
 }
 
-// finishRun ends a run and begins the next.
+// finishRun ends a run and starts the next.
 func (p *Part) finishRun(tx *hub.Tx, run ahp.URI, end ahp.AutomationRunLifecycleValue) {
 	if tx.Apply(run, &ahp.AutomationRunLifecycleChangedAction{
 		Lifecycle: ahp.AutomationRunLifecycle{Value: end}}) == nil {
@@ -189,7 +191,7 @@ func (p *Part) finishRun(tx *hub.Tx, run ahp.URI, end ahp.AutomationRunLifecycle
 	p.startWaiting(tx)
 }
 
-// readTimes returns when a run was made and started.
+// readTimes returns when a run was created and started.
 func (p *Part) readTimes(tx *hub.Tx, run ahp.URI) automation.Times {
 	if s, ok := hub.StateOf[*ahp.AutomationRunState](tx, run); ok {
 		return automation.TimesOf(s.Lifecycle)
@@ -207,7 +209,7 @@ func (p *Part) newCancellation(tx *hub.Tx, run ahp.URI) *ahp.AutomationRunCancel
 	return &ahp.AutomationRunCancelled{CreatedAt: t.Created, StartedAt: t.Started, CompletedAt: p.timestamp()}
 }
 
-// Derive ends a run with its turn. Give it the envelopes of chats.
+// Derive ends a run with its turn. It takes the envelopes of chats.
 func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 	turn, end := "", ahp.Action(nil)
 	switch a := e.Action.(type) {
@@ -228,7 +230,7 @@ func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 	p.finishRun(tx, run, p.describeEnd(tx, run, e.Channel.URI, end))
 }
 
-// describeEnd returns the end of a run whose turn ended by an action.
+// describeEnd returns the final state of a run whose turn was ended by an action.
 func (p *Part) describeEnd(tx *hub.Tx, run, chat ahp.URI, end ahp.Action) ahp.AutomationRunLifecycleValue {
 	switch a := end.(type) {
 	case *ahp.ChatErrorAction:
@@ -244,15 +246,15 @@ func (p *Part) describeEnd(tx *hub.Tx, run, chat ahp.URI, end ahp.Action) ahp.Au
 	return done
 }
 
-// cancelRun cancels a run: one that waits at once, one at work with its turn.
+// cancelRun cancels a run: a pending one at once, a running one with its turn.
 func (p *Part) cancelRun(tx *hub.Tx, r ahp.AutomationRunSummary) {
 	if automation.Running(r.Lifecycle) && p.cancelTurn(tx, r) {
-		return // the end of the turn has ended the run
+		return // the end of the turn ended the run
 	}
 	p.finishRun(tx, r.Resource, p.newCancellation(tx, r.Resource))
 }
 
-// cancelTurn cancels the turn of a run, and reports whether there was one.
+// cancelTurn cancels a run's turn, and reports whether there was one.
 func (p *Part) cancelTurn(tx *hub.Tx, r ahp.AutomationRunSummary) bool {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, r.PrimarySession)
 	if !ok {
@@ -268,7 +270,7 @@ func (p *Part) cancelTurn(tx *hub.Tx, r ahp.AutomationRunSummary) bool {
 	return false
 }
 
-// WakeRun loads the run of a session that is about to be disposed.
+// WakeRun loads the run of a session about to be disposed.
 func (p *Part) WakeRun(ctx context.Context, s ahp.SessionSummary) {
 	run, ok := runOf(s)
 	if !ok {
@@ -287,7 +289,7 @@ func (p *Part) UnlinkSession(tx *hub.Tx, s ahp.SessionSummary) {
 	}
 }
 
-// runOf returns the run that made a session.
+// runOf returns the run that created a session.
 func runOf(s ahp.SessionSummary) (run ahp.URI, ok bool) {
 	if s.Origin == nil {
 		return "", false
@@ -299,7 +301,7 @@ func runOf(s ahp.SessionSummary) (run ahp.URI, ok bool) {
 	return o.Run, true
 }
 
-// SleepRuns lets ended runs without a subscriber leave memory.
+// SleepRuns unloads ended runs without subscribers.
 func (p *Part) SleepRuns(since time.Time) {
 	for _, run := range p.registry.listEnded() {
 		p.core.Hub.Sleep(run, since)

@@ -10,11 +10,11 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// maxPlugins is how many plugins of one client are shown.
+// maxPlugins limits the plugins shown per client.
 const maxPlugins = 100
 
-// readPlugins reads the plugins of clients that are in one of the session's own roots. Others are shown as the client
-// describes them.
+// readPlugins reads clients' plugins inside the session's roots. Others are shown as described by
+// the client.
 func (p *Part) readPlugins(ctx context.Context, s *ahp.SessionState, roots []machine.CustomRoot, next *contents) {
 	for _, client := range s.ActiveClients {
 		for _, plugin := range client.Customizations[:min(len(client.Customizations), maxPlugins)] {
@@ -35,8 +35,9 @@ func (p *Part) readPlugins(ctx context.Context, s *ahp.SessionState, roots []mac
 	}
 }
 
-// clientPlugins returns the containers of the session's clients, under the ids that the clients gave them; they go when
-// their client leaves (AHP requirement 147). Those that the host has found itself are left out.
+// clientPlugins returns the containers of the session's clients, with the clients' ids. They are
+// removed when their client leaves (AHP requirement 147). Containers that the host found itself are
+// skipped.
 func (r resolver) clientPlugins(s *ahp.SessionState, n *contents, have []ahp.Customization) (list []ahp.Customization) {
 	taken := map[string]bool{}
 	for _, c := range have {
@@ -58,7 +59,7 @@ func (r resolver) clientPlugins(s *ahp.SessionState, n *contents, have []ahp.Cus
 	return list
 }
 
-// clientPlugin converts a plugin that a client publishes.
+// clientPlugin converts a plugin published by a client.
 func (r resolver) clientPlugin(client ahp.SessionActiveClient, p ahp.ClientPluginCustomization,
 	n *contents) *ahp.PluginCustomization {
 	out := &ahp.PluginCustomization{ID: p.ID, URI: p.URI, Name: p.Name, Icons: p.Icons, Range: p.Range,
@@ -71,7 +72,7 @@ func (r resolver) clientPlugin(client ahp.SessionActiveClient, p ahp.ClientPlugi
 	return out
 }
 
-// withEnablement returns children with the decisions of the client, by their names.
+// withEnablement applies a client's decisions, by name, to children.
 func withEnablement(list []ahp.ChildCustomization,
 	by map[string][]ahp.CustomizationEnablement) []ahp.ChildCustomization {
 	if len(by) == 0 || list == nil {

@@ -12,22 +12,22 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Whether a customization is used is decided for a session, for a directory's sessions, or for all; the nearest
-// decision counts. The host keeps decisions, so that they hold after a restart and for entries without a field for
-// them.
+// A customization is enabled or disabled for a session, for a directory's sessions, or for all; the
+// nearest decision counts. The host stores decisions, so that they survive a restart and also apply
+// to entries without a field for them.
 
-// decisionsBucket holds the decisions of each scope: id → on.
+// decisionsBucket holds the decisions of each scope: id → enabled.
 const decisionsBucket = "customizations"
 
 const (
 	scopeAll     = "all"
-	maxDecisions = 2000 // of one scope
+	maxDecisions = 2000 // per scope
 )
 
 func scopeOfSession(session ahp.URI) string { return "session:" + session }
 
-// scopeOfWorkspace returns the scope of a session's first directory; a worktree has that of the directory it was made
-// from.
+// scopeOfWorkspace returns the scope of a session's first directory. A worktree has the scope of
+// its original directory.
 func (p *Part) scopeOfWorkspace(s *ahp.SessionState) string {
 	if len(s.WorkingDirectories) == 0 {
 		return ""
@@ -58,10 +58,11 @@ func (p *Part) Load(ctx context.Context) error {
 	return p.loadTrust(ctx)
 }
 
-// checkToggled sorts decisions in the protocol's order, and lets only the owner decide for more than a session.
+// checkToggled sorts decisions in the protocol's order. Only the owner may decide for more than a
+// session.
 func (p *Part) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.SessionCustomizationToggledAction) string {
 	if !hasCustomization(s, a.ID) {
-		return "" // it changes nothing (AHP requirement 149)
+		return "" // changes nothing (AHP requirement 149)
 	}
 	seen := map[int]bool{}
 	for _, e := range a.Enablement {
@@ -91,7 +92,7 @@ func (p *Part) checkToggled(r *core.Request, s *ahp.SessionState, a *ahp.Session
 	return ""
 }
 
-// rankOf returns how far a decision reaches: 1 a session, 2 a workspace, 3 all, 0 for an unknown kind.
+// rankOf returns the reach of a decision: 1 a session, 2 a workspace, 3 all, 0 an unknown kind.
 func rankOf(e ahp.CustomizationEnablement) (rank int, dir ahp.URI) {
 	switch v := e.Value.(type) {
 	case *ahp.CustomizationSessionEnablement:
@@ -104,7 +105,7 @@ func rankOf(e ahp.CustomizationEnablement) (rank int, dir ahp.URI) {
 	return 0, ""
 }
 
-// isFull reports whether a scope of the session has no room for a decision on one more entry.
+// isFull reports whether a scope of the session has no room for a decision on another entry.
 func (p *Part) isFull(session ahp.URI, s *ahp.SessionState, id string) bool {
 	c := &p.registry
 	c.mu.Lock()
@@ -117,8 +118,9 @@ func (p *Part) isFull(session ahp.URI, s *ahp.SessionState, id string) bool {
 	return false
 }
 
-// recordToggled records decisions in the step of their action, and refreshes the sessions that they reach. Earlier
-// decisions that the action does not repeat are removed. An entry may look the same and still be decided otherwise.
+// recordToggled records decisions in the step of their action, and refreshes the affected sessions.
+// It removes earlier decisions that the action does not repeat. A decision can change although the
+// entry looks the same.
 func (p *Part) recordToggled(tx *hub.Tx, session ahp.URI, s *ahp.SessionState,
 	a *ahp.SessionCustomizationToggledAction) {
 	said := map[int]bool{}
@@ -168,7 +170,7 @@ func (p *Part) decide(tx *hub.Tx, scope, id string, said, on bool) (changed bool
 	return true
 }
 
-// ForgetDecisions removes the decisions of a session that is gone for good.
+// ForgetDecisions removes the decisions of a deleted session.
 func (p *Part) ForgetDecisions(tx *hub.Tx, session ahp.URI) {
 	c := &p.registry
 	c.mu.Lock()
@@ -179,7 +181,7 @@ func (p *Part) ForgetDecisions(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-// resolver finds the decisions for one session. The registry's lock is held.
+// resolver looks up the decisions for one session. The registry's lock is held.
 type resolver struct {
 	c                  *registry
 	session, workspace string
@@ -194,8 +196,8 @@ func (p *Part) newResolver(session ahp.URI, s *ahp.SessionState) resolver {
 	return r
 }
 
-// listEnablements returns the decisions on an entry, the nearest first. A client's own counts where the host has
-// none.
+// listEnablements returns the decisions on an entry, nearest first. A client's own decision counts
+// if the host has none for all sessions.
 func (r resolver) listEnablements(id string,
 	published []ahp.CustomizationEnablement) (list []ahp.CustomizationEnablement) {
 	if on, ok := r.c.decided[r.session][id]; ok {
@@ -216,7 +218,7 @@ func (r resolver) listEnablements(id string,
 	return list
 }
 
-// resolve returns a copy of an entry with the decisions on it and the states of its servers.
+// resolve returns a copy of an entry with its decisions and the states of its servers.
 func (r resolver) resolve(c ahp.Customization, n *contents) ahp.Customization {
 	switch v := c.Value.(type) {
 	case *ahp.PluginCustomization:

@@ -1,4 +1,4 @@
-// Package customs is the part of the host that keeps what sessions are customized with (rules, skills, prompts, hooks,
-// plugins) and their MCP servers: it publishes them as the session's tree, records what is switched on and trusted, and
-// starts and stops the servers. What is on disk it learns from hub/machine.
+// Package customs is the part of the host for sessions' customizations (rules, skills, prompts,
+// hooks, plugins) and MCP servers: it publishes them as the session's tree, records which are
+// enabled and trusted, and starts and stops servers. hub/machine finds them on disk.
 package customs

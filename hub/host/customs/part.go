@@ -10,37 +10,37 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Config is what a Part needs besides the core.
+// Config configures a Part.
 type Config struct {
-	Customs machine.Customs // nil: nothing is looked for
-	Home    string          // the user's directory, where agents keep settings; "" is not looked at
-	DataDir string          // the hub's own, which may declare servers; "" for none
+	Customs machine.Customs // nil: no customizations
+	Home    string          // the user's directory with agents' settings; "": not searched
+	DataDir string          // the hub's own, which may declare servers; "": none
 
-	// WorktreeOf returns the worktree of a session and the directory that it was made from; ok is false without one.
+	// WorktreeOf returns a session's worktree and its original directory; ok is false without one.
 	WorktreeOf func(*ahp.SessionState) (dir, repo string, ok bool)
 
-	// Sandbox returns what the programs of a session are kept from; nil when that is nothing.
+	// Sandbox returns the sandbox policy of a session, or nil without a sandbox.
 	Sandbox func(ctx context.Context, session ahp.URI) (*sandbox.Policy, error)
 
-	// ServersChanged is called when the servers that an agent is to be given may have changed.
+	// ServersChanged is called when an agent's servers may have changed.
 	ServersChanged func(session ahp.URI, served []Served)
 }
 
-// Part keeps what sessions are customized with, and their MCP servers.
+// Part manages the sessions' customizations and their MCP servers.
 type Part struct {
 	core     *core.Core
 	cfg      Config
 	registry registry
 }
 
-// New returns a Part without decisions: call Load.
+// New returns a Part without decisions. Call Load before use.
 func New(c *core.Core, cfg Config) *Part {
 	return &Part{core: c, cfg: cfg, registry: registry{by: map[ahp.URI]*contents{},
 		decided: map[string]map[string]bool{},
 		trusted: map[string]Trust{}, tokens: map[string]string{}}}
 }
 
-// Rules returns the checks of the actions that clients send on customizations and MCP servers.
+// Rules returns the checks of clients' actions on customizations and MCP servers.
 func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{
 		"session/customizationToggled":         core.Rule(p.checkToggled),
@@ -50,7 +50,7 @@ func (p *Part) Rules() map[string]core.Check {
 	}
 }
 
-// Effects returns what the accepted actions on MCP servers do.
+// Effects returns the effects of accepted actions on MCP servers.
 func (p *Part) Effects() map[string]core.Effect {
 	return map[string]core.Effect{
 		"session/mcpServerStartRequested":      core.On(p.startRequested),
@@ -59,13 +59,12 @@ func (p *Part) Effects() map[string]core.Effect {
 	}
 }
 
-// registry holds what the part knows besides the channels. Its lock is taken inside of the hub's, never the other way
-// round.
+// registry holds the part's state outside channels. Its lock is taken below the hub's.
 type registry struct {
 	mu      sync.Mutex
-	by      map[ahp.URI]*contents      // of the sessions in memory
-	decided map[string]map[string]bool // scope → id → on
+	by      map[ahp.URI]*contents      // of loaded sessions
+	decided map[string]map[string]bool // scope → id → enabled
 	trusted map[string]Trust           // by machine.ServerCommand.Digest
-	tokens  map[string]string          // address of a server → token; in memory only
+	tokens  map[string]string          // server address → token; only in memory
 	closed  bool
 }

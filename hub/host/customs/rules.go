@@ -10,7 +10,7 @@ import (
 
 const noServers = "ahphub runs no MCP servers here"
 
-// A request for an MCP server that is not there is accepted and changes nothing.
+// A request for an unknown MCP server is accepted and changes nothing.
 
 func (p *Part) checkServerStart(r *core.Request, s *ahp.SessionState,
 	a *ahp.SessionMcpServerStartRequestedAction) string {
@@ -56,7 +56,7 @@ func (p *Part) checkServerBackground(_ *core.Request, _ *ahp.SessionState,
 	if p.cfg.Customs == nil {
 		return noServers
 	}
-	return "" // the reducer knows whether there is something to do
+	return "" // the reducer ignores it if the server is not starting
 }
 
 func (p *Part) countRunning(session ahp.URI) (n int) {
@@ -85,7 +85,7 @@ func (p *Part) stopRequested(_ context.Context, e *hub.Envelope, a *ahp.SessionM
 	}
 }
 
-// backgroundRequested lets messages go on without a server that is still starting.
+// backgroundRequested lets messages proceed without a server that is still starting.
 func (p *Part) backgroundRequested(_ context.Context, e *hub.Envelope,
 	a *ahp.SessionMcpServerBackgroundRequestedAction) {
 	v := p.findServer(e.Channel.URI, a.ID)
@@ -102,13 +102,13 @@ func (p *Part) backgroundRequested(_ context.Context, e *hub.Envelope,
 	}
 }
 
-// Settle applies decisions to a session's servers, soon: one that is switched off stops (AHP requirement 200), and the
-// host hears of the servers that the agent is to have.
+// Settle schedules applying decisions to a session's servers: it stops disabled ones (AHP
+// requirement 200), and reports the agent's servers to the host.
 func (p *Part) Settle(session ahp.URI) {
 	p.core.Lanes.Add(p.core.Ctx, lane(session), func(context.Context) { p.settleServers(session) })
 }
 
-// settleServers does the work of Settle; it runs in the session's lane.
+// settleServers does the work of Settle in the session's lane.
 func (p *Part) settleServers(session ahp.URI) {
 	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	if !ok {

@@ -11,15 +11,15 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Served is an MCP server that an agent is to be given, and the name it is given by. Two of the same server and name
+// Served is an MCP server for an agent, and its name there. Values with the same server and name
 // are equal.
 type Served struct {
 	Name   string
 	server *mcpServer
 }
 
-// Conn returns the connection to the server, nil while it does not run; changed is closed when the connection or the
-// server's tools may have changed.
+// Conn returns the connection to the server, nil if it is not running. changed is closed when the
+// connection or the server's tools may have changed.
 func (s Served) Conn() (conn machine.ServerConn, changed <-chan struct{}) {
 	v := s.server
 	v.mu.Lock()
@@ -30,14 +30,14 @@ func (s Served) Conn() (conn machine.ServerConn, changed <-chan struct{}) {
 	return conn, v.changed
 }
 
-// Tools returns the server's tools by its own names; none while it does not run.
+// Tools returns the server's tools under its own names, or none if it is not running.
 func (s Served) Tools() []ahp.ToolDefinition {
 	s.server.mu.Lock()
 	defer s.server.mu.Unlock()
 	return s.server.tools
 }
 
-// listServed returns the servers of a session that are on and may run, each with a unique name.
+// listServed returns a session's servers that are enabled and may run, each with a unique name.
 func (p *Part) listServed(session ahp.URI) (list []Served) {
 	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	if !ok || p.cfg.Customs == nil {
@@ -59,8 +59,8 @@ func (p *Part) listServed(session ahp.URI) (list []Served) {
 	return list
 }
 
-// StartServers starts the servers of a session for its agent, waits until none of them holds back messages, and returns
-// them.
+// StartServers starts a session's servers for its agent, waits until none of them blocks messages,
+// and returns them.
 func (p *Part) StartServers(ctx context.Context, session ahp.URI) []Served {
 	if p.cfg.Customs == nil {
 		return nil
@@ -77,7 +77,7 @@ func (p *Part) StartServers(ctx context.Context, session ahp.URI) []Served {
 	return list
 }
 
-// awaitServer waits until a server holds back no messages.
+// awaitServer waits until a server no longer blocks messages.
 func awaitServer(ctx context.Context, r *serverRun) {
 	t := time.NewTimer(blockTimeout)
 	defer t.Stop()

@@ -17,14 +17,14 @@ import (
 )
 
 const (
-	startTimeout = time.Minute      // until a server is ready
-	blockTimeout = 20 * time.Second // of it, how long new messages wait
-	listTimeout  = 15 * time.Second // until it has listed its tools
-	maxServers   = 16               // of one session run at once
-	maxTools     = 256              // of one server are shown
+	startTimeout = time.Minute      // for a server to become ready
+	blockTimeout = 20 * time.Second // how long new messages wait for that
+	listTimeout  = 15 * time.Second // for a server to list its tools
+	maxServers   = 16               // running at once per session
+	maxTools     = 256              // shown per server
 )
 
-// ServerTool is a tool of an MCP server, for people to read.
+// ServerTool is a tool of an MCP server, for display.
 type ServerTool struct{ Name, Title, Description string }
 
 // mcpServer is an MCP server of a session, running or not.
@@ -32,20 +32,20 @@ type mcpServer struct {
 	entry machine.CustomEntry
 	place machine.CustomPlace
 
-	mu      sync.Mutex // taken inside of all other locks
+	mu      sync.Mutex // taken below all other locks
 	state   ahp.McpServerStateValue
 	run     *serverRun
 	tools   []ahp.ToolDefinition
-	changed chan struct{} // closed and replaced when conn or tools are others
+	changed chan struct{} // closed and replaced when conn or tools change
 }
 
-// serverRun is one run of a server, from its start to its end.
+// serverRun is one run of a server.
 type serverRun struct {
 	cancel context.CancelFunc
 	over   chan struct{}
-	ready  chan struct{} // closed once new messages no longer wait for it
+	ready  chan struct{} // closed when new messages no longer wait for the server
 	once   sync.Once
-	conn   machine.ServerConn // guarded by mcpServer.mu; nil until it is ready
+	conn   machine.ServerConn // guarded by mcpServer.mu; nil until the server is ready
 }
 
 func (r *serverRun) release() { r.once.Do(func() { close(r.ready) }) }
@@ -68,7 +68,7 @@ func (v *mcpServer) now() ahp.McpServerState {
 	return ahp.McpServerState{Value: v.state}
 }
 
-// set sets the state and wakes those who wait for the server's tools. With over, the run has ended.
+// set sets the state and wakes waiters for the server's tools. over means that the run has ended.
 func (v *mcpServer) set(s ahp.McpServerStateValue, over bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -79,7 +79,7 @@ func (v *mcpServer) set(s ahp.McpServerStateValue, over bool) {
 	v.notifyChanged()
 }
 
-// notifyChanged wakes waiters; v.mu is held.
+// notifyChanged wakes waiters. v.mu is held.
 func (v *mcpServer) notifyChanged() {
 	close(v.changed)
 	v.changed = make(chan struct{})
@@ -91,7 +91,7 @@ func (v *mcpServer) running() bool {
 	return v.run != nil
 }
 
-// stop ends the current run, and waits.
+// stop ends the current run and waits for it.
 func (v *mcpServer) stop() {
 	v.mu.Lock()
 	r := v.run
@@ -102,7 +102,7 @@ func (v *mcpServer) stop() {
 	}
 }
 
-// findServer returns a session's server by its id; nil when the host has none.
+// findServer returns a session's server by its id, or nil.
 func (p *Part) findServer(session ahp.URI, id string) *mcpServer {
 	c := &p.registry
 	c.mu.Lock()
@@ -125,23 +125,23 @@ func (p *Part) listServers(session ahp.URI) (list []*mcpServer) {
 	return list
 }
 
-// setServer publishes the state of a session's server (AHP requirement 199). The entry and the registry change
-// together, under the hub's lock.
+// setServer publishes the state of a session's server (AHP requirement 199). The entry and the
+// registry change together, under the hub's lock.
 func (p *Part) setServer(session ahp.URI, v *mcpServer, s ahp.McpServerStateValue) {
 	p.changeServer(session, v, s, false)
 }
 
-// changeServer is setServer; with over the run ends in the same step, so that the next one is neither refused nor taken
-// for this one.
+// changeServer is setServer. With over, the run ends in the same step, so that the next run is
+// neither refused nor mistaken for this one.
 func (p *Part) changeServer(session ahp.URI, v *mcpServer, s ahp.McpServerStateValue, over bool) {
-	_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { // fails only when the host stops
+	_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { // fails only if the host stops
 		v.set(s, over)
 		tx.Apply(session, &ahp.SessionMcpServerStateChangedAction{ID: v.entry.ID, State: ahp.McpServerState{Value: s}})
 		p.publishTools(tx, session)
 	})
 }
 
-// startServer starts a server unless it runs. With blocking, new messages wait for it.
+// startServer starts a server unless it is running. With blocking, new messages wait for it.
 func (p *Part) startServer(session ahp.URI, v *mcpServer, blocking bool) *serverRun {
 	v.mu.Lock()
 	if v.run != nil || v.entry.Command == nil || p.cfg.Customs == nil {
@@ -190,7 +190,7 @@ func (p *Part) runServer(ctx context.Context, session ahp.URI, v *mcpServer, r *
 	r.release()
 }
 
-// endState returns the state after a run.
+// endState returns a server's state after a run.
 func endState(ctx context.Context, err error) ahp.McpServerStateValue {
 	if ctx.Err() != nil {
 		return &ahp.McpServerStoppedState{}
@@ -221,7 +221,7 @@ func (p *Part) dialServer(ctx context.Context, session ahp.URI, v *mcpServer) (m
 	return conn, err
 }
 
-// followServer keeps the tools up to date until the connection or ctx ends; the error says why.
+// followServer updates the tools until the connection or ctx ends, and returns the reason.
 func (p *Part) followServer(ctx context.Context, session ahp.URI, v *mcpServer, conn machine.ServerConn) error {
 	for {
 		select {
@@ -240,7 +240,7 @@ func (p *Part) followServer(ctx context.Context, session ahp.URI, v *mcpServer, 
 	}
 }
 
-// listTools reads all of a server's tools.
+// listTools reads a server's tools.
 func (p *Part) listTools(ctx context.Context, v *mcpServer, conn machine.ServerConn) error {
 	if !conn.Has("tools") {
 		return nil
@@ -249,7 +249,7 @@ func (p *Part) listTools(ctx context.Context, v *mcpServer, conn machine.ServerC
 	defer cancel()
 	var tools []ahp.ToolDefinition
 	for cursor := ""; ; {
-		params, _ := json.Marshal(map[string]string{"cursor": cursor}) // a string
+		params, _ := json.Marshal(map[string]string{"cursor": cursor}) // a string always encodes
 		if cursor == "" {
 			params = json.RawMessage(`{}`)
 		}
@@ -275,8 +275,8 @@ func (p *Part) listTools(ctx context.Context, v *mcpServer, conn machine.ServerC
 	return nil
 }
 
-// publishTools lists the tools of ready servers among the session's, each under a name with its server's (AHP
-// requirement 144).
+// publishTools adds the tools of ready servers to the session's, each with its server's name as
+// prefix (AHP requirement 144).
 func (p *Part) publishTools(tx *hub.Tx, session ahp.URI) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {

@@ -14,27 +14,28 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// contents is what a session in memory is customized with.
+// contents holds the customizations of a loaded session.
 type contents struct {
-	follows map[machine.CustomRoot]func() // how to stop following each
-	groups  []ahp.Customization           // as on disk: without decisions and states
+	follows map[machine.CustomRoot]func() // functions that stop following a root
+	groups  []ahp.Customization           // as on disk, without decisions and states
 	plugins map[ahp.URI]ahp.Customization
 	servers map[string]*mcpServer // by id
 	over    bool                  // there is more than is shown
 }
 
-// lane returns the lane that looks at a session's customizations.
+// lane returns the lane for work on a session's customizations.
 func lane(session ahp.URI) string { return session + "#customizations" }
 
-// Refresh looks at a session's customizations again, soon.
+// Refresh schedules another look at a session's customizations.
 func (p *Part) Refresh(session ahp.URI) {
 	if p.cfg.Customs != nil {
 		p.core.Lanes.Add(p.core.Ctx, lane(session), func(ctx context.Context) { p.refresh(ctx, session) })
 	}
 }
 
-// RefreshNow looks at a session's customizations and waits, at most until ctx ends. Where the system reports no
-// changes, and after the session slept, only this finds what changed.
+// RefreshNow looks at a session's customizations and waits for that, at most until ctx ends. Only
+// this finds changes that the system does not report, or that happened while the session was
+// unloaded.
 func (p *Part) RefreshNow(ctx context.Context, session ahp.URI) {
 	if p.cfg.Customs == nil {
 		return
@@ -51,8 +52,8 @@ func (p *Part) RefreshNow(ctx context.Context, session ahp.URI) {
 	}
 }
 
-// refresh brings a session's tree to what there is (AHP requirement 145): what the host finds, then what clients
-// publish. One runs at a time for each session.
+// refresh updates a session's tree (AHP requirement 145): the host's own findings, then what
+// clients publish. One call runs at a time for each session.
 func (p *Part) refresh(ctx context.Context, session ahp.URI) {
 	s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	if !ok {
@@ -72,12 +73,12 @@ func (p *Part) refresh(ctx context.Context, session ahp.URI) {
 		v.stop()
 	}
 	if err := p.core.Do(ctx, func(tx *hub.Tx) { p.publish(tx, session) }); err != nil {
-		return // only when the host stops
+		return // only if the host stops
 	}
 	p.settleServers(session)
 }
 
-// listRoots returns where a session's agent finds what it is customized with.
+// listRoots returns the directories in which a session's agent finds customizations.
 func (p *Part) listRoots(s *ahp.SessionState) []machine.CustomRoot {
 	roots := []machine.CustomRoot{}
 	for _, dir := range core.LocalPaths(s.WorkingDirectories) {
@@ -96,7 +97,8 @@ func (p *Part) listRoots(s *ahp.SessionState) []machine.CustomRoot {
 	return roots
 }
 
-// followRoots follows the roots of a session and no others; false when the host stops or the session is gone.
+// followRoots follows exactly these roots for a session. It returns false if the host stops or the
+// session was released.
 func (p *Part) followRoots(session ahp.URI, roots []machine.CustomRoot) bool {
 	c := &p.registry
 	c.mu.Lock()
@@ -143,7 +145,7 @@ func (p *Part) followRoots(session ahp.URI, roots []machine.CustomRoot) bool {
 	return true
 }
 
-// add adds what a root has.
+// add adds the customizations found in a root.
 func (n *contents) add(r machine.CustomRoot, found machine.CustomFound) {
 	n.over = n.over || found.Over
 	for _, g := range found.Groups {
@@ -154,7 +156,7 @@ func (n *contents) add(r machine.CustomRoot, found machine.CustomFound) {
 	}
 }
 
-// replace puts next in the place of what was known of a session. Unchanged servers keep running; the others are
+// replace replaces a session's contents by next. Unchanged servers keep running; the others are
 // returned.
 func (p *Part) replace(session ahp.URI, next *contents) (gone []*mcpServer) {
 	c := &p.registry
@@ -176,7 +178,7 @@ func (p *Part) replace(session ahp.URI, next *contents) (gone []*mcpServer) {
 	return gone
 }
 
-// publish applies what changed of a session's tree with the smallest actions (AHP requirement 148).
+// publish applies the changes of a session's tree with the smallest actions (AHP requirement 148).
 func (p *Part) publish(tx *hub.Tx, session ahp.URI) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
@@ -202,7 +204,8 @@ func hasSameOrder(a, b []ahp.Customization) bool {
 	return slices.EqualFunc(a, b, func(x, y ahp.Customization) bool { return x.ID() == y.ID() })
 }
 
-// tree returns a session's list: what is on disk and what clients publish, with decisions and states.
+// tree returns a session's list: customizations on disk and from clients, with decisions and
+// states.
 func (p *Part) tree(session ahp.URI, s *ahp.SessionState) (list []ahp.Customization, known bool) {
 	c := &p.registry
 	c.mu.Lock()
@@ -218,7 +221,7 @@ func (p *Part) tree(session ahp.URI, s *ahp.SessionState) (list []ahp.Customizat
 	return append(list, r.clientPlugins(s, n, list)...), true
 }
 
-// Release forgets a session that is gone or goes to sleep, and stops its servers.
+// Release removes a deleted or unloaded session, and stops its servers.
 func (p *Part) Release(session ahp.URI) {
 	c := &p.registry
 	c.mu.Lock()
@@ -229,7 +232,7 @@ func (p *Part) Release(session ahp.URI) {
 	stopAll(stops)
 }
 
-// Close stops every server, concurrently, and waits.
+// Close stops all servers concurrently, and waits for them.
 func (p *Part) Close() {
 	c := &p.registry
 	c.mu.Lock()
@@ -254,7 +257,7 @@ func (n *contents) stops() (list []func()) {
 	return list
 }
 
-// stopAll calls all functions concurrently, and waits.
+// stopAll calls all functions concurrently, and waits for them.
 func stopAll(stops []func()) {
 	var wg sync.WaitGroup
 	for _, stop := range stops {
@@ -263,7 +266,7 @@ func stopAll(stops []func()) {
 	wg.Wait()
 }
 
-// refreshAll looks at every session in memory again, after a decision for more than one.
+// refreshAll refreshes every loaded session, after a decision that affects several.
 func (p *Part) refreshAll() {
 	c := &p.registry
 	c.mu.Lock()
@@ -277,8 +280,8 @@ func (p *Part) refreshAll() {
 	}
 }
 
-// ListHome returns the containers of the user's own settings, which come with an agent to every session; each session
-// looks into them.
+// ListHome returns the containers of the user's own settings, which agents have in every session.
+// Their children are listed per session.
 func (p *Part) ListHome(ctx context.Context) []ahp.Customization {
 	if p.cfg.Customs == nil || p.cfg.Home == "" {
 		return nil
@@ -292,7 +295,7 @@ func (p *Part) ListHome(ctx context.Context) []ahp.Customization {
 	return out
 }
 
-// withoutChildren returns a container that nothing has looked into yet (AHP requirement 146).
+// withoutChildren returns a container whose children were not read yet (AHP requirement 146).
 func withoutChildren(c ahp.Customization) ahp.Customization {
 	switch v := c.Value.(type) {
 	case *ahp.PluginCustomization:

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// maxText is how many bytes of an entry's file are shown.
+// maxText limits the bytes of an entry's file that are shown.
 const maxText = 256 << 10
 
 // Text is the file of a rule, a skill, an agent or a prompt.
@@ -19,8 +19,8 @@ type Text struct {
 	Cut              bool // the file is longer
 }
 
-// ReadText reads the file of one of a session's entries that is text for agents; files that declare servers and hooks
-// may hold secrets.
+// ReadText reads the file of an entry that is text for agents. Other files, which declare servers
+// and hooks, may contain secrets.
 //
 // Errors: -32001 no such session, -32009 not the owner, -32008 no such entry, or it cannot be read.
 func (p *Part) ReadText(ctx context.Context, c core.Caller, session ahp.URI, id string) (Text, error) {
@@ -51,7 +51,7 @@ func (p *Part) ReadText(ctx context.Context, c core.Caller, session ahp.URI, id 
 	return Text{}, ahp.Errorf(ahp.CodeNotFound, "%s can't be read. It may have been removed", path)
 }
 
-// textOf returns an entry whose file is text for agents.
+// textOf returns an entry if its file is text for agents.
 func textOf(s *ahp.SessionState, id string) (name string, uri ahp.URI) {
 	for _, c := range s.Customizations {
 		for _, x := range c.Children() {
@@ -73,5 +73,5 @@ func textOf(s *ahp.SessionState, id string) (name string, uri ahp.URI) {
 	return "", ""
 }
 
-// Home returns the user's directory, "" when it is not looked at.
+// Home returns the user's directory, or "" if it is not searched.
 func (p *Part) Home() string { return p.cfg.Home }

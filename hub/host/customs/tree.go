@@ -10,12 +10,14 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// What is on disk in the protocol's shapes. Commands, arguments and variables are left out (AHP requirement 151).
+// Conversion of customizations on disk to the protocol's types, without commands, arguments and
+// variables (AHP requirement 151).
 
 const (
-	// ProblemKey is where the `_meta` of a child says why it cannot be used: the protocol has no field for that.
+	// ProblemKey is the key in a child's `_meta` for why it cannot be used; the protocol has no
+	// field for that.
 	ProblemKey = "ahphub/problem"
-	// aboutKey is where the `_meta` of a hook says what it is for.
+	// aboutKey is the key in a hook's `_meta` for its description.
 	aboutKey = "ahphub/about"
 	// untrustedKey marks an MCP server that the owner has not allowed to run.
 	untrustedKey = "ahphub/untrusted"
@@ -29,7 +31,7 @@ func (n *contents) group(r machine.CustomRoot, g machine.CustomGroup) ahp.Custom
 	}
 	uri, load := core.FileURI(g.Path), loadState(g)
 	if _, failed := load.Value.(*ahp.CustomizationErrorState); failed {
-		children = nil // absent: what could not be read is not empty (AHP requirement 146)
+		children = nil // absent, as unreadable is not empty (AHP requirement 146)
 	}
 	if g.Plugin {
 		return ahp.Customization{Value: &ahp.PluginCustomization{
@@ -41,7 +43,7 @@ func (n *contents) group(r machine.CustomRoot, g machine.CustomGroup) ahp.Custom
 		Writable: r.Place == machine.WorkspacePlace && g.Contents != machine.CustomHook}}
 }
 
-// loadState returns how far reading came: in part, when some entry has a problem.
+// loadState returns the load state of a group: degraded if an entry has a problem.
 func loadState(g machine.CustomGroup) *ahp.CustomizationLoadState {
 	bad, first := 0, ""
 	for _, e := range g.Entries {
@@ -92,7 +94,7 @@ func (n *contents) child(r machine.CustomRoot, e machine.CustomEntry) ahp.ChildC
 		Meta: meta}}
 }
 
-// server converts a declared MCP server, which does not run, and adds it to the contents.
+// server converts a declared MCP server to a stopped one, and adds it to the contents.
 func (n *contents) server(r machine.CustomRoot, e machine.CustomEntry) *ahp.McpServerCustomization {
 	n.servers[e.ID] = newServer(e, r.Place)
 	return &ahp.McpServerCustomization{ID: e.ID, URI: core.FileURI(e.Path), Name: e.Name, Range: lineRange(e),
@@ -132,7 +134,7 @@ func uriOf(c ahp.Customization) ahp.URI {
 	return ""
 }
 
-// hasCustomization reports whether a session has an entry, top level or inside.
+// hasCustomization reports whether a session has an entry or child with this id.
 func hasCustomization(s *ahp.SessionState, id string) bool {
 	for _, c := range s.Customizations {
 		if c.ID() == id {
@@ -147,7 +149,8 @@ func hasCustomization(s *ahp.SessionState, id string) bool {
 	return false
 }
 
-// eachServer calls f with each MCP server of a session, and whether it is on: inside of a plugin both must be.
+// eachServer calls f with each MCP server of a session, and whether it is enabled. In a plugin,
+// both must be.
 func eachServer(s *ahp.SessionState, f func(m *ahp.McpServerCustomization, on bool)) {
 	for _, c := range s.Customizations {
 		if m, ok := c.Value.(*ahp.McpServerCustomization); ok {
@@ -166,7 +169,7 @@ func eachServer(s *ahp.SessionState, f func(m *ahp.McpServerCustomization, on bo
 	}
 }
 
-// findListed returns an MCP server of a session by its id, and whether it is on.
+// findListed returns an MCP server of a session by its id, and whether it is enabled.
 func findListed(s *ahp.SessionState, id string) (found *ahp.McpServerCustomization, on bool) {
 	eachServer(s, func(m *ahp.McpServerCustomization, is bool) {
 		if m.ID == id && found == nil {

@@ -15,10 +15,11 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// A file of a repository must not start programs by being checked out. A server runs only once the owner has seen its
-// command and trusts it: that command in that directory, and no other. What the hub's own file declares is trusted.
+// Checking out a repository must not start programs that its files declare. A server runs only
+// after the owner has seen and trusted its command, in its directory. Servers declared in the hub's
+// own file are trusted.
 
-// Trust records who trusts a command, and since when.
+// Trust records who trusted a command, and when.
 type Trust struct {
 	Name string        `json:"name"` // of the server
 	Dir  string        `json:"dir"`
@@ -51,7 +52,7 @@ func (c *registry) mayRun(v *mcpServer) bool {
 	return c.isTrusted(v)
 }
 
-// isTrusted is mayRun with the lock held.
+// isTrusted is mayRun with c.mu held.
 func (c *registry) isTrusted(v *mcpServer) bool {
 	if v.place == machine.OwnPlace || v.entry.Command == nil {
 		return true
@@ -60,9 +61,10 @@ func (c *registry) isTrusted(v *mcpServer) bool {
 	return ok
 }
 
-// TrustServer lets one of a session's MCP servers run while its command is the one that was seen, which digest names.
+// TrustServer lets a session's MCP server run as long as its command has the given digest.
 //
-// Errors: -32001 no such session, -32009 not the owner, -32602 no such server, -32011 it is another command by now.
+// Errors: -32001 no such session, -32009 not the owner, -32602 no such server, -32011 the command
+// has changed.
 func (p *Part) TrustServer(ctx context.Context, c core.Caller, session ahp.URI, id, digest string) error {
 	v, err := p.findTrustee(c, session, id)
 	if err != nil {
@@ -92,7 +94,7 @@ func (p *Part) TrustServer(ctx context.Context, c core.Caller, session ahp.URI, 
 	return err
 }
 
-// DistrustServer undoes TrustServer: the server stops, in every session. Errors: as TrustServer's.
+// DistrustServer undoes TrustServer and stops the server in every session. Errors: as TrustServer.
 func (p *Part) DistrustServer(ctx context.Context, c core.Caller, session ahp.URI, id string) error {
 	v, err := p.findTrustee(c, session, id)
 	if err != nil {
@@ -109,7 +111,7 @@ func (p *Part) DistrustServer(ctx context.Context, c core.Caller, session ahp.UR
 	return err
 }
 
-// findTrustee returns the server of a session that the owner may trust.
+// findTrustee returns a session's server if the caller may trust it.
 func (p *Part) findTrustee(c core.Caller, session ahp.URI, id string) (*mcpServer, error) {
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return nil, core.NoSession(session)
@@ -131,19 +133,19 @@ func (p *Part) findTrustee(c core.Caller, session ahp.URI, id string) (*mcpServe
 	return v, nil
 }
 
-// ServerDetail is what a page shows of an MCP server besides the protocol's entry.
+// ServerDetail holds details of an MCP server that the protocol's entry lacks, for pages.
 type ServerDetail struct {
 	Place   machine.CustomPlace
 	Trusted bool
-	By      string // who trusts it
+	By      string // name of the person who trusted it
 	Digest  string
 	Tools   []ServerTool
 
-	Command, Dir string // for the owner alone
+	Command, Dir string // only for the owner
 	Sets, Reads  []string
 }
 
-// ServerDetails returns the details of a session's servers by id. Only the owner sees how they are started.
+// ServerDetails returns the details of a session's servers by id. Only the owner sees the commands.
 func (p *Part) ServerDetails(owner bool, session ahp.URI) map[string]ServerDetail {
 	out := map[string]ServerDetail{}
 	for _, v := range p.listServers(session) {
@@ -173,7 +175,7 @@ func (v *mcpServer) listTools() (list []ServerTool) {
 	return list
 }
 
-// ServerName returns the name of one of a session's servers; "" without it.
+// ServerName returns the name of a session's server, or "".
 func ServerName(s *ahp.SessionState, id string) string {
 	if m, _ := findListed(s, id); m != nil {
 		return m.Name
@@ -181,10 +183,10 @@ func ServerName(s *ahp.SessionState, id string) string {
 	return ""
 }
 
-// Decisions are the decisions on an entry, by how far they reach; nil for none.
+// Decisions holds the decisions on an entry by scope; nil: none.
 type Decisions struct{ Session, Workspace, All *bool }
 
-// ListDecisions returns the decisions that reach a session, by entry.
+// ListDecisions returns the decisions that apply to a session, by entry.
 func (p *Part) ListDecisions(session ahp.URI, s *ahp.SessionState) map[string]Decisions {
 	c := &p.registry
 	c.mu.Lock()
@@ -203,7 +205,7 @@ func (p *Part) ListDecisions(session ahp.URI, s *ahp.SessionState) map[string]De
 	return out
 }
 
-// HasMore reports whether a session has more than is shown.
+// HasMore reports whether a session has more customizations than are shown.
 func (p *Part) HasMore(session ahp.URI) bool {
 	c := &p.registry
 	c.mu.Lock()
@@ -211,7 +213,7 @@ func (p *Part) HasMore(session ahp.URI) bool {
 	return c.by[session] != nil && c.by[session].over
 }
 
-// findToken returns the token that a client gave for a server's address.
+// findToken returns a client's token for a server's address.
 func (p *Part) findToken(url string) string {
 	c := &p.registry
 	c.mu.Lock()
@@ -219,11 +221,13 @@ func (p *Part) findToken(url string) string {
 	return c.tokens[url]
 }
 
-// tokenWait is how long authenticate waits for what a server says of a token. A slower answer is told by its state.
+// tokenWait limits how long authenticate waits for a server's answer. Slower answers only appear in
+// the server's state.
 const tokenWait = 5 * time.Second
 
-// TakeToken takes a token for a resource that an MCP server of this host asks for (AHP requirement 190), and starts the
-// servers that wait for it. A token that a server refuses is an error (AHP requirement 189). "" removes the token.
+// TakeToken stores a token for a resource that an MCP server asks for (AHP requirement 190), and
+// starts the servers that wait for it. It returns an error if a server refuses the token (AHP
+// requirement 189). "" removes the token.
 func (p *Part) TakeToken(ctx context.Context, resource, token string) (known bool, err error) {
 	list := p.keepToken(resource, token)
 	if token == "" {
@@ -248,14 +252,14 @@ func (p *Part) TakeToken(ctx context.Context, resource, token string) (known boo
 	return len(list) > 0, err
 }
 
-// waitingServer is a server of a session that asked for a token, and its start with it.
+// waitingServer is a session's server that asked for a token, and its run with the token.
 type waitingServer struct {
 	session ahp.URI
 	v       *mcpServer
 	run     *serverRun
 }
 
-// keepToken keeps a token for the servers that want it now, and lists them.
+// keepToken stores a token for the servers that want it, and returns them.
 func (p *Part) keepToken(resource, token string) (list []waitingServer) {
 	c := &p.registry
 	c.mu.Lock()
@@ -274,7 +278,7 @@ func (p *Part) keepToken(resource, token string) (list []waitingServer) {
 	return list
 }
 
-// refusal waits until the server has answered, and returns an error when it asks for a token again.
+// refusal waits for the server's answer, and returns an error if it asks for a token again.
 func (w waitingServer) refusal(ctx context.Context, resource string) error {
 	if w.run == nil {
 		return nil
