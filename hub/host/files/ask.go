@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Limits of what waits for the owner. Each request counts, also those that joined another.
+// Limits of requests that wait for the owner. Requests that joined another one count too.
 const (
 	FileAskFor         = 2 * time.Minute
 	MostFileAsks       = 32
@@ -23,7 +23,7 @@ const (
 	MostFileAsksPerson = 16
 )
 
-// fileQuestion is what is asked for; asked twice it is the same.
+// fileQuestion identifies a request; equal questions are merged.
 type fileQuestion struct {
 	who   string // principal
 	path  string
@@ -33,20 +33,21 @@ type fileQuestion struct {
 // FileAsk is a request for files that waits for the owner.
 type FileAsk struct {
 	ID     string
-	Name   string  // of the client's person
+	Name   string  // of the person who asks
 	Client string  // id of the client that asked first
-	Path   string  // links resolved
-	URI    ahp.URI // as it was asked for
+	Path   string  // with symbolic links resolved
+	URI    ahp.URI // as requested
 	Dir    bool
 	Write  bool
 	At     time.Time
 
-	// Repository is the file of a repository that leads to the path, "" when a client asks; Session is whose it is.
+	// Repository is the repository's file that leads to the path, or "" for a client's request;
+	// Session is its session.
 	Repository string
 	Session    ahp.URI
 }
 
-// Words are the question in a line, without the path: it may leave the host.
+// Words returns the request in one line, without the path, as it may be sent outside the host.
 func (a FileAsk) Words() string {
 	if a.Repository != "" {
 		return "A repository leads out of its session's directories"
@@ -58,17 +59,17 @@ func (a FileAsk) Words() string {
 	return a.Name + " asks to " + do + " " + filepath.Base(a.Path)
 }
 
-// fileAsk is one with those who wait for its answer.
+// fileAsk is a request and its waiting clients.
 type fileAsk struct {
 	FileAsk
 	question fileQuestion
-	waiting  []string      // clients, one for each request
-	until    time.Time     // it is forgotten then; zero: never
+	waiting  []string      // clientIds, one for each request
+	until    time.Time     // expiry; zero: never
 	answered chan struct{} // closed by the answer
 	granted  bool
 }
 
-// FileAsks lists what waits for the owner, oldest first.
+// FileAsks returns the requests that wait for the owner, oldest first.
 func (p *Part) FileAsks() []FileAsk {
 	g := &p.grants
 	g.dropForgotten(p.core.Now())
@@ -81,8 +82,8 @@ func (p *Part) FileAsks() []FileAsk {
 	return out
 }
 
-// AnswerFileAsk grants what was asked for, until the host stops or it is revoked, or denies it. Errors: -32009 the
-// caller may not, -32008 the request no longer waits.
+// AnswerFileAsk grants a request, until the host stops or the grant is revoked, or denies it.
+// Errors: -32009 not allowed, -32008 no such request.
 func (p *Part) AnswerFileAsk(c core.Caller, id string, grant bool) (FileAsk, error) {
 	if err := mayGrant(c); err != nil {
 		return FileAsk{}, err
@@ -119,7 +120,8 @@ func (g *grants) answer(id string, grant bool, by string, now time.Time) *fileAs
 	return a
 }
 
-// askOwner puts a request before the owner and waits for what they say. What no one may open is refused at once.
+// askOwner presents a request to the owner and waits for the answer. Files that are closed to
+// everyone are refused at once.
 func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceRequestParams, write bool) error {
 	found, err := p.cfg.Files.Look(ctx, params.URI)
 	if err != nil {
@@ -140,7 +142,7 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 	defer p.grants.leave(a, c.ClientID)
 	if !joined && p.cfg.Asked != nil {
 		if err := p.core.Hub.Do(func(tx *hub.Tx) { p.cfg.Asked(tx, a.FileAsk) }); err != nil {
-			// the inbox shows it all the same
+			// the inbox still shows it
 			p.core.Log.Warn("cannot notify about a client's request for files", "err", err)
 		}
 	}
@@ -161,7 +163,7 @@ func (p *Part) askOwner(ctx context.Context, c core.Caller, params ahp.ResourceR
 	}
 }
 
-// ask joins the same question, or asks it anew.
+// ask joins an equal request, or adds a new one.
 func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err error) {
 	q := fileQuestion{c.ID, f.Path, f.Write}
 	g.mu.Lock()
@@ -184,7 +186,7 @@ func (g *grants) ask(f FileAsk, c core.Caller) (a *fileAsk, joined bool, err err
 	return a, false, nil
 }
 
-// checkAsk returns why a question is not asked; nil when it is.
+// checkAsk returns why a request is refused at once, or nil.
 func (g *grants) checkAsk(q fileQuestion, client string, now time.Time) error {
 	if now.Before(g.denied[q]) {
 		return errors.New("the owner declined a moment ago")
@@ -207,7 +209,7 @@ func (g *grants) checkAsk(q fileQuestion, client string, now time.Time) error {
 	return nil
 }
 
-// leave ends a wait; with the last one the question goes.
+// leave ends one wait. The last one removes the request.
 func (g *grants) leave(a *fileAsk, client string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -16,18 +16,21 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Files that lie with a client: it published their URI, in a message or a customization, and serves them by the same
-// resource methods the host does. Callers who see what names them may read them; the client decides what it gives.
+// Files held by clients: a client publishes their URI in a message or a customization, and serves
+// them by the same resource methods as the host. Callers who see a reference to a file may read it;
+// the client decides what it sends.
 
 const mostListed = 10_000 // entries of a client's directory
 
-// ClientAsker sends a request to a connected client and waits; *rpc.Endpoint is one. The error is an *ahp.Error for
-// what the client refused, or when it is not there, is silent, or answers what cannot be read.
+// ClientAsker sends a request to a connected client and waits; *rpc.Endpoint implements it. It
+// returns an *ahp.Error if the client refuses, is not connected, does not answer, or answers
+// unreadably.
 type ClientAsker interface {
 	Ask(ctx context.Context, principal, clientID, method string, params, result any) error
 }
 
-// Publisher is the client that serves a URI: only that principal's is asked, even when another uses the clientId later.
+// Publisher is the client that serves a URI. Only this principal's client is asked, even if another
+// one uses the clientId later.
 type Publisher struct{ principal, client string }
 
 func (p Publisher) name() string {
@@ -37,8 +40,8 @@ func (p Publisher) name() string {
 	return "client " + texts.CutBytes(p.client, 80)
 }
 
-// findPublisher returns who serves a URI that the caller may know of. When several serve it, the owner's client
-// goes before a guest's, and an earlier one before a later one.
+// findPublisher returns the client that serves a URI which the caller may know. The owner's client
+// takes precedence over a guest's, and an earlier one over a later one.
 func (p *Part) findPublisher(c core.Caller, uri ahp.URI) (Publisher, error) {
 	var first Publisher
 	for _, e := range p.cfg.Visible(c) {
@@ -58,8 +61,8 @@ func (p *Part) findPublisher(c core.Caller, uri ahp.URI) (Publisher, error) {
 	return first, nil
 }
 
-// eachPublisher yields who serves a URI by what of a session is in memory, as what names a URI is on a person's screen;
-// the second value says that the owner sent it.
+// eachPublisher yields the clients that serve a URI according to a session's loaded state, as
+// references to it are on a person's screen. The second value reports whether the owner sent it.
 func (p *Part) eachPublisher(c core.Caller, session, uri ahp.URI) iter.Seq2[Publisher, bool] {
 	return func(yield func(Publisher, bool) bool) {
 		s, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
@@ -89,7 +92,8 @@ func (p *Part) eachPublisher(c core.Caller, session, uri ahp.URI) iter.Seq2[Publ
 	}
 }
 
-// findCustomizer finds the active client whose customizations hold a URI: itself, or a file below it.
+// findCustomizer returns the active client whose customizations contain a URI: the customization
+// itself, or a file below it.
 func (p *Part) findCustomizer(session ahp.URI, s *ahp.SessionState, uri ahp.URI) (Publisher, bool) {
 	for _, a := range s.ActiveClients {
 		for _, custom := range a.Customizations {
@@ -102,7 +106,7 @@ func (p *Part) findCustomizer(session ahp.URI, s *ahp.SessionState, uri ahp.URI)
 	return Publisher{}, false
 }
 
-// isBelow takes no path that may lead out again.
+// isBelow reports whether uri is dir or below it. It rejects paths that could leave dir.
 func isBelow(dir, uri ahp.URI) bool {
 	rest, ok := strings.CutPrefix(uri, strings.TrimSuffix(dir, "/"))
 	escaped := strings.ToLower(rest)
@@ -110,7 +114,7 @@ func isBelow(dir, uri ahp.URI) bool {
 		!strings.Contains(escaped, "%2e") && !strings.Contains(escaped, "%2f")
 }
 
-// eachMessage yields the messages of a chat, oldest first, with what was answered to each.
+// eachMessage yields the messages of a chat, oldest first, each with its answer.
 func eachMessage(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
 	return func(yield func(ahp.Message, []ahp.ResponsePart) bool) {
 		for _, t := range s.Turns {
@@ -132,7 +136,8 @@ func eachMessage(s *ahp.ChatState) iter.Seq2[ahp.Message, []ahp.ResponsePart] {
 	}
 }
 
-// findNamed finds who serves a URI that a message or what was answered to it names; owners says that the owner sent it.
+// findNamed returns the client that serves a URI in a message or its answer. owners reports whether
+// the owner sent it.
 func findNamed(m ahp.Message, parts []ahp.ResponsePart, uri ahp.URI) (p Publisher, found, owners bool) {
 	if hasAttachment(m, uri) {
 		st, _ := core.ReadStamp(m.Meta)
@@ -160,7 +165,7 @@ func contributorOf(call *ahp.ToolCallBase) (Publisher, bool) {
 	return Publisher{principal, by.ClientID}, true
 }
 
-// hasResult reports whether a client's tool answered with a URI.
+// hasResult reports whether a client's tool returned a URI.
 func hasResult(call ahp.ToolCallState, uri ahp.URI) bool {
 	done, ok := call.Value.(*ahp.ToolCallCompletedState)
 	if !ok || done.Contributor == nil {
@@ -184,7 +189,7 @@ func hasAttachment(m ahp.Message, uri ahp.URI) bool {
 	return false
 }
 
-// AttachesOfClient reports whether a message names files that lie with its client.
+// AttachesOfClient reports whether a message has attachments that its client holds.
 func AttachesOfClient(m *ahp.Message) bool {
 	for _, a := range m.Attachments {
 		if v, ok := a.Value.(*ahp.MessageResourceAttachment); ok && ahp.OfClient(v.URI) {
@@ -194,14 +199,14 @@ func AttachesOfClient(m *ahp.Message) bool {
 	return false
 }
 
-// PublisherOf reads the stamp that the host wrote when the message came.
+// PublisherOf returns the sender's client from the host's stamp on a message.
 func PublisherOf(m ahp.Message) Publisher {
 	st, _ := core.ReadStamp(m.Meta)
 	return Publisher{st.By.ID, st.Client}
 }
 
-// fromClient passes a request about a client's files on to the client. Reading is for callers who see what names the
-// file; everything else is the owner's, as it is with the host's own files.
+// fromClient forwards a request about a client's files to the client. Callers who see a reference
+// to the file may read it. Everything else is the owner's, as with the host's own files.
 func fromClient[R any](ctx context.Context, p *Part, c core.Caller, method string, params any, uris ...ahp.URI) (
 	R, error,
 ) {
@@ -213,7 +218,7 @@ func fromClient[R any](ctx context.Context, p *Part, c core.Caller, method strin
 	return r, p.askClient(ctx, from, method, params, &r)
 }
 
-// servedBy finds the one client that serves all these URIs.
+// servedBy returns the client that serves all given URIs.
 func (p *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (from Publisher, err error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
@@ -238,7 +243,7 @@ func (p *Part) servedBy(c core.Caller, method string, uris []ahp.URI) (from Publ
 	return from, nil
 }
 
-// readClients answers resourceRead for a client's file, in the encoding that was asked for.
+// readClients handles resourceRead for a client's file, in the requested encoding.
 func (p *Part) readClients(ctx context.Context, c core.Caller, params ahp.ResourceReadParams) (
 	ahp.ResourceReadResult, error,
 ) {
@@ -274,7 +279,8 @@ func (p *Part) askClient(ctx context.Context, from Publisher, method string, par
 	return p.cfg.Clients.Ask(ctx, from.principal, from.client, method, params, result)
 }
 
-// ReadFromClient reads a file. A client that wants to be asked for access first is asked, once.
+// ReadFromClient reads a file. If the client requires a request for access, it sends one and
+// retries once.
 func (p *Part) ReadFromClient(ctx context.Context, from Publisher, uri ahp.URI) (
 	data []byte, mediaType string, err error,
 ) {
@@ -294,7 +300,7 @@ func (p *Part) ReadFromClient(ctx context.Context, from Publisher, uri ahp.URI) 
 	return data, r.ContentType, err
 }
 
-// contentOf checks what a client says a file holds.
+// contentOf decodes and validates a client's file content.
 func contentOf(r ahp.ResourceReadResult) ([]byte, error) {
 	switch r.Encoding {
 	case ahp.ContentEncodingUtf8:

@@ -1,4 +1,5 @@
-// Package files is the part of the host that answers the resource methods. It opens directories to callers (open.go,
-// guests.go), keeps what the owner grants (ask.go, grants.go, repository.go), reads, writes and watches files
-// (resources.go, write.go, watches.go), and passes on files that clients hold (clients.go).
+// Package files is the part of the host for the resource methods. It opens directories to callers
+// (open.go, guests.go), keeps the owner's grants (ask.go, grants.go, repository.go), reads, writes
+// and watches files (resources.go, write.go, watches.go), and forwards requests for clients' files
+// (clients.go).
 package files

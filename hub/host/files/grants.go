@@ -11,23 +11,23 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// FileGrant is access that the owner granted outside of the directories of sessions. It is for the person, whichever
-// client they use, and ends when it is revoked or the host stops.
+// FileGrant is access that the owner granted outside the sessions' directories. It applies to a
+// person with any client, and ends when it is revoked or the host stops.
 type FileGrant struct {
 	machine.FileGrant
 	ID   string
 	For  string // principal
-	Name string // theirs
+	Name string // name of that principal
 	By   string // who granted it
 	At   time.Time
 }
 
-// grants are the requests that wait for the owner, and what came of earlier ones; all of it in memory alone.
+// grants holds pending requests, grants and denials, only in memory.
 type grants struct {
 	mu       sync.Mutex
 	asks     []*fileAsk // oldest first
 	given    []FileGrant
-	denied   map[fileQuestion]time.Time // until when asking again is refused at once
+	denied   map[fileQuestion]time.Time // until when repeated requests are refused at once
 	watchers map[chan struct{}]struct{}
 }
 
@@ -37,7 +37,7 @@ const (
 	DeniedAgain = time.Minute
 )
 
-// FileGrants lists what is granted, newest first.
+// FileGrants returns the grants, newest first.
 func (p *Part) FileGrants() []FileGrant {
 	g := &p.grants
 	g.mu.Lock()
@@ -47,7 +47,7 @@ func (p *Part) FileGrants() []FileGrant {
 	return out
 }
 
-// RevokeFiles takes a grant back. Errors: -32009 the caller may not, -32008 there is none.
+// RevokeFiles revokes a grant. Errors: -32009 not allowed, -32008 no such grant.
 func (p *Part) RevokeFiles(c core.Caller, id string) (FileGrant, error) {
 	if err := mayGrant(c); err != nil {
 		return FileGrant{}, err
@@ -81,8 +81,8 @@ func (p *Part) revoke(which func(FileGrant) bool) (gone []FileGrant) {
 	return gone
 }
 
-// reach returns the files a caller may use a method on: those open to them as far as the tables let them call it, and
-// those granted to them.
+// reach returns the files on which a caller may use a method: open ones if the rights tables allow
+// the method, and granted ones.
 func (p *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 	about := core.RootInfo
 	if method == "resourceRead" {
@@ -99,7 +99,7 @@ func (p *Part) reach(c core.Caller, method string) (machine.FileReach, error) {
 	return f, nil
 }
 
-// listGrants returns the caller's grants. Only accounts have some; guests get none.
+// listGrants returns the caller's grants. Only accounts have grants, not guests.
 func (p *Part) listGrants(c core.Caller) (out []machine.FileGrant) {
 	if !mayAskFor(c) {
 		return nil
@@ -115,7 +115,7 @@ func (p *Part) listGrants(c core.Caller) (out []machine.FileGrant) {
 	return out
 }
 
-// mayAskFor reports whether the owner is asked on the caller's behalf.
+// mayAskFor reports whether the caller may request files from the owner.
 func mayAskFor(c core.Caller) bool {
 	return access.MayCall(c.Principal, "resourceRequest", core.RootInfo) == nil && c.Link == ""
 }
@@ -127,7 +127,8 @@ func mayGrant(c core.Caller) error {
 	return nil
 }
 
-// WatchFiles ticks after every change of what is asked and granted; ticks not yet taken merge. Call cancel when done.
+// WatchFiles ticks after every change of requests and grants; pending ticks merge. Call cancel when
+// done.
 func (p *Part) WatchFiles() (changed <-chan struct{}, cancel func()) {
 	g, ch := &p.grants, make(chan struct{}, 1)
 	g.mu.Lock()
@@ -143,17 +144,17 @@ func (p *Part) WatchFiles() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// tell is called with the lock held.
+// tell wakes watchers. g.mu is held.
 func (g *grants) tell() {
 	for ch := range g.watchers {
 		select {
 		case ch <- struct{}{}:
-		default: // it has not taken the last one
+		default: // a tick is already pending
 		}
 	}
 }
 
-// give opens what was asked for; what that makes needless goes.
+// give adds a grant and removes grants that it replaces.
 func (g *grants) give(f FileGrant) {
 	g.given = slices.DeleteFunc(g.given, func(old FileGrant) bool {
 		return old.For == f.For && old.Path == f.Path && (f.Write || !old.Write)
@@ -164,7 +165,7 @@ func (g *grants) give(f FileGrant) {
 	g.given = append(g.given, f)
 }
 
-// deny remembers a no for a while, so that a client that asks again and again does not nag.
+// deny refuses repeated requests for a while, so that clients do not bother the owner.
 func (g *grants) deny(q fileQuestion, until, now time.Time) {
 	if g.denied == nil {
 		g.denied = map[fileQuestion]time.Time{}

@@ -11,10 +11,12 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// What guests see of files: those that git tracks or that the session changed. A link with all files shows the others
-// as well, but for those that git ignores. Keys, environments and what is git's own are shown to no guest.
+// Guests see files that git tracks or that the session changed. A link with all files also shows
+// others, except those that git ignores. Keys, environments and git's own files are never shown to
+// guests.
 
-// read reads a file within reach. A guest's is checked by the path they name, and by where it was read.
+// read reads a file within reach. For guests, it checks both the named path and the path it leads
+// to.
 func (p *Part) read(ctx context.Context, c core.Caller, reach machine.FileReach, uri ahp.URI) (
 	machine.FileContent, error,
 ) {
@@ -41,8 +43,8 @@ func (p *Part) read(ctx context.Context, c core.Caller, reach machine.FileReach,
 	return got, nil
 }
 
-// checkGuestFile refuses a file that is not a guest's to read. What is not there is refused alike: a guest does not
-// learn which files are.
+// checkGuestFile returns an error for a file that guests may not read. Missing files get the same
+// error, so that guests do not learn which files exist.
 func (p *Part) checkGuestFile(ctx context.Context, c core.Caller, path string) error {
 	e := p.core.Catalogue.Alive(c.Session)
 	switch {
@@ -71,7 +73,7 @@ func denyGuest(path, why string) error {
 	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is not shared with you: %s", path, why)
 }
 
-// track returns where links lead a file of a session, and what git makes of it there. What is not there is ignored.
+// track returns a file's real path and git's status of it. Missing files count as ignored.
 func (p *Part) track(ctx context.Context, session ahp.URI, path string) (string, machine.Tracking, error) {
 	all := p.cfg.Files.RealPaths(ctx, append([]string{path}, p.core.LocalDirs(session)...))
 	real, dirs := all[0], all[1:]
@@ -87,7 +89,7 @@ func (p *Part) track(ctx context.Context, session ahp.URI, path string) (string,
 	return real, machine.Ignored, nil
 }
 
-// GuestNames keeps the files that a guest may read, of those that git does not ignore.
+// GuestNames filters files that git does not ignore by what a guest may read.
 func (p *Part) GuestNames(ctx context.Context, c core.Caller, files []string) ([]string, error) {
 	if !c.IsGuest() {
 		return files, nil

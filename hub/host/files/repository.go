@@ -12,23 +12,25 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Limits of what repositories lead to and waits for the owner. No one waits for an answer: the changes are shown once
-// it is given. A question goes when the repository is looked at without it.
+// Limits of requests for repositories that lead outside. No caller waits for the answer: the
+// changes are shown after it. A request is dropped when the repository is read without needing it.
 const (
 	mostRepositoryAsks    = 16
-	MostRepositoryAsksOne = 2 // of a session
+	MostRepositoryAsksOne = 2 // per session
 	deniedRepository      = 24 * time.Hour
-	forgottenRepository   = 10 * time.Minute // a question of a session that is not there
+	forgottenRepository   = 10 * time.Minute // expiry of requests for unknown sessions
 )
 
-// nameRepository names in questions and grants who reads: git, led by a file of a repository.
+// nameRepository returns the reader's name in requests and grants: git, through a file of a
+// repository.
 func nameRepository(by string) string { return "Git, through " + by }
 
-// repositoryHolder is the holder of a repository's grants: the file that leads out, for every viewer.
+// repositoryHolder returns the holder of a repository's grants: the file that leads outside, for
+// all viewers.
 func repositoryHolder(by string) string { return "repository:" + by }
 
-// MayLeadTo reports whether the owner lets a session's repository lead out of its directories. When that was never
-// answered the owner finds the question in the inbox.
+// MayLeadTo reports whether the owner lets a session's repository lead outside its directories. If
+// the owner has not answered yet, it adds a request to the inbox.
 func (p *Part) MayLeadTo(session ahp.URI, out machine.Outside) bool {
 	found, err := p.cfg.Files.Look(p.core.Ctx, core.FileURI(out.Path))
 	if err != nil || found.Closed != "" {
@@ -45,7 +47,7 @@ func (p *Part) MayLeadTo(session ahp.URI, out machine.Outside) bool {
 	return granted
 }
 
-// GrantedOutside returns where the owner allows repositories to lead.
+// GrantedOutside returns the paths to which the owner lets repositories lead.
 func (p *Part) GrantedOutside() (out []machine.Outside) {
 	g := &p.grants
 	g.mu.Lock()
@@ -60,7 +62,8 @@ func (p *Part) GrantedOutside() (out []machine.Outside) {
 
 func (p *Part) isAlive(session ahp.URI) bool { return p.core.Catalogue.Alive(session) != nil }
 
-// repository looks for a grant, and otherwise keeps the question unless it is there, was denied, or there are too many.
+// repository returns whether there is a grant. Otherwise it adds the request, unless it exists, was
+// denied, or there are too many.
 func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked bool) {
 	q := fileQuestion{who: repositoryHolder(f.Repository), path: f.Path}
 	isAlive := f.Session != "" && alive(f.Session)
@@ -96,15 +99,16 @@ func (g *grants) repository(f FileAsk, alive func(ahp.URI) bool) (granted, asked
 	return false, true
 }
 
-// SettleRepository drops the open questions about a session's repository: a look at it needed no grant.
+// SettleRepository drops the open requests of a session's repository after reading it needed no
+// grant.
 func (p *Part) SettleRepository(session ahp.URI) { p.grants.settleRepository(session) }
 
-// settleRepository drops the questions of a session whose repositories were looked at without them.
+// settleRepository drops the requests of a session's repositories.
 func (g *grants) settleRepository(session ahp.URI) {
 	g.dropAsks(func(a *fileAsk) bool { return a.Repository != "" && a.Session == session })
 }
 
-// dropForgotten drops questions of sessions that were never made.
+// dropForgotten drops expired requests.
 func (g *grants) dropForgotten(now time.Time) {
 	g.dropAsks(func(a *fileAsk) bool { return !a.until.IsZero() && now.After(a.until) })
 }
@@ -118,7 +122,7 @@ func (g *grants) dropAsks(which func(*fileAsk) bool) {
 	}
 }
 
-// denialTime returns how long a denied question is not asked again.
+// denialTime returns how long a denied request is not repeated.
 func (a *fileAsk) denialTime() time.Duration {
 	if a.Repository != "" {
 		return deniedRepository
@@ -126,7 +130,7 @@ func (a *fileAsk) denialTime() time.Duration {
 	return DeniedAgain
 }
 
-// lookAgain has the open changesets of all sessions looked at after the owner decided where repositories may lead.
+// lookAgain recomputes the changes of all sessions after the owner's decision on a repository.
 func (p *Part) lookAgain(who string) {
 	if !strings.HasPrefix(who, repositoryHolder("")) {
 		return

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// files are the directories open to a caller: those of the sessions it sees, and to the owner the default one. Who
-// sees a part of a session reads what that part refers to, and no files.
+// files returns the directories open to a caller: those of the visible sessions, and for the owner
+// the default one. Guests of a part of a session read only what that part refers to, no files.
 func (p *Part) files(c core.Caller) (f machine.FileReach) {
 	if !c.Scope.IsWhole() {
 		return f
@@ -27,8 +27,8 @@ func (p *Part) files(c core.Caller) (f machine.FileReach) {
 	return f
 }
 
-// ResourceRead answers resourceRead for files and for the versions changesets refer to. Guests read versions and
-// files of their session only.
+// ResourceRead handles resourceRead for files and for versions in changesets. Guests read only
+// those of their session.
 func (p *Part) ResourceRead(ctx context.Context, c core.Caller, params ahp.ResourceReadParams) (
 	ahp.ResourceReadResult, error,
 ) {
@@ -53,7 +53,7 @@ func (p *Part) ResourceRead(ctx context.Context, c core.Caller, params ahp.Resou
 	return machine.EncodeContent(got.Type, got.Data, params.Encoding), nil
 }
 
-// wholeScope returns what a call without a session is about: the caller's session, or the host.
+// wholeScope returns the channel for calls that name none: the caller's session, or the host.
 func (p *Part) wholeScope(c core.Caller) hub.ChannelInfo {
 	if c.Session != "" {
 		return core.SessionInfo(c.Session)
@@ -61,7 +61,7 @@ func (p *Part) wholeScope(c core.Caller) hub.ChannelInfo {
 	return core.RootInfo
 }
 
-// ResourceList answers resourceList.
+// ResourceList handles resourceList.
 func (p *Part) ResourceList(ctx context.Context, c core.Caller, params ahp.ResourceListParams) (
 	ahp.ResourceListResult, error,
 ) {
@@ -76,7 +76,7 @@ func (p *Part) ResourceList(ctx context.Context, c core.Caller, params ahp.Resou
 	return out, p.withGrantHint(ctx, c, params.URI, false, err)
 }
 
-// ResourceResolve answers resourceResolve; links are followed unless it says otherwise.
+// ResourceResolve handles resourceResolve. It follows links by default.
 func (p *Part) ResourceResolve(ctx context.Context, c core.Caller, params ahp.ResourceResolveParams) (
 	ahp.ResourceResolveResult, error,
 ) {

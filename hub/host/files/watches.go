@@ -17,12 +17,12 @@ import (
 
 const (
 	mostWatches  = 256
-	watchUnused  = time.Minute     // a new watch may wait this long for its first subscriber
-	watchJoining = 5 * time.Second // between Prepare and Conn.Subscribe
+	watchUnused  = time.Minute     // timeout for a new watch's first subscriber
+	watchJoining = 5 * time.Second // timeout between Prepare and Conn.Subscribe
 )
 
-// watches are the files and directories clients are told about. One lives as long as its channel has followers (AHP
-// requirements 182 and 183).
+// watches holds the watched files and directories. A watch exists while its channel has subscribers
+// (AHP requirements 182 and 183).
 type watches struct {
 	mu     sync.Mutex
 	closed bool
@@ -31,10 +31,11 @@ type watches struct {
 
 type watch struct {
 	cancel  context.CancelFunc
-	joining map[core.ClientRef]time.Time // clients about to subscribe, and until when that is believed
+	joining map[core.ClientRef]time.Time // clients about to subscribe, with their timeouts
 }
 
-// CreateResourceWatch answers createResourceWatch: with a channel of the caller's own, each time (AHP requirement 182).
+// CreateResourceWatch handles createResourceWatch. Each call gets its own channel (AHP requirement
+// 182).
 func (p *Part) CreateResourceWatch(ctx context.Context, c core.Caller, params ahp.CreateResourceWatchParams) (
 	ahp.CreateResourceWatchResult, error,
 ) {
@@ -60,7 +61,7 @@ func (p *Part) CreateResourceWatch(ctx context.Context, c core.Caller, params ah
 	return ahp.CreateResourceWatchResult{Channel: uri}, nil
 }
 
-// WatchInfo names the channel of a watch.
+// WatchInfo describes the channel of a watch.
 func WatchInfo(uri ahp.URI) hub.ChannelInfo {
 	return hub.ChannelInfo{URI: uri, Kind: ahp.ChannelResourceWatch}
 }
@@ -107,7 +108,7 @@ func (p *Part) startWatch(c core.Caller, uri, root ahp.URI, files machine.FileWa
 	return nil
 }
 
-// dropWatch releases a watch despite followers: its files are no longer open to them.
+// dropWatch releases a watch despite subscribers, as its files are no longer open to them.
 func (p *Part) dropWatch(uri ahp.URI) {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
@@ -117,22 +118,23 @@ func (p *Part) dropWatch(uri ahp.URI) {
 	}
 }
 
-// tellChanges sends what a watch sees until it is released, and takes the channel away. Access may end any time, as
-// when the session in that directory is disposed; then nothing more is told (AHP requirement 184).
+// tellChanges sends a watch's changes until it is released, then closes its channel. Access may end
+// at any time, for example when the session is disposed; then no more changes are sent (AHP
+// requirement 184).
 func (p *Part) tellChanges(ctx context.Context, uri ahp.URI, files machine.FileWatch, open func() bool) {
 	files.Run(ctx, func(batch []ahp.ResourceChange) {
 		if !open() {
 			return
 		}
-		_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only when the watch is over
+		_ = p.core.Do(ctx, func(tx *hub.Tx) { // fails only if the watch has ended
 			tx.Apply(uri, &ahp.ResourceWatchChangedAction{Changes: ahp.ResourceChangeCollection{Items: batch}})
 		})
 	})
-	// This fails only when the host stops: the next start closes it.
+	// fails only if the host stops; the next start closes it
 	_ = p.core.Do(p.core.Ctx, func(tx *hub.Tx) { tx.Close(uri) })
 }
 
-// FollowWatch keeps a watch for a client that is about to subscribe.
+// FollowWatch keeps a watch open for a client that is about to subscribe.
 func (p *Part) FollowWatch(c core.Caller, uri ahp.URI) error {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
@@ -144,7 +146,8 @@ func (p *Part) FollowWatch(c core.Caller, uri ahp.URI) error {
 	return nil
 }
 
-// LeaveWatches releases the watches without followers now that a client left these; none named means all.
+// LeaveWatches releases watches without subscribers after a client left uris, or all if none are
+// named.
 func (p *Part) LeaveWatches(client core.ClientRef, uris ...ahp.URI) {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
@@ -168,7 +171,7 @@ func (w *watch) isAwaited(now time.Time) bool {
 	return false
 }
 
-// Close ends all; none begins afterwards.
+// Close ends all watches and prevents new ones.
 func (p *Part) Close() {
 	p.watches.mu.Lock()
 	defer p.watches.mu.Unlock()
@@ -178,7 +181,7 @@ func (p *Part) Close() {
 	}
 }
 
-// Recover closes what a crash left: followers ask for a new one.
+// Recover closes watches of the last run. Subscribers must create new ones.
 func (p *Part) Recover(ctx context.Context) error {
 	left := p.core.Hub.OfKind(ahp.ChannelResourceWatch)
 	if len(left) == 0 {

@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	wideFor  = time.Minute // how long pages show an answer, as a link may come to lead elsewhere
-	mostWide = 1000        // answers kept
+	wideFor  = time.Minute // cache lifetime for pages, as a symbolic link may change
+	mostWide = 1000        // cached answers
 )
 
-// wide remembers for pages which directories hold everything of their owner. The zero value is ready.
+// wide caches for pages which directories contain everything of their owner. The zero value is
+// ready to use.
 type wide struct {
 	mu      sync.Mutex
-	answers map[string]wideAnswer // by the directories
+	answers map[string]wideAnswer // by directories
 }
 
 type wideAnswer struct {
@@ -26,8 +27,8 @@ type wideAnswer struct {
 	until time.Time
 }
 
-// IsWide reports whether a session works in a directory that holds everything of its owner, as pages warn of it. It
-// asks the computer once a minute for the same directories; what guests may read is asked each time.
+// IsWide reports whether a session works in a directory that contains everything of its owner, for
+// a warning on pages. It caches answers for a minute; checks of guests' access are not cached.
 func (p *Part) IsWide(dirs []ahp.URI) bool {
 	paths := core.LocalPaths(dirs)
 	if answer, ok := p.wide.get(paths, p.core.Now()); ok {
@@ -36,7 +37,7 @@ func (p *Part) IsWide(dirs []ahp.URI) bool {
 	return p.checkWide(p.core.Ctx, paths)
 }
 
-// checkWide asks the computer whether directories hold everything of their owner.
+// checkWide checks with the computer whether directories contain everything of their owner.
 func (p *Part) checkWide(ctx context.Context, paths []string) bool {
 	answer := p.cfg.Files.IsWide(ctx, paths)
 	if ctx.Err() == nil {

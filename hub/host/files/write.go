@@ -12,12 +12,12 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// change runs what changes files: for callers who may manage the host, inside of the directories that are open to them,
-// or where the owner granted it, and with a line in the log.
+// change runs a change of files: for callers who may manage the host, in directories that are open
+// to them or granted by the owner. It logs the change.
 func (p *Part) change(ctx context.Context, c core.Caller, method string, uri ahp.URI,
 	do func(machine.FileReach) error) error {
 	if err := p.core.Hub.ReadOnly(); err != nil {
-		return err // what cannot be written down in the audit is not done
+		return err // changes that cannot be audited are refused
 	}
 	reach, err := p.reach(c, method)
 	if err != nil {
@@ -29,7 +29,7 @@ func (p *Part) change(ctx context.Context, c core.Caller, method string, uri ahp
 	return err
 }
 
-// ResourceWrite answers resourceWrite (AHP requirements 171 to 174).
+// ResourceWrite handles resourceWrite (AHP requirements 171 to 174).
 func (p *Part) ResourceWrite(ctx context.Context, c core.Caller, params ahp.ResourceWriteParams) (
 	ahp.ResourceWriteResult, error,
 ) {
@@ -42,7 +42,7 @@ func (p *Part) ResourceWrite(ctx context.Context, c core.Caller, params ahp.Reso
 		})
 }
 
-// ResourceMkdir answers resourceMkdir (AHP requirement 179).
+// ResourceMkdir handles resourceMkdir (AHP requirement 179).
 func (p *Part) ResourceMkdir(ctx context.Context, c core.Caller, params ahp.ResourceMkdirParams) (
 	ahp.ResourceMkdirResult, error,
 ) {
@@ -55,7 +55,7 @@ func (p *Part) ResourceMkdir(ctx context.Context, c core.Caller, params ahp.Reso
 		})
 }
 
-// ResourceCopy answers resourceCopy (AHP requirement 176).
+// ResourceCopy handles resourceCopy (AHP requirement 176).
 func (p *Part) ResourceCopy(ctx context.Context, c core.Caller, params ahp.ResourceCopyParams) (
 	ahp.ResourceCopyResult, error,
 ) {
@@ -68,7 +68,7 @@ func (p *Part) ResourceCopy(ctx context.Context, c core.Caller, params ahp.Resou
 	return ahp.ResourceCopyResult{}, err
 }
 
-// ResourceMove answers resourceMove (AHP requirement 176).
+// ResourceMove handles resourceMove (AHP requirement 176).
 func (p *Part) ResourceMove(ctx context.Context, c core.Caller, params ahp.ResourceMoveParams) (
 	ahp.ResourceMoveResult, error,
 ) {
@@ -81,7 +81,7 @@ func (p *Part) ResourceMove(ctx context.Context, c core.Caller, params ahp.Resou
 	return ahp.ResourceMoveResult{}, err
 }
 
-// ResourceDelete answers resourceDelete (AHP requirement 177).
+// ResourceDelete handles resourceDelete (AHP requirement 177).
 func (p *Part) ResourceDelete(ctx context.Context, c core.Caller, params ahp.ResourceDeleteParams) (
 	ahp.ResourceDeleteResult, error,
 ) {
@@ -95,9 +95,9 @@ func (p *Part) ResourceDelete(ctx context.Context, c core.Caller, params ahp.Res
 	return ahp.ResourceDeleteResult{}, err
 }
 
-// ResourceRequest answers resourceRequest: what lies in a session's directories is open, for reading and writing, and
-// the versions of changesets for reading. For anything else accounts wait until the owner grants it; guests are
-// refused at once (AHP requirement 181).
+// ResourceRequest handles resourceRequest. Files in a session's directories are open for reading
+// and writing, and versions in changesets for reading. For other files, accounts wait for the
+// owner's grant; guests are refused at once (AHP requirement 181).
 func (p *Part) ResourceRequest(ctx context.Context, c core.Caller, params ahp.ResourceRequestParams) (
 	ahp.ResourceRequestResult, error,
 ) {
@@ -124,7 +124,7 @@ func (p *Part) ResourceRequest(ctx context.Context, c core.Caller, params ahp.Re
 	return none, p.askOwner(ctx, c, params, write)
 }
 
-// isOpen reports whether what is asked for is open already. A directory is there to be listed.
+// isOpen reports whether access to a URI is already open. For directories, it checks listing.
 func (p *Part) isOpen(ctx context.Context, c core.Caller, uri ahp.URI, write bool) bool {
 	method := "resourceRead"
 	if found, err := p.cfg.Files.Look(ctx, uri); err == nil && found.Dir {

@@ -12,16 +12,17 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Threads follow their lines: when a turn has ended, the range of every open one says where its lines are now, so that
-// clients that know the protocol alone show it there too. Where it was written stays in the host's key of `_meta`.
-// Only what is certain is moved: all lines as they were, in one piece.
+// Threads follow their lines: after a turn, the range of every open thread is updated to the lines'
+// position, so that clients which only know the protocol show it there too. The original range
+// stays in the host's key of `_meta`. A thread is moved only if all its lines are unchanged and
+// contiguous.
 
 const (
-	mostFollowed     = 500     // threads of a session looked at after a turn
-	mostFollowedSize = 4 << 20 // bytes of a file that is compared for it
+	mostFollowed     = 500     // threads of a session checked after a turn
+	mostFollowedSize = 4 << 20 // bytes of a file that is compared
 )
 
-// Origin is where a thread was written: the lines, the version they are of, and how they read.
+// Origin is the original position of a thread: the lines, their version, and their text.
 type Origin struct {
 	review.Range
 	Side    string
@@ -29,7 +30,7 @@ type Origin struct {
 	Hunk    string
 }
 
-// originOf reads where a thread was written. One that was moved by a person is where they put it.
+// originOf returns the origin of a thread. If a person moved it, the new range is its origin.
 func originOf(t ahp.Annotation) Origin {
 	var o Origin
 	for _, e := range t.Entries[:min(1, len(t.Entries))] {
@@ -49,11 +50,11 @@ func originOf(t ahp.Annotation) Origin {
 // ThreadOrigin is originOf for pages.
 func ThreadOrigin(t *ahp.Annotation) Origin { return originOf(*t) }
 
-// FollowLines moves the ranges of a session's open threads to where their lines are.
+// FollowLines moves the ranges of a session's open threads with their lines.
 func (p *Part) FollowLines(ctx context.Context, session ahp.URI) {
 	s, _ := hub.StateOf[*ahp.AnnotationsState](p.core.Hub, core.AnnotationsURI(session))
 	if s == nil || p.cfg.Repositories == nil {
-		return // it is not in memory: it is moved after another turn, and pages look for themselves
+		return // not loaded: moved after a later turn; pages compute positions themselves
 	}
 	files, looked := map[ahp.URI][]string{}, 0
 	var moves []ahp.AnnotationsUpdatedAction
@@ -81,7 +82,7 @@ func (p *Part) FollowLines(ctx context.Context, session ahp.URI) {
 	}
 }
 
-// moveThreads moves the threads that no client moved meanwhile.
+// moveThreads moves the threads that no client has moved since seen.
 func (p *Part) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsState,
 	moves []ahp.AnnotationsUpdatedAction) {
 	now, _ := hub.StateOf[*ahp.AnnotationsState](tx, core.AnnotationsURI(session))
@@ -97,7 +98,7 @@ func (p *Part) moveThreads(tx *hub.Tx, session ahp.URI, seen *ahp.AnnotationsSta
 	}
 }
 
-// replaceOrigin makes a thread's range its origin: a client moved it by hand, so what it quoted is elsewhere.
+// replaceOrigin makes a thread's range its origin after a client moved it, and drops the old quote.
 func replaceOrigin(t ahp.Annotation) ahp.Annotation {
 	if st, ok := core.ReadStamp(t.Meta); ok {
 		st.Range = t.Range
@@ -113,7 +114,8 @@ func replaceOrigin(t ahp.Annotation) ahp.Annotation {
 	return t
 }
 
-// deriveRange notes where a client put a thread; what the host moves keeps its origin.
+// deriveRange updates the origin of a thread that a client moved. Moves by the host keep the
+// origin.
 func (p *Part) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState) {
 	a, ok := e.Action.(*ahp.AnnotationsUpdatedAction)
 	if !ok || a.Range == nil || e.Origin == nil {
@@ -126,8 +128,8 @@ func (p *Part) deriveRange(tx *hub.Tx, e *hub.Envelope, s *ahp.AnnotationsState)
 
 func rangeOf(t ahp.Annotation) review.Range { return WholeLines(*t.Range) }
 
-// WholeLines are the lines of a range, from 1 and both included: positions of the protocol count from zero, and a
-// range that ends before the first character of a line ends with the line before.
+// WholeLines returns the lines of a range, from 1 and inclusive. Positions of the protocol count
+// from zero, and a range that ends at the start of a line excludes that line.
 func WholeLines(r ahp.TextRange) review.Range {
 	to := int(r.End.Line) + 1
 	if r.End.Character == 0 && r.End.Line > r.Start.Line {
@@ -136,19 +138,19 @@ func WholeLines(r ahp.TextRange) review.Range {
 	return review.Range{From: int(r.Start.Line) + 1, To: to}
 }
 
-// LineRange is a range of whole lines, from 1 and both included.
+// LineRange returns a range of whole lines, from 1 and inclusive.
 func LineRange(from, to int) *ahp.TextRange {
 	return &ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)}, End: ahp.TextPosition{Line: int64(to)}}
 }
 
-// moveRange returns a range shifted to other lines of the same number; characters stay.
+// moveRange returns a range moved to other lines of the same number. It keeps the characters.
 func moveRange(r ahp.TextRange, to review.Range) *ahp.TextRange {
 	by := int64(to.From - WholeLines(r).From)
 	r.Start.Line, r.End.Line = r.Start.Line+by, r.End.Line+by
 	return &r
 }
 
-// workingLines reads a file of the session's directories; none when it cannot be read.
+// workingLines reads a file in the session's directories, or returns nil.
 func (p *Part) workingLines(ctx context.Context, session, uri ahp.URI) []string {
 	reach := machine.FileReach{Roots: p.core.LocalDirs(session), Worktrees: []string{core.ShortID(session)}}
 	got, err := p.cfg.Files.Read(ctx, reach, uri)

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Repositories reaches the repositories of sessions.
+// Repositories accesses the repositories of sessions.
 type Repositories interface {
 	Content(ctx context.Context, session ahp.URI, oid string) ([]byte, error)
 	Staged(ctx context.Context, session ahp.URI, dirs []string) (int, error)
@@ -22,37 +22,37 @@ type Repositories interface {
 
 // Config configures a Part.
 type Config struct {
-	Repositories Repositories  // nil: no suggestion can be applied
+	Repositories Repositories  // nil: suggestions cannot be applied
 	Files        machine.Files // of the computer where sessions work
-	Most         int           // threads of a session
+	Most         int           // limit of threads per session
 
 	// Judged receives every review event, under the hub's lock; nil: events are not reported.
 	Judged func(*hub.Tx, ahp.URI, review.Event)
 
-	// Dispatch runs an action as a client's: rights, rules, hub.
+	// Dispatch runs an action like a client's: rights, rules, hub.
 	Dispatch func(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome,
 		error)
 
-	// CheckVersion refuses a version of a file that a caller may not read.
+	// CheckVersion returns an error for a file version that the caller may not read.
 	CheckVersion func(ctx context.Context, c core.Caller, uri ahp.URI) error
 
-	// ReadVersion reads a version of a file that a caller may read.
+	// ReadVersion reads a file version that the caller may read.
 	ReadVersion func(ctx context.Context, c core.Caller, uri ahp.URI) ([]byte, error)
 
 	// ReadShared reads a file of a session that all its guests may read.
 	ReadShared func(ctx context.Context, session, uri ahp.URI) ([]byte, error)
 
-	// Versions computes which version every changed file of a session has now.
+	// Versions computes the current version of every changed file of a session.
 	Versions func(ctx context.Context, session ahp.URI) (map[string]string, error)
 
-	// Refresh has the changes of a session computed again.
+	// Refresh has a session's changes computed again.
 	Refresh func(session ahp.URI)
 
-	// MarkUsed notes that a session has content that lasts. The hub's lock is held.
+	// MarkUsed records that a session has permanent content. The hub's lock is held.
 	MarkUsed func(tx *hub.Tx, session ahp.URI)
 }
 
-// Part checks threads, applies suggestions, and keeps the reviews of sessions.
+// Part validates threads, applies suggestions, and keeps the reviews of sessions.
 type Part struct {
 	core    *core.Core
 	cfg     Config
@@ -65,7 +65,7 @@ func New(c *core.Core, cfg Config) *Part {
 		reviews: reviews{all: map[ahp.URI]review.Review{}, watchers: map[chan struct{}]ahp.URI{}}}
 }
 
-// Rules returns the checks of the actions on threads.
+// Rules returns the checks of actions on threads.
 func (p *Part) Rules() map[string]core.Check {
 	return map[string]core.Check{
 		"annotations/set":          core.Rule(p.checkThreadSet),
@@ -76,7 +76,7 @@ func (p *Part) Rules() map[string]core.Check {
 	}
 }
 
-// Derive keeps the origin of a thread that a client moved.
+// Derive updates the origin of a thread that a client moved.
 func (p *Part) Derive(tx *hub.Tx, e *hub.Envelope) {
 	if s, ok := hub.StateOf[*ahp.AnnotationsState](tx, e.Channel.URI); ok {
 		p.deriveRange(tx, e, s)

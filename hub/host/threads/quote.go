@@ -13,8 +13,9 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// QuoteLines adds to a new thread how its lines read, unless its writer quoted them: the protocol has no place for a
-// quote, so clients that know it alone send none. It reads the file, so it comes before the action's step.
+// QuoteLines adds the text of its lines to a new thread without a quote. The protocol has no field
+// for quotes, so clients that only know the protocol send none. It reads the file, so it runs
+// before the action's step.
 func (p *Part) QuoteLines(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	set, ok := a.(*ahp.AnnotationsSetAction)
 	if !ok || info.Kind != ahp.ChannelAnnotations || access.MayAct(c.Principal, a.ActionType(), info) != nil ||
@@ -34,7 +35,7 @@ func (p *Part) QuoteLines(ctx context.Context, c core.Caller, info hub.ChannelIn
 	return &ahp.AnnotationsSetAction{Annotation: t}
 }
 
-// isNewThread reports whether an action begins a thread on lines.
+// isNewThread reports whether an action starts a thread on lines.
 func (p *Part) isNewThread(channel ahp.URI, t *ahp.Annotation) bool {
 	if t.Range == nil || len(t.Entries) == 0 {
 		return false
@@ -43,9 +44,9 @@ func (p *Part) isNewThread(channel ahp.URI, t *ahp.Annotation) bool {
 	return ok && FindThread(s, t.ID) < 0
 }
 
-// readLines reads the lines of a new thread in the version it names, or in the file as it is. Everyone who sees the
-// thread sees its quote: only files that every guest of the session may read are quoted from. The guest of a part of a
-// session may read no file.
+// readLines reads the lines of a new thread in the version it names, or in the current file.
+// Everyone who sees the thread sees its quote, so it only reads files that every guest of the
+// session may read. Guests of a part of a session may read no files.
 func (p *Part) readLines(ctx context.Context, c core.Caller, session ahp.URI, t *ahp.Annotation, side string,
 	version ahp.URI) string {
 	var data []byte
@@ -59,7 +60,7 @@ func (p *Part) readLines(ctx context.Context, c core.Caller, session ahp.URI, t 
 		data, err = p.cfg.ReadShared(ctx, session, t.Resource)
 	}
 	if err != nil || len(data) > mostFollowedSize || diff.IsBinary(data) {
-		return "" // the thread is as good without
+		return "" // a quote is optional
 	}
 	lines, at := review.Lines(string(data)), WholeLines(*t.Range)
 	if at.From < 1 || at.To < at.From || at.To > len(lines) {

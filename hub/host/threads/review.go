@@ -12,11 +12,10 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// bucketReviews holds the review.Review of each session: what people did that the protocol has no shape for.
-const bucketReviews = "desk" // the name in databases that exist
+// bucketReviews holds each session's review.Review, for which the protocol has no format.
+const bucketReviews = "desk" // the name in existing databases
 
-// reviews are the reviews of all sessions that have one. The lock is taken inside of the hub's, never the other
-// way round.
+// reviews holds the reviews of all sessions. Its lock is taken below the hub's.
 type reviews struct {
 	mu       sync.Mutex
 	all      map[ahp.URI]review.Review
@@ -40,15 +39,15 @@ func (p *Part) loadReviews(ctx context.Context) error {
 	return err
 }
 
-// Review returns what people did around a session; the value never changes.
+// Review returns the review of a session. The value is immutable.
 func (p *Part) Review(session ahp.URI) review.Review {
 	p.reviews.mu.Lock()
 	defer p.reviews.mu.Unlock()
 	return p.reviews.all[session]
 }
 
-// WatchReview ticks after every change of a session's review, or of any with ""; ticks not yet taken merge. Call cancel
-// when done.
+// WatchReview ticks after every change of a session's review, or of any review if session is "";
+// pending ticks merge. Call cancel when done.
 func (p *Part) WatchReview(session ahp.URI) (changed <-chan struct{}, cancel func()) {
 	d, ch := &p.reviews, make(chan struct{}, 1)
 	d.mu.Lock()
@@ -68,13 +67,13 @@ func (d *reviews) tell(session ahp.URI) {
 		if of == "" || of == session {
 			select {
 			case ch <- struct{}{}:
-			default: // it has not taken the last one
+			default: // a tick is already pending
 			}
 		}
 	}
 }
 
-// addEvents adds events to a session's review; pages learn of them once they are durable.
+// addEvents adds events to a session's review. Pages are notified once the events are durable.
 func (p *Part) addEvents(tx *hub.Tx, session ahp.URI, events ...review.Event) {
 	if len(events) == 0 || p.core.Catalogue.Alive(session) == nil {
 		return
@@ -100,7 +99,7 @@ func (p *Part) addEvents(tx *hub.Tx, session ahp.URI, events ...review.Event) {
 	tx.Effect(core.AnnotationsURI(session), func(context.Context) { p.reviews.tell(session) })
 }
 
-// ForgetReview drops the review of a session that is gone for good.
+// ForgetReview deletes the review of a deleted session.
 func (p *Part) ForgetReview(tx *hub.Tx, session ahp.URI) {
 	p.reviews.mu.Lock()
 	had := p.reviews.all[session]
@@ -112,7 +111,7 @@ func (p *Part) ForgetReview(tx *hub.Tx, session ahp.URI) {
 	}
 }
 
-// RememberVisitor records the caller as a visitor of a channel's session, so that they can be mentioned.
+// RememberVisitor records the caller as a visitor of a channel's session, who can be mentioned.
 func (p *Part) RememberVisitor(c core.Caller, info hub.ChannelInfo) {
 	session, me := info.Session, review.Person{ID: c.ID, Name: c.Name}
 	if session == "" || me.ID == "" || me.Name == "" || c.Role == access.RoleAgent {
@@ -125,11 +124,11 @@ func (p *Part) RememberVisitor(c core.Caller, info hub.ChannelInfo) {
 	}
 	err := p.core.Hub.Do(func(tx *hub.Tx) { p.addEvents(tx, session, review.Joined{Person: me}) })
 	if err != nil {
-		p.core.Log.Debug("who came is not noted", "session", session, "err", err) // read-only: noted the next time
+		p.core.Log.Debug("who came is not noted", "session", session, "err", err) // read-only: recorded next time
 	}
 }
 
-// recordMentions records who is mentioned in new comments of a thread, except the author.
+// recordMentions records the people mentioned in a thread's new comments, except the author.
 func (p *Part) recordMentions(r *core.Request, thread string, entries ...ahp.AnnotationEntry) {
 	session := r.Info.Session
 	people := p.Review(session).People
@@ -146,7 +145,7 @@ func (p *Part) recordMentions(r *core.Request, thread string, entries ...ahp.Ann
 	p.addEvents(r.Tx, session, events...)
 }
 
-// dropMentions forgets who was called in a thread that goes away.
+// dropMentions deletes the mentions in a deleted thread.
 func (p *Part) dropMentions(r *core.Request, thread string) {
 	for _, m := range p.Review(r.Info.Session).Mentions {
 		if m.Thread == thread {
@@ -156,7 +155,7 @@ func (p *Part) dropMentions(r *core.Request, thread string) {
 	}
 }
 
-// MarkMentionsRead records that the caller has read threads that mention them.
+// MarkMentionsRead records that a person has read threads that mention them.
 func (p *Part) MarkMentionsRead(ctx context.Context, who string, session ahp.URI, threads []string) error {
 	now := p.Review(session)
 	if read := now.After(review.Read{Who: who, Threads: threads}); len(read.Mentions) == len(now.Mentions) {

@@ -19,18 +19,19 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// A suggestion is a fence in a comment that says what the commented lines should read. It is applied where those lines
-// stand now, and only when they read as they did; of several either all are applied or none.
+// A suggestion is a fenced block in a comment that replaces the commented lines. It is applied at
+// the lines' current position, and only if they are unchanged. Of several suggestions, either all
+// are applied or none.
 
-const mostApplied = 100 // suggestions in one go
+const mostApplied = 100 // suggestions per call
 
-// SuggestionRef names a suggestion: the one with this number in a comment, from 0.
+// SuggestionRef identifies the N-th suggestion of a comment, from 0.
 type SuggestionRef struct {
 	Thread, Entry string
 	N             int
 }
 
-// applied is a suggestion on its way.
+// applied is a suggestion being applied.
 type applied struct {
 	ref    SuggestionRef
 	thread ahp.Annotation
@@ -39,8 +40,9 @@ type applied struct {
 	lines  []string
 }
 
-// ApplySuggestions writes suggestions into the files they are about, then resolves their threads with a note. Errors:
-// -32602 there is no such suggestion, -32009 the caller may not write files, -32011 the lines are others now.
+// ApplySuggestions writes suggestions into their files, then resolves their threads with a note.
+// Errors: -32602 no such suggestion, -32009 the caller may not write files, -32011 the lines have
+// changed.
 func (p *Part) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
 	list, err := p.findSuggestions(ctx, c, session, refs)
 	if err != nil {
@@ -53,7 +55,8 @@ func (p *Part) ApplySuggestions(ctx context.Context, c core.Caller, session ahp.
 	return p.resolveApplied(ctx, c, session, list, "Applied the suggestion.")
 }
 
-// findSuggestions returns what is to be applied. The right to revert changes is the right to apply: both write files.
+// findSuggestions returns the suggestions to apply. The right to revert changes includes the right
+// to apply, as both write files.
 func (p *Part) findSuggestions(ctx context.Context, c core.Caller, session ahp.URI,
 	refs []SuggestionRef) ([]applied, error) {
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
@@ -110,10 +113,10 @@ func findSuggestion(s *ahp.AnnotationsState, ref SuggestionRef) (applied, error)
 	return applied{ref, t, t.Entries[j], filepath.FromSlash(u.Path), all[ref.N]}, nil
 }
 
-// mostTries is how often suggestions are tried on files that others write to at the same time.
+// mostTries limits retries when other writers change the files.
 const mostTries = 3
 
-// writeSuggestions edits every file once, and returns how to take that back.
+// writeSuggestions edits each file once, and returns how to undo that.
 func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []applied) (r machine.Rewrite, err error) {
 	for range mostTries {
 		if r, err = p.editFiles(ctx, session, list); !errors.Is(err, machine.ErrStale) {
@@ -132,7 +135,7 @@ func (p *Part) writeSuggestions(ctx context.Context, session ahp.URI, list []app
 	return r, nil
 }
 
-// editFiles reads the files that suggestions are about, and writes them with the suggestions.
+// editFiles reads the files of suggestions, and writes them with the suggestions applied.
 func (p *Part) editFiles(ctx context.Context, session ahp.URI, list []applied) (machine.Rewrite, error) {
 	var paths []string
 	for _, a := range list {
@@ -156,7 +159,7 @@ func (p *Part) editFiles(ctx context.Context, session ahp.URI, list []applied) (
 	return p.cfg.Repositories.Edit(ctx, session, dirs, edits)
 }
 
-// applyTo returns a file's content with every suggestion about it.
+// applyTo returns a file's content with all its suggestions applied.
 func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path string, list []applied) ([]byte, error) {
 	if diff.IsBinary(now) {
 		return nil, fmt.Errorf("%w: %s is not text", machine.ErrConflict, filepath.Base(path))
@@ -181,8 +184,8 @@ func (p *Part) applyTo(ctx context.Context, session ahp.URI, now []byte, path st
 	return []byte(out), err
 }
 
-// locateThread finds the lines of a thread in a file's text, and only when they read there as they did. What was
-// quoted comes from a client and is what people are shown: it must be what that version says.
+// locateThread returns the current lines of a thread if they are unchanged. As a client sent the
+// quote, which people see, it must match the named version.
 func (p *Part) locateThread(ctx context.Context, session ahp.URI, t ahp.Annotation,
 	lines []string) (review.Range, bool) {
 	o := originOf(t)
@@ -195,7 +198,7 @@ func (p *Part) locateThread(ctx context.Context, session ahp.URI, t ahp.Annotati
 	return review.Quoted(lines, o.Hunk, o.Range)
 }
 
-// quotes reports whether the quoted lines are those of a version; a long quote is its beginning.
+// quotes reports whether the quote matches a version's lines. A long quote is only their beginning.
 func (o Origin) quotes(old []string) bool {
 	if o.From < 1 || o.To < o.From || o.To > len(old) {
 		return false
@@ -204,7 +207,7 @@ func (o Origin) quotes(old []string) bool {
 	return text == strings.ReplaceAll(o.Hunk, "\r", "") || len(o.Hunk) > maxHunk-4 && strings.HasPrefix(text, o.Hunk)
 }
 
-// versionLines reads a kept version of a file.
+// versionLines reads a stored version of a file.
 func (p *Part) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) ([]string, bool) {
 	v, ok := version.Parse(uri)
 	if !ok || v.Session != core.ShortID(session) || !machine.IsOID(v.OID) {
@@ -217,7 +220,7 @@ func (p *Part) versionLines(ctx context.Context, session ahp.URI, uri ahp.URI) (
 	return review.Lines(string(data)), true
 }
 
-// resolveApplied says in each thread what was done, and resolves it.
+// resolveApplied adds a note to each thread and resolves it.
 func (p *Part) resolveApplied(ctx context.Context, c core.Caller, session ahp.URI, list []applied, note string) error {
 	c.Conn = nil
 	done := map[string]bool{}
@@ -232,7 +235,7 @@ func (p *Part) resolveApplied(ctx context.Context, c core.Caller, session ahp.UR
 			&ahp.AnnotationsUpdatedAction{AnnotationID: a.thread.ID, Resolved: ahp.Ptr(true)},
 		} {
 			if _, err := p.cfg.Dispatch(ctx, c, core.AnnotationsURI(session), 0, act); err != nil {
-				return err // the file is written; the thread says so no more
+				return err // the file is written, but the thread lacks the note
 			}
 		}
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// CommitSuggestions applies suggestions as ApplySuggestions does and commits their files: one commit, written by the
-// caller, with those who suggested it as co-authors. When git refuses, the files are what they were. Errors besides:
-// -32011 something is staged already, or git refused.
+// CommitSuggestions applies suggestions like ApplySuggestions and commits their files: one commit
+// by the caller, with the suggestions' authors as co-authors. If git refuses, the files are
+// restored. Additional errors: -32011 files are staged already, or git refused.
 func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp.URI, refs []SuggestionRef) error {
 	list, err := p.findSuggestions(ctx, c, session, refs)
 	if err != nil {
@@ -48,7 +48,7 @@ func (p *Part) CommitSuggestions(ctx context.Context, c core.Caller, session ahp
 	return p.resolveApplied(ctx, c, session, list, fmt.Sprintf("Committed the suggestion as %s.", done.ID))
 }
 
-// commitMessage names the files and whose idea it was.
+// commitMessage names the files and the co-authors.
 func commitMessage(c core.Caller, list []applied) string {
 	var names, coauthors []string
 	for _, a := range list {
@@ -78,7 +78,7 @@ func sortedSet(list []string) []string {
 	return slices.Compact(list)
 }
 
-// coAuthor credits a person. The hub knows no address of people, so it uses one that cannot exist.
+// coAuthor returns a co-author line. The hub knows no addresses, so it uses one that cannot exist.
 func coAuthor(id, name string) string {
 	name = strings.Map(func(r rune) rune {
 		if r < ' ' || r == '<' || r == '>' {

@@ -14,9 +14,9 @@ import (
 	"github.com/ahphub/ahphub/hub/version"
 )
 
-// Rules of annotations: comments belong to their authors. Only its author or the owner edits
-// or deletes an entry; who wrote it and when comes from the host. Actions for ids that are
-// not there change nothing and are let through (AHP requirement 161).
+// Rules of annotations: comments belong to their authors. Only the author or the owner may edit or
+// delete an entry. The host sets its author and time. Actions for unknown ids are accepted and
+// change nothing (AHP requirement 161).
 
 const (
 	mostEntries   = 500
@@ -24,18 +24,18 @@ const (
 	lastEntry     = "this is the only comment of its thread: delete the thread instead" // AHP requirement 160
 )
 
-// Limits of what clients quote, in bytes.
+// Limits of clients' quotes, in bytes.
 const (
 	maxHunk    = 8 << 10
 	maxVersion = 8 << 10
 )
 
-// FindThread returns the place of a thread, -1 without one.
+// FindThread returns the index of a thread, or -1.
 func FindThread(s *ahp.AnnotationsState, id string) int {
 	return slices.IndexFunc(s.Annotations, func(a ahp.Annotation) bool { return a.ID == id })
 }
 
-// FindEntry returns the place of a comment, -1 without one.
+// FindEntry returns the index of a comment, or -1.
 func FindEntry(entries []ahp.AnnotationEntry, id string) int {
 	return slices.IndexFunc(entries, func(e ahp.AnnotationEntry) bool { return e.ID == id })
 }
@@ -112,8 +112,8 @@ func (p *Part) checkNewThread(r *core.Request, t *ahp.Annotation) string {
 	return ""
 }
 
-// checkThreadReset compares with what stands there, so that no comment changes or
-// vanishes but by its author or the owner.
+// checkThreadReset compares a thread with its replacement, so that only the author or the owner
+// changes or deletes a comment.
 func checkThreadReset(r *core.Request, old ahp.Annotation, t *ahp.Annotation) string {
 	for _, had := range old.Entries {
 		if FindEntry(t.Entries, had.ID) < 0 {
@@ -146,7 +146,7 @@ func checkEntryReset(r *core.Request, old, before []ahp.AnnotationEntry, e *ahp.
 	return checkEntryEdit(r, old[i], e)
 }
 
-// checkThreadChange asks who may resolve a thread, and who may move it elsewhere.
+// checkThreadChange checks the rights to resolve a thread and to move it.
 func checkThreadChange(r *core.Request, old, t ahp.Annotation) string {
 	if old.Resolved != t.Resolved {
 		if reason := mayResolve(r, old); reason != "" {
@@ -233,7 +233,7 @@ func checkEntryRemoved(r *core.Request, s *ahp.AnnotationsState, a *ahp.Annotati
 	return mayEdit(r, entries[j])
 }
 
-// checkNewEntry stamps a comment: who, when, and what was quoted.
+// checkNewEntry stamps a comment with its author, time and quote.
 func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	switch {
 	case e.ID == "":
@@ -247,7 +247,7 @@ func checkNewEntry(r *core.Request, others []ahp.AnnotationEntry, e *ahp.Annotat
 	return checkEntryText(e)
 }
 
-// checkEntryEdit keeps the stamp of the first writing on every edit.
+// checkEntryEdit keeps the original stamp on edits.
 func checkEntryEdit(r *core.Request, old ahp.AnnotationEntry, e *ahp.AnnotationEntry) string {
 	e.Meta = core.KeepStamp(old.Meta, e.Meta)
 	if reflect.DeepEqual(old, *e) {
@@ -269,7 +269,7 @@ func checkEntryText(e *ahp.AnnotationEntry) string {
 	return ""
 }
 
-// hunkOf reads what a client quoted; everything else it says about itself is ignored.
+// hunkOf returns a client's quote. It ignores all other values under the host's key.
 func hunkOf(m ahp.Meta) (side, hunk string, kept ahp.URI) {
 	var s struct {
 		Side, Hunk string

@@ -13,25 +13,25 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// A verdict is about a session's changes as they were when it was given. The protocol has no shape for it: it is the
-// host's own state, in the session's review. An approval is withdrawn when what was approved changes; asking for
-// changes stands until its author says otherwise.
+// A verdict applies to a session's changes at the time. The protocol has no format for it, so it is
+// part of the host's own review state. An approval is withdrawn when the changes change; a request
+// for changes stands until its author replaces it.
 
-// bucketJudged keeps which version of each file a standing verdict is about, by session and person.
+// bucketJudged holds the version of each file at a verdict, by session and person.
 const bucketJudged = "judged"
 
 func judgedKey(session ahp.URI, who string) string { return session + "#" + who }
 
-// GivenVerdict is a verdict on a session's changes. Seen is the digest of what they looked at, "" when they do not
-// say.
+// GivenVerdict is a verdict on a session's changes. Seen is the digest of the changes that the
+// caller saw, or "".
 type GivenVerdict struct {
 	Kind    review.Kind
 	Summary string
 	Seen    string
 }
 
-// GiveVerdict sets the caller's verdict on a session; it takes the place of an earlier one. Errors: -32602 it makes no
-// sense, -32009 the caller may not, -32011 the changes are not what the caller saw.
+// GiveVerdict sets the caller's verdict on a session and replaces an earlier one. Errors: -32602 it
+// is invalid, -32009 not allowed, -32011 the changes differ from Seen.
 func (p *Part) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, v GivenVerdict) error {
 	if err := p.mayJudge(c, session); err != nil {
 		return err
@@ -66,8 +66,8 @@ func (p *Part) GiveVerdict(ctx context.Context, c core.Caller, session ahp.URI, 
 	})
 }
 
-// DismissVerdict takes a standing verdict back: the caller's own, or for the owner any. Errors:
-// -32009, -32602 there is none.
+// DismissVerdict removes a verdict: the caller's own, or for the owner any. Errors: -32009 not
+// allowed, -32602 no such verdict.
 func (p *Part) DismissVerdict(ctx context.Context, c core.Caller, session ahp.URI, who string) error {
 	if err := p.mayJudge(c, session); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (p *Part) DismissVerdict(ctx context.Context, c core.Caller, session ahp.UR
 	})
 }
 
-// mayJudge asks for the right to review; a verdict is no action of the protocol, so the right is asked for by name.
+// mayJudge checks the right to review by name, as a verdict is not an action of the protocol.
 func (p *Part) mayJudge(c core.Caller, session ahp.URI) error {
 	if p.core.Catalogue.Alive(session) == nil || !c.Audience().Sees(core.SessionInfo(session)) {
 		return core.NoSession(session)
@@ -101,8 +101,8 @@ func (p *Part) mayJudge(c core.Caller, session ahp.URI) error {
 	return nil
 }
 
-// WithdrawOvertaken withdraws the approvals of other changes than those that a session has now. versions returns which
-// version every changed file has.
+// WithdrawOvertaken withdraws approvals of outdated changes, and marks requests for changes as
+// overtaken. versions returns the version of every changed file.
 func (p *Part) WithdrawOvertaken(ctx context.Context, session ahp.URI, versions func() map[string]string) {
 	standing := p.Review(session).Standing()
 	if len(standing) == 0 {
@@ -132,7 +132,7 @@ func (p *Part) WithdrawOvertaken(ctx context.Context, session ahp.URI, versions 
 	}
 }
 
-// listChangedSince returns the files that changed since a verdict; none when that is not known any more.
+// listChangedSince returns the files that changed since a verdict, or none if that is unknown.
 func (p *Part) listChangedSince(ctx context.Context, session ahp.URI, v review.Verdict,
 	now map[string]string) []string {
 	if p.core.Store == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// ReplaceVersions replaces the versions of files that a guest names in new comments by those they are shown.
-// Viewers of a thread may read the version it was written on, so that naming a version would open it.
+// ReplaceVersions replaces file versions in guests' new comments by those that the guest sees.
+// Viewers of a thread may read its version, so naming a version would give access to it.
 func (p *Part) ReplaceVersions(ctx context.Context, c core.Caller, info hub.ChannelInfo, a ahp.Action) ahp.Action {
 	if !c.IsGuest() || info.Kind != ahp.ChannelAnnotations {
 		return a
@@ -31,8 +31,8 @@ func (p *Part) ReplaceVersions(ctx context.Context, c core.Caller, info hub.Chan
 	return a
 }
 
-// replaceVersion returns the `_meta` of a comment with a version that its writer may read: the one they name, else
-// that of the file as they are shown it, else none.
+// replaceVersion returns a comment's `_meta` with a version that its author may read: the named
+// one, else that of the file as the author sees it, else none.
 func (p *Part) replaceVersion(ctx context.Context, c core.Caller, session, file ahp.URI, m ahp.Meta) ahp.Meta {
 	side, hunk, version := hunkOf(m)
 	if version == "" {
@@ -44,7 +44,7 @@ func (p *Part) replaceVersion(ctx context.Context, c core.Caller, session, file 
 	return core.Stamp{Side: side, Hunk: hunk, Version: p.visibleVersion(c, session, file, side)}.Write(m)
 }
 
-// visibleVersion finds a side of a file in the changesets that a caller sees; "" when it is in none.
+// visibleVersion returns a side of a file in a changeset that the caller sees, or "".
 func (p *Part) visibleVersion(c core.Caller, session, file ahp.URI, side string) ahp.URI {
 	for _, channel := range p.core.Hub.OfSession(session) {
 		info, known := p.core.Hub.Info(channel)
