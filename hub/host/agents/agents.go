@@ -1,4 +1,5 @@
-// Package agents knows which agents sessions may have, and what each says of itself. Those of machines come and go.
+// Package agents lists the agents that sessions may use, with their descriptions. Agents of
+// machines come and go.
 package agents
 
 import (
@@ -19,8 +20,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Machine is what the part asks of the computer on which sessions' programs run. One whose agents may change is a
-// machine.Watcher.
+// Machine is the part's view of the computer on which sessions' programs run. If its agents may
+// change, it is a machine.Watcher.
 type Machine interface {
 	Agents() map[string]agent.Backend
 }
@@ -28,13 +29,13 @@ type Machine interface {
 // Config configures a Part.
 type Config struct {
 	Machine Machine
-	Agents  map[string]agent.Backend // in place of the Machine's; nil: those
-	Default string                   // "" is the first by name
+	Agents  map[string]agent.Backend // replaces the Machine's agents; nil: uses them
+	Default string                   // "": the first by name
 
-	// HomeCustomizations returns what comes with each agent that uses MCP servers.
+	// HomeCustomizations returns the customizations of every agent that uses MCP servers.
 	HomeCustomizations func(context.Context) []ahp.Customization
 
-	// Back is called first, and when machines have come back; nil: nothing is.
+	// Back is called at the start and when machines are online again; nil: not called.
 	Back func(context.Context)
 }
 
@@ -45,11 +46,11 @@ type Part struct {
 
 	mu       sync.Mutex
 	backends map[string]agent.Backend
-	infos    []ahp.AgentInfo  // as they described themselves
-	offline  map[string]error // why agents can't be reached whose machines are offline
+	infos    []ahp.AgentInfo  // descriptions, as shown to clients
+	offline  map[string]error // why agents of offline machines can't be reached
 }
 
-// New returns the part of the agents that are there.
+// New returns a Part with the current agents.
 func New(c *core.Core, cfg Config) (*Part, error) {
 	p := &Part{core: c, cfg: cfg, backends: cfg.Agents}
 	if p.backends == nil {
@@ -65,7 +66,7 @@ func New(c *core.Core, cfg Config) (*Part, error) {
 	return p, nil
 }
 
-// Get returns an agent; nil when it is not there. One that came a moment ago is there before it is listed.
+// Get returns an agent, or nil. It also finds agents that are not listed yet.
 func (p *Part) Get(provider string) agent.Backend {
 	p.mu.Lock()
 	b := p.backends[provider]
@@ -76,7 +77,7 @@ func (p *Part) Get(provider string) agent.Backend {
 	return b
 }
 
-// All returns the agents that are there now.
+// All returns the current agents.
 func (p *Part) All() map[string]agent.Backend {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,7 +87,7 @@ func (p *Part) All() map[string]agent.Backend {
 // Names returns the providers of the agents, sorted.
 func (p *Part) Names() []string { return slices.Sorted(maps.Keys(p.All())) }
 
-// Info returns what an agent said of itself.
+// Info returns an agent's description.
 func (p *Part) Info(provider string) ahp.AgentInfo {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,10 +99,10 @@ func (p *Part) Info(provider string) ahp.AgentInfo {
 	return ahp.AgentInfo{Provider: provider, Capabilities: &ahp.AgentCapabilities{}}
 }
 
-// Name returns the provider that a client means; "" is the default one.
+// Name returns the provider for a client's value; "" selects the default.
 func (p *Part) Name(provider string) string { return cmp.Or(provider, p.cfg.Default) }
 
-// Find returns the agent for a new session; "" is the default one.
+// Find returns the agent for a new session; "" selects the default.
 func (p *Part) Find(provider string) (agent.Backend, error) {
 	name := p.Name(provider)
 	if b := p.Get(name); b != nil {
@@ -114,7 +115,7 @@ func (p *Part) Find(provider string) (agent.Backend, error) {
 		strings.Join(p.Names(), ", "))
 }
 
-// FindAgain returns the agent of a session that it was chosen for.
+// FindAgain returns the agent of an existing session.
 func (p *Part) FindAgain(provider string) (agent.Backend, error) {
 	if b := p.Get(provider); b != nil {
 		return b, nil
@@ -126,7 +127,7 @@ func (p *Part) FindAgain(provider string) (agent.Backend, error) {
 		" is no longer configured. Start ahphub with it to continue here")
 }
 
-// missing says why an agent of a machine is not there; nil for others.
+// missing returns why a machine's agent is unavailable, or nil for other agents.
 func (p *Part) missing(provider string) error {
 	if w, ok := p.cfg.Machine.(machine.Watcher); ok && p.cfg.Agents == nil {
 		return w.Missing(provider)
@@ -134,18 +135,18 @@ func (p *Part) missing(provider string) error {
 	return nil
 }
 
-// IsOffline reports whether the machine of an agent is offline and may come back. It is called with the hub's lock held.
+// IsOffline reports whether an agent's machine is offline but may return. The hub's lock is held.
 func (p *Part) IsOffline(provider string) bool { return p.Offline(provider) != nil }
 
-// Offline says that the machine of an agent is offline; nil when it is not, or does not come back. It is called with the
-// hub's lock held.
+// Offline returns an error if an agent's machine is offline but may return. The hub's lock is held.
 func (p *Part) Offline(provider string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.offline[provider]
 }
 
-// lookForMachines takes in which agents' machines are offline, and reports whether one is back.
+// lookForMachines updates which agents' machines are offline, and reports whether one is online
+// again.
 func (p *Part) lookForMachines(w machine.Watcher) (back bool) {
 	p.mu.Lock()
 	names := slices.Collect(maps.Keys(p.backends))
@@ -168,7 +169,7 @@ func (p *Part) lookForMachines(w machine.Watcher) (back bool) {
 	return back
 }
 
-// UsesServers reports whether an agent is given a session's MCP servers.
+// UsesServers reports whether an agent gets a session's MCP servers.
 func (p *Part) UsesServers(provider string) bool { return usesServers(p.Get(provider)) }
 
 func usesServers(b agent.Backend) bool {
@@ -176,8 +177,8 @@ func usesServers(b agent.Backend) bool {
 	return ok && u.UsesTools()
 }
 
-// Open describes the agents, and puts them into the root channel's state, which it makes when there is none
-// (AHP requirement 48). Those of machines that are not connected yet remain as they were.
+// Open describes the agents in the root channel's state, and creates the channel if needed (AHP
+// requirement 48). Agents of machines that are not connected yet keep their descriptions.
 func (p *Part) Open(ctx context.Context) error {
 	infos := p.describe(ctx, p.All())
 	i := slices.IndexFunc(infos, func(a ahp.AgentInfo) bool { return a.Provider == p.cfg.Default })
@@ -201,7 +202,7 @@ func (p *Part) Open(ctx context.Context) error {
 	})
 }
 
-// away returns those of a list of before that are not listed and whose machines are offline.
+// away returns the agents in before that are not listed and whose machines are offline.
 func (p *Part) away(listed, before []ahp.AgentInfo) (list []ahp.AgentInfo) {
 	for _, a := range before {
 		is := func(b ahp.AgentInfo) bool { return a.Provider == b.Provider }
@@ -218,11 +219,11 @@ func (p *Part) setInfos(infos []ahp.AgentInfo) {
 	p.infos = infos
 }
 
-// describing bounds how long agents take to say what they are.
+// describing is the timeout for descriptions of agents.
 const describing = 10 * time.Second
 
-// describe asks agents what they are, in the order of their names. One that does not say so is listed by its name, so
-// that its sessions fail with its own error and not silently.
+// describe returns the agents' descriptions, sorted by name. An agent that fails to describe itself
+// is listed by name, so that its sessions fail with its own error.
 func (p *Part) describe(ctx context.Context, agents map[string]agent.Backend) []ahp.AgentInfo {
 	ctx, cancel := context.WithTimeout(ctx, describing)
 	defer cancel()
@@ -256,8 +257,8 @@ func (p *Part) describeOne(ctx context.Context, name string, b agent.Backend) ah
 	return info
 }
 
-// withChats offers several chats, forks and side chats for every agent that does not say otherwise: the
-// host keeps the transcripts and hands them over with each prompt.
+// withChats adds several chats, forks and side chats for agents that do not say otherwise. The host
+// keeps the transcripts and sends them with each prompt.
 func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
 	all := ahp.AgentCapabilities{}
 	if c != nil {
@@ -269,10 +270,10 @@ func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
 	return &all
 }
 
-// apart is how long changes are gathered for one new list.
+// apart is the debounce interval of changes to the list.
 const apart = 200 * time.Millisecond
 
-// Follow keeps the list as the machine's agents come and go, until ctx ends.
+// Follow updates the list as the machine's agents change, until ctx ends.
 func (p *Part) Follow(ctx context.Context) {
 	w, ok := p.cfg.Machine.(machine.Watcher)
 	if !ok || p.cfg.Agents != nil {
@@ -280,13 +281,13 @@ func (p *Part) Follow(ctx context.Context) {
 	}
 	changed, cancel := w.Watch()
 	defer cancel()
-	own := p.All() // they do not change
+	own := p.All() // these do not change
 	for first := true; ; first = false {
 		back := p.lookForMachines(w) || first
 		if err := p.refresh(ctx, own); err != nil && ctx.Err() == nil {
 			p.core.Log.Warn("the list of agents is not up to date", "err", err)
 		}
-		if back = p.lookForMachines(w) || back; back && p.cfg.Back != nil { // with agents that came
+		if back = p.lookForMachines(w) || back; back && p.cfg.Back != nil { // after new agents are listed
 			p.cfg.Back(ctx)
 		}
 		select {
@@ -302,7 +303,7 @@ func (p *Part) Follow(ctx context.Context) {
 	}
 }
 
-// refresh takes in which agents there are now. own were there from the start.
+// refresh updates the list of agents. own are the agents from the start.
 func (p *Part) refresh(ctx context.Context, own map[string]agent.Backend) error {
 	all := p.cfg.Machine.Agents()
 	p.mu.Lock()
@@ -327,7 +328,7 @@ func (p *Part) refresh(ctx context.Context, own map[string]agent.Backend) error 
 	})
 }
 
-// withLearned returns what agents say of themselves with what their sessions have told since.
+// withLearned returns descriptions with what sessions have learned about the agents since.
 func withLearned(infos, listed []ahp.AgentInfo, own map[string]agent.Backend) []ahp.AgentInfo {
 	out := slices.Clone(infos)
 	for i, a := range out {

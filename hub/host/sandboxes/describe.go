@@ -9,19 +9,20 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// note is what a readiness says of the sandbox that its call runs in, under the host's own key of `_meta`.
+// note describes, under the host's own key of `_meta`, the sandbox of a call that is ready.
 type note struct {
 	Mode    sandbox.Mode    `json:"mode"`
 	Network sandbox.Network `json:"network,omitempty"`
-	Image   string          `json:"image,omitempty"`  // of a container
-	Needs   []string        `json:"needs,omitempty"`  // what a command seems to need that the sandbox has not
-	Inside  bool            `json:"inside,omitempty"` // the agent runs the call by itself: it cannot be run outside
+	Image   string          `json:"image,omitempty"`  // of the container
+	Needs   []string        `json:"needs,omitempty"`  // what a command seems to need but the sandbox lacks
+	Inside  bool            `json:"inside,omitempty"` // the agent itself runs the call, so it cannot run outside
 }
 
-// Describe says in a readiness what the session's sandbox allows and what the call seems to need besides. outside reports
-// whether the host could run the call outside of it: other agents run theirs themselves, inside.
+// Describe notes on a call that is ready what the session's sandbox allows and what the call seems
+// to need in addition. outside reports whether the host could run the call outside the sandbox:
+// other agents run theirs themselves, inside.
 func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ahp.ChatToolCallReadyAction) (outside bool) {
-	if mode, ok := p.elsewhere(s.Provider); ok { // its machine runs all in its sandboxes
+	if mode, ok := p.elsewhere(s.Provider); ok { // that machine runs everything in its own sandboxes
 		addNote(a, note{Mode: mode, Inside: mode != sandbox.None})
 		return false
 	}
@@ -30,7 +31,7 @@ func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ah
 	}
 	policy, err := p.PolicyFor(session, s)
 	if err != nil {
-		return false // the call will say it
+		return false // the call will fail with this error
 	}
 	n := note{Mode: sandbox.None}
 	if policy != nil {
@@ -47,7 +48,7 @@ func (p *Part) Describe(session ahp.URI, s *ahp.SessionState, kind string, a *ah
 	return outside
 }
 
-// addNote puts a note into a readiness.
+// addNote adds a note to a call that is ready.
 func addNote(a *ahp.ChatToolCallReadyAction, n note) {
 	var own map[string]any
 	if json.Unmarshal(a.Meta[core.MetaKey], &own) != nil || own == nil {
@@ -62,7 +63,7 @@ func addNote(a *ahp.ChatToolCallReadyAction, n note) {
 	a.Meta[core.MetaKey] = raw
 }
 
-// runsCommands reports whether the host runs the commands of an agent's calls of a kind, and not the agent itself.
+// runsCommands reports whether the host, not the agent, runs an agent's calls of a kind.
 func (p *Part) runsCommands(provider, kind string) bool {
 	by, ok := p.cfg.Agent(provider).(agent.HostRun)
 	return ok && by.HostRuns() && kind == agent.CommandTool

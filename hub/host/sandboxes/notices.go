@@ -12,8 +12,8 @@ import (
 
 const longestNotice = 1000 // bytes
 
-// Tell says in a session what happened to the programs in one of its sandboxes, as that they reached a limit: in the turns
-// that run, and on the session's page until the next notice.
+// Tell reports in a session what happened to programs in one of its sandboxes, such as reaching a
+// limit: in running turns, and on the session's page until the next notice.
 func (p *Part) Tell(box, text string) {
 	for _, further := range p.cfg.FurtherBoxes {
 		box = strings.TrimSuffix(box, further)
@@ -23,7 +23,8 @@ func (p *Part) Tell(box, text string) {
 		return
 	}
 	text = texts.CutBytes(sentence(text), longestNotice)
-	// While the journal cannot be written, as on a full disk, the log and the terminals alone say it.
+	// While the journal cannot be written, as on a full disk, only the log and the terminals report
+	// it.
 	if err := p.core.Hub.Do(func(tx *hub.Tx) { p.tell(tx, session, text) }); err != nil {
 		p.core.Log.Warn("a session is not told what happened to its programs", "session", session, "err", err)
 	}
@@ -49,13 +50,13 @@ func (p *Part) tell(tx *hub.Tx, session ahp.URI, text string) {
 	}
 }
 
-// sentence begins a text with a capital letter.
+// sentence capitalizes the first letter of a text.
 func sentence(text string) string {
 	first, n := utf8.DecodeRuneInString(text)
 	return string(unicode.ToUpper(first)) + text[n:]
 }
 
-// Notice returns what a session was told last of its programs; "" for nothing.
+// Notice returns the last notice of a session, or "".
 func (p *Part) Notice(session ahp.URI) string {
 	if e := p.core.Catalogue.Alive(session); e != nil {
 		return e.Notice

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Machine is what the part asks of the computer on which sessions' programs run.
+// Machine is the part's view of the computer on which sessions' programs run.
 type Machine interface {
 	CheckSandbox(*sandbox.Policy) error
 	Forget(session string) error
@@ -22,29 +22,29 @@ type Machine interface {
 
 // Config configures a Part.
 type Config struct {
-	Rules   *sandbox.Rules                      // nil: there are no sandboxes
-	Agent   func(provider string) agent.Backend // nil when it is not there
+	Rules   *sandbox.Rules                      // nil: no sandboxes
+	Agent   func(provider string) agent.Backend // returns nil for unknown agents
 	Machine Machine
-	Home    string // the user's directory, where agents keep settings; "" is not looked at
+	Home    string // the user's directory with agents' settings; "": not searched
 
-	// Elsewhere returns what keeps the sessions of an agent on another machine apart, as that machine says; ok is false for
-	// agents of this computer. nil: there are no machines.
+	// Elsewhere returns the isolation of an agent's sessions on another machine, as that machine
+	// reports it; ok is false for agents of this computer. nil: there are no machines.
 	Elsewhere func(provider string) (mode sandbox.Mode, ok bool)
 
-	// Contacts returns what programs in a session's sandbox reached by the proxy and what they were refused. nil: there
-	// is no proxy.
+	// Contacts returns the hosts that programs in a session's sandbox reached through the proxy or
+	// were denied. nil: there is no proxy.
 	Contacts func(session string) []sandbox.Contact
 
-	// Container returns of what a session's last container was made. nil: there are none.
+	// Container describes a session's last container. nil: no containers.
 	Container func(session string) (info sandbox.ContainerInfo, ok bool)
 
-	// WorktreeOf returns a session's worktree and its repository; ok is false when it has none.
+	// WorktreeOf returns a session's worktree and its repository; ok is false without one.
 	WorktreeOf func(s *ahp.SessionState) (dir, repo string, ok bool)
 
-	FurtherBoxes []string // what is added to a session's name for its other sandboxes, as that of guests
+	FurtherBoxes []string // suffixes of a session's name for its other sandboxes, such as the guests'
 }
 
-// Part knows what the programs of each session are kept from.
+// Part determines the sandbox policies of sessions.
 type Part struct {
 	core *core.Core
 	cfg  Config
@@ -53,7 +53,7 @@ type Part struct {
 // New returns a Part.
 func New(c *core.Core, cfg Config) *Part { return &Part{core: c, cfg: cfg} }
 
-// PolicyOf returns what the programs of a session are kept from; nil when that is nothing.
+// PolicyOf returns the sandbox policy of a session, or nil without a sandbox.
 func (p *Part) PolicyOf(ctx context.Context, session ahp.URI) (*sandbox.Policy, error) {
 	if session == "" || p.cfg.Rules == nil {
 		return nil, nil
@@ -76,7 +76,7 @@ func (p *Part) PolicyForNew(session ahp.URI, s *ahp.SessionState) (*sandbox.Poli
 	return p.PolicyFor(session, s)
 }
 
-// PolicyFor is PolicyOf for a session in a state.
+// PolicyFor is PolicyOf for a given state of the session.
 func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error) {
 	rules := p.cfg.Rules
 	mode, err := rules.Resolve(core.ConfigValue(s, Key))
@@ -102,8 +102,8 @@ func (p *Part) PolicyFor(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy,
 	return policy, rules.Connect(policy, core.ConfigValue(s, NetworkKey), hosts)
 }
 
-// Contacts returns what programs in a session's sandbox reached on a network with a list of hosts, and what they were
-// refused. has is false when the session has no such network.
+// Contacts returns the hosts that programs reached or were denied on a network with a list of
+// hosts. has is false if the session has no such network.
 func (p *Part) Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool) {
 	if p.cfg.Rules == nil || p.cfg.Contacts == nil {
 		return nil, false
@@ -115,8 +115,8 @@ func (p *Part) Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Co
 	return p.cfg.Contacts(policy.Session), true
 }
 
-// Container returns of what a session's container is made, or will be as far as that is known before it starts. has is
-// false when its programs are in none.
+// Container describes a session's container, or the next one as far as it is known. has is false if
+// the session uses no container.
 func (p *Part) Container(session ahp.URI, s *ahp.SessionState) (info sandbox.ContainerInfo, has bool) {
 	if p.cfg.Rules == nil {
 		return info, false
@@ -133,7 +133,7 @@ func (p *Part) Container(session ahp.URI, s *ahp.SessionState) (info sandbox.Con
 	return sandbox.ContainerInfo{Image: policy.Image}, true
 }
 
-// Check says why the sandbox of a session cannot show its directories; nil when it can.
+// Check returns an error if a session's sandbox cannot include its directories.
 func (p *Part) Check(session ahp.URI, s *ahp.SessionState) error {
 	if p.cfg.Rules == nil {
 		return nil
@@ -148,7 +148,7 @@ func (p *Part) Check(session ahp.URI, s *ahp.SessionState) error {
 	return nil
 }
 
-// IsSandboxed reports whether the programs of a session are kept in a sandbox.
+// IsSandboxed reports whether a session's programs run in a sandbox.
 func (p *Part) IsSandboxed(session ahp.URI) bool {
 	e := p.core.Catalogue.Alive(session)
 	if e == nil {
@@ -164,7 +164,7 @@ func (p *Part) IsSandboxed(session ahp.URI) bool {
 	return err == nil && mode != sandbox.None
 }
 
-// elsewhere is Config.Elsewhere.
+// elsewhere calls Config.Elsewhere if it is set.
 func (p *Part) elsewhere(provider string) (mode sandbox.Mode, ok bool) {
 	if p.cfg.Elsewhere == nil {
 		return "", false
@@ -172,7 +172,7 @@ func (p *Part) elsewhere(provider string) (mode sandbox.Mode, ok bool) {
 	return p.cfg.Elsewhere(provider)
 }
 
-// IsUsual reports whether sessions that say nothing else are kept in a sandbox.
+// IsUsual reports whether sessions have a sandbox by default.
 func (p *Part) IsUsual() bool {
 	if p.cfg.Rules == nil {
 		return false
@@ -181,8 +181,8 @@ func (p *Part) IsUsual() bool {
 	return err == nil && mode != sandbox.None
 }
 
-// Warning says why the sessions of this server are in no sandbox, or in part of one, though they are to be in one
-// where that works; "" when they are, and when the owner wants it so.
+// Warning returns why sessions have no sandbox, or only a partial one, although the server is set
+// to use one where possible; "" otherwise.
 func (p *Part) Warning() (why string, partly bool) {
 	if p.cfg.Rules == nil || p.cfg.Rules.Mode == sandbox.None {
 		return "", false
@@ -190,8 +190,8 @@ func (p *Part) Warning() (why string, partly bool) {
 	return p.cfg.Rules.Why, p.cfg.Rules.Works()
 }
 
-// Dirs makes the directories of a session's sandbox in which its programs write for the hub, and in which they read what
-// the session was sent; "" when it has no sandbox.
+// Dirs creates the directories of a session's sandbox that its programs share with the hub: work,
+// which they write, and sent, with what the session was sent. Both are "" without a sandbox.
 func (p *Part) Dirs(session ahp.URI, s *ahp.SessionState) (work, sent string, err error) {
 	if p.cfg.Rules == nil {
 		return "", "", nil
@@ -204,8 +204,8 @@ func (p *Part) Dirs(session ahp.URI, s *ahp.SessionState) (work, sent string, er
 	return work, sent, errors.Join(os.MkdirAll(work, 0o700), os.MkdirAll(sent, 0o700))
 }
 
-// Asker returns what asks for a session's policy each time that its agent starts; nil without sandboxes. s is its state
-// while it is being created.
+// Asker returns a function that returns a session's policy each time its agent starts; nil without
+// sandboxes. s is the state while the session is being created.
 func (p *Part) Asker(session ahp.URI, s *ahp.SessionState) func(context.Context) (*sandbox.Policy, error) {
 	if p.cfg.Rules == nil {
 		return nil
@@ -218,7 +218,7 @@ func (p *Part) Asker(session ahp.URI, s *ahp.SessionState) func(context.Context)
 	}
 }
 
-// Forget removes what programs of a session left outside of its directories.
+// Forget removes files that a session's programs left outside its directories.
 func (p *Part) Forget(session ahp.URI) {
 	var errs []error
 	for _, box := range append([]string{""}, p.cfg.FurtherBoxes...) {

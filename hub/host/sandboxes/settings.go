@@ -8,14 +8,15 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Key is the session setting for what its programs are kept from. It is the owner's, and fixed when the session is
-// created.
+// Key is the session setting that selects the sandbox. Only the owner sets it, at the session's
+// creation.
 const Key = "sandbox"
 
-// NetworkKey is the session setting for the network of its sandbox. It is the owner's and fixed as well.
+// NetworkKey is the session setting for its sandbox's network. Only the owner sets it, also at
+// creation.
 const NetworkKey = "sandboxNetwork"
 
-// AddSettings adds the settings of sandboxes to an agent's own, where there are any.
+// AddSettings adds the sandbox settings to an agent's own, if sandboxes are available.
 func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
 	if p.cfg.Rules == nil || !p.cfg.Rules.Works() && p.cfg.Rules.Image == "" {
 		return schema
@@ -54,7 +55,7 @@ func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSche
 		EnumDescriptions: []string{"Everything that this server reaches, except its own ports", "No network",
 			"The agent's model, package registries and hosts that the owner allowed. What was refused is listed"},
 	}
-	if boxed == sandbox.Landlock { // it knows no list, and no loopback of its own
+	if boxed == sandbox.Landlock { // Landlock has no list of hosts and no own loopback
 		networks.Enum, networks.EnumLabels = networks.Enum[:2], networks.EnumLabels[:2]
 		networks.EnumDescriptions = []string{"Everything that this server reaches", "No TCP. The kernel may leave UDP open"}
 	}

@@ -20,7 +20,8 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Secret is a value that the programs of a session have: in the variable Name, or in a file whose path that variable has.
+// Secret is a secret of a session's programs: in the variable Name, or in a file whose path that
+// variable contains.
 type Secret struct {
 	Name, Value string
 	File        bool
@@ -31,21 +32,22 @@ const secretDir = "secret-files"
 
 // Config configures a Part.
 type Config struct {
-	// Of returns what the programs of a session have that works in directories; nil: nothing.
+	// Of returns the secrets of a session that works in dirs; nil: none.
 	Of func(session ahp.URI, dirs []string) ([]Secret, error)
 
-	Audit   *audit.Log // nil: nothing is written down
+	Audit   *audit.Log // nil: nothing is recorded
 	DataDir string
-	Boxes   string // where sandboxes keep the private files of sessions; "" without sandboxes
+	Boxes   string // directory of the sandboxes' private files; "" without sandboxes
 
-	// WorkDir makes the directory of a session's sandbox that its programs and the host share; "" when it has none.
+	// WorkDir creates the directory that a session's sandbox shares with the host; "" without a
+	// sandbox.
 	WorkDir func(session ahp.URI, s *ahp.SessionState) (string, error)
 
-	// WorktreeOf returns a session's worktree and its repository; ok is false when it has none.
+	// WorktreeOf returns a session's worktree and its repository; ok is false without one.
 	WorktreeOf func(s *ahp.SessionState) (dir, repo string, ok bool)
 }
 
-// Part gives sessions their secrets, and hides them in what their programs say.
+// Part gives sessions their secrets, and redacts them from programs' output.
 type Part struct {
 	core *core.Core
 	cfg  Config
@@ -57,20 +59,21 @@ type Part struct {
 // New returns a Part.
 func New(c *core.Core, cfg Config) *Part { return &Part{core: c, cfg: cfg, by: map[ahp.URI]*known{}} }
 
-// known are the secrets that a session's programs have had since the start: they are hidden to its end.
+// known holds the secrets that a session's programs have received. They are redacted until the
+// session ends.
 type known struct {
 	list  []redact.Secret
 	set   *redact.Set
-	noted []string // names that the audit has
+	noted []string // names in the audit log
 }
 
-// Give returns the variables with a session's secrets, if its programs are given them, and what is to be hidden.
+// Give returns the variables with a session's secrets, if given is true, and what to redact.
 func (p *Part) Give(ctx context.Context, session ahp.URI, given bool) ([]string, *redact.Set, error) {
 	if p.cfg.Of == nil || session == "" {
 		return nil, nil, nil
 	}
 	state, ok := hub.StateOf[*ahp.SessionState](p.core.Hub, session)
-	if !ok && p.core.Ensure(ctx, session) == nil { // it sleeps
+	if !ok && p.core.Ensure(ctx, session) == nil { // it is unloaded
 		state, ok = hub.StateOf[*ahp.SessionState](p.core.Hub, session)
 	}
 	if !ok {
@@ -92,7 +95,8 @@ func (p *Part) Give(ctx context.Context, session ahp.URI, given bool) ([]string,
 	return env, set, err
 }
 
-// places returns the directories whose secrets a session has: its own, and the repository of its worktree.
+// places returns the directories whose secrets apply to a session: its own, and its worktree's
+// repository.
 func (p *Part) places(s *ahp.SessionState) []string {
 	dirs := core.LocalPaths(s.WorkingDirectories)
 	if _, repo, ok := p.cfg.WorktreeOf(s); ok {
@@ -101,7 +105,7 @@ func (p *Part) places(s *ahp.SessionState) []string {
 	return dirs
 }
 
-// learn keeps what is to be hidden. news are the names that programs are given for the first time.
+// learn records what to redact. news are the names that programs receive for the first time.
 func (p *Part) learn(session ahp.URI, list []Secret, given bool) (set *redact.Set, news []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -129,7 +133,7 @@ func (p *Part) learn(session ahp.URI, list []Secret, given bool) (set *redact.Se
 	return k.set, news
 }
 
-// Hidden returns what is hidden of a session; nil for nothing.
+// Hidden returns what to redact from a session's output, or nil.
 func (p *Part) Hidden(session ahp.URI) *redact.Set {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -139,7 +143,7 @@ func (p *Part) Hidden(session ahp.URI) *redact.Set {
 	return nil
 }
 
-// Forget removes what is left of a session that is gone.
+// Forget removes the secrets of a deleted session.
 func (p *Part) Forget(session ahp.URI) {
 	p.mu.Lock()
 	delete(p.by, session)
@@ -164,7 +168,7 @@ func isDir(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// environment writes the files of secrets and returns the variables of all.
+// environment writes the files of secrets and returns the variables of all secrets.
 func (p *Part) environment(session ahp.URI, state *ahp.SessionState, list []Secret) (env []string, err error) {
 	dir, err := p.cfg.WorkDir(session, state)
 	if err == nil && dir == "" {
@@ -187,8 +191,8 @@ func (p *Part) environment(session ahp.URI, state *ahp.SessionState, list []Secr
 	return env, nil
 }
 
-// writeSecrets makes the files of secrets below dir be those of the list. Programs in a sandbox may write in dir: what
-// they left there leads nowhere else.
+// writeSecrets makes the files below dir match the list. Programs in a sandbox may write in dir, so
+// symbolic links there are not followed outside it.
 func writeSecrets(dir string, list []Secret) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -215,7 +219,7 @@ func writeSecrets(dir string, list []Secret) error {
 	return errors.Join(removeOthers(own, files), writeFiles(own, files))
 }
 
-// removeOthers removes what is no file of the list.
+// removeOthers removes everything that is not a file in the list.
 func removeOthers(dir *os.Root, files []Secret) error {
 	entries, err := fs.ReadDir(dir.FS(), ".")
 	for _, e := range entries {
@@ -252,7 +256,7 @@ func writeFiles(dir *os.Root, files []Secret) error {
 	return nil
 }
 
-// Sweep removes the files of this run, or of an earlier one that was cut off: its programs are gone.
+// Sweep removes the files of this run, or of an interrupted one, whose programs have ended.
 func (p *Part) Sweep() {
 	if p.cfg.Of == nil {
 		return

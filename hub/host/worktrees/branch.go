@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Branch is, under `branch` of the host's own key in a session's `_meta`, what the session's first directory has
-// checked out. It is absent for a directory in no repository.
+// Branch is what a session's first directory has checked out, stored as `branch` under the host's
+// own key of `_meta`. It is absent outside a repository.
 type Branch struct {
 	Name     string `json:"name"` // or the short id of a commit
 	Detached bool   `json:"detached,omitempty"`
@@ -25,8 +25,8 @@ const (
 	metaBranch = "branch"
 	mostBranch = 200 // characters of a name
 
-	// branchEvery is the interval between two looks at the file that names the branch, and the least time between two
-	// calls of git for it.
+	// branchEvery is the interval of checks of the file that names the branch, and the minimum time
+	// between two calls of git for it.
 	branchEvery = time.Second
 )
 
@@ -35,7 +35,7 @@ func ReadBranch(m ahp.Meta) Branch {
 	var own struct {
 		Branch Branch `json:"branch"`
 	}
-	_ = json.Unmarshal(m[core.MetaKey], &own) // absent: no branch is known
+	_ = json.Unmarshal(m[core.MetaKey], &own) // absent: unknown
 	return own.Branch
 }
 
@@ -49,7 +49,8 @@ func newBranch(c machine.CheckedOut) Branch {
 	return b
 }
 
-// FollowBranch keeps the branch of a viewed session current until stop is called; stop waits for the end of the work.
+// FollowBranch keeps the branch of a viewed session current until stop is called. stop waits for
+// running work.
 func (p *Part) FollowBranch(session ahp.URI) (stop func()) {
 	if p.cfg.Repositories == nil {
 		return func() {}
@@ -60,7 +61,7 @@ func (p *Part) FollowBranch(session ahp.URI) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// pollBranch refreshes the branch of a session whenever it is not current, until ctx ends.
+// pollBranch refreshes a session's branch when it is outdated, until ctx ends.
 func (p *Part) pollBranch(ctx context.Context, session ahp.URI) {
 	tick := time.NewTicker(branchEvery)
 	defer tick.Stop()
@@ -76,13 +77,13 @@ func (p *Part) pollBranch(ctx context.Context, session ahp.URI) {
 	}
 }
 
-// isBranchCurrent reports whether the branch that was read last is still checked out.
+// isBranchCurrent reports whether the last read branch is still checked out.
 func (p *Part) isBranchCurrent(ctx context.Context, session ahp.URI) bool {
 	out, ok := p.head(session).get(p.firstDir(session))
 	return ok && p.cfg.Repositories.IsCurrent(ctx, out.Stamp)
 }
 
-// firstDir returns the first local directory of a session, "" without one.
+// firstDir returns the first local directory of a session, or "".
 func (p *Part) firstDir(session ahp.URI) string {
 	if dirs := p.core.LocalDirs(session); len(dirs) > 0 {
 		return dirs[0]
@@ -90,7 +91,7 @@ func (p *Part) firstDir(session ahp.URI) string {
 	return ""
 }
 
-// RefreshBranch has the branch of a session read again. Requests that come during a read share the next one.
+// RefreshBranch has a session's branch read again. Requests during a read share the next one.
 func (p *Part) RefreshBranch(session ahp.URI) {
 	if p.cfg.Repositories == nil {
 		return
@@ -100,8 +101,8 @@ func (p *Part) RefreshBranch(session ahp.URI) {
 	}
 }
 
-// readBranch reads and publishes the branch of a session until no request is left. It pauses after each read, because a
-// rebase checks out one commit after another.
+// readBranch reads and publishes a session's branch until there are no more requests. It pauses
+// after each read, because a rebase checks out one commit after another.
 func (p *Part) readBranch(session ahp.URI, h *head) {
 	for h.takeRequest() {
 		dir := p.firstDir(session)
@@ -142,17 +143,17 @@ func (p *Part) publishBranch(session ahp.URI, b Branch) {
 	}
 }
 
-// head is what a session's first directory had checked out when it was read last.
+// head is the last read checkout of a session's first directory.
 type head struct {
 	mu        sync.Mutex
 	dir       string
 	out       machine.CheckedOut
-	known     bool // it was read
-	reading   bool // a goroutine reads it
-	requested bool // it is to be read (again)
+	known     bool // the directory was read
+	reading   bool // a goroutine is reading it
+	requested bool // it has to be read (again)
 }
 
-// head returns the head of a session, and makes it on first use.
+// head returns the head of a session, and creates it on first use.
 func (p *Part) head(session ahp.URI) *head {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -164,7 +165,7 @@ func (p *Part) head(session ahp.URI) *head {
 	return h
 }
 
-// get returns what dir had checked out when it was read last; ok is false when it was not read.
+// get returns the last read checkout of dir; ok is false if it was not read.
 func (h *head) get(dir string) (out machine.CheckedOut, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,7 +178,7 @@ func (h *head) set(dir string, out machine.CheckedOut) {
 	h.dir, h.out, h.known = dir, out, true
 }
 
-// request asks for a read, and reports whether the caller has to start reading.
+// request requests a read, and reports whether the caller has to start it.
 func (h *head) request() (start bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -186,7 +187,8 @@ func (h *head) request() (start bool) {
 	return start
 }
 
-// takeRequest reports whether a read was requested since the last call. When it was not, the goroutine ends.
+// takeRequest reports whether a read was requested since the last call. If not, the reading
+// goroutine ends.
 func (h *head) takeRequest() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -1,3 +1,3 @@
-// Package worktrees keeps what sessions have checked out: the branch of a session's first directory, and the git
-// worktree of a session that has one of its own.
+// Package worktrees manages sessions' checkouts: the branch of a session's first directory, and the
+// git worktree of a session that has its own.
 package worktrees

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Repositories reaches the repositories of sessions.
+// Repositories accesses the repositories of sessions.
 type Repositories interface {
 	CheckedOut(ctx context.Context, session ahp.URI, dir string) (machine.CheckedOut, error)
 	IsCurrent(ctx context.Context, stamp machine.Stamp) bool
@@ -25,20 +25,21 @@ type Repositories interface {
 type Config struct {
 	Repositories Repositories // nil: sessions have no branches and no worktrees
 
-	// Sandbox returns what the programs of a session that is being created will be kept from; nil: nothing.
+	// Sandbox returns the sandbox policy of a session that is being created, or nil.
 	Sandbox func(session ahp.URI, s *ahp.SessionState) (*sandbox.Policy, error)
 
 	// SetMeta publishes a value under the host's own key of a session's `_meta`. The hub's lock is held.
 	SetMeta func(tx *hub.Tx, session ahp.URI, key string, value any)
 
-	// IsBusy reports whether a session's agent plays a turn; it waits for one that is being opened.
+	// IsBusy reports whether a session's agent is running a turn. It waits for an agent that is
+	// being opened.
 	IsBusy func(ctx context.Context, session ahp.URI) bool
 
-	// CloseAgent closes a session's agent; the next turn opens it again.
+	// CloseAgent closes a session's agent; the next turn reopens it.
 	CloseAgent func(session ahp.URI)
 }
 
-// Part makes, merges and removes worktrees, and keeps the branches of sessions current.
+// Part creates, merges and removes worktrees, and keeps the branches of sessions current.
 type Part struct {
 	core *core.Core
 	cfg  Config
@@ -52,8 +53,8 @@ func New(c *core.Core, cfg Config) *Part {
 	return &Part{core: c, cfg: cfg, heads: map[ahp.URI]*head{}}
 }
 
-// Forget drops what is kept of a session that cannot be restored any more. Its worktree stays when it has work that is
-// nowhere else.
+// Forget deletes the data of a session that cannot be restored. It keeps a worktree with work that
+// exists nowhere else.
 func (p *Part) Forget(ctx context.Context, session ahp.URI) {
 	p.mu.Lock()
 	delete(p.heads, session)

@@ -7,10 +7,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The settings of a session that say where it works.
+// Session settings for where the session works.
 const (
 	IsolationKey = "isolation"    // IsolationFolder or IsolationWorktree
-	BaseKey      = "worktreeBase" // what the worktree begins at
+	BaseKey      = "worktreeBase" // the ref at which the worktree starts
 
 	IsolationFolder   = "folder"
 	IsolationWorktree = "worktree"
@@ -20,7 +20,7 @@ const (
 var isolationEnum = [...]json.RawMessage{json.RawMessage(`"` + IsolationFolder + `"`),
 	json.RawMessage(`"` + IsolationWorktree + `"`)}
 
-// AddSettings adds the settings of worktrees, which the host has for every agent, to an agent's own.
+// AddSettings adds the worktree settings, which apply to every agent, to an agent's own.
 func (p *Part) AddSettings(schema ahp.SessionConfigSchema) ahp.SessionConfigSchema {
 	if p.cfg.Repositories == nil {
 		return schema

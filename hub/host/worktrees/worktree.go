@@ -19,20 +19,21 @@ const (
 	bucketWorktrees = "worktree" // key: session URI, value: machine.Worktree; kept while the session is in the trash
 )
 
-// Of returns a session's worktree; ok is false when it has none.
+// Of returns a session's worktree; ok is false without one.
 func Of(s *ahp.SessionState) (w machine.Worktree, ok bool) {
 	raw, ok := s.Meta[metaWorktree]
 	return w, ok && json.Unmarshal(raw, &w) == nil && w.Dir != ""
 }
 
-// Record records, in the step that opens a session, the worktree that Isolate gave it.
+// Record records the worktree from Isolate, in the step that opens the session.
 func Record(tx *hub.Tx, session ahp.URI, s *ahp.SessionState) {
 	if raw := s.Meta[metaWorktree]; raw != nil {
 		tx.Record(bucketWorktrees, session, raw)
 	}
 }
 
-// Isolate gives a new session the worktree that its settings ask for. undo removes it and is never nil.
+// Isolate creates the worktree that a new session's settings ask for. undo removes it and is never
+// nil.
 func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState, step func(string)) (undo func(),
 	err error) {
 	undo = func() {}
@@ -73,8 +74,8 @@ func (p *Part) Isolate(ctx context.Context, session ahp.URI, s *ahp.SessionState
 	return undo, nil
 }
 
-// Standing returns how far a session's worktree is from the branch it was made from. Errors: -32008 no such session or
-// worktree, -32009 not the owner.
+// Standing returns how far a session's worktree is from its base branch. Errors: -32008 no such
+// session or worktree, -32009 not the owner.
 func (p *Part) Standing(ctx context.Context, c core.Caller, session ahp.URI) (machine.WorktreeStanding, error) {
 	w, err := p.findWorktree(ctx, c, session)
 	if err != nil {
@@ -84,7 +85,7 @@ func (p *Part) Standing(ctx context.Context, c core.Caller, session ahp.URI) (ma
 	return st, machine.ProtocolError(err)
 }
 
-// Merge merges a session's branch into the one its worktree was made from, and returns how many commits that were.
+// Merge merges a session's branch into its base branch, and returns the number of merged commits.
 // Errors: -32008 no such session or worktree, -32009 not the owner, -32011 it cannot be merged now.
 func (p *Part) Merge(ctx context.Context, c core.Caller, session ahp.URI) (commits int, err error) {
 	w, err := p.findWorktree(ctx, c, session)
@@ -95,26 +96,27 @@ func (p *Part) Merge(ctx context.Context, c core.Caller, session ahp.URI) (commi
 	return commits, machine.ProtocolError(err)
 }
 
-// Remove removes a session's worktree and its branch; without force, only when nothing is lost. The session then works
-// in the directory it was made for. Errors: as Merge, and -32011 while a turn runs.
+// Remove removes a session's worktree and its branch; without force, only if no work is lost. The
+// session then works in its original directory. Errors: as Merge, and -32011 while a turn is
+// running.
 func (p *Part) Remove(ctx context.Context, c core.Caller, session ahp.URI, force bool) error {
 	w, err := p.findWorktree(ctx, c, session)
 	if err != nil {
 		return err
 	}
-	if p.cfg.IsBusy(ctx, session) { // an agent that is starting is not to find its directory gone
+	if p.cfg.IsBusy(ctx, session) { // or an agent that is starting would lose its directory
 		return ahp.Errorf(ahp.CodeConflict, "a turn is running in it. Stop the turn first")
 	}
 	if err := p.cfg.Repositories.RemoveWorktree(ctx, session, w, force); err != nil {
 		return machine.ProtocolError(err)
 	}
-	p.cfg.CloseAgent(session) // its agent was started in the worktree
+	p.cfg.CloseAgent(session) // it was started in the worktree
 	err = p.core.Do(ctx, func(tx *hub.Tx) { leaveWorktree(tx, session, w) })
 	p.RefreshBranch(session)
 	return err
 }
 
-// leaveWorktree moves a session from its worktree to the directory it was made for.
+// leaveWorktree moves a session from its worktree to its original directory.
 func leaveWorktree(tx *hub.Tx, session ahp.URI, w machine.Worktree) {
 	s, ok := hub.StateOf[*ahp.SessionState](tx, session)
 	if !ok {
@@ -133,7 +135,7 @@ func leaveWorktree(tx *hub.Tx, session ahp.URI, w machine.Worktree) {
 	}
 }
 
-// findWorktree returns the worktree of a session for the owner.
+// findWorktree returns the worktree of a session if the caller is the owner.
 func (p *Part) findWorktree(ctx context.Context, c core.Caller, session ahp.URI) (machine.Worktree, error) {
 	info, known := p.core.Hub.Info(session)
 	if !known || info.Kind != ahp.ChannelSession || !c.Audience().Sees(info) {
@@ -156,7 +158,7 @@ func (p *Part) findWorktree(ctx context.Context, c core.Caller, session ahp.URI)
 	return w, nil
 }
 
-// HasUnsavedWork reports whether a session's worktree has work that is nowhere else.
+// HasUnsavedWork reports whether a session's worktree has work that exists nowhere else.
 func (p *Part) HasUnsavedWork(ctx context.Context, s *ahp.SessionState) bool {
 	w, ok := Of(s)
 	if !ok {
@@ -166,8 +168,8 @@ func (p *Part) HasUnsavedWork(ctx context.Context, s *ahp.SessionState) bool {
 	return err != nil || at.Commits > 0 || at.Uncommitted > 0
 }
 
-// removeForgotten removes the worktree of a session that cannot be restored any more, unless it has work that is
-// nowhere else.
+// removeForgotten removes the worktree of a session that cannot be restored, unless it has work
+// that exists nowhere else.
 func (p *Part) removeForgotten(ctx context.Context, session ahp.URI) {
 	w, err := p.readRecord(ctx, session)
 	if err != nil {
@@ -181,10 +183,10 @@ func (p *Part) removeForgotten(ctx context.Context, session ahp.URI) {
 			w.Branch, "err", err)
 		return
 	}
-	_ = p.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only when the host stops
+	_ = p.core.Do(ctx, func(tx *hub.Tx) { tx.Record(bucketWorktrees, session, nil) }) // fails only if the host stops
 }
 
-// readRecord returns the recorded worktree of a session, nil without one.
+// readRecord returns the recorded worktree of a session, or nil.
 func (p *Part) readRecord(ctx context.Context, session ahp.URI) (*machine.Worktree, error) {
 	if p.core.Store == nil {
 		return nil, nil
