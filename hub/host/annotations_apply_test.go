@@ -22,7 +22,7 @@ import (
 
 const twelve = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n"
 
-// suggest comments on lines of a file as a page does: with the version they are of and how they read.
+// suggest comments on lines of a file like a page: with their version and text.
 func (c *changing) suggest(p access.Principal, id, name string, from, to int, lines ...string) threads.SuggestionRef {
 	c.t.Helper()
 	all := review.Lines(c.read(name))
@@ -46,7 +46,7 @@ func (c *changing) suggest(p access.Principal, id, name string, from, to int, li
 	return threads.SuggestionRef{Thread: id, Entry: "1"}
 }
 
-// reviewing is a session whose agent wrote a file of twelve lines.
+// reviewing returns a session whose agent wrote a file of twelve lines.
 func reviewing(t *testing.T) *changing { return reviewingWith(newChanging(t)) }
 
 func reviewingWith(c *changing) *changing {
@@ -56,7 +56,7 @@ func reviewingWith(c *changing) *changing {
 	return c
 }
 
-// busyTexts is a computer on which another program writes to a file each time that it was read for an edit.
+// busyTexts is a computer on which another program writes to a file after each read for an edit.
 type busyTexts struct {
 	machine.Machine
 	write func()
@@ -100,7 +100,7 @@ func TestApplySuggestions(t *testing.T) {
 	c := reviewing(t)
 	one := c.suggest(commenter, "one", "n.txt", 3, 4, "three", "and four")
 	two := c.suggest(commenter, "two", "n.txt", 10, 10)
-	c.write("n.txt", "0\n"+twelve) // the lines went on
+	c.write("n.txt", "0\n"+twelve) // the lines moved
 	if err := c.host.Threads.ApplySuggestions(t.Context(), as(driver), session, []threads.SuggestionRef{one}); code(
 		err) != ahp.CodePermissionDenied {
 		t.Errorf("somebody applied who may not revert: %v", err)
@@ -118,7 +118,7 @@ func TestApplySuggestions(t *testing.T) {
 	}
 }
 
-// What cannot be applied for certain changes nothing, and of several all or none.
+// A suggestion for changed lines changes nothing; of several suggestions, either all or none apply.
 func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	c := reviewing(t)
 	fine := c.suggest(commenter, "fine", "n.txt", 1, 1, "one")
@@ -162,7 +162,7 @@ func TestSuggestionsOfOtherLinesChangeNothing(t *testing.T) {
 	}
 }
 
-// What people are shown as the old lines is what is replaced: a client cannot quote others.
+// Suggestions replace the lines that people see as the old ones: a client cannot quote others.
 func TestSuggestionsReplaceQuotedLines(t *testing.T) {
 	c := reviewing(t)
 	ref := c.suggest(commenter, "one", "n.txt", 3, 3, "three")
@@ -215,8 +215,8 @@ func TestCommitSuggestions(t *testing.T) {
 	}
 }
 
-// Threads go along with their lines at the end of a turn, for clients that know the protocol alone; the place they were
-// written at is kept, and what is not certain stays.
+// Threads move with their lines at the end of a turn, for clients that only know the protocol.
+// Their origin is kept, and threads on changed lines are not moved.
 func TestThreadsFollowTheirLines(t *testing.T) {
 	c := reviewing(t)
 	c.suggest(commenter, "follows", "n.txt", 3, 4, "x")
@@ -253,8 +253,8 @@ func TestThreadsFollowTheirLines(t *testing.T) {
 	}
 }
 
-// A repository inside of another one, both of the session: a suggestion is written and committed in the one its
-// file is of.
+// With a nested repository in the same session, a suggestion is written and committed in the
+// repository of its file.
 func TestSuggestionInANestedRepository(t *testing.T) {
 	c := newChanging(t)
 	inner := filepath.Join(c.dir, "inner")

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
-// A thread that a client of the protocol begins quotes its lines, as one begun on a page does. All who see the thread
-// see the quote, so it is of files alone that guests may read.
+// A new thread from a client of the protocol gets a quote of its lines, as one from a page has. All
+// viewers of the thread see the quote, so only files that guests may read are quoted.
 func TestNewThreadQuotesItsLines(t *testing.T) {
 	c := newChanging(t)
 	c.write(".gitignore", "ignored.txt\n")

@@ -30,7 +30,7 @@ func resolved(id string, yes bool) *ahp.AnnotationsUpdatedAction {
 	return &ahp.AnnotationsUpdatedAction{AnnotationID: id, Resolved: &yes}
 }
 
-// authorsOf says who wrote a thread, by name.
+// authorsOf returns the names of a thread's authors.
 func (w *world) authorsOf(id string) string {
 	i := threads.FindThread(w.threads(), id)
 	if i < 0 {
@@ -126,7 +126,7 @@ func TestOthersCommentsAreSafe(t *testing.T) { // AHP requirement 160
 			t.Errorf("the authors are %s", got)
 		}
 		cleo.refused(notes, resolved("a", true), "only your own")
-		ben.do(notes, resolved("b", true)) // he commented there
+		ben.do(notes, resolved("b", true)) // Ben commented there
 		w.connect(viewer, "vic-1").refused(notes, reply("a", comment("v", "hi")), "can't comment")
 
 		c.do(notes, reply("b", comment("c1", "the owner may")))

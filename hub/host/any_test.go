@@ -16,8 +16,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/threads"
 )
 
-// TestRandomClientActions has several people do anything in any order, and looks whether the
-// host still agrees with itself: mirrors, aggregates, and whose comment is whose.
+// TestRandomClientActions sends random actions of several people, and checks the host's
+// consistency: mirrors, aggregates, and the authors of comments.
 func TestRandomClientActions(t *testing.T) { // AHP requirements 40, 76, 86, 104
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -98,7 +98,7 @@ func (w *world) anAction(r *rand.Rand, chat ahp.URI) (ahp.URI, ahp.Action) {
 		thread(id, comment("3", "w"))}[r.IntN(4)]
 }
 
-// othersStand fails when a guest changed or removed what another person wrote.
+// othersStand fails if a guest changed or removed another person's comment.
 func (w *world) othersStand(c *client, had *ahp.AnnotationsState) {
 	w.t.Helper()
 	for _, t := range had.Annotations {

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// tools makes every turn call the tool its text names, and keeps which ran.
+// tools makes every turn call the tool in its text, and records the calls that ran.
 func tools(w *world) (ran *[]string) {
 	ran = new([]string)
 	w.agent.config = agent.ApprovalConfig()
@@ -38,7 +38,8 @@ func inApprovalWorld(t *testing.T, f func(*world, *[]string)) {
 	inWorld(t, func(w *world) { f(w, tools(w)) })
 }
 
-// ask starts a turn that calls a tool; it returns the answers that are offered, none without a question.
+// ask starts a turn that calls a tool. It returns the offered options, or none if there is no
+// question.
 func (c *client) ask(turn, tool string) (options []string) {
 	c.w.t.Helper()
 	c.do(c.w.chat(), &ahp.ChatTurnStartedAction{TurnID: turn, Message: user(tool)})
@@ -115,7 +116,7 @@ func TestAllowingAKind(t *testing.T) {
 	})
 }
 
-// What a guest asks for waits, whatever was allowed.
+// A guest's requests wait for approval, whatever the settings allow.
 func TestGuestsPromptsAreAsked(t *testing.T) {
 	inApprovalWorld(t, func(w *world, _ *[]string) {
 		c := w.create()

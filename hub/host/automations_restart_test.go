@@ -36,8 +36,8 @@ func (l *life) status(i int) string {
 	return statusOfRun(runs[i].Lifecycle)
 }
 
-// The program is cut off while one run waits for an approval and another for its turn: the first has failed and says
-// why, the second runs, and a request asked again is still the same run.
+// The host is killed while one run waits for an approval and another for its turn. The first has
+// failed with a reason, the second runs, and a repeated request returns the same run.
 func TestCrashFailsRunsAtWork(t *testing.T) {
 	dir := t.TempDir()
 	one := newLife(t, dir, waiting(), core.Limits{})
@@ -83,7 +83,7 @@ func TestCrashFailsRunsAtWork(t *testing.T) {
 	}
 }
 
-// What came while the host was down is made up for once, or not at all.
+// Occurrences missed while the host was down lead to one run, or to none.
 func TestOccurrenceMissedWhileHostWasDown(t *testing.T) {
 	for policy, want := range map[ahp.AutomationMisfirePolicy]int{ahp.AutomationMisfirePolicyRunOnce: 1,
 		ahp.AutomationMisfirePolicySkip: 0} {

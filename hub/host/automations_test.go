@@ -202,7 +202,7 @@ func TestRunFailsWhenTemplateBecomesInvalid(t *testing.T) {
 		c.refused(ahp.AutomationsURI, &ahp.AutomationUpdateRequestedAction{Resource: nightly,
 			Changes: ahp.AutomationDefinitionPatch{Session: &d.Session}}, "does not exist")
 
-		// The agent is taken away after it was saved.
+		// Remove the agent after saving.
 		delete(w.host.cfg.Agents, "fake")
 		w.host.cfg.Agents["other"] = w.agent
 		c.runNow("one")
@@ -256,7 +256,7 @@ func TestRefuseInvalidAutomations(t *testing.T) {
 				ahp.FetchAutomationRunsParams{Channel: ahp.AutomationsURI, Automation: a, Cursor: cursor})
 			return code(err)
 		}
-		// the cursor of a run that is gone
+		// the cursor of a removed run
 		gone := base64.RawURLEncoding.EncodeToString([]byte("after:ahp-automation-run:/x"))
 		if got := []int{fetch("ahp-automation:/x", ""), fetch(nightly, "nonsense"), fetch(nightly, gone),
 			fetch(nightly, "")}; !slices.Equal(got, []int{ahp.CodeNotFound, ahp.CodeInvalidParams,
@@ -300,13 +300,13 @@ func TestUpdateAndRemove(t *testing.T) {
 		}
 		wait(24 * time.Hour)
 		w.runs()
-		run := c.runNow("by hand") // not enabled, and still
+		run := c.runNow("by hand") // works although disabled
 		c.runNow("waits")
 		w.runs("pending", "running")
 		session := w.automation().Runs[1].PrimarySession
 		c.subscribe(run)
 		c.do(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly})
-		c.do(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly}) // again is no mistake
+		c.do(ahp.AutomationsURI, &ahp.AutomationRemovedAction{Resource: nightly}) // a repeated removal is no error
 		if _, ok := w.host.Automations.Get(nightly); ok {
 			t.Error("it is still there")
 		}
@@ -352,7 +352,7 @@ func TestHistoryIsBoundedAndPaged(t *testing.T) {
 		first := shows(20, true).RunsNextCursor
 		fetch(first)
 		second := shows(40, true).RunsNextCursor
-		fetch(first) // asked for by another client, too
+		fetch(first) // also requested by another client
 		shows(40, true)
 		fetch(second)
 		shows(45, false)

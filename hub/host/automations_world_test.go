@@ -20,7 +20,7 @@ func byCron(expression string, policy ahp.AutomationMisfirePolicy) ahp.Automatio
 		Schedule: ahp.AutomationSchedule{Expression: expression, TimeZone: "UTC"}}}
 }
 
-// automate makes an automation as the owner's client.
+// automate creates an automation as the owner's client.
 func (w *world) automate(d ahp.AutomationDefinition) *client {
 	w.t.Helper()
 	c := w.connect(owner, "ana-1")
@@ -38,7 +38,7 @@ func (w *world) automation() ahp.AutomationEntry {
 	return e
 }
 
-// statuses are those of the automation's runs, newest first.
+// statuses returns the statuses of the automation's runs, newest first.
 func (w *world) statuses() (list []string) {
 	w.t.Helper()
 	for _, r := range w.automation().Runs {
@@ -79,8 +79,8 @@ func (c *client) runNow(id string) ahp.URI {
 	return res.Resource
 }
 
-// wait lets time go by.
+// wait advances the time.
 func wait(d time.Duration) {
-	time.Sleep(d) // of the bubble
+	time.Sleep(d) // the bubble's clock
 	synctest.Wait()
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// leaving is a machine that goes and comes back.
+// leaving is a machine that goes offline and returns.
 type leaving struct {
 	machine.Machine
 	agents  map[string]agent.Backend
@@ -37,8 +37,8 @@ func (l *leaving) set(life *life, offline bool) {
 	life.until("the host knows", func() bool { return life.host.agents.IsOffline("fake") == offline })
 }
 
-// What is sent while the machine of a session is offline waits, also when the host starts again, and is sent once when the
-// machine is back.
+// Messages to a session whose machine is offline wait, also across a restart of the host, and are
+// sent once when the machine is online.
 func TestMessagesWaitForTheirMachine(t *testing.T) {
 	dir := t.TempDir()
 	first := &fake{}
@@ -86,7 +86,7 @@ func TestMessagesWaitForTheirMachine(t *testing.T) {
 	}
 }
 
-// awaySession is a ready session whose machine is offline, with a message that waits on disk.
+// awaySession returns a ready session whose machine is offline, with a durable queued message.
 func awaySession(t *testing.T, dir string, f *fake, wait func(one *life, me core.Caller)) (*life, *leaving) {
 	t.Helper()
 	box := newLeaving(t, dir, f)
@@ -100,8 +100,8 @@ func awaySession(t *testing.T, dir string, f *fake, wait func(one *life, me core
 	return one, box
 }
 
-// The hub crashes when the machine is back. A message whose turn was not on disk is sent after the restart, one whose turn
-// was is not sent again: that turn can be resumed.
+// The hub crashes when the machine is online again. A message whose turn was not durable is sent
+// after the restart. One whose turn was durable is not sent again: its turn can be resumed.
 func TestWaitingMessageIsSentOnceWhateverCrashes(t *testing.T) {
 	for name, durable := range map[string]bool{"before its turn is on disk": false, "while its turn runs": true} {
 		t.Run(name, func(t *testing.T) {
@@ -136,7 +136,7 @@ func TestWaitingMessageIsSentOnceWhateverCrashes(t *testing.T) {
 	}
 }
 
-// Threads that are sent while the machine is offline reach the agent when it is back, as they are then.
+// Threads sent while the machine is offline reach the agent later, in their current state.
 func TestThreadsReachTheAgentWhenItsMachineIsBack(t *testing.T) {
 	dir, f := t.TempDir(), &fake{}
 	one, box := awaySession(t, dir, f, func(one *life, me core.Caller) {

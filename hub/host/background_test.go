@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
-// A command that continues after its turn is listed in its chat until it is over or its terminal is closed.
+// A background command is listed in its chat until it ends or its terminal is closed.
 func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	for name, end := range map[string]func(*world, *client, agent.Terminal) error{
 		"it ends": func(_ *world, _ *client, term agent.Terminal) error { term.Kill(); return nil },
@@ -44,8 +44,8 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	}
 }
 
-// Who makes a terminal's claim the session's alone lets the agent go on (guide/terminals.md); who takes the
-// keyboard and gives it back does not.
+// A claim that names only the session detaches the agent (guide/terminals.md). Taking control and
+// returning it does not.
 func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	h := agentHost{w.host.turns.liveOf(session)}
@@ -86,7 +86,7 @@ func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 	}
 }
 
-// What went on when the host was killed is not listed by the next one.
+// Background commands of a killed host are not listed by the next one.
 func TestBackgroundEndsWithTheHost(t *testing.T) {
 	dir, work := t.TempDir(), t.TempDir()
 	w, stop := restarted(t, dir, work)

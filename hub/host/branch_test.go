@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// What is checked out is published while a page follows it, and at the end of a turn.
+// The branch is published while a page follows it, and at the end of a turn.
 func TestTheBranchOfASession(t *testing.T) {
 	c := newChanging(t)
 	c.git("switch", "-q", "-c", "main")

@@ -23,9 +23,9 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// BenchmarkManyFiles is a repository of 100 000 files in 10 000 folders, watched by a host: the time from the
-// write of one file to the action that shows it, with three changesets open, and the processor time while nothing
-// is written, of the host and its git programs.
+// BenchmarkManyFiles uses a repository of 100 000 files in 10 000 folders, watched by a host. It
+// measures the time from writing one file to the action that shows it, with three changesets open,
+// and the idle processor time of the host and its git processes.
 func BenchmarkManyFiles(b *testing.B) {
 	w := &world{agent: &fake{}, dir: b.TempDir()}
 	b.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)
@@ -41,7 +41,7 @@ func BenchmarkManyFiles(b *testing.B) {
 		awaitFile(b, conn, uri)
 		took = append(took, float64(time.Since(began).Microseconds())/1000)
 		round++
-		<-time.After(500 * time.Millisecond) // a person's or an agent's pace: the rest after the last look is over
+		<-time.After(500 * time.Millisecond) // a person's or an agent's pace: the pause after the last look is over
 	}
 	slices.Sort(took)
 	b.ReportMetric(took[len(took)/2], "ms-p50")
@@ -97,7 +97,7 @@ func benchHost(b *testing.B, w *world) (*hub.Conn, ahp.URI) {
 		<-time.After(10 * time.Millisecond)
 	}
 	b.Logf("shown for the first time after %s, watched after %s", first, time.Since(began))
-	<-time.After(20 * time.Second) // what the session began with is packed meanwhile
+	<-time.After(20 * time.Second) // meanwhile the first checkpoint is packed
 	return conn, uri
 }
 
@@ -118,7 +118,7 @@ func startBench(b *testing.B, w *world) {
 	b.Cleanup(func() { cancel(); <-over })
 }
 
-// awaitFile waits until the changeset shows a file more, or another version of one.
+// awaitFile waits until the changeset shows another file, or another version of one.
 func awaitFile(b *testing.B, conn *hub.Conn, uri ahp.URI) {
 	b.Helper()
 	for {
@@ -135,7 +135,7 @@ func awaitFile(b *testing.B, conn *hub.Conn, uri ahp.URI) {
 	}
 }
 
-// idleCPU is the part of a core the program and its children take while nothing happens, in percent.
+// idleCPU returns the percentage of a core that the program and its children use while idle.
 func idleCPU(d time.Duration) float64 {
 	before := processorTime()
 	<-time.After(d)

@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// What the turns of a chat changed goes with it into another session, with what was reviewed of it; a restart
-// later all of it is still there, also when the session it left is gone for good.
+// A chat's change records and review marks move with it to another session. They survive a restart,
+// and the deletion of the old session.
 func TestAMovedChatBringsItsChanges(t *testing.T) {
 	for _, into := range []string{"another session", "a session of its own"} {
 		t.Run(into, func(t *testing.T) { movesWithChanges(t, into == "another session") })
@@ -92,7 +92,7 @@ func movesWithChanges(t *testing.T, known bool) {
 	c.shows(next, "M a.txt +1 −0")
 }
 
-// A fork has the turns of what it was forked from: they stay with it when one of the two moves away.
+// A fork shares the turns of its source, and keeps them when either of the two moves away.
 func TestAForkKeepsItsTurnsChanges(t *testing.T) {
 	c := newChanging(t)
 	const chat, fork = ahp.URI("ahp-chat:/2"), ahp.URI("ahp-chat:/3")

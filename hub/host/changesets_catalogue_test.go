@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// withDirs is a session in two directories of its own and a chat in the second one, where the agent can have that.
+// withDirs returns a session with two directories, and a chat that works only in the second.
 func withDirs(t *testing.T) (c *changing, two string, chat ahp.URI) {
 	t.Helper()
 	c = newChanging(t)
@@ -46,7 +46,7 @@ func (c *changing) turnIn(chat ahp.URI, do func()) string {
 	return a.TurnID
 }
 
-// A chat with directories of its own has changesets of these alone, and its turns are what changed there.
+// A chat with its own directories has changesets of only these, and so have its turns.
 func TestChatWithItsOwnDirectories(t *testing.T) { // AHP requirement 152
 	c, two, chat := withDirs(t)
 	put := func(name, text string) { c.must(os.WriteFile(filepath.Join(two, name), []byte(text), 0o600)) }
@@ -102,7 +102,7 @@ func TestChatsInTheirOwnDirectoriesDoNotOverlap(t *testing.T) {
 	}
 }
 
-// What was stored before the host offered a branch and comparisons gets them when it is loaded.
+// A session stored before the host offered some changesets gets them when it is loaded.
 func TestOldSessionsGetTheMissingChangesets(t *testing.T) { // AHP requirement 152
 	data, dir := t.TempDir(), t.TempDir()
 	f := &fake{}
@@ -127,7 +127,7 @@ func TestOldSessionsGetTheMissingChangesets(t *testing.T) { // AHP requirement 1
 	life.end(true)
 }
 
-// Two repositories in one session, one of them inside of the other, each count for themselves.
+// Two repositories in one session, one nested in the other, are compared separately.
 func TestSeveralRepositories(t *testing.T) {
 	c := newChanging(t)
 	c.mkdir("inner")
@@ -153,8 +153,8 @@ func TestSeveralRepositories(t *testing.T) {
 	}
 }
 
-// What a person writes before, between and after turns is not the agent's; turns that run at once in one directory say
-// that either may have written what both show.
+// A person's edits before, between and after turns are not the agent's. Files of concurrent turns
+// in one directory are marked as overlapping.
 func TestTurnsAtOnceAreFlaggedOnTheirFiles(t *testing.T) {
 	c, two, chat := withDirs(t)
 	put := func(name, text string) { c.must(os.WriteFile(filepath.Join(two, name), []byte(text), 0o600)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/changes"
 )
 
-// heardOn follows a changeset and returns a function that reads the next actions until one is the last.
+// heardOn subscribes to a changeset and returns a function that reads actions until the last one.
 func (c *changing) heardOn(uri ahp.URI) func(last func(ahp.Action) bool) []ahp.Action {
 	c.t.Helper()
 	conn, err := c.hub.Connect(hub.ConnConfig{Principal: owner.ID, ClientID: "ana-2", Audience: owner.Audience()})
@@ -39,7 +39,7 @@ func (c *changing) heardOn(uri ahp.URI) func(last func(ahp.Action) bool) []ahp.A
 	}
 }
 
-// An operation says that it runs, then that it is over or why it failed. What it cannot be pointed at is an error.
+// An operation reports that it runs, and then its result. An invalid target is an error.
 func TestOperationTellsThatItRunsAndHowItEnded(t *testing.T) { // AHP requirements 155 and 156
 	c := newChanging(t)
 	c.write("a.txt", "one\n2\nthree\n")
@@ -78,8 +78,8 @@ func TestOperationTellsThatItRunsAndHowItEnded(t *testing.T) { // AHP requiremen
 	}
 }
 
-// The first content and many changes at once come whole (AHP requirement 154). Every changeset that is listed can be
-// reviewed (AHP requirement 158).
+// The first content and many changes at once are sent in one action (AHP requirement 154). Every
+// listed changeset can be reviewed (AHP requirement 158).
 func TestBulkChangesComeWhole(t *testing.T) {
 	c := newChanging(t)
 	c.write("first.txt", "x\n")
@@ -109,7 +109,7 @@ func TestBulkChangesComeWhole(t *testing.T) {
 	for i := range 150 {
 		c.must(os.WriteFile(filepath.Join(outside, fmt.Sprintf("new-%d.txt", i)), []byte("x\n"), 0o600))
 	}
-	c.must(os.Rename(outside, filepath.Join(c.dir, "many"))) // all of them at once
+	c.must(os.Rename(outside, filepath.Join(c.dir, "many"))) // all at once
 	whole("150 files at once", 151)
 	for _, offered := range c.session().Changesets {
 		if offered.Capabilities == nil || offered.Capabilities.Review == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// review marks hunks of a file as the review page does, by their numbers.
+// review marks hunks of a file by their numbers, like the review page.
 func (c *changing) review(uri ahp.URI, name string, reviewed bool, which ...int) error {
 	c.t.Helper()
 	r := changes.HunkReview{File: core.FileURI(filepath.Join(c.dir, name)), Reviewed: reviewed}
@@ -71,7 +71,7 @@ func TestHunksAreReviewedOneByOne(t *testing.T) { // AHP requirement 158
 	c.dispatch(uri, &ahp.ChangesetFilesReviewChangedAction{Files: []string{core.FileURI(filepath.Join(c.dir, "a.txt"))},
 		Reviewed: true})
 	c.shows(uri, "M a.txt +3 −3 reviewed by Ana")
-	c.must(c.review(uri, "a.txt", false, 2)) // of a file that was marked as a whole the others stay reviewed
+	c.must(c.review(uri, "a.txt", false, 2)) // the others of a file marked as a whole stay reviewed
 	c.shows(uri, "M a.txt +3 −3")
 	if n := c.hunksOf(uri); n != 2 {
 		t.Errorf("%d hunks are marked, want the two others", n)

@@ -9,12 +9,12 @@ import (
 	"time"
 )
 
-const inNamespace = "TEST_IN_USER_NAMESPACE" // which limit is lowered there
+const inNamespace = "TEST_IN_USER_NAMESPACE" // the limit that is lowered there
 
 // lowLimits are too low for any session.
 var lowLimits = map[string]string{"max_inotify_watches": "3", "max_inotify_instances": "0"}
 
-// The kernel's own limits, lowered in a user namespace, where that is allowed.
+// TestTheKernelsWatchesRunOut lowers the kernel's limits in a user namespace, where allowed.
 func TestTheKernelsWatchesRunOut(t *testing.T) {
 	if limit := os.Getenv(inNamespace); limit != "" {
 		c := newChangingWith(t, Config{PollFolders: time.Millisecond})
@@ -43,7 +43,7 @@ func TestTheKernelsWatchesRunOut(t *testing.T) {
 	}
 }
 
-// setLimit holds for the processes of this namespace alone.
+// setLimit sets a limit for the processes of this namespace only.
 func setLimit(t *testing.T, limit, to string) {
 	t.Helper()
 	if err := os.WriteFile("/proc/sys/user/"+limit, []byte(to), 0); err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// scarce is a system that watches so many folders and no more.
+// scarce is a system that can watch a limited number of folders.
 type scarce struct {
 	changeset.Notifier
 	left *atomic.Int64
@@ -30,8 +30,8 @@ func (s scarce) Add(folder string) error {
 	return s.Notifier.Add(folder)
 }
 
-// When the system has no more watches the files are looked at from time to time and who looks is told; when it has some
-// again they are watched again, and that is told too.
+// When the system's watches run out, files are polled and viewers are informed. When watches are
+// available again, files are watched and viewers are informed again.
 func TestWatchesRunOutAndComeBack(t *testing.T) {
 	for name, refusal := range map[string]struct {
 		begin func(left *atomic.Int64) (changeset.Notifier, <-chan fsnotify.Event, <-chan error, error)
@@ -56,7 +56,7 @@ func TestWatchesRunOutAndComeBack(t *testing.T) {
 				error) {
 				return refusal.begin(&left)
 			}
-			// one look, then watching is tried again
+			// poll once, then retry to watch
 			c := newChangingWith(t, Config{PollFolders: time.Millisecond, DataDir: data,
 				Machine: local.New(local.WithData(local.Data{Dir: data, Guard: localtest.NewGuard(t, data),
 					Notify: notify}))})
@@ -65,7 +65,8 @@ func TestWatchesRunOutAndComeBack(t *testing.T) {
 	}
 }
 
-// runsOut follows a session's changes where they cannot be watched, until enough makes that possible.
+// runsOut follows a session's changes where they cannot be watched, until enough makes that
+// possible.
 func (c *changing) runsOut(says string, enough func()) {
 	c.t.Helper()
 	c.mkdir("src/deep")

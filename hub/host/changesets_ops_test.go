@@ -24,13 +24,13 @@ func (c *changing) file(name string) *ahp.ChangesetOperationResourceTarget {
 	return &ahp.ChangesetOperationResourceTarget{Resource: core.FileURI(filepath.Join(c.dir, name))}
 }
 
-// rows is lines of a file, from one on, as an editor names whole lines.
+// rows returns the range of whole lines of a file, from 1, as editors send it.
 func (c *changing) rows(name string, side ahp.ChangesetSide, from, to int64) *ahp.ChangesetOperationRangeTarget {
 	return &ahp.ChangesetOperationRangeTarget{Resource: c.file(name).Resource, Side: side,
 		Range: ahp.TextRange{Start: ahp.TextPosition{Line: from - 1}, End: ahp.TextPosition{Line: to}}}
 }
 
-// invoke runs an operation and returns what it said.
+// invoke runs an operation and returns its message.
 func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationTargetValue,
 	with ...string) (string, error) {
 	p := ahp.InvokeChangesetOperationParams{Channel: uri, OperationID: op}
@@ -49,7 +49,7 @@ func (c *changing) invoke(uri ahp.URI, op string, target ahp.ChangesetOperationT
 	return r.Message.Text, nil
 }
 
-// does wants an operation to say something.
+// does runs an operation and checks its message.
 func (c *changing) does(want string, uri ahp.URI, op string, target ahp.ChangesetOperationTargetValue, with ...string) {
 	c.t.Helper()
 	said, err := c.invoke(uri, op, target, with...)
@@ -58,7 +58,7 @@ func (c *changing) does(want string, uri ahp.URI, op string, target ahp.Changese
 	}
 }
 
-// offered is one word an operation: its id, and what is the matter with it.
+// offered returns one word per operation: its id, and its status if not idle.
 func (c *changing) offered(uri ahp.URI) string {
 	var out []string
 	for _, op := range c.changes(uri).Operations {
@@ -96,7 +96,7 @@ func (c *changing) gitSays(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// What is offered depends on what a changeset is, and on what there is to do (AHP requirement 155).
+// The operations depend on the changeset, and on the current changes (AHP requirement 155).
 func TestOperationsWhereTheyMakeSense(t *testing.T) {
 	c := newChanging(t)
 	c.git("branch", "-M", "main")
@@ -181,7 +181,7 @@ func TestDiscardAndUndo(t *testing.T) {
 	c.offers(uri, "stage:disabled unstage:disabled commit:disabled discard:disabled create-branch revert:disabled undo")
 	c.write("new.txt", "another one\n")
 	c.shows(uri, "A new.txt +1 −0")
-	c.does("Restored 1 file", uri, "undo", nil) // of a.txt, which has not changed since
+	c.does("Restored 1 file", uri, "undo", nil) // a.txt, which is unchanged since
 	c.shows(uri, "A new.txt +1 −0; M a.txt +1 −1")
 	c.offers(uri, "stage unstage:disabled commit discard create-branch revert")
 	if _, err := c.invoke(uri, "undo", nil); code(err) != ahp.CodeInvalidParams ||
@@ -190,7 +190,7 @@ func TestDiscardAndUndo(t *testing.T) {
 	}
 }
 
-// A revert of lines keeps what was edited elsewhere; it can be undone too, in the changeset it was done in.
+// Reverting lines keeps edits elsewhere. It can be undone in the same changeset.
 func TestRevertLinesAndUndo(t *testing.T) {
 	c := newChanging(t)
 	turn := c.turn(func() { c.write("a.txt", "one\n2\nthree\n") })
@@ -235,7 +235,7 @@ func TestNewBranchOperation(t *testing.T) {
 	}
 }
 
-// Of two people who do the same at once one does it, and the other is told.
+// Of concurrent operations by several people, one succeeds and the others fail.
 func TestOneOfTwoPeopleWins(t *testing.T) {
 	c := newChanging(t)
 	c.identity()
@@ -260,7 +260,7 @@ func TestOneOfTwoPeopleWins(t *testing.T) {
 	}
 }
 
-// A caller who may not change files learns nothing of whether they could.
+// Callers who may not change files do not learn whether an operation is possible.
 func TestGuestsDoNotOperate(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "edited\n")

@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// elsewhere is a repository outside of every session, with a change that is not committed.
+// elsewhere creates a repository outside every session, with an uncommitted change.
 func (c *changing) elsewhere() (dir string) {
 	c.t.Helper()
 	dir, err := filepath.EvalSymlinks(c.t.TempDir())
@@ -36,7 +36,7 @@ func (c *changing) elsewhere() (dir string) {
 	return dir
 }
 
-// asks waits until the owner is asked whether a repository may lead somewhere.
+// asks waits for the request to the owner whether a repository may lead outside.
 func (c *changing) asks() files.FileAsk {
 	c.t.Helper()
 	c.until("the owner is asked", func() bool { return len(c.host.Files.FileAsks()) == 1 })
@@ -52,8 +52,8 @@ func (c *changing) failsBy(uri ahp.URI, name string) {
 	})
 }
 
-// A viewer's page of changes shows no file of another directory, whatever the repository's settings say, until the
-// owner allowed it, and no longer once that is revoked.
+// A viewer's changes never show files of another directory, whatever the repository's settings,
+// unless the owner allows it, and no longer after a revocation.
 func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	var told []string
 	c := newChangingWith(t, Config{FilesAsked: func(_ *hub.Tx, a files.FileAsk) { told = append(told, a.Words()) }})
@@ -93,7 +93,8 @@ func TestViewerCannotSeeWhereRepositoryLeads(t *testing.T) {
 	}
 }
 
-// An owner who said no is not asked again; a repository that leads nowhere else any more takes its question along.
+// After a denial, the owner is not asked again. A request is dropped when the repository no longer
+// leads outside.
 func TestRepositoryQuestionsEnd(t *testing.T) {
 	c := newChanging(t)
 	alternates := filepath.Join(c.dir, ".git", "objects", "info", "alternates")
@@ -116,7 +117,7 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 	c.until("the question is gone", func() bool { return len(c.host.Files.FileAsks()) == 0 })
 	c.shows(uri, "")
 
-	for range 2 * files.MostRepositoryAsksOne { // however often it leads elsewhere
+	for range 2 * files.MostRepositoryAsksOne { // however often it leads outside
 		c.must(os.WriteFile(alternates, []byte(filepath.Join(c.elsewhere(), ".git", "objects")+"\n"), 0o600))
 		c.isRefused()
 	}
@@ -125,7 +126,7 @@ func TestRepositoryQuestionsEnd(t *testing.T) {
 	}
 }
 
-// isRefused looks once more at a repository that leads elsewhere.
+// isRefused checks that a repository that leads outside is refused again.
 func (c *changing) isRefused() {
 	c.t.Helper()
 	_, err := c.host.git.Head(c.t.Context(), session, []string{c.dir})
@@ -134,7 +135,7 @@ func (c *changing) isRefused() {
 	}
 }
 
-// What no client is given is given to no repository either, and the owner is not asked.
+// A repository cannot lead to files that are closed to all clients, and the owner is not asked.
 func TestRepositoryCannotLeadToTheHostsData(t *testing.T) {
 	c := newChanging(t)
 	uri := changes.URI(session, "uncommitted", "")

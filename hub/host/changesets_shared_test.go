@@ -17,7 +17,7 @@ import (
 // neighbour is a second session in the directories of the first.
 const neighbour ahp.URI = "ahp-session:/neighbour"
 
-// newNeighbour creates the second session and follows all that it changed.
+// newNeighbour creates the second session and follows its changes.
 func (c *changing) newNeighbour() ahp.URI {
 	c.t.Helper()
 	c.must(c.host.CreateSession(c.t.Context(), c.owner, ahp.CreateSessionParams{Channel: neighbour,
@@ -33,7 +33,7 @@ func (c *changing) followAll(session ahp.URI) ahp.URI {
 	return uri
 }
 
-// patch computes now what a changeset holds.
+// patch computes the current patch of a changeset.
 func (c *changing) patch(uri ahp.URI) string {
 	c.t.Helper()
 	patch, err := c.host.Changes.Patch(c.t.Context(), c.owner, uri)
@@ -71,7 +71,7 @@ func TestSessionLeavesOutWhatOtherSessionsEdit(t *testing.T) {
 	}
 }
 
-// Reverting all of a session's changes leaves those of the others.
+// Reverting all of a session's changes keeps those of other sessions.
 func TestRevertLeavesWhatOtherSessionsEdited(t *testing.T) {
 	c := newChanging(t)
 	theirs := c.newNeighbour()
@@ -84,7 +84,8 @@ func TestRevertLeavesWhatOtherSessionsEdited(t *testing.T) {
 	}
 }
 
-// A file that two turns may have written while both ran is shown by their sessions, and by no other.
+// A file that either of two concurrent turns may have written is shown by both sessions, and by no
+// other.
 func TestEditsOfTurnsAtOnceAreOfBothSessions(t *testing.T) {
 	c := newChanging(t)
 	mine, theirs := c.followAll(session), c.newNeighbour()
@@ -129,7 +130,7 @@ func TestSessionLeavesOutOthersEditsAfterRestart(t *testing.T) {
 	c.shows(theirs, "A mine.txt +1 −0 outside")
 }
 
-// What turns of a moved chat changed is shown by the session it moved to, as work of turns.
+// Changes of a moved chat's turns are shown by the new session as made by turns.
 func TestMovedTurnsAreOfTheirNewSession(t *testing.T) {
 	const chat ahp.URI = "ahp-chat:/2"
 	c := newChanging(t)

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A pipe in the place of a file that git reads is named on the page of the changes, at once; once it is gone they show
-// again.
+// If a pipe replaces a file that git reads, the changes report an error that names it. Once it is
+// gone, they show again.
 func TestSpecialFileIsNamedToReaders(t *testing.T) {
 	c := newChanging(t)
 	c.write("a.txt", "one\n2\n")

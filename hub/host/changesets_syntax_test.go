@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// When a turn ends, what it changed is handed over in the order of its review: both versions of each file.
+// When a turn ends, ReadSyntax gets both versions of its changed files, in the order of the review.
 func TestTurnHandsOverChangedFiles(t *testing.T) {
 	loads := make(chan func(context.Context) []diff.Comparison, 8)
 	c := newChangingWith(t, Config{ReadSyntax: func(load func(context.Context) []diff.Comparison) { loads <- load }})

@@ -59,7 +59,8 @@ func TestTurnChanges(t *testing.T) {
 	c.shows(c.follow("uncommitted", ""), "M a.txt +1 −2; A mine.txt +1 −0; A new.txt +1 −0")
 }
 
-// A turn's own edits are not called those of another hand while it runs, nor what was one before those of the turn.
+// While a turn runs, its own edits are not marked as outside, but earlier edits by others stay
+// marked.
 func TestEditsOfRunningTurnAreItsOwn(t *testing.T) {
 	c := newChanging(t)
 	all := c.follow("session", "")
@@ -247,7 +248,8 @@ func TestDisposedSessionHasNoChangesets(t *testing.T) { // AHP requirement 157
 	c.shows(c.follow("turn", turn), "M a.txt +1 −2")
 }
 
-// The branch and the comparison of two turns are offered, kept up to date, and gone with the session.
+// The changesets of the branch and of two compared turns are offered, kept up to date, and closed
+// with the session.
 func TestBranchAndTurnsCompared(t *testing.T) { // AHP requirement 152
 
 	c := newChanging(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// undoAsked is a computer that counts how often it is sent a rewrite to ask whether it can be taken back.
+// undoAsked is a computer that counts the calls of CanTakeBack.
 type undoAsked struct {
 	machine.Machine
 	asked atomic.Int64
@@ -29,7 +29,7 @@ func (o undoAskedOf) CanTakeBack(ctx context.Context, ws machine.Workspace, r ma
 	return o.Changes.CanTakeBack(ctx, ws, r)
 }
 
-// Whether a discard can be undone is asked again after a write to its files, and not after writes to others.
+// The undo of a discard is checked again after writes to its files, but not after writes to others.
 func TestUndoIsCheckedAfterWritesToItsFiles(t *testing.T) {
 	data := t.TempDir()
 	m := &undoAsked{Machine: localtest.New(t, data)}
@@ -43,7 +43,7 @@ func TestUndoIsCheckedAfterWritesToItsFiles(t *testing.T) {
 		c.until("the file is shown", func() bool { return len(c.changes(uri).Files) == n })
 		c.until("no look is under way", c.idle)
 	}
-	write(1) // the system has told of the discard's own writes by now
+	write(1) // the system has reported the discard's own writes by now
 	if !strings.Contains(c.offered(uri), "undo") {
 		t.Fatalf("offered are %s", c.offered(uri))
 	}
@@ -56,7 +56,7 @@ func TestUndoIsCheckedAfterWritesToItsFiles(t *testing.T) {
 	}
 	c.write("a.txt", "mine\n")
 	c.until("the undo is withdrawn", func() bool { return !strings.Contains(c.offered(uri), "undo") })
-	c.write("a.txt", "one\ntwo\n") // as the discard left it
+	c.write("a.txt", "one\ntwo\n") // the state after the discard
 	c.until("the undo is offered again", func() bool { return strings.Contains(c.offered(uri), "undo") })
 	c.does("Restored 1 file", uri, "undo", nil)
 	if got := c.read("a.txt"); got != "one\n2\n" {

@@ -26,7 +26,7 @@ func (c *changing) mkdir(name string) {
 	c.must(os.MkdirAll(filepath.Join(c.dir, name), 0o755))
 }
 
-// replace writes a file in one step, of which the system tells once.
+// replace writes a file in one step, which the system reports once.
 func (c *changing) replace(name, content string) {
 	c.t.Helper()
 	part := filepath.Join(c.t.TempDir(), "part")
@@ -40,7 +40,7 @@ func (c *changing) commit(message string) {
 	c.git("-c", "user.name=Ana", "-c", "user.email=ana@example.org", "commit", "-q", "--allow-empty", "-m", message)
 }
 
-// watched waits until the system tells of writes.
+// watched waits until the system reports writes.
 func (c *changing) watched() {
 	c.t.Helper()
 	c.until("the directories were looked at", func() bool {
@@ -49,8 +49,8 @@ func (c *changing) watched() {
 	})
 }
 
-// Each of these is a write the system tells of; no full look happens meanwhile unless something that decides what is
-// looked at was written.
+// The system reports each of these writes. No full look happens unless a file was written that
+// affects which files are checked.
 func TestWritesShow(t *testing.T) {
 	for name, step := range map[string]struct {
 		do   func(c *changing)
@@ -110,15 +110,15 @@ func TestCommitsAndBranchesShow(t *testing.T) {
 	c.commit("second")
 	c.shows(uncommitted, "")
 	c.shows(branch, "M a.txt +0 −1")
-	c.git("reset", "-q", "--soft", "HEAD~1") // the index and the files stay
+	c.git("reset", "-q", "--soft", "HEAD~1") // keeps the index and the files
 	c.shows(uncommitted, "M a.txt +0 −1")
 	c.commit("second again")
 	c.shows(uncommitted, "")
-	c.git("branch", "-f", "main", "HEAD") // nothing but a branch moves
+	c.git("branch", "-f", "main", "HEAD") // only a branch changes
 	c.shows(branch, "")
 }
 
-// The commit of a repository inside of another one is part of the outer one.
+// A commit of a nested repository is a change of the outer one.
 func TestCommitsOfAnInnerRepositoryShow(t *testing.T) {
 	c := newChanging(t)
 	inner := func(args ...string) {
@@ -157,7 +157,7 @@ func watchedFolders(t *testing.T, c *changing) map[string]bool {
 	return seen
 }
 
-// Where the system does not watch as many folders, the files are looked at from time to time, and who looks is told.
+// If there are more folders than can be watched, files are polled, and viewers are informed.
 func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
 	c := newChangingWith(t, Config{Limits: core.Limits{Folders: 2}})
 	uri := c.follow("uncommitted", "")
@@ -170,7 +170,7 @@ func TestTooManyFoldersAreLookedAtFromTimeToTime(t *testing.T) {
 	c.shows(uri, "M a.txt +0 −1")
 }
 
-// statuses collects what a follower of a changeset is told of its status.
+// statuses collects the statuses that a subscriber of a changeset receives.
 type statuses struct {
 	mu  sync.Mutex
 	got []string
@@ -215,8 +215,8 @@ func followStatus(c *changing, uri ahp.URI) *statuses {
 	return s
 }
 
-// The status is true at every moment: computing before anything is known, recomputing from when something is known
-// to have been written until that is shown, error while it cannot be told, ready in between.
+// The status is always true: computing before the first result, recomputing from a known write
+// until it is shown, error while the changes cannot be computed, otherwise ready.
 func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	c := newChanging(t)
 	uri := changes.URI(session, "session", "")
@@ -241,7 +241,7 @@ func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	said("files", "ready")
 	c.replace("a.txt", "one\n")
 	said("recomputing", "files", "ready")
-	c.replace("a.txt", "one\n") // the same again
+	c.replace("a.txt", "one\n") // the same content again
 	said("recomputing", "ready")
 	c.turn(func() { c.write("b.txt", "b\n") })
 	c.shows(uri, "M a.txt +0 −1 outside; A b.txt +1 −0")
@@ -260,12 +260,12 @@ func TestStatusIsTrue(t *testing.T) { // AHP requirement 153
 	c.shows(uri, "M a.txt +0 −1 outside; A b.txt +1 −0")
 }
 
-// idle reports whether no look is under way or due.
+// idle reports whether no look is running or requested.
 func (c *changing) idle() bool {
 	return !c.host.Changes.Status(session).Busy
 }
 
-// A changeset without followers for a while says that it is out of date until it was looked at.
+// A changeset that had no followers for a while is outdated until the next look.
 func TestSleptChangesetIsOutOfDate(t *testing.T) {
 	c := newChanging(t)
 	uri := c.follow("uncommitted", "")
@@ -281,7 +281,7 @@ func TestSleptChangesetIsOutOfDate(t *testing.T) {
 	}
 }
 
-// A directory a session gets later is watched too.
+// A directory added to a session later is watched too.
 func TestDirectoryAddedLaterIsWatched(t *testing.T) {
 	c := newChanging(t)
 	uri := c.follow("uncommitted", "")
@@ -290,13 +290,13 @@ func TestDirectoryAddedLaterIsWatched(t *testing.T) {
 	c.must(c.hub.Do(func(tx *hub.Tx) {
 		tx.Apply(session, &ahp.SessionWorkingDirectorySetAction{Directory: core.FileURI(other)})
 	}))
-	c.write("a.txt", "one\n") // something makes it look
+	c.write("a.txt", "one\n") // triggers a look
 	c.shows(uri, "M a.txt +0 −1")
 	c.must(os.WriteFile(filepath.Join(other, "x.txt"), []byte("x\n"), 0o600))
 	c.shows(uri, "M a.txt +0 −1; A "+core.FileURI(filepath.Join(other, "x.txt"))+" +1 −0")
 }
 
-// Of many files one that is written shows without a look at all of them.
+// A write to one of many files is shown without a look at all of them.
 func TestOneOfManyFilesShows(t *testing.T) {
 	c := newChanging(t)
 	for i := range 5000 {

@@ -18,7 +18,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
-// changing is a host on a real directory, in real time: git is another program, and no bubble holds it.
+// changing is a host on a real directory, in real time: git is another process, which no bubble can
+// contain.
 type changing struct {
 	*world
 	owner core.Caller
@@ -86,7 +87,7 @@ func (c *changing) dispatch(channel ahp.URI, a ahp.Action) {
 	}
 }
 
-// turn runs a turn that does do, and returns its id.
+// turn runs a turn that calls do, and returns its id.
 func (c *changing) turn(do func()) string {
 	c.t.Helper()
 	c.agent.prompt = func(context.Context, agent.Turn) error { do(); return nil }
@@ -115,7 +116,7 @@ func (c *changing) changes(uri ahp.URI) *ahp.ChangesetState {
 	return state
 }
 
-// lines is one line a file: status, name, counts, and what is marked.
+// lines returns one line per file: status, name, counts, and marks.
 func (c *changing) lines(uri ahp.URI) string {
 	var out []string
 	for _, f := range c.changes(uri).Files {

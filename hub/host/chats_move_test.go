@@ -21,7 +21,8 @@ func chatsOf(s *ahp.SessionState) (uris []ahp.URI) {
 	return uris
 }
 
-// A chat that moves keeps its turns and those who may follow it; a guest of the session it leaves follows it no more.
+// A moved chat keeps its turns and the subscribers that may see it. A guest of the old session is
+// unsubscribed.
 func TestAMovedChat(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c, guest := w.create(), w.connect(viewer, "vic")
@@ -60,7 +61,7 @@ func TestAMovedChat(t *testing.T) {
 	})
 }
 
-// What a side chat is beside of reaches the agent once, with what was selected (AHP requirement 95).
+// The source of a side chat reaches the agent once, with the selection (AHP requirement 95).
 func TestSideChatKnowsItsSource(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()

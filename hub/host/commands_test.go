@@ -16,7 +16,7 @@ func (commander) Commands() []agent.SlashCommand {
 	return []agent.SlashCommand{{Name: "hello", Description: "Say \"hello\"", Hint: "[name]"}, {Name: "help"}}
 }
 
-// Editors drop a command without these keys.
+// Editors drop commands without these keys.
 func TestCommandsAreOfferedAsEditorsReadThem(t *testing.T) {
 	w := newWorld(t, Config{Agents: map[string]agent.Backend{"fake": commander{&fake{}}}}, hub.Config{})
 	defer w.stop()

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// snapshotFor subscribes as a client that was not there before.
+// snapshotFor subscribes as a new client.
 func snapshotFor[S ahp.State](w *world, id string, uri ahp.URI) S {
 	w.t.Helper()
 	c := w.connect(owner, id)
@@ -24,7 +24,8 @@ func snapshotFor[S ahp.State](w *world, id string, uri ahp.URI) S {
 	return mirrored[S](c, uri)
 }
 
-// A snapshot is true when it is made, also in what no action changes (AHP requirement 159).
+// A snapshot is correct when it is made, also in fields that no action changes (AHP requirement
+// 159).
 func TestSnapshotCountsThreads(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()
@@ -50,7 +51,7 @@ func TestSnapshotCountsThreads(t *testing.T) {
 	})
 }
 
-// The counts are known although the threads themselves are not in memory.
+// The counts are known although the threads are not loaded.
 func TestSnapshotCountsThreadsAfterRestart(t *testing.T) { // AHP requirement 159
 	dir, f := t.TempDir(), &fake{}
 	before := newLife(t, dir, f, core.Limits{})
@@ -125,7 +126,8 @@ func TestProjectFollowsFirstDirectory(t *testing.T) {
 	})
 }
 
-// A guest of a chat is told how many threads there are about it, whether or not they are in memory, and of no other.
+// A guest of a chat sees the number of threads about it, whether or not they are loaded, and of no
+// others.
 func TestSnapshotCountsThreadsOfAPart(t *testing.T) { // AHP requirement 159
 	dir, f := t.TempDir(), &fake{}
 	before := newLife(t, dir, f, core.Limits{})
@@ -181,7 +183,7 @@ func (l *life) guestOf(scope access.Scope) access.Principal {
 	return guest
 }
 
-// noDocuments is a store of documents that forgets.
+// noDocuments is a document store that stores nothing.
 type noDocuments struct{}
 
 func (noDocuments) Put(context.Context, string, string, []byte) error { return nil }

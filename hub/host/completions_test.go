@@ -87,7 +87,7 @@ func TestCompletionsAreRefused(t *testing.T) {
 	}
 }
 
-// What a completion was given in _meta comes back with the message and stays with it.
+// The _meta of a completion's attachment is kept in the message.
 func TestAttachmentsKeepTheirMeta(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()

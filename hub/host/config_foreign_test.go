@@ -14,15 +14,15 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 		c := w.create()
 		for asked, want := range map[string]string{
 			`{}`: `{"approval":"ask","isolation":"folder","shell":"sh"}`,
-			// as VS Code makes a session
+			// as VS Code creates a session
 			`{"isolation":"folder","autoApprove":"default","mode":"interactive"}`: `{"approval":"ask","isolation":"folder","shell":"sh"}`,
-			// what means the same here
+			// has an equivalent here
 			`{"autoApprove":"autoApprove"}`: `{"approval":"auto","isolation":"folder","shell":"sh"}`,
 			`{"isolation":"worktree"}`:      `{"approval":"ask","isolation":"worktree","shell":"sh"}`,
-			// the client's own word for ours does not count beside ours
+			// the foreign setting is ignored if ours is also set
 			`{"autoApprove":"autoApprove","approval":"ask"}`: `{"approval":"ask","isolation":"folder","shell":"sh"}`,
 			`{"autoApprove":"default","approval":"auto"}`:    `{"approval":"auto","isolation":"folder","shell":"sh"}`,
-			// an unknown value of what bounds what runs
+			// an unknown value of a setting that bounds what runs
 			`{"autoApprove":"assisted"}`:                    `{"approval":"ask","isolation":"folder","shell":"sh"}`,
 			`{"autoApprove":true}`:                          `{"approval":"ask","isolation":"folder","shell":"sh"}`,
 			`{"approval":"never"}`:                          `{"approval":"ask","isolation":"folder","shell":"sh"}`,
@@ -52,7 +52,8 @@ func TestForeignSettingsAreIgnoredOrBounded(t *testing.T) {
 	})
 }
 
-// The owner's editor sets approval by its own word for it; no other client loosens it by any.
+// The owner's editor can set approval by its foreign name. Other clients cannot loosen it by either
+// name.
 func TestAutoApproveSetsApprovalForOwnerAlone(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()

@@ -17,8 +17,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// An agent that says something of a call out of order is not passed on: clients see a call start, get its input, become
-// ready and complete, each once (AHP requirement 121).
+// Agents' actions on a call out of order are dropped: clients see a call start, get its input,
+// become ready and complete, each once (AHP requirement 121).
 func TestToolCallGoesThroughItsStatesInOrder(t *testing.T) {
 	inWorld(t, func(w *world) {
 		start := func() ahp.Action {
@@ -44,7 +44,7 @@ func TestToolCallGoesThroughItsStatesInOrder(t *testing.T) {
 				input(), start(), output(), done("ran"),
 				done("ran again"), output(), ready(), input(), start(),
 			} {
-				_ = turn.Out.Emit(a) // one that comes at the wrong time may be an error to its agent
+				_ = turn.Out.Emit(a) // an action out of order may return an error
 			}
 			return nil
 		}
@@ -71,7 +71,7 @@ func TestToolCallGoesThroughItsStatesInOrder(t *testing.T) {
 	})
 }
 
-// An agent makes only so many chats beside each other (AHP requirement 97).
+// The number of chats that an agent can spawn is limited (AHP requirement 97).
 func TestSpawnedChatsAreBoundedInNumber(t *testing.T) {
 	inWorldOf(t, Config{Limits: core.Limits{Chats: 4}}, func(w *world) {
 		var refused error
@@ -96,7 +96,7 @@ func TestSpawnedChatsAreBoundedInNumber(t *testing.T) {
 	})
 }
 
-// A session changed when one of its chats changed last (AHP requirement 74).
+// A session's modification time is that of its last changed chat (AHP requirement 74).
 func TestSessionChangedWithItsLatestChat(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()
@@ -119,7 +119,7 @@ func TestSessionChangedWithItsLatestChat(t *testing.T) {
 	})
 }
 
-// stuckMachine has a computer whose files are never listed.
+// stuckMachine is a computer whose files are never listed.
 type stuckMachine struct{ machine.Machine }
 
 func (m stuckMachine) Changes() machine.Changes { return stuckChanges{m.Machine.Changes()} }
@@ -131,7 +131,7 @@ func (stuckChanges) Files(ctx context.Context, _ machine.Workspace, _ []string, 
 	return nil, ctx.Err()
 }
 
-// The person who types is not kept waiting for files that take long to list (AHP requirement 119).
+// Completions do not wait for a slow list of files (AHP requirement 119).
 func TestCompletionsDoNotWaitForSlowFiles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, Config{Machine: stuckMachine{localtest.New(t, t.TempDir())}}, hub.Config{})
@@ -146,7 +146,7 @@ func TestCompletionsDoNotWaitForSlowFiles(t *testing.T) {
 	})
 }
 
-// A directory that could not be read has no children, one that is empty has none of them (AHP requirement 146).
+// An unreadable directory has no children; an empty one has an empty list (AHP requirement 146).
 func TestUnreadContainerHasNoChildren(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		unread := skills(w.dir + "/.claude/skills")

@@ -22,7 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// shelf is a computer with what a test puts into it, and MCP servers that a test holds in its hands.
+// shelf is a computer with customizations and MCP servers that a test controls.
 type shelf struct {
 	*dialer
 
@@ -75,7 +75,7 @@ func (s *shelf) put(dir string, f machine.CustomFound) {
 	synctest.Wait()
 }
 
-// dialer makes connections that a test holds in its hands.
+// dialer creates connections that a test controls.
 type dialer struct {
 	mu    sync.Mutex
 	fails error
@@ -119,7 +119,8 @@ type toolFake struct{ *fake }
 
 func (toolFake) UsesTools() bool { return true }
 
-// inCustomWorld has a session whose directory and home hold what the test puts there.
+// inCustomWorld runs a test with a session whose directory and home contain what the test puts
+// there.
 func inCustomWorld(t *testing.T, f func(w *world, s *shelf, d *dialer)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -196,7 +197,7 @@ func toggled(id string, list ...ahp.CustomizationEnablement) *ahp.SessionCustomi
 	return &ahp.SessionCustomizationToggledAction{ID: id, Enablement: list}
 }
 
-// AHP requirements 145, 146 and 148: the tree is the host's, and only what changed is sent again.
+// AHP requirements 145, 146 and 148: the tree is the host's, and only changes are sent again.
 func TestTreeFollowsFilesOnDisk(t *testing.T) {
 	inCustomWorld(t, func(w *world, s *shelf, _ *dialer) {
 		s.put(w.dir, skills(w.dir+"/.claude/skills", "one"))
@@ -438,7 +439,7 @@ func TestServersStartAndStopOnRequest(t *testing.T) {
 	})
 }
 
-// The address with placeholders and the resource that the server names are two texts for one server.
+// An address with placeholders and the resource that the server names identify the same server.
 func TestTokenReachesServerWhoseAddressHasPlaceholder(t *testing.T) {
 	t.Setenv("SITE", "https://site.example.com")
 	inCustomWorld(t, func(w *world, s *shelf, d *dialer) {

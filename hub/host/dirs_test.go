@@ -23,8 +23,8 @@ func TestAnAgentOfOneDirectoryGetsTheFirst(t *testing.T) {
 	})
 }
 
-// AHP requirements 54 and 60: followers of root hear of a session when it comes and when it goes, and it counts in
-// between.
+// AHP requirements 54 and 60: subscribers of root are notified of new and disposed sessions, and
+// sessions are counted in between.
 func TestRootHearsOfSessions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		follower, stranger := w.connect(owner, "ana-2"), w.connect(owner, "ana-3")

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// disk takes what the hub wants written, when the test says so.
+// disk makes the hub's pending records durable.
 func (w *world) disk() {
 	w.t.Helper()
 	synctest.Wait()

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A client whose id another principal takes is taken off its sessions at once, and the new one is left alone by what
-// still comes of the old one.
+// A client whose id another principal takes is removed from its sessions at once. Late events of
+// the old client do not affect the new one.
 func TestEvictedClientLosesItsTools(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// FuzzCursors: whatever a client sends as a cursor is understood or refused.
+// FuzzCursors checks that any cursor of a client is either valid or refused.
 func FuzzCursors(f *testing.F) {
 	turns := []*ahp.Turn{{ID: "a"}, {ID: "b"}, {ID: "c"}}
 	f.Add(position{"2026-01-02T03:04:05.000Z", "a:/1"}.cursor())
@@ -28,7 +28,7 @@ func FuzzCursors(f *testing.F) {
 	})
 }
 
-// FuzzStamp: a forged or broken `_meta` never names a person.
+// FuzzStamp checks that a forged or broken `_meta` never names a person.
 func FuzzStamp(f *testing.F) {
 	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
 	f.Add([]byte(`{"by":{"id":""}}`))

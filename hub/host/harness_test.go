@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(checked{m}) }
 
-// checked fails the package when a host said what the schema of a version does not allow.
+// checked fails the package if a host sent something that the schema of a version does not allow.
 type checked struct{ m *testing.M }
 
 func (c checked) Run() int { return wire.Main(c.m) }
@@ -46,7 +46,7 @@ var (
 type fake struct {
 	prompt func(context.Context, agent.Turn) error
 	open   func(context.Context, agent.Spec) error
-	config ahp.SessionConfigSchema // instead of its own
+	config ahp.SessionConfigSchema // replaces its own
 	about  *ahp.AgentCapabilities
 
 	mu     sync.Mutex
@@ -167,7 +167,7 @@ func newWorld(t *testing.T, cfg Config, hubCfg hub.Config) *world {
 	return w
 }
 
-// checkSaid holds each action of the host, and the states it leaves, against the schema of every version.
+// checkSaid checks the host's actions and the resulting states against the schema of every version.
 func (w *world) checkSaid() {
 	channels := map[ahp.URI]hub.ChannelInfo{}
 	for _, e := range w.said {
@@ -186,7 +186,7 @@ func (w *world) must(err error) {
 	hosttest.Must(w.t, err)
 }
 
-// create makes the session, ready and with its agent open, and returns its owner's client.
+// create creates the session, with its agent open, and returns its owner's client.
 func (w *world) create() *client {
 	w.t.Helper()
 	c := w.createUnused()
@@ -195,7 +195,7 @@ func (w *world) create() *client {
 	return c
 }
 
-// createUnused makes the session as a client does that may never use it.
+// createUnused creates a session that is not used yet.
 func (w *world) createUnused() *client {
 	w.t.Helper()
 	c := w.connect(owner, "ana-1")
@@ -222,8 +222,8 @@ func (w *world) threads() *ahp.AnnotationsState {
 	return state
 }
 
-// client is a connection with a mirror of what it follows: kept by the oracle, which shares nothing with the program's
-// reducers.
+// client is a connection with a mirror of its subscriptions, maintained by the oracle, which shares
+// no code with the program's reducers.
 type client struct {
 	w      *world
 	caller core.Caller
@@ -280,14 +280,14 @@ func (c *client) take(it hub.Item) {
 	}
 }
 
-// check fails the test from the goroutine that reads.
+// check reports an error from the reading goroutine.
 func (c *client) check(err error) {
 	if err != nil {
 		c.w.t.Error(err)
 	}
 }
 
-// wireOf returns a state or an action as it is sent.
+// wireOf returns a state or an action as sent.
 func wireOf(t *testing.T, v any) []byte {
 	t.Helper()
 	b, err := ahp.Marshal(v)
@@ -297,7 +297,7 @@ func wireOf(t *testing.T, v any) []byte {
 	return b
 }
 
-// mirrored reads the mirror of a channel; nil when it is not followed.
+// mirrored returns the mirror of a channel, or nil without a subscription.
 func mirrored[S ahp.State](c *client, uri ahp.URI) (s S) {
 	c.w.t.Helper()
 	c.mu.Lock()
@@ -325,7 +325,7 @@ func (c *client) subscribe(uris ...ahp.URI) {
 	synctest.Wait()
 }
 
-// try dispatches and returns why it was refused, "" when it was not.
+// try dispatches an action and returns the reason of a rejection, or "".
 func (c *client) try(channel ahp.URI, a ahp.Action) string {
 	c.w.t.Helper()
 	c.seq++
@@ -338,7 +338,7 @@ func (c *client) try(channel ahp.URI, a ahp.Action) string {
 	return o.Rejected
 }
 
-// do is try for what must be accepted.
+// do is try for actions that must be accepted.
 func (c *client) do(channel ahp.URI, a ahp.Action) {
 	c.w.t.Helper()
 	if reason := c.try(channel, a); reason != "" {
@@ -346,7 +346,7 @@ func (c *client) do(channel ahp.URI, a ahp.Action) {
 	}
 }
 
-// refused dispatches what must be refused for a reason that says want.
+// refused dispatches an action that must be rejected with a reason that contains want.
 func (c *client) refused(channel ahp.URI, a ahp.Action, want string) {
 	c.w.t.Helper()
 	if reason := c.try(channel, a); reason == "" || !strings.Contains(reason, want) {
@@ -367,7 +367,7 @@ func user(text string) ahp.Message {
 	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
 }
 
-// take returns what came since the last time.
+// news returns the actions and notifications since the last call.
 func (c *client) news() []string {
 	synctest.Wait()
 	c.mu.Lock()

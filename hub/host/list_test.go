@@ -19,7 +19,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 			w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: uri}))
 			synctest.Wait()
 			newestFirst = append([]ahp.URI{uri}, newestFirst...)
-			if i != 3 { // 3 and 4 are of the same moment
+			if i != 3 { // 3 and 4 have equal times
 				tick()
 			}
 		}
@@ -37,7 +37,7 @@ func TestListSessions(t *testing.T) { // AHP requirements 50 to 53
 			w.must(err)
 			got = append(got, uris(res.Items)...)
 			p.Cursor = res.NextCursor
-			if page == 0 { // one that was listed goes, one that is new comes: neither moves the rest
+			if page == 0 { // removing a listed session and adding a new one does not move the others
 				w.must(w.host.DisposeSession(w.t.Context(), me, ahp.DisposeSessionParams{Channel: newestFirst[2]}))
 				w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: "fake:/new"}))
 				synctest.Wait()

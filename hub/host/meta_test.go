@@ -21,7 +21,7 @@ func TestOwnMetaKeepsOtherNotices(t *testing.T) {
 	}
 }
 
-// What the host writes into a session's _meta leaves the keys of others alone (AHP requirement 85).
+// The host's changes of a session's _meta keep others' keys (AHP requirement 85).
 func TestOwnMetaKeepsOtherKeys(t *testing.T) {
 	others := ahp.Meta{"x/other": json.RawMessage(`{"a":1}`)}
 	next := withOwn(others, "k", "v")

@@ -8,7 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// A client names what it creates, and the name says what it is: no session passes for a chat, a terminal or a script.
+// The URIs that clients choose must match the kind, so that a session cannot be confused with a
+// chat, a terminal or a script.
 func TestURIsOfOtherKindsAreRefused(t *testing.T) {
 	creates := map[string]struct {
 		create       func(w *world, c core.Caller, uri ahp.URI) error

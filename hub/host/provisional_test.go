@@ -31,14 +31,14 @@ func (w *world) isListed() bool {
 
 func (w *world) exists() bool { _, ok := w.host.Summary(session); return ok }
 
-// pass lets time go by, and what is due then happen.
+// pass advances the time and waits for what is due.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// A session that a client makes and never uses starts no agent and is in no list of pages. It is gone ten minutes after
-// its client left, and takes no place in the trash.
+// A session that a client creates and never uses starts no agent and is not listed on pages. It is
+// removed ten minutes after its client left, and does not go to the trash.
 func TestUnusedSessionEndsWithItsClient(t *testing.T) {
 	inLazyWorld(t, func(w *world, opened *atomic.Int32) {
 		watcher := w.connect(owner, "watcher")
@@ -84,7 +84,7 @@ func TestUnsubscribedSessionGoes(t *testing.T) {
 	})
 }
 
-// What a person puts into a session keeps it; what they take back does not.
+// Content that a person adds to a session keeps it; content that they remove does not.
 func TestUsedSessionStays(t *testing.T) {
 	draft := func(text string) *ahp.ChatDraftChangedAction {
 		if text == "" {
@@ -130,7 +130,7 @@ func TestUsedSessionStays(t *testing.T) {
 	}
 }
 
-// After a restart the ten minutes begin again; the agent is not opened then either.
+// After a restart, the ten minutes start again, and the agent is still not opened.
 func TestUnusedSessionSurvivesRestart(t *testing.T) {
 	dir, now := t.TempDir(), time.Now()
 	var opened atomic.Int32

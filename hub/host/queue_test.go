@@ -47,7 +47,8 @@ func TestQueueRunsInOrder(t *testing.T) { // AHP requirements 109, 111
 	})
 }
 
-// A message that waits when the budget is used up asks no agent. It ends with an error that says so.
+// A queued message does not reach the agent if the budget is used up. Its turn ends with an error
+// with the reason.
 func TestQueuedMessageRespectsBudget(t *testing.T) {
 	var full atomic.Bool
 	budget := func(person string, _ ahp.URI) string {

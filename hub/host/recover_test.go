@@ -15,18 +15,18 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// life is one run of a host over a real store.
+// life is one run of a host on a real store.
 type life struct {
 	t     *testing.T
 	hub   *hub.Hub
 	host  *Host
 	agent *fake
-	crash func() // nothing that happens from now on is kept
+	crash func() // stops the journal: later changes are lost
 	end   func(clean bool)
 }
 
-// live starts a host over the data directory. An unclean end stops the journal first, as a
-// crash would: nothing the host says while it stops is kept.
+// newLife starts a host on the data directory. An unclean end stops the journal first, like a
+// crash: the host's actions while it stops are lost.
 func newLife(t *testing.T, dir string, f *fake, limits core.Limits, clock ...func() time.Time) *life {
 	t.Helper()
 	cfg := Config{Machine: localtest.New(t, dir), Limits: limits,
@@ -67,7 +67,7 @@ func (l *life) must(err error) {
 	hosttest.Must(l.t, err)
 }
 
-// until waits for something the journal has to carry first.
+// until waits for a condition that depends on the journal.
 func (l *life) until(what string, ok func() bool) {
 	l.t.Helper()
 	hosttest.Eventually(l.t, what, ok)

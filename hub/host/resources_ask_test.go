@@ -21,7 +21,7 @@ import (
 
 var ben = access.Principal{ID: "person:ben", Name: "Ben", Role: access.RoleMember}
 
-// outside makes a file and a directory with a file that no session has.
+// outside creates a directory and a file outside every session.
 func (w *world) outside() (dir string, file ahp.URI) {
 	w.t.Helper()
 	dir, err := filepath.EvalSymlinks(w.t.TempDir())
@@ -31,7 +31,7 @@ func (w *world) outside() (dir string, file ahp.URI) {
 	return dir, core.FileURI(path)
 }
 
-// ask asks for files, and returns what is told in the end.
+// ask requests files, and returns a channel for the result.
 func (w *world) ask(ctx context.Context, c core.Caller, uri ahp.URI, write bool) <-chan error {
 	w.t.Helper()
 	told := make(chan error, 1)
@@ -44,7 +44,7 @@ func (w *world) ask(ctx context.Context, c core.Caller, uri ahp.URI, write bool)
 	return told
 }
 
-// open is the one question that waits.
+// open returns the only open request.
 func (w *world) open() files.FileAsk {
 	w.t.Helper()
 	asks := w.host.Files.FileAsks()
@@ -61,7 +61,7 @@ func (w *world) answer(grant bool) {
 	synctest.Wait()
 }
 
-// told is the answer to a request; an empty one is an error.
+// told returns the result of a request, and fails if there is none.
 func told(t *testing.T, answer <-chan error) error {
 	t.Helper()
 	select {
@@ -81,7 +81,7 @@ func (w *world) refuses(answer <-chan error, why string) {
 	}
 }
 
-// wouldOpen is what a refusal says to ask for.
+// wouldOpen returns the request in a refusal that would grant access.
 func wouldOpen(err error) *ahp.ResourceRequestParams {
 	if e, ok := errors.AsType[*ahp.Error](err); ok {
 		if data, ok := e.Data.(ahp.PermissionDeniedErrorData); ok {
@@ -203,7 +203,7 @@ func TestTheOwnerDeniesFiles(t *testing.T) {
 		c := core.Caller{Principal: ben, ClientID: "editor"}
 		answer := w.ask(w.t.Context(), c, file, false)
 		_, err := w.host.Files.AnswerFileAsk(c, w.open().ID, true)
-		wantCode(t, err, ahp.CodePermissionDenied) // it is not theirs to answer
+		wantCode(t, err, ahp.CodePermissionDenied) // Ben may not answer it
 		id := w.open().ID
 		w.answer(false)
 		w.refuses(answer, "declined")
@@ -236,7 +236,7 @@ func TestUnansweredFileRequest(t *testing.T) {
 		ctx, gone := context.WithCancel(w.t.Context())
 		answer = w.ask(ctx, c, file, false)
 		joined := w.ask(w.t.Context(), core.Caller{Principal: ben, ClientID: "another"}, file, false)
-		if w.open(); len(heard) != 2 { // the same question is asked once
+		if w.open(); len(heard) != 2 { // equal requests are merged
 			t.Errorf("the owner heard %q", heard)
 		}
 		gone()
@@ -244,7 +244,7 @@ func TestUnansweredFileRequest(t *testing.T) {
 		if err := told(t, answer); err == nil {
 			t.Error("who is gone was given files")
 		}
-		w.answer(true) // the other one waits still
+		w.answer(true) // the other request still waits
 		w.must(told(t, joined))
 
 		ctx, gone = context.WithCancel(w.t.Context())
@@ -294,7 +294,7 @@ func TestFilesAreAskedForWithinLimits(t *testing.T) {
 	})
 }
 
-// What no grant can open is refused at once, without asking the owner.
+// Requests that no grant can open are refused at once, without asking the owner.
 func TestTheOwnerIsNotAskedFor(t *testing.T) {
 	inWorld(t, func(w *world) {
 		dir, file := w.outside()
@@ -359,7 +359,7 @@ func TestFilesAreAskedForByTheirRealPath(t *testing.T) {
 	})
 }
 
-// A watch of what was granted ends with the grant (AHP requirement 184).
+// A watch of granted files ends with the grant (AHP requirement 184).
 func TestAWatchEndsWithItsGrant(t *testing.T) {
 	w := newWorld(t, Config{}, hub.Config{})
 	defer w.stop()

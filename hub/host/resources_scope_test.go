@@ -6,7 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A client that completes a call of its own tool says what came of it: naming a version there opens none.
+// A client decides the result of its own tool's calls, so naming a version there gives no access to
+// it.
 func TestResultOfClientToolOpensNoVersion(t *testing.T) {
 	const version = "ahp-blob:/secret.txt?session=x&version=y"
 	side := &ahp.FileEditSide{URI: "file:///secret.txt", Content: ahp.ContentRef{URI: version}}

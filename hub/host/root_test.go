@@ -14,14 +14,14 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// lame is an agent that cannot say what it is.
+// lame is an agent that cannot describe itself.
 type lame struct{ fake }
 
 func (*lame) Describe(context.Context) (ahp.AgentInfo, error) {
 	return ahp.AgentInfo{}, errors.New("not installed")
 }
 
-// plain is an agent that forks no chats.
+// plain is an agent that cannot fork chats.
 type plain struct{ fake }
 
 func (*plain) Describe(context.Context) (ahp.AgentInfo, error) {
@@ -46,7 +46,7 @@ func TestRootListsTheAgents(t *testing.T) { // AHP requirements 48, 49, 91
 		}
 		me := core.Caller{Principal: owner}
 		w.must(w.host.CreateSession(w.t.Context(), me, ahp.CreateSessionParams{Channel: session, Provider: "m"}))
-		w.must(w.host.Keep(session)) // so that its agent is opened
+		w.must(w.host.Keep(session)) // opens its agent
 		synctest.Wait()
 		if root := fmt.Sprint(asJSON(t, w.host.core.RootState())); strings.Contains(root, session) {
 			t.Errorf("root's state names a session: %s", root)

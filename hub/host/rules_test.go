@@ -36,7 +36,7 @@ func TestEveryDispatchableActionHasARule(t *testing.T) { // AHP requirements 35,
 	})
 }
 
-// TestRulesTakeNoActionOfAnotherChannel also finds a rule written for another action.
+// TestRulesTakeNoActionOfAnotherChannel also finds rules written for another action.
 func TestRulesTakeNoActionOfAnotherChannel(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
@@ -51,7 +51,7 @@ func TestRulesTakeNoActionOfAnotherChannel(t *testing.T) {
 	})
 }
 
-// TestEmptyActions: whatever a client leaves out, it gets an answer and nothing breaks.
+// TestEmptyActions checks that actions without any field get an answer and break nothing.
 func TestEmptyActions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		hold(w)

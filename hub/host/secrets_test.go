@@ -25,14 +25,14 @@ const (
 	fileValue  = "first line of the key\nsecond line of the key\n"
 )
 
-// withSecrets configures a host whose sessions have a variable and a file.
+// withSecrets configures a host whose sessions have a secret variable and a secret file.
 func withSecrets(f *fake) Config {
 	return Config{Agents: map[string]agent.Backend{"fake": f}, Secrets: func(ahp.URI, []string) ([]secrets.Secret, error) {
 		return []secrets.Secret{{Name: "TOKEN", Value: tokenValue}, {Name: "KEY", Value: fileValue, File: true}}, nil
 	}}
 }
 
-// everything is all that the hub has of the session, as clients get it.
+// everything returns all that the hub has of the session, as sent to clients.
 func (w *world) everything() string {
 	w.t.Helper()
 	var b strings.Builder
@@ -165,7 +165,7 @@ func TestAgentsWordsHoldNoSecrets(t *testing.T) {
 	})
 }
 
-// boxed is a computer that says that sandboxes work.
+// boxed is a computer that reports working sandboxes.
 type boxed struct{ machine.Machine }
 
 func (boxed) CheckSandbox(*sandbox.Policy) error { return nil }

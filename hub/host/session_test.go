@@ -26,7 +26,7 @@ func TestFirstSnapshotHasChatsAndDefaultChat(t *testing.T) { // AHP requirements
 		begin := make(chan struct{})
 		w.must(w.hub.Do(func(tx *hub.Tx) { tx.Effect(session, func(context.Context) { <-begin }) }))
 		w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: session}))
-		w.must(w.host.Keep(session)) // so that its agent is opened, and not only at the first message
+		w.must(w.host.Keep(session)) // opens its agent before the first message
 		close(begin)
 		s := w.session()
 		if s.Lifecycle != ahp.SessionLifecycleCreating {
@@ -70,7 +70,7 @@ func TestFailedAgentStartFailsSession(t *testing.T) { // AHP requirement 68
 	})
 }
 
-// A failed opening is tried again by the next message: its turn says how that went.
+// The next message retries a failed opening, and its turn has the result.
 func TestMessageOpensAFailedSessionAgain(t *testing.T) {
 	inWorld(t, func(w *world) {
 		broken := errors.New("log in first")

@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
-// quiet opens a terminal of a session whose program says nothing, as a bubble can wait for no real one. It returns the
-// program. A terminal without a session belongs to a client.
+// quiet opens a terminal of a session with a program without output, as bubbles cannot wait for
+// real ones, and returns the program. A terminal without a session belongs to a client.
 func (w *world) quiet(session ahp.URI) *quietProgram {
 	w.t.Helper()
 	c, claim := core.Caller{Principal: owner, ClientID: "maker"}, byClient("maker")
@@ -28,12 +28,12 @@ func (w *world) quiet(session ahp.URI) *quietProgram {
 	return quiet
 }
 
-// claimFor is the claim of a client.
+// claimFor returns the action that gives a client control.
 func claimFor(client string) *ahp.TerminalClaimedAction {
 	return &ahp.TerminalClaimedAction{Claim: byClient(client)}
 }
 
-// pageOf returns the caller that a page of p stands for.
+// pageOf returns the caller of a page of p.
 func pageOf(p access.Principal) core.Caller {
 	return core.Caller{Principal: p, ClientID: core.PageClient(p.ID)}
 }
@@ -88,7 +88,7 @@ func TestAskForTerminal(t *testing.T) {
 			t.Fatalf("a free terminal is held by %q", holderOf(w, term1))
 		}
 		told("a claim")
-		w.must(w.host.Terminals.Ask(dan, term1)) // it is theirs already
+		w.must(w.host.Terminals.Ask(dan, term1)) // Dan already holds it
 		w.must(w.host.Terminals.Ask(ben, term1))
 		told("an ask")
 		if got := asking(w, term1); got != "Ben" || holderOf(w, term1) != dan.ClientID {
@@ -130,7 +130,7 @@ func TestAskForTerminal(t *testing.T) {
 	})
 }
 
-// A title that a person chose wins over the program's, and root lists it (AHP requirement 61).
+// A title that a person chose overrides the program's, and root lists it (AHP requirement 61).
 func TestPersonsTitleWins(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.create()
@@ -172,7 +172,7 @@ func TestOnlyTheHolderTypes(t *testing.T) {
 		second.refused(term1, keys, "Request control first")
 		second.refused(term1, &ahp.TerminalResizedAction{Cols: 90, Rows: 30}, "another client")
 		c.do(term1, &ahp.TerminalClaimedAction{Claim: w.bySession()})
-		second.do(term1, keys) // it belongs to no client
+		second.do(term1, keys) // no client holds it
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// restarted is a host on a store that keeps its directory.
+// restarted returns a host on a store in dir.
 func restarted(t *testing.T, dir, work string) (w *world, end func()) {
 	t.Helper()
 	w = &world{t: t, agent: &fake{}, dir: work}
@@ -40,7 +40,7 @@ func TestScrollbackSurvivesARestart(t *testing.T) {
 	}
 	w.waitScreen(term1, "he1re")
 	stop()
-	for range 2 { // and the restart after that
+	for range 2 { // also after the next restart
 		w, stop = restarted(t, dir, work)
 		if s := w.terminal(term1); s == nil || !exited(s) || !strings.Contains(screenText(s), "he1re") {
 			t.Errorf("after a restart: %+v with %q", s, screenText(s))

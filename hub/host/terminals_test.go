@@ -20,8 +20,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/terminals"
 )
 
-// These tests run real programs, which no synctest bubble can wait for: they
-// wait for what a client would see.
+// These tests run real programs, which no synctest bubble can wait for, so they wait for what a
+// client would see.
 
 func TestCreateTerminalRefusals(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})

@@ -18,7 +18,7 @@ import (
 
 const term1 ahp.URI = "ahp-terminal:/1"
 
-// testMachine is this computer, except that the next terminal may have a program of the test's.
+// testMachine is this computer, but the next terminal can have a program of the test.
 type testMachine struct {
 	machine.Terminals
 	computer machine.Machine
@@ -31,7 +31,7 @@ func newTestMachine(t testing.TB, data string) *testMachine {
 	return &testMachine{Terminals: m.Terminals(), computer: m}
 }
 
-// Machine is how a host sees it.
+// Machine returns the machine for a host.
 func (m *testMachine) Machine() machine.Machine { return terminalsOf{m.computer, m} }
 
 type terminalsOf struct {
@@ -52,7 +52,7 @@ func (m *testMachine) Start(ctx context.Context, spec machine.TerminalSpec, emit
 	return quiet, nil
 }
 
-// quietProgram runs until it is killed, and says what the test has it say.
+// quietProgram runs until it is killed. The test sends its output.
 type quietProgram struct {
 	machine.Terminal
 	emit func([]ahp.Action)
@@ -65,7 +65,7 @@ func (p *quietProgram) Clear()                {}
 func (p *quietProgram) Done() <-chan struct{} { return p.done }
 func (p *quietProgram) Kill() error           { close(p.done); return nil }
 
-// shellWorld is a host outside of a bubble, with a session.
+// shellWorld returns a host outside a bubble, with a session.
 func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 	t.Helper()
 	t.Setenv("SHELL", "/bin/sh")
@@ -81,7 +81,7 @@ func shellWorld(t *testing.T, cfg Config, hubCfg hub.Config) (*world, *client) {
 	return w, c
 }
 
-// journal keeps nothing but says it did.
+// journal acknowledges records as durable without storing them.
 func journal(t *testing.T, h *hub.Hub) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -151,7 +151,7 @@ func (w *world) bySession() ahp.TerminalClaim {
 
 func (w *world) listed() []ahp.TerminalInfo { return w.host.core.RootState().Terminals }
 
-// pidOf has the shell of a terminal tell its process.
+// pidOf has the shell of a terminal print its process id.
 func (c *client) pidOf(uri ahp.URI) (pid int) {
 	c.w.t.Helper()
 	c.send(uri, &ahp.TerminalInputAction{Data: "trap '' HUP; echo pid=$$=\n"})
@@ -168,7 +168,7 @@ func (c *client) pidOf(uri ahp.URI) (pid int) {
 
 func dead(pid int) bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) }
 
-// skips reports whether a line of the counted output is not there.
+// skips reports whether a line of the counted output is missing.
 func skips(text string) bool {
 	next := 0
 	for line := range strings.SplitSeq(text, "\r\n") {

@@ -32,7 +32,7 @@ func TestActivityOfAChatReachesTheLists(t *testing.T) { // AHP requirement 118
 	})
 }
 
-// A call that was allowed asks again while it runs, for what it says then (AHP requirement 123).
+// An allowed call asks again while it runs, with its new input (AHP requirement 123).
 func TestACallAsksAgainWhileItRuns(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c := w.create()
@@ -66,7 +66,7 @@ func TestACallAsksAgainWhileItRuns(t *testing.T) {
 	})
 }
 
-// Nothing of a session's _meta is carried into its summary (AHP requirement 64).
+// A session's _meta is not part of its summary (AHP requirement 64).
 func TestSummaryHasNoMeta(t *testing.T) {
 	e := &core.Entry{}
 	// AHP requirement 64

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// commands makes every turn ask whether it may run its text, and keeps the answers.
+// commands makes every turn ask for approval of its text, and records the answers.
 func commands(w *world, ready ahp.ChatToolCallReadyAction) (answers *[]*ahp.ChatToolCallConfirmedAction) {
 	answers = new([]*ahp.ChatToolCallConfirmedAction)
 	w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {
@@ -56,7 +56,7 @@ func TestApproval(t *testing.T) { // AHP requirements 76, 77, 122, 131
 	inWorld(t, func(w *world) {
 		answers := commands(w, ahp.ChatToolCallReadyAction{})
 		c := w.create()
-		second := w.connect(owner, "ana-2") // follows nothing
+		second := w.connect(owner, "ana-2") // subscribes to nothing
 		c.do(w.chat(), &ahp.ChatTurnStartedAction{TurnID: "t", Message: user("make")})
 
 		need := w.session().InputNeeded
@@ -162,7 +162,7 @@ func TestAutoApprovalIsTheOwnersAlone(t *testing.T) {
 	})
 }
 
-// A guest who approves what the owner asked for cannot make something else of it; the owner can (AHP requirement 125).
+// A guest who approves the owner's request cannot edit it; the owner can (AHP requirement 125).
 func TestGuestApprovesOnlyShownRequest(t *testing.T) {
 	inWorld(t, func(w *world) {
 		answers := commands(w, ahp.ChatToolCallReadyAction{Editable: ahp.Ptr(true)})
@@ -272,7 +272,7 @@ func toolClient(id string, tools ...string) *ahp.SessionActiveClientSetAction {
 	return a
 }
 
-// calls makes every turn call a client's tool, and keeps the results.
+// calls makes every turn call a client's tool, and records the results.
 func calls(w *world) (results *[]ahp.ToolCallResult) {
 	results = new([]ahp.ToolCallResult)
 	w.agent.prompt = func(ctx context.Context, turn agent.Turn) error {

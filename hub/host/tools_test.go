@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// inToolWorld notes the tokens that agents are given.
+// inToolWorld records the tokens that agents get.
 func inToolWorld(t *testing.T, f func(w *world, tokens *[]string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestAToolboxLastsAsLongAsItsAgent(t *testing.T) {
 		if !ok || box.Session() != session || w.knows("") || w.knows((*tokens)[0]+"x") {
 			t.Error("a token opens what it should not, or not what it should")
 		}
-		w.host.turns.drop(session, errIdle) // it went to sleep
+		w.host.turns.drop(session, errIdle) // it is unloaded
 		if w.knows((*tokens)[0]) || box.Context().Err() == nil {
 			t.Error("the toolbox of a closed agent is open")
 		}
@@ -72,7 +72,7 @@ func TestFailedAgentStartRemovesToolbox(t *testing.T) {
 	})
 }
 
-// What an agent does through its toolbox is asked of the same tables as what people do.
+// An agent's actions through its toolbox are checked by the same tables as people's.
 func TestAToolboxHasTheAgentsRights(t *testing.T) {
 	inToolWorld(t, func(w *world, tokens *[]string) {
 		c := w.create()

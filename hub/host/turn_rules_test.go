@@ -12,7 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// AHP requirements 105 and 106: what an agent streams before it named its part reaches no client.
+// AHP requirements 105 and 106: text that an agent streams before it created the part reaches no
+// client.
 func TestStreamsGoIntoTheirPart(t *testing.T) {
 	inWorld(t, func(w *world) {
 		w.agent.prompt = func(_ context.Context, turn agent.Turn) error {

@@ -19,7 +19,7 @@ func hubConfig() hub.Config { return hub.Config{} }
 
 func tick() { time.Sleep(time.Second) } // the bubble's clock
 
-// hold makes every turn last until release says how it ends.
+// hold makes every turn wait until release ends it.
 func hold(w *world) (release func(error)) {
 	ch := make(chan error)
 	w.agent.prompt = func(ctx context.Context, t agent.Turn) error {
@@ -35,7 +35,7 @@ func hold(w *world) (release func(error)) {
 		select {
 		case ch <- err:
 			synctest.Wait()
-		case <-time.After(time.Minute): // the bubble's
+		case <-time.After(time.Minute): // the bubble's clock
 			w.t.Fatalf("no turn runs; the agent was asked %v", w.agent.prompts())
 		}
 	}
@@ -126,7 +126,7 @@ func TestInvalidMessagesAreRefused(t *testing.T) { // AHP requirements 99, 108
 	})
 }
 
-// A turn that runs has no transcript yet to attach (AHP requirement 99).
+// A running turn has no transcript to attach yet (AHP requirement 99).
 func TestActiveTurnCannotBeAttached(t *testing.T) {
 	inWorld(t, func(w *world) {
 		release := hold(w)

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// opinions writes the verdicts of the session in a line.
+// opinions returns the verdicts of the session in one line.
 func (w *world) opinions() string {
 	var out []string
 	for _, v := range w.host.Threads.Review(session).Verdicts {
@@ -32,8 +32,8 @@ func (c *changing) give(p access.Principal, k review.Kind, summary string) {
 	c.must(c.host.Threads.GiveVerdict(c.t.Context(), as(p), session, threads.GivenVerdict{Kind: k, Summary: summary}))
 }
 
-// An approval is of the changes there were: when they go on, by an agent or by hand, the host takes it back. Asking for
-// changes stands, and says that they went on.
+// An approval applies to the changes at the time. When an agent or a person makes further changes,
+// the host withdraws it. A request for changes stands and is marked as overtaken.
 func TestVerdictsAreWithdrawnWhenChangesGoOn(t *testing.T) {
 	c := newChanging(t)
 	c.turn(func() { c.write("a.txt", "one\nTWO\n") })
@@ -105,8 +105,8 @@ func TestWhoMayGiveVerdicts(t *testing.T) {
 	}
 }
 
-// Who is called learns of it until they have read the thread; people cannot mention themselves, and who never came cannot
-// be called.
+// Mentioned people see a mention until they have read the thread. People cannot mention themselves,
+// or people who never visited.
 func TestMentions(t *testing.T) {
 	inWorld(t, func(w *world) {
 		c, ben := w.create(), w.connect(commenter, "ben-1")
@@ -139,7 +139,7 @@ func TestMentions(t *testing.T) {
 	})
 }
 
-// Verdicts and calls outlive the host, and what was approved is known still: a withdrawal lists what changed.
+// Verdicts and mentions survive a restart, and a later withdrawal lists the changed files.
 func TestVerdictsSurviveARestart(t *testing.T) {
 	data, dir := t.TempDir(), t.TempDir()
 	f := &fake{}
@@ -172,7 +172,7 @@ func TestVerdictsSurviveARestart(t *testing.T) {
 	}
 }
 
-// defaultChat is the session's, of a host that has just started.
+// defaultChat returns the session's default chat, on a host that has just started.
 func (c *changing) defaultChat() ahp.URI {
 	c.t.Helper()
 	c.must(c.host.Prepare(c.t.Context(), c.owner, session))

@@ -13,7 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
-// A watch does not outlive the program: what a crash left of one is taken away at the start (AHP requirement 183).
+// A watch ends with its run: watches left by a crash are removed at the start (AHP requirement
+// 183).
 func TestWatchesEndWithTheirRun(t *testing.T) {
 	left := hub.BootChannel{ChannelInfo: files.WatchInfo("ahp-resource-watch:/left")}
 	w := newWorld(t, Config{}, hub.Config{Boot: hub.Boot{Channels: []hub.BootChannel{left}}})
@@ -26,7 +27,7 @@ func TestWatchesEndWithTheirRun(t *testing.T) {
 	}
 }
 
-// What is open ends with the session that opened it: reading, and watching (AHP requirements 180 and 184).
+// Access ends with the session that gave it: reading, and watching (AHP requirements 180 and 184).
 func TestAccessEndsWithItsSession(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
 	dir := t.TempDir()
@@ -48,7 +49,7 @@ func TestAccessEndsWithItsSession(t *testing.T) {
 	watch, err := w.host.Files.CreateResourceWatch(w.t.Context(), c.caller,
 		ahp.CreateResourceWatchParams{URI: core.FileURI(dir)})
 	w.must(err)
-	told := func() bool { // the channel takes a number for each batch
+	told := func() bool { // the channel counts batches
 		before := w.hub.Seq()
 		change()
 		hosttest.Eventually(t, "a change", func() bool {

@@ -16,7 +16,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// repository is one with a commit, and how to run git in a directory of it.
+// repository creates a repository with a commit, and returns it with a function to run git in a
+// directory.
 func repository(t *testing.T) (dir string, git func(dir string, args ...string) string) {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -99,8 +100,8 @@ func TestASessionInAWorktree(t *testing.T) {
 	wantCode(t, err, ahp.CodeNotFound)
 }
 
-// A worktree is removed while the agent is still starting in it: that is no turn, and the agent finds its
-// directory there.
+// Removing a worktree waits for an agent that is starting in it: the agent finds its directory, and
+// does not count as a turn.
 func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	repo, _ := repository(t)
 	w, c := shellWorld(t, Config{}, hub.Config{})
@@ -117,7 +118,7 @@ func TestAWorktreeIsRemovedWhileTheAgentStarts(t *testing.T) {
 	w.must(w.host.CreateSession(w.t.Context(), c.caller, ahp.CreateSessionParams{Channel: other,
 		WorkingDirectories: []ahp.URI{core.FileURI(repo)},
 		Config:             ahp.Meta{worktrees.IsolationKey: json.RawMessage(`"worktree"`)}}))
-	w.must(w.host.Keep(other)) // so that its agent is opened
+	w.must(w.host.Keep(other)) // opens its agent
 	dir := <-starting
 	removed := make(chan error)
 	go func() { removed <- w.host.Worktrees.Remove(w.t.Context(), c.caller, other, false) }()
@@ -152,7 +153,7 @@ func wantCode(t *testing.T, err error, want int) {
 	}
 }
 
-// What a worktree begins at is offered by the repository, and chosen by a setting.
+// The repository offers refs at which a worktree can start, and a setting selects one.
 func TestTheBaseOfAWorktree(t *testing.T) {
 	repo, git := repository(t)
 	git(repo, "branch", "release/1.0")

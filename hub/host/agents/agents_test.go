@@ -102,8 +102,8 @@ func listed(t *testing.T, h *hub.Hub, want string) {
 	t.Fatalf("clients see %q, want %q", got, want)
 }
 
-// Agents of machines appear, are renamed, stay listed while their machine is away, and go when it is revoked; what an
-// agent's sessions have told of it stays.
+// Agents of machines appear, are renamed, stay listed while their machine is offline, and disappear
+// when it is revoked. Models learned from an agent's sessions are kept.
 func TestAgentsComeAndGo(t *testing.T) {
 	f, h := newFleet(), hub.New(hub.Config{})
 	p := start(t, f, h)
@@ -145,7 +145,7 @@ func TestAgentsComeAndGo(t *testing.T) {
 	}
 }
 
-// A hub that starts lists agents of machines that are not connected yet as they were.
+// A starting hub keeps the descriptions of agents whose machines are not connected yet.
 func TestAgentsOfMachinesThatAreAwayStayListed(t *testing.T) {
 	h := hub.New(hub.Config{})
 	if err := h.Do(func(tx *hub.Tx) {

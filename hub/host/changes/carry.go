@@ -19,8 +19,8 @@ type Carried struct {
 	touched  []string // files changed by the turns
 }
 
-// Carry copies the change records of turns to the session they move to, which from then on keeps
-// their checkpoints.
+// Carry loads the change records of turns, and has the session they move to keep their checkpoints
+// from then on.
 func (p *Part) Carry(ctx context.Context, from, to ahp.URI, turns []string) (Carried, error) {
 	c := Carried{p.ledger(from), p.ledger(to), map[string]*turnRecord{}, nil}
 	svc := p.svc

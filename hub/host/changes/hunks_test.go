@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Marks are in the record that is kept, and a file's list is bounded.
+// Marks are in the durable record, and their number per file is limited.
 func TestHunkMarksAreBounded(t *testing.T) {
 	var rec ledgerRecord
 	var all []string

@@ -28,7 +28,7 @@ func TestOldUndosGo(t *testing.T) {
 	}
 }
 
-// What a state says runs does not, when the host was killed meanwhile.
+// An operation that was running when the host was killed no longer counts as running.
 func TestKillEndsRunningTurns(t *testing.T) {
 	s := &ahp.ChangesetState{Operations: []ahp.ChangesetOperation{{ID: opRevert,
 		Status: ahp.ChangesetOperationStatusRunning}}}

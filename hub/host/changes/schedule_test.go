@@ -2,7 +2,7 @@ package changes
 
 import "testing"
 
-// A changeset that is followed while the goroutine that watches is about to end is watched all the same.
+// A changeset that is followed while the watching goroutine is about to end is watched.
 func TestLateFollowerIsWatched(t *testing.T) {
 	l := newLedger(keeper{}, "ahp-session:/one")
 	if slept, watch := l.schedule.follow("a"); !slept || !watch {

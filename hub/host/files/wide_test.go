@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// widening is a computer that counts how often it is asked whether directories hold everything of their owner.
+// widening is a computer that counts calls of IsWide.
 type widening struct {
 	machine.Files
 	wide  bool
@@ -24,8 +24,8 @@ func (w *widening) IsWide(context.Context, []string) bool {
 	return w.wide
 }
 
-// A page that is drawn again and again asks the computer of its session's directories once a minute; a guest's read
-// always asks it.
+// Repeated rendering of a page calls the computer once a minute for the same directories. A guest's
+// read always calls it.
 func TestPagesAskOnceWhetherDirectoriesAreWide(t *testing.T) {
 	const session ahp.URI = "ahp-session:/one"
 	files, now := &widening{}, time.Unix(1_700_000_000, 0)
@@ -48,7 +48,7 @@ func TestPagesAskOnceWhetherDirectoriesAreWide(t *testing.T) {
 	expect(home, true, 2) // other directories
 	expect(work, false, 2)
 	now = now.Add(wideFor)
-	expect(work, true, 3) // a link leads elsewhere by now
+	expect(work, true, 3) // a link has changed
 
 	c.Catalogue.Put(session, &core.Entry{Summary: ahp.SessionSummary{Resource: session, WorkingDirectories: home}})
 	guest := core.Caller{Principal: access.Principal{ID: "guest:ben", Role: access.RoleViewer, Session: session}}

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// What is said of a call on a machine follows from that machine, and not from what sandboxes this server has.
+// The description of a call on a machine depends on that machine, not on this server's sandboxes.
 func TestDescribeSandboxOfMachine(t *testing.T) {
 	for mode, want := range map[sandbox.Mode]note{
 		sandbox.None:     {Mode: sandbox.None},

@@ -42,7 +42,7 @@ func TestCommandsOfATerminal(t *testing.T) { // AHP requirement 168
 		parts := w.part.commandParts(term1)
 		return len(parts) > 0 && parts[0].IsComplete
 	})
-	w.part.remove(term1).kill() // from here on it is one of an earlier run
+	w.part.remove(term1).kill() // now a terminal of an earlier run
 	again := w.part.Commands(term1)
 	if len(again) != 1 || again[0].Line != first.Line || *again[0].ExitCode != 4 || again[0].IsRunning() {
 		t.Errorf("of an earlier run: %+v", again)

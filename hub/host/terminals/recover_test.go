@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/hosttest"
 )
 
-// A host that is killed has no time to save anything.
+// Output is saved while a program runs, since a killed host cannot save it.
 func TestRunningProgramsOutputIsSaved(t *testing.T) {
 	t.Setenv("SHELL", "/bin/sh")
 	w := newWorld(t)
@@ -25,7 +25,7 @@ func TestRunningProgramsOutputIsSaved(t *testing.T) {
 			return strings.Contains(textOf(saved[term1]), text)
 		})
 		later := time.Now().Add(time.Duration(i) * time.Hour)
-		w.part.get(term1).whole.Store(later.UnixNano()) // from the second on only what is new is saved
+		w.part.get(term1).whole.Store(later.UnixNano()) // from the second on, only new output is saved
 		if hasExited(w.terminal(term1)) {
 			t.Error("its program is gone")
 		}
@@ -58,7 +58,7 @@ func TestRecoveredTerminalsHaveExited(t *testing.T) {
 	if l := w.listed(); len(l) != 1 || l[0].Lifecycle.Status != ahp.TerminalLifecycleStatusExited {
 		t.Errorf("root lists %+v", l)
 	}
-	for i := range KeptExited + 2 { // those of tool calls are bounded over restarts as well
+	for i := range KeptExited + 2 { // those of tool calls are limited across restarts too
 		info.URI = fmt.Sprintf("ahp-terminal:/call-%d", i)
 		call := empty
 		call.Claim = ahp.TerminalClaim{Value: &ahp.TerminalSessionClaim{Session: session, Chat: chat,

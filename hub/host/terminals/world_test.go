@@ -25,7 +25,7 @@ const (
 	term1   ahp.URI = "ahp-terminal:/1"
 )
 
-// world is a part on this computer with a hub, a store and a session, and no host.
+// world is a part on this computer with a hub, a store and a session, but without a host.
 type world struct {
 	t    *testing.T
 	hub  *hub.Hub
@@ -75,7 +75,7 @@ func (w *world) open() {
 	hosttest.Must(w.t, w.part.Create(w.t.Context(), w.ana, ahp.CreateTerminalParams{Channel: term1, Claim: claim}))
 }
 
-// typeKeys types as a plain form does.
+// typeKeys types like an HTML form.
 func (w *world) typeKeys(keys string) {
 	w.t.Helper()
 	w.part.sendKeys(term1, &ahp.TerminalInputAction{Data: keys})

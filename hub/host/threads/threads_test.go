@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Clients differ in how they end a range of lines; the lines are the same.
+// Clients end ranges of lines in different ways that mean the same lines.
 func TestLinesOfARange(t *testing.T) {
 	at := func(line, char int64) ahp.TextPosition { return ahp.TextPosition{Line: line, Character: char} }
 	for name, c := range map[string]struct {
@@ -29,7 +29,7 @@ func TestLinesOfARange(t *testing.T) {
 	}
 }
 
-// FuzzQuotes: whatever a client quotes is bounded, and of a side that there is.
+// FuzzQuotes checks that clients' quotes are limited and have a valid side.
 func FuzzQuotes(f *testing.F) {
 	f.Add([]byte(`{"by":{"id":"owner","name":"Ana"},"at":"2026-01-02T03:04:05Z","side":"after","hunk":"x"}`))
 	f.Add([]byte(`[]`))
