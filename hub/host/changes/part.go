@@ -53,7 +53,8 @@ type Config struct {
 	// RefreshBranch has the branch of a session read again.
 	RefreshBranch func(session ahp.URI)
 
-	// SetMeta publishes a value under the host's own key of a session's `_meta`; nil removes it. The hub's lock is held.
+	// SetMeta publishes a value under the host's own key of a session's `_meta`; nil removes it.
+	// The hub's lock is held.
 	SetMeta func(tx *hub.Tx, session ahp.URI, key string, value any)
 
 	// ReadSyntax receives a turn's changes, to highlight them in advance; nil: on opening the

@@ -97,7 +97,7 @@ func (c *Core) Do(ctx context.Context, f func(*hub.Tx)) error {
 	}
 }
 
-// Sleep waits for d, or returns the cause of ctx.
+// Sleep waits for d, or returns the cause of ctx if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -111,7 +111,7 @@ func KeepStamp(old, sent ahp.Meta) ahp.Meta {
 func (s Stamp) Write(m ahp.Meta) ahp.Meta {
 	raw, err := json.Marshal(s)
 	if err != nil {
-		return m // a year beyond 9999: no clock says so
+		return m // a year beyond 9999, which no clock reports
 	}
 	m = maps.Clone(m)
 	if m == nil {
@@ -140,7 +140,8 @@ type Caller struct {
 	Conn     *hub.Conn
 }
 
-// ClientRef names a client of a principal. The protocol names a client by its id alone, which two principals may share.
+// ClientRef identifies a client of a principal. The protocol identifies clients by id only, which
+// two principals may share.
 type ClientRef struct{ Principal, ID string }
 
 // Ref returns the caller's client.

@@ -33,8 +33,8 @@ type term struct {
 	cancel context.CancelFunc
 	proc   atomic.Pointer[machine.Terminal]
 	dirty  atomic.Bool  // has output since the last save
-	due    atomic.Int64 // time of the next save, in ns since 1970
-	whole  atomic.Int64 // time of the next full save
+	due    atomic.Int64 // earliest next save, in ns since 1970
+	whole  atomic.Int64 // earliest next full save
 
 	// guarded by the hub's lock
 	applying bool                      // the actions being applied come from the program
