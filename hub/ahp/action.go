@@ -5,7 +5,8 @@ import "encoding/json"
 // Action is one change of one channel. Its values are pointers to the …Action structs, and *UnknownAction.
 type Action interface{ ActionType() string }
 
-// UnknownAction is an action this version does not know. No reducer knows it; it is written back as it was read.
+// UnknownAction is an action of a type that this version does not know. Reducers ignore it, and it
+// is written back as it was read.
 type UnknownAction struct {
 	Type string
 	Raw  json.RawMessage
@@ -23,8 +24,8 @@ type ActionOrigin struct {
 	ClientSeq int64  `json:"clientSeq"`
 }
 
-// ActionEnvelope is an action with its place on the host's timeline. Origin is nil for what the host did itself.
-// With a RejectionReason the action was refused and changed nothing.
+// ActionEnvelope is an action with its number on the host's timeline. Origin is nil for the host's
+// own actions. With a RejectionReason the action was refused and changed nothing.
 type ActionEnvelope struct {
 	Channel         URI           `json:"channel"`
 	Action          Action        `json:"action"`
@@ -39,7 +40,7 @@ func (e ActionEnvelope) MarshalJSON() ([]byte, error) { return Marshal(e) }
 // UnmarshalJSON reads the wire form; an unknown action becomes an *UnknownAction.
 func (e *ActionEnvelope) UnmarshalJSON(b []byte) error { return Unmarshal(b, e) }
 
-// DispatchActionParams are the params of dispatchAction: a client asks for a change.
+// DispatchActionParams are the params of dispatchAction, with which a client requests a change.
 type DispatchActionParams struct {
 	Channel   URI    `json:"channel"`
 	ClientSeq int64  `json:"clientSeq"`
@@ -55,8 +56,8 @@ func (p *DispatchActionParams) UnmarshalJSON(b []byte) error { return Unmarshal(
 // MarshalAction writes an action with its type first.
 func MarshalAction(a Action) ([]byte, error) { return Marshal(&a) }
 
-// UnmarshalAction reads an action. A type this version does not know gives an *UnknownAction; a value without a type is
-// an error.
+// UnmarshalAction reads an action. A type this version does not know becomes an *UnknownAction; a
+// value without a type is an error.
 func UnmarshalAction(b []byte) (Action, error) {
 	var a Action
 	if err := Unmarshal(b, &a); err != nil {

@@ -1,7 +1,8 @@
 package ahp
 
-// actionTable is the protocol: every action, its reducer (and through it the channel), how it merges, whether
-// clients may send it. In which release each came is in package release. 106 rows, 47 of them for clients.
+// actionTable lists every action of the protocol: its reducer, which implies the channel, how it
+// merges, and whether clients may send it. Package release has the release of each. 106 rows, 47 of
+// them for clients.
 var actionTable = []ActionInfo{
 	row(rootAgentsChanged, MergeLast),
 	row(rootActiveSessionsChanged, MergeLast),

@@ -7,12 +7,12 @@ type AnnotationsSummary struct {
 	EntryCount      int64 `json:"entryCount"`
 }
 
-// AnnotationsState is the threads of a session.
+// AnnotationsState holds the threads of a session.
 type AnnotationsState struct {
 	Annotations []Annotation `json:"annotations"`
 }
 
-// Summary counts the threads, which are at a URI, and their comments.
+// Summary counts the threads and their comments; resource is the URI of their channel.
 func (s *AnnotationsState) Summary(resource URI) *AnnotationsSummary {
 	sum := &AnnotationsSummary{Resource: resource, AnnotationCount: int64(len(s.Annotations))}
 	for _, a := range s.Annotations {
@@ -32,7 +32,7 @@ type Annotation struct {
 	Meta     Meta              `json:"_meta,omitzero"`
 }
 
-// AnnotationOrigin names the work a thread is about.
+// AnnotationOrigin names the session, chat and turn that a thread is about.
 type AnnotationOrigin struct {
 	Session URI    `json:"session"`
 	Chat    URI    `json:"chat,omitempty"`
@@ -46,7 +46,7 @@ type AnnotationEntry struct {
 	Meta Meta             `json:"_meta,omitzero"`
 }
 
-// AnnotationsSetAction is annotations/set: a whole thread, by id.
+// AnnotationsSetAction is annotations/set, which adds a thread or replaces it by id.
 type AnnotationsSetAction struct {
 	Annotation Annotation `json:"annotation"`
 }
@@ -54,7 +54,8 @@ type AnnotationsSetAction struct {
 // ActionType returns "annotations/set".
 func (*AnnotationsSetAction) ActionType() string { return "annotations/set" }
 
-// AnnotationsUpdatedAction is annotations/updated: the thread's own fields that changed.
+// AnnotationsUpdatedAction is annotations/updated: the changed fields of a thread, without its
+// comments.
 type AnnotationsUpdatedAction struct {
 	AnnotationID string            `json:"annotationId"`
 	Origin       *AnnotationOrigin `json:"origin,omitempty"`
@@ -74,7 +75,7 @@ type AnnotationsRemovedAction struct {
 // ActionType returns "annotations/removed".
 func (*AnnotationsRemovedAction) ActionType() string { return "annotations/removed" }
 
-// AnnotationsEntrySetAction is annotations/entrySet, by id.
+// AnnotationsEntrySetAction is annotations/entrySet, which adds a comment or replaces it by id.
 type AnnotationsEntrySetAction struct {
 	AnnotationID string          `json:"annotationId"`
 	Entry        AnnotationEntry `json:"entry"`

@@ -42,8 +42,8 @@ type AutomationDefinition struct {
 	Meta              Meta                         `json:"_meta,omitzero"`
 }
 
-// AutomationDefinitionPatch holds the fields of a definition to change; nil ones stay, an empty DisableConditions
-// removes all.
+// AutomationDefinitionPatch holds the fields of a definition to change; nil fields stay as they
+// are, and an empty DisableConditions removes all conditions.
 type AutomationDefinitionPatch struct {
 	Title             *string                      `json:"title,omitempty"`
 	Message           *Message                     `json:"message,omitempty"`
@@ -64,7 +64,7 @@ type AutomationSessionTemplate struct {
 	Customizations     []ClientPluginCustomization `json:"customizations,omitzero"`
 }
 
-// AutomationTrigger is a reason to run.
+// AutomationTrigger starts runs.
 type AutomationTrigger struct{ Value AutomationTriggerValue }
 
 // AutomationTriggerValue is implemented by *AutomationScheduleTrigger, *AutomationEventTrigger and *UnknownVariant.
@@ -80,7 +80,7 @@ func (u AutomationTrigger) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *AutomationTrigger) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// AutomationScheduleTrigger runs by the clock.
+// AutomationScheduleTrigger starts runs on a schedule.
 type AutomationScheduleTrigger struct {
 	ID            string                  `json:"id"`
 	Schedule      AutomationSchedule      `json:"schedule"`
@@ -93,7 +93,8 @@ type AutomationSchedule struct {
 	TimeZone   string `json:"timeZone"`
 }
 
-// AutomationMisfirePolicy decides about runs that were due while the host was down; runOnce by default.
+// AutomationMisfirePolicy says what to do about runs that were due while the host was down; the
+// default is runOnce.
 type AutomationMisfirePolicy string
 
 // The values of AutomationMisfirePolicy.
@@ -102,7 +103,7 @@ const (
 	AutomationMisfirePolicyRunOnce AutomationMisfirePolicy = "runOnce"
 )
 
-// AutomationEventTrigger runs when something happens.
+// AutomationEventTrigger starts runs when an event happens.
 type AutomationEventTrigger struct {
 	ID          string            `json:"id"`
 	Type        string            `json:"type"`
@@ -128,7 +129,7 @@ type AutomationTriggerDefinition struct {
 	ConfigSchema *ConfigSchema     `json:"configSchema,omitempty"`
 }
 
-// AutomationDisableCondition turns an automation off; any one is enough.
+// AutomationDisableCondition turns an automation off; one met condition is enough.
 type AutomationDisableCondition struct {
 	Value AutomationDisableConditionValue
 }
@@ -157,7 +158,8 @@ type AutomationAfterDateCondition struct {
 	Date string `json:"date"` // ISO 8601
 }
 
-// AutomationCapabilities lists what the host can do with automations. Absent means cannot.
+// AutomationCapabilities lists what the host can do with automations. Absent fields are not
+// supported.
 type AutomationCapabilities struct {
 	Create          Meta                          `json:"create,omitzero"`
 	Schedules       *AutomationScheduleCapability `json:"schedules,omitempty"`

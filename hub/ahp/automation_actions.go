@@ -18,7 +18,7 @@ type AutomationUpdateRequestedAction struct {
 // ActionType returns "automation/updateRequested".
 func (*AutomationUpdateRequestedAction) ActionType() string { return "automation/updateRequested" }
 
-// AutomationSetAction is automation/set, by resource.
+// AutomationSetAction is automation/set, which adds an automation or replaces it by resource.
 type AutomationSetAction struct {
 	Automation AutomationEntry `json:"automation"`
 }
@@ -60,7 +60,8 @@ type AutomationRunSessionRemovedAction struct {
 // ActionType returns "automationRun/sessionRemoved".
 func (*AutomationRunSessionRemovedAction) ActionType() string { return "automationRun/sessionRemoved" }
 
-// AutomationRunPrimarySessionChangedAction is automationRun/primarySessionChanged; empty clears it.
+// AutomationRunPrimarySessionChangedAction is automationRun/primarySessionChanged; an empty one
+// clears it.
 type AutomationRunPrimarySessionChangedAction struct {
 	PrimarySession URI `json:"primarySession,omitempty"`
 }

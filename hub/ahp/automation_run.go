@@ -42,15 +42,15 @@ func (u *AutomationRunOrigin) UnmarshalJSON(b []byte) error { return Unmarshal(b
 // AutomationManualRunOrigin is a run that a person requested.
 type AutomationManualRunOrigin struct{}
 
-// AutomationTriggerRunOrigin is a run a trigger asked for.
+// AutomationTriggerRunOrigin is a run that a trigger started.
 type AutomationTriggerRunOrigin struct {
 	TriggerID    string `json:"triggerId"`
 	ScheduledFor string `json:"scheduledFor,omitempty"`
-	CatchUp      *bool  `json:"catchUp,omitempty"` // made up for while the host was down
+	CatchUp      *bool  `json:"catchUp,omitempty"` // the run was due while the host was down
 	Event        Meta   `json:"event,omitzero"`
 }
 
-// AutomationRunLifecycle is where a run is in its life.
+// AutomationRunLifecycle is the status of a run.
 type AutomationRunLifecycle struct{ Value AutomationRunLifecycleValue }
 
 // AutomationRunLifecycleValue is implemented by *AutomationRunPending, *AutomationRunRunning,
@@ -75,13 +75,13 @@ type AutomationRunPending struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-// AutomationRunRunning is a run at work.
+// AutomationRunRunning is a run in progress.
 type AutomationRunRunning struct {
 	CreatedAt string `json:"createdAt"`
 	StartedAt string `json:"startedAt"`
 }
 
-// AutomationRunCompleted is a run that did its work.
+// AutomationRunCompleted is a run that succeeded.
 type AutomationRunCompleted struct {
 	CreatedAt   string     `json:"createdAt"`
 	StartedAt   string     `json:"startedAt"`
@@ -89,7 +89,7 @@ type AutomationRunCompleted struct {
 	Usage       *UsageInfo `json:"usage,omitempty"`
 }
 
-// AutomationRunFailed is a run that did not.
+// AutomationRunFailed is a run that failed.
 type AutomationRunFailed struct {
 	CreatedAt   string    `json:"createdAt"`
 	StartedAt   string    `json:"startedAt,omitempty"`
@@ -97,7 +97,7 @@ type AutomationRunFailed struct {
 	Error       ErrorInfo `json:"error"`
 }
 
-// AutomationRunCancelled is a run that was stopped.
+// AutomationRunCancelled is a run that was cancelled.
 type AutomationRunCancelled struct {
 	CreatedAt   string `json:"createdAt"`
 	StartedAt   string `json:"startedAt,omitempty"`

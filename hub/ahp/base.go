@@ -83,7 +83,7 @@ type StringOrMarkdown struct {
 	Markdown bool
 }
 
-// Plain returns text to be shown as it stands.
+// Plain returns text to be shown without formatting.
 func Plain(text string) StringOrMarkdown { return StringOrMarkdown{Text: text} }
 
 // Markdown returns text to be rendered as Markdown.
@@ -111,8 +111,8 @@ func (t ToolInput) MarshalJSON() ([]byte, error) { return Marshal(t) }
 // UnmarshalJSON accepts both forms.
 func (t *ToolInput) UnmarshalJSON(b []byte) error { return Unmarshal(b, t) }
 
-// TerminalLifecycleState reports whether the process behind a terminal still runs. It is a union that is simpler
-// to use as one struct; a status this version does not know keeps what came with it.
+// TerminalLifecycleState is the state of the process behind a terminal. The protocol has a union;
+// one struct is simpler to use. A status this version does not know keeps the whole value.
 type TerminalLifecycleState struct {
 	Status   TerminalLifecycleStatus
 	ExitCode *int64 // absent while running and when the process was killed by a signal

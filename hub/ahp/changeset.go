@@ -1,6 +1,7 @@
 package ahp
 
-// Changeset advertises changes that can be subscribed to. Filled in, URITemplate is a channel.
+// Changeset advertises changes to subscribe to. URITemplate becomes a channel when its variables
+// are filled in.
 type Changeset struct {
 	Label string `json:"label"`
 	// RFC 6570; {turnId} stands for a turn of the advertising channel

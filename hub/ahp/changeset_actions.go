@@ -1,6 +1,7 @@
 package ahp
 
-// ChangesetStatusChangedAction is changeset/statusChanged; Error counts only with the status error.
+// ChangesetStatusChangedAction is changeset/statusChanged; Error is ignored unless the status is
+// error.
 type ChangesetStatusChangedAction struct {
 	Status ChangesetStatus `json:"status"`
 	Error  *ErrorInfo      `json:"error,omitempty"`
@@ -9,7 +10,7 @@ type ChangesetStatusChangedAction struct {
 // ActionType returns "changeset/statusChanged".
 func (*ChangesetStatusChangedAction) ActionType() string { return "changeset/statusChanged" }
 
-// ChangesetFileSetAction is changeset/fileSet, by id.
+// ChangesetFileSetAction is changeset/fileSet, which adds a file or replaces it by id.
 type ChangesetFileSetAction struct {
 	File ChangesetFile `json:"file"`
 }
@@ -34,7 +35,8 @@ type ChangesetFilesReviewChangedAction struct {
 // ActionType returns "changeset/filesReviewChanged".
 func (*ChangesetFilesReviewChangedAction) ActionType() string { return "changeset/filesReviewChanged" }
 
-// ChangesetContentChangedAction is changeset/contentChanged: all files, and all operations unless nil.
+// ChangesetContentChangedAction is changeset/contentChanged: all files, and all operations unless
+// nil.
 type ChangesetContentChangedAction struct {
 	Files      []ChangesetFile      `json:"files"`
 	Operations []ChangesetOperation `json:"operations,omitzero"`
@@ -43,7 +45,7 @@ type ChangesetContentChangedAction struct {
 // ActionType returns "changeset/contentChanged".
 func (*ChangesetContentChangedAction) ActionType() string { return "changeset/contentChanged" }
 
-// ChangesetOperationsChangedAction is changeset/operationsChanged: all of them, nil for none.
+// ChangesetOperationsChangedAction is changeset/operationsChanged: all operations, or nil for none.
 type ChangesetOperationsChangedAction struct {
 	Operations []ChangesetOperation `json:"operations,omitzero"`
 }
@@ -51,7 +53,8 @@ type ChangesetOperationsChangedAction struct {
 // ActionType returns "changeset/operationsChanged".
 func (*ChangesetOperationsChangedAction) ActionType() string { return "changeset/operationsChanged" }
 
-// ChangesetOperationStatusChangedAction is changeset/operationStatusChanged; Error counts only with the status error.
+// ChangesetOperationStatusChangedAction is changeset/operationStatusChanged; Error is ignored
+// unless the status is error.
 type ChangesetOperationStatusChangedAction struct {
 	OperationID string                   `json:"operationId"`
 	Status      ChangesetOperationStatus `json:"status"`

@@ -1,6 +1,6 @@
 package ahp
 
-// ChatState is a chat: its turns, the one that runs, and what is written but not sent.
+// ChatState is a chat: its finished turns, its active turn, and messages that are not sent yet.
 type ChatState struct {
 	Resource           URI               `json:"resource"`
 	Title              string            `json:"title"`
@@ -11,17 +11,17 @@ type ChatState struct {
 	Interactivity      ChatInteractivity `json:"interactivity,omitempty"`
 	WorkingDirectories []URI             `json:"workingDirectories,omitzero"`
 	Changes            *ChangesSummary   `json:"changes,omitempty"`
-	// moveChat may be used; absent counts as false
+	// whether moveChat is allowed; absent counts as false
 	Movable *bool   `json:"movable,omitempty"`
 	Turns   []*Turn `json:"turns"` // finished ones, oldest first
-	// for fetchTurns; present while older turns are left
+	// for fetchTurns; present while there are older turns
 	TurnsNextCursor string            `json:"turnsNextCursor,omitempty"`
 	ActiveTurn      *ActiveTurn       `json:"activeTurn,omitempty"`
 	SteeringMessage *PendingMessage   `json:"steeringMessage,omitempty"`
 	QueuedMessages  []PendingMessage  `json:"queuedMessages,omitzero"`
 	Draft           *Message          `json:"draft,omitempty"`
 	Changesets      []Changeset       `json:"changesets,omitzero"`
-	BackgroundWork  []BackgroundWork  `json:"backgroundWork,omitzero"` // what runs now, in any turn
+	BackgroundWork  []BackgroundWork  `json:"backgroundWork,omitzero"` // still running, whichever turn started it
 	Canvases        []CanvasReference `json:"canvases,omitzero"`
 	Meta            Meta              `json:"_meta,omitzero"`
 }
@@ -40,7 +40,7 @@ type ChatSummary struct {
 	Movable            *bool             `json:"movable,omitempty"`
 }
 
-// PartialChatSummary holds the fields of a ChatSummary that changed; nil ones did not.
+// PartialChatSummary holds the fields of a ChatSummary that changed; nil fields did not.
 type PartialChatSummary struct {
 	Resource           *URI               `json:"resource,omitempty"`
 	Title              *string            `json:"title,omitempty"`
@@ -92,7 +92,7 @@ type ChatOriginFork struct {
 	TurnID string `json:"turnId"`
 }
 
-// ChatOriginSideChat is a chat beside another one, with its history as context.
+// ChatOriginSideChat is a side chat of another chat, with that chat's history as context.
 type ChatOriginSideChat struct {
 	Chat      URI                `json:"chat"`
 	TurnID    string             `json:"turnId"`
@@ -105,7 +105,7 @@ type ChatOriginTool struct {
 	ToolCallID string `json:"toolCallId"`
 }
 
-// SideChatSelection is the text a side chat is about, exactly as it was (AHP requirement 94).
+// SideChatSelection is the text a side chat is about, verbatim (AHP requirement 94).
 type SideChatSelection struct {
 	Text           string `json:"text"`
 	ResponsePartID string `json:"responsePartId,omitempty"`
@@ -117,7 +117,8 @@ type PendingMessage struct {
 	Message Message `json:"message"`
 }
 
-// PendingMessageKind reports whether a message waits for its turn or goes into the one that runs.
+// PendingMessageKind distinguishes messages that wait for their own turn from those for the running
+// turn.
 type PendingMessageKind string
 
 // The values of PendingMessageKind.

@@ -5,7 +5,7 @@ type ChatTurnStartedAction struct {
 	TurnID          string  `json:"turnId"`
 	StartedAt       string  `json:"startedAt"` // ISO 8601
 	Message         Message `json:"message"`
-	QueuedMessageID string  `json:"queuedMessageId,omitempty"` // the waiting message this turn came from
+	QueuedMessageID string  `json:"queuedMessageId,omitempty"` // the queued message that this turn sends
 	Meta            Meta    `json:"_meta,omitzero"`
 }
 
@@ -25,7 +25,7 @@ type ChatDeltaAction struct {
 // ActionType returns "chat/delta".
 func (*ChatDeltaAction) ActionType() string { return "chat/delta" }
 
-// ChatResponsePartAction is chat/responsePart: a part joins the response. It must not be an error.
+// ChatResponsePartAction is chat/responsePart: a new part of the response. It must not be an error.
 type ChatResponsePartAction struct {
 	TurnID string       `json:"turnId"`
 	Part   ResponsePart `json:"part"`
@@ -113,7 +113,8 @@ type ChatReasoningAction struct {
 // ActionType returns "chat/reasoning".
 func (*ChatReasoningAction) ActionType() string { return "chat/reasoning" }
 
-// ChatTruncatedAction is chat/truncated: forget what came after a turn, or everything.
+// ChatTruncatedAction is chat/truncated: it removes the turns after TurnID, or all if TurnID is
+// empty.
 type ChatTruncatedAction struct {
 	TurnID string `json:"turnId,omitempty"`
 }
@@ -130,7 +131,8 @@ type ChatTurnsLoadedAction struct {
 // ActionType returns "chat/turnsLoaded".
 func (*ChatTurnsLoadedAction) ActionType() string { return "chat/turnsLoaded" }
 
-// ChatPendingMessageSetAction is chat/pendingMessageSet, by id; there is one steering message at most.
+// ChatPendingMessageSetAction is chat/pendingMessageSet, which adds a message or replaces it by id;
+// there is at most one steering message.
 type ChatPendingMessageSetAction struct {
 	Kind    PendingMessageKind `json:"kind"`
 	ID      string             `json:"id"`
@@ -173,7 +175,7 @@ type ChatInputRequestedAction struct {
 // ActionType returns "chat/inputRequested".
 func (*ChatInputRequestedAction) ActionType() string { return "chat/inputRequested" }
 
-// ChatInputAnswerChangedAction is chat/inputAnswerChanged; nil takes the answer back.
+// ChatInputAnswerChangedAction is chat/inputAnswerChanged; a nil Answer removes the answer.
 type ChatInputAnswerChangedAction struct {
 	RequestID  string           `json:"requestId"`
 	QuestionID string           `json:"questionId"`
@@ -193,7 +195,7 @@ type ChatInputCompletedAction struct {
 // ActionType returns "chat/inputCompleted".
 func (*ChatInputCompletedAction) ActionType() string { return "chat/inputCompleted" }
 
-// ChatTurnResumeAction is chat/turnResume: take up the last turn, which failed.
+// ChatTurnResumeAction is chat/turnResume: resume the last turn, which failed.
 type ChatTurnResumeAction struct {
 	TurnID string `json:"turnId"`
 }
@@ -201,7 +203,7 @@ type ChatTurnResumeAction struct {
 // ActionType returns "chat/turnResume".
 func (*ChatTurnResumeAction) ActionType() string { return "chat/turnResume" }
 
-// ChatBackgroundWorkSetAction is chat/backgroundWorkSet, by id.
+// ChatBackgroundWorkSetAction is chat/backgroundWorkSet, which adds work or replaces it by id.
 type ChatBackgroundWorkSetAction struct {
 	Work BackgroundWork `json:"work"`
 }
@@ -225,7 +227,7 @@ type ChatMovableChangedAction struct {
 // ActionType returns "chat/movableChanged".
 func (*ChatMovableChangedAction) ActionType() string { return "chat/movableChanged" }
 
-// ChatChangesetsChangedAction is chat/changesetsChanged: the whole catalogue, nil for none.
+// ChatChangesetsChangedAction is chat/changesetsChanged: all changesets, or nil for none.
 type ChatChangesetsChangedAction struct {
 	Changesets []Changeset `json:"changesets,omitzero"`
 }
@@ -233,7 +235,7 @@ type ChatChangesetsChangedAction struct {
 // ActionType returns "chat/changesetsChanged".
 func (*ChatChangesetsChangedAction) ActionType() string { return "chat/changesetsChanged" }
 
-// ChatCanvasesChangedAction is chat/canvasesChanged: all of them, nil for none.
+// ChatCanvasesChangedAction is chat/canvasesChanged: all canvases, or nil for none.
 type ChatCanvasesChangedAction struct {
 	Canvases []CanvasReference `json:"canvases,omitzero"`
 }

@@ -37,8 +37,8 @@ func fieldsOf(t reflect.Type) []field {
 
 const hexDigits = "0123456789abcdef"
 
-// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD; U+2028 and U+2029 are escaped, as
-// they end a line in script.
+// appendString appends s as a JSON string. Bytes that are not UTF-8 become U+FFFD. U+2028 and
+// U+2029 are escaped, because they end a line in JavaScript.
 func appendString(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0

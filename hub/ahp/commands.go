@@ -10,17 +10,18 @@ type Implementation struct {
 // InitializeParams introduce a client.
 type InitializeParams struct {
 	Channel URI `json:"channel"`
-	// the host takes the highest it supports, whatever the order
+	// the host takes the highest it supports, in whatever order they are
 	ProtocolVersions     []string            `json:"protocolVersions"`
 	ClientID             string              `json:"clientId"`
 	ClientInfo           *Implementation     `json:"clientInfo,omitempty"`
-	InitialSubscriptions []URI               `json:"initialSubscriptions,omitzero"` // answered by a snapshot each
+	InitialSubscriptions []URI               `json:"initialSubscriptions,omitzero"` // each gets a snapshot
 	Locale               string              `json:"locale,omitempty"`
 	Capabilities         *ClientCapabilities `json:"capabilities,omitempty"`
 	Meta                 Meta                `json:"_meta,omitzero"`
 }
 
-// ClientCapabilities lists what a client can do. Absent means cannot (AHP requirement 12).
+// ClientCapabilities lists what a client can do. Absent fields are not supported (AHP requirement
+// 12).
 type ClientCapabilities struct {
 	McpApps Meta `json:"mcpApps,omitzero"`
 }
@@ -39,13 +40,13 @@ type InitializeResult struct {
 	Meta                        Meta                    `json:"_meta,omitzero"`
 }
 
-// PingParams ask for a sign of life.
+// PingParams are the params of ping.
 type PingParams struct {
 	Channel URI  `json:"channel"`
 	Meta    Meta `json:"_meta,omitzero"`
 }
 
-// ReconnectParams take up an earlier connection of the same client.
+// ReconnectParams resume an earlier connection of the same client.
 type ReconnectParams struct {
 	Channel           URI    `json:"channel"`
 	ClientID          string `json:"clientId"`
@@ -54,7 +55,7 @@ type ReconnectParams struct {
 	Meta              Meta   `json:"_meta,omitzero"`
 }
 
-// ReconnectResult is either what was missed, or how things stand now.
+// ReconnectResult is either a replay of the missed actions, or snapshots.
 type ReconnectResult struct{ Value ReconnectResultValue }
 
 // ReconnectResultValue is implemented by *ReconnectReplayResult, *ReconnectSnapshotResult and *UnknownVariant.
@@ -76,12 +77,12 @@ type ReconnectReplayResult struct {
 	Missing []URI            `json:"missing"`
 }
 
-// ReconnectSnapshotResult is a fresh snapshot for each subscription; what is absent is gone.
+// ReconnectSnapshotResult is a fresh snapshot for each subscription; channels without one are gone.
 type ReconnectSnapshotResult struct {
 	Snapshots []Snapshot `json:"snapshots"`
 }
 
-// SubscribeParams ask for a channel.
+// SubscribeParams are the params of subscribe.
 type SubscribeParams struct {
 	Channel  URI                          `json:"channel"`
 	Delivery *SubscriptionDeliveryOptions `json:"delivery,omitempty"`
@@ -96,10 +97,10 @@ type SubscribeView struct {
 
 // SubscriptionDeliveryOptions limits how long actions may be held back to be merged.
 type SubscriptionDeliveryOptions struct {
-	MaxLatencyMs *int64 `json:"maxLatencyMs,omitempty"` // ms; 0 asks for none
+	MaxLatencyMs *int64 `json:"maxLatencyMs,omitempty"` // ms; 0 for no delay
 }
 
-// SubscribeResult is the channel's state, nothing for a channel without one.
+// SubscribeResult has the channel's state, if the channel has one.
 type SubscribeResult struct {
 	Snapshot *Snapshot `json:"snapshot,omitempty"`
 }
@@ -109,7 +110,7 @@ type UnsubscribeParams struct {
 	Channel URI `json:"channel"`
 }
 
-// AuthenticateParams give the host a token for a resource; an empty one takes it back.
+// AuthenticateParams give the host a token for a resource; an empty token revokes it.
 type AuthenticateParams struct {
 	Channel   URI      `json:"channel"`
 	Resource  string   `json:"resource"`
@@ -191,7 +192,7 @@ type DisposeSessionParams struct {
 	Meta    Meta `json:"_meta,omitzero"`
 }
 
-// CompletionsParams ask what could follow in a text.
+// CompletionsParams request completions at the cursor of a text.
 type CompletionsParams struct {
 	Channel URI                `json:"channel"`
 	Kind    CompletionItemKind `json:"kind"`

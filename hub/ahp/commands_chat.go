@@ -62,16 +62,16 @@ type MoveChatParams struct {
 	Meta        Meta                `json:"_meta,omitzero"`
 }
 
-// MoveChatSessionDestination is a place in a session, after another chat or first.
+// MoveChatSessionDestination is a position in a session: after another chat, or first.
 type MoveChatSessionDestination struct {
 	Session URI `json:"session"`
 	After   URI `json:"after,omitempty"`
 }
 
-// MoveChatNewSessionDestination is a session of its own.
+// MoveChatNewSessionDestination is a new session.
 type MoveChatNewSessionDestination struct{}
 
-// MoveChatResult names the session that has the chat now.
+// MoveChatResult names the session that now has the chat.
 type MoveChatResult struct {
 	Session URI `json:"session"`
 }
@@ -178,7 +178,7 @@ type ListAutomationTriggerDefinitionsResult struct {
 type RunAutomationParams struct {
 	Channel    URI    `json:"channel"`
 	Automation URI    `json:"automation"`
-	RequestID  string `json:"requestId"` // the same one again gives the same run
+	RequestID  string `json:"requestId"` // a repeated ID returns the same run
 	Meta       Meta   `json:"_meta,omitzero"`
 }
 

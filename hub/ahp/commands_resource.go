@@ -29,7 +29,8 @@ const (
 	ResourceWriteModeInsert   ResourceWriteMode = "insert"
 )
 
-// ResourceReadParams read a resource. Binary content comes as base64 whatever Encoding asks (AHP requirement 169).
+// ResourceReadParams read a resource. Binary content is base64 whatever Encoding says (AHP
+// requirement 169).
 type ResourceReadParams struct {
 	Channel  URI             `json:"channel"`
 	URI      string          `json:"uri"`
@@ -54,7 +55,7 @@ type ResourceWriteParams struct {
 	CreateOnly  *bool             `json:"createOnly,omitempty"`
 	Mode        ResourceWriteMode `json:"mode,omitempty"`
 	Position    *int64            `json:"position,omitempty"` // bytes, for insert
-	IfMatch     string            `json:"ifMatch,omitempty"`  // an etag; another one now is a conflict
+	IfMatch     string            `json:"ifMatch,omitempty"`  // an etag; a different current one is a conflict
 	Meta        Meta              `json:"_meta,omitzero"`
 }
 
@@ -96,7 +97,7 @@ type ResourceDeleteParams struct {
 // ResourceDeleteResult is the result of resourceDelete.
 type ResourceDeleteResult struct{}
 
-// ResourceRequestParams ask for access to a resource; without Read and Write for reading.
+// ResourceRequestParams request access to a resource, for reading unless Read or Write is set.
 type ResourceRequestParams struct {
 	Channel URI   `json:"channel"`
 	URI     URI   `json:"uri"`

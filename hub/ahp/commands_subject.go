@@ -1,6 +1,7 @@
 package ahp
 
-// Calls that change something name their subject, and what more there is to say of it, for the audit.
+// Calls that change something have a Subject method, which returns their subject and details for
+// the audit.
 
 // Subject returns the session.
 func (p *CreateSessionParams) Subject() (on, detail string) { return p.Channel, "" }

@@ -32,7 +32,7 @@ type TextPosition struct {
 	Character int64 `json:"character"` // from 0, in UTF-16 code units
 }
 
-// TextRange is a stretch of text; the end is not part of it.
+// TextRange is a stretch of text; End is exclusive.
 type TextRange struct {
 	Start TextPosition `json:"start"`
 	End   TextPosition `json:"end"`
@@ -43,7 +43,7 @@ type TextSelection struct {
 	Range TextRange `json:"range"`
 }
 
-// ContentRef points to content that resourceRead gives.
+// ContentRef points to content that resourceRead returns.
 type ContentRef struct {
 	URI         URI    `json:"uri"`
 	SizeHint    *int64 `json:"sizeHint,omitempty"` // bytes
@@ -58,7 +58,7 @@ type FileEdit struct {
 	Diff   *FileEditDiffStats `json:"diff,omitempty"`
 }
 
-// FileEditSide is a file before or after an edit; the content may be kept elsewhere than the file.
+// FileEditSide is a file before or after an edit; its content may be stored elsewhere.
 type FileEditSide struct {
 	URI     URI        `json:"uri"`
 	Content ContentRef `json:"content"`
@@ -84,7 +84,7 @@ type UsageInfo struct {
 	Meta            Meta   `json:"_meta,omitzero"`
 }
 
-// ErrorInfo describes a failure to people.
+// ErrorInfo describes a failure.
 type ErrorInfo struct {
 	ErrorType string `json:"errorType"` // for programs; Message is for people
 	Message   string `json:"message"`

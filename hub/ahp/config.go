@@ -10,8 +10,8 @@ type ConfigPropertySchema struct {
 	Default     json.RawMessage `json:"default,omitempty"`
 	// allowed values: strings, numbers, booleans or null
 	Enum                 []json.RawMessage               `json:"enum,omitzero"`
-	EnumLabels           []string                        `json:"enumLabels,omitzero"`       // by place in Enum
-	EnumDescriptions     []string                        `json:"enumDescriptions,omitzero"` // by place in Enum
+	EnumLabels           []string                        `json:"enumLabels,omitzero"`       // by index in Enum
+	EnumDescriptions     []string                        `json:"enumDescriptions,omitzero"` // by index in Enum
 	ReadOnly             *bool                           `json:"readOnly,omitempty"`
 	Items                *ConfigPropertySchema           `json:"items,omitempty"`
 	Properties           map[string]ConfigPropertySchema `json:"properties,omitzero"`
@@ -57,13 +57,13 @@ type SessionConfigSchema struct {
 	Required   []string                               `json:"required,omitzero"`
 }
 
-// SessionConfigState holds a session's settings and what they may be.
+// SessionConfigState holds a session's settings and their schema.
 type SessionConfigState struct {
 	Schema SessionConfigSchema `json:"schema"`
 	Values Meta                `json:"values"`
 }
 
-// RootConfigState holds the host's settings and what they may be.
+// RootConfigState holds the host's settings and their schema.
 type RootConfigState struct {
 	Schema ConfigSchema `json:"schema"`
 	Values Meta         `json:"values"`

@@ -39,8 +39,8 @@ func (u ChildCustomization) MarshalJSON() ([]byte, error) { return Marshal(u) }
 // UnmarshalJSON picks the variant by its discriminator.
 func (u *ChildCustomization) UnmarshalJSON(b []byte) error { return Unmarshal(b, u) }
 
-// PluginCustomization is a bundle of customizations. Without Children it was not looked into; an empty list means
-// nothing was found.
+// PluginCustomization is a bundle of customizations. Nil Children means that it was not read; an
+// empty list means that it has none.
 type PluginCustomization struct {
 	ID         string                    `json:"id"`
 	URI        URI                       `json:"uri"`
@@ -204,7 +204,7 @@ type CustomizationErrorState struct {
 	Message string `json:"message"`
 }
 
-// CustomizationEnablement is a decision to use an entry or not, in one scope.
+// CustomizationEnablement enables or disables an entry in one scope.
 type CustomizationEnablement struct{ Value CustomizationEnablementValue }
 
 // CustomizationEnablementValue is implemented by *CustomizationGlobalEnablement, *CustomizationWorkspaceEnablement,

@@ -15,7 +15,7 @@ func (c *Customization) ID() string {
 	return ""
 }
 
-// Children returns the entries inside of it; nil for one that was not looked into.
+// Children returns the entries of a plugin or directory, or nil if it was not read.
 func (c *Customization) Children() []ChildCustomization {
 	switch v := c.Value.(type) {
 	case *PluginCustomization:
@@ -95,8 +95,8 @@ func (c *ChildCustomization) toggled(e []CustomizationEnablement) ChildCustomiza
 	return c.WithEnabled(Enabled(e))
 }
 
-// WithEnabled returns a copy of an entry that is on or off; MCP servers and unknown kinds, which have no such
-// switch, stay.
+// WithEnabled returns a copy of the entry with Enabled set. MCP servers and unknown kinds lack the
+// field and are returned unchanged.
 func (c *ChildCustomization) WithEnabled(on bool) ChildCustomization {
 	switch v := c.Value.(type) {
 	case *AgentCustomization:
@@ -120,8 +120,8 @@ func orNil[T any](list []T) []T {
 	return list
 }
 
-// Enabled returns what a list of decisions comes to: the first one counts, as producers sort the nearest scope first;
-// without any, the entry is on.
+// Enabled reports whether an entry with these decisions is enabled. The first decision counts, as
+// producers sort the nearest scope first; without any, the entry is enabled.
 func Enabled(e []CustomizationEnablement) bool {
 	if len(e) == 0 {
 		return true

@@ -12,10 +12,10 @@ import (
 
 var errNoType = errors.New("ahp: an action needs a string type")
 
-// Unmarshal reads the wire form into v, a pointer. It differs from encoding/json where a peer must not be turned away
-// or fooled: names match exactly, null stands for an absent field, a fraction in a whole-number field is rounded
-// (clients send measured durations), a variant or action it does not know is kept as it was sent. Unknown fields are
-// skipped. Nesting deeper than 256 is an error.
+// Unmarshal reads the wire form into v, a pointer. Unlike encoding/json, it matches names exactly,
+// treats null as an absent field, rounds a fraction in a whole-number field (clients send measured
+// durations), and keeps unknown variants and actions as they were sent. Unknown fields are skipped.
+// Nesting deeper than 256 is an error.
 func Unmarshal(data []byte, v any) error {
 	rv := reflect.ValueOf(v)
 	if rv.Kind() != reflect.Pointer || rv.IsNil() {

@@ -35,7 +35,7 @@ func newSliceDecoder(t reflect.Type) decoder {
 				return err
 			}
 			if elem.Kind() == reflect.Pointer && item.IsNil() {
-				item.Set(reflect.New(elem.Elem())) // a null in a list of structs, so that callers need not expect nil
+				item.Set(reflect.New(elem.Elem())) // null becomes an empty struct, so that callers need not expect nil
 			}
 			return nil
 		})

@@ -33,7 +33,7 @@ func encoderOf(t reflect.Type) encoder {
 	if e, ok := encoders.Load(t); ok {
 		return e.(encoder)
 	}
-	// A recursive type meets this stand-in while its encoder is being made.
+	// A recursive type uses this placeholder while its encoder is being made.
 	var ready sync.WaitGroup
 	var made encoder
 	ready.Add(1)
@@ -55,7 +55,8 @@ var (
 	actionType = reflect.TypeFor[Action]()
 )
 
-// ownEncoders holds the types with a form of their own. It is filled in init, as its entries encode further values.
+// ownEncoders has the types with custom encoders. It is filled in init, as its entries encode
+// further values.
 var ownEncoders map[reflect.Type]encoder
 
 func init() {
@@ -158,7 +159,7 @@ func newEncoder(t reflect.Type) encoder {
 	return func(b []byte, _ reflect.Value) ([]byte, error) { return b, fmt.Errorf("ahp: cannot encode %s", t) }
 }
 
-// encodeDynamic writes what an interface holds; values from outside the package encode themselves.
+// encodeDynamic encodes the value in an interface; values from other packages encode themselves.
 func encodeDynamic(b []byte, v reflect.Value) ([]byte, error) {
 	if v.IsNil() {
 		return append(b, "null"...), nil

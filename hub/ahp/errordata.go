@@ -5,7 +5,8 @@ type AuthRequiredErrorData struct {
 	Resources []ProtectedResourceMetadata `json:"resources"`
 }
 
-// PermissionDeniedErrorData is the data of CodePermissionDenied: what to ask for with resourceRequest.
+// PermissionDeniedErrorData is the data of CodePermissionDenied: the access to request with
+// resourceRequest.
 type PermissionDeniedErrorData struct {
 	Request *ResourceRequestParams `json:"request,omitempty"`
 }

@@ -5,9 +5,9 @@ type MergeRule string
 
 // The merge rules.
 const (
-	MergeNever  MergeRule = "never"  // both must be seen
-	MergeAppend MergeRule = "append" // text that continues the same text: one action with both pieces
-	MergeLast   MergeRule = "last"   // the second says everything the first said: the first is dropped
+	MergeNever  MergeRule = "never"  // both must be delivered
+	MergeAppend MergeRule = "append" // both append to the same text: one action with both pieces
+	MergeLast   MergeRule = "last"   // the second replaces all that the first set: the first is dropped
 )
 
 // ActionInfo describes one type of action.
@@ -15,7 +15,7 @@ type ActionInfo struct {
 	Type         string
 	Channel      ChannelKind
 	Dispatchable bool      // clients may dispatch it (AHP requirement 37)
-	Event        bool      // goes to subscribers even when it leaves the state as it is
+	Event        bool      // sent to subscribers even if it does not change the state
 	Merge        MergeRule // see Merge
 	New          func() Action
 	reduce       func(State, Action) State
@@ -48,7 +48,7 @@ type actionOf[A any] interface {
 	Action
 }
 
-// row makes an action's row from its reducer, whose parameters say which channel and which action it is for.
+// row returns an action's row. Its channel and type follow from the reducer's parameters.
 func row[S, A any, PS stateOf[S], PA actionOf[A]](f func(*S, *A) *S, merge MergeRule, flags ...flag) ActionInfo {
 	info := ActionInfo{
 		Type:    PA(new(A)).ActionType(),
@@ -79,5 +79,5 @@ type flag int
 
 const (
 	client flag = iota // clients may dispatch it
-	event              // subscribers hear of it although the state stays
+	event              // sent to subscribers even if it does not change the state
 )

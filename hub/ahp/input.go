@@ -53,7 +53,7 @@ type ChatInputNumberQuestion struct {
 	DefaultValue *float64            `json:"defaultValue,omitempty"`
 }
 
-// ChatInputNumberKind reports whether any number will do, or only a whole one.
+// ChatInputNumberKind is the kind of number that a question accepts.
 type ChatInputNumberKind string
 
 // The values of ChatInputNumberKind.
@@ -123,7 +123,7 @@ type ChatInputAnswered struct {
 	Value ChatInputAnswerValue `json:"value"`
 }
 
-// ChatInputAnswerState reports whether an answer is final.
+// ChatInputAnswerState distinguishes drafts from final answers.
 type ChatInputAnswerState string
 
 // The values of ChatInputAnswerState.
@@ -172,13 +172,13 @@ type ChatInputBooleanAnswerValue struct {
 	Value bool `json:"value"`
 }
 
-// ChatInputSelectedAnswerValue answers with an option's id, and perhaps words of one's own.
+// ChatInputSelectedAnswerValue answers with an option's id, and optional free text.
 type ChatInputSelectedAnswerValue struct {
 	Value          string   `json:"value"`
 	FreeformValues []string `json:"freeformValues,omitzero"`
 }
 
-// ChatInputSelectedManyAnswerValue answers with option ids, and perhaps words of one's own.
+// ChatInputSelectedManyAnswerValue answers with option ids, and optional free text.
 type ChatInputSelectedManyAnswerValue struct {
 	Value          []string `json:"value"`
 	FreeformValues []string `json:"freeformValues,omitzero"`

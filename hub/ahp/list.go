@@ -2,13 +2,13 @@ package ahp
 
 import "iter"
 
-// List is a list that never changes: With and Replaced return another one, which shares with it all but a few
-// short slices, however long it is. The newest items are in a slice of their own; those before them are the leaves
-// of a tree.
+// List is an immutable list: With and Replaced return a new list that shares all but a few short
+// slices with the old one, whatever its length. The newest items are in a separate slice; older
+// ones are in the leaves of a tree.
 type List[T any] struct {
 	n      int
-	tail   []T          // the newest, listWidth at most, and at least one unless the list is empty
-	full   *listNode[T] // all before, in leaves of listWidth each
+	tail   []T          // the newest items, listWidth at most; empty only if the list is
+	full   *listNode[T] // all older items, in leaves of listWidth each
 	height int          // of full; 0 when it is one leaf
 }
 
@@ -19,11 +19,11 @@ type listNode[T any] struct {
 
 const (
 	listBits  = 4
-	listWidth = 1 << listBits // short enough that copying a slice costs less than anything else in a step
+	listWidth = 1 << listBits // so short that copying a slice is the cheapest part of a step
 	listMask  = listWidth - 1
 )
 
-// NewList returns a list of the items, which must not be written to any more.
+// NewList returns a list of the items. The caller must not modify them any more.
 func NewList[T any](items []T) List[T] {
 	var l List[T]
 	for len(items) > listWidth {
@@ -35,13 +35,13 @@ func NewList[T any](items []T) List[T] {
 	return l
 }
 
-// Len counts the items.
+// Len returns the number of items.
 func (l List[T]) Len() int { return l.n }
 
 // At returns item i.
 func (l List[T]) At(i int) T { return l.chunk(i)[i&listMask] }
 
-// All goes through the items in order.
+// All iterates over the items in order.
 func (l List[T]) All() iter.Seq2[int, T] {
 	return func(yield func(int, T) bool) {
 		for from := 0; from < l.n; from += listWidth {
@@ -54,7 +54,7 @@ func (l List[T]) All() iter.Seq2[int, T] {
 	}
 }
 
-// Slice returns the items as a slice that is the caller's own.
+// Slice returns the items in a new slice.
 func (l List[T]) Slice() []T {
 	out := make([]T, 0, l.n)
 	for from := 0; from < l.n; from += listWidth {
@@ -63,7 +63,7 @@ func (l List[T]) Slice() []T {
 	return out
 }
 
-// chunk is the slice that holds item i.
+// chunk returns the slice that holds item i.
 func (l List[T]) chunk(i int) []T {
 	if i >= l.n-len(l.tail) {
 		return l.tail
@@ -84,7 +84,7 @@ func (l List[T]) With(v T) List[T] {
 	return l
 }
 
-// Replaced returns the list with another item i.
+// Replaced returns the list with v as item i.
 func (l List[T]) Replaced(i int, v T) List[T] {
 	if i >= l.n-len(l.tail) {
 		l.tail = replaced(l.tail, i&listMask, v)
@@ -102,7 +102,7 @@ func (node *listNode[T]) replaced(i, height int, v T) *listNode[T] {
 	return &listNode[T]{kids: replaced(node.kids, at, node.kids[at].replaced(i, height-1, v))}
 }
 
-// close makes the full tail a leaf of the tree, which grows by a level when it has no room.
+// close moves the full tail into the tree as a leaf, and adds a level to a tree without room.
 func (l *List[T]) close() {
 	leaf := &listNode[T]{items: l.tail}
 	i := l.n - listWidth // the first item of the leaf
@@ -126,7 +126,7 @@ func (node *listNode[T]) with(i, height int, leaf *listNode[T]) *listNode[T] {
 	return &listNode[T]{kids: replaced(node.kids, at, node.kids[at].with(i, height-1, leaf))}
 }
 
-// under returns a branch of the height whose only leaf this is.
+// under returns a branch of the given height whose only leaf is node.
 func (node *listNode[T]) under(height int) *listNode[T] {
 	for range height {
 		node = &listNode[T]{kids: []*listNode[T]{node}}

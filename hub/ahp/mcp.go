@@ -39,7 +39,7 @@ type McpSamplingCapability struct {
 	Tools Meta `json:"tools,omitzero"`
 }
 
-// McpServerState is where an MCP server is in its life.
+// McpServerState is the status of an MCP server.
 type McpServerState struct{ Value McpServerStateValue }
 
 // McpServerStateValue is implemented by *McpServerStartingState, *McpServerReadyState, *McpServerAuthRequiredState,

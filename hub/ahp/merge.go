@@ -2,12 +2,12 @@ package ahp
 
 import "reflect"
 
-// Merge folds two neighbouring actions of one channel into one with the same effect:
-// Reduce(Reduce(s, a), b) equals Reduce(s, merged) for every state s. It says no where it cannot, and where _meta
-// differs, as that is for the reader of each single action. It looks at the actions alone: whether a client still
-// waits for one of them is the caller's business.
+// Merge merges two neighbouring actions of one channel into one with the same effect:
+// Reduce(Reduce(s, a), b) equals Reduce(s, merged) for every state s. It returns false if it
+// cannot, and if their _meta differs, which is meant for readers of the single action. The caller
+// checks whether a client still waits for one of the actions.
 //
-// Merging a long run pair by pair is linear: the text of a merged action has room to grow.
+// Merging a long run pair by pair takes linear time: the text of a merged action has room to grow.
 func Merge(a, b Action) (Action, bool) {
 	switch a := a.(type) {
 	case *ChatDeltaAction:
@@ -33,16 +33,17 @@ func Merge(a, b Action) (Action, bool) {
 	return b, true
 }
 
-// Merged is the merge of a run of actions, without the intermediate results of Merge.
+// Merged merges a run of actions without a new action for each step.
 type Merged struct {
 	Action Action
-	own    bool // Action was made here and is not shared yet
+	own    bool // Action was created here and is not shared yet
 }
 
-// Merging begins a run.
+// Merging starts a run with a.
 func Merging(a Action) Merged { return Merged{Action: a} }
 
-// Add merges one more action, or says no and stays as it is. After the last one, Action is not to be added to any more.
+// Add merges one more action, or returns false and changes nothing. Action may be shared only after
+// the last Add.
 func (m *Merged) Add(next Action) bool {
 	if m.own && grown(m.Action, next) {
 		return true
@@ -54,7 +55,7 @@ func (m *Merged) Add(next Action) bool {
 	return ok
 }
 
-// grown appends a delta to a merged one of the same stream.
+// grown appends a delta to a merged one of the same stream, and reports whether it did.
 func grown(to, next Action) bool {
 	switch a := to.(type) {
 	case *ChatDeltaAction:
@@ -129,7 +130,7 @@ func mergeData(a *TerminalDataAction, next Action) (Action, bool) {
 	return &TerminalDataAction{Data: text.String(), merged: text}, true
 }
 
-// mergeContent keeps the operations of the first when the second leaves them as they are.
+// mergeContent keeps the operations of a if b does not change them.
 func mergeContent(a *ChangesetContentChangedAction, next Action) (Action, bool) {
 	b, ok := next.(*ChangesetContentChangedAction)
 	if !ok {
@@ -141,7 +142,8 @@ func mergeContent(a *ChangesetContentChangedAction, next Action) (Action, bool) 
 	return b, true
 }
 
-// target returns what an action replaces: two actions of one type with the same target can stand for one another.
+// target identifies what an action replaces. Of two neighbouring actions with the same target, the
+// second suffices.
 type target struct {
 	of   string // the action's type
 	id   string

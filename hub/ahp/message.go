@@ -67,7 +67,7 @@ type MessageEmbeddedResourceAttachment struct {
 	Meta        Meta           `json:"_meta,omitzero"`
 }
 
-// MessageResourceAttachment is an attachment kept elsewhere.
+// MessageResourceAttachment is an attachment by URI.
 type MessageResourceAttachment struct {
 	Label       string         `json:"label"`
 	Range       *TextRange     `json:"range,omitempty"`
@@ -80,7 +80,8 @@ type MessageResourceAttachment struct {
 	Meta        Meta           `json:"_meta,omitzero"`
 }
 
-// MessageAnnotationsAttachment attaches threads of an annotations channel, all without AnnotationIDs.
+// MessageAnnotationsAttachment attaches threads of an annotations channel, or all if AnnotationIDs
+// is empty.
 type MessageAnnotationsAttachment struct {
 	Label         string     `json:"label"`
 	Range         *TextRange `json:"range,omitempty"`
@@ -96,6 +97,6 @@ type MessageChatAttachment struct {
 	Range       *TextRange `json:"range,omitempty"`
 	DisplayKind string     `json:"displayKind,omitempty"`
 	Resource    URI        `json:"resource"`
-	EndTurn     string     `json:"endTurn,omitempty"` // the last turn to include; the latest finished one when empty
+	EndTurn     string     `json:"endTurn,omitempty"` // the last turn to include; the latest finished one if empty
 	Meta        Meta       `json:"_meta,omitzero"`
 }

@@ -1,6 +1,6 @@
 package ahp
 
-// AuthRequiredParams say that a token is missing or has run out.
+// AuthRequiredParams report a missing or expired token.
 type AuthRequiredParams struct {
 	Channel  URI                       `json:"channel"`
 	Resource ProtectedResourceMetadata `json:"resource"`
@@ -36,8 +36,8 @@ type SessionSummaryChangedParams struct {
 	Changes PartialSessionSummary `json:"changes"`
 }
 
-// ProgressParams are the params of root/progress. It never goes back and ends with Progress equal to Total (AHP
-// requirement 58).
+// ProgressParams are the params of root/progress. Progress never decreases and ends equal to Total
+// (AHP requirement 58).
 type ProgressParams struct {
 	Channel       URI      `json:"channel"`
 	ProgressToken string   `json:"progressToken"`

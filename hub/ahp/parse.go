@@ -10,7 +10,7 @@ import (
 
 const maxDepth = 256
 
-// cursor walks JSON text once. It never looks at a byte it does not need, but what it skips it still checks.
+// cursor parses JSON text in one pass. It also validates what it skips.
 type cursor struct {
 	b     []byte
 	i     int
@@ -19,7 +19,7 @@ type cursor struct {
 
 func (d *cursor) fail(what string) error { return fmt.Errorf("JSON: %s at byte %d", what, d.i) }
 
-// peek returns the next byte that is not white space, 0 at the end.
+// peek returns the next byte that is not whitespace, or 0 at the end.
 func (d *cursor) peek() byte {
 	for d.i < len(d.b) {
 		switch c := d.b[d.i]; c {
@@ -97,8 +97,8 @@ func (d *cursor) raw() ([]byte, error) {
 	return d.b[start:d.i], err
 }
 
-// keep consumes one value and returns a well-formed copy of its text: states and journal rows written before
-// frames were checked hold values that are not.
+// keep consumes one value and returns a well-formed copy of its text. States and journal rows
+// written before frames were checked hold values that are not well-formed.
 func (d *cursor) keep() ([]byte, error) {
 	raw, err := d.raw()
 	if err != nil {
@@ -242,7 +242,7 @@ func (d *cursor) str() (string, error) {
 	return unescape(text), nil
 }
 
-// unescape resolves escapes already checked by scanString; what is not a character becomes U+FFFD.
+// unescape resolves escapes already checked by scanString; invalid characters become U+FFFD.
 func unescape(text []byte) string {
 	out := make([]byte, 0, len(text))
 	for i := 0; i < len(text); {

@@ -5,17 +5,17 @@ import (
 	"iter"
 )
 
-// Parts are the response parts of a running turn, in the order they came. They never change: a reducer makes
-// another list that shares with this one what is the same, and finds the part that an action names without looking
-// through the others. So a delta costs the same in a turn of a thousand parts as in one of ten.
+// Parts are the response parts of a running turn, in order of arrival. They are immutable: a
+// reducer makes a new list that shares the unchanged parts, and finds a part by id with an index.
+// So a delta costs the same in a turn of a thousand parts as in one of ten.
 type Parts struct {
 	list    List[ResponsePart]
-	streams *places // Markdown and reasoning by id; of two with one id the later one is meant
-	calls   *places // tool calls by id; of two with one id the earlier one is meant
-	waiting int     // how many hold the turn up until a person acts
+	streams *places // Markdown and reasoning by id; the later part of two with one id
+	calls   *places // tool calls by id; the earlier call of two with one id
+	waiting int     // number of parts that wait for a person
 }
 
-// NewParts returns the parts as a list. They must not be written to any more.
+// NewParts returns the parts as a list. The caller must not modify them any more.
 func NewParts(parts ...ResponsePart) Parts {
 	p := Parts{list: NewList(parts)}
 	for i := range parts {
@@ -24,19 +24,19 @@ func NewParts(parts ...ResponsePart) Parts {
 	return p
 }
 
-// Len counts the parts.
+// Len returns the number of parts.
 func (p Parts) Len() int { return p.list.Len() }
 
 // At returns part i.
 func (p Parts) At(i int) ResponsePart { return p.list.At(i) }
 
-// All goes through the parts in order.
+// All iterates over the parts in order.
 func (p Parts) All() iter.Seq2[int, ResponsePart] { return p.list.All() }
 
-// Slice returns the parts as a slice that is the caller's own.
+// Slice returns the parts in a new slice.
 func (p Parts) Slice() []ResponsePart { return p.list.Slice() }
 
-// Call returns the tool call with the id; its Value is nil when there is none.
+// Call returns the tool call with the id, or one with a nil Value.
 func (p Parts) Call(id string) ToolCallState {
 	if i := p.calls.find(id); i >= 0 {
 		return p.At(i).Value.(*ToolCallResponsePart).ToolCall
@@ -44,17 +44,17 @@ func (p Parts) Call(id string) ToolCallState {
 	return ToolCallState{}
 }
 
-// Wait reports whether a part holds the turn up until a person acts.
+// Wait reports whether a part waits for a person.
 func (p Parts) Wait() bool { return p.waiting > 0 }
 
-// with returns the parts and one more.
+// with returns the parts with part appended.
 func (p Parts) with(part ResponsePart) Parts {
 	p.note(&part, p.Len())
 	p.list = p.list.With(part)
 	return p
 }
 
-// replaced returns the parts with another part i, which has the id of the one before.
+// replaced returns the parts with part as part i; its id must be the same.
 func (p Parts) replaced(i int, part ResponsePart) Parts {
 	was := p.At(i)
 	p.waiting += count(part.waits()) - count(was.waits())
@@ -87,8 +87,8 @@ func (p Parts) MarshalJSON() ([]byte, error) { return Marshal(p) }
 // UnmarshalJSON reads a list.
 func (p *Parts) UnmarshalJSON(b []byte) error { return Unmarshal(b, p) }
 
-// places finds by id where something is. Adding to it returns another one that shares nearly all with it: a tree
-// in which each next pair of bits of the id's hash says where to go on.
+// places maps ids to indexes. It is immutable: with returns a new one that shares nearly all nodes.
+// It is a tree in which each pair of bits of the id's hash selects a child.
 type places struct {
 	id   string
 	at   int
@@ -97,7 +97,7 @@ type places struct {
 
 var placesSeed = maphash.MakeSeed()
 
-// find returns the place of the id, -1 without one.
+// find returns the index of the id, or -1.
 func (p *places) find(id string) int {
 	for hash := maphash.String(placesSeed, id); p != nil; hash <<= 2 {
 		if p.id == id {

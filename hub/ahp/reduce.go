@@ -2,9 +2,10 @@ package ahp
 
 import "reflect"
 
-// Reduce applies an action to a state. It is pure: the same inputs give the same result on host and client, no
-// clock and no randomness (AHP requirement 40). It returns the same pointer when the action changes nothing, also
-// for an unknown action, an action of another channel, or one that names something that is not there.
+// Reduce applies an action to a state. It is pure: the same inputs give the same result on host and
+// client, no clock and no randomness (AHP requirement 40). It returns the same pointer when the
+// action changes nothing, as does an unknown action, an action of another channel, or one that
+// names a missing item.
 func Reduce(s State, a Action) State {
 	if s == nil || a == nil {
 		return s
@@ -31,7 +32,7 @@ func set[T any, V comparable](s *T, field func(*T) *V, v V) *T {
 	return edit(s, func(c *T) { *field(c) = v })
 }
 
-// setDeep is set for values that are compared by what they hold.
+// setDeep is set for values that are compared deeply.
 func setDeep[T, V any](s *T, field func(*T) *V, v V) *T {
 	if reflect.DeepEqual(*field(s), v) {
 		return s
@@ -57,7 +58,7 @@ func without[T any](list []T, i int) []T {
 	return append(append(out, list[:i]...), list[i+1:]...)
 }
 
-// upserted replaces the element match finds, or appends v. It returns list itself when v is there already.
+// upserted replaces the element match finds, or appends v, and reports whether that changes list.
 func upserted[T any](list []T, match func(*T) bool, v T) ([]T, bool) {
 	i := indexOf(list, match)
 	if i < 0 {
@@ -78,7 +79,7 @@ func indexOf[T any](list []T, match func(*T) bool) int {
 	return -1
 }
 
-// mergedValues lays changes over values, or takes changes alone when replace is set.
+// mergedValues returns values overwritten with changes, or only changes when replace is set.
 func mergedValues(values, changes Meta, replace *bool) Meta {
 	out := make(Meta, len(values)+len(changes))
 	if replace == nil || !*replace {
@@ -100,7 +101,7 @@ func withDirectory(dirs []URI, dir URI) ([]URI, bool) {
 	return with(dirs, dir), true
 }
 
-// withoutDirectory takes a directory out of a set.
+// withoutDirectory removes a directory from a set.
 func withoutDirectory(dirs []URI, dir URI) ([]URI, bool) {
 	i := indexOf(dirs, func(d *URI) bool { return *d == dir })
 	if i < 0 {

@@ -41,7 +41,7 @@ func automationRunSessionSet(s *AutomationRunState, a *AutomationRunSessionSetAc
 
 func automationRunSessionRemoved(s *AutomationRunState, a *AutomationRunSessionRemovedAction) *AutomationRunState {
 	sessions, changed := withoutDirectory(s.Sessions, a.Session)
-	primary := s.PrimarySession == a.Session && a.Session != "" // named before it was listed, perhaps
+	primary := s.PrimarySession == a.Session && a.Session != "" // may be set before it is listed
 	if !changed && !primary {
 		return s
 	}
@@ -58,7 +58,8 @@ func automationRunPrimarySessionChanged(s *AutomationRunState,
 	return set(s, func(s *AutomationRunState) *URI { return &s.PrimarySession }, a.PrimarySession)
 }
 
-// automationRunCancelRequested changes nothing: the host cancels and says so.
+// automationRunCancelRequested changes nothing: the host cancels the run and sends
+// lifecycleChanged.
 func automationRunCancelRequested(s *AutomationRunState, _ *AutomationRunCancelRequestedAction) *AutomationRunState {
 	return s
 }

@@ -27,7 +27,7 @@ func changesetFileRemoved(s *ChangesetState, a *ChangesetFileRemovedAction) *Cha
 	return edit(s, func(s *ChangesetState) { s.Files = without(s.Files, i) })
 }
 
-// changesetFilesReviewChanged marks the files that are there and ignores the others.
+// changesetFilesReviewChanged ignores unknown files.
 func changesetFilesReviewChanged(s *ChangesetState, a *ChangesetFilesReviewChangedAction) *ChangesetState {
 	named := make(map[string]bool, len(a.Files))
 	for _, id := range a.Files {
@@ -48,7 +48,8 @@ func changesetFilesReviewChanged(s *ChangesetState, a *ChangesetFilesReviewChang
 	return edit(s, func(s *ChangesetState) { s.Files = files })
 }
 
-// changesetContentChanged replaces the files, and the operations if it has any; failures travel with the status.
+// changesetContentChanged replaces the files, and the operations unless nil;
+// changeset/statusChanged has the errors.
 func changesetContentChanged(s *ChangesetState, a *ChangesetContentChangedAction) *ChangesetState {
 	operations := s.Operations
 	if a.Operations != nil {

@@ -59,7 +59,7 @@ func chatBackgroundWorkSet(s *ChatState, a *ChatBackgroundWorkSetAction) *ChatSt
 	return edit(s, func(s *ChatState) { s.BackgroundWork = list })
 }
 
-// chatBackgroundWorkRemoved leaves an emptied list in place: it says that nothing runs, absence says nothing.
+// chatBackgroundWorkRemoved keeps an empty list, which means that nothing runs; nil means unknown.
 func chatBackgroundWorkRemoved(s *ChatState, a *ChatBackgroundWorkRemovedAction) *ChatState {
 	i := indexOf(s.BackgroundWork, func(b *BackgroundWork) bool { return b.id() == a.ID })
 	if i < 0 {
@@ -146,8 +146,8 @@ func chatQueuedMessagesReordered(s *ChatState, a *ChatQueuedMessagesReorderedAct
 	return edit(s, func(s *ChatState) { s.QueuedMessages = queue })
 }
 
-// chatTurnsLoaded puts older turns before the ones that are loaded. A page that comes twice, as a client may fetch it
-// before the first answer moved its cursor, loads nothing twice (AHP requirement 88).
+// chatTurnsLoaded puts older turns before the loaded ones. It skips loaded turns, as a client may
+// fetch a page again before the first answer moved its cursor (AHP requirement 88).
 func chatTurnsLoaded(s *ChatState, a *ChatTurnsLoadedAction) *ChatState {
 	loaded := make(map[string]bool, len(s.Turns))
 	for _, t := range s.Turns {
@@ -166,8 +166,8 @@ func chatTurnsLoaded(s *ChatState, a *ChatTurnsLoadedAction) *ChatState {
 	return edit(s, func(s *ChatState) { s.Turns, s.TurnsNextCursor = turns, a.TurnsNextCursor })
 }
 
-// chatTruncated keeps the turns up to the named one, or none when none is named, and drops a running turn
-// (AHP requirement 114).
+// chatTruncated keeps the turns up to the named one, or none if TurnID is empty, and drops a
+// running turn (AHP requirement 114).
 func chatTruncated(s *ChatState, a *ChatTruncatedAction) *ChatState {
 	keep, cursor := 0, ""
 	if a.TurnID != "" {

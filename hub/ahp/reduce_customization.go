@@ -38,8 +38,8 @@ func withCustomization(s *SessionState, i int, c Customization) *SessionState {
 	return edit(s, func(s *SessionState) { s.Customizations = replaced(s.Customizations, i, c) })
 }
 
-// sessionCustomizationToggled stores the decisions where the entry has room for them: plugins and MCP servers keep
-// the list, directories and leaves only what it comes to.
+// sessionCustomizationToggled stores the decisions: plugins and MCP servers keep the list,
+// directories and other children only its result.
 func sessionCustomizationToggled(s *SessionState, a *SessionCustomizationToggledAction) *SessionState {
 	if i := indexOf(s.Customizations, func(c *Customization) bool { return c.ID() == a.ID }); i >= 0 && a.ID != "" {
 		return replaceCustomization(s, i, s.Customizations[i].toggled(a.Enablement))

@@ -2,8 +2,8 @@ package ahp
 
 import "reflect"
 
-// chatInputRequested puts a question into the running turn. The same id again replaces the open one and keeps the
-// answers drafted so far, unless the request brings its own.
+// chatInputRequested adds a request to the running turn. It replaces an open request with the same
+// id, and keeps its draft answers unless the new one has answers.
 func chatInputRequested(s *ChatState, a *ChatInputRequestedAction) *ChatState {
 	if s.ActiveTurn == nil {
 		return s
@@ -24,7 +24,7 @@ func chatInputRequested(s *ChatState, a *ChatInputRequestedAction) *ChatState {
 	return set(next, chatStatus, next.Status.With(SessionStatusIsRead, false))
 }
 
-// openRequest returns the place of the unanswered request with the id, -1 without one.
+// openRequest returns the index of the unanswered request with the id, or -1.
 func openRequest(parts Parts, id string) int {
 	if !parts.Wait() {
 		return -1
@@ -55,7 +55,8 @@ func editRequest(s *ChatState, id string, f func(*InputRequestResponsePart)) *Ch
 	return s.withParts(parts.replaced(i, ResponsePart{part}))
 }
 
-// chatInputAnswerChanged drafts, submits, skips or (without an answer) takes back the answer to one question.
+// chatInputAnswerChanged drafts, submits, skips or (without an answer) removes the answer to one
+// question.
 func chatInputAnswerChanged(s *ChatState, a *ChatInputAnswerChangedAction) *ChatState {
 	return editRequest(s, a.RequestID, func(p *InputRequestResponsePart) {
 		answers := make(map[string]ChatInputAnswer, len(p.Request.Answers)+1)
@@ -74,7 +75,8 @@ func chatInputAnswerChanged(s *ChatState, a *ChatInputAnswerChangedAction) *Chat
 	})
 }
 
-// chatInputCompleted closes a request: its final answers lie over the drafts (AHP requirement 130).
+// chatInputCompleted closes a request: its final answers overwrite the drafts (AHP requirement
+// 130).
 func chatInputCompleted(s *ChatState, a *ChatInputCompletedAction) *ChatState {
 	next := editRequest(s, a.RequestID, func(p *InputRequestResponsePart) {
 		p.Response = a.Response

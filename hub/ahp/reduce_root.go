@@ -21,7 +21,7 @@ func rootConfigChanged(s *RootState, a *RootConfigChangedAction) *RootState {
 	return setDeep(s, func(s *RootState) **RootConfigState { return &s.Config }, &config)
 }
 
-// resourceWatchChanged keeps nothing: the action is the event.
+// resourceWatchChanged changes nothing: the action is the event.
 func resourceWatchChanged(s *ResourceWatchState, _ *ResourceWatchChangedAction) *ResourceWatchState {
 	return s
 }

@@ -46,7 +46,7 @@ func sessionChatUpdated(s *SessionState, a *SessionChatUpdatedAction) *SessionSt
 	return withChats(s, chats, changed)
 }
 
-// patch overwrites the fields present in p. The identity stays, whatever p says (AHP requirement 71).
+// patch overwrites the fields present in p, except the identity (AHP requirement 71).
 func (c *ChatSummary) patch(p *PartialChatSummary) {
 	assign(&c.Title, p.Title)
 	assign(&c.Status, p.Status)
@@ -73,7 +73,7 @@ func assign[T any](to *T, from *T) {
 	}
 }
 
-// sessionChatsReordered takes a complete order or nothing: every chat exactly once.
+// sessionChatsReordered ignores an order that does not name every chat exactly once.
 func sessionChatsReordered(s *SessionState, a *SessionChatsReorderedAction) *SessionState {
 	if len(a.Chats) != len(s.Chats) {
 		return s
@@ -160,8 +160,8 @@ func withSessionDirectories(s *SessionState) func([]URI, bool) *SessionState {
 	}
 }
 
-// sessionWorkingDirectoryReplaced swaps a directory for another and keeps the set free of duplicates: a replacement
-// that stands earlier stays there, one that stands later moves up.
+// sessionWorkingDirectoryReplaced replaces a directory and keeps the set free of duplicates: the
+// replacement takes the earlier of both positions.
 func sessionWorkingDirectoryReplaced(s *SessionState, a *SessionWorkingDirectoryReplacedAction) *SessionState {
 	target := indexOf(s.WorkingDirectories, func(d *URI) bool { return *d == a.Directory })
 	if target < 0 || a.Directory == a.Replacement {
@@ -218,8 +218,8 @@ func sessionInputNeededRemoved(s *SessionState, a *SessionInputNeededRemovedActi
 	return withInputNeeded(s, list, true)
 }
 
-// withInputNeeded keeps the InputNeeded bit true to the list. A tool that a client runs does not need a person, so it
-// does not count.
+// withInputNeeded sets the list and the matching InputNeeded bit. A tool that a client runs does
+// not need a person, so it does not count.
 func withInputNeeded(s *SessionState, list []SessionInputRequest, changed bool) *SessionState {
 	status := s.Status
 	if indexOf(list, (*SessionInputRequest).needsPerson) >= 0 {

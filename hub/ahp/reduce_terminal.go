@@ -1,6 +1,6 @@
 package ahp
 
-// terminalData appends output: to the command that runs, else to the trailing loose text.
+// terminalData appends output to the running command, or else to the trailing unclassified text.
 func terminalData(s *TerminalState, a *TerminalDataAction) *TerminalState {
 	if a.Data == "" {
 		return s
@@ -24,7 +24,7 @@ func (s *TerminalState) withPart(i int, part TerminalContentPartValue) *Terminal
 	return edit(s, func(s *TerminalState) { s.Content = replaced(s.Content, i, TerminalContentPart{part}) })
 }
 
-// terminalInput changes nothing: what a key does shows in the output.
+// terminalInput changes nothing: its effect shows in the output.
 func terminalInput(s *TerminalState, _ *TerminalInputAction) *TerminalState { return s }
 
 func terminalResized(s *TerminalState, a *TerminalResizedAction) *TerminalState {
@@ -60,7 +60,7 @@ func terminalCommandDetectionAvailable(s *TerminalState, _ *TerminalCommandDetec
 	return setDeep(s, func(s *TerminalState) **bool { return &s.SupportsCommandDetection }, Ptr(true))
 }
 
-// terminalCommandExecuted opens a command; what comes out until it finishes is its output.
+// terminalCommandExecuted adds a command; output belongs to it until it finishes.
 func terminalCommandExecuted(s *TerminalState, a *TerminalCommandExecutedAction) *TerminalState {
 	part := &TerminalCommandPart{CommandID: a.CommandID, CommandLine: a.CommandLine, Timestamp: a.Timestamp}
 	return edit(s, func(s *TerminalState) {

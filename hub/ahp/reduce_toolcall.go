@@ -2,7 +2,8 @@ package ahp
 
 import "reflect"
 
-// Base returns what every state of a tool call has, nil for an unknown state. It must not be written to.
+// Base returns the fields common to all states of a tool call, or nil for an unknown state. The
+// caller must not modify it.
 func (s ToolCallState) Base() *ToolCallBase {
 	switch v := s.Value.(type) {
 	case *ToolCallStreamingState:
@@ -56,8 +57,8 @@ func chatToolCallStart(s *ChatState, a *ChatToolCallStartAction) *ChatState {
 	return s.withParts(t.ResponseParts.with(ResponsePart{&ToolCallResponsePart{ToolCallState{call}}}))
 }
 
-// editToolCall moves a tool call of the running turn to the state f returns; nil leaves it. f is given the common
-// fields with the action's _meta in place, if it has one.
+// editToolCall replaces the state of a tool call of the running turn by the one f returns, unless
+// nil. f gets the common fields, with the action's _meta if it has one.
 func editToolCall(s *ChatState, turn, id string, meta Meta,
 	f func(ToolCallState, ToolCallBase) ToolCallStateValue) *ChatState {
 	t := s.turn(turn)
@@ -81,8 +82,8 @@ func editToolCall(s *ChatState, turn, id string, meta Meta,
 		ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
 }
 
-// sameCall compares two states of a call. Of one that streams the text is compared first: it mostly differs, and
-// looking at all the rest takes longer than anything else here.
+// sameCall reports whether two states of a call are equal. It compares the text of streaming calls
+// first: it mostly differs, and comparing the rest takes longer than anything else here.
 func sameCall(a, b ToolCallStateValue) bool {
 	if x, ok := a.(*ToolCallStreamingState); ok {
 		if y, ok := b.(*ToolCallStreamingState); ok && x.PartialInput.Len() != y.PartialInput.Len() {
@@ -108,9 +109,8 @@ func chatToolCallDelta(s *ChatState, a *ChatToolCallDeltaAction) *ChatState {
 	})
 }
 
-// chatToolCallReady settles the parameters of a call, or asks once more about one that waits or runs. With `confirmed`
-// it runs at once. What the host sent before stays where the
-// action brings nothing in its place.
+// chatToolCallReady sets the parameters of a call, or asks again about one that waits or runs. With
+// `confirmed` it runs at once. Fields that the action lacks keep their values.
 func chatToolCallReady(s *ChatState, a *ChatToolCallReadyAction) *ChatState {
 	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
 		next := ToolCallPendingConfirmationState{}
@@ -135,7 +135,7 @@ func chatToolCallReady(s *ChatState, a *ChatToolCallReadyAction) *ChatState {
 	})
 }
 
-// ready lays what the action brings over what was known.
+// ready overwrites the fields that the action has.
 func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
 	v.InvocationMessage = a.InvocationMessage
 	keep(&v.ToolInput, a.ToolInput)
@@ -154,9 +154,10 @@ func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
 	}
 }
 
-// canRefineContributor reports whether next may stand in the place of what chat/toolCallStart said. It must not change
-// who executes the call (AHP requirement 141): a call of a client stays that client's, and no other becomes a client's.
-// Who executes calls of a kind of a later version is not known, so nothing takes its place and it takes none.
+// canRefineContributor reports whether next may replace the contributor from chat/toolCallStart. It
+// must not change who executes the call (AHP requirement 141): a client's call stays that client's,
+// and no other becomes a client's. Unknown kinds neither replace nor are replaced, because their
+// executor is unknown.
 func canRefineContributor(now, next *ToolCallContributor) bool {
 	if next == nil {
 		return false
@@ -166,8 +167,8 @@ func canRefineContributor(now, next *ToolCallContributor) bool {
 	return known && alsoKnown && owner == same
 }
 
-// owner names who executes the call: a client, or the host, which calls MCP servers too. It returns false when that is
-// not known. A nil contributor is the host.
+// owner names the executor of the call: a client, or the host, which calls MCP servers too. known
+// is false for unknown kinds. A nil contributor is the host.
 func (u *ToolCallContributor) owner() (name string, known bool) {
 	if u == nil {
 		return "host", true
@@ -181,7 +182,7 @@ func (u *ToolCallContributor) owner() (name string, known bool) {
 	return "", false
 }
 
-// keep sets *to unless there is nothing to set it to.
+// keep sets *to unless from is nil.
 func keep[T any](to **T, from *T) {
 	if from != nil {
 		*to = from
@@ -203,7 +204,7 @@ func chatToolCallConfirmed(s *ChatState, a *ChatToolCallConfirmedAction) *ChatSt
 			}
 		}
 		params := v.ToolCallParameterFields
-		// Referenced input was rewritten where it is kept, before the answer is echoed.
+		// Referenced input was rewritten at its URI, before the answer is echoed.
 		if a.EditedToolInput != "" && (params.ToolInput == nil || params.ToolInput.Ref == nil) {
 			params.ToolInput = &ToolInput{Text: a.EditedToolInput}
 		}
@@ -223,8 +224,8 @@ func (v *ToolCallPendingConfirmationState) option(id string) *ConfirmationOption
 	return &v.Options[i]
 }
 
-// chatToolCallComplete ends a call. A call that waits for authentication can only fail, keeps what it had produced,
-// and its result is not put up for confirmation (AHP requirement 127).
+// chatToolCallComplete ends a call. A call that waits for authentication can only fail, keeps its
+// content, and its result needs no confirmation (AHP requirement 127).
 func chatToolCallComplete(s *ChatState, a *ChatToolCallCompleteAction) *ChatState {
 	return editToolCall(s, a.TurnID, a.ToolCallID, a.Meta, func(c ToolCallState, base ToolCallBase) ToolCallStateValue {
 		ask := a.RequiresResultConfirmation != nil && *a.RequiresResultConfirmation
@@ -315,7 +316,8 @@ func chatToolCallAuthResolved(s *ChatState, a *ChatToolCallAuthResolvedAction) *
 	})
 }
 
-// skipped returns the part as it stands once its turn is over, if it is a tool call that had not ended.
+// skipped returns a tool call that has not ended as cancelled, for the end of its turn; others are
+// unchanged.
 func (part *ToolCallResponsePart) skipped() *ToolCallResponsePart {
 	if part.ToolCall.Base() == nil {
 		return part

@@ -2,8 +2,9 @@ package ahp
 
 import "time"
 
-// chatTurnStarted begins a turn. It also takes the message it came from out of the queue, so a client that missed the
-// removal does not show it twice. The chat becomes unread (AHP requirement 116).
+// chatTurnStarted starts a turn. It also removes the turn's message from the queue, so that a
+// client that missed the removal does not show it twice. The chat becomes unread (AHP requirement
+// 116).
 func chatTurnStarted(s *ChatState, a *ChatTurnStartedAction) *ChatState {
 	return edit(s, func(s *ChatState) {
 		s.ActiveTurn = &ActiveTurn{ID: a.TurnID, StartedAt: a.StartedAt, Message: a.Message}
@@ -24,14 +25,14 @@ func (s *ChatState) turn(id string) *ActiveTurn {
 	return s.ActiveTurn
 }
 
-// withParts returns s with other response parts in its running turn.
+// withParts returns s with the response parts of its running turn replaced.
 func (s *ChatState) withParts(parts Parts) *ChatState {
 	return edit(s, func(s *ChatState) {
 		s.ActiveTurn = edit(s.ActiveTurn, func(t *ActiveTurn) { t.ResponseParts = parts })
 	})
 }
 
-// refreshed brings the activity bits in line with the running turn: waiting for a person, or working.
+// refreshed sets the activity bits from the running turn: waiting for a person, or working.
 func (s *ChatState) refreshed() *ChatState {
 	activity := SessionStatusInProgress
 	if s.ActiveTurn.ResponseParts.Wait() {
@@ -40,7 +41,7 @@ func (s *ChatState) refreshed() *ChatState {
 	return set(s, chatStatus, s.Status.WithActivity(activity))
 }
 
-// waits reports whether the part holds the turn up until a person acts.
+// waits reports whether the turn waits for a person because of this part.
 func (p *ResponsePart) waits() bool {
 	switch v := p.Value.(type) {
 	case *InputRequestResponsePart:
@@ -54,7 +55,7 @@ func (p *ResponsePart) waits() bool {
 	return false
 }
 
-// id returns the id deltas address the part by, empty when it has none.
+// id returns the id by which deltas address the part, or "" if it has none.
 func (p *ResponsePart) id() string {
 	switch v := p.Value.(type) {
 	case *MarkdownResponsePart:
@@ -65,7 +66,7 @@ func (p *ResponsePart) id() string {
 	return ""
 }
 
-// chatDelta appends to a Markdown part and does nothing when the id is another part's.
+// chatDelta appends to a Markdown part and does nothing if the part is of another kind.
 func chatDelta(s *ChatState, a *ChatDeltaAction) *ChatState {
 	i := s.stream(a.TurnID, a.PartID)
 	if i < 0 || a.Content == "" {
@@ -93,7 +94,7 @@ func chatReasoning(s *ChatState, a *ChatReasoningAction) *ChatState {
 	return s.withParts(s.ActiveTurn.ResponseParts.replaced(i, ResponsePart{next}))
 }
 
-// stream returns the place of the running turn's part with the id, -1 without one.
+// stream returns the index of the running turn's part with the id, or -1.
 func (s *ChatState) stream(turn, id string) int {
 	t := s.turn(turn)
 	if t == nil {
@@ -102,7 +103,7 @@ func (s *ChatState) stream(turn, id string) int {
 	return t.ResponseParts.streams.find(id)
 }
 
-// chatResponsePart appends a part. An error part ends a turn and so comes only with chat/error.
+// chatResponsePart appends a part. Error parts end a turn, so only chat/error adds them.
 func chatResponsePart(s *ChatState, a *ChatResponsePartAction) *ChatState {
 	t := s.turn(a.TurnID)
 	if _, isError := a.Part.Value.(*ErrorResponsePart); t == nil || isError || a.Part.Value == nil {
@@ -159,7 +160,8 @@ func endTurn(s *ChatState, id string, ms int64, state TurnState, activity Sessio
 	})
 }
 
-// ended returns the part after the end of its turn: streams and calls have ended.
+// ended returns the part as it is in a finished turn: texts are clipped, unfinished tool calls are
+// skipped.
 func (p ResponsePart) ended() ResponsePart {
 	switch v := p.Value.(type) {
 	case *MarkdownResponsePart:
@@ -178,7 +180,7 @@ const timeFormat = "2006-01-02T15:04:05.000Z"
 // FormatTime writes a time the way the protocol does: ISO 8601, UTC, milliseconds.
 func FormatTime(t time.Time) string { return t.UTC().Format(timeFormat) }
 
-// later returns start plus ms, or otherwise when start is no time.
+// later returns start plus ms, or otherwise if start is not a time or ms is too large.
 func later(start string, ms int64, otherwise string) string {
 	t, err := time.Parse(time.RFC3339Nano, start)
 	if err != nil || ms > 1<<42 {
@@ -187,8 +189,8 @@ func later(start string, ms int64, otherwise string) string {
 	return FormatTime(t.Add(time.Duration(ms%1000) * time.Millisecond).Add(time.Duration(ms/1000) * time.Second))
 }
 
-// chatTurnResume takes the last turn up again. Only a turn whose last part is an error marked as resumable can be; the
-// error stays in the transcript, and the duration that ends it later is the whole turn's.
+// chatTurnResume resumes the last turn, if its last part is an error marked as resumable. The error
+// stays in the transcript, and the duration that ends it later is the whole turn's.
 func chatTurnResume(s *ChatState, a *ChatTurnResumeAction) *ChatState {
 	if s.ActiveTurn != nil || len(s.Turns) == 0 {
 		return s
@@ -212,7 +214,7 @@ func chatTurnResume(s *ChatState, a *ChatTurnResumeAction) *ChatState {
 	}).refreshed()
 }
 
-// Resumable reports whether the turn ended in an error that chat/turnResume can take up.
+// Resumable reports whether the turn ended in an error after which chat/turnResume can resume it.
 func (t *Turn) Resumable() bool {
 	if t.State != TurnStateError || len(t.ResponseParts) == 0 {
 		return false

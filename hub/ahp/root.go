@@ -20,20 +20,22 @@ type AgentInfo struct {
 	Capabilities       *AgentCapabilities          `json:"capabilities,omitempty"`
 }
 
-// AgentCapabilities lists what an agent can do beyond a single chat in a single directory. Absent means cannot.
+// AgentCapabilities lists what an agent can do beyond a single chat in a single directory. Absent
+// fields are not supported.
 type AgentCapabilities struct {
 	MultipleChats              *MultipleChatsCapability              `json:"multipleChats,omitempty"`
 	MultipleWorkingDirectories *MultipleWorkingDirectoriesCapability `json:"multipleWorkingDirectories,omitempty"`
 }
 
-// MultipleChatsCapability is set if a session may have several chats, with how new ones may start.
+// MultipleChatsCapability is set if a session may have several chats; it lists how new ones may
+// start.
 type MultipleChatsCapability struct {
 	Fork     *bool `json:"fork,omitempty"`
 	SideChat *bool `json:"sideChat,omitempty"`
 }
 
-// MultipleWorkingDirectoriesCapability is set if a session may have several directories, and what may happen to the
-// first.
+// MultipleWorkingDirectoriesCapability is set if a session may have several directories. Its fields
+// are about the first.
 type MultipleWorkingDirectoriesCapability struct {
 	ImmutablePrimary   *bool `json:"immutablePrimary,omitempty"`
 	PrimaryReplacement *bool `json:"primaryReplacement,omitempty"`

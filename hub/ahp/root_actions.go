@@ -1,6 +1,6 @@
 package ahp
 
-// RootAgentsChangedAction is root/agentsChanged: the agents there are now.
+// RootAgentsChangedAction is root/agentsChanged: all agents.
 type RootAgentsChangedAction struct {
 	Agents []AgentInfo `json:"agents"`
 }
@@ -16,7 +16,7 @@ type RootActiveSessionsChangedAction struct {
 // ActionType returns "root/activeSessionsChanged".
 func (*RootActiveSessionsChangedAction) ActionType() string { return "root/activeSessionsChanged" }
 
-// RootTerminalsChangedAction is root/terminalsChanged: all terminals there are now.
+// RootTerminalsChangedAction is root/terminalsChanged: all terminals.
 type RootTerminalsChangedAction struct {
 	Terminals []TerminalInfo `json:"terminals"`
 }
@@ -24,7 +24,7 @@ type RootTerminalsChangedAction struct {
 // ActionType returns "root/terminalsChanged".
 func (*RootTerminalsChangedAction) ActionType() string { return "root/terminalsChanged" }
 
-// RootConfigChangedAction is root/configChanged: settings to merge, or to replace all with.
+// RootConfigChangedAction is root/configChanged: settings to merge, or with Replace all settings.
 type RootConfigChangedAction struct {
 	Config  Meta  `json:"config"`
 	Replace *bool `json:"replace,omitempty"`

@@ -1,6 +1,7 @@
 package ahp
 
-// SessionState is a session: its life, chats, clients, settings and what waits for a person.
+// SessionState is a session: its lifecycle, chats, clients, settings and requests that wait for a
+// person.
 type SessionState struct {
 	Provider           string                `json:"provider"`
 	Title              string                `json:"title"`
@@ -15,11 +16,11 @@ type SessionState struct {
 	ServerTools        []ToolDefinition      `json:"serverTools,omitzero"`
 	ActiveClients      []SessionActiveClient `json:"activeClients"`
 	Chats              []ChatSummary         `json:"chats"`                 // in the host's order
-	DefaultChat        URI                   `json:"defaultChat,omitempty"` // where input goes unless a chat is named
+	DefaultChat        URI                   `json:"defaultChat,omitempty"` // receives input that names no chat
 	Config             *SessionConfigState   `json:"config,omitempty"`
 	Customizations     []Customization       `json:"customizations,omitzero"`
 	Changesets         []Changeset           `json:"changesets,omitzero"`
-	// every block of every chat (AHP requirement 76)
+	// everything that blocks a chat (AHP requirement 76)
 	InputNeeded []SessionInputRequest `json:"inputNeeded,omitzero"`
 	Meta        Meta                  `json:"_meta,omitzero"`
 }
@@ -61,7 +62,7 @@ type SessionSummary struct {
 	Meta               Meta                 `json:"_meta,omitzero"`
 }
 
-// PartialSessionSummary holds the fields of a SessionSummary that changed; nil ones did not.
+// PartialSessionSummary holds the fields of a SessionSummary that changed; nil fields did not.
 type PartialSessionSummary struct {
 	Resource           *URI                 `json:"resource,omitempty"`
 	Provider           *string              `json:"provider,omitempty"`
@@ -90,7 +91,7 @@ type SessionChatSummary struct {
 	Changes       *ChangesSummary   `json:"changes,omitempty"`
 }
 
-// SessionOrigin is what started a session, if not a person.
+// SessionOrigin names what started a session, unless a person did.
 type SessionOrigin struct{ Value SessionOriginValue }
 
 // SessionOriginValue is implemented by *SessionAutomationOrigin and *UnknownVariant.

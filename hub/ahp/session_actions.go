@@ -1,6 +1,6 @@
 package ahp
 
-// SessionReadyAction is session/ready: creation worked.
+// SessionReadyAction is session/ready: creation succeeded.
 type SessionReadyAction struct{}
 
 // ActionType returns "session/ready".
@@ -79,7 +79,7 @@ type SessionActivityChangedAction struct {
 // ActionType returns "session/activityChanged".
 func (*SessionActivityChangedAction) ActionType() string { return "session/activityChanged" }
 
-// SessionChangesetsChangedAction is session/changesetsChanged: the whole catalogue, nil for none.
+// SessionChangesetsChangedAction is session/changesetsChanged: all changesets, or nil for none.
 type SessionChangesetsChangedAction struct {
 	Changesets []Changeset `json:"changesets,omitzero"`
 }
@@ -95,7 +95,8 @@ type SessionServerToolsChangedAction struct {
 // ActionType returns "session/serverToolsChanged".
 func (*SessionServerToolsChangedAction) ActionType() string { return "session/serverToolsChanged" }
 
-// SessionActiveClientSetAction is session/activeClientSet: a client joins, or replaces all it lends.
+// SessionActiveClientSetAction is session/activeClientSet, which adds a client or replaces all it
+// lends.
 type SessionActiveClientSetAction struct {
 	ActiveClient SessionActiveClient `json:"activeClient"`
 }
@@ -111,7 +112,7 @@ type SessionActiveClientRemovedAction struct {
 // ActionType returns "session/activeClientRemoved".
 func (*SessionActiveClientRemovedAction) ActionType() string { return "session/activeClientRemoved" }
 
-// SessionWorkingDirectorySetAction is session/workingDirectorySet: a directory joins the set.
+// SessionWorkingDirectorySetAction is session/workingDirectorySet, which adds a directory.
 type SessionWorkingDirectorySetAction struct {
 	Directory URI `json:"directory"`
 }
@@ -129,7 +130,7 @@ func (*SessionWorkingDirectoryRemovedAction) ActionType() string {
 	return "session/workingDirectoryRemoved"
 }
 
-// SessionInputNeededSetAction is session/inputNeededSet, by id.
+// SessionInputNeededSetAction is session/inputNeededSet, which adds a request or replaces it by id.
 type SessionInputNeededSetAction struct {
 	Request SessionInputRequest `json:"request"`
 }
@@ -164,7 +165,8 @@ type SessionCustomizationToggledAction struct {
 // ActionType returns "session/customizationToggled".
 func (*SessionCustomizationToggledAction) ActionType() string { return "session/customizationToggled" }
 
-// SessionCustomizationUpdatedAction is session/customizationUpdated: one top-level entry, whole, with its children.
+// SessionCustomizationUpdatedAction is session/customizationUpdated: a complete top-level entry,
+// with its children.
 type SessionCustomizationUpdatedAction struct {
 	Customization Customization `json:"customization"`
 }
@@ -180,7 +182,8 @@ type SessionCustomizationRemovedAction struct {
 // ActionType returns "session/customizationRemoved".
 func (*SessionCustomizationRemovedAction) ActionType() string { return "session/customizationRemoved" }
 
-// SessionMcpServerStateChangedAction is session/mcpServerStateChanged; without Channel the side channel is gone.
+// SessionMcpServerStateChangedAction is session/mcpServerStateChanged; no Channel means no side
+// channel.
 type SessionMcpServerStateChangedAction struct {
 	ID      string         `json:"id"`
 	State   McpServerState `json:"state"`
@@ -212,7 +215,8 @@ func (*SessionMcpServerStopRequestedAction) ActionType() string {
 	return "session/mcpServerStopRequested"
 }
 
-// SessionConfigChangedAction is session/configChanged: settings to merge, or to replace all with.
+// SessionConfigChangedAction is session/configChanged: settings to merge, or with Replace all
+// settings.
 type SessionConfigChangedAction struct {
 	Config  Meta  `json:"config"`
 	Replace *bool `json:"replace,omitempty"`
@@ -237,7 +241,8 @@ type SessionChatsReorderedAction struct {
 // ActionType returns "session/chatsReordered".
 func (*SessionChatsReorderedAction) ActionType() string { return "session/chatsReordered" }
 
-// SessionWorkingDirectoryReplacedAction is session/workingDirectoryReplaced: one directory for another, in its place.
+// SessionWorkingDirectoryReplacedAction is session/workingDirectoryReplaced: it replaces one
+// directory by another.
 type SessionWorkingDirectoryReplacedAction struct {
 	Directory   URI `json:"directory"`
 	Replacement URI `json:"replacement"`

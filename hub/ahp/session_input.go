@@ -1,7 +1,7 @@
 package ahp
 
-// SessionInputRequest is something in a chat that waits for a person or a client, mirrored for those who see only the
-// session.
+// SessionInputRequest mirrors something in a chat that waits for a person or a client, for clients
+// that see only the session.
 type SessionInputRequest struct{ Value SessionInputRequestValue }
 
 // SessionInputRequestValue is implemented by *SessionChatInputRequest, *SessionToolConfirmationRequest,

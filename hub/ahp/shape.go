@@ -7,9 +7,9 @@ import (
 
 // Shape describes the JSON of an object or a union of this package, for code that works on decoded JSON.
 type Shape struct {
-	Name     string            // of the Go type, which is that of the schema's definition
+	Name     string            // of the Go type, same as the schema's definition
 	Fields   []ShapeField      // of an object, without its discriminator
-	Key      string            // of a union: the field that tells the variants apart
+	Key      string            // of a union: its discriminator
 	Variants map[string]*Shape // of a union, by the value of that field
 }
 
@@ -19,7 +19,7 @@ type ShapeField struct {
 	Optional bool
 	Kind     string // in JSON: string, number, integer, boolean, array, object, map, or any for several
 	Elem     string // the kind of an array's or a map's elements
-	Of       *Shape // of the object, or of those in the array or map; nil when there is none
+	Of       *Shape // of the object, or of the array's or map's elements; nil if they are no objects
 }
 
 // Field returns the field of that name.
@@ -71,13 +71,14 @@ func shapeOf(t reflect.Type) *Shape {
 	return s
 }
 
-// forms are the types that are written as another.
+// forms maps types to the types that they are encoded as.
 var forms = map[reflect.Type]reflect.Type{
 	reflect.TypeFor[TerminalLifecycleState](): reflect.TypeFor[lifecycleForm](),
 	reflect.TypeFor[Snapshot]():               reflect.TypeFor[snapshotForm](),
 }
 
-// kindOfJSON returns what a type is written as, what its elements are, and the shape of the objects in it.
+// kindOfJSON returns the JSON kind of a type, the kind of its elements, and the shape of the
+// objects in it.
 func kindOfJSON(t reflect.Type) (kind, elem string, of *Shape) {
 	switch {
 	case t == reflect.TypeFor[Text]():

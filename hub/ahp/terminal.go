@@ -1,12 +1,12 @@
 package ahp
 
-// TerminalState is a terminal: what it shows and who holds it.
+// TerminalState is a terminal: its content and its holder.
 type TerminalState struct {
 	Title string `json:"title"`
 	Cwd   URI    `json:"cwd,omitempty"`
 	Cols  *int64 `json:"cols,omitempty"`
 	Rows  *int64 `json:"rows,omitempty"`
-	// raw output with its escape sequences, cut into commands where the shell tells
+	// raw output with its escape sequences, split into commands if the shell reports them
 	Content                  []TerminalContentPart  `json:"content"`
 	Lifecycle                TerminalLifecycleState `json:"lifecycle"`
 	Claim                    TerminalClaim          `json:"claim"`
@@ -31,7 +31,7 @@ const (
 	TerminalLifecycleStatusExited  TerminalLifecycleStatus = "exited"
 )
 
-// TerminalClaim is the holder of a terminal. There is always someone (AHP requirement 162).
+// TerminalClaim is the holder of a terminal. There is always one (AHP requirement 162).
 type TerminalClaim struct{ Value TerminalClaimValue }
 
 // TerminalClaimValue is implemented by *TerminalClientClaim, *TerminalSessionClaim and *UnknownVariant.
@@ -52,7 +52,7 @@ type TerminalClientClaim struct {
 	ClientID string `json:"clientId"`
 }
 
-// TerminalSessionClaim is the claim of a session, perhaps of one tool call in it.
+// TerminalSessionClaim is the claim of a session, or of one tool call in it.
 type TerminalSessionClaim struct {
 	Session    URI    `json:"session"`
 	Chat       URI    `json:"chat"`

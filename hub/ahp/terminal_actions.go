@@ -59,7 +59,7 @@ type TerminalExitedAction struct {
 // ActionType returns "terminal/exited".
 func (*TerminalExitedAction) ActionType() string { return "terminal/exited" }
 
-// TerminalClearedAction is terminal/cleared: the scrollback is empty.
+// TerminalClearedAction is terminal/cleared: it empties the scrollback.
 type TerminalClearedAction struct{}
 
 // ActionType returns "terminal/cleared".

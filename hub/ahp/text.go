@@ -5,19 +5,19 @@ import (
 	"unsafe"
 )
 
-// Text is streamed text: a view of append-only bytes. Copying one is cheap, appending is amortised O(1), and older
-// views keep reading what they always read while newer ones grow behind them, so readers need no lock. The bytes are
-// whatever was appended: a rune cut in two by the stream is whole again once both halves are here.
+// Text is streamed text: a view of append-only bytes. Copying one is cheap, appending is amortised
+// O(1), and older views do not change while newer ones grow, so readers need no lock. Bytes are
+// kept as appended: a rune cut in two by the stream is whole again once both halves have arrived.
 type Text struct {
 	buf *textBuffer
 	n   int
 }
 
-// textBuffer is shared by all views of one stream. Bytes below used are never written again; the view that ends
-// exactly at used may claim the room after it, any other view copies.
+// textBuffer is shared by all views of one stream. Bytes below used are never written again; the
+// view that ends exactly at used may claim the room after it, other views copy.
 type textBuffer struct {
 	used  atomic.Int64
-	bytes []byte // len is the room there is
+	bytes []byte // len is the capacity
 }
 
 // NewText returns a text of s.
@@ -28,7 +28,7 @@ func NewText(s string) Text {
 	return grow(nil, s)
 }
 
-// Append returns a text of t followed by s. t stays as it is.
+// Append returns t followed by s. t does not change.
 func (t Text) Append(s string) Text {
 	if s == "" {
 		return t
@@ -41,11 +41,11 @@ func (t Text) Append(s string) Text {
 	return Text{t.buf, end}
 }
 
-// longText is from how many bytes on memory counts more than copying less often.
+// longText is the length from which saving memory matters more than copying less often.
 const longText = 1 << 20
 
-// grow starts a new buffer. A text that is appended to gets twice the room it needs, a long one a quarter more; a first
-// one just its size, as most are never appended to.
+// grow starts a new buffer. A text that is appended to gets twice the room it needs, a long one a
+// quarter more. A first text gets just its size, as most are never appended to.
 func grow(old []byte, s string) Text {
 	n := len(old) + len(s)
 	size := n
@@ -62,7 +62,8 @@ func grow(old []byte, s string) Text {
 	return Text{buf, n}
 }
 
-// Clip returns the text without room to grow, for one that is finished. It copies only where that frees a good part.
+// Clip returns a finished text without room to grow. It copies only if that frees more than an
+// eighth.
 func (t Text) Clip() Text {
 	if t.n == 0 {
 		return Text{}
@@ -79,7 +80,7 @@ func (t Text) Len() int { return t.n }
 // IsZero reports whether the text is empty.
 func (t Text) IsZero() bool { return t.n == 0 }
 
-// Bytes returns the bytes. They must not be written to.
+// Bytes returns the bytes. The caller must not modify them.
 func (t Text) Bytes() []byte {
 	if t.n == 0 {
 		return nil
@@ -95,7 +96,7 @@ func (t Text) String() string {
 	return unsafe.String(&t.buf.bytes[0], t.n)
 }
 
-// MarshalJSON writes a string; bytes that are not UTF-8 become U+FFFD here and nowhere earlier.
+// MarshalJSON writes a string; bytes that are not UTF-8 become U+FFFD only here.
 func (t Text) MarshalJSON() ([]byte, error) { return appendString(nil, t.String()), nil }
 
 // UnmarshalJSON reads a string.

@@ -1,6 +1,6 @@
 package ahp
 
-// ToolCallState is a tool call in one of the states of its life.
+// ToolCallState is a tool call in one of its states.
 type ToolCallState struct{ Value ToolCallStateValue }
 
 // ToolCallStateValue is implemented by *ToolCallStreamingState, *ToolCallPendingConfirmationState,
@@ -77,15 +77,15 @@ type ToolCallPendingConfirmationState struct {
 	Options           []ConfirmationOption    `json:"options,omitzero"`
 }
 
-// ToolCallRunningState is a call at work.
+// ToolCallRunningState is a running call.
 type ToolCallRunningState struct {
 	ToolCallBase
 	ToolCallParameterFields
 	ToolCallPostConfirmationFields
-	Content []ToolResultContent `json:"content,omitzero"` // so far
+	Content []ToolResultContent `json:"content,omitzero"` // output so far
 }
 
-// ToolCallAuthRequiredState is a call that waits for a token; it then continues where it stopped.
+// ToolCallAuthRequiredState is a call that waits for a token, and then continues.
 type ToolCallAuthRequiredState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -110,7 +110,7 @@ type ToolCallCompletedState struct {
 	ToolCallPostConfirmationFields
 }
 
-// ToolCallCancelledState is a call that was not let run, or whose result was refused.
+// ToolCallCancelledState is a call that was refused or skipped, or whose result was refused.
 type ToolCallCancelledState struct {
 	ToolCallBase
 	ToolCallParameterFields
@@ -227,10 +227,10 @@ type ConfirmationOption struct {
 	ID    string                 `json:"id"`
 	Label string                 `json:"label"`
 	Kind  ConfirmationOptionKind `json:"kind"`
-	Group *int64                 `json:"group,omitempty"` // options of one number belong together
+	Group *int64                 `json:"group,omitempty"` // options with the same number belong together
 }
 
-// ConfirmationOptionKind reports whether an option lets the call run.
+// ConfirmationOptionKind distinguishes options that approve the call from those that deny it.
 type ConfirmationOptionKind string
 
 // The values of ConfirmationOptionKind.

@@ -1,6 +1,6 @@
 package ahp
 
-// ChatToolCallStartAction is chat/toolCallStart: a call begins, its parameters follow.
+// ChatToolCallStartAction is chat/toolCallStart: a call starts, its parameters follow.
 type ChatToolCallStartAction struct {
 	TurnID      string               `json:"turnId"`
 	ToolCallID  string               `json:"toolCallId"`
@@ -103,15 +103,15 @@ type ChatToolCallAuthResolvedAction struct {
 // ActionType returns "chat/toolCallAuthResolved".
 func (*ChatToolCallAuthResolvedAction) ActionType() string { return "chat/toolCallAuthResolved" }
 
-// ChatToolCallConfirmedAction is chat/toolCallConfirmed, both ways: Approved decides which fields count.
+// ChatToolCallConfirmedAction is chat/toolCallConfirmed. Approved decides which other fields apply.
 type ChatToolCallConfirmedAction struct {
 	TurnID           string                     `json:"turnId"`
 	ToolCallID       string                     `json:"toolCallId"`
 	Approved         bool                       `json:"approved"`
-	Confirmed        ToolCallConfirmationReason `json:"confirmed,omitempty"`       // why it may run; when approved
-	EditedToolInput  string                     `json:"editedToolInput,omitempty"` // when approved with changes
+	Confirmed        ToolCallConfirmationReason `json:"confirmed,omitempty"`       // the reason, if approved
+	EditedToolInput  string                     `json:"editedToolInput,omitempty"` // if approved with changes
 	SelectedOptionID string                     `json:"selectedOptionId,omitempty"`
-	Reason           ToolCallCancellationReason `json:"reason,omitempty"` // denied or skipped; when not approved
+	Reason           ToolCallCancellationReason `json:"reason,omitempty"` // denied or skipped, if not approved
 	ReasonMessage    *StringOrMarkdown          `json:"reasonMessage,omitempty"`
 	UserSuggestion   *Message                   `json:"userSuggestion,omitempty"`
 	Meta             Meta                       `json:"_meta,omitzero"`

@@ -42,13 +42,13 @@ type ToolResultTextContent struct {
 	Text string `json:"text"`
 }
 
-// ToolResultEmbeddedResourceContent is output with its content inside.
+// ToolResultEmbeddedResourceContent is output with embedded content.
 type ToolResultEmbeddedResourceContent struct {
 	Data        string `json:"data"` // base64
 	ContentType string `json:"contentType"`
 }
 
-// ToolResultResourceContent is output kept elsewhere.
+// ToolResultResourceContent is output by URI.
 type ToolResultResourceContent struct {
 	URI         URI    `json:"uri"`
 	SizeHint    *int64 `json:"sizeHint,omitempty"`

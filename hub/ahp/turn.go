@@ -1,6 +1,6 @@
 package ahp
 
-// Turn is a finished exchange: a message and what came of it.
+// Turn is a finished turn: a message and its response.
 type Turn struct {
 	ID            string         `json:"id"`
 	StartedAt     string         `json:"startedAt,omitempty"`
@@ -11,7 +11,7 @@ type Turn struct {
 	State         TurnState      `json:"state"`
 }
 
-// ActiveTurn is the turn that runs.
+// ActiveTurn is the running turn.
 type ActiveTurn struct {
 	ID            string     `json:"id"`
 	StartedAt     string     `json:"startedAt"`
@@ -30,7 +30,7 @@ const (
 	TurnStateError     TurnState = "error"
 )
 
-// ResponsePart is one piece of a response, in the order it came.
+// ResponsePart is one piece of a response.
 type ResponsePart struct{ Value ResponsePartValue }
 
 // ResponsePartValue is implemented by *MarkdownResponsePart, *ResourceResponsePart, *ToolCallResponsePart,
@@ -65,7 +65,7 @@ type ReasoningResponsePart struct {
 	Content Text   `json:"content"`
 }
 
-// ResourceResponsePart is content kept elsewhere.
+// ResourceResponsePart is content by URI.
 type ResourceResponsePart struct {
 	URI         URI    `json:"uri"`
 	SizeHint    *int64 `json:"sizeHint,omitempty"`
@@ -84,14 +84,14 @@ type InputRequestResponsePart struct {
 	Response ChatInputResponseKind `json:"response,omitempty"`
 }
 
-// SystemNotificationResponsePart is a word from the host to the user.
+// SystemNotificationResponsePart is a message from the host to the user.
 type SystemNotificationResponsePart struct {
 	Content StringOrMarkdown `json:"content"`
 	Meta    Meta             `json:"_meta,omitzero"`
 }
 
-// ErrorResponsePart is a failure. It is the last part of a turn that ended by it.
+// ErrorResponsePart is a failure. It is the last part of the turn that it ended.
 type ErrorResponsePart struct {
 	Error     ErrorInfo `json:"error"`
-	Resumable *bool     `json:"resumable,omitempty"` // only true lets chat/turnResume take the turn up
+	Resumable *bool     `json:"resumable,omitempty"` // chat/turnResume needs true
 }

@@ -19,9 +19,9 @@ func newUnion[V any](key string, variants map[string]V) *unionInfo {
 	return u
 }
 
-// discriminators maps each variant to the key and value in front of its fields. A variant that stands for two
-// values (a number question may be an integer's) has a field for it instead and is absent here. A client's plugin is in
-// no union, and the protocol gives it the type of a plugin all the same.
+// discriminators maps each variant to the key and value in front of its fields. A variant for two
+// values (a number question may be an integer's) has a field for it instead and is absent here. A
+// client's plugin is in no union, but the protocol gives it the type of a plugin.
 var discriminators = func() map[reflect.Type]string {
 	tags := map[reflect.Type]string{reflect.TypeFor[ClientPluginCustomization](): `"type":"plugin"`}
 	count := map[reflect.Type]int{}

@@ -2,7 +2,7 @@ package ahp
 
 import "reflect"
 
-// unionKinds names each union's discriminator and the variant behind each value of it.
+// unionKinds has each union's discriminator and the variant for each of its values.
 var unionKinds = map[reflect.Type]*unionInfo{
 	reflect.TypeFor[AutomationDisableCondition](): newUnion("kind", map[string]AutomationDisableConditionValue{
 		"afterRuns": (*AutomationAfterRunsCondition)(nil),

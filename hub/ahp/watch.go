@@ -29,7 +29,7 @@ type ResourceChangeCollection struct {
 	Items []ResourceChange `json:"items"`
 }
 
-// ResourceWatchChangedAction is resourceWatch/changed: an event, kept nowhere.
+// ResourceWatchChangedAction is resourceWatch/changed: an event, not stored.
 type ResourceWatchChangedAction struct {
 	Changes ResourceChangeCollection `json:"changes"`
 }

@@ -6,10 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// wellFormed returns raw, a JSON value, with everything in it that is no Unicode text replaced by
-// U+FFFD: bytes that are not UTF-8, and escapes of a surrogate without its other half. Open values
-// are kept as they were sent, and one such byte closes the WebSocket of every browser that is sent
-// it. Without one it returns raw itself.
+// wellFormed returns raw, a JSON value, with bytes that are not UTF-8 and escapes of lone
+// surrogates replaced by U+FFFD. Open values are kept as they were sent, and one such byte closes
+// the WebSocket of every browser that receives it. Without any, it returns raw itself.
 func wellFormed(raw []byte) []byte {
 	if !utf8.Valid(raw) {
 		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
@@ -37,8 +36,8 @@ func wellFormed(raw []byte) []byte {
 	return append(out, raw[done:]...)
 }
 
-// escapeSize returns the length of the escape that text begins with, both halves of a pair together, and whether it
-// stands for half a pair alone.
+// escapeSize returns the length of the escape at the start of text, with both halves of a surrogate
+// pair, and whether it is a lone surrogate.
 func escapeSize(text []byte) (size int, lone bool) {
 	r, ok := rune(0), text[1] == 'u'
 	if ok {

@@ -7,48 +7,51 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Dialect is a range of versions on one wire.
+// Dialect is a range of versions with one wire format.
 type Dialect struct {
 	name    string
 	version Version
 	steps   []*step         // from this version up to 1.0, the oldest first
-	same    map[string]bool // action types that read as today's
-	later   *pruner         // takes out what the version does not know of what its clients send
+	same    map[string]bool // action types that need no rewriting
+	later   *pruner         // removes later fields from what clients of the version send
 }
 
-// Context is what an adapter may need beyond the value. Zero fields are unknown.
+// Context has what an adapter may need beyond the value. Zero fields are unknown.
 type Context struct {
 	Resource ahp.URI   // the channel
 	Session  ahp.URI   // the session it belongs to
-	ClientID string    // who speaks
-	Now      time.Time // stands in for times that old clients do not send
+	ClientID string    // of the sender
+	Now      time.Time // used for times that old clients do not send
 	State    ahp.State // of the channel, before the action
 
-	DefaultChat func(session ahp.URI) ahp.URI // where a session that is named without a chat works
+	DefaultChat func(session ahp.URI) ahp.URI // returns a session's default chat
 }
 
-// Name is the first version of the range.
+// Name returns the first version of the range.
 func (d *Dialect) Name() string { return d.name }
 
-// Rewrites reports whether anything but filtering is done. When not, what is sent is as package ahp writes it.
+// Rewrites reports whether the dialect does more than filter. If not, messages are sent as package
+// ahp writes them.
 func (d *Dialect) Rewrites() bool { return len(d.steps) > 0 }
 
-// Filters reports whether the version lacks anything of today's. When not, what its clients send is read as it is.
+// Filters reports whether the version lacks anything of the current one. If not, its clients'
+// messages are read unchanged.
 func (d *Dialect) Filters() bool { return d != dialects[0] }
 
 // Before reports whether the dialect is older than a version.
 func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v)) < 0 }
 
-// Knows reports whether an action type of today exists in the dialect: others are not sent (AHP requirement 22).
+// Knows reports whether a current action type exists in the dialect: others are not sent (AHP
+// requirement 22).
 func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.version) }
 
-// KnowsCommand reports whether a command of today exists in the dialect.
+// KnowsCommand reports whether a current command exists in the dialect.
 func (d *Dialect) KnowsCommand(method string) bool { return !newer(method, d.version) }
 
-// Same reports whether actions of a type go out as they are.
+// Same reports whether actions of a type are sent unchanged.
 func (d *Dialect) Same(actionType string) bool { return d.same[actionType] }
 
-// learn finds the actions that go out as they are: the words of a stream among them, which need not be rewritten.
+// learn finds the actions that are sent unchanged, such as the deltas of a stream.
 func (d *Dialect) learn() {
 	d.same = map[string]bool{}
 	for _, info := range ahp.Actions() {
@@ -61,8 +64,8 @@ func (d *Dialect) learn() {
 	}
 }
 
-// UpAction reads an action that a client dispatched. Fields that the version does not have are ignored (AHP requirement
-// 23). The error is for that client.
+// UpAction converts an action that a client dispatched. Fields that the version does not have are
+// ignored (AHP requirement 23). The error is for that client.
 func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
 	if !d.Filters() {
 		return raw, nil
@@ -70,7 +73,7 @@ func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
 	v, err := decode(raw)
 	o, ok := v.(object)
 	if err != nil || !ok {
-		return raw, nil // the decoder reports what is wrong
+		return raw, nil // the decoder reports the error
 	}
 	kind := text(o, "type")
 	if !d.Knows(kind) {
@@ -89,10 +92,11 @@ func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
 	return encode(o)
 }
 
-// reads reports whether what a client sends at a place may need to be changed.
+// reads reports whether what a client sends at a place may need changes.
 func (d *Dialect) reads(place string) bool { return d.Rewrites() || d.later.touches[shapeAt(place)] }
 
-// DownAction writes an action for a client of the dialect; false when it has no word for it.
+// DownAction converts an action for a client of the dialect; false if the dialect has no such
+// action.
 func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
 	v, err := decode(raw)
 	o, ok := v.(object)
@@ -112,7 +116,7 @@ func (d *Dialect) DownAction(c Context, raw []byte) ([]byte, bool) {
 	return b, err == nil
 }
 
-// UpState reads a state that a host sent to a client of the dialect.
+// UpState converts a state that a host sent to a client of the dialect.
 func (d *Dialect) UpState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, error) {
 	if !d.Rewrites() {
 		return raw, nil
@@ -120,23 +124,23 @@ func (d *Dialect) UpState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, 
 	return d.up(c, string(kind), raw)
 }
 
-// DownState writes a channel's state for a client of the dialect.
+// DownState converts a channel's state for a client of the dialect.
 func (d *Dialect) DownState(c Context, kind ahp.ChannelKind, raw []byte) ([]byte, error) {
 	return d.down(c, string(kind), raw)
 }
 
-// UpParams reads what a client sent with a command. Fields that the version does not have are ignored. The error is for
-// that client.
+// UpParams converts the params of a client's command. Fields that the version does not have are
+// ignored. The error is for that client.
 func (d *Dialect) UpParams(c Context, method string, raw []byte) ([]byte, error) {
 	return d.up(c, paramsOf+method, raw)
 }
 
-// DownResult writes what a command answers.
+// DownResult converts the result of a command.
 func (d *Dialect) DownResult(c Context, method string, raw []byte) ([]byte, error) {
 	return d.down(c, resultOf+method, raw)
 }
 
-// DownNotification writes the params of a notification; nil when the dialect has none such.
+// DownNotification converts the params of a notification; nil if the dialect does not have it.
 func (d *Dialect) DownNotification(c Context, method string, raw []byte) ([]byte, error) {
 	if newer(method, d.version) {
 		return nil, nil
@@ -151,7 +155,7 @@ func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
 	v, err := decode(raw)
 	o, ok := v.(object)
 	if err != nil || !ok {
-		return raw, nil // the decoder reports what is wrong
+		return raw, nil // the decoder reports the error
 	}
 	d.later.prune(shapeAt(place), o)
 	for _, s := range d.steps {

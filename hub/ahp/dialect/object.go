@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// object is a JSON object. The helpers below take what is not of the expected type for absent: what an old client sends
-// is not checked yet.
+// object is a JSON object. The helpers below treat values of unexpected types as absent, because
+// what an old client sends is not checked yet.
 type object = map[string]any
 
 func text(o object, key string) string {
@@ -32,7 +32,7 @@ func rename(o object, from, to string) {
 	}
 }
 
-// first turns a list into its first element under another name.
+// first replaces a list by its first element under another name.
 func first(o object, from, to string) {
 	if l := list(o, from); len(l) > 0 {
 		o[to] = l[0]
@@ -40,7 +40,7 @@ func first(o object, from, to string) {
 	delete(o, from)
 }
 
-// only turns a value into a list of it under another name.
+// only replaces a value by a list of it under another name.
 func only(o object, from, to string) {
 	if v, ok := o[from]; ok {
 		if v != nil && o[to] == nil {

@@ -1,17 +1,19 @@
 package dialect
 
-// A place names a kind of value that may need to be rewritten: the state of a channel by its kind, an action by
-// its type, params, results and notifications by their method behind a prefix, and what lies inside by the names below.
+// A place names a kind of value that may need to be rewritten: the state of a channel by its kind,
+// an action by its type, params, results and notifications by their method after a prefix, and
+// values inside them by the names below.
 const (
 	paramsOf = "params "
 	resultOf = "result "
 	notified = "notification "
 )
 
-// fields is for each place the fields that hold other places, one or a list of them.
+// fields maps the fields of a place that hold other places, alone or in a list, to those places.
 type fields map[string]string
 
-// inside is the shape of the protocol as far as any version differs, with the field names of all versions.
+// inside has the structure of the protocol where versions differ, with the field names of all
+// versions.
 var inside = map[string]fields{
 	"root": {"terminals": "terminalInfo", "agents": "agentInfo"},
 	"session": {"chats": "chatSummary", "activeClients": "activeClient", "activeClient": "activeClient",
@@ -62,10 +64,11 @@ var inside = map[string]fields{
 	notified + "root/sessionSummaryChanged": {"changes": "sessionSummary"},
 }
 
-// edit rewrites the object of a place; false takes it out.
+// edit rewrites the object of a place; false removes it.
 type edit func(c *Context, o object) bool
 
-// walk calls visit for a value and all places inside it, the innermost first.
+// walk calls visit for a value and all places inside it, the innermost first, and removes those for
+// which it returns false.
 func walk(place string, o object, visit func(place string, o object) bool) bool {
 	for key, of := range inside[place] {
 		switch v := o[key].(type) {

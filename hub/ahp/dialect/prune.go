@@ -7,13 +7,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
-// pruner takes fields out of decoded JSON, wherever they are in it.
+// pruner removes fields from decoded JSON at any depth.
 type pruner struct {
-	fields  map[string]map[string]bool // by the type they are of
-	touches map[*ahp.Shape]bool        // whether there may be such a field in a value of the shape
+	fields  map[string]map[string]bool // by their type
+	touches map[*ahp.Shape]bool        // whether a value of the shape may have such a field
 }
 
-// newPruner returns a pruner of the fields that came after one release, and up to another when that is not "".
+// newPruner returns a pruner of the fields for which drop is true, added after one release, and up
+// to another unless "".
 func newPruner(after, upTo string, drop func(release.Row) bool) *pruner {
 	p := &pruner{map[string]map[string]bool{}, map[*ahp.Shape]bool{}}
 	for _, r := range release.Rows() {
@@ -30,7 +31,7 @@ func newPruner(after, upTo string, drop func(release.Row) bool) *pruner {
 	return p
 }
 
-// touch notes shapes, and all that values of them may be in.
+// touch marks shapes, and all shapes that may contain them.
 func (p *pruner) touch(shapes []*ahp.Shape) {
 	for _, s := range shapes {
 		if !p.touches[s] {
@@ -40,7 +41,7 @@ func (p *pruner) touch(shapes []*ahp.Shape) {
 	}
 }
 
-// prune takes the fields out of a value of the shape; nil stands for one that is not known.
+// prune removes the fields from a value of the shape; nil is an unknown shape.
 func (p *pruner) prune(s *ahp.Shape, v any) {
 	if s == nil || !p.touches[s] {
 		return
@@ -70,12 +71,13 @@ func (p *pruner) prune(s *ahp.Shape, v any) {
 	}
 }
 
-// definition names what a shape is of. A partial update has the fields of what it updates.
+// definition returns the name of a shape's definition. A partial update has the fields of what it
+// updates.
 func definition(s *ahp.Shape) string { return strings.TrimPrefix(s.Name, "Partial") }
 
 var (
 	named   = map[string][]*ahp.Shape{}     // the shapes of each definition
-	holders = map[*ahp.Shape][]*ahp.Shape{} // what values of a shape may be in
+	holders = map[*ahp.Shape][]*ahp.Shape{} // the shapes that may contain a shape
 )
 
 // learnShapes fills named and holders from the shapes of all places.

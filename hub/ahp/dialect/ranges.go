@@ -6,14 +6,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
-// span is a range of versions on the same wire, from its first on.
+// span is a range of versions with one wire format, from its first on.
 type span struct {
 	first string
 	only  bool // no later patch belongs to it
 }
 
-// spans is the one table of what is spoken, highest first. Of 0.5 the first patches broke the wire twice, so each
-// stands alone; 0.10.0 was never released and is met as itself.
+// spans is the one table of supported versions, highest first. The first patches of 0.5 broke the
+// wire format twice, so each has its own range; 0.10.0 was never released and has its own, too.
 var spans = []span{
 	{first: "1.0.0"},
 	{first: "0.10.0", only: true},
@@ -27,7 +27,7 @@ var spans = []span{
 	{first: "0.4.0"},
 }
 
-// Supported lists the first version of each range that is spoken, highest first.
+// Supported returns the first version of each supported range, highest first.
 func Supported() []string {
 	out := make([]string, len(spans))
 	for i, s := range spans {
@@ -36,8 +36,8 @@ func Supported() []string {
 	return out
 }
 
-// Of returns the dialect of a version, false when none is spoken. A later 1.x is spoken as 1.0: its minor versions
-// add what clients of 1.0 ignore, and so do without.
+// Of returns the dialect of a version, false if it is not supported. A later 1.x counts as 1.0:
+// minor versions only add what clients of 1.0 ignore.
 func Of(v Version) (*Dialect, bool) {
 	if v.Major == 1 && v.Minor > 0 {
 		return dialects[0], true
@@ -45,8 +45,7 @@ func Of(v Version) (*Dialect, bool) {
 	return implementing(v)
 }
 
-// Implements reports whether a version is one of those that the host implements, and not only one that it can speak as
-// another.
+// Implements reports whether the host implements a version itself, and not only as another one.
 func Implements(v Version) bool {
 	_, ok := implementing(v)
 	return ok
@@ -63,12 +62,12 @@ func implementing(v Version) (*Dialect, bool) {
 	return nil, false
 }
 
-// dialects has one for each span.
+// dialects has a dialect for each span.
 var dialects = func() []*Dialect {
 	for _, st := range steps {
 		upTo := st.new.String()
 		if st == to090 {
-			upTo = "" // what came after 0.9 is sent to its clients, and left out here
+			upTo = "" // 0.9 clients get later fields, older ones do not
 		}
 		st.newer = newPruner(st.old.String(), upTo, func(release.Row) bool { return true })
 	}
@@ -80,7 +79,7 @@ var dialects = func() []*Dialect {
 				out[i].steps = append(out[i].steps, st)
 			}
 		}
-		// whose keys are free
+		// _meta has any keys
 		out[i].later = newPruner(s.first, "", func(r release.Row) bool { return r.Name != "_meta" })
 		slices.SortFunc(out[i].steps, func(a, b *step) int { return a.old.Compare(b.old) })
 		out[i].learn()

@@ -2,7 +2,7 @@ package dialect
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// shapes is the shape of each state, action, command and notification, by its place.
+// shapes maps the places of states, actions, commands and notifications to their shapes.
 var shapes = func() map[string]*ahp.Shape {
 	m := map[string]*ahp.Shape{}
 	for _, info := range ahp.Actions() {
@@ -21,7 +21,7 @@ var shapes = func() map[string]*ahp.Shape {
 	return learnShapes(m)
 }()
 
-// shapeAt returns the shape of a place; nil when it is none of today's.
+// shapeAt returns the shape of a place; nil if the current version does not have it.
 func shapeAt(place string) *ahp.Shape { return shapes[place] }
 
 var params = map[string]any{

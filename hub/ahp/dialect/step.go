@@ -6,12 +6,13 @@ import "github.com/ahphub/ahphub/hub/ahp/release"
 type step struct {
 	old, new Version
 	up, down map[string]edit
-	converts []string // fields of the new version, "Type.field", that going down makes something else of
+	converts []string // fields of the new version, "Type.field", that down converts
 	lost     []Loss
-	newer    *pruner // takes out the fields of the new version, once down has made of them what it can
+	newer    *pruner // removes the fields of the new version, after down converted some
 }
 
-// Loss is a row of the table in docs/versions.md: what an older client does not see, or sees as something else.
+// Loss is a row of the table in docs/versions.md: what an older client does not get, or gets in
+// another form.
 type Loss struct{ What, Becomes string }
 
 var steps = []*step{to050, to051, to052, to060, to070, to080, to090}
@@ -57,8 +58,8 @@ var introduced = func() map[string]Version {
 	return m
 }()
 
-// newer reports whether an action, command or notification came after the version. Unknown ones of newer peers do not
-// count.
+// newer reports whether an action, command or notification was added after the version. Unknown
+// names are not newer.
 func newer(name string, v Version) bool {
 	since, ok := introduced[name]
 	return ok && since.Compare(v) > 0

@@ -8,13 +8,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// to050 is 0.4.0 and 0.5.0: the session's summary was a part of its state, there was one active client, and model and
-// agent belonged to the session.
+// to050 converts between 0.4.0 and 0.5.0. In 0.4.0 the session's summary was a part of its state,
+// there was one active client, and model and agent belonged to the session.
 var to050 = &step{old: Version{0, 4, 0}, new: Version{0, 5, 0},
 	down: map[string]edit{
 		"root":      configDown,
 		"agentInfo": modelsDown,
-		// nothing would clear it
+		// nothing would clear the activity
 		"chat":                            func(_ *Context, o object) bool { delete(o, "activity"); return true },
 		"session":                         summaryDown,
 		resultOf + "resolveSessionConfig": func(_ *Context, o object) bool { return choicesDown(child(o, "schema")) },
@@ -80,8 +80,8 @@ func modelsDown(_ *Context, o object) bool {
 	return true
 }
 
-// choicesDown leaves out the choices of a setting that are not all texts: these versions have no others. The labels of
-// choices go with them.
+// choicesDown removes the choices of a setting and their labels unless all are strings: these
+// versions have no others.
 func choicesDown(schema object) bool {
 	for _, value := range list(schema, "enum") {
 		if _, ok := value.(string); !ok {
@@ -104,7 +104,7 @@ func choicesDown(schema object) bool {
 	return true
 }
 
-// chatTimes are the first and the last time a chat changed.
+// chatTimes returns the first and the last time a chat changed.
 func chatTimes(chats []any) (first, last string) {
 	for _, c := range chats {
 		chat, _ := c.(object)
@@ -132,7 +132,7 @@ func summaryUp(_ *Context, o object) bool {
 	return true
 }
 
-// timesDown writes milliseconds since 1970; 0 for no time.
+// timesDown converts times to milliseconds since 1970; 0 for an invalid time.
 func timesDown(_ *Context, o object) bool {
 	for _, f := range []string{"createdAt", "modifiedAt"} {
 		if s, ok := o[f].(string); ok {
@@ -184,7 +184,7 @@ func clientRemovedDown(_ *Context, o object) bool {
 	return true
 }
 
-// clientChangedUp: a client can only take itself away.
+// clientChangedUp converts the action. A client can only remove itself.
 func clientChangedUp(c *Context, o object) bool {
 	o["type"] = "session/activeClientSet"
 	if o["activeClient"] == nil {
@@ -202,7 +202,7 @@ func (c *Context) active() string {
 	return c.ClientID
 }
 
-// toolsChangedUp publishes the client anew, with other tools.
+// toolsChangedUp sets the client again, with other tools.
 func toolsChangedUp(c *Context, o object) bool {
 	id := c.active()
 	var client object

@@ -1,7 +1,7 @@
 package dialect
 
-// to051 is 0.5.0 and 0.5.1: older turns and long lists come in pages. The connection answers fetchTurns of old clients,
-// as it takes the chat's turns.
+// to051 converts between 0.5.0 and 0.5.1: older turns and long lists come in pages. The connection
+// answers fetchTurns of old clients, because that needs the chat's turns.
 var to051 = &step{old: Version{0, 5, 0}, new: Version{0, 5, 1},
 	up: map[string]edit{
 		paramsOf + "listSessions": func(_ *Context, o object) bool { delete(o, "filter"); return true },

@@ -1,6 +1,7 @@
 package dialect
 
-// to052 is 0.5.1 and 0.5.2: answered input requests and the end of a tool's terminal are shown.
+// to052 converts between 0.5.1 and 0.5.2, which shows answered input requests and the end of a
+// tool's terminal.
 var to052 = &step{old: Version{0, 5, 1}, new: Version{0, 5, 2},
 	down: map[string]edit{
 		"part":              func(_ *Context, o object) bool { return o["kind"] != "inputRequest" },
@@ -40,7 +41,8 @@ func terminalEndDown(_ *Context, o object) bool {
 	return true
 }
 
-// childDown hides what is off: these versions know no switch of a child, and would take it for on.
+// childDown hides disabled children: these versions lack the field, and would treat them as
+// enabled.
 func childDown(_ *Context, o object) bool {
 	switch o["type"] {
 	case "agent", "skill", "prompt", "rule", "hook":
@@ -52,7 +54,7 @@ func childDown(_ *Context, o object) bool {
 	return true
 }
 
-// serverDown says what the request does to the server's state, as these versions do not know the request.
+// serverDown sends the server's new state, as these versions do not know the request.
 func serverDown(o object, state string) bool {
 	o["type"], o["state"] = "session/mcpServerStateChanged", object{"kind": state}
 	return true

@@ -8,7 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// to060 is 0.5.2 and 0.6.0: input requests moved into the turn, and turns got a beginning and a duration.
+// to060 converts between 0.5.2 and 0.6.0: input requests moved into the turn, and turns got a start
+// and a duration.
 var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 	down: map[string]edit{
 		"session":                      signInsDown,
@@ -40,7 +41,7 @@ var to060 = &step{old: Version{0, 5, 2}, new: Version{0, 6, 0},
 	},
 }
 
-// inputRequestsDown takes open requests out of the turn into the chat.
+// inputRequestsDown moves open requests from the turn to the chat.
 func inputRequestsDown(_ *Context, o object) bool {
 	turn := child(o, "activeTurn")
 	var open []any
@@ -54,7 +55,7 @@ func inputRequestsDown(_ *Context, o object) bool {
 	}
 	if len(open) > 0 {
 		turn["responseParts"], o["inputRequests"] = kept, open
-	} else if turn != nil && !waits(turn) { // for a sign-in at most, and that call runs here
+	} else if turn != nil && !waits(turn) { // at most for a sign-in, whose call runs here
 		turnActivity(o, ahp.SessionStatusInputNeeded, ahp.SessionStatusInProgress)
 	}
 	return true
@@ -87,7 +88,7 @@ func abandonedDown(_ *Context, o object) bool {
 	return true
 }
 
-// inputRequestsUp puts them at the end of the running turn; without one there are no requests.
+// inputRequestsUp moves requests to the end of the running turn; without one there are none.
 func inputRequestsUp(_ *Context, o object) bool {
 	if turn := child(o, "activeTurn"); turn != nil {
 		orEmpty(turn, "startedAt")
@@ -99,7 +100,7 @@ func inputRequestsUp(_ *Context, o object) bool {
 	return true
 }
 
-// signInsDown leaves the entries for sign-ins out. Nothing may be left to wait for then.
+// signInsDown removes the entries for sign-ins, and the activity InputNeeded if no entry is left.
 func signInsDown(_ *Context, o object) bool {
 	entries, ok := o["inputNeeded"].([]any)
 	if !ok {
@@ -118,7 +119,7 @@ func signInsDown(_ *Context, o object) bool {
 	return true
 }
 
-// signInNeededDown takes away the entry that a sign-in replaces, if there is one.
+// signInNeededDown removes the entry that a sign-in replaces, if there is one.
 func signInNeededDown(_ *Context, o object) bool {
 	if request := child(o, "request"); request["kind"] == "toolAuthentication" {
 		o["type"], o["id"] = "session/inputNeededRemoved", request["id"]
@@ -152,7 +153,7 @@ func startedUp(c *Context, o object) bool {
 	return true
 }
 
-// durationUp fills the time since the turn began.
+// durationUp sets the duration to the time since the turn started.
 func durationUp(c *Context, o object) bool {
 	if o["duration"] != nil {
 		return true

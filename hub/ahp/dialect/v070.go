@@ -1,6 +1,7 @@
 package dialect
 
-// to070 is 0.6.0 and 0.7.0: several working directories, side chats, tool input by reference.
+// to070 converts between 0.6.0 and 0.7.0: several working directories, side chats, tool input by
+// reference.
 var to070 = &step{old: Version{0, 6, 0}, new: Version{0, 7, 0},
 	down: map[string]edit{
 		"agentInfo":          capabilitiesDown,

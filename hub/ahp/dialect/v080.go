@@ -7,7 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// to080 is 0.7.0 and 0.8.0: whether a customization is on became a list of decisions.
+// to080 converts between 0.7.0 and 0.8.0: the enablement of a customization became a list of
+// decisions.
 var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 	down: map[string]edit{
 		"session":                      executionsDown,
@@ -32,7 +33,7 @@ var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 	},
 }
 
-// effective returns the decision that applies: the nearest one counts.
+// effective returns the decision that applies: the first, which has the narrowest scope.
 func effective(decisions []any) bool {
 	if len(decisions) == 0 {
 		return true
@@ -74,7 +75,7 @@ func toggledDown(_ *Context, o object) bool {
 	return true
 }
 
-// toggledUp decides for the session; wider decisions stand behind that, as they do in the state.
+// toggledUp adds a decision for the session before the wider decisions in the state.
 func toggledUp(c *Context, o object) bool {
 	on, ok := o["enabled"].(bool)
 	delete(o, "enabled")
@@ -124,7 +125,7 @@ func authDown(_ *Context, o object) bool {
 	return true
 }
 
-// executionsDown raises InputNeeded for tools that wait for a client, as old reducers do whatever goes on.
+// executionsDown sets InputNeeded for tools that wait for a client, as old reducers do.
 func executionsDown(_ *Context, o object) bool {
 	for _, r := range list(o, "inputNeeded") {
 		if request, _ := r.(object); request["kind"] == "toolClientExecution" {
@@ -141,7 +142,7 @@ func setActivity(o object, to ahp.SessionStatus) {
 	}
 }
 
-// turnActivity replaces one activity of a session by another.
+// turnActivity replaces the activity from by to.
 func turnActivity(o object, from, to ahp.SessionStatus) {
 	n, _ := o["status"].(json.Number)
 	if status, err := n.Int64(); err == nil && ahp.SessionStatus(status).Activity() == from {

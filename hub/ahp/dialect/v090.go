@@ -2,8 +2,8 @@ package dialect
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// to090 is 0.8.0 and 0.9.0: errors became response parts, terminals got a lifecycle, threads an origin. What 1.0 added
-// is left out here too, as 0.9 clients take it as it is.
+// to090 converts between 0.8.0 and 0.9.0: errors became response parts, terminals got a lifecycle,
+// threads an origin. It also removes what 1.0 added, because 0.9 clients get that unchanged.
 var to090 = &step{old: Version{0, 8, 0}, new: Version{0, 9, 0},
 	down: map[string]edit{
 		"session": lifecycleDown,
@@ -65,7 +65,7 @@ func lifecycleUp(_ *Context, o object) bool {
 	return true
 }
 
-// turnErrorDown takes the error parts out; the last one is the turn's error.
+// turnErrorDown removes the error parts; the last one is the turn's error.
 func turnErrorDown(_ *Context, o object) bool {
 	kept := []any{}
 	for _, p := range list(o, "responseParts") {
@@ -120,7 +120,8 @@ func exitUp(_ *Context, o object) bool {
 	return true
 }
 
-// claimUp names the chat of a session's claim: the one the terminal has already, else the session's default.
+// claimUp sets the chat of a session's claim: the terminal's current one, else the session's
+// default.
 func claimUp(c *Context, o object) bool {
 	if o["kind"] != "session" || o["chat"] != nil {
 		return true
@@ -144,7 +145,7 @@ func originDown(_ *Context, o object) bool {
 	if turn, ok := origin["turnId"].(string); ok {
 		o["turnId"] = turn
 	} else if whole || origin != nil {
-		o["turnId"] = "" // required of a thread; in an update, absent would leave the turn of before
+		o["turnId"] = "" // required of a thread; in an update, absent would keep the old turn
 	}
 	return true
 }

@@ -10,7 +10,7 @@ import (
 // Version is MAJOR.MINOR.PATCH (AHP requirement 24).
 type Version struct{ Major, Minor, Patch int }
 
-// Parse reads a version; nothing may follow the patch.
+// Parse parses MAJOR.MINOR.PATCH; nothing may follow.
 func Parse(s string) (Version, error) {
 	parts := strings.Split(s, ".")
 	var n [3]int
@@ -26,7 +26,7 @@ func Parse(s string) (Version, error) {
 	return Version{n[0], n[1], n[2]}, nil
 }
 
-// mustParse reads a version of this source.
+// mustParse parses a version in the source code.
 func mustParse(s string) Version {
 	v, err := Parse(s)
 	if err != nil {
@@ -35,7 +35,7 @@ func mustParse(s string) Version {
 	return v
 }
 
-// Compare reports whether v is before (-1), at (0) or after w.
+// Compare returns -1 if v is before w, 0 if they are equal, and 1 if v is after w.
 func (v Version) Compare(w Version) int {
 	return cmp.Or(cmp.Compare(v.Major, w.Major), cmp.Compare(v.Minor, w.Minor), cmp.Compare(v.Patch, w.Patch))
 }

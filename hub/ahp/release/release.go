@@ -1,6 +1,7 @@
-// Package release knows in which release of the protocol each action, command, notification and field came, and went.
-// The table is releases.txt, made by hand, each row with its source. Package dialect derives from it what an older
-// connection is not sent and what of its messages is ignored; tests hold it against the published schemas.
+// Package release records which release of the protocol added or removed each action, command,
+// notification and field. The table is releases.txt, written by hand, each row with its source.
+// Package dialect derives from it what an older connection is not sent and what of its messages is
+// ignored; tests compare it with the published schemas.
 package release
 
 import (
@@ -12,7 +13,7 @@ import (
 	"strings"
 )
 
-// First is the oldest release that the table knows: what has no row was there in it.
+// First is the oldest release of the table: it has everything without a row.
 const First = "0.4.0"
 
 // Kind is what a row is about.
@@ -29,7 +30,7 @@ const (
 	Value        Kind = "value"
 )
 
-// Row says that something came, or went, with a release.
+// Row records that a release added or removed something.
 type Row struct {
 	Kind    Kind
 	Of      string // the type of a field, variant or value
@@ -52,7 +53,7 @@ var (
 // Rows returns the table, in its order.
 func Rows() []Row { return slices.Clone(rows) }
 
-// read reads the lines of a table; the first lines of releases.txt say how they are written.
+// read parses a table; the first lines of releases.txt describe the format.
 func read(text string) (out []Row, err error) {
 	release, source := "", ""
 	for n, line := range strings.Split(text, "\n") {
@@ -110,12 +111,12 @@ func index(gone bool) map[key]string {
 	return m
 }
 
-// Since returns the release something came with: First when it has no row.
+// Since returns the release that added something, or First if it has no row.
 func Since(kind Kind, of, name string) string {
 	return cmp.Or(came[key{kind, of, name}], First)
 }
 
-// Until returns the release that no longer had something, "" when every later one has it.
+// Until returns the release that removed something, or "" if every later one has it.
 func Until(kind Kind, of, name string) string { return went[key{kind, of, name}] }
 
 // In reports whether a version has something.
@@ -124,13 +125,14 @@ func In(version string, kind Kind, of, name string) bool {
 	return Compare(Since(kind, of, name), version) <= 0 && (until == "" || Compare(version, until) < 0)
 }
 
-// Compare orders versions, MAJOR.MINOR.PATCH: -1 when a is before b, 0 when they are the same, 1 when a comes after b.
+// Compare compares versions, MAJOR.MINOR.PATCH: it returns -1 if a is before b, 0 if they are
+// equal, and 1 otherwise.
 func Compare(a, b string) int { return slices.Compare(numbers(a), numbers(b)) }
 
 func numbers(v string) []int {
 	out := make([]int, 3)
 	for i, part := range strings.SplitN(v, ".", 3) {
-		out[i], _ = strconv.Atoi(part) // versions are checked where they come in
+		out[i], _ = strconv.Atoi(part) // versions are validated earlier
 	}
 	return out
 }
