@@ -10,7 +10,7 @@ import (
 var (
 	// ErrBusy is returned by Call while too many calls wait for an answer.
 	ErrBusy = errors.New("too many calls wait for an answer on this connection")
-	// ErrClosed is wrapped by the error of calls that the end of the connection cut short.
+	// ErrClosed is wrapped by the error of calls that fail because the connection ended.
 	ErrClosed = errors.New("the connection is closed")
 )
 
@@ -18,14 +18,14 @@ var (
 type Config struct {
 	// Send queues a frame. It must not block, and it must keep the order.
 	Send func(frame []byte)
-	// Handle is given each request and notification in the order they came, and
-	// answers requests itself, by Send.
+	// Handle is called with each request and notification in order of arrival, and answers requests
+	// itself, with Send.
 	Handle  func(Message)
 	Limits  Limits
-	Pending int // calls that may wait for an answer: 256
+	Pending int // pending calls: 256
 }
 
-// Conn is one end of a connection: asked through Receive, asking through Call.
+// Conn is one end of a connection: it receives calls with Receive and sends calls with Call.
 type Conn struct {
 	cfg Config
 
@@ -41,8 +41,7 @@ func NewConn(cfg Config) *Conn {
 	return &Conn{cfg: cfg, pending: map[ID]chan Message{}}
 }
 
-// Receive takes a frame that came in. What cannot be read is answered by an
-// error, except where it looks like a response, which has no answer.
+// Receive handles an incoming frame. It answers a frame that it cannot decode with an error.
 func (c *Conn) Receive(frame []byte) {
 	m, err := Decode(frame, c.cfg.Limits)
 	switch {
@@ -68,8 +67,8 @@ func (c *Conn) resolve(m Message) {
 	}
 }
 
-// Call asks the other end and waits. The error is an *Error when that end
-// refused, else ctx's, ErrBusy or one that wraps ErrClosed.
+// Call sends a request and waits for the response. The error is an *Error if the other end refused,
+// else ctx's, ErrBusy or one that wraps ErrClosed.
 func (c *Conn) Call(ctx context.Context, method string, params []byte) (json.RawMessage, error) {
 	id, wait, err := c.expect()
 	if err != nil {
@@ -91,7 +90,7 @@ func (c *Conn) Call(ctx context.Context, method string, params []byte) (json.Raw
 	}
 }
 
-// Notify tells the other end something.
+// Notify sends a notification.
 func (c *Conn) Notify(method string, params []byte) {
 	c.cfg.Send(AppendNotification(nil, method, params))
 }
@@ -123,7 +122,7 @@ func (c *Conn) closed() error {
 	return c.err
 }
 
-// Close ends every call that waits; reason is wrapped in their error.
+// Close ends every pending call; reason is wrapped in their error.
 func (c *Conn) Close(reason error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

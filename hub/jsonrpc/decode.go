@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bounds what Decode takes; zero fields take the default.
+// Limits bounds what Decode accepts; zero fields take the default.
 type Limits struct {
 	Bytes  int // of one message: 16 MiB
-	Depth  int // of arrays and objects in each other: 128
-	Values int // members and elements of them, all together: 100 000; each costs many times its bytes once it is read
+	Depth  int // of nested arrays and objects: 128
+	Values int // members and elements in total: 100 000; each takes many times its bytes when decoded
 }
 
 const (
@@ -20,9 +20,9 @@ const (
 	maxID         = 256 // bytes of an id
 )
 
-// Decode reads one message. Bytes that are not UTF-8 are refused wherever they are: open values are kept as they were
-// sent, and a browser closes a socket that brings it one. On an error the Message may still hold the ID that the answer
-// must name.
+// Decode decodes one message. Bytes that are not UTF-8 are refused wherever they are: open values
+// are kept as they were sent, and a browser closes a socket that delivers one. On an error the
+// Message may still hold the ID that the answer must name.
 func Decode(b []byte, l Limits) (Message, *Error) {
 	if limit := or(l.Bytes, defaultBytes); len(b) > limit {
 		return Message{}, errorf(CodeInvalidRequest, "a message of %d bytes is over the limit of %d", len(b), limit)
@@ -126,8 +126,8 @@ func (m *Message) decodeResponse(fields map[string]json.RawMessage) *Error {
 	return nil
 }
 
-// shape returns how deep arrays and objects lie in each other, and how much is in them, without a stack, so that a
-// hostile message costs nothing.
+// shape returns the nesting depth of arrays and objects, and the number of their values, without a
+// stack, so that a hostile message costs nothing.
 func shape(b []byte) (deepest, values int) {
 	now, quoted := 0, false
 	for i := 0; i < len(b); i++ {

@@ -37,8 +37,8 @@ func AppendResult(b []byte, id ID, result []byte) []byte {
 	return append(append(b, validUTF8(result)...), '}')
 }
 
-// AppendError appends the failure of a request. Without an ID it is null: the
-// request could not be read.
+// AppendError appends the error response to a request. Without an ID, the id is null: the request
+// could not be read.
 func AppendError(b []byte, id ID, e *Error) []byte {
 	if id == "" {
 		id = nullID
@@ -66,7 +66,7 @@ func (m *Message) Append(b []byte) []byte {
 	return AppendResult(b, m.ID, m.Result)
 }
 
-// validUTF8 returns b with bytes that are not UTF-8 replaced by U+FFFD: nothing of the kind may leave in a frame.
+// validUTF8 returns b with bytes that are not UTF-8 replaced by U+FFFD: a frame must not have any.
 func validUTF8(b []byte) []byte {
 	if utf8.Valid(b) {
 		return b

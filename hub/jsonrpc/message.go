@@ -28,16 +28,14 @@ func errorf(code int, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// ID is the id of a request, kept as it was written: a number or a string. The
-// zero ID is none.
+// ID is the id of a request, kept as it was written: a number or a string. The zero ID means no id.
 type ID string
 
-// NumberID makes the id of a request of ours.
+// NumberID returns the id of a request that this end sends.
 func NumberID(n int64) ID { return ID(fmt.Sprint(n)) }
 
-// Message is one message. A request has an ID and a Method, a notification a
-// Method only, a response an ID and either a Result or an Error. An error to
-// something whose id could not be read has no ID.
+// Message is one message. A request has an ID and a Method, a notification a Method only, a
+// response an ID and either a Result or an Error. An error about an unreadable id has no ID.
 type Message struct {
 	ID     ID
 	Method string
