@@ -11,10 +11,10 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// declared is a server as the files write it.
+// declared is the declaration of a server in a file.
 type declared struct {
 	Type    string            `json:"type"`
-	Command json.RawMessage   `json:"command"` // a text, or a list
+	Command json.RawMessage   `json:"command"` // a string or a list
 	Args    []string          `json:"args"`
 	Env     map[string]any    `json:"env"`
 	Cwd     string            `json:"cwd"`
@@ -23,7 +23,7 @@ type declared struct {
 	Headers map[string]string `json:"headers"`
 }
 
-// servers reads the MCP servers of a file. In a plugin their names do not reach further than it.
+// servers reads the MCP servers of a file. Names of a plugin's servers are local to the plugin.
 func (s *search) servers(c config, plugin string) []Entry {
 	if info, err := s.fs.Stat(c.file); err != nil || info.IsDir() {
 		return nil
@@ -40,7 +40,7 @@ func (s *search) servers(c config, plugin string) []Entry {
 	}
 	list, err := inside(data, c.member)
 	if list == nil && err == nil && plugin != "" {
-		list, err = members(data) // some write them without the name around
+		list, err = members(data) // some omit the enclosing member
 	}
 	if err != nil {
 		return broken(fmt.Errorf("cannot be read: %w", err))
@@ -77,7 +77,7 @@ func (s *search) server(m member, at, plugin string) Entry {
 	return e
 }
 
-// fill takes a declaration over, and says what is wrong with it.
+// fill copies a declaration into c, and returns what is wrong with it.
 func (d declared) fill(c *Command) (problem string) {
 	var one string
 	if len(d.Command) > 0 && json.Unmarshal(d.Command, &one) == nil && one != "" {

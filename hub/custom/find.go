@@ -15,27 +15,27 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// reader makes the entries of one file.
+// reader returns the entries of one file.
 type reader func(s *search, spot spot, file string) []Entry
 
-// search is one look into a root. Its paths are relative to it, with slashes.
+// search is one search of a root. Its paths are relative to it, with slashes.
 type search struct {
 	root   Root
 	limits Limits
 	fs     *os.Root
-	files  int // that may still be read
+	files  int // number that may still be read
 	found  Found
 
-	folders []string // that were looked into, absolute
+	folders []string // to watch, absolute
 }
 
-// Find looks into a root. One that cannot be opened has nothing.
+// Find searches a root. A root that cannot be opened has nothing.
 func Find(root Root, limits Limits) Found {
 	found, _ := find(root, limits)
 	return found
 }
 
-// find looks into a root, and returns which folders it has read.
+// find searches a root, and also returns the folders to watch.
 func find(root Root, limits Limits) (found Found, folders []string) {
 	limits = limits.withDefaults()
 	s := &search{root: root, limits: limits, files: limits.Files}
@@ -58,7 +58,7 @@ func find(root Root, limits Limits) (found Found, folders []string) {
 	return s.found, s.folders
 }
 
-// look makes a group of what lies at a spot; none when nothing does.
+// look adds the group of a spot, if there is one.
 func (s *search) look(sp spot) {
 	g := s.group(sp)
 	if g != nil {
@@ -66,8 +66,8 @@ func (s *search) look(sp spot) {
 	}
 }
 
-// group is a spot as a directory of its own; nil when it does not exist. A directory named for its kind is told
-// even when it is empty: things can be put there.
+// group returns the group of a spot; nil if the spot does not exist. A spot without fixed file
+// names is listed even when it is empty: files can be added there.
 func (s *search) group(sp spot) *Group {
 	entries, there, problem := s.entries(sp)
 	if !there || len(sp.files) > 0 && len(entries) == 0 {
@@ -93,7 +93,7 @@ func (s *search) entries(sp spot) (list []Entry, there bool, problem string) {
 	return list[:min(len(list), s.limits.Entries)], there, problem
 }
 
-// list names the files of a spot that exist.
+// list returns the files of a spot that exist.
 func (s *search) list(sp spot) (files []string, there bool, err error) {
 	if there = s.enter(sp.dir); !there {
 		return nil, false, nil
@@ -111,7 +111,7 @@ func (s *search) list(sp spot) (files []string, there bool, err error) {
 	return files, true, err
 }
 
-// walk lists a folder in the order of its names.
+// walk lists a folder, sorted by name.
 func (s *search) walk(sp spot, dir string, depth int, files *[]string) error {
 	s.enter(dir)
 	f, err := s.fs.Open(dir)
@@ -135,7 +135,7 @@ func (s *search) walk(sp spot, dir string, depth int, files *[]string) error {
 		case sp.kind == Skill && info.IsDir():
 			s.skill(file, files)
 		case info.IsDir() && sp.deep && depth > 1 && name != "node_modules":
-			_ = s.walk(sp, file, depth-1, files) // the others are told
+			_ = s.walk(sp, file, depth-1, files) // the other files are listed
 		case sp.kind != Skill && info.Mode().IsRegular() && strings.HasSuffix(name, sp.match):
 			*files = append(*files, file)
 		}
@@ -143,7 +143,7 @@ func (s *search) walk(sp spot, dir string, depth int, files *[]string) error {
 	return nil
 }
 
-// skill is a folder with a file that says what it is.
+// skill adds the SKILL.md of a folder, if it has one.
 func (s *search) skill(dir string, files *[]string) {
 	s.enter(dir)
 	file := path.Join(dir, "SKILL.md")
@@ -152,7 +152,7 @@ func (s *search) skill(dir string, files *[]string) {
 	}
 }
 
-// enter notes a folder, and those above it, to be watched; false when it does not exist.
+// enter records a folder and its parents, to be watched; false if it does not exist.
 func (s *search) enter(dir string) bool {
 	info, err := s.fs.Stat(dir)
 	if dir != "." && dir != "/" && (err != nil || !info.IsDir()) {
@@ -170,8 +170,8 @@ func (s *search) abs(rel string) string { return filepath.Join(s.root.Dir, filep
 
 var errTooLarge = errors.New("it is too large to be read")
 
-// read returns at most the first bytes of a file; with whole a longer one is an error. What is no plain file is not
-// waited for.
+// read returns at most the first bytes of a file; with whole, a longer file is an error. It never
+// blocks on special files.
 func (s *search) read(file string, most int64, whole bool) ([]byte, error) {
 	f, err := s.fs.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *search) read(file string, most int64, whole bool) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// plain returns an error without the path, which is shown beside it.
+// plain returns an error without the path, which is shown next to it.
 func plain(err error) string {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err

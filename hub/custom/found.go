@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// The values of hub/machine, by their names here.
+// Short names for the types of hub/machine.
 type (
 	Kind    = machine.CustomKind
 	Place   = machine.CustomPlace
@@ -35,7 +35,7 @@ const (
 	Own       = machine.OwnPlace
 )
 
-// entryID returns a handle that is the same after a restart, and in every session that sees the file.
+// entryID returns an ID that is the same after a restart, and in every session that sees the file.
 func entryID(r Root, path, name string) string {
 	if rel, err := filepath.Rel(r.Dir, path); err == nil && r.As != "" {
 		path = filepath.Join(r.As, rel)
@@ -44,7 +44,7 @@ func entryID(r Root, path, name string) string {
 	return "c" + hex.EncodeToString(sum[:10])
 }
 
-// relPath returns a path as people write it: relative to the root.
+// relPath returns a path relative to the root, as people write it.
 func relPath(r Root, path string) string {
 	rel, err := filepath.Rel(r.Dir, path)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// readHooks lists the hooks of a settings file, one an event and what it matches. What they run is not told.
+// readHooks lists the hooks of a settings file, one for each event and matcher, without the
+// commands they run.
 func readHooks(s *search, _ spot, file string) []Entry {
 	at := s.abs(file)
 	broken := func(problem string) []Entry {

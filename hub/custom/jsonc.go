@@ -10,15 +10,15 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// member is one of a JSON object, with the line its name stands on.
+// member is a member of a JSON object, with the line of its name.
 type member struct {
 	name string
 	raw  json.RawMessage
 	line int
 }
 
-// members lists those of an object in their order. Comments and a comma before a closing bracket are allowed, as
-// editors allow them.
+// members lists the members of an object in order. It allows comments and trailing commas, as
+// editors do.
 func members(data []byte) ([]member, error) {
 	data = withoutComments(data)
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -54,8 +54,8 @@ func notJSON(err error, otherwise string) error {
 	return nil
 }
 
-// inside lists the members of the object that a member of the whole is; none without it. Lines count from the file's
-// beginning.
+// inside lists the members of the object at the top-level member name; nil without it. Lines count
+// from the start of the file.
 func inside(data []byte, name string) ([]member, error) {
 	all, err := members(data)
 	if err != nil {
@@ -78,8 +78,8 @@ func inside(data []byte, name string) ([]member, error) {
 	return nil, nil
 }
 
-// withoutComments puts blanks in the place of comments and of commas before a closing bracket, so that every other byte
-// stays where it is.
+// withoutComments replaces comments and trailing commas by spaces, so that every other byte keeps
+// its offset.
 func withoutComments(data []byte) []byte {
 	out := bytes.Clone(data)
 	comma := -1
@@ -110,7 +110,7 @@ func endOfString(b []byte, i int) int {
 	return i
 }
 
-// blankComment returns where the comment at i ends.
+// blankComment replaces the comment at i by spaces and returns the index of its last byte.
 func blankComment(b []byte, i int) int {
 	end := len(b)
 	if b[i+1] == '/' {

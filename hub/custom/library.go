@@ -18,11 +18,12 @@ import (
 
 const (
 	settle      = 200 * time.Millisecond // after the first of a burst of writes
-	mostFolders = 300                    // watched of one root
-	ownEvery    = 2 * time.Second        // between two looks at the host's own file
+	mostFolders = 300                    // watched folders of one root
+	ownEvery    = 2 * time.Second        // between checks of the host's own file
 )
 
-// Library keeps the customizations of roots for their followers: one watch, however many sessions use it.
+// Library caches the customizations of roots for their followers: one watch, however many sessions
+// use it.
 type Library struct {
 	limits Limits
 	log    *slog.Logger
@@ -37,13 +38,13 @@ type Library struct {
 // shelf is a root with followers.
 type shelf struct {
 	found   Found
-	kept    bool // found is what is there now
+	kept    bool // found was read
 	stale   bool
-	blind   bool // not all of it is watched
+	blind   bool // some folders are not watched
 	tells   map[int]func()
 	next    int
-	folders map[string]bool // watched; Run's alone
-	own     fs.FileInfo     // of an Own root: its file as it was last looked at, nil for none; Run's alone
+	folders map[string]bool // watched; used by Run only
+	own     fs.FileInfo     // of an Own root: its file at the last check, nil for none; used by Run only
 }
 
 // NewLibrary returns a library. Without Run, nothing is watched.
@@ -52,7 +53,7 @@ func NewLibrary(limits Limits, log *slog.Logger) *Library {
 		shelves: map[Root]*shelf{}}
 }
 
-// Look returns what a root has now.
+// Look returns the current customizations of a root.
 func (l *Library) Look(root Root) Found {
 	l.mu.Lock()
 	if s := l.shelves[root]; s != nil && s.kept && !s.stale && !s.blind {
@@ -63,7 +64,7 @@ func (l *Library) Look(root Root) Found {
 	return Find(root, l.limits)
 }
 
-// Follow calls tell, which must not block, after each change of a root, until stop.
+// Follow calls tell, which must not block, after each change of a root, until stop is called.
 func (l *Library) Follow(root Root, tell func()) (stop func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +88,7 @@ func (l *Library) Follow(root Root, tell func()) (stop func()) {
 func (l *Library) wake() {
 	select {
 	case l.poke <- struct{}{}:
-	default: // it is awake
+	default: // already awake
 	}
 }
 
@@ -110,7 +111,7 @@ func (l *Library) Run(ctx context.Context) error {
 			if l.touched(e.Name, e.Has(fsnotify.Remove|fsnotify.Rename)) && due == nil {
 				due = time.After(settle)
 			}
-		case <-w.Errors: // most likely more happened than could be told
+		case <-w.Errors: // most likely some events were lost
 			l.touched("", false)
 			l.wake()
 		case <-l.poke:
@@ -127,9 +128,9 @@ func (l *Library) Run(ctx context.Context) error {
 	}
 }
 
-// lookAtOwn marks the Own roots whose file is another one than before, and reports whether there are any. They are not
-// watched: in the data directory the system tells of each page that the journal writes, which cost an action more
-// than the write itself.
+// lookAtOwn marks the Own roots whose file changed, and reports whether there are any. They are not
+// watched: the system reports each page that the journal writes to the data directory, which cost
+// an action more than the write itself.
 func (l *Library) lookAtOwn() (any bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -138,7 +139,7 @@ func (l *Library) lookAtOwn() (any bool) {
 			continue
 		}
 		now := ownFile(root)
-		fresh := now != nil && time.Since(now.ModTime()) < l.ownEvery // it may be written again at the same time
+		fresh := now != nil && time.Since(now.ModTime()) < l.ownEvery // a later write may have the same time
 		if fresh || !isSameFile(s.own, now) {
 			s.stale, any = true, true
 		}
@@ -146,7 +147,7 @@ func (l *Library) lookAtOwn() (any bool) {
 	return any
 }
 
-// ownFile returns what the file of an Own root is now, nil for none.
+// ownFile returns the file of an Own root, nil for none.
 func ownFile(root Root) fs.FileInfo {
 	info, err := os.Stat(filepath.Join(root.Dir, machine.OwnServers))
 	if err != nil {
@@ -162,7 +163,7 @@ func isSameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-// touched marks the roots that a path may matter to, all with "", and reports whether there are any.
+// touched marks the roots that a path may affect, all with "", and reports whether there are any.
 func (l *Library) touched(path string, gone bool) (any bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -173,13 +174,13 @@ func (l *Library) touched(path string, gone bool) (any bool) {
 			s.stale, any = true, true
 		}
 		if gone {
-			delete(s.folders, path) // the system has let go of it
+			delete(s.folders, path) // the system ended its watch
 		}
 	}
 	return any
 }
 
-// matters reports whether a name in a root itself is read: many other files are written there.
+// matters reports whether a name directly in a root is read: many other files are written there.
 func matters(root Root, name string) bool {
 	for _, sp := range spotsOf(root.Place) {
 		if head, _, _ := strings.Cut(sp.dir, "/"); head == name {
@@ -217,7 +218,7 @@ func (l *Library) tidy(w *fsnotify.Watcher) {
 	}
 }
 
-// leave ends the watch of a folder unless another root has it.
+// leave ends the watch of a folder unless another root uses it.
 func (l *Library) leave(w *fsnotify.Watcher, folder string) {
 	l.mu.Lock()
 	for _, s := range l.shelves {
@@ -227,7 +228,7 @@ func (l *Library) leave(w *fsnotify.Watcher, folder string) {
 		}
 	}
 	l.mu.Unlock()
-	_ = w.Remove(folder) // gone already
+	_ = w.Remove(folder) // may have ended already
 }
 
 // again reads the roots that may have changed, and notifies their followers.
@@ -245,10 +246,10 @@ func (l *Library) again(w *fsnotify.Watcher) {
 			folders = nil
 		}
 		if l.watch(w, s, folders) {
-			found, _ = find(root, l.limits) // what was written before it was watched
+			found, _ = find(root, l.limits) // for writes before the watch began
 		}
 		l.mu.Lock()
-		changed := !s.kept || !reflect.DeepEqual(found, s.found) // what was looked at before may be older
+		changed := !s.kept || !reflect.DeepEqual(found, s.found) // what followers saw before may be older
 		s.found, s.kept = found, true
 		var tells []func()
 		for _, t := range s.tells {
@@ -275,7 +276,7 @@ func (l *Library) nextStale() (Root, *shelf) {
 	return Root{}, nil
 }
 
-// watch brings the watched folders of a root to those there are, and reports whether any is new.
+// watch updates the watched folders of a root, and reports whether any is new.
 func (l *Library) watch(w *fsnotify.Watcher, s *shelf, folders []string) (more bool) {
 	now := map[string]bool{}
 	blind := len(folders) > mostFolders

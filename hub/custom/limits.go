@@ -2,14 +2,14 @@ package custom
 
 import "cmp"
 
-// Limits bounds what is looked at in one root. Zero fields take the stated default.
+// Limits bounds the search of one root. Zero fields take the stated default.
 type Limits struct {
-	Files   int   // read in all: 1000
+	Files   int   // read in total: 1000
 	Entries int   // of one directory or plugin: 200
 	Plugins int   // 50
-	Depth   int   // folders in folders: 4
+	Depth   int   // nested folders: 4
 	Text    int64 // bytes read of a file with frontmatter: 64 KiB
-	Config  int64 // bytes of a JSON file, which is not read when it is larger: 4 MiB
+	Config  int64 // bytes of a JSON file; larger ones are not read: 4 MiB
 }
 
 func (l Limits) withDefaults() Limits {

@@ -18,12 +18,12 @@ const (
 	mostListed      = 100  // globs or tools of one entry
 )
 
-// readMarkdown is a file that begins with what it says of itself, between lines of dashes; many have only their text.
+// readMarkdown reads a file with frontmatter between lines of dashes; many have only text.
 func readMarkdown(s *search, sp spot, file string) []Entry {
 	return []Entry{s.markdown(sp.kind, file, nameOf(path.Base(file)))}
 }
 
-// readSkill is the SKILL.md of a folder, named for the folder where it does not say otherwise.
+// readSkill reads the SKILL.md of a folder. The folder's name is the default for the skill's.
 func readSkill(s *search, _ spot, file string) []Entry {
 	e := s.markdown(Skill, file, path.Base(path.Dir(file)))
 	if e.Problem == "" && e.Description == "" {
@@ -52,7 +52,7 @@ func (s *search) markdown(kind Kind, file, name string) Entry {
 	return e
 }
 
-// nameOf takes the ends off that only say what kind of file it is.
+// nameOf removes suffixes that only denote the kind of file.
 func nameOf(file string) string {
 	for _, end := range []string{".instructions.md", ".prompt.md", ".agent.md", ".chatmode.md", ".mdc", ".json"} {
 		if name, ok := strings.CutSuffix(file, end); ok && name != "" {
@@ -68,11 +68,11 @@ func nameOf(file string) string {
 
 var (
 	fence = []byte("---")
-	// bare are the patterns that some write without quotes, which YAML takes for something else.
+	// bare matches patterns that some write without quotes, which YAML would misread.
 	bare = regexp.MustCompile(`(?m)^(globs|applyTo):[ \t]*([*{!&@%][^\r\n]*?)[ \t]*(\r?)$`)
 )
 
-// frontmatter divides a file. Without a head the whole is its body.
+// frontmatter splits a file into head and body. Without a head, all is body.
 func frontmatter(data []byte) (head map[string]any, body []byte, err error) {
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	first, rest, ok := bytes.Cut(data, []byte("\n"))
@@ -105,7 +105,7 @@ func cutFence(data []byte) (head, body []byte, ok bool) {
 	return nil, nil, false
 }
 
-// describe takes over what a head says; of the wrong kind it counts as not said.
+// describe copies what a head says; values of the wrong type are ignored.
 func describe(e *Entry, head map[string]any, kind Kind, name string) {
 	e.Name = name
 	if kind != Rule {
@@ -130,7 +130,7 @@ func text(v any) string {
 	return s
 }
 
-// list is a list, or a text with commas.
+// list returns the strings of a list, or of a text with commas.
 func list(v any) (out []string) {
 	add := func(s string) {
 		if s = texts.ElideBytes(texts.OneLine(s), mostName*2); s != "" && len(out) < mostListed {
@@ -150,7 +150,7 @@ func list(v any) (out []string) {
 	return out
 }
 
-// splitCommas leaves the commas of {a,b} alone.
+// splitCommas splits at commas outside of braces and parentheses.
 func splitCommas(s string) (out []string) {
 	depth, from := 0, 0
 	for i, c := range s {
@@ -182,7 +182,7 @@ func first(a, b string) string {
 	return b
 }
 
-// heading is the first one of a text.
+// heading returns the first heading of a text.
 func heading(body []byte) string {
 	for line := range bytes.Lines(body) {
 		if h, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("#")); ok {

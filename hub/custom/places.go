@@ -2,13 +2,13 @@ package custom
 
 import "github.com/ahphub/ahphub/hub/machine"
 
-// spot is where entries of one kind lie below a root.
+// spot is a place below a root for entries of one kind.
 type spot struct {
 	dir   string // "." is the root itself, which is never listed
 	kind  Kind
 	files []string // their names; empty: all that match
-	match string   // how a name ends
-	deep  bool     // folders below it too
+	match string   // suffix of the names
+	deep  bool     // includes subfolders
 	read  reader
 }
 
@@ -80,7 +80,7 @@ var homeConfigs = []config{
 
 var ownConfigs = []config{{machine.OwnServers, "mcpServers"}}
 
-// pluginDirs is where plugins are installed, below a root.
+// pluginDirs is the folder below a root where plugins are installed.
 const pluginDirs = ".agents/plugins"
 
 func spotsOf(p Place) []spot {

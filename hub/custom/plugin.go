@@ -11,10 +11,10 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// manifests are where a plugin says what it is, the first that exists counts.
+// manifests are the possible paths of a plugin's manifest; the first that exists counts.
 var manifests = []string{".plugin/plugin.json", ".claude-plugin/plugin.json", ".cursor-plugin/plugin.json"}
 
-// part is what a plugin has at its usual place, or where its manifest says.
+// part is a component of a plugin, at its usual place or where the manifest says.
 type part struct {
 	field, dir string
 	spot       spot
@@ -27,7 +27,7 @@ var parts = []part{
 	{"rules", "rules", spot{kind: Rule, match: ".mdc", deep: true, read: readMarkdown}},
 }
 
-// plugins looks at what is installed, and at whether the root is a plugin itself.
+// plugins adds the installed plugins, and the root if it is a plugin itself.
 func (s *search) plugins() {
 	if s.root.Place == Workspace && s.manifest(".") != "" {
 		s.found.Groups = append(s.found.Groups, s.plugin("."))
@@ -40,7 +40,7 @@ func (s *search) plugins() {
 		return
 	}
 	defer f.Close()
-	names, _ := f.Readdirnames(1000) // those that can be read
+	names, _ := f.Readdirnames(1000) // as many as can be read
 	slices.Sort(names)
 	for i, name := range names {
 		if i >= s.limits.Plugins {
@@ -64,7 +64,7 @@ func (s *search) manifest(dir string) string {
 	return ""
 }
 
-// plugin reads one. Its manifest may be absent.
+// plugin reads a plugin. Its manifest may be absent.
 func (s *search) plugin(dir string) Group {
 	s.enter(dir)
 	at := s.abs(dir)
@@ -114,7 +114,8 @@ func (s *search) fields(file string) (map[string]json.RawMessage, string) {
 	return out, ""
 }
 
-// paths are those a manifest names, or the usual one. Paths out of the plugin are left out.
+// paths returns the paths that a manifest names, or the usual one. It omits paths out of the
+// plugin.
 func (s *search) paths(dir string, raw json.RawMessage, usual string) []string {
 	var one string
 	var many []string
@@ -133,11 +134,11 @@ func (s *search) paths(dir string, raw json.RawMessage, usual string) []string {
 }
 
 func textOf(raw json.RawMessage) (s string) {
-	_ = json.Unmarshal(raw, &s) // another kind counts as not said
+	_ = json.Unmarshal(raw, &s) // other types count as absent
 	return s
 }
 
-// Plugin looks at one directory as a plugin; false when there is none. The directory lies in the root.
+// Plugin reads a directory of the root as a plugin; false if it does not exist.
 func Plugin(root Root, dir string, limits Limits) (Group, bool) {
 	limits = limits.withDefaults()
 	rel, err := filepath.Rel(root.Dir, dir)

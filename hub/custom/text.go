@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Text is the beginning of a file of a root, at most so many bytes; cut says that there is more.
+// Text returns at most the first bytes of a file of a root; cut reports whether there is more.
 func Text(root Root, path string, most int64) (text string, cut bool, err error) {
 	rel, err := filepath.Rel(root.Dir, path)
 	if err != nil {
