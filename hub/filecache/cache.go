@@ -1,5 +1,6 @@
-// Package filecache keeps small results between runs of the program, each in a file of its own. What it holds can be
-// made again: it is not synced, not part of a backup, and gone when anything about it is doubtful.
+// Package filecache keeps small results between runs of the program, each in a file of its own. Its
+// entries can be computed again: they are not synced, not part of a backup, and removed when in
+// doubt.
 package filecache
 
 import (
@@ -20,27 +21,27 @@ import (
 
 // Config configures a Cache.
 type Config struct {
-	Dir     string // made with mode 0700; it is the cache's alone
+	Dir     string // created with mode 0700; for the cache only
 	Bytes   int64  // of all files; default 64 MiB
 	Entries int    // default 20 000
-	Free    uint64 // bytes that the disk keeps free: with less nothing is added; default 256 MiB
+	Free    uint64 // bytes to keep free on the disk: with less nothing is added; default 256 MiB
 }
 
 const mostData = 1 << 20 // bytes of one entry
 
-// Cache keeps data by key. Of entries it has no room for, those that were written first go.
+// Cache stores data by key. When it is full, it removes the entries that were written first.
 type Cache struct {
 	cfg  Config
 	root *os.Root
 	name atomic.Int64 // of the next temporary file
 
-	mu      sync.Mutex // held while something is added
+	mu      sync.Mutex // held while entries are added
 	counted bool
 	bytes   int64
 	entries int
 }
 
-// Open opens the cache of a directory, and makes the directory.
+// Open opens the cache of a directory, and creates the directory.
 func Open(cfg Config) (*Cache, error) {
 	if cfg.Bytes == 0 {
 		cfg.Bytes = 64 << 20
@@ -64,7 +65,7 @@ func Open(cfg Config) (*Cache, error) {
 	return &Cache{cfg: cfg, root: root}, nil
 }
 
-// checkDir makes sure that no other user reads the directory.
+// checkDir denies other users access to the directory.
 func checkDir(root *os.Root) error {
 	info, err := root.Stat(".")
 	if err == nil && info.Mode().Perm() != 0o700 {
@@ -81,7 +82,7 @@ func (c *Cache) Close() error {
 	return c.root.Close()
 }
 
-// An entry is a line, the SHA-256 of its key and its data, and its data.
+// An entry is the magic line, the SHA-256 of its key and its data, and its data.
 const (
 	magic      = "ahphub cache 1\n"
 	headerSize = len(magic) + sha256.Size
@@ -95,13 +96,13 @@ func sumOf(key string, data []byte) []byte {
 	return sum.Sum(nil)
 }
 
-// nameOf returns the file of a key.
+// nameOf returns the file name of a key.
 func nameOf(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:])
 }
 
-// Get returns the data of a key, nil when there is none. An entry that is not as it was written is removed.
+// Get returns the data of a key, nil if there is none. It removes a damaged entry.
 func (c *Cache) Get(key string) []byte {
 	if c == nil {
 		return nil
@@ -121,7 +122,7 @@ func (c *Cache) Get(key string) []byte {
 
 var errForeign = errors.New("this is no file of the cache")
 
-// read reads a file of the cache. One that others may read or write is none, nor is a link or a pipe.
+// read reads a file of the cache. Files that others may read or write, links and pipes are errors.
 func (c *Cache) read(name string) ([]byte, error) {
 	info, err := c.root.Lstat(name)
 	if err != nil {
@@ -144,20 +145,21 @@ func (c *Cache) read(name string) ([]byte, error) {
 }
 
 func isEntry(info fs.FileInfo) bool {
-	private := info.Mode() == 0o600 || runtime.GOOS == "windows" && info.Mode().IsRegular() // it has no such modes
+	private := info.Mode() == 0o600 || runtime.GOOS == "windows" && info.Mode().IsRegular() // Windows has no such modes
 	return private && info.Size() <= int64(headerSize+mostData)
 }
 
-// drop removes a file that is no entry.
+// drop removes an invalid file.
 func (c *Cache) drop(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.root.RemoveAll(name) == nil && c.counted {
-		c.counted = false // its size is not known
+		c.counted = false // its size is unknown
 	}
 }
 
-// Put keeps data for a key, as far as there is room. It reports nothing: what is not kept is made again.
+// Put stores data for a key, if there is room. It reports no error: what is not stored is computed
+// again.
 func (c *Cache) Put(key string, data []byte) {
 	if c == nil || len(data) > mostData {
 		return
@@ -178,7 +180,7 @@ func (c *Cache) Put(key string, data []byte) {
 	c.entries++
 }
 
-// write makes a file that is there whole or not at all.
+// write creates a file atomically.
 func (c *Cache) write(name string, data []byte) error {
 	temp := fmt.Sprintf("new-%d-%d", os.Getpid(), c.name.Add(1))
 	f, err := c.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -195,7 +197,7 @@ func (c *Cache) write(name string, data []byte) error {
 	return err
 }
 
-// makeRoom reports whether an entry of so many bytes may be added, and removes others for it.
+// makeRoom reports whether an entry of a size may be added, and removes others for it.
 func (c *Cache) makeRoom(size int64) bool {
 	if !hasRoom(c.root, c.cfg.Free) {
 		return false
@@ -208,11 +210,12 @@ func (c *Cache) makeRoom(size int64) bool {
 	if c.bytes+size <= c.cfg.Bytes && c.entries < c.cfg.Entries {
 		return true
 	}
-	// A quarter goes at once, so that the directory is not listed for each entry.
+	// It removes a quarter at once, so that it does not list the directory for each entry.
 	return c.sweep(c.cfg.Bytes-max(c.cfg.Bytes/4, size), c.cfg.Entries*3/4) == nil && c.bytes+size <= c.cfg.Bytes
 }
 
-// sweep counts what is there, and removes what is no entry and the oldest entries beyond a size and a number.
+// sweep counts the entries. It removes other files, and the oldest entries beyond a size and a
+// number.
 func (c *Cache) sweep(bytes int64, entries int) error {
 	list, err := fs.ReadDir(c.root.FS(), ".")
 	if err != nil {
@@ -223,7 +226,7 @@ func (c *Cache) sweep(bytes int64, entries int) error {
 	for _, e := range list {
 		info, err := e.Info()
 		if err != nil {
-			continue // it is gone
+			continue // removed meanwhile
 		}
 		if len(e.Name()) != hex.EncodedLen(sha256.Size) || !isEntry(info) {
 			if err := c.root.RemoveAll(e.Name()); err != nil {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// hasRoom reports whether the disk of a directory has so many bytes free.
+// hasRoom reports whether the disk of a directory has so many bytes free, or its space is unknown.
 func hasRoom(root *os.Root, bytes uint64) bool {
 	f, err := root.Open(".")
 	if err != nil {

@@ -1,4 +1,5 @@
-// Package recent keeps values in memory up to a number of bytes. What was not used for the longest goes first.
+// Package recent caches values in memory up to a number of bytes. It evicts the least recently used
+// first.
 package recent
 
 import (
@@ -7,14 +8,15 @@ import (
 	"sync"
 )
 
-// Values are kept by keys. Set Bytes before the first use. All methods may be called from any goroutine.
+// Values caches values by key. Set Bytes before the first use. All methods may be called from any
+// goroutine.
 type Values[K comparable, V any] struct {
 	Bytes int // of all values together; 0: 64 MiB
 
 	mu     sync.Mutex
 	used   int
 	byKey  map[K]*list.Element
-	recent list.List // the one used last first
+	recent list.List // most recently used first
 }
 
 type entry[K comparable, V any] struct {
@@ -35,7 +37,8 @@ func (v *Values[K, V]) Get(key K) (value V, ok bool) {
 	return e.Value.(entry[K, V]).value, true
 }
 
-// Put keeps a value of a size in bytes, unless the key has one, or it would take more than a quarter of all there is.
+// Put stores a value and its size in bytes, unless the key has one, or the value takes more than a
+// quarter of Bytes.
 func (v *Values[K, V]) Put(key K, value V, size int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -61,7 +64,7 @@ func (v *Values[K, V]) Drop(key K) {
 	}
 }
 
-// Used returns how many bytes are kept, and of how many values.
+// Used returns the number of bytes and of values.
 func (v *Values[K, V]) Used() (bytes, values int) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
