@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// ownPrefix begins the names of ahphub's settings, its secrets among them. No list can hand these on.
+// ownPrefix is the prefix of ahphub's settings, which include secrets. No list can pass these on.
 const ownPrefix = "AHPHUB_"
 
 // usual are the variables that every program sees. A star at the end of a name stands for any characters. No name that
@@ -53,7 +53,7 @@ func Filter(environment, extra []string) []string {
 	})
 }
 
-// isListed reports whether a list has the name, or the beginning of it with a star.
+// isListed reports whether a list has the name, or a prefix of it with a star.
 func isListed(name string, list []string) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		prefix, many := strings.CutSuffix(entry, "*")

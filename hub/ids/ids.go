@@ -1,5 +1,5 @@
-// Package ids makes identifiers. They are unique and no secrets: tokens and cookies come from crypto/rand, in
-// hub/access and hub/people.
+// Package ids creates identifiers. They are unique but not secret: tokens and cookies come from
+// crypto/rand, in hub/access and hub/people.
 package ids
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// New returns the id of a new session, turn, message, tool call or record: a UUID of version 7, so that ids sort by the
-// time they were made.
+// New returns the id of a new session, turn, message, tool call or record: a UUID of version 7, so
+// that ids sort by creation time.
 func New() string { return uuid.Must(uuid.NewV7()).String() }
 
 // NewShort returns the id under which an error or a request is logged: 12 hexadecimal digits, short enough to read to

@@ -6,14 +6,14 @@ import (
 	"syscall"
 )
 
-// reserve binds a socket that never listens. SO_REUSEADDR, which programs that listen set too, lets these bind the same
-// port; the ports that the system chooses by itself are never bound ones.
+// reserve binds a socket that never listens. Programs that listen set SO_REUSEADDR too, so they can
+// bind the same port; the system never chooses a bound port by itself.
 func reserve() (string, func(), error) {
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return "", nil, fmt.Errorf("make a socket: %w", err)
 	}
-	release := func() { _ = syscall.Close(fd) } // it holds nothing that could be lost
+	release := func() { _ = syscall.Close(fd) } // no data can be lost
 	port, err := bind(fd)
 	if err != nil {
 		release()

@@ -2,10 +2,10 @@ package texts
 
 import "hash/fnv"
 
-// Hues is how many colours people have.
+// Hues is the number of colours for people.
 const Hues = 8
 
-// Hue returns the number of a person's colour, which is the same in every session and beside everything they wrote.
+// Hue returns the number of a person's colour, which is the same in every session.
 func Hue(id string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))

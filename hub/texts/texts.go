@@ -7,14 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// OneLine returns s on one line: without whitespace around it, and with one space for each run of whitespace in it.
-// Bytes that are not UTF-8 become U+FFFD, as files and programs may hold any.
+// OneLine returns s on one line: without whitespace around it, and with one space for each run of
+// whitespace in it. Bytes that are not UTF-8 become U+FFFD, as files and programs may contain any.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(s, "\uFFFD")), " ")
 }
 
-// CutBytes returns the longest beginning of s that has at most n bytes and ends with a whole character. Bytes that are
-// not UTF-8 stay as they are, so that offsets into the result are offsets into s.
+// CutBytes returns the longest prefix of s that has at most n bytes and ends with a whole
+// character. Bytes that are not UTF-8 stay as they are, so that offsets into the result are offsets
+// into s.
 func CutBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -26,7 +27,8 @@ func CutBytes(s string, n int) string {
 	return s[:end]
 }
 
-// ElideBytes returns s, or what CutBytes leaves of it and an ellipsis, which n does not count.
+// ElideBytes returns s, or if it is longer, CutBytes of it with an ellipsis, which n does not
+// count.
 func ElideBytes(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -45,8 +47,8 @@ func CutRunes(s string, n int) string {
 	return s
 }
 
-// ElideRunes returns s, or a beginning of it that has at most n characters with the ellipsis at its end. No whitespace
-// stands before the ellipsis.
+// ElideRunes returns s, or a prefix with an ellipsis of at most n characters in total. No
+// whitespace precedes the ellipsis.
 func ElideRunes(s string, n int) string {
 	if len(CutRunes(s, n)) == len(s) {
 		return s

@@ -7,7 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback"
 )
 
-// Address returns an address, such as "127.0.0.1:40213", at which only what is told it listens, until the test ends.
+// Address reserves an address, such as "127.0.0.1:40213", for a program of the test, until the test
+// ends.
 func Address(t testing.TB) string {
 	t.Helper()
 	address, release, err := loopback.Reserve()
