@@ -25,8 +25,8 @@ type Backend interface {
 	Open(context.Context, Spec) (Session, error)
 }
 
-// ErrGone is the error of a Prompt that nothing was done for, since the session ended before by itself: its computer was
-// started again, or was away for too long. Open makes another one.
+// ErrGone is the error of a Prompt that had no effect, because the session had ended by itself: its
+// computer restarted, or was disconnected for too long. Open creates a new one.
 var ErrGone = errors.New("the agent has ended")
 
 // Session answers the prompts of one session; turns of different chats may overlap.
@@ -42,18 +42,19 @@ type Session interface {
 // Spec describes a session to open.
 type Spec struct {
 	Session ahp.URI
-	Dirs    []string                // absolute paths; the first is the primary one, none is allowed
+	Dirs    []string                // absolute paths, or none; the first is the primary one
 	Config  func(key string) string // the current value, "" when unset
 	Data    string                  // a directory for the session alone, kept across restarts
-	Sent    string                  // another, which its programs only read: what people sent along; "" is Data
-	Work    string                  // another, which its programs may write; "" is Data
+	Sent    string                  // a directory for what people send, which its programs only read; "" is Data
+	Work    string                  // a directory that its programs may write; "" is Data
 	MCP     []MCPServer             // the host's own servers, for agents that can use them
 	Host    Host
 	Log     *slog.Logger
 
 	Worktrees []string // sessions whose worktrees in the hub's data directory are open to the agent
 
-	// Sandbox returns what the agent's program is kept from, each time that it starts; nil: nothing is for any.
+	// Sandbox returns the policy for the agent's program, each time that it starts; nil: it has no
+	// sandbox.
 	Sandbox func(context.Context) (*sandbox.Policy, error)
 
 	// Secrets returns the variables with the session's secrets, each time that its program starts; nil: there are none.
@@ -78,7 +79,7 @@ type Turn struct {
 	Message ahp.Message
 	Threads []ahp.Annotation // the threads in the message's annotations attachment
 	History []*ahp.Turn      // completed turns of the chat, oldest first
-	Guest   bool             // not the owner's: everything the agent does for it needs an approval
+	Guest   bool             // from a guest: everything the agent does for it needs an approval
 	Out     Out
 }
 
@@ -143,13 +144,14 @@ type BackgroundSpec struct {
 	Terminal Terminal
 }
 
-// HomeKeeper is a Backend whose program keeps settings and credentials in the user's home directory. Paths are below that.
+// HomeKeeper is a Backend whose program keeps settings and credentials in the user's home
+// directory. Paths are relative to it.
 type HomeKeeper interface {
 	// HomePaths returns what the program writes there, and what it only reads.
 	HomePaths() (write, read []string)
 }
 
-// Online is a Backend whose program asks services on the network, such as its model's.
+// Online is a Backend whose program needs services on the network, such as its model's.
 type Online interface {
 	// Hosts returns the names of these services, as sandbox.ParseHosts reads them.
 	Hosts() []string
@@ -174,7 +176,7 @@ type SpawnSpec struct {
 type Failure struct {
 	Message   string
 	Resumable bool // the same turn can be resumed
-	Login     bool // the agent wants a login first
+	Login     bool // the agent needs a login first
 }
 
 func (f *Failure) Error() string { return f.Message }

@@ -33,7 +33,8 @@ type Command struct {
 // CommandTool is the name of the tool whose calls RunCommand plays.
 const CommandTool = "shell"
 
-// HostRun is a Backend that knows whether its commands all go through RunCommand: the host runs them then.
+// HostRun is a Backend that reports whether all its commands go through RunCommand, so that the
+// host runs them.
 type HostRun interface{ HostRuns() bool }
 
 // ErrDetached ends the wait for a command that moved to the background.
@@ -101,7 +102,7 @@ func (c *call) ask(ctx context.Context) (*ahp.ChatToolCallConfirmedAction, error
 }
 
 func (c *call) run(ctx context.Context) (Ended, error) {
-	if c.outside { // what earlier commands left in the sandbox, as variables, would be run outside
+	if c.outside { // variables from commands in the sandbox must not take effect outside
 		c.how.Env, c.how.Program = nil, nil
 	}
 	term, err := c.spec.Host.Terminal(ctx, TerminalSpec{

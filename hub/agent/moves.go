@@ -6,9 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Moves are the commands that turns of a session wait for, one a chat, and that may go on without
-// them. Embedded it makes
-// a session a Mover. Its zero value has none.
+// Moves are the commands that turns of a session wait for, one a chat, and that can move to the
+// background. Embedded, it makes a session a Mover. Its zero value has none.
 type Moves struct {
 	mu      sync.Mutex
 	waiting map[ahp.URI]chan struct{}

@@ -22,12 +22,12 @@ type Offer struct {
 	// Title is the agent's title of Chat.
 	Chat  ahp.URI
 	Title string
-	// Logged is what the program logged, while Chat waits for its answer; nil is no news.
+	// Logged is what the program logged while Chat waits for its answer; nil reports nothing new.
 	Logged *Logged
 }
 
-// Logged are the last readable lines that a program logged, without credentials. None withdraw what
-// was there.
+// Logged are the last readable lines that a program logged, without credentials. No lines clear
+// earlier ones.
 type Logged struct{ Lines []string }
 
 // NoAnswerFor begins the activity of a chat whose agent sent nothing for a while.

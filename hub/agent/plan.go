@@ -60,7 +60,7 @@ func emitAll(out Out, actions ...ahp.Action) error {
 	return nil
 }
 
-// boundSteps returns the steps as they are kept, and how many were left out.
+// boundSteps limits the number and length of steps, and returns how many it left out.
 func boundSteps(steps []PlanStep) (shown []PlanStep, more int) {
 	if len(steps) > mostSteps {
 		steps, more = steps[:mostSteps], len(steps)-mostSteps
@@ -85,7 +85,7 @@ func planText(steps []PlanStep) string {
 	return b.String()
 }
 
-// planProgress says how far a plan is, on one line.
+// planProgress describes the progress of a plan on one line.
 func planProgress(steps []PlanStep) string {
 	if len(steps) == 0 {
 		return "Plan: cleared"

@@ -22,7 +22,7 @@ func Markdown(out Out) (*Part, error) {
 	return p, p.begin(&ahp.MarkdownResponsePart{ID: p.id})
 }
 
-// Reasoning begins a text about how the answer was found.
+// Reasoning begins the text of a model's reasoning.
 func Reasoning(out Out) (*Part, error) {
 	p := &Part{out: out, id: ids.New(), reasoning: true}
 	return p, p.begin(&ahp.ReasoningResponsePart{ID: p.id})

@@ -38,11 +38,11 @@ type Program struct {
 	Login       string            // how to log in, in one sentence
 	LoginLine   string            // the command of a shell that logs in; "": none is known
 	Auth        string            // the login method to use without a person when a login is needed; "" none
-	NoRead      bool              // it reads files by itself; offering it reads through the host would break it
+	NoRead      bool              // it reads files itself; offering reads through the host would break it
 	Icon        string            // one or two letters, or one emoji, beside its name
 	Model       string            // of new sessions whose owner names none; "" is the program's choice
 	Dirs        []string          // absolute; it works in these and below; none means everywhere
-	Hosts       []string          // services that it asks, which it reaches in every sandbox with a list of hosts
+	Hosts       []string          // services that it needs, reachable in every sandbox with a list of hosts
 	HomeWrite   []string          // credentials below the home directory that it renews, also in a sandbox
 	HomeRead    []string          // its settings below the home directory, which it reads in a sandbox
 
@@ -82,15 +82,16 @@ type Backend struct {
 	Limits  Limits
 	Memory  *Memory // earlier reports of the program; nil forgets them
 
-	// Start starts the program, by a command that runs it from outside if there is a prefix; nil: it is kept from nothing
+	// Start starts the program in its sandbox, with prefix in front of its command; nil: no sandbox
+	// is available
 	Start func(cmd *exec.Cmd, policy *sandbox.Policy, prefix ...string) error
 	Guard *guard.Guard // refuses files to the program; nil: only the kernel's file systems are closed
 }
 
-// launcher starts a command by a prefix.
+// launcher starts a command with a prefix in front.
 type launcher func(cmd *exec.Cmd, prefix []string) error
 
-// launcher returns what starts the program of a session now.
+// launcher returns a launcher for a session's program, with the current sandbox policy.
 func (b Backend) launcher(ctx context.Context, spec agent.Spec) (launcher, error) {
 	var policy *sandbox.Policy
 	var err error
@@ -113,7 +114,7 @@ func (b Backend) launcher(ctx context.Context, spec agent.Spec) (launcher, error
 	}, nil
 }
 
-// Hosts returns the services that the program asks.
+// Hosts returns the services that the program needs.
 func (b Backend) Hosts() []string { return b.Program.Hosts }
 
 // HomePaths returns what the program keeps in the user's home directory.
@@ -166,11 +167,10 @@ func (b Backend) Commands() []agent.SlashCommand { return b.Memory.Commands() }
 // UsesTools reports that the program gets a session's MCP servers.
 func (b Backend) UsesTools() bool { return true }
 
-// Icon returns the program's icon.
-// NeedsLogin reports whether the program wanted a login when it was last asked to work. It starts nothing.
+// NeedsLogin reports whether the program needed a login when it last worked. It starts nothing.
 func (b Backend) NeedsLogin() bool { return b.Memory.get().NoLogin }
 
-// Icon returns the sign beside its name.
+// Icon returns the program's icon.
 func (b Backend) Icon() string { return b.Program.Icon }
 
 // Allows checks that a directory is in the program's directories, with symbolic links resolved.

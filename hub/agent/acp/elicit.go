@@ -24,10 +24,10 @@ const (
 // elicitation is a question of the program in free form.
 type elicitation struct {
 	params elicitParams
-	nested bool // it used the method's first name, whose answers have another shape
+	nested bool // it used the method's former name, whose answers have another form
 }
 
-// elicitAnswer is the answer to one.
+// elicitAnswer is the answer to an elicitation.
 type elicitAnswer struct {
 	Action  string         `json:"action"` // accept, decline, cancel
 	Content map[string]any `json:"content,omitempty"`

@@ -32,8 +32,8 @@ func environment(all []string, prog Program, dir string) []string {
 	return env
 }
 
-// addPassed returns a command's variables, after those that its program sees and terminals do not,
-// which the command sees too.
+// addPassed returns a command's variables, after those that its program sees and terminals do not:
+// the command sees these too.
 func addPassed(all []string, prog Program, set []string) []string {
 	passed := slices.DeleteFunc(environ.Filter(all, prog.Pass), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

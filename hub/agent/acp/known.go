@@ -52,8 +52,8 @@ var known = []struct {
 		LoginLine: "vibe --setup"}},
 }
 
-// homes lists what known programs keep below the home directory, by name: credentials that they renew, and settings. The
-// rest, such as what was said in sessions, is each sandbox's own.
+// homes lists the paths of known programs below the home directory, by name: credentials that they
+// renew, and settings. Other files, such as transcripts, are separate in each sandbox.
 var homes = map[string]struct{ write, read []string }{
 	"claude":   {[]string{".claude/.credentials.json"}, []string{".claude/settings.json", ".claude/CLAUDE.md", ".claude/commands", ".claude/agents", ".claude/skills", ".claude/plugins"}},
 	"gemini":   {[]string{".gemini/oauth_creds.json"}, []string{".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/google_accounts.json", ".gemini/installation_id"}},
@@ -66,8 +66,8 @@ var homes = map[string]struct{ write, read []string }{
 	"vibe":     {nil, []string{".vibe/config.toml", ".vibe/.env"}},
 }
 
-// hosts lists the services that known programs ask, by name: models, and signing in to them. What counts and reports is
-// left out.
+// hosts lists the services that known programs need, by name: models, and signing in to them. It
+// leaves out telemetry.
 var hosts = map[string][]string{
 	"claude": {"api.anthropic.com", "console.anthropic.com", "platform.claude.com", "claude.ai"},
 	"gemini": {"generativelanguage.googleapis.com", "cloudcode-pa.googleapis.com", "oauth2.googleapis.com",
@@ -82,7 +82,7 @@ var hosts = map[string][]string{
 	"vibe":    {"api.mistral.ai", "codestral.mistral.ai"},
 }
 
-// withHome fills in what a known program keeps below the home directory, and whom it asks.
+// withHome fills in a known program's paths below the home directory, and its services.
 func (p Program) withHome() Program {
 	p.HomeWrite, p.HomeRead, p.Hosts = homes[p.Name].write, homes[p.Name].read, hosts[p.Name]
 	return p

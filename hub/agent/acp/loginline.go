@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LoginCommand returns the command of a shell that logs in; "" when none is known. Its program is named by its path when
-// the PATH of a shell does not have it.
+// LoginCommand returns the shell command that logs in; "" if none is known. It names the program by
+// its path if PATH does not have it.
 func (p Program) LoginCommand() string {
 	word, rest, _ := strings.Cut(p.LoginLine, " ")
 	if word == "" {

@@ -32,7 +32,7 @@ type remembered struct {
 	Commands []agent.SlashCommand                       `json:"commands,omitempty"`
 	Auth     []authMethod                               `json:"auth,omitempty"`
 	Dirs     bool                                       `json:"dirs,omitempty"`    // it accepts several directories
-	NoLogin  bool                                       `json:"noLogin,omitempty"` // it wanted a login last
+	NoLogin  bool                                       `json:"noLogin,omitempty"` // it needed a login last
 }
 
 // Remember reads a Memory from a file. A missing or unreadable file gives an empty Memory.

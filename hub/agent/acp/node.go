@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	nodeTime    = 5 * time.Second // until Node has said its version
+	nodeTime    = 5 * time.Second // limit for node --version
 	mostPackage = 1 << 20         // bytes of a package.json
 	mostLevels  = 6               // directories from a script up to its package.json
 )
@@ -26,8 +26,8 @@ var (
 	least      = regexp.MustCompile(`^\s*(?:>=|\^|~)?\s*v?(\d{1,4})`)
 )
 
-// nodeAdvice says which Node a program needs when it is a script for Node, and Node is missing or too old; "" otherwise.
-// What it needs is what its own package says.
+// nodeAdvice names the Node that a program needs, if it is a script for Node, and Node is missing
+// or too old; "" otherwise. The requirement is that of the program's package.
 func (p Program) nodeAdvice(ctx context.Context) string {
 	path, err := p.Path()
 	if err != nil {
@@ -60,12 +60,13 @@ func isNodeScript(path string) bool {
 	}
 	defer f.Close()
 	begin := make([]byte, 256)
-	n, _ := f.Read(begin) // short: it has no such line
+	n, _ := f.Read(begin) // on an error, there is no such line
 	line, _, _ := strings.Cut(string(begin[:n]), "\n")
 	return nodeScript.MatchString(line)
 }
 
-// wantedNode returns what the package that a directory is in says of Node, as ">=20"; "" when it says nothing plain.
+// wantedNode returns the Node requirement of a directory's package, such as ">=20"; "" if it has no
+// simple one.
 func wantedNode(dir string) string {
 	for range mostLevels {
 		path := filepath.Join(dir, "package.json")
@@ -99,7 +100,8 @@ func nodeVersion(ctx context.Context, node string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// leadingNumber returns the major version of a version, or of the least one of a plain range; 0 when it is neither.
+// leadingNumber returns the major version of a version, or of a simple range's minimum; 0 for
+// anything else.
 func leadingNumber(text string) int {
 	m := least.FindStringSubmatch(text)
 	if m == nil {

@@ -61,8 +61,7 @@ func (s *stream) keepPicture(host agent.Host, b block) (ref ahp.ContentRef, err 
 	return ref, nil
 }
 
-// pictureType returns what a picture is by its bytes; "" for what browsers don't show as a picture
-// alone.
+// pictureType returns the media type of PNG, JPEG, GIF and WebP data; "" for other data.
 func pictureType(data []byte) string {
 	switch media := http.DetectContentType(data); media {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -71,8 +70,8 @@ func pictureType(data []byte) string {
 	return ""
 }
 
-// embeddedType returns the type of a picture in a call's output: a program's word that it is a
-// picture which pages show counts only if its bytes are one.
+// embeddedType returns the type of a picture in a call's output. It depends on the bytes; the
+// program's type counts only for SVG.
 func embeddedType(b block) string {
 	data, err := base64.StdEncoding.DecodeString(b.Data)
 	media := pictureType(data)

@@ -22,7 +22,7 @@ const (
 	graceRead = time.Second     // for output written just before the end
 )
 
-// programs counts those that run.
+// programs counts running programs.
 var programs atomic.Int64
 
 // Programs returns how many programs of agents run on this computer.

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-const mostReplay = 30 * time.Second // of a program that is never quiet
+const mostReplay = 30 * time.Second // limit for a program that is never quiet
 
 // replays are the sessions that a program loads. Some programs answer session/load before they have
-// replayed the session: what still arrives is no answer to the next prompt.
+// replayed the session: later updates are no answer to the next prompt.
 type replays struct {
 	mu   sync.Mutex
 	open map[string]*replay

@@ -53,7 +53,7 @@ type chat struct {
 	Session string `json:"session"` // the program's id
 	Turn    string `json:"turn"`    // the last prompted turn
 
-	Cost float64 `json:"cost,omitempty"` // of the session, as the program last told
+	Cost float64 `json:"cost,omitempty"` // of the session, as last reported
 }
 
 const mostCut = 1000

@@ -15,19 +15,19 @@ const (
 	mostSilentLine  = 300 // bytes of each
 )
 
-// silence says in the chat that a program has sent nothing for a while: some retry requests to
-// their model without a word. It ends with the next event.
+// silence reports in the chat that a program has sent nothing for a while: some retry requests to
+// their model silently. It ends with the next event.
 type silence struct {
 	r     *player
 	timer *time.Timer
-	since time.Duration // that the chat was told of; 0: it was not
+	since time.Duration // the reported duration; 0: none
 }
 
 func newSilence(r *player) *silence {
 	return &silence{r: r, timer: time.NewTimer(r.s.limits.Silent)}
 }
 
-// end notes that the program sent something.
+// end removes the report, because the program sent something.
 func (q *silence) end() error {
 	q.timer.Reset(q.r.s.limits.Silent)
 	if q.since == 0 {
@@ -38,7 +38,7 @@ func (q *silence) end() error {
 	return q.r.main.emit(&ahp.ChatActivityChangedAction{})
 }
 
-// tell says how long the program has been silent, unless it waits for a person or runs a tool.
+// tell reports how long the program has been silent, unless it waits for a person or runs a tool.
 func (q *silence) tell() error {
 	r, first := q.r, q.r.s.limits.Silent
 	if r.isOccupied() {
@@ -58,7 +58,7 @@ func (q *silence) tell() error {
 	return r.main.emit(&ahp.ChatActivityChangedAction{Activity: agent.NoAnswerFor + describeSilence(q.since)})
 }
 
-// isOccupied reports whether something other than the program is waited for.
+// isOccupied reports whether the turn waits for something other than the program.
 func (r *player) isOccupied() bool {
 	if r.asked.Load() > 0 {
 		return true
@@ -78,8 +78,8 @@ func describeSilence(d time.Duration) string {
 	return fmt.Sprintf("%d min", int(d.Minutes()))
 }
 
-// credentials matches what looks like a credential, in its second group: the values that a session
-// was given are hidden before, but programs have others.
+// credentials matches likely credentials, in its second group: a session's own secrets are hidden
+// before, but programs have others.
 var credentials = regexp.MustCompile(`(?i)((?:authorization|bearer|basic|token|api[-_ ]?key|secret|passw(?:or)?d|cookie)` +
 	`["']?\s*[:= ]\s*["']?(?:bearer |basic )?|://[^/\s:@]*:|\b(?:sk|pk|rk|ghp|gho|ghs|github_pat|glpat|xox[bp]|AKIA|AIza)[-_]?)` +
 	`([^\s"'@,;]{6,})`)

@@ -277,8 +277,8 @@ func (r *player) context(u *update) error {
 	return r.emitUsage(more)
 }
 
-// turnCost returns the turn's part of what the program's session has cost. A program that was started
-// again may count from zero.
+// turnCost returns the turn's part of the total cost of the program's session. A restarted program
+// may count from zero.
 func (r *player) turnCost(total float64) float64 {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()

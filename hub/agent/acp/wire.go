@@ -239,7 +239,7 @@ type cost struct {
 	Currency string  `json:"currency"`
 }
 
-// toolFields are those of a tool call; what is absent stays as it was.
+// toolFields are the fields of a tool call; absent ones keep their values.
 type toolFields struct {
 	ToolCallID string          `json:"toolCallId"`
 	Title      *string         `json:"title"`
@@ -251,7 +251,8 @@ type toolFields struct {
 	Meta       updateMeta      `json:"_meta"`
 }
 
-// updateMeta says for which call of a tool something was said or done: how programs tell of what their sub-agents do.
+// updateMeta names the tool call that an update belongs to. Programs report with it what their
+// sub-agents do.
 type updateMeta struct {
 	ParentToolCallID string `json:"parentToolCallId"`
 	ClaudeCode       struct {
@@ -259,7 +260,7 @@ type updateMeta struct {
 	} `json:"claudeCode"`
 }
 
-// UnmarshalJSON takes what it understands: anything may stand there.
+// UnmarshalJSON ignores what it does not understand: _meta may hold anything.
 func (m *updateMeta) UnmarshalJSON(raw []byte) error {
 	type plain updateMeta
 	_ = json.Unmarshal(raw, (*plain)(m))
@@ -283,7 +284,7 @@ type toolContent struct {
 	TerminalID string  `json:"terminalId"`
 }
 
-// planEntry is a step of a plan, or of what a tool for to-do lists is given.
+// planEntry is a step of a plan, or of the input of a to-do tool.
 type planEntry struct {
 	Content     string `json:"content"`
 	Description string `json:"description"`

@@ -140,8 +140,8 @@ func variables(list []string) map[string]string {
 	return vars
 }
 
-// readLeft reads an environment that the command wrote. It may have put anything in the file's place: a link to what it
-// cannot read itself, or a pipe.
+// readLeft reads an environment that the command wrote. The command may have replaced the file by
+// anything: a link to what it cannot read itself, or a pipe.
 func (k keeper) readLeft(name string) ([]string, error) {
 	root, err := os.OpenRoot(k.work)
 	if err != nil {
@@ -209,8 +209,8 @@ func isName(s string) bool {
 	return s != ""
 }
 
-// settle returns the place for the next command. If its directory is gone it starts anew in the
-// session's and reports it.
+// settle returns the place for the next command. If its directory is gone, it uses the session's
+// and reports that.
 func (k keeper) settle(ctx context.Context, t agent.Turn) (place, error) {
 	p := k.load()
 	if p.Dir == "" {
