@@ -10,8 +10,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A session's MCP server, as its agent sees it: requests of all agents go to one process. While
-// that does not run there are no tools.
+// A session's MCP server, as its agent sees it: requests of all agents go to one process. While the
+// process does not run, there are no tools.
 
 // errNotRunning refuses a request to a server that does not run, or stopped before it answered.
 var errNotRunning = errors.New("this MCP server is not running")
@@ -49,7 +49,7 @@ func carryTo[R any, PR interface {
 	}
 }
 
-// carry makes the server.
+// carry creates the server that forwards requests.
 func (n *session) carry() {
 	can := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}
 	if conn, _ := n.relay.Conn(); conn != nil {

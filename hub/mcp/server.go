@@ -130,7 +130,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	n.serve(w, r.WithContext(ctx))
 }
 
-// enter counts a request in, and makes its session on first use.
+// enter counts a session's request, and creates the session on first use.
 func (s *Server) enter(of opened) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *Server) leave(n *session) {
 	s.mu.Unlock()
 	n.disconnect()
 	n.requests.Wait()
-	n.disconnect() // connections that came in between
+	n.disconnect() // connections made in the meantime
 	s.mu.Lock()
 	delete(s.sessions, n.of)
 	s.mu.Unlock()

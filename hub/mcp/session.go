@@ -46,7 +46,7 @@ func newSession(s *Server, of opened) *session {
 		n.ownTools()
 	}
 	n.http = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return n.server },
-		// the server's own list of hosts was asked before
+		// the server has checked the host already
 		&mcp.StreamableHTTPOptions{DisableLocalhostProtection: true, MaxRequestBodyBytes: -1})
 	return n
 }
@@ -74,7 +74,7 @@ func (n *session) follow() {
 	}
 }
 
-// refresh updates the tools; the returned channel is closed when they may have changed.
+// refreshTools updates the tools; the returned channel is closed when they may have changed.
 func (n *session) refreshTools() <-chan struct{} {
 	if n.relay != nil {
 		return n.watchTools()

@@ -223,7 +223,7 @@ func block(lang, s string) string {
 
 func indent(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n  ") }
 
-// clip truncates a comment, with a note on how to read all of it.
+// clip truncates a comment, with a note.
 func clip(s string, most int) string {
 	if len(s) <= most {
 		return s

@@ -24,7 +24,7 @@ type Dialer struct {
 	Version string   // of the program, sent to servers
 	Pass    []string // variables of the hub's environment that servers see in addition to the usual ones
 
-	// Start starts a program; nil: (*exec.Cmd).Start, for those that are kept from nothing
+	// Start starts a program; nil: (*exec.Cmd).Start, for programs without a sandbox
 	Start func(*exec.Cmd, *sandbox.Policy) error
 }
 
@@ -42,7 +42,7 @@ func (d Dialer) Dial(ctx context.Context, spec machine.ServerSpec) (machine.Serv
 	spec.Command = cmd
 	c := &conn{changed: make(chan struct{}, 1), done: make(chan struct{})}
 	opts := &mcp.ClientOptions{
-		Capabilities:           &mcp.ClientCapabilities{}, // it cannot send requests
+		Capabilities:           &mcp.ClientCapabilities{}, // servers cannot send requests
 		ToolListChangedHandler: func(context.Context, *mcp.ToolListChangedRequest) { c.signalChange() },
 	}
 	t, err := d.transport(spec, c, opts)
@@ -58,7 +58,7 @@ func (d Dialer) Dial(ctx context.Context, spec machine.ServerSpec) (machine.Serv
 	return c, nil
 }
 
-// lookupVariable returns a variable that a server's declaration names. The hub's own are not for servers.
+// lookupVariable returns a variable that a server's declaration names. It hides the hub's own.
 func lookupVariable(name string) (string, bool) {
 	if strings.HasPrefix(name, "AHPHUB_") {
 		return "", false
