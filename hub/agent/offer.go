@@ -54,8 +54,8 @@ type SlashCommand struct {
 	Hint        string `json:"hint,omitempty"` // the arguments; "" for none
 }
 
-// Commander is a Session or a Backend that knows the agent's commands; a Backend knows those of the
-// last session.
+// Commander is a Session or a Backend that knows the agent's commands; a Backend knows the commands
+// of the last session.
 type Commander interface{ Commands() []SlashCommand }
 
 // Authenticator is a Backend that accepts tokens for the resources in its AgentInfo.

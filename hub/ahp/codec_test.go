@@ -56,7 +56,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Code outside the package may use encoding/json: both directions give the same as the package's codec.
+// Code outside the package may use encoding/json: it gives the same as the package's codec in both
+// directions.
 func TestEncodingJSONAgrees(t *testing.T) {
 	eachRandom(t, 40, func(t *testing.T, r randomizer, s State) {
 		agree(t, s, NewState(s.Channel()))
@@ -84,8 +85,8 @@ func agree(t *testing.T, v, empty any) {
 	}
 }
 
-// What encoding/json would write wrongly by itself, a required list as null or a variant without its kind, has a
-// MarshalJSON of its own.
+// Types that encoding/json would encode wrongly, a required list as null or a variant without its
+// kind, have their own MarshalJSON.
 func TestNothingNeedsThePackageCodecSecretly(t *testing.T) {
 	seen := map[reflect.Type]bool{}
 	for _, kind := range stateKinds {
@@ -264,7 +265,7 @@ func checkStable(t *testing.T, s State) {
 	}
 }
 
-// bigChat is a chat of n turns of about 1 KB, as a snapshot carries it.
+// bigChat returns a chat of n turns of about 1 KB, as in a snapshot.
 func bigChat(n int) *ChatState {
 	s := &ChatState{Resource: "ahp-chat:/x", Title: "Benchmark", Status: SessionStatusIdle}
 	for i := range n {
@@ -310,7 +311,7 @@ func BenchmarkEncodeEnvelope(b *testing.B) {
 	}
 }
 
-// The parser takes what encoding/json takes, and reads strings and numbers the same.
+// The parser accepts what encoding/json accepts, and reads strings and numbers the same.
 func FuzzParserAgainstEncodingJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":[1,-0.5e+3,true,null,"\u00e9\ud83d\ude00\ud800x\/"]}`, `"\`, `01`, `1.`, `-`, `[1,]`, `{"a":1,}`,

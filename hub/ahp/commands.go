@@ -20,8 +20,8 @@ type InitializeParams struct {
 	Meta                 Meta                `json:"_meta,omitzero"`
 }
 
-// ClientCapabilities lists what a client can do. Absent fields are not supported (AHP requirement
-// 12).
+// ClientCapabilities lists what a client can do. Absent fields are not supported
+// (AHP requirement 12).
 type ClientCapabilities struct {
 	McpApps Meta `json:"mcpApps,omitzero"`
 }

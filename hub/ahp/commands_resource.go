@@ -29,8 +29,8 @@ const (
 	ResourceWriteModeInsert   ResourceWriteMode = "insert"
 )
 
-// ResourceReadParams read a resource. Binary content is base64 whatever Encoding says (AHP
-// requirement 169).
+// ResourceReadParams read a resource. Binary content is base64 whatever Encoding says
+// (AHP requirement 169).
 type ResourceReadParams struct {
 	Channel  URI             `json:"channel"`
 	URI      string          `json:"uri"`

@@ -39,7 +39,7 @@ func decoderOf(t reflect.Type) decoder {
 	if e, ok := decoders.Load(t); ok {
 		return e.(decoder)
 	}
-	// As in encoderOf: a stand-in for recursive types.
+	// As in encoderOf: a placeholder for recursive types.
 	var ready sync.WaitGroup
 	var made decoder
 	ready.Add(1)

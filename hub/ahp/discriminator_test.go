@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestConstantPropertiesAreWritten marshals the zero value of every type of the protocol: a property that the schema
-// gives one value, as a plugin's type, is on the wire whether the type is in a union or not (AHP requirement 40).
+// TestConstantPropertiesAreWritten marshals the zero value of every type of the protocol: a
+// property with one value in the schema, such as a plugin's type, is on the wire whether the type
+// is in a union or not (AHP requirement 40).
 func TestConstantPropertiesAreWritten(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/ahp/schema/0.8-dev/*.schema.json")
 	if len(files) == 0 {
@@ -57,7 +58,7 @@ func checkConstant(t *testing.T, typ reflect.Type, property string, want any) {
 	}
 }
 
-// fieldNamed returns the field that a type has for a property, as one that stands for two constants does.
+// fieldNamed returns the field of a type for a property; a type for two constants has one.
 func fieldNamed(typ reflect.Type, property string) (field, bool) {
 	for _, f := range fieldsOf(typ) {
 		if f.name == property {

@@ -63,8 +63,8 @@ func declaredActions(t *testing.T) []string {
 	return names
 }
 
-// Only root/configChanged may come from a client on the root channel, and all of annotations may; what a terminal shows
-// is its program's (AHP requirements 62, 159 and 164).
+// Only root/configChanged may come from a client on the root channel, and all of annotations may; a
+// terminal's content comes from its program (AHP requirements 62, 159 and 164).
 func TestDispatchableActions(t *testing.T) {
 	for _, info := range Actions() {
 		switch info.Channel {

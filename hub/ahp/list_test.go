@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A list behaves like a slice that is copied at each step, at every length around those where its tree grows.
+// A list behaves like a slice that is copied at each step, at every length near those where its
+// tree grows.
 func TestListAgainstSlices(t *testing.T) {
 	var list List[int]
 	var want []int
@@ -36,7 +37,7 @@ func TestListAgainstSlices(t *testing.T) {
 	}
 }
 
-// What was handed out stays as it is, whatever is made of it.
+// A list does not change, whatever is derived from it.
 func TestOlderListsStay(t *testing.T) {
 	for _, n := range []int{0, 1, 15, 16, 17, 255, 256, 257, 272, 273, 4096, 4097} {
 		items := make([]int, n)
@@ -58,7 +59,8 @@ func TestOlderListsStay(t *testing.T) {
 	}
 }
 
-// A list that grew and one that was made at once are the same, so states that came by snapshot and by action compare.
+// A list is the same whether it grew or was made at once, so states from snapshots and actions
+// compare equal.
 func TestListsAreTheSameHoweverMade(t *testing.T) {
 	var grown List[int]
 	var items []int
@@ -78,8 +80,8 @@ func TestListsAreTheSameHoweverMade(t *testing.T) {
 	}
 }
 
-// Of two streams with one id the later is meant, of two tool calls the earlier; ids of one kind do not hide the
-// other's.
+// Of two streams with one id the later is found, of two tool calls the earlier; ids of one kind do
+// not hide the other's.
 func TestPartsAreFoundById(t *testing.T) {
 	text := func(id, s string) ResponsePart {
 		return ResponsePart{&MarkdownResponsePart{ID: id, Content: NewText(s)}}

@@ -20,8 +20,8 @@ type McpServerCustomizationApps struct {
 	Capabilities AhpMcpUiHostCapabilities `json:"capabilities"`
 }
 
-// AhpMcpUiHostCapabilities lists what the host does for an MCP app. Only what is listed may be called (AHP
-// requirement 194).
+// AhpMcpUiHostCapabilities lists what the host does for an MCP app. Only what is listed may be called
+// (AHP requirement 194).
 type AhpMcpUiHostCapabilities struct {
 	ServerTools     *McpListChangedCapability `json:"serverTools,omitempty"`
 	ServerResources *McpListChangedCapability `json:"serverResources,omitempty"`

@@ -4,7 +4,7 @@ import "reflect"
 
 // Merge merges two neighbouring actions of one channel into one with the same effect:
 // Reduce(Reduce(s, a), b) equals Reduce(s, merged) for every state s. It returns false if it
-// cannot, and if their _meta differs, which is meant for readers of the single action. The caller
+// cannot, and if their _meta differs, which belongs to each single action. The caller
 // checks whether a client still waits for one of the actions.
 //
 // Merging a long run pair by pair takes linear time: the text of a merged action has room to grow.

@@ -34,8 +34,8 @@ func eachRandom(t *testing.T, n int, f func(t *testing.T, r randomizer, s State)
 	}
 }
 
-// A reducer never writes to what it was given, returns the same pointer for no change and only then, and what it
-// returns survives the wire.
+// A reducer never writes to its inputs, returns the same pointer exactly if nothing changed, and
+// its results survive the wire.
 func TestReduceIsPure(t *testing.T) {
 	eachRandom(t, 300, func(t *testing.T, r randomizer, s State) {
 		for _, a := range r.actions(s.Channel(), 8) {
@@ -50,7 +50,8 @@ func TestReduceIsPure(t *testing.T) {
 			if after := mustJSON(t, next); next != s && after == before && !sameWireButNotEqual(s, next) {
 				t.Fatalf("%s changed nothing and made a new state: %s\n%s", a.ActionType(), sent, after)
 			}
-			// The same again: most actions then change nothing, but a turn starts anew and a part joins a second time.
+			// Repeat the action: most then change nothing, but a turn starts again and a part is
+			// added a second time.
 			if again := Reduce(next, a); again != next && mustJSON(t, again) == mustJSON(t, next) &&
 				reflect.DeepEqual(again, next) &&
 				a.ActionType() != "chat/turnStarted" {
@@ -65,7 +66,7 @@ func TestReduceIsPure(t *testing.T) {
 	})
 }
 
-// A nil and an empty required list are one on the wire; telling them apart is not a change worth a test.
+// A nil and an empty required list are the same on the wire; the difference is not worth a test.
 func sameWireButNotEqual(a, b State) bool { return !reflect.DeepEqual(a, b) }
 
 func TestMergeKeepsTheReducedState(t *testing.T) {

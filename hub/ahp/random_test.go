@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// randomizer fills values of the protocol from a small vocabulary, so that random actions often meet the things random
-// states hold.
+// randomizer fills values of the protocol from a small vocabulary, so that random actions often
+// apply to random states.
 type randomizer struct{ *rand.Rand }
 
 func newRandomizer(seed uint64) randomizer { return randomizer{rand.New(rand.NewPCG(seed, 1))} }
@@ -29,7 +29,7 @@ func (r randomizer) action(info ActionInfo) Action {
 	return a
 }
 
-// actions returns random actions of one channel, each often of the same type as the one before.
+// actions returns random actions of one channel; an action often has the type of the previous one.
 func (r randomizer) actions(kind ChannelKind, n int) []Action {
 	var of []ActionInfo
 	for _, i := range Actions() {
@@ -91,7 +91,7 @@ func (r randomizer) fillUnion(v reflect.Value, u *unionInfo, depth int) {
 	kind := names[r.IntN(len(names))]
 	p := reflect.New(u.types[kind])
 	r.fill(p.Elem(), "", depth+1)
-	for _, f := range []string{"Kind", "State"} { // a variant that stands for two kinds says which
+	for _, f := range []string{"Kind", "State"} { // a variant for two kinds has a field for the kind
 		if e := p.Elem().FieldByName(f); discriminators[u.types[kind]] == "" && e.IsValid() {
 			e.SetString(kind)
 		}

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// turnOf is a running turn of n parts, Markdown and tool calls in turn, as after hours of work.
+// turnOf returns a running turn of n parts, Markdown and tool calls alternating, as after hours of
+// work.
 func turnOf(n int) State {
 	list := make([]ResponsePart, n)
 	for i := range list {
@@ -22,7 +23,7 @@ func turnOf(n int) State {
 		Status: SessionStatusInProgress}
 }
 
-// BenchmarkReduce measures one action of a stream, to the first part of a turn of so many and to its last.
+// BenchmarkReduce measures one action of a stream, to the first part of a turn and to its last.
 func BenchmarkReduce(b *testing.B) {
 	const text = "twenty bytes of text"
 	for _, n := range []int{3, 30, 999, 99_999} {
@@ -51,7 +52,8 @@ func BenchmarkReduce(b *testing.B) {
 	}
 }
 
-// BenchmarkReduceStream measures a delta of a whole answer of so many deltas: the same at any length is linear.
+// BenchmarkReduceStream measures one delta of an answer of many deltas: the same at any length is
+// linear.
 func BenchmarkReduceStream(b *testing.B) {
 	for _, n := range []int{1_000, 10_000, 100_000} {
 		b.Run(fmt.Sprint("deltas=", n), func(b *testing.B) {
@@ -67,8 +69,8 @@ func BenchmarkReduceStream(b *testing.B) {
 	}
 }
 
-// BenchmarkReduceParts measures a part of a turn that grows to so many, one of Markdown and one tool call after
-// another.
+// BenchmarkReduceParts measures adding a part to a turn that grows, with Markdown and tool calls
+// alternating.
 func BenchmarkReduceParts(b *testing.B) {
 	for _, n := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint("parts=", n), func(b *testing.B) {

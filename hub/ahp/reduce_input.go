@@ -75,8 +75,8 @@ func chatInputAnswerChanged(s *ChatState, a *ChatInputAnswerChangedAction) *Chat
 	})
 }
 
-// chatInputCompleted closes a request: its final answers overwrite the drafts (AHP requirement
-// 130).
+// chatInputCompleted closes a request: its final answers overwrite the drafts
+// (AHP requirement 130).
 func chatInputCompleted(s *ChatState, a *ChatInputCompletedAction) *ChatState {
 	next := editRequest(s, a.RequestID, func(p *InputRequestResponsePart) {
 		p.Response = a.Response

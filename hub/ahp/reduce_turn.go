@@ -3,8 +3,8 @@ package ahp
 import "time"
 
 // chatTurnStarted starts a turn. It also removes the turn's message from the queue, so that a
-// client that missed the removal does not show it twice. The chat becomes unread (AHP requirement
-// 116).
+// client that missed the removal does not show it twice. The chat becomes unread
+// (AHP requirement 116).
 func chatTurnStarted(s *ChatState, a *ChatTurnStartedAction) *ChatState {
 	return edit(s, func(s *ChatState) {
 		s.ActiveTurn = &ActiveTurn{ID: a.TurnID, StartedAt: a.StartedAt, Message: a.Message}

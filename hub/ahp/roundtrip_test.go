@@ -15,7 +15,8 @@ type roundTrip struct {
 	AcceptableOutputs []json.RawMessage
 }
 
-// wireTypes are the types round-trip fixtures name. JSON-RPC framing belongs to another package.
+// wireTypes are the types that round-trip fixtures name. JSON-RPC framing belongs to another
+// package.
 var wireTypes = map[string]func() any{
 	"ActionEnvelope":           func() any { return new(ahp.ActionEnvelope) },
 	"ChangesetOperationTarget": func() any { return new(ahp.ChangesetOperationTarget) },

@@ -13,7 +13,7 @@ import (
 func TestTextOlderViewsStay(t *testing.T) {
 	a := NewText("one")
 	b := a.Append(" two")
-	left, right := b.Append(" left"), b.Append(" right") // two futures of one view
+	left, right := b.Append(" left"), b.Append(" right") // two continuations of one view
 	for _, c := range []struct {
 		got  Text
 		want string
@@ -40,7 +40,8 @@ func TestTextAgainstStrings(t *testing.T) {
 	}
 }
 
-// Readers of one view and a writer of the next share bytes without a lock; the race detector judges.
+// Readers of one view and a writer of the next share bytes without a lock; the race detector checks
+// that.
 func TestTextConcurrentReaders(t *testing.T) {
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -124,8 +125,8 @@ func TestStreamingIsLinear(t *testing.T) {
 	}
 }
 
-// allocated counts what f takes from the heap; unlike time it does not depend on
-// what else the machine does.
+// allocated returns the bytes that f allocates; unlike time, they do not depend on the machine's
+// load.
 func allocated(f func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -36,7 +36,7 @@ func TestWellFormed(t *testing.T) {
 	}
 }
 
-// Every place that carries what a client sent as it came: none may give back what a browser closes its socket for.
+// No value that is kept as a client sent it may return what makes a browser close its socket.
 func TestOpenValuesAreWellFormed(t *testing.T) {
 	const half = `\ud800`
 	forms := []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// tree writes files, each after a line "-- name --", and returns where.
+// tree writes files, each after a line "-- name --", and returns their directory.
 func tree(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -251,7 +251,7 @@ Rule.
 	}
 }
 
-// A repository may hold anything: links that leave it, pipes that never answer, far too much.
+// A repository may contain anything: links that leave it, pipes that block, far too many files.
 func TestNothingOutsideOfARootIsRead(t *testing.T) {
 	secret := filepath.Join(tree(t, "\n-- key.md --\n# top secret\n"), "key.md")
 	dir := tree(t, "\n-- .claude/commands/fine.md --\nFine.\n")

@@ -17,13 +17,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// watched is a library that runs, and what was told.
+// watched returns a running library and a channel for notifications about a root.
 func watched(t *testing.T, root Root) (l *Library, told chan struct{}, stop func()) {
 	t.Helper()
 	return watchedEvery(t, root, ownEvery)
 }
 
-// watchedEvery is watched, and looks at the host's own file so often.
+// watchedEvery is watched with an interval for checks of the host's own file.
 func watchedEvery(t *testing.T, root Root, often time.Duration) (l *Library, told chan struct{}, stop func()) {
 	t.Helper()
 	l = NewLibrary(Limits{}, slog.New(slog.DiscardHandler))
@@ -96,7 +96,8 @@ func TestChangesAreReportedAsTheyHappen(t *testing.T) {
 	}
 }
 
-// The host's own file is seen to come, change and go, although the data directory is not watched: the journal is in it.
+// The library notices when the host's own file is added, changed and removed, although the data
+// directory, which has the journal, is not watched.
 func TestDataDirectoryIsNotWatched(t *testing.T) {
 	root := Root{Dir: t.TempDir(), Place: Own}
 	l, told, _ := watchedEvery(t, root, time.Millisecond)
@@ -139,7 +140,7 @@ func TestIgnoreOtherFiles(t *testing.T) {
 		t.Error("a new .github is not looked at")
 	}
 	stop()
-	stop() // once is enough
+	stop() // stop is idempotent
 	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); <-time.After(time.Millisecond) {
 		l.mu.Lock()
 		n := len(l.shelves)
@@ -148,7 +149,7 @@ func TestIgnoreOtherFiles(t *testing.T) {
 			break
 		}
 	}
-	if len(l.shelves) != 0 || len(told) > 1 { // once when it was first looked at
+	if len(l.shelves) != 0 || len(told) > 1 { // once for the first read
 		t.Error("a root that nobody follows is kept")
 	}
 }

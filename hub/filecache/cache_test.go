@@ -65,7 +65,7 @@ func TestOthersCannotReadEntries(t *testing.T) {
 	}
 }
 
-// Whatever stands in an entry's place and is not the entry is not returned, and removed.
+// A file in an entry's place that is not the entry is not returned, and is removed.
 func TestBrokenEntriesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	c := open(t, Config{Dir: dir})
@@ -152,7 +152,8 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
-// What a program left that was killed while it wrote goes with the first entry of the next one.
+// Files left by a program that was killed while writing are removed with the next program's first
+// entry.
 func TestLeftoversAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"new-1-1", "notes.txt"} {

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 )
 
-// pair connects two ends; what one sends the other receives at once.
+// pair connects two ends; each receives at once what the other sends.
 func pair(a, b Config) (*Conn, *Conn) {
 	var left, right *Conn
 	a.Send = func(frame []byte) { right.Receive(frame) }

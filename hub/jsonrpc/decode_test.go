@@ -85,7 +85,7 @@ func describe(m Message, err *Error) string {
 	return fmt.Sprintf("result %s %s", id, m.Result)
 }
 
-// Whatever is read and written again says the same, and whatever is written is JSON.
+// A decoded message that is encoded again says the same, and every encoded message is JSON.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"channel":"ahp-root://"}}`,
@@ -118,7 +118,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Whatever is given to the encoder, no frame holds what closes a browser's socket.
+// No frame contains bytes that make a browser close its socket, whatever the encoder gets.
 func TestFramesAreValidUTF8(t *testing.T) {
 	bad := []byte("{\"k\":\"\xfe\"}")
 	for name, frame := range map[string][]byte{

@@ -41,8 +41,8 @@ func TestReserved(t *testing.T) {
 	}
 }
 
-// The system chooses among about 28,000 ports. With 500 reserved, 500 connections and 500 listeners would meet some of
-// them for certain.
+// The system chooses among about 28,000 ports. With 500 reserved, 500 connections and 500 listeners
+// would certainly collide with some of them.
 func TestReservedPortsAreGivenToNobodyElse(t *testing.T) {
 	const many = 500
 	reserved := map[string]bool{}

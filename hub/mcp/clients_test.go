@@ -18,7 +18,7 @@ import (
 
 func client(id string) core.Caller { return core.Caller{Principal: ana, ClientID: id} }
 
-// offers is a client that comes with tools.
+// offers returns an action by which a client joins with tools.
 func offers(id, name string, tools ...string) *ahp.SessionActiveClientSetAction {
 	a := &ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: id, DisplayName: name,
 		Tools: []ahp.ToolDefinition{}}}
@@ -49,7 +49,7 @@ type answer struct {
 	failed bool
 }
 
-// calling calls a tool at once and hands over its answer later.
+// calling calls a tool and returns a channel for its answer.
 func (w *world) calling(c *mcp.ClientSession, tool string, args any) <-chan answer {
 	got := make(chan answer, 1)
 	go func() {
@@ -146,13 +146,13 @@ func TestAbandonedClientTool(t *testing.T) {
 
 	got := w.calling(c, "open_file", nil)
 	w.clientsCall(one)
-	w.agent.end <- struct{}{} // the turn ends under the call
+	w.agent.end <- struct{}{} // the turn ends during the call
 	if a := <-got; !a.failed {
 		t.Errorf("after its turn's end the agent got %+v", a)
 	}
 }
 
-// An agent that asks for signs of life gets them while a client's tool runs, over a bridge as well.
+// An agent that asks for progress gets it while a client's tool runs, over a bridge as well.
 func TestProgressOfClientTool(t *testing.T) {
 	for _, bridged := range []bool{false, true} {
 		w := newWorld(t, Limits{Progress: time.Millisecond})
@@ -184,7 +184,7 @@ func TestProgressOfClientTool(t *testing.T) {
 	}
 }
 
-// The turn a call belongs to: the one whose agent says that it calls the tool.
+// A call belongs to the turn whose agent reports the tool call.
 func TestTurnOfCall(t *testing.T) {
 	w := newWorld(t, Limits{})
 	c := w.connect(w.open(one), nil)

@@ -125,7 +125,7 @@ func TestAddComment(t *testing.T) {
 	}
 }
 
-// An agent reaches its own session and no other, by whatever it names.
+// An agent reaches only its own session, whatever it names.
 func TestSessionsDoNotLeak(t *testing.T) {
 	w := newWorld(t, Limits{})
 	a, b := w.open(one), w.open(two)

@@ -66,10 +66,10 @@ func TestTokensEndWithTheirSession(t *testing.T) {
 	if w.tools.Knows(strings.TrimPrefix(a.Headers["Authorization"], "Bearer ")) {
 		t.Error("the token is still known")
 	}
-	w.ok(cb, "list_comments", nil) // the other session goes on
+	w.ok(cb, "list_comments", nil) // the other session continues
 }
 
-// Only the agent has the token: it is not in a log, in clients' view, or in the store.
+// Only the agent has the token: it is not in a log, visible to clients, or in the store.
 func TestTokensAreNotStored(t *testing.T) {
 	w := newWorld(t, Limits{})
 	s := w.open(one)

@@ -16,8 +16,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// A repository that was checked out starts nothing by itself, and no client starts it either. How it is started is the
-// owner's to see (AHP requirement 151).
+// A repository that was checked out starts no server by itself, and no client can start it either.
+// Only the owner sees its command (AHP requirement 151).
 func TestRepositoryServerNeedsTrust(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
 	w := outsideWorld(t, map[string]any{"files": started("OUTSIDE_PID", pid)})
@@ -71,7 +71,7 @@ func TestTrustIsForUnchangedCommand(t *testing.T) {
 	w := outsideWorld(t, map[string]any{"files": started()})
 	w.running("files")
 	w.declare(map[string]any{"files": started("PATH", "/evil")})
-	// has the host look again
+	// makes the host read the servers again
 	w.act(&ahp.SessionActiveClientSetAction{ActiveClient: ahp.SessionActiveClient{ClientID: "ana",
 		Tools: []ahp.ToolDefinition{}}})
 	w.untilState("files", "stopped")
@@ -95,7 +95,7 @@ func TestAgentReachesServerThroughHost(t *testing.T) {
 	if tool.Name != "files__echo" || tool.Description != "Says it again" || len(tool.InputSchema) == 0 {
 		t.Errorf("a tool is %+v", tool)
 	}
-	w.prompted() // the agent is opened anew, with the server
+	w.prompted() // the agent is opened again, with the server
 	m, ok := w.given("files")
 	if !ok {
 		t.Fatal("the agent was not given the server")
@@ -220,7 +220,7 @@ func TestServerEndsWithSession(t *testing.T) {
 	w.until("its processes are gone", func() bool { return !isRunning(pids[0]) && !isRunning(pids[1]) })
 }
 
-// A message waits for a starting server, until a person lets it continue without.
+// A message waits for a starting server, until a person lets it continue without the server.
 func TestMessagesWaitForServer(t *testing.T) {
 	goes := filepath.Join(t.TempDir(), "go")
 	w := outsideWorld(t, map[string]any{"slow": started(outsideEnv, "mute", "OUTSIDE_GO", goes)})

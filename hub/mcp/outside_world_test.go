@@ -64,7 +64,8 @@ func outsideServer() *mcp.Server {
 	return s
 }
 
-// runOutside is the server as a program. It notes its process id, and that of a program it started, for the tests.
+// runOutside runs the server as a program. It writes its process id, and that of a program it
+// started, for the tests.
 func runOutside(how string) {
 	if file := os.Getenv("OUTSIDE_PID"); file != "" {
 		child := exec.Command("sleep", "300")
@@ -78,7 +79,7 @@ func runOutside(how string) {
 	case "fails":
 		os.Stderr.WriteString("no licence found")
 		os.Exit(7)
-	case "mute": // starts, and says nothing until its file is there
+	case "mute": // starts, and is silent until its file exists
 		for {
 			if _, err := os.Stat(os.Getenv("OUTSIDE_GO")); err == nil {
 				break
@@ -115,7 +116,7 @@ const outside ahp.URI = "ahp-session:/outside"
 
 var anasClient = core.Caller{Principal: ana, ClientID: "ana"}
 
-// outsideWorld has a session in a directory that declares servers.
+// outsideWorld returns a world with a session in a directory that declares servers.
 func outsideWorld(t *testing.T, servers map[string]any) *world {
 	w := newWorld(t, Limits{})
 	w.declare(servers)
@@ -125,7 +126,7 @@ func outsideWorld(t *testing.T, servers map[string]any) *world {
 	return w
 }
 
-// listed is a server of the session's tree.
+// listed returns a server of the session's tree.
 func (w *world) listed(name string) *ahp.McpServerCustomization {
 	for _, c := range w.session(outside).Customizations {
 		if m, ok := c.Value.(*ahp.McpServerCustomization); ok && m.Name == name {
@@ -161,7 +162,7 @@ func (w *world) untilState(name, begins string) {
 	w.until(name+" "+begins, func() bool { return strings.HasPrefix(w.state(name), begins) })
 }
 
-// act dispatches as the owner and returns why not.
+// act dispatches as the owner and returns the reason of a refusal.
 func (w *world) act(a ahp.Action) string {
 	w.Helper()
 	out, err := w.host.Dispatch(w.Context(), anasClient, outside, 0, a)
@@ -194,7 +195,7 @@ func (w *world) running(name string) {
 	w.untilState(name, "ready")
 }
 
-// given is how the agent was told to reach a server.
+// given returns the server's address that the agent got.
 func (w *world) given(name string) (agent.MCPServer, bool) {
 	spec, _ := w.agent.spec(outside)
 	i := slices.IndexFunc(spec.MCP, func(m agent.MCPServer) bool { return m.Name == name })
@@ -204,7 +205,7 @@ func (w *world) given(name string) (agent.MCPServer, bool) {
 	return spec.MCP[i], true
 }
 
-// prompted has the agent answer a message, which opens it anew when it is to be.
+// prompted has the agent answer a message, which opens the agent again if needed.
 func (w *world) prompted() {
 	w.Helper()
 	chat := w.session(outside).DefaultChat

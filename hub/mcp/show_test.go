@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// Agents are told the lines people commented on, however a client ends their range.
+// Agents get the lines that a comment is about, however a client ends their range.
 func TestLinesOfComment(t *testing.T) {
 	at := func(line, char int64) ahp.TextPosition { return ahp.TextPosition{Line: line, Character: char} }
 	for name, c := range map[string]struct {

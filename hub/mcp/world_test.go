@@ -52,7 +52,7 @@ const patience = 20 * time.Second
 
 var ana = access.Owner("Ana")
 
-// worker is an agent whose turns last until they are told to end.
+// worker is an agent whose turns last until the test ends them.
 type worker struct {
 	mu     sync.Mutex
 	specs  map[ahp.URI]agent.Spec
@@ -149,7 +149,7 @@ func newWorld(t testing.TB, limits Limits) *world {
 	return w
 }
 
-// repository is a directory with a file of ten lines, under git.
+// repository returns a directory with a file of ten lines, under git.
 func repository(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -178,7 +178,7 @@ func (w *world) must(err error) {
 	hosttest.Must(w, err)
 }
 
-// until waits for something that happens by itself.
+// until waits for a condition.
 func (w *world) until(what string, done func() bool) {
 	w.Helper()
 	for end := time.Now().Add(patience); !done(); {
@@ -189,7 +189,7 @@ func (w *world) until(what string, done func() bool) {
 	}
 }
 
-// open makes a session and returns how its agent reaches the host.
+// open creates a session and returns how its agent reaches the host.
 func (w *world) open(session ahp.URI) agent.MCPServer {
 	w.Helper()
 	w.must(w.host.CreateSession(w.Context(), core.Caller{Principal: ana, ClientID: "ana"},
@@ -203,7 +203,7 @@ func (w *world) open(session ahp.URI) agent.MCPServer {
 	return spec.MCP[0]
 }
 
-// connect is an agent's own MCP client.
+// connect connects an agent's MCP client.
 func (w *world) connect(s agent.MCPServer, opts *mcp.ClientOptions) *mcp.ClientSession {
 	w.Helper()
 	c, err := w.tryConnect(s.URL, s.Headers["Authorization"], opts)

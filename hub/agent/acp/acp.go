@@ -133,8 +133,8 @@ func (b Backend) Describe(context.Context) (ahp.AgentInfo, error) {
 	}, nil
 }
 
-// capabilities returns those of the program's last run: whether a session can have several
-// directories. It runs in the first.
+// capabilities reports whether a session can have several directories, as in the program's last
+// run. The program runs in the first.
 func (b Backend) capabilities() *ahp.AgentCapabilities {
 	if !b.Memory.get().Dirs {
 		return nil
@@ -161,7 +161,7 @@ func (b Backend) Config() ahp.SessionConfigSchema {
 	return schema
 }
 
-// Commands returns those of the last session.
+// Commands returns the commands of the last session.
 func (b Backend) Commands() []agent.SlashCommand { return b.Memory.Commands() }
 
 // UsesTools reports that the program gets a session's MCP servers.

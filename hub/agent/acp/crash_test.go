@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// crashing is a world whose agent crashes once, at a stage.
+// crashing returns a world whose agent crashes once, at a stage.
 func crashing(t *testing.T, mode, stage string) (*world, string) {
 	t.Helper()
 	prog, file := program(mode), filepath.Join(t.TempDir(), "crashed")
@@ -48,8 +48,8 @@ func (w *world) finishes() string {
 	return w.ended()
 }
 
-// An agent that crashes before its session exists leaves a session that says so and can be opened
-// again.
+// An agent that crashes before its session exists leaves a session that reports it and can be
+// opened again.
 func TestCrashDuringStart(t *testing.T) {
 	for stage, want := range map[string]string{
 		"start":       "Fake was ended by a signal (killed) before it introduced itself. It said: panic: at start.",
@@ -109,8 +109,7 @@ func TestCrashAtEachStage(t *testing.T) {
 	}
 }
 
-// An agent that crashes while stopping has stopped; one that crashes while resuming its session is
-// started anew.
+// An agent that crashes while stopping has stopped.
 func TestCrashAfterCancel(t *testing.T) {
 	w, file := crashing(t, "plain", "session/cancel")
 	id := w.begin(agenttest.User("hold"))
@@ -121,6 +120,7 @@ func TestCrashAfterCancel(t *testing.T) {
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }
 
+// A crash while the program resumes its session ends the turn, which can be resumed.
 func TestCrashWhileResuming(t *testing.T) {
 	w, file := crashing(t, "loads", "session/load")
 	wants(t, w.say("crash"), "Resume to try again.\nerror\n")

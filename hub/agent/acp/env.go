@@ -42,7 +42,7 @@ func addPassed(all []string, prog Program, set []string) []string {
 	return append(passed, set...)
 }
 
-// addSecrets adds the secrets of a session to what is set for its program.
+// addSecrets adds the secrets of a session to its program's environment.
 func addSecrets(ctx context.Context, prog Program, spec agent.Spec) (Program, error) {
 	if spec.Secrets == nil {
 		return prog, nil

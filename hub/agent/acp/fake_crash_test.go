@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// crash ends the fake agent as a crash does, the first time it comes to the stage that FAKE_CRASH names ("stage:file").
-// The file says which processes it left: itself, and one that it started.
+// crash kills the fake agent the first time it reaches the stage that FAKE_CRASH names
+// ("stage:file"). It writes to the file the processes that it left: itself, and one that it
+// started.
 func crash(stage string) {
 	at, file, _ := strings.Cut(os.Getenv("FAKE_CRASH"), ":")
 	if _, err := os.Stat(file); at != stage || err == nil {
@@ -23,7 +24,7 @@ func crash(stage string) {
 	select {}
 }
 
-// stages is an answer with everything that one can die in.
+// stages gives an answer with every stage at which the agent can crash.
 func (f *fakeAct) stages(session string) string {
 	f.say(session, "half of an ans")
 	crash("text")

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The fake agent with everything that newer programs have.
+// The fake agent with all features of newer programs.
 
 type richSession struct{ mode, model, effort, web string }
 
@@ -57,7 +57,7 @@ func (f *fakeAct) made(mode, id string) object {
 	return out
 }
 
-// options name the mode themselves in the mode "options", and are in one group.
+// options include the mode if the mode is "options", and are in one group.
 func (s *richSession) options(withMode bool) []object {
 	list := []object{
 		{"id": "effort", "name": "Effort", "category": "thought_level", "type": "select", "currentValue": s.effort,
@@ -200,7 +200,8 @@ func (f *fakeAct) form(session, method string) {
 	f.say(session, string(raw))
 }
 
-// task plays a sub-agent that reads a file, asks before it writes another, and says what it found.
+// task plays a sub-agent that reads a file, asks before it writes another, and reports what it
+// found.
 func (f *fakeAct) task(session, how string) {
 	by := object{"claudeCode": object{"parentToolUseId": "task"}}
 	tell := func(u object) { f.update(session, u) }

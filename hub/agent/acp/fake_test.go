@@ -18,7 +18,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The test binary is the agent as well: started with FAKE_ACP it speaks the wire.
+// The test binary is also the agent: with FAKE_ACP it speaks the protocol.
 func TestMain(m *testing.M) {
 	if mode := os.Getenv("FAKE_ACP"); mode != "" {
 		fakeAgent(mode)
@@ -27,7 +27,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// lateReplay is how many updates of a loaded session follow the answer: more than a turn's queue holds.
+// lateReplay is the number of updates of a loaded session after the answer: more than a turn's
+// queue holds.
 const lateReplay = 2000
 
 type object = map[string]any
@@ -122,7 +123,7 @@ func (f *fakeAct) handle(mode string, m object) {
 			"agentCapabilities": capabilities(mode),
 			"authMethods":       authMethods(mode), "_meta": object{"steering": object{"supported": mode == "steers"}}})
 	case "_session/steering":
-		if c, ok := f.cancels.LoadAndDelete(session); ok { // it ends what holds
+		if c, ok := f.cancels.LoadAndDelete(session); ok { // ends "hold"
 			f.say(session, "steered: "+params["prompt"].([]any)[0].(object)["text"].(string))
 			answer(object{"outcome": "injected"})
 			close(c.(chan struct{}))
@@ -184,7 +185,7 @@ func (f *fakeAct) handle(mode string, m object) {
 	}
 }
 
-// prompt does what the last text of the message says.
+// prompt follows the last text of the message.
 func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{}) string {
 	var texts []string
 	for _, b := range blocks {
@@ -208,7 +209,7 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		f.say(session, "you")
 	case "mode", "switch", "caps", "title", "form", "openurl", "withdraw", "task", "blocks":
 		f.richPrompt(session, order, rest, blocks)
-	case "bytes": // of a file that is not UTF-8, passed on as they are
+	case "bytes": // from a file that is not UTF-8, passed on unchanged
 		f.mu.Lock()
 		fmt.Printf("{\"jsonrpc\":\"2.0\",\"method\":\"session/update\",\"params\":{\"sessionId\":%q,\"update\":"+
 			"{\"sessionUpdate\":\"agent_message_chunk\",\"content\":{\"type\":\"text\",\"text\":\"a\xfeb\"}}}}\n",
@@ -261,7 +262,7 @@ func (f *fakeAct) prompt(mode, session string, blocks []any, cancel chan struct{
 		child := exec.Command("sleep", "1000")
 		_ = child.Start()
 		f.say(session, fmt.Sprint(child.Process.Pid))
-	case "retry": // without a word until a file is there, then with a tool until it is gone
+	case "retry": // silent until a file exists, then with a tool until the file is gone
 		fmt.Fprint(os.Stderr, "\x1b[31mattempt 1 failed: 529 overloaded\x1b[0m\n    at fetch (/a.js:1:2)\n"+
 			"request with Authorization: Bearer abcdef123456\nhttps://ana:hunter22@proxy.example/ refused, "+
 			"key sk-ant-0123456789\nattempt 2\n")

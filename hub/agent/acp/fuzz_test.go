@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever a program says of forms and settings is read without harm, and what is made of it can be shown.
+// Any form or setting of a program is read without a panic, and the result can be shown.
 func FuzzElicitation(f *testing.F) {
 	f.Add([]byte(`{"message":"m","requestedSchema":{"properties":{"b":{"type":"string"},"a":{"type":"array","items":{"enum":["x"]}}},"required":["a"]}}`))
 	f.Add([]byte(`{"mode":"url","url":"https://example.org"}`))

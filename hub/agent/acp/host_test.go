@@ -48,7 +48,7 @@ func newWorld(t *testing.T, b acp.Backend) *world {
 	return newWorldWith(t, b, nil)
 }
 
-// newWorldWith makes the session with settings, and with more directories than its own.
+// newWorldWith creates the session with settings, and with additional directories.
 func newWorldWith(t *testing.T, b acp.Backend, config ahp.Meta, dirs ...string) *world {
 	t.Helper()
 	w := &world{t: t, dir: t.TempDir(), data: t.TempDir()}
@@ -359,7 +359,7 @@ func TestChildProcessesEndWithAgent(t *testing.T) {
 	w.until("the child is gone", func() bool { return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) || zombie(pid) })
 }
 
-// zombie returns a process that has ended and was not waited for.
+// zombie reports whether a process has ended and was not waited for.
 func zombie(pid int) bool {
 	raw, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return strings.Contains(string(raw), ") Z ")
@@ -416,13 +416,14 @@ func TestInvalidLinesAreIgnored(t *testing.T) {
 	wants(t, w.say("text"), "markdown Hello you\ncomplete\n")
 }
 
-// An idle program is stopped; the next turn starts it, and it knows the history by its own memory
-// or from the transcript. Invalid UTF-8 from an agent is repaired, not lost.
+// Invalid UTF-8 from an agent is repaired, not lost.
 func TestInvalidUTF8OfAgentIsRepaired(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	wants(t, w.say("bytes"), "markdown a\uFFFDb\ncomplete\n")
 }
 
+// An idle program is stopped; the next turn starts it, and it knows the history by its own memory
+// or from the transcript.
 func TestIdleStopAndResume(t *testing.T) {
 	for mode, want := range map[string]string{
 		"loads": "markdown echo again\ncomplete\n",

@@ -18,7 +18,7 @@ func TestLimitsMakeScope(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	put("exit 1\n") // no manager runs
+	put("exit 1\n") // no manager is running
 	if got := findScopes(1000); got != nil {
 		t.Errorf("a manager that does not work was taken: %v", got)
 	}

@@ -105,5 +105,5 @@ func (m *Memory) get() remembered {
 	return m.known
 }
 
-// Commands returns those of the last session.
+// Commands returns the commands of the last session.
 func (m *Memory) Commands() []agent.SlashCommand { return m.get().Commands }

@@ -74,7 +74,7 @@ func TestCommands(t *testing.T) {
 	}
 }
 
-// A program's memory is used only when the chat still is what it was told.
+// A program's memory is used only if the chat is unchanged since its last prompt.
 func TestContinues(t *testing.T) {
 	turn := func(id string, before ...string) agent.Turn {
 		t := agent.Turn{ID: id}
@@ -97,7 +97,7 @@ func TestContinues(t *testing.T) {
 	}
 }
 
-// The host's own servers go by HTTP where the program can, else as programs.
+// The host's own servers are passed as HTTP servers if the program supports that, else as programs.
 func TestServers(t *testing.T) {
 	list := []agent.MCPServer{{Name: "review", URL: "http://127.0.0.1:1/mcp",
 		Headers: map[string]string{"Authorization": "Bearer t"},

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A crash quotes what says why, not the frames of a stack.
+// A crash quotes the lines that explain it, not the frames of a stack.
 func TestCrashQuotesReadableLines(t *testing.T) {
 	for name, test := range map[string]struct{ output, want string }{
 		"nothing":   {"", ""},

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// asked waits for a question of the agent's.
+// asked waits for a question of the agent.
 func (w *world) asked() *ahp.ChatInputRequest {
 	w.t.Helper()
 	var found *ahp.ChatInputRequest
@@ -107,7 +107,7 @@ func TestElicitationIsWithdrawn(t *testing.T) {
 	}
 }
 
-// A cancelled turn answers what it asked.
+// A cancelled turn answers its open questions.
 func TestElicitationIsCancelled(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain")})
 	before := w.say("pid")
@@ -292,8 +292,8 @@ func TestGuestsNeedAskingMode(t *testing.T) {
 	}
 }
 
-// A message is added to the turn if the agent can accept it, else it begins the next turn (AHP
-// requirement 112).
+// A message is added to the turn if the agent can accept it, else it starts the next turn
+// (AHP requirement 112).
 func TestSteering(t *testing.T) {
 	for mode, want := range map[string][]string{
 		"steers": {"steered: the other way\n", "notice Ana sent to this turn: the other way\n"},
@@ -334,7 +334,7 @@ func TestConfinedAgent(t *testing.T) {
 	}
 }
 
-// A program that reads files by itself is not offered reads through the host.
+// A program that reads files itself is not offered reads through the host.
 func TestOfferedCapabilities(t *testing.T) {
 	for noRead, want := range map[bool]string{false: "read true write true", true: "read false write true"} {
 		prog := program("plain")

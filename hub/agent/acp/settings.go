@@ -167,7 +167,7 @@ func (s *session) Set(ctx context.Context, key string, value json.RawMessage) er
 var unasked = []string{"acceptedits", "autoedit", "auto", "autoapprove", "fullauto", "bypasspermissions", "bypass",
 	"dontask", "yolo", "fullaccess", "agentfullaccess"}
 
-// unaskedMode returns the mode of a program's session if it is one of those, "" otherwise.
+// unaskedMode returns the mode of a program's session if it asks for no permission, "" otherwise.
 func (s *session) unaskedMode(p *peer, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

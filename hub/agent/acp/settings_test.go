@@ -74,7 +74,7 @@ func TestRefusedSetting(t *testing.T) {
 	wants(t, w.say("mode"), "notice Mode stays as it was: Fake answered with an error: Large cannot plan", "mode:code")
 }
 
-// Newer programs name all in options; a name of the host's own setting gets another key.
+// Newer programs have only options; one with the name of a host setting gets another key.
 func TestOptionsStandForModes(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("options")})
 	w.until("the agent told its settings", func() bool { return w.value("approval-2") != "" })
@@ -177,7 +177,7 @@ func TestTitleAndCost(t *testing.T) {
 	if w.session().Title != "Gate" {
 		t.Errorf("the title is %q", w.session().Title)
 	}
-	// the program tells the cost of its whole session, which the second turn did not raise
+	// the program reports the cost of its whole session, which the second turn did not raise
 	if used := w.chat().Turns[1].Usage; !strings.Contains(string(used.Meta["acp"]), `"turnCost":0}`) {
 		t.Errorf("the usage of the second turn is %s", used.Meta["acp"])
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A program that retries without a word is said to, with what it logged and none of its credentials, until it sends
-// anything. While it runs a tool the chat shows that instead.
+// The chat shows that a program retries silently, with its log but without its credentials, until
+// it sends anything. While the program runs a tool, the chat shows that instead.
 func TestSilentAgentIsShown(t *testing.T) {
 	w := newWorld(t, acp.Backend{Program: program("plain"), Limits: acp.Limits{Silent: 20 * time.Millisecond}})
 	open := filepath.Join(w.dir, "open")

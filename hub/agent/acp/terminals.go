@@ -115,8 +115,8 @@ func (ts *terminals) create(ctx context.Context, p *peer, host agent.Host, spec 
 	return id, nil
 }
 
-// countHeld counts the terminals that the program did not release. As many released ones are kept,
-// because tool calls still show them.
+// countHeld counts the terminals that the program did not release. It keeps up to 4*mostTerminals
+// in total, because tool calls still show released ones.
 func (ts *terminals) countHeld() (n int) {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

@@ -260,7 +260,7 @@ type updateMeta struct {
 	} `json:"claudeCode"`
 }
 
-// UnmarshalJSON ignores what it does not understand: _meta may hold anything.
+// UnmarshalJSON ignores errors, because _meta may hold anything.
 func (m *updateMeta) UnmarshalJSON(raw []byte) error {
 	type plain updateMeta
 	_ = json.Unmarshal(raw, (*plain)(m))

@@ -21,7 +21,7 @@ const (
 	maxDepth = 4
 )
 
-// Scenario is the content of a scenario file: turns, each played for the prompt it names; those
+// Scenario is the content of a scenario file: turns, each played for the prompt it names; turns
 // without a prompt are played in order for all other prompts.
 type Scenario struct {
 	Turns []Turn `toml:"turn"`

@@ -7,7 +7,7 @@ const (
 	noAsker          = "a request outside of a turn, where nobody can ask since 0.6"
 )
 
-// setAside names the fixtures that cannot be met, by directory, with the reason.
+// setAside names the fixtures that cannot pass, by directory, with the reason.
 var setAside = map[string]map[string]string{
 	"0.4.0": {
 		"029-toolcallready-ignores-non-streaming-non-running-tool-calls": readyAgain,

@@ -41,8 +41,8 @@ func (d *Dialect) Filters() bool { return d != dialects[0] }
 // Before reports whether the dialect is older than a version.
 func (d *Dialect) Before(v string) bool { return d.version.Compare(mustParse(v)) < 0 }
 
-// Knows reports whether a current action type exists in the dialect: others are not sent (AHP
-// requirement 22).
+// Knows reports whether a current action type exists in the dialect: others are not sent
+// (AHP requirement 22).
 func (d *Dialect) Knows(actionType string) bool { return !newer(actionType, d.version) }
 
 // KnowsCommand reports whether a current command exists in the dialect.

@@ -14,7 +14,7 @@ import (
 
 const docs = "../../../docs/versions.md"
 
-// TestVersionsDocument makes docs/versions.md from the adapters. AHPHUB_WRITE_DOCS=1 writes it.
+// TestVersionsDocument generates docs/versions.md from the adapters. AHPHUB_WRITE_DOCS=1 writes it.
 func TestVersionsDocument(t *testing.T) {
 	want := document()
 	if os.Getenv("AHPHUB_WRITE_DOCS") == "1" {
@@ -27,7 +27,7 @@ func TestVersionsDocument(t *testing.T) {
 	}
 }
 
-// A field that an adapter makes something else of is one that its version adds.
+// An adapter converts only fields that its version adds.
 func TestConvertedFieldsAreOfTheVersion(t *testing.T) {
 	for _, s := range steps {
 		for _, name := range s.converts {
@@ -116,7 +116,7 @@ func ranges() string {
 	return out
 }
 
-// cameWith lists what a release added, of actions or commands.
+// cameWith lists the actions or commands that a release added.
 func cameWith(kind release.Kind, version string) (names []string) {
 	for _, r := range release.Rows() {
 		if r.Kind == kind && r.Release == version && !r.Gone {
@@ -126,7 +126,7 @@ func cameWith(kind release.Kind, version string) (names []string) {
 	return names
 }
 
-// filtered lists the actions that the older version lacks and the adapter has no other word for.
+// filtered lists the actions that the older version lacks and the adapter does not convert.
 func (s *step) filtered() []string {
 	var out []string
 	for _, info := range ahp.Actions() {
@@ -143,17 +143,17 @@ func (s *step) filtered() []string {
 	return out
 }
 
-// reports whether a row of its own is about the action.
+// tells reports whether a row of the losses is about the action.
 func (s *step) tells(actionType string) bool {
 	return slices.ContainsFunc(s.lost, func(l Loss) bool { return strings.Contains(l.What, "`"+actionType+"`") })
 }
 
-// leftOut lists the fields of the newer version that the adapter takes out, by the title of what they are of.
-// Those that it makes something else of have a row of their own.
+// leftOut lists the fields of the newer version that the adapter removes, by the title of their
+// type. Converted fields have a row of their own.
 func (s *step) leftOut() map[string][]string {
 	out := map[string][]string{}
 	for _, r := range release.Rows() {
-		if strings.HasPrefix(r.Of, "Automation") { // their channels and commands are not there
+		if strings.HasPrefix(r.Of, "Automation") { // their channels and commands are not available
 			continue
 		}
 		if !s.newer.fields[r.Of][r.Name] || r.Kind != release.Field || named[r.Of] == nil || isParams(r.Of) ||
@@ -195,7 +195,7 @@ var titles = map[string]string{
 	"MultipleWorkingDirectoriesCapability": "an agent's capability for several directories",
 }
 
-// titled says in words what a field is of.
+// titled describes the type of a field in words.
 func titled(of string) string {
 	if t := titles[of]; t != "" {
 		return t

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestOldClientsKeepUp: a client that reduces what it is sent in its version has what a fresh snapshot would show it,
-// unless there was no word for one of the actions.
+// TestOldClientsKeepUp checks that a client that reduces the messages of its version has the state
+// of a fresh snapshot, unless its version lacked one of the actions.
 func TestOldClientsKeepUp(t *testing.T) {
 	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"),
 		files(t, shared+"fixtures/1.0/derived/*.json"))
@@ -92,7 +92,8 @@ func received(t *testing.T, d *Dialect, kind ahp.ChannelKind, raw []byte) ahp.St
 	return s
 }
 
-// drifts are the fixtures at whose end an old client is behind although it was told of every action, with the reason.
+// drifts are the fixtures after which an old client differs although it received every action, with
+// the reason.
 var drifts = map[string]string{
 	"260-edited-tool-input-survives-reconfirmation": "tool input by reference is left out, so the old text stays",
 }

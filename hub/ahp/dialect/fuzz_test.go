@@ -17,7 +17,8 @@ func fuzzContext() Context {
 	return Context{Resource: "ahp-session:/s", Session: "ahp-session:/s", ClientID: "c", Now: time.UnixMilli(1000)}
 }
 
-// FuzzState: whatever an old version says of a state, it says again after it was understood, and no input panics.
+// FuzzState checks that states of old versions survive the conversion up and down, and that no
+// input panics.
 func FuzzState(f *testing.F) {
 	own, _ := filepath.Glob("testdata/*/*.json")
 	for _, file := range own {
@@ -109,7 +110,7 @@ func throughAction(d *Dialect, raw []byte) ([]byte, bool) {
 	return d.DownAction(fuzzContext(), b)
 }
 
-// FuzzParams: no params, result or notification panics.
+// FuzzParams checks that no params, result or notification panics.
 func FuzzParams(f *testing.F) {
 	f.Add(uint8(9), "createSession",
 		[]byte(`{"workingDirectory":"file:///w","model":{},"activeClient":{"customizations":[{"type":"plugin","enabled":false}]}}`))

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// otherwiseRead are params of commands that are read as something else or not at all, with the reason.
+// otherwiseRead are params of commands that are converted or ignored, with the reason.
 var otherwiseRead = map[string]string{
 	"CreateChatParams.agent":               "goes into the first message, if there is one",
 	"CreateChatParams.model":               "goes into the first message, if there is one",
@@ -29,8 +29,8 @@ var unsent = map[string]string{
 	"FetchTurnsResult.turns":   "written by the connection",
 }
 
-// Every field that a version has in the params of a command is read into today's types, and every one of its results and
-// notifications has a counterpart there.
+// Every field of a version's params is read into the current types, and every field of its results
+// and notifications has a counterpart there.
 func TestMethodsOfEveryVersionHaveCounterparts(t *testing.T) {
 	used := map[string]bool{}
 	for _, version := range spec.Versions() {
@@ -60,7 +60,8 @@ func TestMethodsOfEveryVersionHaveCounterparts(t *testing.T) {
 	}
 }
 
-// checkRead takes params with each field of a command up to today's version and through its type.
+// checkRead converts params with each field of a command to the current version and through its
+// type.
 func checkRead(t *testing.T, d *Dialect, m spec.Method, used map[string]bool) (faults []string) {
 	t.Helper()
 	if params[m.Name] == nil {
@@ -91,7 +92,7 @@ func checkRead(t *testing.T, d *Dialect, m spec.Method, used map[string]bool) (f
 	return faults
 }
 
-// checkSent looks for the fields of a result or a notification in the type it is written from.
+// checkSent looks for the fields of a result or a notification in the type that it is encoded from.
 func checkSent(method string, def *spec.Type, v any, used map[string]bool) (faults []string) {
 	if def == nil || def.Kind != spec.Object || len(def.Fields) == 0 {
 		return nil

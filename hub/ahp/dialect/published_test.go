@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Every field that a version has in a state or an action, wherever it is, is there again after it was read into today's
-// types and written for that version. What is lost has a reason.
+// Every field that a version has in a state or an action, at any depth, survives the conversion to
+// the current types and back. Lost fields have a reason.
 func TestFieldsOfEveryVersionSurvive(t *testing.T) {
 	lost := map[string]bool{}
 	for _, version := range spec.Versions() {
@@ -24,7 +24,7 @@ func TestFieldsOfEveryVersionSurvive(t *testing.T) {
 		}
 		for _, a := range s.Actions() {
 			if instead[a.Type] != "" {
-				continue // refused, and their client is told what to do
+				continue // refused, with an error that says what to do
 			}
 			through := func(raw []byte) ([]byte, bool) { return throughAction(d, raw) }
 			checked += survive(t, version, spots(a.Object, seen), through, lost) // in actions, each object once
@@ -40,7 +40,7 @@ func TestFieldsOfEveryVersionSurvive(t *testing.T) {
 	}
 }
 
-// spot is an object somewhere in a value: how a value is made with it, and how to find it again.
+// spot is an object somewhere in a value: how to build a value around it, and how to find it again.
 type spot struct {
 	root string
 	typ  *spec.Type
@@ -48,10 +48,10 @@ type spot struct {
 	path []string
 }
 
-// trip takes a value up to today's types and down again; false when it is refused.
+// trip converts a value to the current types and back; false if it is refused.
 type trip func([]byte) ([]byte, bool)
 
-// survive takes a value with each field of each spot through a dialect.
+// survive converts a value with each field of each spot through a dialect and back.
 func survive(t *testing.T, version string, all []spot, through trip, lost map[string]bool) (n int) {
 	t.Helper()
 	for _, at := range all {
@@ -85,7 +85,7 @@ func survive(t *testing.T, version string, all []spot, through trip, lost map[st
 	return n
 }
 
-// surviveTogether takes one value with all fields of a spot through a dialect. Where that loses any, each is looked at
+// surviveTogether converts one value with all fields of a spot. If any field is lost, each is tried
 // alone.
 func surviveTogether(t *testing.T, at spot, through trip) bool {
 	t.Helper()
@@ -109,7 +109,7 @@ func surviveTogether(t *testing.T, at spot, through trip) bool {
 	return ok
 }
 
-// nameOf names a field by the object it is of; one without a name by where it is.
+// nameOf names a field by its object; if the object has no name, by its path.
 func (at spot) nameOf(f *spec.Field) string {
 	if at.typ.Name != "" {
 		return at.typ.Name + "." + f.Name
@@ -123,7 +123,7 @@ func same(t *testing.T, got string, want []byte) bool {
 	return json.Unmarshal([]byte(got), &a) == nil && json.Unmarshal(want, &b) == nil && reflect.DeepEqual(a, b)
 }
 
-// find returns what is at a path as JSON.
+// find returns the value at a path as JSON.
 func find(t *testing.T, raw []byte, path []string) string {
 	t.Helper()
 	v, err := decode(raw)
@@ -147,7 +147,8 @@ func find(t *testing.T, raw []byte, path []string) string {
 	return string(b)
 }
 
-// spots returns the objects that a value of the root may hold, each type once, without those seen before.
+// spots returns the objects that a value of the root may contain, each type once, without those in
+// seen.
 func spots(root *spec.Type, seen map[*spec.Type]bool) (out []spot) {
 	queue := []spot{{root.Name, root, func(v any) any { return v }, nil}}
 	for len(queue) > 0 {
@@ -188,13 +189,14 @@ func spots(root *spec.Type, seen map[*spec.Type]bool) (out []spot) {
 	return out
 }
 
-// running returns the one variant of a tool call that a client is asked to execute, as the type says since 0.9.
+// running returns the one variant of a tool call that a client is asked to execute, according to
+// the type since 0.9.
 func running(union *spec.Type) *spec.Type {
 	i := slices.IndexFunc(union.Variants, func(v *spec.Type) bool { return v.Name == "ToolCallRunningState" })
 	return union.Variants[i]
 }
 
-// with returns an object with a field, and what the field needs beside it to mean something.
+// with returns an object with a field, and other fields that it depends on.
 func with(typ *spec.Type, f *spec.Field, v any) object {
 	o := least(typ, "", 0).(object)
 	switch typ.Name + "." + f.Name {
@@ -207,7 +209,7 @@ func with(typ *spec.Type, f *spec.Field, v any) object {
 	return o
 }
 
-// least returns a value of a type with what is required, and one element in each list.
+// least returns a value of a type with the required fields only, and one element in each list.
 func least(t *spec.Type, field string, depth int) any {
 	switch {
 	case len(t.Enum) > 0:
@@ -251,7 +253,7 @@ const (
 	noEncryption     = "gone since 0.7.0, and nobody used it: a token is sent as it is"
 )
 
-// lossy are the fields that a version has and this program does not keep, with the reason.
+// lossy are a version's fields that this program does not keep, with the reason.
 var lossy = map[string]string{
 	"ChangesetContentChangedAction.error":        noErrorInContent,
 	"0.4.0 ChatState.activity":                   "no action changes it before 0.5.0: it would stay for ever",
@@ -274,7 +276,7 @@ var lossy = map[string]string{
 	"ProtectedResourceMetadata.resource_encryption_enc_values_supported": noEncryption,
 }
 
-// dropped are fields of params and results that went with a release, with what becomes of them.
+// dropped are fields of params and results that a release removed, with what happens to them.
 var dropped = map[string]string{
 	"CreateChatParams.agent":               noSessionModel,
 	"CreateChatParams.model":               noSessionModel,
@@ -289,8 +291,8 @@ var dropped = map[string]string{
 	"ListSessionsParams.filter":            "never specified: the whole list is the answer",
 }
 
-// Every field of the params and the result of a command or notification, in any version, has a counterpart in the Go
-// type, or a row here that says what becomes of it.
+// Every field of the params and the result of a command or notification, in any version, has a
+// counterpart in the Go type, or a row here that says what happens to it.
 func TestParamsAndResultsOfEveryVersion(t *testing.T) {
 	used := map[string]bool{}
 	for _, version := range spec.Versions() {

@@ -28,7 +28,7 @@ func TestVersionsAreThreeNumbers(t *testing.T) {
 	}
 }
 
-// A stream's words cost older clients no more than those of today.
+// A stream's deltas cost older clients no more than current ones.
 func TestStreamsAreNotRewritten(t *testing.T) {
 	for _, d := range dialects {
 		for _, kind := range []string{"chat/delta", "chat/reasoning", "terminal/data"} {

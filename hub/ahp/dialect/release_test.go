@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// An action is sent to the versions that have it, and to no other (AHP requirement 22).
+// An action is sent only to the versions that have it (AHP requirement 22).
 func TestActionsOfLaterReleasesAreNotSent(t *testing.T) {
 	for _, d := range dialects {
 		s := spec.Need(t, schemaOf(d))
@@ -18,7 +18,7 @@ func TestActionsOfLaterReleasesAreNotSent(t *testing.T) {
 		}
 		for _, info := range ahp.Actions() {
 			a := info.New()
-			switch a := a.(type) { // these are left out when nothing is left of what they carry
+			switch a := a.(type) { // these are not sent when their content is removed
 			case *ahp.ChatResponsePartAction:
 				a.Part.Value = &ahp.MarkdownResponsePart{}
 			case *ahp.SessionInputNeededSetAction:
@@ -38,7 +38,7 @@ func TestActionsOfLaterReleasesAreNotSent(t *testing.T) {
 }
 
 func schemaOf(d *Dialect) string {
-	if d.Name() == "0.10.0" { // never released: as 0.9
+	if d.Name() == "0.10.0" { // never released: like 0.9
 		return "0.9.0"
 	}
 	return d.Name()
@@ -71,7 +71,8 @@ func TestReleasesBetweenPublishedSchemas(t *testing.T) {
 	}
 }
 
-// A mirror that is never told that an input request is over is not told that there is one.
+// A 0.5.0 client, which never receives the end of an input request, does not receive the request
+// either.
 func TestMirrorOf050KnowsNoInputNeeded(t *testing.T) {
 	raw := []byte(`{"lifecycle":"ready","status":24,"chats":[],"activeClients":[],
 		"inputNeeded":[{"kind":"chatInput","id":"i"}]}`)
@@ -84,7 +85,7 @@ func TestMirrorOf050KnowsNoInputNeeded(t *testing.T) {
 	}
 }
 
-// What a version does not have is ignored in what its clients send (AHP requirement 23).
+// Fields that a version does not have are ignored in what its clients send (AHP requirement 23).
 func TestFieldsOfLaterReleasesAreIgnored(t *testing.T) {
 	cases := []struct{ version, method, params, want string }{
 		{"0.5.0", "subscribe", `{"channel":"c","view":{"turns":1},"delivery":{"maxLatencyMs":1}}`, `{"channel":"c"}`},

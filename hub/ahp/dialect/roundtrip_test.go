@@ -46,7 +46,8 @@ func keeps(t *testing.T, version, file string) {
 	}
 }
 
-// unsaid are states that hold what their version could say and today's model cannot, with the reason.
+// unsaid are states that the current model cannot express although their version could, with the
+// reason.
 var unsaid = map[string]string{
 	"126-session-modelchanged-with-modelconfig":                        noSessionModel,
 	"148-session-agentchanged-clears-agent":                            noSessionModel,

@@ -12,7 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestDowngradedFramesAreValid takes the states and actions of today's fixtures down to each version that has a schema.
+// TestDowngradedFramesAreValid converts the states and actions of current fixtures to each version
+// that has a schema.
 func TestDowngradedFramesAreValid(t *testing.T) {
 	inputs := slices.Concat(files(t, shared+"fixtures/1.0/reducers/*.json"),
 		files(t, shared+"fixtures/1.0/derived/*.json"))

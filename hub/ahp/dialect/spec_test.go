@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
-// fixture is a test of a reducer in the shape of its version.
+// fixture is a test of a reducer in the format of its version.
 type fixture struct {
 	Description string
 	Reducer     ahp.ChannelKind
@@ -24,7 +24,7 @@ type fixture struct {
 	Expected    json.RawMessage
 }
 
-// specified are the directories of fixtures and the dialect each is in.
+// specified are the directories of fixtures and their dialects.
 var specified = []struct{ dir, version string }{
 	{"0.4.0", "0.4.0"}, {"0.5.2", "0.5.2"}, {"0.6.0", "0.6.0"}, {"0.7.0", "0.7.0"}, {"0.8-dev", "0.8-dev"},
 }
@@ -43,7 +43,8 @@ func files(t *testing.T, pattern string) []string {
 	return found
 }
 
-// TestFixturesOfOldVersions reduces what each old version specifies in the model of today: up, reduce, down.
+// TestFixturesOfOldVersions runs each old version's fixtures with the current model: up, reduce,
+// down.
 func TestFixturesOfOldVersions(t *testing.T) {
 	for _, s := range specified {
 		t.Run(s.dir, func(t *testing.T) {
@@ -84,7 +85,7 @@ func TestOwnFixtures(t *testing.T) {
 	}
 }
 
-// runFixture returns what differs, "" when nothing does.
+// runFixture returns the difference, or "".
 func runFixture(t *testing.T, file, version string) string {
 	t.Helper()
 	var f fixture
@@ -132,8 +133,8 @@ func of(t testing.TB, version string) *Dialect {
 	return d
 }
 
-// dev08 is the draft of 0.8.0 that the fixtures are from: customizations are enabled as in 0.7.0, but a tool that waits
-// for a client raises no InputNeeded any more.
+// dev08 is the draft of 0.8.0 that the fixtures are from: customizations are enabled as in 0.7.0,
+// but a tool that waits for a client no longer sets InputNeeded.
 func dev08(d *Dialect) *Dialect {
 	draft := *to080
 	draft.down = maps.Clone(draft.down)
@@ -142,8 +143,8 @@ func dev08(d *Dialect) *Dialect {
 	return &Dialect{name: "0.8-dev", version: d.version, steps: []*step{&draft, to090}, later: later}
 }
 
-// comparable decodes a state without what cannot be compared: nulls stand for absent keys, and times in old states are
-// those of a mocked clock.
+// comparable decodes a state without values that cannot be compared: nulls stand for absent keys,
+// and times in old states are those of a mocked clock.
 func comparable(t *testing.T, kind ahp.ChannelKind, b []byte) any {
 	t.Helper()
 	v, err := decode(b)
@@ -155,7 +156,7 @@ func comparable(t *testing.T, kind ahp.ChannelKind, b []byte) any {
 	if kind == ahp.ChannelChat {
 		delete(o, "modifiedAt")
 	}
-	if s := child(o, "summary"); s != nil { // a session of today knows neither its times nor its name
+	if s := child(o, "summary"); s != nil { // a current session has neither its times nor its name
 		for _, f := range []string{"resource", "createdAt", "modifiedAt"} {
 			delete(s, f)
 		}

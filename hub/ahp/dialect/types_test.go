@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// bases are definitions that others extend. Their fields stand in those, which are checked.
+// bases are definitions that others extend. Their fields are checked in those.
 var bases = map[string]bool{
 	"BaseParams": true, "PaginatedParams": true, "PaginatedResult": true, "CustomizationBase": true,
 	"ContainerCustomizationBase": true, "ChildCustomizationBase": true, "ChatInputQuestionBase": true,
@@ -23,7 +23,7 @@ var bases = map[string]bool{
 	"ToolCallRiskAssessmentBase": true,
 }
 
-// asOthers are definitions that are written in Go as another type, with the reason.
+// asOthers are definitions that are another type in Go, with the reason.
 var asOthers = map[string]string{
 	"AhpErrorDetailsMap":         "a list of the data of each error code; each is a type of its own",
 	"ChatToolCallApprovedAction": "ChatToolCallConfirmedAction has the fields of both answers",
@@ -44,7 +44,8 @@ var otherwise = map[string]string{
 	"ToolDefinition.outputSchema":           "a JSON Schema of the tool's own, kept as it was sent",
 }
 
-// Only a call of an MCP server waits for a sign-in, so that it has a contributor, which is required there.
+// Only a call of an MCP server waits for a sign-in, so it has a contributor, which is required
+// there.
 func TestSignInNeedsAnMcpServer(t *testing.T) {
 	for _, by := range []*ahp.ToolCallContributor{nil, {Value: &ahp.ToolCallClientContributor{ClientID: "c"}}} {
 		call := &ahp.ToolCallRunningState{ToolCallBase: ahp.ToolCallBase{ToolCallID: "x", Contributor: by}}
@@ -89,8 +90,8 @@ func goShapes() map[string]*ahp.Shape {
 	return out
 }
 
-// Every object of the schema of 1.0 has a Go type with its fields and no others, of their kind, and a field that is
-// required cannot be left out.
+// Every object of the schema of 1.0 has a Go type with exactly its fields, of their kind, and
+// required fields are always encoded.
 func TestTypesFollowTheSchema(t *testing.T) {
 	s, types := spec.Need(t, ahp.Version), goShapes()
 	checked := 0
@@ -116,8 +117,8 @@ func TestTypesFollowTheSchema(t *testing.T) {
 	}
 }
 
-// compareFields holds a Go type against its definition. A field with a constant is the discriminator, which the encoder
-// writes by the type.
+// compareFields compares a Go type with its definition. A field with a constant is the
+// discriminator, which the encoder derives from the type.
 func compareFields(def *spec.Type, shape *ahp.Shape) (faults []string) {
 	for _, f := range def.Fields {
 		name := def.Name + "." + f.Name
@@ -142,8 +143,8 @@ func compareFields(def *spec.Type, shape *ahp.Shape) (faults []string) {
 	return faults
 }
 
-// sameKind reports whether a Go field is written as the schema has it. Counts are whole numbers here, as clients decode
-// them as such; the schemas say number.
+// sameKind reports whether a Go field is encoded as the schema says. Counts are whole numbers here,
+// because clients decode them as such; the schemas say number.
 func sameKind(t *spec.Type, f ahp.ShapeField) bool {
 	switch t.Kind {
 	case spec.Any:
@@ -228,7 +229,7 @@ func goConstants(t *testing.T) map[string]map[string]bool {
 	return out
 }
 
-// literal returns the string or the number that an expression is, "" for any other.
+// literal returns the string or number of an expression, "" for any other.
 func literal(e ast.Expr) string {
 	if minus, ok := e.(*ast.UnaryExpr); ok && minus.Op == token.SUB {
 		return "-" + literal(minus.X)

@@ -11,14 +11,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
-// held are the schemas that the table is held against, with the release each is of: the five that were published, and
-// those made from the written differences.
+// held are the schemas that the table is compared with, and their releases: the five published
+// ones, and those made from the written differences.
 var held = []struct{ version, release string }{
 	{"0.4.0", "0.4.0"}, {"0.5.2", "0.5.2"}, {"0.6.0", "0.6.0"}, {"0.7.0", "0.7.0"}, {"0.8-dev", "0.8.0"},
 	{"0.8.0", "0.8.0"}, {"0.9.0", "0.9.0"}, {"1.0.0", "1.0.0"},
 }
 
-// thing is something a schema has.
+// thing is an element of a schema.
 type thing struct {
 	kind     release.Kind
 	of, name string
@@ -47,7 +47,7 @@ func TestReleasesAgreeWithTheSchemas(t *testing.T) {
 		has := contents(s)
 		for _, w := range slices.SortedFunc(maps.Keys(all), byName) {
 			switch {
-			case w.of != "" && !s.Has(w.of), // a type comes and goes with all that it has
+			case w.of != "" && !s.Has(w.of), // a type is added and removed with all its elements
 				h.version == "0.8-dev" && decided(w),
 				h.version == "0.4.0" && w.kind == release.Value: // the values of its enums were not published
 				continue
@@ -59,14 +59,14 @@ func TestReleasesAgreeWithTheSchemas(t *testing.T) {
 	}
 }
 
-// decided reports whether 0.8.0 decided something that its published draft did not have yet.
+// decided reports whether 0.8.0 added something after its published draft.
 func decided(w thing) bool {
 	return slices.ContainsFunc(release.Rows(), func(r release.Row) bool {
 		return r.Release == "0.8.0" && r.Source == "delta-1.0.md" && w == thing{r.Kind, r.Of, r.Name}
 	})
 }
 
-// contents lists what a schema has.
+// contents lists the elements of a schema.
 func contents(s *spec.Schema) map[thing]bool {
 	out := map[thing]bool{}
 	for _, a := range s.Actions() {
@@ -85,7 +85,8 @@ func contents(s *spec.Schema) map[thing]bool {
 	return out
 }
 
-// addType lists a type and what it has. Unions of actions are left out, as the actions are listed.
+// addType lists a type and its elements. It omits unions of actions, because the actions are
+// listed.
 func addType(out map[thing]bool, typ *spec.Type) {
 	isAction := strings.HasSuffix(typ.Name, "Action")
 	if isAction && typ.Kind == spec.Union {
@@ -118,7 +119,7 @@ func TestVersionsAreOrdered(t *testing.T) {
 	}
 }
 
-// Each row names the source it is from.
+// Each row names its source.
 func TestRowsHaveSources(t *testing.T) {
 	sources := []string{"registry", "changelog", "README.md", "delta-1.0.md", "schema/0.4.0", "schema/0.6.0",
 		"schema/0.7.0", "schema/0.8-dev"}
