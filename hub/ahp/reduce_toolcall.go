@@ -82,8 +82,8 @@ func editToolCall(s *ChatState, turn, id string, meta Meta,
 		ResponsePart{&ToolCallResponsePart{ToolCallState{next}}})).refreshed()
 }
 
-// sameCall reports whether two states of a call are equal. It compares the text of streaming calls
-// first: it mostly differs, and comparing the rest takes longer than anything else here.
+// sameCall reports whether two states of a call are equal. It compares the length of a streaming
+// call's text first: it mostly differs, and comparing the rest takes longer than anything else here.
 func sameCall(a, b ToolCallStateValue) bool {
 	if x, ok := a.(*ToolCallStreamingState); ok {
 		if y, ok := b.(*ToolCallStreamingState); ok && x.PartialInput.Len() != y.PartialInput.Len() {
