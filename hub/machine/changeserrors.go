@@ -14,13 +14,13 @@ var (
 	ErrNoContent = errors.New("this version is no longer stored")
 	// ErrTooLarge reports that the content exceeds the limit of a read.
 	ErrTooLarge = errors.New("too large")
-	// ErrConflict reports that something has changed since, or is in the way, so that nothing was done.
+	// ErrConflict reports that something changed in between or is in the way, so nothing was done.
 	ErrConflict = errors.New("it can't be applied")
-	// ErrStale is an ErrConflict with a write that came between reading a text and changing it: read it again.
+	// ErrStale is an ErrConflict: a file was written between reading and editing its text. Read it again.
 	ErrStale = fmt.Errorf("%w: a file was changed just now", ErrConflict)
 )
 
-// SpecialFileError reports a file that git would read and wait for without end.
+// SpecialFileError reports a file that git would read and then wait for forever.
 type SpecialFileError struct {
 	Path string // absolute
 	Kind string // as in "a named pipe"
@@ -33,7 +33,7 @@ func (e *SpecialFileError) Error() string {
 
 // SlowError reports that git did not answer in time and was stopped.
 type SlowError struct {
-	Dir   string // "" when it is not known which
+	Dir   string // "" when unknown
 	Limit time.Duration
 }
 
@@ -46,7 +46,7 @@ func (e *SlowError) Error() string {
 		"and look for a slow disk or a file that it waits for", e.Limit, where)
 }
 
-// Refusal returns the text of an error about the caller's files or repository, which is not a fault of the host.
+// Refusal returns the text of an error that the caller's files or repository cause, not the host.
 func Refusal(err error) (message string, ok bool) {
 	if errors.Is(err, ErrConflict) {
 		return strings.ReplaceAll(err.Error(), ErrConflict.Error()+": ", ""), true
@@ -63,7 +63,7 @@ func Refusal(err error) (message string, ok bool) {
 	return "", false
 }
 
-// ProtocolError converts a Refusal into the protocol's error -32011, and returns other errors as they are.
+// ProtocolError converts a Refusal into the protocol's error -32011, and returns other errors unchanged.
 func ProtocolError(err error) error {
 	if message, refused := Refusal(err); refused {
 		return ahp.Errorf(ahp.CodeConflict, "%s", message)

@@ -14,11 +14,11 @@ type Checkpoint struct {
 
 // Tree is one directory of a checkpoint.
 type Tree struct {
-	Dir     string        `json:"dir"`              // what the session calls its directory, cleaned
+	Dir     string        `json:"dir"`              // the session's name of its directory, cleaned
 	Top     string        `json:"top"`              // the worktree's top; paths are relative to it
 	Prefix  string        `json:"prefix,omitempty"` // Dir below Top, with slashes
 	OID     string        `json:"oid"`
-	Skipped []SkippedFile `json:"skipped,omitempty"` // files that are there and not stored, by path
+	Skipped []SkippedFile `json:"skipped,omitempty"` // existing files that are not stored, by path
 }
 
 // SkippedFile is a file that is listed but not stored.
@@ -29,8 +29,8 @@ type SkippedFile struct {
 	Why  string `json:"why"`
 }
 
-// Within limits a checkpoint to what lies in some directories, given with their links resolved.
-// What is compared with it is limited in the same way.
+// Within limits a checkpoint to some directories, whose links are resolved. Limit a checkpoint that
+// is compared with it in the same way.
 func (c Checkpoint) Within(dirs []string) (out Checkpoint) {
 	var roots []string
 	for _, t := range c.Trees {
@@ -69,7 +69,7 @@ func (t Tree) SkippedBelow(prefix string) []SkippedFile {
 		func(s SkippedFile) bool { return !strings.HasPrefix(s.Path, prefix+"/") })
 }
 
-// outermost cleans directories and drops those inside of another one, repositories of their own too.
+// outermost cleans directories and drops those inside another one, even repositories.
 func outermost(dirs []string) (out []string) {
 	for _, d := range dirs {
 		out = append(out, filepath.Clean(d))
@@ -81,7 +81,7 @@ func outermost(dirs []string) (out []string) {
 	})
 }
 
-// deepestOf returns the deepest of some directories that a path lies in, "" when it lies in none.
+// deepestOf returns the deepest of dirs that contains path, or "".
 func deepestOf(path string, dirs []string) (deepest string) {
 	for _, d := range dirs {
 		if liesIn(path, d) && len(d) > len(deepest) {
@@ -97,7 +97,7 @@ func liesIn(path, dir string) bool {
 		strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
 }
 
-// FileStatus says what happened to a file, by git's letters.
+// FileStatus is the kind of a change, as git's letter.
 type FileStatus byte
 
 // The kinds of change.
@@ -106,7 +106,7 @@ const (
 	FileModified FileStatus = 'M'
 	FileDeleted  FileStatus = 'D'
 	FileRenamed  FileStatus = 'R'
-	FileRetyped  FileStatus = 'T' // a file became a link, or the like
+	FileRetyped  FileStatus = 'T' // a file became a link, or similar
 )
 
 // Modes of files as git writes them.
@@ -121,9 +121,9 @@ type ChangedFile struct {
 	Path    string
 	OldPath string // of a renamed file
 	Status  FileStatus
-	OldMode string // like 100644; "" on a side that is not there
+	OldMode string // like 100644; "" on a side without the file
 	NewMode string
-	OldOID  string // blob, or commit of a submodule; "" on a side that is not there or not stored
+	OldOID  string // blob, or commit of a submodule; "" on a side without the file or without stored content
 	NewOID  string
 	OldSize int64 // bytes
 	NewSize int64
@@ -137,7 +137,7 @@ type ChangedFile struct {
 // Name returns the absolute path of the file.
 func (f ChangedFile) Name() string { return filepath.Join(f.Top, filepath.FromSlash(f.Path)) }
 
-// OldName returns the absolute path it had before.
+// OldName returns the absolute path of the file before the change.
 func (f ChangedFile) OldName() string {
 	if f.OldPath == "" {
 		return f.Name()
@@ -145,7 +145,7 @@ func (f ChangedFile) OldName() string {
 	return filepath.Join(f.Top, filepath.FromSlash(f.OldPath))
 }
 
-// Paths returns where a change touches its worktree: at both names of a renamed file.
+// Paths returns the paths that a change touches in its worktree: both names of a renamed file.
 func (f ChangedFile) Paths() []string {
 	if f.OldPath == "" {
 		return []string{f.Path}
@@ -153,7 +153,7 @@ func (f ChangedFile) Paths() []string {
 	return []string{f.OldPath, f.Path}
 }
 
-// Generated reports whether a repository's attributes call a file generated.
+// Generated says whether a repository's attributes mark a file as generated.
 type Generated string
 
 // Values of linguist-generated in .gitattributes; "" when it does not mention the file.
@@ -167,7 +167,7 @@ func IsOID(s string) bool {
 	return (len(s) == 40 || len(s) == 64) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Lines names lines of one side of a changed file, 1-based and inclusive.
+// Lines is a range of lines of one side of a changed file, 1-based and inclusive.
 type Lines struct {
 	Before   bool // of the old side
 	From, To int

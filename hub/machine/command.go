@@ -15,28 +15,28 @@ import (
 
 // ServerCommand describes how an MCP server is started or reached, with unexpanded placeholders.
 type ServerCommand struct {
-	Argv    []string          `json:"argv,omitempty"` // started here
+	Argv    []string          `json:"argv,omitempty"` // to start it on this computer
 	Env     map[string]string `json:"env,omitempty"`
 	Dir     string            `json:"dir,omitempty"` // absolute
-	URL     string            `json:"url,omitempty"` // or reached there
+	URL     string            `json:"url,omitempty"` // to reach it elsewhere
 	Headers map[string]string `json:"headers,omitempty"`
-	SSE     bool              `json:"sse,omitempty"` // by the older form of HTTP
+	SSE     bool              `json:"sse,omitempty"` // with the older HTTP+SSE transport
 
-	// directories that placeholders mean; not part of the digest
+	// directories for placeholders; not part of the digest
 	Workspace string `json:"-" cbor:"workspace"`
 	Plugin    string `json:"-" cbor:"plugin"`
-	As        string `json:"as"` // the directory it is trusted in
+	As        string `json:"as"` // the directory in which it is trusted
 }
 
-// Digest identifies the command for trust decisions: a changed command has another digest.
+// Digest identifies the command for trust decisions: a changed command has a different digest.
 func (c ServerCommand) Digest() string {
-	c.Dir = strings.Replace(c.Dir, c.Workspace, c.As, 1) // a worktree's is the same
+	c.Dir = strings.Replace(c.Dir, c.Workspace, c.As, 1) // the same in a worktree
 	raw, _ := json.Marshal(c)                            // strings only
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:16])
 }
 
-// Shown returns the command for a person's trust decision, with only the names of variables and headers.
+// Shown returns the command for a person's trust decision, without the values of variables and headers.
 func (c ServerCommand) Shown() string {
 	if c.URL != "" {
 		return c.URL
@@ -50,7 +50,7 @@ func (c ServerCommand) Shown() string {
 	return strings.Join(quoted, " ")
 }
 
-// Sets names the variables, or the headers, that are set for it.
+// Sets returns the names of the variables, or of the headers, that the command sets.
 func (c ServerCommand) Sets() []string {
 	return slices.Sorted(maps.Keys(firstMap(c.Headers, c.Env, c.URL != "")))
 }
@@ -65,8 +65,8 @@ func firstMap(a, b map[string]string, first bool) map[string]string {
 // placeholder is ${NAME}, ${NAME:-otherwise}, ${env:NAME} or ${input:id}.
 var placeholder = regexp.MustCompile(`\$\{(?:(env|input|config|command):)?([A-Za-z_][A-Za-z0-9_.-]*)(?::-([^}]*))?\}`)
 
-// Expand puts values in the place of placeholders: directories, and variables that lookup knows. A placeholder
-// without a value is an error.
+// Expand replaces placeholders with directories, and with variables from lookup. A placeholder without a value is an
+// error.
 func (c ServerCommand) Expand(lookup func(string) (string, bool)) (ServerCommand, error) {
 	var failed error
 	fill := func(s string) string {
@@ -128,7 +128,7 @@ func (c ServerCommand) directory(name string) (string, bool) {
 	return "", false
 }
 
-// Reads names the variables of the host that its placeholders mean.
+// Reads returns the names of the host's variables in its placeholders.
 func (c ServerCommand) Reads() (names []string) {
 	all := append([]string{c.Dir, c.URL}, c.Argv...)
 	all = slices.AppendSeq(all, maps.Values(c.Env))

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// EncodeContent makes the answer to resourceRead of content: as text when it is text and the client does not ask
-// otherwise, else as base64 (AHP requirement 169).
+// EncodeContent returns the answer to resourceRead for content: text when it is text and the client does not ask for
+// base64, otherwise base64 (AHP requirement 169).
 func EncodeContent(mediaType string, data []byte, want ahp.ContentEncoding) ahp.ResourceReadResult {
 	out := ahp.ResourceReadResult{ContentType: mediaType}
 	if want == ahp.ContentEncodingBase64 || !utf8.Valid(data) {
@@ -22,8 +22,8 @@ func EncodeContent(mediaType string, data []byte, want ahp.ContentEncoding) ahp.
 	return out
 }
 
-// MediaType determines the media type from the first bytes and the name. A name is believed for text only: a picture
-// is one when its bytes say so.
+// MediaType determines the media type from the first bytes and the name. It trusts a name only for text: a picture must
+// have a picture's bytes.
 func MediaType(name string, data []byte) string {
 	kind := http.DetectContentType(data)
 	if kind != "text/plain; charset=utf-8" {

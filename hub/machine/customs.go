@@ -11,39 +11,39 @@ import (
 // Customs finds what agents are customized with (rules, skills, prompts, hooks, MCP servers, plugins), and reaches MCP
 // servers.
 type Customs interface {
-	// Look returns what a root has now. What cannot be read is a problem of its entry alone.
+	// Look returns the current customizations of a root. An entry that cannot be read has a Problem; the others still
+	// work.
 	Look(ctx context.Context, root CustomRoot) CustomFound
 
-	// Follow calls changed, which must not block, after each change of a root, until stop.
+	// Follow calls changed, which must not block, after each change of a root, until stop is called.
 	Follow(root CustomRoot, changed func()) (stop func())
 
-	// ReadPlugin reads a directory of a root as a plugin; false when it is none.
+	// ReadPlugin reads a directory of a root as a plugin, or returns false if it is not one.
 	ReadPlugin(ctx context.Context, root CustomRoot, dir string) (CustomGroup, bool)
 
-	// ReadText returns at most the first n bytes of a file of a root; cut reports that there are more.
+	// ReadText returns up to n bytes of a file of a root; cut reports that the file is longer.
 	ReadText(ctx context.Context, root CustomRoot, path string, n int64) (text string, cut bool, err error)
 
-	// Dial starts an MCP server, or connects to it, and returns once it is ready or ctx ends. It fills in the
-	// command's placeholders with the computer's variables. The error of a server that wants a token is a
-	// *ServerNeedsToken.
+	// Dial starts or connects to an MCP server, and returns once it is ready or ctx ends. It expands the command's
+	// placeholders with the computer's variables. A server that requires a token causes a *ServerNeedsToken.
 	Dial(ctx context.Context, spec ServerSpec) (ServerConn, error)
 }
 
-// ServerSpec says how an MCP server is reached.
+// ServerSpec says how to reach an MCP server.
 type ServerSpec struct {
 	Name    string
 	Command ServerCommand
-	Token   string // sent to a server that is reached by HTTP; "" for none
-	// receives the beginning of each piece that its program writes to standard error; may be nil
+	Token   string // for a server reached by HTTP; "" for none
+	// receives the beginning of each piece that the program writes to standard error; may be nil
 	Stderr func(text string)
 
-	Sandbox *sandbox.Policy // what its program is kept from; nil: nothing
+	Sandbox *sandbox.Policy // limits its program; nil: no limits
 }
 
-// ServerConn is a connection to an MCP server. It ends by itself with the server, or by Close, which waits until what
-// was started is gone.
+// ServerConn is a connection to an MCP server. It ends with the server, or by Close, which waits until the started
+// processes are gone.
 type ServerConn interface {
-	// Do sends a request of the Model Context Protocol: parameters and result as they are on the wire.
+	// Do sends a request of the Model Context Protocol, with parameters and result as on the wire.
 	Do(ctx context.Context, method string, params json.RawMessage) (json.RawMessage, error)
 	// Has reports whether the server announced tools, resources, prompts, or completions.
 	Has(capability string) bool
@@ -55,7 +55,7 @@ type ServerConn interface {
 	Close()
 }
 
-// ServerNeedsToken is the error of a server that wants a token.
+// ServerNeedsToken reports that a server requires a token.
 type ServerNeedsToken struct{ Auth ahp.McpAuthRequirement }
 
 func (e *ServerNeedsToken) Error() string {
@@ -65,7 +65,7 @@ func (e *ServerNeedsToken) Error() string {
 // OwnServers is the file in the hub's data directory that declares MCP servers for every session.
 const OwnServers = "mcp.json"
 
-// CustomKind is the kind of an entry, in the protocol's words.
+// CustomKind is the kind of an entry, in the protocol's terms.
 type CustomKind string
 
 // The kinds.
@@ -83,23 +83,23 @@ type CustomPlace string
 
 // The places.
 const (
-	WorkspacePlace CustomPlace = "workspace" // a working directory: its files may be by any author
+	WorkspacePlace CustomPlace = "workspace" // a working directory: any author may have written its files
 	HomePlace      CustomPlace = "home"      // the user's own settings of agents
 	OwnPlace       CustomPlace = "own"       // this host's data directory
 )
 
-// CustomRoot is a directory to look in.
+// CustomRoot is a directory to search.
 type CustomRoot struct {
 	Dir   string // absolute
-	As    string // the directory that ids are made of, where Dir stands for another; "" is Dir
+	As    string // the directory that ids derive from, if Dir stands in for it; "" is Dir
 	Place CustomPlace
 }
 
 // CustomFound holds the customizations of a root, in a fixed order.
 type CustomFound struct {
 	Groups  []CustomGroup
-	Servers []CustomEntry // MCP servers that no plugin declares
-	Over    bool          // there is more than is looked at
+	Servers []CustomEntry // MCP servers outside of plugins
+	Over    bool          // there is more than the limit
 }
 
 // CustomGroup is a plugin, or a directory of entries of one kind.
@@ -108,7 +108,7 @@ type CustomGroup struct {
 	Plugin         bool
 	Version        string     // of a plugin
 	Contents       CustomKind // of a directory
-	Problem        string     // why nothing could be read; entries have problems of their own
+	Problem        string     // why it cannot be read; entries have their own problems
 	Entries        []CustomEntry
 }
 
@@ -117,13 +117,13 @@ type CustomEntry struct {
 	ID          string
 	Kind        CustomKind
 	Name, Path  string
-	Line        int // where in the file it is declared, from 1; 0 is the whole file
+	Line        int // where the file declares it, from 1; 0 is the whole file
 	Description string
 	Model       string
 	Tools       []string
-	Globs       []string       // files that a rule is for
-	Always      *bool          // a rule that always applies, or does not
-	NoModel     bool           // a model may not choose it by itself
+	Globs       []string       // files that a rule applies to
+	Always      *bool          // whether a rule always applies
+	NoModel     bool           // only a person may choose it
 	NoUser      bool           // a person cannot call it
 	Problem     string         // why it cannot be used
 	Command     *ServerCommand // of an MCP server

@@ -7,7 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Marks that PlainText puts for erasing while it reads a line: characters that mean nothing in output.
+// Internal marks of PlainText for erasing in a line: control characters without a meaning in output.
 const (
 	eraseRest = '\x01'
 	eraseLine = '\x02'
@@ -16,8 +16,8 @@ const (
 var erasing = strings.NewReplacer("\x01", "", "\x02", "",
 	"\x1b[K", string(eraseRest), "\x1b[0K", string(eraseRest), "\x1b[2K", string(eraseLine))
 
-// PlainText returns terminal output as text to read or copy: without escape sequences, each line as it was last
-// written over.
+// PlainText returns terminal output as text to read or copy: without escape sequences, and with overwritten text
+// replaced.
 func PlainText(raw string) string {
 	lines := strings.Split(ansi.Strip(erasing.Replace(raw)), "\n")
 	for i, line := range lines {

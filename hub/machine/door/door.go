@@ -1,5 +1,5 @@
-// Package door lets the agents on a machine reach their hub's tools: an HTTP server on loopback, which passes on what
-// an agent asks with its token over connections of its session alone.
+// Package door lets the agents on a machine reach their hub's tools: an HTTP server on loopback, which forwards an
+// agent's requests by their token, only over connections of the agent's session.
 package door
 
 import (
@@ -19,7 +19,7 @@ import (
 )
 
 const (
-	mostServers = 100 // of a session
+	mostServers = 100 // per session
 	mostOpen    = 512 // connections of agents to the door
 
 	headerTime  = 10 * time.Second
@@ -29,7 +29,7 @@ const (
 
 // Config describes a Door.
 type Config struct {
-	// Reach returns how an agent reaches the tools of a token by the door's address.
+	// Reach returns how an agent reaches the tools of a token at the door's address.
 	Reach func(base, token string) agent.MCPServer
 	Log   *slog.Logger
 }
@@ -45,7 +45,7 @@ type Door struct {
 	by map[key]*way
 }
 
-// key finds a way by the hash of its token: looking one up takes as long for a guess that is nearly right.
+// key is the hash of a way's token: its lookup takes no longer for a guess that is nearly right.
 type key [sha256.Size]byte
 
 // way leads to the hub for one session.
@@ -54,7 +54,7 @@ type way struct {
 	proxy *httputil.ReverseProxy
 }
 
-// Open opens a door. Close it.
+// Open opens a door. The caller must close it.
 func Open(cfg Config) (*Door, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -70,16 +70,15 @@ func Open(cfg Config) (*Door, error) {
 	return d, nil
 }
 
-// Port returns the port of loopback at which the door is.
+// Port returns the loopback port of the door.
 func (d *Door) Port() int { return d.listener.Addr().(*net.TCPAddr).Port }
 
-// Close closes the door.
 func (d *Door) Close() {
-	_ = d.server.Close() // its connections end
+	_ = d.server.Close() // ends its connections
 	<-d.ended
 }
 
-// Add opens the door to an agent, by connections that dial makes, until ctx ends. It returns how the agent reaches
+// Add opens the door to an agent, over connections that dial makes, until ctx ends. It returns how the agent reaches
 // each of its servers.
 func (d *Door) Add(ctx context.Context, servers []agent.MCPServer, dial func(context.Context) (net.Conn, error)) (
 	[]agent.MCPServer, error) {
@@ -125,7 +124,7 @@ func TokenOf(s agent.MCPServer) (string, bool) {
 	return token, ok && token != ""
 }
 
-// ServeHTTP passes a request on by the way of its token.
+// ServeHTTP forwards a request to the hub of its token.
 func (d *Door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, isToken := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	d.mu.Lock()
@@ -146,12 +145,12 @@ func rewrite(r *httputil.ProxyRequest) {
 	r.Out.Host = "localhost"
 }
 
-// refuse answers a request that did not get to the hub.
+// refuse answers a request that did not reach the hub.
 func refuse(w http.ResponseWriter, _ *http.Request, err error) {
 	http.Error(w, "The hub could not be asked: "+err.Error()+". Try again.", http.StatusBadGateway)
 }
 
-// bounded is a listener with at most so many open connections; more wait.
+// bounded is a listener that limits open connections; further ones wait.
 type bounded struct {
 	net.Listener
 	seats chan struct{}

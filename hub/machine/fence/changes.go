@@ -12,14 +12,14 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// changes are those of directories that are open. The hub says where sessions work and what they keep, and may be
-// hostile: each path that it names is checked, and nothing that it names becomes a word of git's but what git names so.
+// changes limits machine.Changes to open directories. The hub names sessions' directories and kept content, and may be
+// hostile: each path is checked, and no name may be read by git as anything else.
 type changes struct {
 	machine.Changes
 	f *Machine
 }
 
-// Changes returns what records this computer's changes; nil when it records none.
+// Changes returns the recorder of this computer's changes, or nil if none are recorded.
 func (f *Machine) Changes() machine.Changes {
 	c := f.Machine.Changes()
 	if c == nil {
@@ -28,10 +28,10 @@ func (f *Machine) Changes() machine.Changes {
 	return changes{c, f}
 }
 
-// errNotNamed refuses a name that git has for nothing.
+// errNotNamed refuses a name that git cannot have given.
 var errNotNamed = errors.New("this is no name of a version, a file or a branch")
 
-// checkPlace refuses a path that lies outside of the open directories, or leads there.
+// checkPlace refuses a path that is, or leads, outside of the open directories.
 func (c changes) checkPlace(path string) error {
 	if !filepath.IsAbs(path) || filepath.Clean(path) != path {
 		return fmt.Errorf("%.200q is not an absolute path", path)
@@ -60,7 +60,7 @@ func checkOID(oids ...string) error {
 	return nil
 }
 
-// checkMode refuses what is no mode of a file.
+// checkMode refuses strings that are not a file mode.
 func checkMode(modes ...string) error {
 	for _, m := range modes {
 		if len(m) > 6 || strings.Trim(m, "01234567") != "" {
@@ -70,7 +70,7 @@ func checkMode(modes ...string) error {
 	return nil
 }
 
-// checkLocal refuses paths that lead out of their worktree, by their names alone, or into git's own directory.
+// checkLocal refuses paths whose names lead out of their worktree or into git's own directory.
 func checkLocal(paths ...string) error {
 	for _, p := range paths {
 		if p != "" && (!filepath.IsLocal(p) || strings.ContainsRune(p, 0) ||
@@ -84,7 +84,7 @@ func checkLocal(paths ...string) error {
 	return nil
 }
 
-// checkBranch refuses what git would take for an option or for two lines.
+// checkBranch refuses names that git would read as an option or as two lines.
 func checkBranch(names ...string) error {
 	for _, n := range names {
 		if strings.HasPrefix(n, "-") || strings.ContainsAny(n, "\x00\n\r") {
@@ -134,7 +134,7 @@ func (c changes) checkRewrite(r machine.Rewrite) error {
 	return nil
 }
 
-// workspace returns a workspace as this computer allows it: repositories lead nowhere but to what is open.
+// workspace returns a workspace as this computer allows it: its repositories lead only to open directories.
 func (c changes) workspace(ws machine.Workspace) machine.Workspace {
 	out := machine.Workspace{Session: ws.Session, Sandboxed: ws.Sandboxed || c.f.HasSandboxes()}
 	for _, dir := range ws.Dirs {
@@ -150,7 +150,7 @@ func (c changes) workspace(ws machine.Workspace) machine.Workspace {
 	return out
 }
 
-// acting is workspace for a call in which git acts, with hooks and filters of the repository.
+// acting is workspace for a call in which git runs the repository's hooks and filters.
 func (c changes) acting(ws machine.Workspace) (machine.Workspace, error) {
 	out := c.workspace(ws)
 	var err error
@@ -158,7 +158,7 @@ func (c changes) acting(ws machine.Workspace) (machine.Workspace, error) {
 	return out, err
 }
 
-// look checks directories, and what was found there: the repository around a directory may lie around what is open.
+// look checks directories and the result of call: a repository around a directory may extend beyond what is open.
 func (c changes) look(ws machine.Workspace, dirs []string, call func(machine.Workspace) (machine.Checkpoint, error)) (
 	machine.Checkpoint, error,
 ) {
@@ -177,7 +177,7 @@ func (c changes) look(ws machine.Workspace, dirs []string, call func(machine.Wor
 	return out, nil
 }
 
-// checkTop refuses a repository around what is open.
+// checkTop refuses a repository that extends beyond the open directories.
 func (c changes) checkTop(dir, top string) error {
 	if err := c.checkPlace(top); err != nil {
 		return fmt.Errorf("the repository of %s is not open as a whole: %w", dir, err)
@@ -284,7 +284,7 @@ func (c changes) Staged(ctx context.Context, ws machine.Workspace, dirs []string
 	return c.Changes.Staged(ctx, c.workspace(ws), dirs)
 }
 
-// IsCurrent reports whether a stamp still holds. Of what lies elsewhere nothing is told.
+// IsCurrent reports whether a stamp is up to date. It reveals nothing about files outside.
 func (c changes) IsCurrent(ctx context.Context, stamp machine.Stamp) bool {
 	for file := range stamp {
 		if c.checkPlace(file) != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// errNoWorktrees refuses worktrees of sessions' own, whose place is in the data directory, which is not open.
+// errNoWorktrees refuses sessions' own worktrees, which would be in the data directory, which is not open.
 var errNoWorktrees = errors.New("sessions have no separate worktrees on this machine yet. Start the session in " +
 	"the repository itself")
 
@@ -65,7 +65,7 @@ func (c changes) Edit(ctx context.Context, ws machine.Workspace, dirs []string, 
 	return c.Changes.Edit(ctx, c.workspace(ws), dirs, edits)
 }
 
-// act checks what a call in which git acts is about, and makes its workspace.
+// act checks the arguments of a call in which git acts, and returns its workspace.
 func (c changes) act(ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile) (machine.Workspace,
 	error) {
 	if err := errors.Join(c.checkTrees(tops...), c.checkChanged(files)); err != nil {
@@ -112,23 +112,23 @@ func (c changes) CreateBranch(ctx context.Context, ws machine.Workspace, tops []
 	return c.Changes.CreateBranch(ctx, ws, tops, name)
 }
 
-// AddWorktree refuses: a worktree would lie in the data directory.
+// AddWorktree refuses: a worktree would be in the data directory.
 func (c changes) AddWorktree(context.Context, machine.Workspace,
 	machine.NewWorktree) (machine.Worktree, string, error) {
 	return machine.Worktree{}, "", errNoWorktrees
 }
 
-// MergeWorktree refuses, as there is none.
+// MergeWorktree refuses, as there are no worktrees.
 func (c changes) MergeWorktree(context.Context, machine.Workspace, machine.Worktree) (int, error) {
 	return 0, errNoWorktrees
 }
 
-// Standing refuses, as there is none.
+// Standing refuses, as there are no worktrees.
 func (c changes) Standing(context.Context, machine.Workspace, machine.Worktree) (machine.WorktreeStanding, error) {
 	return machine.WorktreeStanding{}, errNoWorktrees
 }
 
-// RemoveWorktree refuses, as there is none.
+// RemoveWorktree refuses, as there are no worktrees.
 func (c changes) RemoveWorktree(context.Context, machine.Workspace, machine.Worktree, bool) error {
 	return errNoWorktrees
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// confine returns what a program is kept from: what the hub asks for, as far as this computer allows it. The same
-// policy of the hub always makes the same one here, so that all programs of a session share a sandbox. otherwise is
-// what a program gets of which the hub asks for nothing.
+// confine returns a program's sandbox policy: the hub's, as far as this computer allows it. Equal policies of the hub
+// give equal policies here, so that all programs of a session share a sandbox. otherwise applies to programs for which
+// the hub has no policy.
 func (f *Machine) confine(p *sandbox.Policy, otherwise sandbox.Policy) (*sandbox.Policy, error) {
 	if !f.HasSandboxes() {
 		if p != nil && !p.Auto {
@@ -64,8 +64,8 @@ func (f *Machine) confine(p *sandbox.Policy, otherwise sandbox.Policy) (*sandbox
 // HasSandboxes reports whether programs run in sandboxes on this computer.
 func (f *Machine) HasSandboxes() bool { return f.cfg.Rules != nil && f.cfg.Rules.Works() }
 
-// mode returns how this computer confines a session. One that asks for a certain mode gets no other, but for the
-// stronger one of two.
+// mode returns how this computer confines a session. A session that requires a mode gets that mode or, for Landlock,
+// the stronger Namespace.
 func (f *Machine) mode(p *sandbox.Policy) (sandbox.Mode, error) {
 	asked := p.Mode
 	if asked == "" {
@@ -82,18 +82,18 @@ func (f *Machine) mode(p *sandbox.Policy) (sandbox.Mode, error) {
 		"session's settings, or another machine", asked, own)
 }
 
-// mostShown bounds the sessions of which the fence remembers what their sandboxes show.
+// mostShown bounds the sessions for which the fence remembers what their sandboxes show.
 const mostShown = 10_000
 
-// shown is what the sandboxes of a session show and reach of the agents here.
+// shown is what a session's sandboxes show and reach of the agents here.
 type shown struct {
-	read                []string // their programs
-	homeWrite, homeRead []string // what they use of this user's home directory
+	read                []string // the agents' programs
+	homeWrite, homeRead []string // what the agents use of this user's home directory
 	hosts               []string
 }
 
-// shownTo returns what the sandboxes of a session show of the agents here: those that were there when its first one was
-// made. With another policy its sandbox would be another one, and its programs would end when an agent is installed.
+// shownTo returns what a session's sandboxes show of the agents here: those that existed when its first sandbox was
+// created. Another policy would mean a new sandbox, so installing an agent would end the session's programs.
 func (f *Machine) shownTo(session string) *shown {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,8 +121,8 @@ func (f *Machine) shownTo(session string) *shown {
 	return s
 }
 
-// connect gives a program the narrower network of the hub's and this computer's. Relays are this computer's alone: by
-// one of the hub's a program would reach any service here.
+// connect gives a program the narrower of the hub's and this computer's network. Relays come from this computer only: a
+// relay of the hub could reach any service here.
 func (f *Machine) connect(p, out *sandbox.Policy, hosts []string) error {
 	network := p.Network
 	if slices.Index(sandbox.Networks, f.cfg.Rules.Network) > slices.Index(sandbox.Networks, network) {
@@ -140,7 +140,7 @@ func (f *Machine) connect(p, out *sandbox.Policy, hosts []string) error {
 	return nil
 }
 
-// both returns what is in two lists, in the order of the first.
+// both returns the strings in both lists, in the order of the first.
 func both(a, b []string) (list []string) {
 	for _, s := range a {
 		if slices.Contains(b, s) {
@@ -150,13 +150,13 @@ func both(a, b []string) (list []string) {
 	return list
 }
 
-// nameOf returns the name that the hub gives to what belongs to a session.
+// nameOf returns the name that the hub derives for what belongs to a session.
 func nameOf(session string) string {
 	sum := sha256.Sum256([]byte(session))
 	return hex.EncodeToString(sum[:6])
 }
 
-// CheckSandbox says why programs cannot run in a sandbox by a policy of the hub.
+// CheckSandbox returns why programs cannot run in a sandbox with a policy of the hub.
 func (f *Machine) CheckSandbox(p *sandbox.Policy) error {
 	if p == nil {
 		return nil
@@ -168,7 +168,7 @@ func (f *Machine) CheckSandbox(p *sandbox.Policy) error {
 	return f.Machine.CheckSandbox(there)
 }
 
-// Forget removes what programs of a session left on this computer outside of its directories.
+// Forget removes what a session's programs left on this computer outside of its directories.
 func (f *Machine) Forget(session string) error {
 	if !filepath.IsLocal(session) || filepath.Base(session) != session || session == "." {
 		return errors.New("this is no name of a session")
@@ -183,14 +183,14 @@ func (f *Machine) Forget(session string) error {
 	return err
 }
 
-// ownBoxes returns the sandboxes of a session's terminals by ownBox.
+// ownBoxes returns the sandboxes that ownBox named for a session's terminals.
 func (f *Machine) ownBoxes(session string) (boxes []string) {
 	if f.cfg.Rules == nil {
 		return nil
 	}
 	all, err := os.ReadDir(f.cfg.Rules.Dir)
 	if err != nil {
-		return nil // none was made
+		return nil // none was created
 	}
 	for _, e := range all {
 		dir, is := strings.CutPrefix(e.Name(), "in-"+session+"-")

@@ -10,13 +10,13 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// customs are those of directories that are open. The settings of this computer's user are no part of them.
+// customs limits machine.Customs to open directories. It excludes the settings of this computer's user.
 type customs struct {
 	machine.Customs
 	f *Machine
 }
 
-// Customs returns what finds this computer's customizations; nil when it looks for none.
+// Customs returns the finder of this computer's customizations, or nil if it has none.
 func (f *Machine) Customs() machine.Customs {
 	c := f.Machine.Customs()
 	if c == nil {
@@ -25,7 +25,7 @@ func (f *Machine) Customs() machine.Customs {
 	return customs{c, f}
 }
 
-// root returns a root as a workspace that is open.
+// root returns a root as an open workspace.
 func (c customs) root(root machine.CustomRoot) (machine.CustomRoot, error) {
 	_, err := c.f.enter(root.Dir)
 	root.Place = machine.WorkspacePlace
@@ -67,8 +67,8 @@ func (c customs) ReadText(ctx context.Context, root machine.CustomRoot, path str
 	return c.Customs.ReadText(ctx, root, path, n)
 }
 
-// Dial starts a server in a directory that is open, in the sandbox of its session. Where there are sandboxes, it learns
-// no variables of this computer, and none is reached past a narrower network.
+// Dial starts a server in an open directory, in its session's sandbox. Where there are sandboxes, a server gets no
+// variables of this computer, and a server behind the network is refused if the network is limited.
 func (c customs) Dial(ctx context.Context, spec machine.ServerSpec) (machine.ServerConn, error) {
 	command := &spec.Command
 	placed, err := machine.ServerCommand{Dir: command.Dir, Workspace: command.Workspace, Plugin: command.Plugin}.Expand(

@@ -1,8 +1,8 @@
-// Package fence keeps the hub of a machine to the directories that the machine's owner opens to sessions. It stands on
-// the machine, so that no hub can override it.
+// Package fence limits the hub of a machine to the directories that the machine's owner opens to sessions. It runs on
+// the machine, so no hub can override it.
 //
-// It bounds files, where programs begin, and their sandboxes. A program that runs without a sandbox reaches what its user
-// does.
+// It limits files, working directories of programs, and their sandboxes. A program without a sandbox reaches everything
+// that its user does.
 package fence
 
 import (
@@ -21,13 +21,13 @@ import (
 
 // Config describes a fence.
 type Config struct {
-	Guard *guard.Guard // of the computer's files, told to stay within Dirs
-	Dirs  []string     // absolute, without links; one at least
-	Data  string       // the agents' own directories are made below it
+	Guard *guard.Guard // of the computer's files, limited to Dirs
+	Dirs  []string     // absolute, without links; at least one
+	Data  string       // contains the agents' own directories
 
-	// Rules are what this computer's owner has set for the sandboxes of sessions; nil: there are none.
+	// Rules are the owner's rules for the sandboxes of sessions; nil: no sandboxes.
 	Rules *sandbox.Rules
-	// Read returns what sandboxes show besides the rules: the programs of agents that were found since. nil: nothing.
+	// Read returns what sandboxes show besides the rules: the programs of agents found later. nil: nothing.
 	Read func() []string
 }
 
@@ -40,7 +40,7 @@ type Machine struct {
 	shown map[string]*shown // by session
 }
 
-// New returns m behind a fence. The files of m are guarded by the same guard.
+// New returns m behind a fence. The files of m must have the same guard.
 func New(m machine.Machine, cfg Config) *Machine {
 	return &Machine{Machine: m, cfg: cfg, shown: map[string]*shown{}}
 }
@@ -54,13 +54,13 @@ func (f *Machine) Agents() map[string]agent.Backend {
 	return agents
 }
 
-// Files returns its files. What they open is checked by the guard.
+// Files returns its files. The guard checks what they open.
 func (f *Machine) Files() machine.Files { return files{f.Machine.Files(), f} }
 
 // Terminals returns its pseudo terminals.
 func (f *Machine) Terminals() machine.Terminals { return terminals{f.Machine.Terminals(), f} }
 
-// enter returns a directory with its links resolved, in which a program may begin.
+// enter returns a working directory for a program, with its links resolved, and refuses one that is not open.
 func (f *Machine) enter(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", fmt.Errorf("%.200q is not an absolute path", dir)
@@ -80,7 +80,7 @@ type terminals struct {
 	f *Machine
 }
 
-// Start runs a program in a directory that is open; without one, in the first of them.
+// Start runs a program in an open directory; by default, in the first of them.
 func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]ahp.Action)) (
 	machine.Terminal, error) {
 	if spec.Dir == "" {
@@ -98,10 +98,10 @@ func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit fu
 	return t.Terminals.Start(ctx, spec, emit)
 }
 
-// ownBox names the sandbox of a terminal for which the hub asks for none: one for each directory of a session.
+// ownBox names the sandbox of a terminal without a policy of the hub: one for each directory of a session.
 func ownBox(session, dir string) string {
 	if session == "" {
-		return "in-" + nameOf(dir) // an older hub does not say whose it is
+		return "in-" + nameOf(dir) // an older hub does not name the session
 	}
 	return "in-" + session + "-" + nameOf(dir)
 }
@@ -111,7 +111,7 @@ type files struct {
 	f *Machine
 }
 
-// RealPaths returns paths with their links resolved; "" for those that lead out.
+// RealPaths returns paths with their links resolved; "" for those outside.
 func (x files) RealPaths(ctx context.Context, paths []string) []string {
 	out := x.Files.RealPaths(ctx, paths)
 	for i, path := range out {
@@ -122,7 +122,7 @@ func (x files) RealPaths(ctx context.Context, paths []string) []string {
 	return out
 }
 
-// Places returns what is at paths; nothing is where no session may be. No worktree is among the hub's.
+// Places returns what exists at paths, with a reason for those that no session may use. It ignores the hub's worktrees.
 func (x files) Places(ctx context.Context, paths, _ []string) []machine.Place {
 	out := x.Files.Places(ctx, paths, nil)
 	for i := range out {
@@ -138,7 +138,7 @@ type backend struct {
 	f *Machine
 }
 
-// Open opens a session in directories that are open. Its data lies where this computer chooses, whatever the hub says.
+// Open opens a session in open directories. This computer chooses where its data is, whatever the hub says.
 func (b backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) {
 	dirs := make([]string, len(spec.Dirs))
 	for i, dir := range spec.Dirs {
@@ -167,7 +167,7 @@ func (b backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, erro
 	return b.Backend.Open(ctx, spec)
 }
 
-// confiner returns what asks for what an agent's program is kept from, each time that it starts.
+// confiner returns a function that returns the agent's sandbox policy for each start.
 func (b backend) confiner(spec agent.Spec) func(context.Context) (*sandbox.Policy, error) {
 	ask := spec.Sandbox
 	write, read := b.HomePaths()
@@ -210,7 +210,7 @@ func (b backend) HostRuns() bool {
 	return ok && r.HostRuns()
 }
 
-// Icon returns the agent's sign.
+// Icon returns the agent's icon.
 func (b backend) Icon() string {
 	if i, ok := b.Backend.(agent.Iconed); ok {
 		return i.Icon()
@@ -226,7 +226,7 @@ func (b backend) Commands() []agent.SlashCommand {
 	return nil
 }
 
-// Authenticate passes a token on.
+// Authenticate passes a token on to the agent.
 func (b backend) Authenticate(ctx context.Context, resource, token string) (known bool, err error) {
 	if a, ok := b.Backend.(agent.Authenticator); ok {
 		return a.Authenticate(ctx, resource, token)
@@ -234,7 +234,7 @@ func (b backend) Authenticate(ctx context.Context, resource, token string) (know
 	return false, nil
 }
 
-// Allows says why the agent does not work in a directory.
+// Allows returns why the agent cannot work in a directory.
 func (b backend) Allows(dir string) error {
 	if _, err := b.f.enter(dir); err != nil {
 		return err

@@ -11,10 +11,10 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// greeting bounds the handshake and the two messages.
+// greeting is the timeout for the handshake and the two messages.
 const greeting = 15 * time.Second
 
-// Redeem makes a machine of a token's secret, once.
+// Redeem creates a machine from a token's secret, once.
 type Redeem func(ctx context.Context, secret [machines.SecretBytes]byte, name string, key ed25519.PublicKey) (
 	machines.Machine, error)
 
@@ -26,22 +26,22 @@ type Hub struct {
 	tls      *tls.Config
 }
 
-// NewHub returns a Hub for the machines of a registry. The version is that of ahphub.
+// NewHub returns a Hub for the machines of a registry. version is ahphub's version.
 func NewHub(registry *machines.Registry, version string, redeem Redeem) (*Hub, error) {
-	// Every key may come: one that is not known must show a token.
+	// Any key may connect: a machine with an unknown key must present a token.
 	cfg, err := config(registry.Key(), func(ed25519.PublicKey) error { return nil })
 	return &Hub{registry: registry, redeem: redeem, version: version, tls: cfg}, err
 }
 
-// Peer is a machine that was let in.
+// Peer is a machine that the hub accepted.
 type Peer struct {
 	net.Conn
 	Machine machines.Machine
 	Report  machines.Report
-	Joined  bool // just now, by a token
+	Joined  bool // in this connection, with a token
 }
 
-// Accept greets the machine at the other end of conn. A machine that is not welcome is told why, and conn is closed.
+// Accept greets the machine at the other end of conn. It sends a refused machine the reason, and closes conn.
 func (h *Hub) Accept(ctx context.Context, conn net.Conn) (*Peer, error) {
 	peer, err := h.accept(ctx, conn)
 	if err != nil {
@@ -78,15 +78,15 @@ func (h *Hub) accept(ctx context.Context, conn net.Conn) (*Peer, error) {
 	return peer, lift()
 }
 
-// admit finds the machine of a key, or makes one of its token.
+// admit finds the machine of a key, or creates one from its token.
 func (h *Hub) admit(ctx context.Context, key ed25519.PublicKey, say hello) (m machines.Machine, joined bool, err error) {
 	m, err = h.registry.Find(key)
 	skew := checkSkew(side{"this machine", say.Report.Clean().Version, say.Speaks}, side{"the hub", h.version, Speaks})
-	if skew != nil { // before its token is used up
+	if skew != nil { // before the token is used up
 		h.registry.Refuse(m.ID, say.Report, skew)
 		return m, false, skew
 	}
-	if err == nil || len(say.Secret) == 0 { // one that joined and did not hear the answer may still show its token
+	if err == nil || len(say.Secret) == 0 { // a machine that joined but missed the answer may still send its token
 		return m, false, err
 	}
 	var secret [machines.SecretBytes]byte
@@ -98,7 +98,7 @@ func (h *Hub) admit(ctx context.Context, key ed25519.PublicKey, say hello) (m ma
 	return m, err == nil, err
 }
 
-// words returns an error as the machine is told it: what the hub alone should know is left out.
+// words returns the text of an error for the machine. It hides what only the hub should know.
 func words(err error) string {
 	_, skew := errors.AsType[*SkewError](err)
 	if skew || isFinal(err) {
@@ -107,7 +107,7 @@ func words(err error) string {
 	return "the hub cannot take this computer in at the moment. Try again"
 }
 
-// isFinal reports whether trying again changes nothing.
+// isFinal reports whether a retry is useless.
 func isFinal(err error) bool {
 	return errors.Is(err, machines.ErrUnknown) || errors.Is(err, machines.ErrWrongToken) || machines.IsRefused(err)
 }

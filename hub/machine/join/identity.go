@@ -12,7 +12,7 @@ import (
 	"strings"
 )
 
-// Identity is what a machine keeps of a hub: its own key, and the hub's.
+// Identity is what a machine stores about a hub: its own key and the hub's.
 type Identity struct {
 	Hub    string            `json:"hub"` // address
 	HubKey ed25519.PublicKey `json:"hubKey"`
@@ -24,12 +24,12 @@ type Identity struct {
 // Key returns the machine's key.
 func (i Identity) Key() ed25519.PrivateKey { return ed25519.NewKeyFromSeed(i.Seed) }
 
-// IdentityFile returns the file of a hub's identity in dir.
+// IdentityFile returns the path in dir of the identity for a hub.
 func IdentityFile(dir string, hub *url.URL) string {
 	return filepath.Join(dir, strings.ReplaceAll(hub.Host, ":", "_")+".json")
 }
 
-// ReadIdentity reads an identity; one that others may read is refused, because they could be the machine.
+// ReadIdentity reads an identity. It refuses a file that others can read, as they could impersonate the machine.
 func ReadIdentity(path string) (Identity, error) {
 	var i Identity
 	info, err := os.Stat(path)

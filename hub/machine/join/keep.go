@@ -11,11 +11,11 @@ import (
 const (
 	firstPause = time.Second
 	mostPause  = 30 * time.Second
-	steady     = time.Minute // a connection that lasted so long begins the pauses anew
+	steady     = time.Minute // a connection that lasted this long resets the pause
 )
 
-// Keep keeps a machine connected until ctx ends, which is no error. serve uses a connection until it ends or its context
-// does. down is told why there is no connection, and when the next attempt is. A RefusedError ends it.
+// Keep keeps a machine connected until ctx ends, which is no error. serve uses a connection until it or its context
+// ends. down gets the reason for a disconnect and the time until the next attempt. A RefusedError ends Keep.
 func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, Welcome) error,
 	down func(err error, next time.Duration)) error {
 	pause := firstPause
@@ -23,7 +23,7 @@ func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, 
 		began := time.Now()
 		joined, err := once(ctx, r, serve)
 		if joined {
-			r.Invite = nil // it was for once
+			r.Invite = nil // it is valid once
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -37,7 +37,7 @@ func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, 
 		if time.Since(began) > steady {
 			pause = firstPause
 		}
-		next := pause/2 + rand.N(pause/2+1) // machines of a hub that comes back do not come all at once
+		next := pause/2 + rand.N(pause/2+1) // jitter: machines do not reconnect all at once when their hub returns
 		down(err, next)
 		select {
 		case <-time.After(next):
@@ -50,7 +50,7 @@ func Keep(ctx context.Context, r Request, serve func(context.Context, net.Conn, 
 
 var errLost = errors.New("the connection was lost")
 
-// once connects once. joined reports whether the hub took the machine in.
+// once connects once. joined reports whether the hub accepted the machine.
 func once(ctx context.Context, r Request, serve func(context.Context, net.Conn, Welcome) error) (joined bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

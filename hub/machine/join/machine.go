@@ -17,28 +17,28 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// Path is where a hub waits for machines.
+// Path is where a hub accepts machines.
 const Path = "/machines/connect"
 
-// RefusedError is what a hub said to a machine that is not welcome. Trying again changes nothing.
+// RefusedError is the reason why a hub refused a machine. A retry is useless.
 type RefusedError struct{ Reason string }
 
-// Error returns the hub's words.
+// Error returns the hub's reason.
 func (e *RefusedError) Error() string { return e.Reason }
 
-// Request is what a machine connects with.
+// Request describes a machine's connection to a hub.
 type Request struct {
 	Hub    *url.URL           // as people open it in a browser
 	Key    ed25519.PrivateKey // the machine's own
-	HubKey ed25519.PublicKey  // of the token, and from then on of the identity
-	Invite *machines.Invite   // nil from a machine that has joined
+	HubKey ed25519.PublicKey  // from the token at first, then from the identity
+	Invite *machines.Invite   // nil for a machine that has joined
 	Name   string             // with an invite: the name it wants
 	Report machines.Report
-	Client *http.Client // default: one that honours HTTPS_PROXY and its like
-	Speaks Range        // default: Speaks; tests say otherwise
+	Client *http.Client // default: a client that honours HTTPS_PROXY and similar variables
+	Speaks Range        // default: Speaks; tests set another one
 }
 
-// CheckURL refuses addresses that a machine must not send anything to.
+// CheckURL refuses addresses to which a machine must not send anything.
 func CheckURL(u *url.URL) error {
 	switch {
 	case u == nil || u.Host == "" || u.User != nil:
@@ -58,8 +58,8 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Connect connects to a hub and returns the connection once the machine is welcome. A RefusedError says that the hub does
-// not want it.
+// Connect connects to a hub and returns the connection once the hub accepts the machine. A RefusedError reports that
+// the hub refused it.
 func Connect(ctx context.Context, r Request) (net.Conn, Welcome, error) {
 	if err := CheckURL(r.Hub); err != nil {
 		return nil, Welcome{}, err
@@ -79,10 +79,9 @@ func Connect(ctx context.Context, r Request) (net.Conn, Welcome, error) {
 	return over, welcome, err
 }
 
-// socket is a connection whose end says why the hub ended it.
+// socket is a connection whose final error has the hub's reason for ending it.
 type socket struct{ net.Conn }
 
-// Read reads what comes next.
 func (s *socket) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
 	if end, ok := errors.AsType[websocket.CloseError](err); ok && end.Code == websocket.StatusPolicyViolation {

@@ -14,20 +14,20 @@ import (
 // mostMessage bounds a hello and a welcome.
 const mostMessage = 64 << 10
 
-// hello is what a machine says first.
+// hello is a machine's first message.
 type hello struct {
 	Secret []byte          `json:"secret,omitempty"` // of the token; "" from a machine that has joined
-	Name   string          `json:"name,omitempty"`   // that it wants; with a token alone
+	Name   string          `json:"name,omitempty"`   // the name it requests; with a token only
 	Report machines.Report `json:"report"`
 	Speaks Range           `json:"speaks,omitzero"`
 }
 
-// Welcome is what the hub answers.
+// Welcome is the hub's answer.
 type Welcome struct {
 	ID    string `json:"id,omitempty"`
 	Name  string `json:"name,omitempty"`
-	Error string `json:"error,omitempty"` // why the machine is not welcome; for the person at the machine
-	Gone  bool   `json:"gone,omitempty"`  // it is of no use to try again
+	Error string `json:"error,omitempty"` // why the hub refused the machine, for the person at the machine
+	Gone  bool   `json:"gone,omitempty"`  // a retry is useless
 
 	Version string `json:"version,omitempty"` // of ahphub on the hub
 	Speaks  Range  `json:"speaks,omitzero"`

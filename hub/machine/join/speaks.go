@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// Range are the versions that a release understands of what is said over a connection. A change that the release before
-// would misread raises Newest; Oldest follows once that release is forgotten. New calls and fields need no new version:
-// a call that is not known fails alone, and a field that is not known is passed over.
+// Range is the protocol versions that a release understands on a connection. A change that the previous release would
+// misread raises Newest; Oldest follows once that release is no longer supported. New calls and fields need no new
+// version: only an unknown call fails, and an unknown field is ignored.
 type Range struct {
 	Oldest int `json:"oldest"`
 	Newest int `json:"newest"`
 }
 
-// Speaks is what this release understands.
+// Speaks is the range that this release understands.
 var Speaks = Range{1, 1}
 
-// orFirst returns the range of a release that says none, which is the first.
+// orFirst returns the range of a release; one that sends none understands the first version.
 func (r Range) orFirst() Range { return cmp.Or(r, Range{1, 1}) }
 
 // side is one end of a connection.
@@ -26,13 +26,13 @@ type side struct {
 	speaks  Range
 }
 
-// SkewError says that a machine and its hub do not understand each other, and which is to be updated.
+// SkewError reports that a machine and its hub have no common version, and which one needs an update.
 type SkewError struct{ text string }
 
 // Error returns the text.
 func (e *SkewError) Error() string { return e.text }
 
-// checkSkew refuses two sides without a version that both understand.
+// checkSkew refuses two sides without a common version.
 func checkSkew(machine, hub side) error {
 	m, h := machine.speaks.orFirst(), hub.speaks.orFirst()
 	old, new := machine, hub

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// protocol is the version of what the two sides say to each other.
+// protocol is the name and version of the protocol between the two sides.
 const protocol = "ahphub-machine/1"
 
-// ErrWrongHub is the error of a machine whose hub does not have the key of its token.
+// ErrWrongHub reports that the hub does not have the key of the machine's token.
 var ErrWrongHub = errors.New("this is not the hub that the token is from: its key is another one. Check the address, or create a new token")
 
-// certificate signs a certificate of a key with itself. Only its key counts.
+// certificate returns a self-signed certificate of a key. Only its key counts.
 func certificate(key ed25519.PrivateKey) (tls.Certificate, error) {
 	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "ahphub"},
 		NotBefore: time.Unix(0, 0), NotAfter: time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)}
@@ -49,7 +49,7 @@ func config(key ed25519.PrivateKey, check func(ed25519.PublicKey) error) (*tls.C
 	}, nil
 }
 
-// peerKey returns the key that the other side has proved.
+// peerKey returns the key whose possession the other side proved.
 func peerKey(state tls.ConnectionState) (ed25519.PublicKey, error) {
 	if state.NegotiatedProtocol != protocol {
 		return nil, errors.New("the other side does not speak " + protocol + ": use the same release of ahphub on both computers")
@@ -72,7 +72,7 @@ func secure(ctx context.Context, conn *tls.Conn) (ed25519.PublicKey, error) {
 	return peerKey(conn.ConnectionState())
 }
 
-// withDeadline ends reads and writes of conn after d, until the returned function is called.
+// withDeadline lets reads and writes of conn fail after d, until the returned function is called.
 func withDeadline(conn net.Conn, d time.Duration) (lift func() error, err error) {
 	err = conn.SetDeadline(time.Now().Add(d))
 	return func() error { return conn.SetDeadline(time.Time{}) }, err

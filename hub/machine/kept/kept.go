@@ -1,5 +1,5 @@
-// Package kept keeps versions of files of machines in the hub's documents, so that what changed there can be reviewed
-// while they are away.
+// Package kept stores versions of machines' files in the hub's documents, so that changes can be reviewed while a
+// machine is offline.
 package kept
 
 import (
@@ -14,24 +14,24 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Bounds of what is kept.
+// Bounds of stored versions.
 const (
 	MostVersion  = 1 << 20  // bytes of a version
-	MostBytes    = 64 << 20 // bytes of a session, compressed
-	MostVersions = 4000     // of a session
+	MostBytes    = 64 << 20 // per session, compressed
+	MostVersions = 4000     // per session
 )
 
-// bucket has a version under its session and its object id, and under the session alone the list of them.
+// bucket holds each version under its session and object id, and the list of a session's versions under the session.
 const bucket = "kept"
 
-// Documents is what versions are kept in.
+// Documents stores versions.
 type Documents interface {
 	Get(ctx context.Context, bucket, key string) ([]byte, bool, error)
 	// PutAll writes documents of a bucket in one step; nil deletes one.
 	PutAll(ctx context.Context, bucket string, values map[string][]byte) error
 }
 
-// Store keeps the newest versions of each session.
+// Store stores the newest versions of each session.
 type Store struct {
 	docs   Documents
 	encode *zstd.Encoder
@@ -41,7 +41,7 @@ type Store struct {
 	dropped map[string]bool
 }
 
-// New returns a store in some documents.
+// New returns a store in docs.
 func New(docs Documents) (*Store, error) {
 	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithLowerEncoderMem(true))
 	if err != nil {
@@ -54,7 +54,7 @@ func New(docs Documents) (*Store, error) {
 	return &Store{docs: docs, encode: enc, decode: dec, dropped: map[string]bool{}}, nil
 }
 
-// version is one of a session's list, which has what was needed last at its end.
+// version is an entry of a session's list, which is ordered by last use, newest at the end.
 type version struct {
 	OID  string `json:"oid"`
 	Size int    `json:"size"` // bytes, compressed
@@ -62,7 +62,7 @@ type version struct {
 
 func key(session, oid string) string { return session + " " + oid }
 
-// Get returns a version; ok is false when it is not kept.
+// Get returns a version; ok is false when it is not stored.
 func (s *Store) Get(ctx context.Context, session, oid string) (data []byte, ok bool, err error) {
 	packed, ok, err := s.docs.Get(ctx, bucket, key(session, oid))
 	if err != nil || !ok {
@@ -80,7 +80,7 @@ func (s *Store) list(ctx context.Context, session string) (list []version, err e
 	return list, err
 }
 
-// Lacking returns the versions of changed files that are to be kept and are not, both sides of each.
+// Lacking returns the versions of changed files, on both sides, that should be stored but are not.
 func (s *Store) Lacking(ctx context.Context, session string, files []machine.ChangedFile) ([]Wanted, error) {
 	list, err := s.list(ctx, session)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s *Store) Lacking(ctx context.Context, session string, files []machine.Cha
 	var out []Wanted
 	for _, f := range files {
 		if f.OldMode == machine.ModeSubmodule || f.NewMode == machine.ModeSubmodule {
-			continue // a side is a commit
+			continue // one side is a commit
 		}
 		for _, w := range []Wanted{{f.OldOID, f.OldSize}, {f.NewOID, f.NewSize}} {
 			if w.OID != "" && w.Size <= MostVersion && !seen[w.OID] && len(out) < MostVersions {
@@ -105,13 +105,13 @@ func (s *Store) Lacking(ctx context.Context, session string, files []machine.Cha
 	return out, nil
 }
 
-// Wanted is a version that is to be kept.
+// Wanted is a version that should be stored.
 type Wanted struct {
 	OID  string
-	Size int64 // bytes, as its machine says
+	Size int64 // bytes, as reported by the machine
 }
 
-// Put keeps versions of a session by their object ids, and drops those that were kept first once there are too many.
+// Put stores versions of a session by their object ids, and drops the oldest ones when there are too many.
 func (s *Store) Put(ctx context.Context, session string, contents map[string][]byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (s *Store) Put(ctx context.Context, session string, contents map[string][]b
 	return s.docs.PutAll(ctx, bucket, values)
 }
 
-// Drop deletes what is kept of a session, for good: nothing more is kept of it.
+// Drop deletes all versions of a session. Later versions of it are not stored.
 func (s *Store) Drop(ctx context.Context, session string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,19 +12,18 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Data is the hub's data directory on this computer. Dir is absolute; only Dir and Guard are needed.
+// Data is the hub's data directory on this computer. Dir is absolute; only Dir and Guard are required.
 type Data struct {
-	Dir   string       // checkpoints and worktrees are made below it
+	Dir   string       // contains checkpoints and worktrees
 	Guard *guard.Guard // of it
 
-	Pass         []string             // names of more variables of the environment that git and its hooks see
-	TrustFilters []string             // directories whose repositories' filters run when they are looked at
+	Pass         []string             // names of additional environment variables for git and its hooks
+	TrustFilters []string             // directories whose repositories' filters run when changes are read
 	TrustHooks   []string             // directories in whose repositories git acts outside of sandboxes
-	Notify       changeset.NotifyFunc // watches folders; nil: the system does
+	Notify       changeset.NotifyFunc // watches folders; nil: the operating system's watch
 }
 
-// WithData lets a Machine record changes, and keeps it from opening the hub's data and secrets. The caller closes the
-// guard.
+// WithData lets a Machine record changes, and denies access to the hub's data and secrets. The caller closes the guard.
 func WithData(d Data) Option {
 	return func(m *Machine) {
 		m.guard = d.Guard
@@ -37,7 +36,7 @@ func WithData(d Data) Option {
 	}
 }
 
-// Changes returns what records this computer's changes; nil without WithData.
+// Changes returns the recorder of this computer's changes, or nil without WithData.
 func (m *Machine) Changes() machine.Changes {
 	if m.changes == nil {
 		return nil

@@ -16,7 +16,7 @@ type customs struct {
 	servers dial.Dialer
 }
 
-// WithCustoms lets a Machine find customizations in a library, which the caller runs, and reach MCP servers.
+// WithCustoms lets a Machine find customizations with a library, which the caller runs, and reach MCP servers.
 func WithCustoms(library *custom.Library, servers dial.Dialer) Option {
 	return func(m *Machine) {
 		servers.Start = func(cmd *exec.Cmd, policy *sandbox.Policy) error { return m.programs.Start(cmd, policy) }
@@ -24,7 +24,7 @@ func WithCustoms(library *custom.Library, servers dial.Dialer) Option {
 	}
 }
 
-// Customs returns what finds this computer's customizations; nil without WithCustoms.
+// Customs returns the finder of this computer's customizations, or nil without WithCustoms.
 func (m *Machine) Customs() machine.Customs {
 	if m.customs == nil {
 		return nil

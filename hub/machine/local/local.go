@@ -1,4 +1,4 @@
-// Package local is the computer that the hub runs on, as hub/machine describes one.
+// Package local is the computer that the hub runs on, as a machine.Machine.
 package local
 
 import (
@@ -18,12 +18,12 @@ import (
 type Machine struct {
 	agents   func() map[string]agent.Backend
 	programs Programs
-	customs  *customs     // nil: none are looked for
-	changes  *changes     // nil: none are recorded
+	customs  *customs     // nil: customizations are not searched
+	changes  *changes     // nil: changes are not recorded
 	guard    *guard.Guard // nil: only the kernel's file systems are closed
 }
 
-// Option is a choice about a Machine.
+// Option configures a Machine.
 type Option func(*Machine)
 
 // New returns this computer.
@@ -35,13 +35,13 @@ func New(options ...Option) *Machine {
 	return m
 }
 
-// WithAgents lets a Machine run agents, by provider. Backends that run a program start it by a Programs.
+// WithAgents lets a Machine run agents, by provider. Backends that run a program start it with a Programs.
 func WithAgents(agents map[string]agent.Backend) Option {
 	return WithLiveAgents(func() map[string]agent.Backend { return agents })
 }
 
-// WithLiveAgents is WithAgents for agents that come while the Machine is used. Each stays the same value, and the map that
-// find returns is not changed any more.
+// WithLiveAgents is WithAgents for agents that appear while the Machine is used. Each agent stays the same value, and
+// the map that find returns must not change later.
 func WithLiveAgents(find func() map[string]agent.Backend) Option {
 	return func(m *Machine) { m.agents = find }
 }
@@ -52,7 +52,7 @@ func (m *Machine) Agents() map[string]agent.Backend { return m.agents() }
 // Terminals returns the pseudo terminals of this computer.
 func (m *Machine) Terminals() machine.Terminals { return terminals{m.programs} }
 
-// CheckSandbox says why programs cannot run in a sandbox by a policy.
+// CheckSandbox returns why programs cannot run in a sandbox with a policy.
 func (m *Machine) CheckSandbox(p *sandbox.Policy) error {
 	if m.programs.Boxes == nil {
 		return errNoBoxes
@@ -60,7 +60,7 @@ func (m *Machine) CheckSandbox(p *sandbox.Policy) error {
 	return m.programs.Boxes.Check(p)
 }
 
-// Forget removes what programs of a session left on this computer outside of its directories.
+// Forget removes what a session's programs left on this computer outside of its directories.
 func (m *Machine) Forget(session string) error {
 	if m.programs.Boxes == nil {
 		return nil
@@ -68,17 +68,16 @@ func (m *Machine) Forget(session string) error {
 	return m.programs.Boxes.Forget(session)
 }
 
-// Programs starts the programs of sessions. Every such program is started here, so that what all of them are kept from
-// is said in one place.
+// Programs starts the programs of sessions. Every such program is started here, so one place decides about sandboxes.
 type Programs struct {
-	Boxes *box.Boxes // nil: none can be confined
+	Boxes *box.Boxes // nil: no sandboxes
 }
 
-// errNoBoxes refuses to start a program without what it is to be kept in.
+// errNoBoxes refuses to start a program without its required sandbox.
 var errNoBoxes = errors.New("sandboxes are not set up on this server")
 
-// Start starts a program as its policy says, which for nil is without a sandbox. prefix is a command that runs it from
-// outside, as in a scope of resources.
+// Start starts a program under a policy; nil is without a sandbox. prefix is a command that runs the program from
+// outside, for example in a resource scope.
 func (p Programs) Start(cmd *exec.Cmd, policy *sandbox.Policy, prefix ...string) error {
 	switch {
 	case policy != nil && p.Boxes == nil:
@@ -92,7 +91,7 @@ func (p Programs) Start(cmd *exec.Cmd, policy *sandbox.Policy, prefix ...string)
 	return cmd.Start()
 }
 
-// openTerminal returns what opens a pseudo terminal for a program; nil for the host's own.
+// openTerminal returns a function that opens a pseudo terminal for a program, or nil for one of the host.
 func (p Programs) openTerminal(policy *sandbox.Policy) func() (pty, tty *os.File, err error) {
 	if policy == nil || p.Boxes == nil {
 		return nil
@@ -100,5 +99,5 @@ func (p Programs) openTerminal(policy *sandbox.Policy) func() (pty, tty *os.File
 	return func() (pty, tty *os.File, err error) { return p.Boxes.OpenTerminal(policy) }
 }
 
-// WithPrograms lets a Machine start programs by p, which its agents use too.
+// WithPrograms lets a Machine start programs with p, which its agents use too.
 func WithPrograms(p Programs) Option { return func(m *Machine) { m.programs = p } }

@@ -15,15 +15,15 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/remote"
 )
 
-// PipeVariable is the variable of the environment that makes tests reach their computer by an encoded connection, as if
-// it were another one: make test-machines.
+// PipeVariable is the environment variable that makes tests reach their computer over an encoded connection, like a
+// remote machine: make test-machines.
 const PipeVariable = "AHPHUB_TEST_PIPE"
 
 // IsPiped reports whether tests reach their computer by an encoded connection.
 func IsPiped() bool { return os.Getenv(PipeVariable) != "" }
 
-// Reach returns m as a test reaches it: itself, or the other end of a connection to it, by the way that a hub has to
-// its machines.
+// Reach returns m as a test reaches it: m itself or, with PipeVariable, the other end of a connection to it, made like
+// a hub's connection to its machines.
 func Reach(t testing.TB, m machine.Machine) machine.Machine {
 	t.Helper()
 	if !IsPiped() {
@@ -34,7 +34,7 @@ func Reach(t testing.TB, m machine.Machine) machine.Machine {
 	return route
 }
 
-// alone are the machines of a hub that none has joined.
+// alone is the machines of a hub without joined machines.
 type alone struct{}
 
 func (alone) Machines() []fleet.Member                        { return nil }

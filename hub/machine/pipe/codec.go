@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// mostMessage bounds one message, decoded from the other side's bytes: a file of 16 MB fits.
+// mostMessage bounds a decoded message of the other side: a file of 16 MB fits.
 const mostMessage = 32 << 20
 
 var (
@@ -55,7 +55,7 @@ func (encoding) Marshal(m drpc.Message) ([]byte, error) {
 // Unmarshal decodes a message of a stream.
 func (encoding) Unmarshal(b []byte, m drpc.Message) error { return Unmarshal(b, m) }
 
-// JSON is a value of the protocol within a message: it has unions, which its own encoder writes.
+// JSON is a protocol value within a message. Only JSON encodes its unions.
 type JSON[T any] struct{ V T }
 
 // MarshalCBOR writes the value as JSON in a byte string.
@@ -110,7 +110,7 @@ func (a *Actions) UnmarshalCBOR(b []byte) error {
 // Action is one action within a message.
 type Action struct {
 	V    ahp.Action
-	Size int // in bytes, of one that was received
+	Size int // of a received action, in bytes
 }
 
 // MarshalCBOR writes the action as JSON.

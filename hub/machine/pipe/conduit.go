@@ -12,36 +12,35 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// ErrLost reports that the other computer no longer knows what it was doing: it was started again, or was away for too
-// long.
+// ErrLost reports that the other computer restarted or was away for too long, and no longer knows this operation.
 var ErrLost = errors.New("the other computer was started again or was away for too long")
 
-// What may wait to be acknowledged in one direction of a Conduit.
+// Bounds of unacknowledged messages in one direction of a Conduit.
 const (
 	mostLetters = 512
 	mostBytes   = 1 << 20 // one letter may be larger
 )
 
-// Conduit carries messages both ways, in order, each once, whatever happens to the connections that it is attached to.
+// Conduit carries messages in both directions, in order and exactly once, across several connections.
 type Conduit struct {
 	id, kind string
 
 	mu      sync.Mutex
-	changed chan struct{} // closed when anything below changes
+	changed chan struct{} // closed when a field below changes
 
 	out   []letter // not acknowledged yet
-	last  uint64   // the number of the newest letter of this side
+	last  uint64   // number of this side's newest letter
 	bytes int      // in out
 
-	in      []letter // received and not taken yet
-	got     uint64   // the number of the newest letter of the other side
+	in      []letter // received, but not taken yet
+	got     uint64   // number of the other side's newest letter
 	taken   uint64
 	inBytes int
 
-	closing  bool  // this side has sent its last letter
+	closing  bool  // this side has queued its last letter
 	err      error // why nothing more arrives; letters in `in` can still be taken
-	attached int   // counts attachments: the newest wins
-	live     bool  // a connection carries it
+	attached int   // number of attachments: the newest wins
+	live     bool  // attached to a connection
 	detach   context.CancelFunc
 }
 
@@ -53,29 +52,29 @@ type letter struct {
 	End  *Error          `cbor:"e,omitempty"` // the last letter of a side
 }
 
-// hello begins an attachment.
+// hello starts an attachment.
 type hello struct {
 	ID    string `cbor:"id"`
 	Kind  string `cbor:"kind"`
 	Got   uint64 `cbor:"got"`
-	Fresh bool   `cbor:"fresh"` // it was never attached: the other side makes its end
-	Run   string `cbor:"run"`   // of the side that opens conduits
+	Fresh bool   `cbor:"fresh"` // never attached before: the other side creates its end
+	Run   string `cbor:"run"`   // run of the side that opens conduits
 }
 
 func newConduit(id, kind string) *Conduit {
 	return &Conduit{id: id, kind: kind, changed: make(chan struct{})}
 }
 
-// ID returns the identifier by which both sides know a conduit.
+// ID returns the identifier of a conduit on both sides.
 func (c *Conduit) ID() string { return c.id }
 
-// notifyChanged wakes what waits; c.mu is held.
+// notifyChanged wakes waiting goroutines; c.mu is held.
 func (c *Conduit) notifyChanged() {
 	close(c.changed)
 	c.changed = make(chan struct{})
 }
 
-// wait waits for a change of what c.mu guards, which is held before and after.
+// wait waits for a change of the state guarded by c.mu, which is held before and after.
 func (c *Conduit) wait(ctx context.Context) error {
 	changed := c.changed
 	c.mu.Unlock()
@@ -88,7 +87,7 @@ func (c *Conduit) wait(ctx context.Context) error {
 	}
 }
 
-// Send sends a message. It waits while the other side is behind.
+// Send sends a message. It blocks while the other side is behind.
 func (c *Conduit) Send(ctx context.Context, v any) error {
 	b, err := Marshal(v)
 	if err != nil {
@@ -114,7 +113,7 @@ func (c *Conduit) Send(ctx context.Context, v any) error {
 	return nil
 }
 
-// ended returns why nothing can be sent; c.mu is held.
+// ended returns why nothing can be sent, or nil; c.mu is held.
 func (c *Conduit) ended() error {
 	switch {
 	case c.err != nil:
@@ -125,7 +124,7 @@ func (c *Conduit) ended() error {
 	return nil
 }
 
-// add numbers a letter; c.mu is held.
+// add numbers and queues a letter; c.mu is held.
 func (c *Conduit) add(l letter) {
 	c.last++
 	l.N = c.last
@@ -134,8 +133,8 @@ func (c *Conduit) add(l letter) {
 	c.notifyChanged()
 }
 
-// Receive receives the next message. After the other side's last it returns the error that was given to Close there;
-// io.EOF for none.
+// Receive receives the next message. After the other side's last one, it returns the error that Close got there, or
+// io.EOF for nil.
 func (c *Conduit) Receive(ctx context.Context, v any) error {
 	c.mu.Lock()
 	for len(c.in) == 0 {
@@ -158,7 +157,7 @@ func (c *Conduit) Receive(ctx context.Context, v any) error {
 	return Unmarshal(l.Body, v)
 }
 
-// Close says that this side is done, and why. What it sent before still arrives.
+// Close ends this side's messages, with a reason. Messages sent before still arrive.
 func (c *Conduit) Close(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,7 +172,7 @@ func (c *Conduit) Close(err error) {
 	c.add(letter{End: end})
 }
 
-// fail ends a conduit without a word to the other side.
+// fail ends a conduit without notifying the other side.
 func (c *Conduit) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -186,15 +185,15 @@ func (c *Conduit) fail(err error) {
 	}
 }
 
-// isOver reports whether nothing more is to be sent or received.
+// isOver reports whether nothing remains to be sent or received.
 func (c *Conduit) isOver() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err != nil || c.closing && len(c.out) == 0
 }
 
-// run carries letters over a stream until it ends, the conduit is over, or it is attached to another stream. got
-// is what the other side has.
+// run carries letters over a stream until the stream or the conduit ends, or the conduit is attached to another stream.
+// got is the number of the last letter that the other side has.
 func (c *Conduit) run(ctx context.Context, s *Stream, got uint64) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -226,7 +225,7 @@ func (c *Conduit) run(ctx context.Context, s *Stream, got uint64) error {
 	return errors.Join(err, finish(s, reading))
 }
 
-// leave notes that an attachment has ended.
+// leave records that an attachment ended.
 func (c *Conduit) leave(mine int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -236,14 +235,14 @@ func (c *Conduit) leave(mine int) {
 	}
 }
 
-// Attachments returns how often connections have carried c, and whether one does now.
+// Attachments returns how often c was attached to a connection, and whether it is attached now.
 func (c *Conduit) Attachments() (count int, live bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.attached, c.live
 }
 
-// WhileAttached returns a context that ends with ctx, and with machine.ErrOffline while no connection carries c.
+// WhileAttached returns a context that ends with ctx, or with machine.ErrOffline once c is not attached.
 func (c *Conduit) WhileAttached(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	go func() {
@@ -259,8 +258,8 @@ func (c *Conduit) WhileAttached(ctx context.Context) (context.Context, context.C
 	return ctx, func() { cancel(nil) }
 }
 
-// finish waits for a reader whose stream was closed. The stream of a handler ends when that returns, so that it is not
-// waited for there.
+// finish waits for the reader of a stream opened here. A handler's stream ends only when the handler returns, so
+// waiting there would never end.
 func finish(s *Stream, reading <-chan error) error {
 	if s.close == nil {
 		return nil
@@ -297,7 +296,7 @@ func (c *Conduit) write(ctx context.Context, s *Stream, sent uint64) error {
 	}
 }
 
-// nextAfter returns the letter after a number; the zero letter when there is none. c.mu is held.
+// nextAfter returns the letter after number n, or the zero letter. c.mu is held.
 func (c *Conduit) nextAfter(n uint64) letter {
 	if len(c.out) == 0 || n >= c.last {
 		return letter{}
@@ -323,7 +322,7 @@ func (c *Conduit) read(s *Stream, mine int) error {
 
 var errDetached = errors.New("it is attached to another connection")
 
-// accept takes what the other side sent, which may be hostile.
+// accept processes a letter of the other side, which may be hostile.
 func (c *Conduit) accept(l letter, mine int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,26 +13,26 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// conduitMethod is the method by which conduits are attached.
+// conduitMethod is the method that attaches conduits.
 const conduitMethod = "conduit"
 
 // mostConduits bounds the conduits of one machine.
 const mostConduits = 4096
 
-// Patience is how long conduits wait for a connection before what they carry is given up.
+// Patience is how long a disconnected conduit waits for a connection before it ends.
 const Patience = 10 * time.Minute
 
-// Conduits are the conduits of one computer to another, over one connection after the other. The side that dials
-// conduits, the hub, opens them with Open and attaches them with Attach; the other one accepts them.
+// Conduits are the conduits from one computer to another, across connections. The hub's side, which dials, opens them
+// with Open and attaches them with Attach; the other side accepts them.
 type Conduits struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	accept map[string]func(context.Context, *Conduit) // by kind; nil where none are accepted
+	accept map[string]func(context.Context, *Conduit) // by kind; nil: none are accepted
 	log    *slog.Logger
 
 	mu    sync.Mutex
 	run   string          // of the side that opens conduits; see BeginRun
-	serve *sync.WaitGroup // what serves the conduits of this run
+	serve *sync.WaitGroup // goroutines that serve the conduits of this run
 	all   map[string]*Conduit
 	peer  *Peer
 	fresh map[string]bool // never attached
@@ -41,7 +41,7 @@ type Conduits struct {
 	ended bool
 }
 
-// NewConduits returns the conduits of a computer. accept serves those that the other side opens, by kind.
+// NewConduits returns the conduits of a computer. accept serves those opened by the other side, by kind.
 func NewConduits(accept map[string]func(context.Context, *Conduit), log *slog.Logger) *Conduits {
 	cs := &Conduits{all: map[string]*Conduit{}, fresh: map[string]bool{}, accept: accept, log: log,
 		serve: &sync.WaitGroup{}}
@@ -52,7 +52,7 @@ func NewConduits(accept map[string]func(context.Context, *Conduit), log *slog.Lo
 	return cs
 }
 
-// Close ends all conduits, and waits for what serves them.
+// Close ends all conduits, and waits for the goroutines that serve them.
 func (cs *Conduits) Close() {
 	cs.mu.Lock()
 	cs.ended = true
@@ -65,12 +65,12 @@ func (cs *Conduits) Close() {
 	cs.wg.Wait()
 }
 
-// Run names this run of the side that opens conduits. It tells it to the other side, which calls BeginRun, before
-// anything else over each connection.
+// Run identifies this run of the side that opens conduits. That side sends it first over each connection, and the other
+// side calls BeginRun with it.
 func (cs *Conduits) Run() string { return cs.run }
 
-// BeginRun ends the conduits of the other side's earlier runs, and waits for what serves them or until ctx ends. No
-// later run can attach to them.
+// BeginRun ends the conduits of the other side's earlier runs, and waits until they are no longer served or ctx ends.
+// No later run can attach to them.
 func (cs *Conduits) BeginRun(ctx context.Context, run string) error {
 	if run == "" || len(run) > 100 {
 		return errors.New("the hub does not name its run: update ahphub on both computers")
@@ -107,7 +107,7 @@ func (cs *Conduits) failAll(err error) {
 	}
 }
 
-// Open begins a conduit, which is attached as soon as there is a connection.
+// Open starts a conduit, which is attached once there is a connection.
 func (cs *Conduits) Open(kind string) (*Conduit, error) {
 	c := newConduit(ids.New(), kind)
 	cs.mu.Lock()
@@ -132,7 +132,7 @@ func (cs *Conduits) Attach(p *Peer) {
 	}
 }
 
-// connected remembers the newest connection, until it ends.
+// connected records the newest connection, until it ends.
 func (cs *Conduits) connected(p *Peer) {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -159,7 +159,7 @@ func (cs *Conduits) connected(p *Peer) {
 	})
 }
 
-// attach attaches a conduit in a goroutine of its own; cs.mu is held.
+// attach attaches a conduit in its own goroutine; cs.mu is held.
 func (cs *Conduits) attach(p *Peer, c *Conduit) {
 	cs.wg.Go(func() {
 		if err := cs.attachOne(p, c); err != nil && cs.ctx.Err() == nil {
@@ -187,7 +187,7 @@ func (cs *Conduits) attachOne(p *Peer, c *Conduit) error {
 	var answer hello
 	if err := s.Receive(&answer); err != nil {
 		if p.isOpen() && !errors.Is(err, ErrClosed) && !errors.Is(err, io.EOF) {
-			c.fail(err) // the other side's handler says so
+			c.fail(err) // from the other side's handler
 		}
 		return err
 	}
@@ -197,7 +197,7 @@ func (cs *Conduits) attachOne(p *Peer, c *Conduit) error {
 	return c.run(cs.ctx, s, answer.Got)
 }
 
-// isOpen reports whether the connection lives.
+// isOpen reports whether the connection is open.
 func (p *Peer) isOpen() bool {
 	select {
 	case <-p.Done():
@@ -207,7 +207,7 @@ func (p *Peer) isOpen() bool {
 	}
 }
 
-// drop forgets a conduit that is over.
+// drop removes a conduit that is over.
 func (cs *Conduits) drop(c *Conduit) {
 	if !c.isOver() {
 		return
@@ -220,7 +220,7 @@ func (cs *Conduits) drop(c *Conduit) {
 	}
 }
 
-// Handler returns the handler of the method by which the other side attaches conduits. Call Connected for each
+// Handler returns the handler of the method with which the other side attaches conduits. Call Connected for each
 // connection.
 func (cs *Conduits) Handler() (method string, h Handler) {
 	return conduitMethod, func(ctx context.Context, s *Stream) error {
@@ -243,10 +243,10 @@ func (cs *Conduits) Handler() (method string, h Handler) {
 	}
 }
 
-// Connected says that p is the newest connection of the side that opens conduits.
+// Connected records p as the newest connection to the side that opens conduits.
 func (cs *Conduits) Connected(p *Peer) { cs.connected(p) }
 
-// find returns the conduit that the other side attaches, and begins to serve a new one.
+// find returns the conduit that the other side attaches, and starts serving a new one.
 func (cs *Conduits) find(say hello) (*Conduit, error) {
 	serve := cs.accept[say.Kind]
 	cs.mu.Lock()

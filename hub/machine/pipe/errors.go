@@ -23,7 +23,7 @@ var errTooLarge = errors.New("this is too large to be sent to another computer")
 // mostErrorText bounds the text of an error of the other side.
 const mostErrorText = 64 << 10
 
-// Sentinels are errors that the other side recognizes with errors.Is, by the names that they have on the wire.
+// sentinels are errors that the other side recognizes with errors.Is, by their names on the wire.
 var sentinels = []struct {
 	name string
 	err  error
@@ -35,10 +35,10 @@ var sentinels = []struct {
 	{"conflict", machine.ErrConflict}, {"detached", agent.ErrDetached}, {"offline", machine.ErrOffline},
 }
 
-// typed are errors that the other side recognizes with errors.As. Each has exported fields alone.
+// typed are errors that the other side recognizes with errors.As. They have only exported fields.
 var typed = []struct {
 	name string
-	as   func(error) any // the error in the chain; nil: there is none
+	as   func(error) any // the error in the chain, or nil
 	make func([]byte) error
 }{
 	typedOf[*ahp.Error]("ahp"), typedOf[*machine.OutsideError]("outside"),
@@ -72,14 +72,14 @@ func typedOf[T interface {
 	return out
 }
 
-// Error is an error as it crosses: its text, and what it is.
+// Error is an error on the wire: its text and its identity.
 type Error struct {
 	Text  string            `cbor:"t"`
 	Is    []string          `cbor:"i,omitempty"`
 	Typed map[string][]byte `cbor:"a,omitempty"`
 }
 
-// EncodeError returns an error as it crosses; nil for none.
+// EncodeError returns the wire form of an error; nil for nil.
 func EncodeError(err error) *Error {
 	if err == nil {
 		return nil
@@ -106,7 +106,7 @@ func EncodeError(err error) *Error {
 	return out
 }
 
-// Decode returns the error, with what it is in its chain.
+// Decode returns the error, with its identity in its chain.
 func (e *Error) Decode() error {
 	if e == nil {
 		return nil
@@ -132,7 +132,7 @@ func (e *Error) Decode() error {
 	}
 	for _, err := range out.chain {
 		if err.Error() == out.text {
-			return err // the very error, not one around it
+			return err // this error itself, not a wrapper
 		}
 	}
 	return out
@@ -144,16 +144,16 @@ type received struct {
 	chain []error
 }
 
-// Error returns the other side's words.
+// Error returns the other side's text.
 func (e *received) Error() string { return e.text }
 
-// Unwrap returns what the error is.
+// Unwrap returns the errors that it matches.
 func (e *received) Unwrap() []error { return e.chain }
 
 // codeEncoded marks an error whose text is an Error.
 const codeEncoded = 1
 
-// packError makes an error that drpc sends as it is.
+// packError returns an error that drpc sends unchanged.
 func packError(err error) error {
 	b, merr := Marshal(EncodeError(err))
 	if merr != nil {

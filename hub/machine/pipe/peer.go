@@ -19,15 +19,15 @@ import (
 	"storj.io/drpc/drpcwire"
 )
 
-// Handler answers one stream of the other side. What it returns is why the stream ends there.
+// Handler answers one stream of the other side. Its error ends the stream there.
 type Handler func(ctx context.Context, s *Stream) error
 
 // Config describes a Peer.
 type Config struct {
-	Dialed    bool               // this side began the connection
+	Dialed    bool               // this side opened the connection
 	Handlers  map[string]Handler // by method
-	Streams   uint32             // that the other side may have open; 0 is 1024
-	KeepAlive time.Duration      // between signs of life; 0: none are sent
+	Streams   uint32             // limit of the other side's open streams; 0 is 1024
+	KeepAlive time.Duration      // between keepalives; 0: none are sent
 	Log       *slog.Logger
 }
 
@@ -39,13 +39,13 @@ type Peer struct {
 	wg       sync.WaitGroup
 }
 
-// answering is how long the other side may take to answer a sign of life, or to take what is written.
+// answering is the timeout for the answer to a keepalive, and for writes.
 const answering = 10 * time.Second
 
-// options bound what the other side can make this one hold.
+// options bound the memory that the other side can occupy here.
 var options = drpcmanager.Options{Reader: drpcwire.ReaderOptions{MaximumBufferSize: mostMessage}}
 
-// New makes a Peer of a connection, which it closes. Call Run.
+// New returns a Peer on a connection, which it closes. Call Run.
 func New(conn net.Conn, cfg Config) (*Peer, error) {
 	c := yamux.DefaultConfig()
 	c.LogOutput = io.Discard
@@ -71,7 +71,7 @@ func New(conn net.Conn, cfg Config) (*Peer, error) {
 	return &Peer{mux: mux, handlers: cfg.Handlers, log: cfg.Log}, nil
 }
 
-// Run answers the other side until the connection ends or ctx does, and waits for the handlers.
+// Run answers the other side until the connection or ctx ends, and waits for the handlers.
 func (p *Peer) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer p.wg.Wait()
@@ -103,7 +103,7 @@ func (p *Peer) Done() <-chan struct{} { return p.mux.CloseChan() }
 // handler implements drpc.Handler.
 type handler struct{ peer *Peer }
 
-// HandleRPC answers a stream. A fault of a handler ends that stream alone.
+// HandleRPC answers a stream. A panic of a handler ends only its stream.
 func (h handler) HandleRPC(s drpc.Stream, method string) (err error) {
 	defer func() {
 		if fault := recover(); fault != nil {
@@ -122,14 +122,14 @@ func (h handler) HandleRPC(s drpc.Stream, method string) (err error) {
 	return s.CloseSend()
 }
 
-// Stream is a stream of messages both ways. One goroutine sends and one receives at a time.
+// Stream is a bidirectional stream of messages. One goroutine may send while another one receives.
 type Stream struct {
 	inner drpc.Stream
-	ctx   context.Context // of who asked: the stream's own ends with the connection, too
+	ctx   context.Context // the caller's: the stream's own also ends with the connection
 	close func()
 }
 
-// Open begins a stream of a method. It ends with ctx, or by Close.
+// Open opens a stream to a method. It ends with ctx, or by Close.
 func (p *Peer) Open(ctx context.Context, method string) (*Stream, error) {
 	raw, err := p.mux.OpenStream(ctx)
 	if err != nil {
@@ -149,19 +149,19 @@ func (s *Stream) Send(v any) error {
 	return unpackError(s.ctx, s.inner.MsgSend(v, encoding{}))
 }
 
-// Receive receives a message; io.EOF when the other side has sent its last.
+// Receive receives a message, or returns io.EOF after the other side's last one.
 func (s *Stream) Receive(v any) error {
 	return unpackError(s.ctx, s.inner.MsgRecv(v, encoding{}))
 }
 
-// Close ends a stream that was opened here.
+// Close ends a stream that this side opened.
 func (s *Stream) Close() {
 	if s.close != nil {
 		s.close()
 	}
 }
 
-// none is the answer of a call that returns nothing.
+// none is the result of a call without a result.
 type none struct{}
 
 // Call calls a method of the other side.
@@ -173,7 +173,7 @@ func Call[Out any](ctx context.Context, p *Peer, method string, in any) (out Out
 	defer s.Close()
 	if err := s.Send(in); err != nil {
 		if again := s.Receive(&out); again != nil {
-			return *new(Out), again // why the other side took nothing
+			return *new(Out), again // why the other side did not read it
 		}
 		return *new(Out), err
 	}
@@ -183,7 +183,7 @@ func Call[Out any](ctx context.Context, p *Peer, method string, in any) (out Out
 	return out, nil
 }
 
-// Answer returns the handler of a method that is called.
+// Answer returns the handler of a method called with Call.
 func Answer[In, Out any](f func(ctx context.Context, in In) (Out, error)) Handler {
 	return func(ctx context.Context, s *Stream) error {
 		var in In
@@ -198,12 +198,12 @@ func Answer[In, Out any](f func(ctx context.Context, in In) (Out, error)) Handle
 	}
 }
 
-// AnswerNone returns the handler of a method that returns nothing.
+// AnswerNone returns the handler of a method without a result.
 func AnswerNone[In any](f func(ctx context.Context, in In) error) Handler {
 	return Answer(func(ctx context.Context, in In) (none, error) { return none{}, f(ctx, in) })
 }
 
-// CallNone calls a method that returns nothing.
+// CallNone calls a method without a result.
 func CallNone(ctx context.Context, p *Peer, method string, in any) error {
 	_, err := Call[none](ctx, p, method, in)
 	return err

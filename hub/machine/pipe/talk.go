@@ -11,7 +11,7 @@ import (
 	"github.com/fxamacker/cbor/v2"
 )
 
-// mostCalls bounds the calls of the other side that run at once in one Talk.
+// mostCalls bounds the concurrent calls of the other side in one Talk.
 const mostCalls = 1024
 
 // TalkHandler answers a method of a Talk.
@@ -20,7 +20,7 @@ type TalkHandler struct {
 	inline bool
 }
 
-// Do returns a handler that runs in a goroutine of its own.
+// Do returns a handler that runs in its own goroutine.
 func Do[In, Out any](f func(context.Context, In) (Out, error)) TalkHandler {
 	return TalkHandler{do: func(ctx context.Context, body cbor.RawMessage) (any, error) {
 		var in In
@@ -31,29 +31,29 @@ func Do[In, Out any](f func(context.Context, In) (Out, error)) TalkHandler {
 	}}
 }
 
-// InOrder returns a handler that ends before the next message is looked at.
+// InOrder returns a handler that finishes before the next message is read.
 func InOrder[In, Out any](f func(context.Context, In) (Out, error)) TalkHandler {
 	h := Do(f)
 	h.inline = true
 	return h
 }
 
-// Take returns a handler in order that answers nothing.
+// Take returns an in-order handler without a result.
 func Take[In any](f func(context.Context, In) error) TalkHandler {
 	return InOrder(func(ctx context.Context, in In) (none, error) { return none{}, f(ctx, in) })
 }
 
-// message is what is sent over a Talk.
+// message is a message of a Talk.
 type message struct {
-	Call   uint64          `cbor:"c,omitempty"` // asks for an answer with this number
+	Call   uint64          `cbor:"c,omitempty"` // requests an answer with this number
 	Method string          `cbor:"m,omitempty"`
 	Body   cbor.RawMessage `cbor:"b,omitempty"`
 	Answer uint64          `cbor:"r,omitempty"`
 	Err    *Error          `cbor:"e,omitempty"`
-	Cancel uint64          `cbor:"x,omitempty"` // ends the call of that number, because of Err
+	Cancel uint64          `cbor:"x,omitempty"` // cancels the call with this number, because of Err
 }
 
-// Talk makes calls over a Conduit, both ways.
+// Talk makes calls over a Conduit, in both directions.
 type Talk struct {
 	*Conduit
 	log *slog.Logger
@@ -71,8 +71,8 @@ func NewTalk(c *Conduit, log *slog.Logger) *Talk {
 		running: map[uint64]context.CancelCauseFunc{}}
 }
 
-// Run answers the other side's calls until the conduit ends or ctx does; it waits for what still runs then, and returns
-// why.
+// Run answers the other side's calls until the conduit or ctx ends. It then waits for running calls, and returns the
+// reason.
 func (t *Talk) Run(ctx context.Context, handlers map[string]TalkHandler) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var wg sync.WaitGroup
@@ -149,7 +149,7 @@ func (t *Talk) take(ctx context.Context, m message, handlers map[string]TalkHand
 	return nil
 }
 
-// serve answers a call. A fault of a handler ends that call alone.
+// serve answers a call. A panic of a handler ends only its call.
 func (t *Talk) serve(ctx context.Context, m message, h TalkHandler) error {
 	out, err := func() (out any, err error) {
 		defer func() {
@@ -177,7 +177,7 @@ func (t *Talk) answer(ctx context.Context, m message, out any, err error) error 
 	return t.Send(ctx, reply)
 }
 
-// Tell sends a message that is not answered.
+// Tell sends a message without an answer.
 func (t *Talk) Tell(ctx context.Context, method string, in any) error {
 	body, err := Marshal(in)
 	if err != nil {
@@ -186,8 +186,8 @@ func (t *Talk) Tell(ctx context.Context, method string, in any) error {
 	return t.Send(ctx, message{Method: method, Body: body})
 }
 
-// ask calls a method and waits for the answer. When ctx ends, the other side is told, and its answer is waited for
-// while there is a connection; without one, the other side learns of it later.
+// ask calls a method and waits for the answer. When ctx ends, it cancels the call on the other side, and waits for its
+// answer while there is a connection. Without one, the other side is notified later.
 func (t *Talk) ask(ctx context.Context, method string, in any) (cbor.RawMessage, error) {
 	body, err := Marshal(in)
 	if err != nil {
@@ -228,7 +228,7 @@ func (t *Talk) ask(ctx context.Context, method string, in any) (cbor.RawMessage,
 	return nil, context.Cause(ctx)
 }
 
-// cancelCall tells the other side that a call's answer is of no use any more. It does not wait.
+// cancelCall cancels a call on the other side. It does not wait.
 func (t *Talk) cancelCall(n uint64, cause error) {
 	m := message{Cancel: n, Err: EncodeError(cause)}
 	if err := t.sendNow(m); errors.Is(err, errBehind) {
@@ -245,21 +245,21 @@ func Ask[Out any](ctx context.Context, t *Talk, method string, in any) (out Out,
 	return out, Unmarshal(body, &out)
 }
 
-// AskAttached is Ask for a caller that does not wait for a connection: without one it gets machine.ErrOffline, and the
-// other side is asked later.
+// AskAttached is Ask for a caller that does not wait for a connection: without one it returns machine.ErrOffline, and
+// the other side gets the call later.
 func AskAttached[Out any](ctx context.Context, t *Talk, method string, in any) (out Out, err error) {
 	ctx, stop := t.WhileAttached(ctx)
 	defer stop()
 	return Ask[Out](ctx, t, method, in)
 }
 
-// AskNone calls a method that returns nothing.
+// AskNone calls a method without a result.
 func AskNone(ctx context.Context, t *Talk, method string, in any) error {
 	_, err := Ask[none](ctx, t, method, in)
 	return err
 }
 
-// TellNow is Tell for a caller that may not wait: what would have to wait is refused.
+// TellNow is Tell for a caller that must not block: it fails instead.
 func (t *Talk) TellNow(method string, in any) error {
 	body, err := Marshal(in)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package place spells the directories, files and agents of a hub's machines, which the hub reaches besides its own.
+// Package place spells the directories, files and agents of a hub's machines, other than the hub's own computer.
 package place
 
 import (
@@ -12,15 +12,15 @@ import (
 )
 
 // Prefix begins the paths of computers other than the hub's own: /machines/ID/home/me/src is /home/me/src on the
-// machine ID. What lies there on the hub's own computer cannot be reached.
+// machine ID. Paths with it on the hub's own computer are out of reach.
 const Prefix = "/machines"
 
-// machineID is the shape of the id of a machine. It has neither upper case nor what must be encoded, so that a machine
+// machineID matches the id of a machine. It excludes upper case and characters that need encoding, so that a machine
 // has one spelling.
 var machineID = regexp.MustCompile(`^[0-9a-z][0-9a-z-]{0,63}$`)
 
-// SplitPath returns the machine that an absolute path leads to, "" for the hub's own computer, and the path there. It
-// does not say whether there is such a machine.
+// SplitPath returns the machine of an absolute path, "" for the hub's own computer, and the path there. It does not
+// check that the machine exists.
 func SplitPath(p string) (id, there string, err error) {
 	if !path.IsAbs(p) || strings.ContainsRune(p, 0) {
 		return "", "", ahp.Errorf(ahp.CodeInvalidParams, "%.200q is not an absolute path", p)
@@ -46,8 +46,8 @@ func SplitPath(p string) (id, there string, err error) {
 	return id, "/" + there, nil
 }
 
-// JoinPath returns how the hub spells an absolute path of a machine, "" being its own computer. It refuses what
-// SplitPath would not lead back to.
+// JoinPath returns how the hub spells an absolute path of a machine; the id "" is its own computer. It refuses paths
+// that SplitPath would not lead back to.
 func JoinPath(id, there string) (string, error) {
 	if !path.IsAbs(there) || strings.ContainsRune(there, 0) {
 		return "", ahp.Errorf(ahp.CodeInvalidParams, "%.200q is not an absolute path", there)
@@ -65,8 +65,8 @@ func JoinPath(id, there string) (string, error) {
 	return strings.TrimSuffix(Prefix+"/"+id+clean, "/"), nil
 }
 
-// SplitURI returns the machine that a URI leads to, "" for the hub's own computer, and the URI there. URIs other than
-// those of files are the own computer's to refuse.
+// SplitURI returns the machine of a URI, "" for the hub's own computer, and the URI there. The own computer refuses
+// URIs other than those of files.
 func SplitURI(uri ahp.URI) (id string, there ahp.URI, err error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Opaque != "" || u.Host != "" && u.Host != "localhost" {
@@ -81,12 +81,12 @@ func SplitURI(uri ahp.URI) (id string, there ahp.URI, err error) {
 	case err != nil:
 		return "", "", err
 	case id == "":
-		return "", uri, nil // as it was written
+		return "", uri, nil // as the client wrote it
 	}
 	return id, FileURI(p), nil
 }
 
-// JoinURI returns how the hub spells a file's URI of a machine. URIs other than those of files remain as they are.
+// JoinURI returns how the hub spells the URI of a machine's file. URIs other than those of files are unchanged.
 func JoinURI(id string, there ahp.URI) (ahp.URI, error) {
 	u, err := url.Parse(there)
 	if err != nil || u.Scheme != "file" {
@@ -102,8 +102,8 @@ func JoinURI(id string, there ahp.URI) (ahp.URI, error) {
 	return FileURI(p), nil
 }
 
-// SplitProvider returns the machine that a provider runs on, "" for the hub's own computer, and its name there. A name
-// of the own computer may look like one of another: look for the whole name there first.
+// SplitProvider returns the machine of a provider, "" for the hub's own computer, and its name there. A name of the own
+// computer may look like another computer's: look for the whole name there first.
 func SplitProvider(provider string) (id, there string) {
 	if at := strings.LastIndexByte(provider, '+'); at > 0 && machineID.MatchString(provider[at+1:]) {
 		return provider[at+1:], provider[:at]
@@ -111,8 +111,8 @@ func SplitProvider(provider string) (id, there string) {
 	return "", provider
 }
 
-// JoinProvider returns how the hub spells a provider of a machine: clients make the scheme of a session's URI of it, in
-// which no @ may be.
+// JoinProvider returns how the hub spells a provider of a machine. It avoids @, as clients use the provider as scheme
+// of a session's URI.
 func JoinProvider(id, there string) string {
 	if id == "" {
 		return there
@@ -123,7 +123,7 @@ func JoinProvider(id, there string) string {
 // isReserved reports whether a path is the Prefix or below it.
 func isReserved(p string) bool { return p == Prefix || strings.HasPrefix(p, Prefix+"/") }
 
-// refuseDots refuses a path that could mean different computers to those who check it and those who use it.
+// refuseDots refuses a path that its check and its use could resolve to different computers.
 func refuseDots(p string) error {
 	return ahp.Errorf(ahp.CodeInvalidParams, "%.200q has .. in it: write paths of other machines without", p)
 }

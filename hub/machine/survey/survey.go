@@ -1,5 +1,5 @@
-// Package survey finds out what a machine says of itself to its hub: what the computer is and has free, and whether the
-// agents on it can work.
+// Package survey collects what a machine reports to its hub: its hardware, its free resources, and whether its agents
+// can work.
 package survey
 
 import (
@@ -22,25 +22,25 @@ import (
 )
 
 const (
-	retryEvery = time.Hour        // an agent that cannot work, although nothing was seen to change
-	probeTime  = 30 * time.Second // until an agent has made a session
+	retryEvery = time.Hour        // for an agent that cannot work, without a visible change
+	probeTime  = 30 * time.Second // for an agent to create a session
 )
 
 // Config describes a survey.
 type Config struct {
 	Version  string   // of ahphub
-	Dirs     []string // in which sessions may work
-	Sandbox  string   // what keeps sessions apart
+	Dirs     []string // where sessions may work
+	Sandbox  string   // how sessions are isolated
 	Programs map[string]acp.Program
-	Find     func() map[string]acp.Program // looks for agents again; nil: Programs are all
-	Home     string                        // where agents keep their logins
-	Every    time.Duration                 // between looks at these; 0 is 30 s
+	Find     func() map[string]acp.Program // searches for agents again; nil: only Programs
+	Home     string                        // contains the agents' logins
+	Every    time.Duration                 // between checks of these; 0 is 30 s
 
-	// Probe starts an agent until it has made a session; default: acp.Probe.
+	// Probe starts an agent and waits until it has created a session; default: acp.Probe.
 	Probe func(context.Context, acp.Program, acp.Limits) (acp.Finding, error)
 }
 
-// Survey is what a machine knows of itself. Its methods may be called from any goroutine.
+// Survey is a machine's knowledge of itself. Its methods are safe for concurrent use.
 type Survey struct {
 	cfg Config
 
@@ -50,7 +50,7 @@ type Survey struct {
 	watches map[chan struct{}]bool
 }
 
-// New returns a survey; no agent was tried yet. Call Run.
+// New returns a survey that has not tried any agent yet. Call Run.
 func New(cfg Config) *Survey {
 	if cfg.Probe == nil {
 		cfg.Probe = acp.Probe
@@ -64,7 +64,7 @@ func New(cfg Config) *Survey {
 // mostPrograms bounds the agents of a computer.
 const mostPrograms = 50
 
-// add takes in agents that were not known yet. It reports whether there were some.
+// add adds agents that are new, and reports whether there were any.
 func (s *Survey) add(found map[string]acp.Program) (isNews bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,15 +77,15 @@ func (s *Survey) add(found map[string]acp.Program) (isNews bool) {
 	return isNews
 }
 
-// Programs returns the agents that were found so far.
+// Programs returns the agents found so far.
 func (s *Survey) Programs() map[string]acp.Program {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return maps.Clone(s.found)
 }
 
-// Run looks for agents, tries them one after the other, and each again when its login or its program has changed, until
-// ctx ends.
+// Run searches for agents and tries them in turn until ctx ends. It tries an agent again when its login or its program
+// has changed.
 func (s *Survey) Run(ctx context.Context) {
 	tried := map[string]attempt{}
 	for {
@@ -111,7 +111,7 @@ func (s *Survey) Run(ctx context.Context) {
 	}
 }
 
-// attempt is when an agent was tried, and what its files were.
+// attempt records when an agent was tried, and the state of its files.
 type attempt struct {
 	traces string
 	at     time.Time
@@ -159,7 +159,7 @@ func (s *Survey) isReady(name string) bool {
 	return s.agents[name].State == machines.AgentReady
 }
 
-// keep takes in what was found out about an agent, and wakes watches of news.
+// keep records the result of trying an agent, and wakes watchers if it is new.
 func (s *Survey) keep(a machines.Agent) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,7 +170,7 @@ func (s *Survey) keep(a machines.Agent) {
 	s.tellLocked()
 }
 
-// tell wakes watches of news.
+// tell wakes watchers.
 func (s *Survey) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -187,7 +187,7 @@ func (s *Survey) tellLocked() {
 	}
 }
 
-// Watch returns a channel that has a value when more is known about an agent, until cancel.
+// Watch returns a channel that receives a value when more is known about an agent, until cancel.
 func (s *Survey) Watch() (changed <-chan struct{}, cancel func()) {
 	c := make(chan struct{}, 1)
 	s.mu.Lock()
@@ -200,7 +200,7 @@ func (s *Survey) Watch() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// Report returns what the computer is now.
+// Report returns the current state of the computer.
 func (s *Survey) Report() machines.Report {
 	r := Load()
 	r.Version, r.OS, r.Arch, r.Sandbox = s.cfg.Version, runtime.GOOS, runtime.GOARCH, s.cfg.Sandbox
@@ -215,14 +215,14 @@ func (s *Survey) Report() machines.Report {
 	return r
 }
 
-// Load returns the cores and the memory of this computer, and what of them is free.
+// Load returns the number of cores, the memory and the free resources of this computer.
 func Load() machines.Report {
 	r := machines.Report{Cores: runtime.NumCPU(), Load: load("/proc/loadavg")}
 	r.Memory, r.FreeMemory = memory("/proc/meminfo")
 	return r
 }
 
-// load returns the average load of the last minute; 0 when it is unknown.
+// load returns the average load of the last minute, or 0 if unknown.
 func load(path string) float64 {
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -233,7 +233,7 @@ func load(path string) float64 {
 	return n
 }
 
-// memory returns the computer's memory and what of it programs can still have; 0 when it is unknown.
+// memory returns the computer's total memory and the memory available to programs, or 0 if unknown.
 func memory(path string) (total, free int64) {
 	f, err := os.Open(path)
 	if err != nil {
