@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// backend implements agent.Backend and what a Backend may do besides.
+// backend implements agent.Backend and its optional interfaces.
 type backend struct {
 	m     *Machine
 	name  string
@@ -67,7 +67,7 @@ func (b *backend) Allows(dir string) error {
 	return callNone(ctx, b.m, "agents.allows", agentCall{Provider: b.name, Dir: dir})
 }
 
-// Open opens a session, which lives on while the computer is away.
+// Open opens a session, which continues while the computer is offline.
 func (b *backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) {
 	if _, err := b.m.online(); err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func (b *backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, err
 		return nil, err
 	}
 	s.stop = context.AfterFunc(ctx, func() {
-		_ = s.talk.TellNow("end", endCall{pipe.EncodeError(context.Cause(ctx))}) // Close says so too
+		_ = s.talk.TellNow("end", endCall{pipe.EncodeError(context.Cause(ctx))}) // Close also ends it
 	})
 	return s, nil
 }
@@ -102,7 +102,7 @@ type replier interface {
 	Reply(ctx context.Context, thread, text string) error
 }
 
-// session implements agent.Session and what a Session may do besides.
+// session implements agent.Session and its optional interfaces.
 type session struct {
 	b     *backend
 	spec  agent.Spec
@@ -119,17 +119,17 @@ type session struct {
 	waited    []uint64 // terminals that exited, oldest first
 }
 
-// turn is a running turn, played or spawned there.
+// turn is a running turn, started by a prompt or spawned by the agent.
 type turn struct {
 	ctx   context.Context
 	turn  agent.Turn
-	end   func(error) // of a spawned one
+	end   func(error) // of a spawned turn
 	bytes int
 	over  context.CancelCauseFunc
 }
 
-// Prompt plays a turn, and returns once the computer says that it has ended. When ctx ends while the computer is away,
-// it returns at once: the turn is ended there before another one of its chat begins.
+// Prompt plays a turn, and returns once the computer reports its end. If ctx ends while the computer is offline, it
+// returns at once: the computer ends the turn before the next turn of its chat begins.
 func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -138,7 +138,7 @@ func (s *session) Prompt(ctx context.Context, t agent.Turn) error {
 	before, live := s.talk.Attachments()
 	err := pipe.AskNone(ctx, s.talk, "prompt", turnOf(key, t))
 	if after, _ := s.talk.Attachments(); errors.Is(err, pipe.ErrLost) && !live && after == before {
-		return fmt.Errorf("%w: %w", agent.ErrGone, err) // no connection has carried it
+		return fmt.Errorf("%w: %w", agent.ErrGone, err) // no connection has carried the turn
 	}
 	if much, ok := errors.AsType[tooMuchError](context.Cause(ctx)); ok {
 		return &agent.Failure{Message: much.Error()}
@@ -173,7 +173,7 @@ func (s *session) get(key uint64) (*turn, error) {
 	return nil, errTurnOver
 }
 
-// parent returns the context of the turn that a call is made for; the session's when it has ended.
+// parent returns the context of the turn for which a call is made, or the session's if the turn has ended.
 func (s *session) parent(chat ahp.URI, id string) context.Context {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,14 +185,14 @@ func (s *session) parent(chat ahp.URI, id string) context.Context {
 	return s.ctx
 }
 
-// Close closes the session there, and waits for it while the computer is connected.
+// Close closes the session on the computer, and waits for that while the computer is connected.
 func (s *session) Close() error {
 	s.stop()
 	_, err := pipe.AskAttached[struct{}](context.Background(), s.talk, "close", struct{}{})
 	s.talk.Close(nil)
 	<-s.done
 	if errors.Is(err, machine.ErrOffline) {
-		return nil // it is closed when the computer is back, or gives the hub up
+		return nil // it closes when the computer reconnects, or gives up on the hub
 	}
 	return err
 }
@@ -232,7 +232,7 @@ func (s *session) Commands() []agent.SlashCommand {
 	return out
 }
 
-// run answers what the session asks until it has ended.
+// run answers the session's calls until it ends.
 func (s *session) run() {
 	defer close(s.done)
 	defer s.b.m.tools.remove(s.talk.ID())
@@ -253,10 +253,10 @@ func (s *session) run() {
 	}
 }
 
-// mostTurn bounds what a machine says in one turn, in bytes.
+// mostTurn bounds the bytes that a machine may send in one turn.
 const mostTurn = 64 << 20
 
-// tooMuchError ends a turn in which a machine said too much.
+// tooMuchError ends a turn in which a machine exceeded the limit.
 type tooMuchError struct{ limit int }
 
 func (e tooMuchError) Error() string {
@@ -270,14 +270,14 @@ func (s *session) emit(q emitCall) error {
 		return err
 	}
 	limit := cmp.Or(s.b.m.cfg.Turn, mostTurn)
-	if t.bytes += q.Action.Size; t.bytes > limit { // actions come one after the other
+	if t.bytes += q.Action.Size; t.bytes > limit { // one action at a time
 		t.over(tooMuchError{limit})
 		return tooMuchError{limit}
 	}
 	return t.turn.Out.Emit(q.Action.V)
 }
 
-// turnHandlers answer what is said and asked in turns.
+// turnHandlers answer the calls of turns.
 func (s *session) turnHandlers() map[string]pipe.TalkHandler {
 	return map[string]pipe.TalkHandler{
 		"emit": pipe.InOrder(func(_ context.Context, q emitCall) (struct{}, error) { return struct{}{}, s.emit(q) }),
@@ -342,7 +342,7 @@ func (s *session) spawn(_ context.Context, spec agent.SpawnSpec) (turnMessage, e
 	return turnOf(s.add(&turn{ctx: ctx, turn: t, end: end, over: cancel}), t), nil
 }
 
-// hostHandlers answer what the session asks outside of turns.
+// hostHandlers answer the session's calls outside of turns.
 func (s *session) hostHandlers() map[string]pipe.TalkHandler {
 	return map[string]pipe.TalkHandler{
 		"config": pipe.Do(func(_ context.Context, key string) (string, error) {
@@ -430,7 +430,7 @@ func (s *session) terminal(id uint64) (agent.Terminal, error) {
 	return nil, errors.New("this terminal is gone")
 }
 
-// keptTerminals is how many terminals that exited an agent can still ask about.
+// keptTerminals is the number of exited terminals that an agent can still query.
 const keptTerminals = 64
 
 func (s *session) forgetLater(id uint64) {

@@ -81,12 +81,12 @@ type servedSession struct {
 	playing map[ahp.URI]chan struct{} // closed when the turn of a chat has ended
 }
 
-// serveAgent keeps a session until the hub closes it.
+// serveAgent runs a session until the hub closes it.
 func serveAgent(ctx context.Context, from *Server, c *pipe.Conduit, log *slog.Logger) {
 	s := &servedSession{from: from, talk: pipe.NewTalk(c, log), log: log, outs: map[uint64]*out{},
 		playing: map[ahp.URI]chan struct{}{}}
 	s.ctx, s.end = context.WithCancelCause(ctx)
-	err := s.talk.Run(ctx, s.handlers()) // not s.ctx: the end of a session is said over it, too
+	err := s.talk.Run(ctx, s.handlers()) // not s.ctx: it also carries the end of a session
 	s.end(err)
 	c.Close(nil)
 	if err := s.close(); err != nil {
@@ -168,13 +168,13 @@ func (s *servedSession) handlers() map[string]pipe.TalkHandler {
 	}
 }
 
-// open opens the session. Its context is the one that ends with the session, and not the call's.
+// open opens the session. The session ends its context, not the call.
 func (s *servedSession) open(ctx context.Context, q agentSpec) (facts sessionFacts, err error) {
 	b, err := findAgent(s.from.machine.Agents(), q.Provider)
 	if err != nil {
 		return facts, err
 	}
-	stop := context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) }) // the hub no longer wants it
+	stop := context.AfterFunc(ctx, func() { s.end(context.Cause(ctx)) }) // the hub cancelled the call
 	spec := s.spec(q)
 	if door := s.from.cfg.Door; door != nil && len(q.MCP) > 0 {
 		spec.MCP, err = door.Add(s.ctx, q.MCP, func(ctx context.Context) (net.Conn, error) {
@@ -263,7 +263,7 @@ func (s *servedSession) prompt(ctx context.Context, q turnMessage) (none struct{
 	return none, session.Prompt(ctx, q.turn(o))
 }
 
-// beginTurn waits until the turn of a chat has ended that the hub cancelled while this computer was away.
+// beginTurn waits for the end of a chat's turn that the hub cancelled while this computer was offline.
 func (s *servedSession) beginTurn(ctx context.Context, chat ahp.URI) (end func(), err error) {
 	for {
 		s.mu.Lock()
@@ -296,7 +296,7 @@ func (s *servedSession) addOut(ctx context.Context, key uint64) *out {
 	return o
 }
 
-// removeOut forgets a turn that has ended: nothing is sent for it any more.
+// removeOut removes a turn that has ended: it sends nothing more.
 func (s *servedSession) removeOut(key uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -313,7 +313,7 @@ type out struct {
 	key uint64
 
 	mu    sync.Mutex
-	fault error // of an action that was not waited for
+	fault error // of an action sent without waiting
 	over  bool
 }
 
@@ -329,7 +329,7 @@ func (o *out) fail(err error) {
 	o.fault = err
 }
 
-// failed returns the error of an action that was not waited for, once, or that the turn has ended.
+// failed returns, once, the error of an action sent without waiting, or that the turn has ended.
 func (o *out) failed() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -341,8 +341,8 @@ func (o *out) failed() error {
 	return err
 }
 
-// Emit applies an action. Pieces of text are not waited for unless the turn is cancelled: what is wrong with one, the next
-// action says.
+// Emit applies an action. It does not wait for pieces of text unless the turn is cancelled: the next action returns the
+// error of such a piece.
 func (o *out) Emit(a ahp.Action) error {
 	if err := o.failed(); err != nil {
 		return err
@@ -427,7 +427,7 @@ func (h keepingHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	return ref.V, err
 }
 
-// keepingReplyingHost is one that takes answers to review threads, too.
+// keepingReplyingHost is a keepingHost that also accepts answers to review threads.
 type keepingReplyingHost struct{ keepingHost }
 
 func (h keepingReplyingHost) Reply(ctx context.Context, thread, text string) error {

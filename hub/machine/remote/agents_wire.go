@@ -19,7 +19,7 @@ type agentCall struct {
 	Resource, Token string
 }
 
-// agentSpec is an agent.Spec as it crosses; Has… say which of its functions there are.
+// agentSpec is an agent.Spec on the wire; the Has… fields say which of its functions are set.
 type agentSpec struct {
 	Provider         string
 	Session          ahp.URI
@@ -32,12 +32,12 @@ type agentSpec struct {
 	HasKeep, HasReply                            bool
 }
 
-// sessionFacts say what a Session can do besides what each can.
+// sessionFacts are the optional features of a Session.
 type sessionFacts struct{ Moves, Sets, Steers, Commands bool }
 
-// turnMessage is an agent.Turn as it crosses.
+// turnMessage is an agent.Turn on the wire.
 type turnMessage struct {
-	Key     uint64 // names it in the calls of its Out
+	Key     uint64 // identifies it in the calls of its Out
 	ID      string
 	Chat    ahp.URI
 	Message pipe.JSON[ahp.Message]
@@ -52,11 +52,11 @@ func turnOf(key uint64, t agent.Turn) turnMessage {
 		Guest: t.Guest}
 }
 
-// mostHistory bounds the texts of a chat's history that cross with each of its turns, in bytes.
+// mostHistory bounds the texts of a chat's history that are sent with each of its turns, in bytes.
 const mostHistory = 1 << 20
 
-// shorten returns what agents use of a chat's history: the texts of its newest turns. What people sent along crossed
-// with the turn that it was sent with.
+// shorten returns the part of a chat's history that agents use: the texts of its newest turns. Attachments were sent
+// with their own turn.
 func shorten(history []*ahp.Turn) []*ahp.Turn {
 	var out []*ahp.Turn
 	for size := 0; len(out) < len(history); {
@@ -70,7 +70,7 @@ func shorten(history []*ahp.Turn) []*ahp.Turn {
 			}
 		}
 		if size > mostHistory {
-			if len(out) == 0 { // agents know a chat by its newest turn
+			if len(out) == 0 { // agents identify a chat by its newest turn
 				out = append(out, &ahp.Turn{ID: t.ID, Message: ahp.Message{Origin: t.Message.Origin}, State: t.State})
 			}
 			break
@@ -86,7 +86,7 @@ func (t turnMessage) turn(out agent.Out) agent.Turn {
 		Guest: t.Guest, Out: out}
 }
 
-// What the hub asks of a session.
+// The hub's calls to a session.
 type (
 	endCall struct{ Cause *pipe.Error }
 	setCall struct {
@@ -103,7 +103,7 @@ type (
 	}
 )
 
-// What a session asks of the hub.
+// A session's calls to the hub.
 type (
 	emitCall struct {
 		Key    uint64

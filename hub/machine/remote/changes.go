@@ -11,13 +11,13 @@ import (
 // changes implements machine.Changes.
 type changes struct{ m *Machine }
 
-// changesCall is what calls about changes pass on; each uses some of it.
+// changesCall holds the arguments of calls about changes; each call uses some.
 type changesCall struct {
 	WS        machine.Workspace
 	Dir, Path string   `cbor:",omitempty"`
 	Dirs      []string `cbor:",omitzero"`
 	Paths     []string `cbor:",omitzero"`
-	Name      string   `cbor:",omitempty"` // of a session, an object, a branch, or a part of one
+	Name      string   `cbor:",omitempty"` // of a session, an object or a branch, or part of a name
 	Most      int      `cbor:",omitempty"`
 	Force     bool     `cbor:",omitempty"`
 	From, To  machine.Checkpoint
@@ -174,34 +174,35 @@ func (remote changes) RemoveWorktree(ctx context.Context, ws machine.Workspace, 
 	return callNone(ctx, remote.m, "changes.worktree.remove", changesCall{WS: ws, Worktree: w, Force: force})
 }
 
-// Contents returns the versions of many files, as many as fit into one answer.
+// Contents returns the versions of as many files as fit into one answer.
 func (remote changes) Contents(ctx context.Context, ws machine.Workspace, oids []string) map[string][]byte {
 	out, err := call[map[string][]byte](ctx, remote.m, "changes.contents", changesCall{WS: ws, Paths: oids})
 	if err != nil {
-		return nil // each is read by Content, whose error says why
+		return nil // the caller uses Content for each, which returns the error
 	}
 	return out
 }
 
-// IsCurrent reports whether a stamp still holds; not while the machine is offline.
+// IsCurrent reports whether a stamp is up to date; false while the machine is offline.
 func (remote changes) IsCurrent(ctx context.Context, stamp machine.Stamp) bool {
 	holds, err := call[bool](ctx, remote.m, "changes.current", changesCall{Stamp: stamp})
 	return err == nil && holds
 }
 
-// CanTakeBack reports whether everything is as it was left; not while the machine is offline.
+// CanTakeBack reports whether all files still are as they were left; false while the machine is
+// offline.
 func (remote changes) CanTakeBack(ctx context.Context, ws machine.Workspace, r machine.Rewrite) bool {
 	can, err := call[bool](ctx, remote.m, "changes.takeback.can", changesCall{WS: ws, Rewrite: r})
 	return err == nil && can
 }
 
-// madeWorktree is what AddWorktree returns.
+// madeWorktree is the result of AddWorktree.
 type madeWorktree struct {
 	Worktree machine.Worktree
 	Dir      string
 }
 
-// AddWorktree makes a worktree.
+// AddWorktree creates a worktree.
 func (remote changes) AddWorktree(ctx context.Context, ws machine.Workspace, n machine.NewWorktree) (
 	machine.Worktree, string, error,
 ) {
@@ -209,7 +210,7 @@ func (remote changes) AddWorktree(ctx context.Context, ws machine.Workspace, n m
 	return out.Worktree, out.Dir, err
 }
 
-// Watch watches directories; the computer has begun when it returns.
+// Watch watches directories; the computer's watch has started when it returns.
 func (remote changes) Watch(ctx context.Context, ws machine.Workspace, dirs []string, most int) (
 	machine.ChangesWatch, error,
 ) {
@@ -268,7 +269,7 @@ func (w *changesWatch) Close() {
 // mostContents bounds the versions of files in one answer, in bytes.
 const mostContents = 16 << 20
 
-// fitContents returns as many versions of files as fit into one answer.
+// fitContents returns the versions of files that fit into one answer.
 func fitContents(all map[string][]byte) map[string][]byte {
 	out, size := map[string][]byte{}, 0
 	for oid, data := range all {

@@ -34,7 +34,7 @@ type (
 		Name    string
 		Command machine.ServerCommand
 		Token   string
-		Stderr  bool // it is listened to
+		Stderr  bool // the hub reads it
 		Sandbox *sandbox.Policy
 	}
 	serverCall struct {
@@ -43,7 +43,7 @@ type (
 	}
 )
 
-// capabilities are what a server may announce.
+// capabilities are the capabilities that a server may announce.
 var capabilities = []string{"tools", "resources", "prompts", "completions"}
 
 // customs implements machine.Customs.
@@ -67,7 +67,7 @@ func (c customs) ReadText(ctx context.Context, root machine.CustomRoot, path str
 	return out.Text, out.Cut, err
 }
 
-// Follow follows a root over all connections of the computer; each new one is a change.
+// Follow follows a root across the computer's connections; each new connection counts as a change.
 func (c customs) Follow(root machine.CustomRoot, changed func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	begun := make(chan struct{})
@@ -168,7 +168,7 @@ func (s *server) Done() <-chan struct{} { return s.done }
 func (s *server) Err() error { return s.err }
 
 func (s *server) Close() {
-	_, _ = pipe.AskAttached[struct{}](context.Background(), s.talk, "close", struct{}{}) // it is gone, or away
+	_, _ = pipe.AskAttached[struct{}](context.Background(), s.talk, "close", struct{}{}) // ended, or offline
 	s.talk.Close(nil)
 	<-s.done
 }
@@ -216,7 +216,7 @@ func serveFollow(ctx context.Context, c machine.Customs, s *pipe.Stream) error {
 	}
 }
 
-// serveServer dials an MCP server for the hub, and keeps the connection.
+// serveServer connects to an MCP server for the hub, and keeps the connection.
 func serveServer(ctx context.Context, c machine.Customs, conduit *pipe.Conduit, log *slog.Logger) {
 	s := &servedServer{customs: c, talk: pipe.NewTalk(conduit, log)}
 	_ = s.talk.Run(ctx, map[string]pipe.TalkHandler{ // the hub is done with it, or gone
@@ -249,10 +249,10 @@ type servedServer struct {
 	talk    *pipe.Talk
 
 	mu   sync.Mutex
-	conn machine.ServerConn // after it was dialed
+	conn machine.ServerConn // once dialed
 }
 
-// get returns the connection; nil before it was dialed.
+// get returns the connection, or nil before it is dialed.
 func (s *servedServer) get() machine.ServerConn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
-// Package remote is a machine at the other end of a connection.
+// Package remote reaches a machine at the other end of a connection.
 //
-// The hub has a Machine, which implements machine.Machine; the computer has a Server, which serves one, as of
-// hub/machine/local. Both outlive their connections. What only asks is a call, and fails while there is none. Agents,
-// terminals and MCP servers are conversations over a pipe.Conduit: what is said while there is no connection arrives
-// with the next one, once.
+// The hub has a Machine, which implements machine.Machine; the computer has a Server, which serves a machine such as
+// hub/machine/local's. Both outlive their connections. A query is a call, and fails while the computer is offline.
+// Agents, terminals and MCP servers hold conversations over a pipe.Conduit: messages sent while it is offline arrive
+// with the next connection, once.
 package remote

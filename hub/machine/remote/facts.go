@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent"
 )
 
-// facts are what a computer says of itself when it connects.
+// facts is what a computer reports when it connects.
 type facts struct {
 	Changes, Customs bool
 	Shells           []string
@@ -16,12 +16,12 @@ type facts struct {
 	machine *Machine
 }
 
-// describeCall asks a computer for its facts. It is the first call over a connection.
+// describeCall asks a computer for its facts. It is the first call on a connection.
 type describeCall struct {
-	Run string // of the hub: what an earlier one had run there ends
+	Run string // of the hub: everything that its earlier runs started on the computer ends
 }
 
-// agentFacts are what a Backend can do besides what each can.
+// agentFacts are the optional features of a Backend.
 type agentFacts struct {
 	HomeWrite, HomeRead []string
 	Hosts               []string
@@ -32,13 +32,13 @@ type agentFacts struct {
 	Icon                string
 }
 
-// Bounds of what a machine says of itself.
+// Bounds of a machine's facts.
 const (
 	mostAgents = 100
 	mostNames  = 1000
 )
 
-// check refuses what no computer has to say.
+// check refuses facts that no real computer has.
 func (f *facts) check() error {
 	if len(f.Agents) > mostAgents || len(f.Shells) > mostNames {
 		return errors.New("the machine names more agents or shells than any computer has")
@@ -60,7 +60,7 @@ func (f *facts) backends() map[string]agent.Backend {
 	return out
 }
 
-// factsOf describes an agent of this computer.
+// factsOf returns the facts of an agent of this computer.
 func factsOf(b agent.Backend) (f agentFacts) {
 	if k, ok := b.(agent.HomeKeeper); ok {
 		f.HomeWrite, f.HomeRead = k.HomePaths()

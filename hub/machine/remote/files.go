@@ -12,7 +12,7 @@ import (
 // files implements machine.Files.
 type files struct{ m *Machine }
 
-// fileCall is what calls about files pass on; each uses some of it.
+// fileCall holds the arguments of calls about files; each call uses some.
 type fileCall struct {
 	Reach     machine.FileReach
 	URI       ahp.URI
@@ -89,7 +89,7 @@ func (f files) Delete(ctx context.Context, reach machine.FileReach, uri ahp.URI,
 func (f files) RealPaths(ctx context.Context, paths []string) []string {
 	out, err := call[[]string](ctx, f.m, "files.real", fileCall{Paths: paths})
 	if err != nil || len(out) != len(paths) {
-		return make([]string, len(paths)) // none can be followed
+		return make([]string, len(paths)) // none resolves
 	}
 	return out
 }
@@ -108,10 +108,10 @@ func (f files) Places(ctx context.Context, paths, worktrees []string) []machine.
 
 func (f files) IsWide(ctx context.Context, dirs []string) bool {
 	wide, err := call[bool](ctx, f.m, "files.wide", fileCall{Paths: dirs})
-	return wide || err != nil // what is not known is treated with care
+	return wide || err != nil // when unknown, assume the worst
 }
 
-// Watch begins to watch; the computer has begun when it returns.
+// Watch starts a watch; the computer's watch has started when it returns.
 func (f files) Watch(ctx context.Context, reach machine.FileReach, p ahp.CreateResourceWatchParams) (
 	machine.FileWatch, error,
 ) {
@@ -122,7 +122,7 @@ func (f files) Watch(ctx context.Context, reach machine.FileReach, p ahp.CreateR
 	return fileWatch{s}, nil
 }
 
-// openStream opens a stream that outlives ctx, sends what it is about, and waits until the other side has begun.
+// openStream opens a stream that outlives ctx, sends its arguments, and waits until the other side has started.
 func openStream(ctx context.Context, m *Machine, method string, in any) (*pipe.Stream, error) {
 	p, err := m.online()
 	if err != nil {
@@ -150,7 +150,7 @@ func openStream(ctx context.Context, m *Machine, method string, in any) (*pipe.S
 // fileWatch implements machine.FileWatch.
 type fileWatch struct{ s *pipe.Stream }
 
-// Run passes changes on until ctx ends, or the connection does.
+// Run passes changes on until ctx or the connection ends.
 func (w fileWatch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 	defer w.s.Close()
 	defer context.AfterFunc(ctx, w.s.Close)()
@@ -169,7 +169,7 @@ func (w fileWatch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 	}
 }
 
-// Close ends a watch that does not run.
+// Close ends a watch that is not running.
 func (w fileWatch) Close() error { w.s.Close(); return nil }
 
 // serveFiles returns the handlers of calls about files.

@@ -16,33 +16,33 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// patience is how long a call without a context waits.
+// patience is the timeout of a call without a context.
 const patience = 30 * time.Second
 
-// Config describes either end.
+// Config describes either side.
 type Config struct {
-	KeepAlive time.Duration // between signs of life; 0: none
+	KeepAlive time.Duration // between keepalives; 0: none
 	Log       *slog.Logger
-	Turn      int // bytes that a machine may say in a turn; 0 is 64 MiB
+	Turn      int // limit of the bytes that a machine may send in a turn; 0 is 64 MiB
 
-	// Changed is called on the hub's side when the machine has come or gone; it must not wait. nil: it is not.
+	// Changed is called on the hub's side when the machine has connected or disconnected; it must not block. May be nil.
 	Changed func()
-	// Used is called on the hub's side when what the machine can do is known, after Changed. nil: it is not.
+	// Used is called on the hub's side when the machine's facts are known, after Changed. May be nil.
 	Used func()
-	// Reported is called on the hub's side with what the machine says of itself, which is hostile. nil: it is not asked.
+	// Reported is called on the hub's side with the machine's reports, which are untrusted. nil: reports are refused.
 	Reported func(machines.Report)
 
-	// Tools serves, on the hub's side, what agents use of the hub; nil: they reach the servers of their sessions
+	// Tools serves, on the hub's side, the tools for agents; nil: agents connect to the servers of their sessions
 	// themselves.
 	Tools http.Handler
 
-	// Door is on the machine's side; nil: agents there are given the servers as the hub names them.
+	// Door is for the machine's side; nil: agents get the servers as the hub names them.
 	Door Door
-	// Reporter is on the machine's side; nil: it reports nothing.
+	// Reporter is for the machine's side; nil: no reports.
 	Reporter Reporter
 }
 
-// Machine is a computer at the other end of a connection. It implements machine.Machine once it was connected.
+// Machine is a computer at the other end of a connection. It implements machine.Machine after the first connection.
 type Machine struct {
 	cfg      Config
 	conduits *pipe.Conduits
@@ -51,8 +51,8 @@ type Machine struct {
 	mu    sync.Mutex
 	peer  *pipe.Peer    // nil while it is offline
 	news  chan struct{} // closed when peer changes
-	facts *facts        // what it said of itself when it last connected
-	asked string        // the agents of its reports that it was asked for again over this connection
+	facts *facts        // from the last connection
+	asked string        // unknown agents in its reports for which this connection has already asked for facts
 }
 
 // New returns a machine that is offline.
@@ -61,7 +61,7 @@ func New(cfg Config) *Machine {
 		news: make(chan struct{})}
 }
 
-// Serve uses a connection until it ends, ctx does, or a newer one is used, which wins.
+// Serve uses a connection until it ends, ctx ends, or Serve gets a newer one, which wins.
 func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
 	streams, handlers := uint32(16), map[string]pipe.Handler{}
 	if m.tools != nil {
@@ -94,7 +94,7 @@ func (m *Machine) Serve(ctx context.Context, conn net.Conn) error {
 	if m.cfg.Used != nil {
 		m.cfg.Used()
 	}
-	<-peer.Done() // what it is carried by may take longer to close
+	<-peer.Done() // closing its transport may take longer
 	m.leave(peer)
 	return <-ended
 }
@@ -118,7 +118,7 @@ func (m *Machine) leave(p *pipe.Peer) {
 	}
 }
 
-// notifyChanged wakes what waits for a connection; m.mu is held.
+// notifyChanged wakes goroutines that wait for a connection; m.mu is held.
 func (m *Machine) notifyChanged() {
 	close(m.news)
 	m.news = make(chan struct{})
@@ -156,7 +156,7 @@ func (m *Machine) connected(ctx context.Context, old *pipe.Peer) (*pipe.Peer, er
 	}
 }
 
-// Close ends everything that the machine does for this hub.
+// Close ends everything that the machine runs for this hub.
 func (m *Machine) Close() {
 	m.conduits.Close()
 	m.mu.Lock()
@@ -168,7 +168,7 @@ func (m *Machine) Close() {
 	m.tools.close()
 }
 
-// online returns the connection.
+// online returns the connection, or machine.ErrOffline.
 func (m *Machine) online() (*pipe.Peer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,9 +197,9 @@ func call[Out any](ctx context.Context, m *Machine, method string, in any) (out 
 	return out, asOffline(ctx, err)
 }
 
-// asOffline has an error of a connection that ended be one of a machine that is offline.
+// asOffline adds machine.ErrOffline to the error of a connection that ended.
 func asOffline(ctx context.Context, err error) error {
-	if errors.Is(err, pipe.ErrClosed) || errors.Is(err, context.Canceled) && ctx.Err() == nil { // the machine ends
+	if errors.Is(err, pipe.ErrClosed) || errors.Is(err, context.Canceled) && ctx.Err() == nil { // the machine closed it
 		return errors.Join(machine.ErrOffline, err)
 	}
 	return err
@@ -213,7 +213,7 @@ func callNone(ctx context.Context, m *Machine, method string, in any) error {
 // Agents returns the computer's agents.
 func (m *Machine) Agents() map[string]agent.Backend { return m.said().backends() }
 
-// Changes returns what records its changes; nil when it records none.
+// Changes returns the recorder of its changes, or nil if none are recorded.
 func (m *Machine) Changes() machine.Changes {
 	if !m.said().Changes {
 		return nil
@@ -227,7 +227,7 @@ func (m *Machine) Files() machine.Files { return files{m} }
 // Terminals returns its pseudo terminals.
 func (m *Machine) Terminals() machine.Terminals { return terminals{m} }
 
-// Customs returns what finds its customizations; nil when it looks for none.
+// Customs returns the finder of its customizations, or nil if it has none.
 func (m *Machine) Customs() machine.Customs {
 	if !m.said().Customs {
 		return nil
@@ -235,14 +235,14 @@ func (m *Machine) Customs() machine.Customs {
 	return customs{m}
 }
 
-// CheckSandbox says why programs cannot run there in a sandbox by a policy.
+// CheckSandbox returns why programs cannot run on the machine in a sandbox with a policy.
 func (m *Machine) CheckSandbox(p *sandbox.Policy) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	return callNone(ctx, m, "machine.sandbox", p)
 }
 
-// Forget removes what programs of a session left there outside of its directories.
+// Forget removes what a session's programs left on the machine outside of its directories.
 func (m *Machine) Forget(session string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

@@ -12,25 +12,25 @@ import (
 )
 
 const (
-	// reportEvery is the time between two reports of a machine of which nothing new is known but its load.
+	// reportEvery is the time between two reports while only the load changes.
 	reportEvery = 30 * time.Second
-	// reportPause is the time between two reports at least. The hub refuses more.
+	// reportPause is the minimum time between two reports. The hub refuses more frequent ones.
 	reportPause = time.Second
 )
 
-// Reporter says what the computer is. It is on the machine's side.
+// Reporter describes the computer, on the machine's side.
 type Reporter interface {
 	Report() machines.Report
-	// Watch returns a channel that has a value when there is news that should not wait, until cancel.
+	// Watch returns a channel that receives a value when there is urgent news, until cancel.
 	Watch() (changed <-chan struct{}, cancel func())
 }
 
-// reportMethod is how a machine tells its hub what it is.
+// reportMethod is the method for a machine's reports.
 const reportMethod = "machine.report"
 
 var errReportsTooOften = errors.New("this machine reports too often: wait a second")
 
-// takeReports returns the handler of what the machine says of itself over one connection.
+// takeReports returns the handler of a machine's reports over one connection.
 func (m *Machine) takeReports() pipe.Handler {
 	var mu sync.Mutex
 	var last time.Time
@@ -48,8 +48,8 @@ func (m *Machine) takeReports() pipe.Handler {
 	})
 }
 
-// learnAgents asks the computer for its facts again when it reports agents that were not among them: they were installed
-// since. It asks once for the same agents.
+// learnAgents asks the computer for its facts again when it reports agents that were installed since. It asks only once
+// about the same agents.
 func (m *Machine) learnAgents(ctx context.Context, r machines.Report) {
 	peer := m.hasNews(r)
 	if peer == nil {
@@ -68,12 +68,12 @@ func (m *Machine) learnAgents(ctx context.Context, r machines.Report) {
 	}
 }
 
-// hasNews returns the connection over which to ask for agents that are not known; nil when there are none.
+// hasNews returns the connection to ask about unknown agents, or nil if there are none.
 func (m *Machine) hasNews(r machines.Report) *pipe.Peer {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.peer == nil || m.facts == nil {
-		return nil // they are on their way
+		return nil // the facts are on their way
 	}
 	var names []string
 	for _, a := range r.Agents {
@@ -88,15 +88,15 @@ func (m *Machine) hasNews(r machines.Report) *pipe.Peer {
 	return m.peer
 }
 
-// sendReports tells the hub what this computer is until the connection ends. No stream stays open in between: an idle
-// one costs the hub more than everything else of a machine.
+// sendReports sends reports to the hub until the connection ends. No stream stays open between reports: an idle stream
+// costs the hub more than everything else of a machine.
 func sendReports(ctx context.Context, p *pipe.Peer, reporter Reporter) {
 	changed, cancel := reporter.Watch()
 	defer cancel()
 	for {
-		_ = pipe.CallNone(ctx, p, reportMethod, reporter.Report()) // the next one may arrive
+		_ = pipe.CallNone(ctx, p, reportMethod, reporter.Report()) // the next report may succeed
 		select {
-		case <-time.After(reportPause + reportPause/10): // the hub counts from when it had the last
+		case <-time.After(reportPause + reportPause/10): // the hub counts from the arrival of the last report
 		case <-ctx.Done():
 			return
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Server serves a machine to its hub. What runs for the hub outlives the connections.
+// Server serves a machine to its hub. Running programs outlive the connections.
 type Server struct {
 	cfg      Config
 	machine  machine.Machine
@@ -22,7 +22,7 @@ type Server struct {
 	peer *pipe.Peer // the newest
 }
 
-// NewServer returns what serves m. Close it.
+// NewServer returns a server of m. The caller must close it.
 func NewServer(m machine.Machine, cfg Config) *Server {
 	s := &Server{cfg: cfg, machine: m}
 	terminals := &served{terminals: m.Terminals(), log: cfg.Log, all: map[string]machine.Terminal{}}
@@ -55,7 +55,7 @@ func NewServer(m machine.Machine, cfg Config) *Server {
 	return s
 }
 
-// describe tells the hub what this computer is, after what it did for an earlier run of the hub has ended.
+// describe returns this computer's facts, after everything that an earlier run of the hub started has ended.
 func (s *Server) describe(peer *pipe.Peer) pipe.Handler {
 	return pipe.Answer(func(ctx context.Context, q describeCall) (facts, error) {
 		s.mu.Lock()
@@ -89,7 +89,7 @@ func serveMachine(m machine.Machine) map[string]pipe.Handler {
 	}
 }
 
-// Serve serves a connection until it ends, ctx does, or a newer one is served, which wins.
+// Serve serves a connection until it ends, ctx ends, or Serve gets a newer one, which wins.
 func (s *Server) Serve(ctx context.Context, conn net.Conn) error {
 	handlers := maps.Clone(s.handlers)
 	peer, err := pipe.New(conn, pipe.Config{Dialed: true, Handlers: handlers, KeepAlive: s.cfg.KeepAlive,
@@ -116,5 +116,5 @@ func (s *Server) Serve(ctx context.Context, conn net.Conn) error {
 	return peer.Run(ctx)
 }
 
-// Close ends what runs for the hub, and waits.
+// Close ends everything that runs for the hub, and waits.
 func (s *Server) Close() { s.conduits.Close() }

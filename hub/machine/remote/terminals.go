@@ -18,7 +18,7 @@ import (
 // kindTerminal is the kind of a terminal's conduit.
 const kindTerminal = "terminal"
 
-// terminalSpec is a machine.TerminalSpec as it crosses.
+// terminalSpec is a machine.TerminalSpec on the wire.
 type terminalSpec struct {
 	Command    []string
 	Shell, Dir string
@@ -33,11 +33,11 @@ type terminalSpec struct {
 	Hide       []redact.Secret
 }
 
-// terminalStep is what a terminal's program did.
+// terminalStep is a step of a terminal's program.
 type terminalStep struct {
 	Actions  pipe.Actions
-	Commands *[]machine.TerminalCommand `cbor:",omitzero"` // when they are not as they were
-	Over     bool                       `cbor:",omitzero"` // the program is gone
+	Commands *[]machine.TerminalCommand `cbor:",omitzero"` // if they changed
+	Over     bool                       `cbor:",omitzero"` // the program has ended
 	ExitCode int                        `cbor:",omitzero"`
 }
 
@@ -100,7 +100,7 @@ func (t terminals) Start(ctx context.Context, spec machine.TerminalSpec, emit fu
 	return handle, nil
 }
 
-// terminalHandle is what the host holds of a terminal: once it lets go, the computer forgets it too.
+// terminalHandle is the host's reference to a terminal: the computer forgets the terminal when the host drops it.
 type terminalHandle struct{ *terminal }
 
 // terminal implements machine.Terminal.
@@ -116,7 +116,7 @@ type terminal struct {
 	commands []machine.TerminalCommand
 }
 
-// run takes what the program does until the terminal is forgotten.
+// run receives the program's steps until the terminal is forgotten.
 func (p *terminal) run() {
 	err := p.talk.Run(context.Background(), map[string]pipe.TalkHandler{
 		"step": pipe.Take(func(_ context.Context, s terminalStep) error { p.take(s); return nil }),
@@ -127,7 +127,7 @@ func (p *terminal) run() {
 	}
 }
 
-// take passes a step on. Only what terminals do reaches the timeline.
+// take passes a step on. Only actions of terminals reach the timeline.
 func (p *terminal) take(s terminalStep) {
 	if p.hasExited() {
 		return
@@ -154,7 +154,7 @@ func (p *terminal) take(s terminalStep) {
 	}
 }
 
-// isTerminals reports whether a terminal's program causes an action.
+// isTerminals reports whether a terminal's program can cause an action.
 func isTerminals(a ahp.Action) bool {
 	switch a.(type) {
 	case *ahp.TerminalDataAction, *ahp.TerminalTitleChangedAction, *ahp.TerminalCwdChangedAction,
@@ -173,7 +173,7 @@ func (p *terminal) hasExited() bool {
 
 var errExited = errors.New("the terminal's program has exited")
 
-// tell queues a message; it does not wait, so that what is too much for a connection that is away is refused.
+// tell queues a message without blocking. It fails when a disconnected computer's queue is full.
 func (p *terminal) tell(method string, in any) error {
 	if p.hasExited() {
 		return errExited
@@ -197,11 +197,11 @@ func (p *terminal) Clear() {
 	p.mu.Lock()
 	p.commands = nil
 	p.mu.Unlock()
-	_ = p.talk.TellNow("clear", struct{}{}) // fails when the terminal is lost, with its output
+	_ = p.talk.TellNow("clear", struct{}{}) // fails if the terminal and its output are lost
 }
 
-// Kill ends the program. While the computer is away, the terminal is given up: its program ends when the computer is
-// back, or gives the hub up.
+// Kill ends the program. While the computer is offline, it abandons the terminal: its program ends when the computer
+// reconnects, or gives up on the hub.
 func (p *terminal) Kill() error {
 	_, err := pipe.AskAttached[struct{}](context.Background(), p.talk, "kill", struct{}{})
 	if errors.Is(err, machine.ErrOffline) {
@@ -215,7 +215,7 @@ func (p *terminal) Kill() error {
 	return nil
 }
 
-// Done is closed once the program is gone.
+// Done is closed once the program has ended.
 func (p *terminal) Done() <-chan struct{} { return p.done }
 
 // ExitCode returns the exit code.
@@ -225,7 +225,7 @@ func (p *terminal) ExitCode() (code int, ok bool) {
 	return p.code, p.exited
 }
 
-// Text returns what can be read on the screen.
+// Text returns the readable text of the screen.
 func (p *terminal) Text(ctx context.Context) (string, error) {
 	return pipe.Ask[string](ctx, p.talk, "text", struct{}{})
 }
@@ -237,7 +237,7 @@ func (p *terminal) Commands() []machine.TerminalCommand {
 	return append([]machine.TerminalCommand(nil), p.commands...)
 }
 
-// Output returns what a command printed.
+// Output returns the output of a command.
 func (p *terminal) Output(ctx context.Context, command string, n int) (machine.CommandOutput, error) {
 	return pipe.Ask[machine.CommandOutput](ctx, p.talk, "output", outputCall{command, n})
 }
@@ -250,7 +250,7 @@ func (p *terminal) Watch() machine.TerminalViewer {
 	return v
 }
 
-// viewer implements machine.TerminalViewer. It has a stream of its own, so that a slow one slows itself alone.
+// viewer implements machine.TerminalViewer. It has its own stream, so that a slow viewer slows only itself.
 type viewer struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
@@ -264,7 +264,7 @@ type viewer struct {
 func (v *viewer) run(p *terminal) { v.cancel(v.follow(p)) }
 
 func (v *viewer) follow(p *terminal) error {
-	// what was asked of the terminal before holds for what this viewer is shown
+	// this viewer must see the effects of earlier calls on the terminal
 	if err := pipe.AskNone(v.ctx, p.talk, "sync", struct{}{}); err != nil {
 		return err
 	}
@@ -288,7 +288,7 @@ func (v *viewer) follow(p *terminal) error {
 	}
 }
 
-// report tells the computer what the viewer has taken.
+// report reports to the computer how much the viewer has taken.
 func (v *viewer) report(s *pipe.Stream) {
 	for {
 		select {
@@ -317,7 +317,7 @@ func (v *viewer) Next(ctx context.Context) (machine.TerminalPiece, error) {
 	}
 }
 
-// Taken reports how many bytes the viewer has taken.
+// Taken records how many bytes the viewer has taken.
 func (v *viewer) Taken(n int64) {
 	v.mu.Lock()
 	v.taken = max(v.taken, n)

@@ -65,7 +65,7 @@ func (t *servedTerminal) handlers(ctx context.Context) map[string]pipe.TalkHandl
 		"start": pipe.InOrder(func(_ context.Context, spec terminalSpec) (struct{}, error) {
 			return struct{}{}, t.start(ctx, spec)
 		}),
-		"write": t.take(func(data []byte) { _ = t.program.Write(data) }), // the hub is told when it exits
+		"write": t.take(func(data []byte) { _ = t.program.Write(data) }), // the hub learns when it exits
 		"resize": pipe.Take(func(_ context.Context, s sizeCall) error {
 			return t.with(func() { _ = t.program.Resize(s.Cols, s.Rows) })
 		}),
@@ -133,7 +133,7 @@ func (t *servedTerminal) start(ctx context.Context, spec terminalSpec) error {
 	return nil
 }
 
-// emit passes on what the program did; it waits while the hub is behind or away.
+// emit sends the program's actions; it blocks while the hub is behind or disconnected.
 func (t *servedTerminal) emit(ctx context.Context, actions []ahp.Action) {
 	select {
 	case <-t.ready:

@@ -18,22 +18,22 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/relayed"
 )
 
-// An agent on a machine uses the hub's tools by connections of its session. Each is a stream that the machine opens and
-// names the session's conduit with; the hub answers there what shows a token of that session, and nothing else.
+// An agent on a machine uses the hub's tools over connections of its session. Each is a stream that the machine opens
+// with the session's conduit. The hub answers only requests with a token of that session.
 
 const (
 	toolsMethod  = "agents.tools"
 	mostTools    = 256 // connections of one machine
-	sessionTools = 16  // and of one session
+	sessionTools = 16  // connections of one session
 	toolsPiece   = 32 << 10
 
 	toolsHeader = 10 * time.Second
 	toolsIdle   = 2 * time.Minute
 )
 
-// Door lets agents on this computer reach the tools of their hub. It is on the machine's side.
+// Door lets agents on this computer reach their hub's tools. It is for the machine's side.
 type Door interface {
-	// Add opens the door to an agent until ctx ends; dial makes a connection to the hub.
+	// Add opens the door to an agent until ctx ends; dial connects to the hub.
 	Add(ctx context.Context, servers []agent.MCPServer, dial func(context.Context) (net.Conn, error)) (
 		[]agent.MCPServer, error)
 }
@@ -41,7 +41,7 @@ type Door interface {
 // toolsCall opens a connection to the tools of a session.
 type toolsCall struct{ Conduit string }
 
-// tools serve the hub's tools to the sessions of one machine.
+// tools serves the hub's tools to the sessions of one machine.
 type tools struct {
 	listener *relayed.Listener
 	server   *http.Server
@@ -52,14 +52,14 @@ type tools struct {
 	open int
 }
 
-// toolsSession are the tools of one session.
+// toolsSession is the tools of one session.
 type toolsSession struct {
 	ctx    context.Context // ends with the session
 	tokens map[[sha256.Size]byte]bool
 	open   int // guarded by the tools' mu
 }
 
-// newTools returns what serves h; nil without one.
+// newTools returns a server of h, or nil if h is nil.
 func newTools(h http.Handler, log *slog.Logger) *tools {
 	if h == nil {
 		return nil
@@ -75,7 +75,7 @@ func newTools(h http.Handler, log *slog.Logger) *tools {
 		}}
 	go func() {
 		defer close(t.ended)
-		_ = t.server.Serve(t.listener) // it ends by close
+		_ = t.server.Serve(t.listener) // ended by close
 	}()
 	return t
 }
@@ -97,12 +97,12 @@ func onlyOwn(h http.Handler) http.Handler {
 			http.Error(w, "This token is not of this session.", http.StatusForbidden)
 			return
 		}
-		r.RemoteAddr = "127.0.0.1:1" // as that of an agent on the hub's own computer
+		r.RemoteAddr = "127.0.0.1:1" // like an agent on the hub's own computer
 		h.ServeHTTP(w, r)
 	})
 }
 
-// add serves the tools of a session until it ends, and returns its servers as the machine gets them.
+// add serves the tools of a session until it ends, and returns its servers for the machine.
 func (t *tools) add(ctx context.Context, conduit string, servers []agent.MCPServer) []agent.MCPServer {
 	if t == nil {
 		return servers
@@ -135,12 +135,12 @@ func (t *tools) close() {
 	if t == nil {
 		return
 	}
-	_ = t.server.Close() // its connections end
+	_ = t.server.Close() // ends its connections
 	_ = t.listener.Close()
 	<-t.ended
 }
 
-// take counts a connection in.
+// take counts a new connection.
 func (t *tools) take(conduit string) (*toolsSession, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -188,7 +188,7 @@ func (t *tools) serve(ctx context.Context, stream *pipe.Stream) error {
 	return sendBytes(stream, here)
 }
 
-// sendBytes sends what is read from a connection until its end.
+// sendBytes sends everything read from a connection.
 func sendBytes(s *pipe.Stream, from net.Conn) error {
 	for buffer := make([]byte, toolsPiece); ; {
 		n, err := from.Read(buffer)
@@ -203,7 +203,7 @@ func sendBytes(s *pipe.Stream, from net.Conn) error {
 	}
 }
 
-// receiveBytes writes what is received to a connection until its end.
+// receiveBytes writes everything received to a connection.
 func receiveBytes(s *pipe.Stream, to net.Conn) error {
 	for {
 		var b []byte
