@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// Agents returns the agents of the hub's own computer, and those of the members under the names of JoinProvider. A
-// member that is offline keeps the agents that it had. An agent is the same value each time, and two can be compared.
+// Agents returns the agents of the hub's own computer, and those of the members under the names of JoinProvider. An
+// offline member keeps its last agents. An agent is the same comparable value each time.
 func (r *Route) Agents() map[string]agent.Backend {
 	all := map[string]agent.Backend{}
 	for _, m := range r.members.Machines() {
@@ -21,13 +21,13 @@ func (r *Route) Agents() map[string]agent.Backend {
 			all[place.JoinProvider(m.ID, name)] = memberAgent{r, m.ID, name}
 		}
 	}
-	for name, b := range r.ownAgents() { // they go first
+	for name, b := range r.ownAgents() { // they take precedence
 		all[name] = b
 	}
 	return all
 }
 
-// ownAgents returns the agents of the hub's own computer, which stay the same.
+// ownAgents returns the agents of the hub's own computer, which never change.
 func (r *Route) ownAgents() map[string]*ownAgent {
 	r.once.Do(func() {
 		r.agents = map[string]*ownAgent{}
@@ -38,7 +38,7 @@ func (r *Route) ownAgents() map[string]*ownAgent {
 	return r.agents
 }
 
-// options are what a Backend may do besides what each can. Without an answer of the agent's own, they do nothing.
+// options implements the optional interfaces of a Backend. They do nothing for an agent that lacks them.
 type options struct{ backend agent.Backend }
 
 // HomePaths returns what the agent uses of its user's home directory.
@@ -69,7 +69,7 @@ func (o options) HostRuns() bool {
 	return ok && b.HostRuns()
 }
 
-// Icon returns the agent's sign.
+// Icon returns the agent's icon.
 func (o options) Icon() string {
 	if i, ok := o.backend.(agent.Iconed); ok {
 		return i.Icon()
@@ -85,7 +85,7 @@ func (o options) Commands() []agent.SlashCommand {
 	return nil
 }
 
-// Authenticate passes a token on.
+// Authenticate passes a token on to the agent.
 func (o options) Authenticate(ctx context.Context, resource, token string) (known bool, err error) {
 	if a, ok := o.backend.(agent.Authenticator); ok {
 		return a.Authenticate(ctx, resource, token)
@@ -93,7 +93,7 @@ func (o options) Authenticate(ctx context.Context, resource, token string) (know
 	return false, nil
 }
 
-// Allows says why the agent does not work in a directory.
+// Allows returns why the agent cannot work in a directory.
 func (o options) Allows(dir string) error {
 	if c, ok := o.backend.(agent.Confined); ok {
 		return c.Allows(dir)
@@ -101,13 +101,13 @@ func (o options) Allows(dir string) error {
 	return nil
 }
 
-// ownAgent is an agent of the hub's own computer. It refuses directories of others.
+// ownAgent is an agent of the hub's own computer. It refuses directories of other computers.
 type ownAgent struct {
 	agent.Backend
 	options
 }
 
-// Allows says why the agent does not work in a directory.
+// Allows returns why the agent cannot work in a directory.
 func (a *ownAgent) Allows(dir string) error {
 	id, there, err := place.SplitPath(dir)
 	switch {
@@ -129,16 +129,16 @@ func (a *ownAgent) Open(ctx context.Context, spec agent.Spec) (agent.Session, er
 	return a.Backend.Open(ctx, spec)
 }
 
-// wrongMachine refuses a directory of another computer than an agent's.
+// wrongMachine refuses a directory that is not on the agent's computer.
 func wrongMachine(dir, computer string) error {
 	return ahp.Errorf(ahp.CodeInvalidParams,
 		"%.200s is not on %s, where this agent runs: choose a directory there, or an agent of that machine", dir, computer)
 }
 
-// memberAgent is an agent of a member. It is found anew for each call, as the member can be renamed and revoked.
+// memberAgent is an agent of a member. Each call looks it up again, as the member can be renamed and revoked.
 type memberAgent struct {
 	r        *Route
-	id, name string // the provider there
+	id, name string // name is the provider there
 }
 
 // errNoAgent reports that a computer no longer has an agent.
@@ -157,13 +157,13 @@ func (a memberAgent) find() (node, agent.Backend, error) {
 	return n, b, nil
 }
 
-// options returns what the agent may do besides what each can.
+// options returns the agent's optional interfaces.
 func (a memberAgent) options() (node, options) {
 	n, b, _ := a.find() // an agent that is gone can do nothing
 	return n, options{b}
 }
 
-// Describe returns what the root channel shows of the agent. It is as it was when the member is offline.
+// Describe returns the agent's entry in the root channel; the last known one while the member is offline.
 func (a memberAgent) Describe(ctx context.Context) (ahp.AgentInfo, error) {
 	n, b, err := a.find()
 	if err != nil {
@@ -189,7 +189,7 @@ func (a memberAgent) Describe(ctx context.Context) (ahp.AgentInfo, error) {
 	return info, nil
 }
 
-// models returns models as those of the agent by the hub's name.
+// models renames the agent of models to its name on the hub.
 func (a memberAgent) models(list []ahp.SessionModelInfo) []ahp.SessionModelInfo {
 	list = slices.Clone(list)
 	for i := range list {
@@ -200,7 +200,7 @@ func (a memberAgent) models(list []ahp.SessionModelInfo) []ahp.SessionModelInfo 
 	return list
 }
 
-// joinLogins returns resources under names of their own, so that a token for one computer goes to no other.
+// joinLogins makes resource names unique to this computer, so that a token for it goes to no other.
 func (n node) joinLogins(list []ahp.ProtectedResourceMetadata) []ahp.ProtectedResourceMetadata {
 	list = slices.Clone(list)
 	for i := range list {
@@ -244,7 +244,7 @@ func (a memberAgent) HostRuns() bool {
 	return o.HostRuns()
 }
 
-// Icon returns the agent's sign.
+// Icon returns the agent's icon.
 func (a memberAgent) Icon() string {
 	_, o := a.options()
 	return o.Icon()
@@ -256,7 +256,7 @@ func (a memberAgent) Commands() []agent.SlashCommand {
 	return o.Commands()
 }
 
-// Authenticate passes on a token that is for this member.
+// Authenticate passes a token on if it is for this member.
 func (a memberAgent) Authenticate(ctx context.Context, resource, token string) (known bool, err error) {
 	there, isHere := strings.CutSuffix(resource, place.JoinProvider(a.id, ""))
 	if !isHere {
@@ -267,7 +267,7 @@ func (a memberAgent) Authenticate(ctx context.Context, resource, token string) (
 	return known, n.explain(err)
 }
 
-// Allows says why the agent does not work in a directory.
+// Allows returns why the agent cannot work in a directory.
 func (a memberAgent) Allows(dir string) error {
 	n, b, err := a.find()
 	if err != nil {
@@ -305,7 +305,7 @@ func (a memberAgent) Open(ctx context.Context, spec agent.Spec) (agent.Session, 
 	return memberSession{Session: s, agent: a}, nil
 }
 
-// splitAll returns paths of this computer as it spells them. It refuses those of others.
+// splitAll returns paths of this computer in its own spelling. It refuses paths of other computers.
 func (n node) splitAll(paths []string) ([]string, error) {
 	var out []string
 	for _, p := range paths {

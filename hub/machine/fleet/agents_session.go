@@ -18,15 +18,15 @@ type memberSession struct {
 	agent memberAgent
 }
 
-// explain returns an error of the session in the hub's words.
+// explain returns an error of the session in the hub's terms.
 func (s memberSession) explain(err error) error {
 	if err == nil {
 		return nil
 	}
 	if _, ok := errors.AsType[*agent.Failure](err); ok {
-		return err // it is the agent's own, for people
+		return err // the agent wrote it for people
 	}
-	n, _, _ := s.agent.find() // it has at least an id
+	n, _, _ := s.agent.find() // on an error, n still has an id
 	return n.explain(err)
 }
 
@@ -37,17 +37,17 @@ func (s memberSession) Prompt(ctx context.Context, t agent.Turn) error {
 	}
 	err := s.Session.Prompt(ctx, s.agent.splitTurn(t))
 	if ctx.Err() != nil {
-		return err // the turn was cancelled, whatever else there was
+		return err // the turn was cancelled, whatever the error
 	}
 	return s.explain(err)
 }
 
-// check refuses a message with a file of another computer, which the agent would take for one of its own.
+// check refuses a message with a file of another computer, which the agent would read as a file of its own.
 func (s memberSession) check(m ahp.Message) error {
 	for _, a := range m.Attachments {
 		r, ok := a.Value.(*ahp.MessageResourceAttachment)
 		if ok && outward(s.agent.id).hides(r.URI) {
-			n, _, _ := s.agent.find() // it has at least an id
+			n, _, _ := s.agent.find() // on an error, n still has an id
 			return fmt.Errorf("%.100s is not on %s, where this session runs: attach a file of that machine, or what "+
 				"the file holds", r.Label, n.name)
 		}
@@ -55,7 +55,7 @@ func (s memberSession) check(m ahp.Message) error {
 	return nil
 }
 
-// hides reports whether a URI is of a file that cannot be spelled.
+// hides reports whether s cannot spell the file of a URI.
 func (s spelling) hides(uri ahp.URI) bool {
 	return respell(s, ahp.ContentRef{URI: uri}).URI == elsewhere && uri != elsewhere
 }
@@ -103,7 +103,7 @@ func (s memberSession) Commands() []agent.SlashCommand {
 	return s.agent.Commands()
 }
 
-// splitTurn returns a turn as the member has to read it.
+// splitTurn returns a turn in the member's spelling.
 func (a memberAgent) splitTurn(t agent.Turn) agent.Turn {
 	to := outward(a.id)
 	t.Message, t.Threads, t.History = respell(to, t.Message), respell(to, t.Threads), respell(to, t.History)
@@ -111,7 +111,7 @@ func (a memberAgent) splitTurn(t agent.Turn) agent.Turn {
 	return t
 }
 
-// memberOut is what a turn of a member's agent says and asks.
+// memberOut is the Out of a turn of a member's agent.
 type memberOut struct {
 	agent.Out
 	agent memberAgent
@@ -128,7 +128,7 @@ func (o memberOut) Confirm(ctx context.Context, a *ahp.ChatToolCallReadyAction) 
 	return respell(outward(o.agent.id), answer), err
 }
 
-// Ask asks people.
+// Ask asks the session's people.
 func (o memberOut) Ask(ctx context.Context, q ahp.ChatInputRequest) (*ahp.ChatInputCompletedAction, error) {
 	return o.Out.Ask(ctx, respell(hubward(o.agent.id), q))
 }
@@ -146,7 +146,7 @@ type replier interface {
 	Reply(ctx context.Context, thread, text string) error
 }
 
-// host returns what a session of the member can ask of the hub.
+// host returns the Host for a session of the member.
 func (a memberAgent) host(spec agent.Spec) agent.Host {
 	h := memberHost{spec.Host, a, ""}
 	if len(spec.Dirs) > 0 {
@@ -171,20 +171,20 @@ func (a memberAgent) host(spec agent.Spec) agent.Host {
 	return h
 }
 
-// memberHost is what a session of a member's agent asks outside of turns.
+// memberHost is the Host of a member's agent's session.
 type memberHost struct {
 	agent.Host
 	agent memberAgent
-	dir   string // the session's first directory, as the hub spells it; "" without one
+	dir   string // the session's first directory, in the hub's spelling; "" without one
 }
 
-// Terminal starts a command on the member, whatever directory it names.
+// Terminal starts a command, always on the member.
 func (h memberHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agent.Terminal, error) {
 	var err error
 	switch {
 	case spec.Dir != "":
 		spec.Dir, err = place.JoinPath(h.agent.id, spec.Dir)
-	case h.dir == "": // it would be one of the hub's own computer
+	case h.dir == "": // it would run on the hub's own computer
 		err = ahp.Errorf(ahp.CodeInvalidParams, "this session has no directory in which a command could run: add one")
 	default:
 		spec.Dir = h.dir
@@ -195,7 +195,7 @@ func (h memberHost) Terminal(ctx context.Context, spec agent.TerminalSpec) (agen
 	return h.Host.Terminal(ctx, spec)
 }
 
-// Spawn makes a sub-chat with a running turn.
+// Spawn creates a sub-chat with a running turn.
 func (h memberHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
 	t, end, err := h.Host.Spawn(ctx, spec)
 	if err != nil {
@@ -204,9 +204,9 @@ func (h memberHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn
 	return h.agent.splitTurn(t), end, nil
 }
 
-// Learn takes in what the agent reports of itself.
+// Learn records what the agent reports about itself.
 func (h memberHost) Learn(o agent.Offer) {
-	n, _, _ := h.agent.find() // it has at least an id
+	n, _, _ := h.agent.find() // on an error, n still has an id
 	if o.Models != nil {
 		o.Models = h.agent.models(o.Models)
 	}
@@ -216,7 +216,7 @@ func (h memberHost) Learn(o agent.Offer) {
 	h.Host.Learn(o)
 }
 
-// keepingHost is one that keeps both versions of edits.
+// keepingHost is a memberHost that keeps both versions of edits.
 type keepingHost struct {
 	memberHost
 	keeper agent.Keeper
@@ -231,7 +231,7 @@ func (h keepingHost) Keep(path string, content []byte) (ahp.ContentRef, error) {
 	return h.keeper.Keep(joined, content)
 }
 
-// sandbox returns policies as the computer has to read them.
+// sandbox returns a function that returns ask's policies in the computer's spelling.
 func (n node) sandbox(ask func(context.Context) (*sandbox.Policy, error)) func(context.Context) (*sandbox.Policy,
 	error) {
 	return func(ctx context.Context) (*sandbox.Policy, error) {

@@ -12,8 +12,8 @@ import (
 // routedChanges implements machine.Changes.
 type routedChanges struct{ *Route }
 
-// Changes returns what records the changes of all computers; nil when the hub's own computer records none. What a
-// session changed is recorded where its directories are.
+// Changes returns the recorder of all computers' changes, or nil if the hub's own computer records none. A session's
+// changes are recorded on the computer of its directories.
 func (r *Route) Changes() machine.Changes {
 	if r.own.Changes() == nil {
 		return nil
@@ -91,8 +91,8 @@ func (c routedChanges) Adopt(ctx context.Context, ws machine.Workspace, from str
 	return tell(c, ws, dirs, func(s site) error { return s.Changes.Adopt(ctx, s.ws, from, s.ins(dirs)) })
 }
 
-// Drop deletes everything that is kept of a session, on the hub's own computer and on the members: which of them the
-// session was on is not known here. A member that is offline does so when it is back.
+// Drop deletes everything that is kept for a session, on all computers, as the session's members are not known here. A
+// member that is offline does so after it reconnects.
 func (c routedChanges) Drop(ctx context.Context, ws machine.Workspace) error {
 	own := c.own.Changes().Drop(ctx, ws)
 	members := c.onMembers(func(n node) error {
@@ -131,7 +131,7 @@ func (c routedChanges) Patch(ctx context.Context, ws machine.Workspace, from, to
 	return patch, err
 }
 
-// Content returns a version that is kept here, or asks its computer.
+// Content returns a version that the hub keeps, or asks its computer.
 func (c routedChanges) Content(ctx context.Context, ws machine.Workspace, oid string) ([]byte, error) {
 	if data, ok := c.keeper.get(ctx, ws.Session, oid); ok {
 		return data, nil
@@ -168,7 +168,7 @@ func (c routedChanges) Contents(ctx context.Context, ws machine.Workspace, oids 
 		c.keeper.seen(ws.Session, s, read)
 		maps.Copy(all, read)
 	}
-	return all // the others are read by Content, whose error says why
+	return all // the caller uses Content for the others, which returns their errors
 }
 
 func (c routedChanges) Watch(ctx context.Context, ws machine.Workspace, dirs []string, most int) (
@@ -185,13 +185,13 @@ func (c routedChanges) Watch(ctx context.Context, ws machine.Workspace, dirs []s
 	return out, nil
 }
 
-// spelledWatch spells the paths of what was written as the hub does.
+// spelledWatch converts the paths of writes into the hub's spelling.
 type spelledWatch struct {
 	machine.ChangesWatch
 	site    site
 	written chan machine.Written
 	once    sync.Once
-	ended   chan struct{} // closed when nothing reads any more
+	ended   chan struct{} // closed when there is no reader any more
 }
 
 func (w *spelledWatch) run(ctx context.Context) {
@@ -214,7 +214,7 @@ func (w *spelledWatch) Written() <-chan machine.Written { return w.written }
 // Err returns why watching ended.
 func (w *spelledWatch) Err() error { return w.site.explain(w.ChangesWatch.Err()) }
 
-// Close ends watching, and waits.
+// Close stops watching and waits until it has stopped.
 func (w *spelledWatch) Close() {
 	w.once.Do(func() { close(w.ended) })
 	w.ChangesWatch.Close()
@@ -249,7 +249,7 @@ func (c routedChanges) Staged(ctx context.Context, ws machine.Workspace, dirs []
 	return n, err
 }
 
-// IsCurrent reports whether a stamp still holds; not while its computer is offline.
+// IsCurrent reports whether a stamp is up to date; false while its computer is offline.
 func (c routedChanges) IsCurrent(ctx context.Context, was machine.Stamp) bool {
 	var files []string
 	for file := range was {

@@ -36,7 +36,7 @@ func (c routedChanges) TakeBack(ctx context.Context, ws machine.Workspace, r mac
 	return tell(c, ws, rewritePaths(r), func(s site) error { return s.Changes.TakeBack(ctx, s.ws, rewrite(r, s.in)) })
 }
 
-// CanTakeBack reports whether everything is as it was left; not while its computer is offline.
+// CanTakeBack implements machine.Changes; it is false while the computer is offline.
 func (c routedChanges) CanTakeBack(ctx context.Context, ws machine.Workspace, r machine.Rewrite) bool {
 	s, err := c.site(ws, rewritePaths(r)...)
 	return err == nil && s.Changes.CanTakeBack(ctx, s.ws, rewrite(r, s.in))

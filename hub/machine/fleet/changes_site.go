@@ -1,7 +1,7 @@
 package fleet
 
 import (
-	"crypto/sha1" // git names objects by it
+	"crypto/sha1" // git names objects with it
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -15,16 +15,16 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// site is the computer that a call about changes goes to.
+// site is the computer to which a call about changes goes.
 type site struct {
 	machine.Changes
 	node
-	ws    machine.Workspace // as the computer has to read it
-	roots []ahp.URI         // of the call's paths there, to spell them in errors
+	ws    machine.Workspace // in the computer's spelling
+	roots []ahp.URI         // the call's paths there, to rename them in errors
 }
 
-// site returns the computer of a workspace and of paths, which are all of one. Without paths it is that of the
-// workspace's directories.
+// site returns the computer of a workspace and of paths, which must all be on one computer. Without paths, the
+// workspace's directories decide.
 func (c routedChanges) site(ws machine.Workspace, paths ...string) (site, error) {
 	s := site{ws: ws}
 	if len(paths) == 0 && len(ws.Dirs) > 0 {
@@ -54,7 +54,7 @@ func (c routedChanges) site(ws machine.Workspace, paths ...string) (site, error)
 	return s, s.workspace(ws)
 }
 
-// workspace makes the workspace there: without what is of other computers.
+// workspace sets the workspace for the computer, without paths of other computers.
 func (s *site) workspace(ws machine.Workspace) (err error) {
 	s.ws.Dirs, s.ws.Granted = nil, nil
 	for _, dir := range ws.Dirs {
@@ -73,7 +73,7 @@ func (s *site) workspace(ws machine.Workspace) (err error) {
 	return err
 }
 
-// in returns a path of the computer as it spells it. Which computer it is of was looked at by site.
+// in returns a path of the computer in its own spelling. site has checked that it is on this computer.
 func (s site) in(p string) string {
 	if s.id == "" || p == "" {
 		return p
@@ -85,7 +85,7 @@ func (s site) in(p string) string {
 	return there
 }
 
-// out returns a path that the computer names as the hub spells it: always one of this computer.
+// out returns a path from the computer in the hub's spelling; the result is always on this computer.
 func (s site) out(p string) string {
 	if s.id == "" || p == "" {
 		return p
@@ -155,7 +155,7 @@ func stamp(files machine.Stamp, spell func(string) string) machine.Stamp {
 	return out
 }
 
-// Paths of what calls are about.
+// The paths in the arguments of calls.
 
 func treePaths(list ...machine.Tree) (paths []string) {
 	for _, t := range list {
@@ -179,10 +179,10 @@ func rewritePaths(r machine.Rewrite) (paths []string) {
 	return paths
 }
 
-// errMadeUp refuses what no computer says that keeps to git.
+// errMadeUp refuses data that no computer with a real git repository sends.
 var errMadeUp = errors.New("the machine tells of changes in a way that no repository has")
 
-// checkChanged refuses files that a member may not name.
+// checkChanged refuses files that a member must not name.
 func (s site) checkChanged(files []machine.ChangedFile) error {
 	if s.id == "" {
 		return nil
@@ -200,7 +200,7 @@ func (s site) checkChanged(files []machine.ChangedFile) error {
 	return nil
 }
 
-// checkTrees refuses directories that a member may not name.
+// checkTrees refuses directories that a member must not name.
 func (s site) checkTrees(c machine.Checkpoint) error {
 	if s.id == "" {
 		return nil
@@ -218,8 +218,8 @@ func (s site) checkTrees(c machine.Checkpoint) error {
 	return nil
 }
 
-// isNamed reports whether data is what git names by an object's name. Versions of files are kept by that name for all
-// sessions, so that a machine must not say what one is that it does not have.
+// isNamed reports whether oid is git's name for data. Versions are kept by that name for all sessions, so a machine
+// must not fake the content of a version that it does not have.
 func (s site) isNamed(oid string, data []byte) bool {
 	header := fmt.Sprintf("blob %d\x00", len(data))
 	switch {
@@ -242,7 +242,7 @@ type spelledError struct {
 func (e *spelledError) Error() string { return e.text }
 func (e *spelledError) Unwrap() error { return e.error }
 
-// explain returns an error of the computer with its paths as the hub spells them.
+// explain returns an error of the computer with its paths in the hub's spelling.
 func (s site) explain(err error) error {
 	if err == nil || s.id == "" {
 		return err

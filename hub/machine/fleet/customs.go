@@ -13,8 +13,8 @@ import (
 // routedCustoms implements machine.Customs.
 type routedCustoms struct{ *Route }
 
-// Customs returns what finds the customizations of all computers; nil when the hub's own computer looks for none. An
-// MCP server is reached from the computer that declares it.
+// Customs returns the finder of all computers' customizations, or nil if the hub's own computer has none. An MCP server
+// is reached from the computer that declares it.
 func (r *Route) Customs() machine.Customs {
 	if r.own.Customs() == nil {
 		return nil
@@ -22,8 +22,8 @@ func (r *Route) Customs() machine.Customs {
 	return routedCustoms{r}
 }
 
-// root returns the computer of a root, which may be offline, and the root there. What is found is named and trusted by
-// the hub's spelling, so that it is not taken for the same path of another computer.
+// root returns the computer of a root, which may be offline, and the root there. Customizations are named and trusted
+// by the hub's spelling, so that equal paths of two computers stay distinct.
 func (c routedCustoms) root(root machine.CustomRoot) (site, machine.CustomRoot, error) {
 	id, there, err := place.SplitPath(root.Dir)
 	if err != nil || id == "" {
@@ -33,7 +33,7 @@ func (c routedCustoms) root(root machine.CustomRoot) (site, machine.CustomRoot, 
 	return site{node: n}, machine.CustomRoot{Dir: there, As: cmp.Or(root.As, root.Dir), Place: root.Place}, err
 }
 
-// customs returns a root's computer and what finds its customizations; nil when it looks for none.
+// customs returns a root's computer and the finder of its customizations, or nil if it has none.
 func (c routedCustoms) customs(root machine.CustomRoot) (site, machine.CustomRoot, machine.Customs) {
 	s, there, err := c.root(root)
 	if err != nil {
@@ -58,7 +58,7 @@ func (c routedCustoms) Look(ctx context.Context, root machine.CustomRoot) machin
 	return found
 }
 
-// group spells what a member found as the hub does.
+// group returns a member's group in the hub's spelling.
 func (s site) group(g machine.CustomGroup, root machine.CustomRoot) machine.CustomGroup {
 	g.Path = s.out(g.Path)
 	g.Entries = each(g.Entries, func(e machine.CustomEntry) machine.CustomEntry { return s.entry(e, root) })
@@ -69,7 +69,7 @@ func (s site) entry(e machine.CustomEntry, root machine.CustomRoot) machine.Cust
 	e.Path = s.out(e.Path)
 	if e.Command != nil {
 		command := *e.Command
-		// a member does not say for which directory it is trusted
+		// a member must not choose for which directory it is trusted
 		command.As, command.Workspace = root.As, s.out(root.Dir)
 		command.Plugin, command.Dir = s.outDir(command.Plugin), s.outDir(command.Dir)
 		e.Command = &command
@@ -85,8 +85,8 @@ func (s site) outDir(dir string) string {
 	return s.out(dir)
 }
 
-// Follow calls changed after each change of a root. A member that looks for customizations only once it is connected
-// is waited for.
+// Follow calls changed after each change of a root. It waits for a member that has no finder of customizations until it
+// is connected.
 func (c routedCustoms) Follow(root machine.CustomRoot, changed func()) (stop func()) {
 	if _, there, customs := c.customs(root); customs != nil {
 		return customs.Follow(there, changed)
@@ -152,7 +152,7 @@ func (c routedCustoms) Dial(ctx context.Context, spec machine.ServerSpec) (machi
 	id, command := "", &spec.Command
 	for i, dir := range []*string{&command.Workspace, &command.Plugin, &command.Dir} {
 		if !filepath.IsAbs(*dir) {
-			continue // there is none, or it begins with a placeholder
+			continue // empty, or begins with a placeholder
 		}
 		on, there, err := place.SplitPath(*dir)
 		switch {

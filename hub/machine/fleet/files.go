@@ -14,7 +14,7 @@ type routedFiles struct{ *Route }
 // Files returns the files of all computers.
 func (r *Route) Files() machine.Files { return routedFiles{r} }
 
-// reach returns what a call may reach on this computer: nothing that is another's.
+// reach returns the part of a reach that is on this computer.
 func (n node) reach(all machine.FileReach) machine.FileReach {
 	there := machine.FileReach{Worktrees: all.Worktrees}
 	for _, root := range all.Roots {
@@ -31,7 +31,7 @@ func (n node) reach(all machine.FileReach) machine.FileReach {
 	return there
 }
 
-// askURI calls a computer about a URI of it.
+// askURI calls the computer of a URI.
 func askURI[T any](r *Route, uri ahp.URI, ask func(n node, there ahp.URI) (T, error)) (node, T, error) {
 	n, there, err := r.uri(uri)
 	if err != nil {
@@ -169,7 +169,7 @@ func (f routedFiles) Watch(ctx context.Context, reach machine.FileReach, p ahp.C
 	return routedWatch{w, n.id}, nil
 }
 
-// routedWatch spells the URIs of changes as the hub does.
+// routedWatch converts the URIs of changes into the hub's spelling.
 type routedWatch struct {
 	machine.FileWatch
 	id string
@@ -179,7 +179,7 @@ func (w routedWatch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 	w.FileWatch.Run(ctx, func(changes []ahp.ResourceChange) {
 		var out []ahp.ResourceChange
 		for _, c := range changes {
-			if uri, err := place.JoinURI(w.id, c.URI); err == nil { // not what cannot be reached
+			if uri, err := place.JoinURI(w.id, c.URI); err == nil { // skip unreachable files
 				out = append(out, ahp.ResourceChange{URI: uri, Type: c.Type})
 			}
 		}

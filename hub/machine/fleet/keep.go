@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/kept"
 )
 
-// Kept keeps versions of files of members; kept.Store does.
+// Kept stores versions of members' files; kept.Store implements it.
 type Kept interface {
 	Get(ctx context.Context, session, oid string) (data []byte, ok bool, err error)
 	Lacking(ctx context.Context, session string, files []machine.ChangedFile) ([]kept.Wanted, error)
@@ -21,20 +21,20 @@ type Kept interface {
 }
 
 const (
-	mostComparisons = 1000            // that wait to be kept
-	keepPause       = time.Second     // between two rounds: what is compared with the same meanwhile is kept once
-	keepPatience    = 2 * time.Minute // for one comparison
-	keepBytes       = 4 << 20         // that are asked for at once
+	mostComparisons = 1000            // waiting to be kept
+	keepPause       = time.Second     // between rounds: comparisons with the same start in between are kept once
+	keepPatience    = 2 * time.Minute // timeout of one comparison
+	keepBytes       = 4 << 20         // limit of one request
 	keepVersions    = 256
 	mostPutting     = 4
 	putPatience     = 10 * time.Second
 )
 
-// keeper has both sides of what members compare kept by the hub, in the background.
+// keeper stores both sides of members' comparisons on the hub, in the background.
 type keeper struct {
 	store Kept
 	log   *slog.Logger
-	ctx   context.Context // until Close
+	ctx   context.Context // ends with Close
 	ended sync.WaitGroup
 
 	mu      sync.Mutex
@@ -43,7 +43,7 @@ type keeper struct {
 	putting int // calls of seen
 }
 
-// comparison names what is compared: a later one with the same beginning replaces it.
+// comparison identifies a comparison: a later one with the same start replaces it.
 type comparison struct{ session, from string }
 
 type compared struct {
@@ -51,7 +51,7 @@ type compared struct {
 	files []machine.ChangedFile
 }
 
-// keep has the versions of changed files kept.
+// keep queues the versions of changed files to be stored.
 func (k *keeper) keep(session string, from machine.Checkpoint, s site, files []machine.ChangedFile) {
 	if k.store == nil || s.id == "" || len(files) == 0 {
 		return
@@ -66,7 +66,7 @@ func (k *keeper) keep(session string, from machine.Checkpoint, s site, files []m
 		return
 	}
 	if _, known := k.waiting[name]; !known && len(k.waiting) >= mostComparisons {
-		return // it is kept when it is looked at again
+		return // it is kept when it is compared again
 	}
 	if k.waiting == nil {
 		k.waiting = map[comparison]compared{}
@@ -78,15 +78,15 @@ func (k *keeper) keep(session string, from machine.Checkpoint, s site, files []m
 	}
 }
 
-// close waits for what is being kept, once the context has ended.
+// close waits for running work, once the context has ended.
 func (k *keeper) close() {
 	k.mu.Lock()
-	k.waiting = nil // none begins any more
+	k.waiting = nil // nothing starts any more
 	k.mu.Unlock()
 	k.ended.Wait()
 }
 
-// run keeps what waits, until nothing does.
+// run stores queued comparisons until the queue is empty.
 func (k *keeper) run() {
 	for {
 		k.mu.Lock()
@@ -126,8 +126,8 @@ func (k *keeper) keepNow(session string, c compared) error {
 	return err
 }
 
-// seen keeps versions that somebody looks at, without waiting for the others that they were compared with, nor having that
-// person wait. What comes while many are being kept is left to the rounds.
+// seen stores versions that a viewer reads, at once and without delaying the viewer. While many versions are being
+// stored, it leaves them to the rounds.
 func (k *keeper) seen(session string, s site, contents map[string][]byte) {
 	if k.store == nil || s.id == "" || len(contents) == 0 {
 		return
@@ -139,7 +139,7 @@ func (k *keeper) seen(session string, s site, contents map[string][]byte) {
 	}
 	k.putting++
 	k.ended.Go(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), putPatience) // it is here already
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), putPatience) // the data is here already
 		defer cancel()
 		if err := k.store.Put(ctx, session, contents); err != nil {
 			k.log.Warn("versions of files were not kept", "session", session, "machine", s.name, "err", err)
@@ -150,7 +150,7 @@ func (k *keeper) seen(session string, s site, contents map[string][]byte) {
 	})
 }
 
-// contents reads versions at once, those that are what their name says.
+// contents reads versions at once, and drops those that do not match their name.
 func (s site) contents(ctx context.Context, oids []string) map[string][]byte {
 	all := s.Changes.Contents(ctx, s.ws, oids)
 	for oid, data := range all {
@@ -173,7 +173,7 @@ func (k *keeper) get(ctx context.Context, session, oid string) ([]byte, bool) {
 	return data, ok && err == nil
 }
 
-// unkeptError is of a version that can be had from its machine alone, while that is offline.
+// unkeptError reports that only an offline machine has a version.
 type unkeptError struct{ error }
 
 func (e unkeptError) Error() string {

@@ -7,18 +7,18 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// mostLater bounds what waits for a member to be back.
+// mostLater bounds the tasks that wait for a member to reconnect.
 const mostLater = 10_000
 
-// later is what members do that were offline when it was asked for, when they are back.
+// later holds the tasks for members that were offline, until they reconnect.
 type later struct {
 	mu      sync.Mutex
 	waiting map[string][]func(node) error // by id
 	follows bool
 }
 
-// onMembers does something on each member, at once. A member that is offline does it when it is back, while the hub
-// runs, and its errors are not told any more.
+// onMembers calls do for all members in parallel. For an offline member it calls do after the member reconnects, while
+// the hub runs, and ignores its errors.
 func (r *Route) onMembers(do func(node) error) error {
 	members := r.members.Machines()
 	errs := make([]error, len(members))
@@ -41,7 +41,7 @@ func (r *Route) onMembers(do func(node) error) error {
 	return errors.Join(errs...)
 }
 
-// doLater does something on a member when it is back.
+// doLater calls do for a member after it reconnects.
 func (r *Route) doLater(id string, do func(node) error) {
 	l := &r.later
 	l.mu.Lock()
@@ -59,7 +59,7 @@ func (r *Route) doLater(id string, do func(node) error) {
 	}
 }
 
-// follow does what waits for members that are back, until nothing waits.
+// follow runs the tasks of members that reconnect, until no task is left.
 func (r *Route) follow(changed <-chan struct{}, cancel func()) {
 	defer cancel()
 	for r.catchUp() {
@@ -71,7 +71,7 @@ func (r *Route) follow(changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// catchUp does what waits for members that are online. It reports whether something waits still.
+// catchUp runs the tasks of members that are online. It reports whether tasks are left.
 func (r *Route) catchUp() bool {
 	l := &r.later
 	known := map[string]bool{}
@@ -97,7 +97,7 @@ func (r *Route) catchUp() bool {
 	defer l.mu.Unlock()
 	for id := range l.waiting {
 		if !known[id] {
-			delete(l.waiting, id) // it was revoked
+			delete(l.waiting, id) // the member was revoked
 		}
 	}
 	l.follows = len(l.waiting) > 0

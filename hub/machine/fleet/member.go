@@ -1,4 +1,4 @@
-// Package fleet describes the computers that run sessions of a hub besides its own.
+// Package fleet describes the computers, other than a hub's own, that run its sessions.
 package fleet
 
 import "github.com/ahphub/ahphub/hub/machine"
@@ -8,25 +8,25 @@ type Member struct {
 	ID       string // never changes
 	Name     string // unique among the members; the owner may change it
 	Online   bool
-	Draining bool // no new session begins there
+	Draining bool // gets no new sessions
 
-	// Machine is the same value from the computer's joining until it is revoked. While it is offline, its calls fail
-	// with machine.ErrOffline. It has no agents until it has connected once since the hub's start.
+	// Machine stays the same value until the computer is revoked. While the computer is offline, calls fail with
+	// machine.ErrOffline. It has no agents until the computer's first connection since the hub's start.
 	Machine machine.Machine
 
-	// What the computer last said of itself; it may lie. Zero is unknown.
+	// The computer's last report, which may lie. Zero is unknown.
 	Cores      int
-	FreeCores  float64 // that are idle
+	FreeCores  float64 // idle
 	Memory     int64   // bytes
-	FreeMemory int64   // bytes that programs can still have
-	Sandbox    string  // what keeps its sessions apart: namespace, container, landlock or none
+	FreeMemory int64   // bytes available to programs
+	Sandbox    string  // how its sessions are isolated: namespace, container, landlock or none
 }
 
 // Members lists the computers that belong to a hub.
 type Members interface {
 	// Machines returns the members by name.
 	Machines() []Member
-	// Watch returns a channel that has a value when members, names, connections found agents or their reports have changed, until
-	// cancel. The channel is never closed.
+	// Watch returns a channel that receives a value when members, their names, connections, agents or reports may have
+	// changed, until cancel. The channel is never closed.
 	Watch() (changed <-chan struct{}, cancel func())
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// errRevoked says what became of the machine of an agent.
+// errRevoked reports that the machine of an agent was revoked.
 var errRevoked = errors.New("the machine that this agent ran on was revoked. The session can be read; start a new one to " +
 	"continue")
 

@@ -7,14 +7,14 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// batch is what of a list of paths is of one computer.
+// batch holds the paths of a list that are on one computer.
 type batch struct {
 	node
 	paths []string // there
-	at    []int    // where they are in the list
+	at    []int    // their indexes in the list
 }
 
-// batches sorts paths by computer. refused receives each path that leads nowhere.
+// batches groups paths by computer. It passes paths that lead nowhere to refused.
 func (r *Route) batches(paths []string, refused func(at int, err error)) (list []*batch) {
 	known := map[string]*batch{}
 	for i, p := range paths {
@@ -62,7 +62,7 @@ func (f routedFiles) Places(ctx context.Context, paths, worktrees []string) []ma
 
 func (f routedFiles) IsWide(ctx context.Context, dirs []string) bool {
 	wide := false
-	for _, b := range f.batches(dirs, func(int, error) { wide = true }) { // what is not known is treated with care
+	for _, b := range f.batches(dirs, func(int, error) { wide = true }) { // when unknown, assume the worst
 		wide = wide || b.Files().IsWide(ctx, b.paths)
 	}
 	return wide

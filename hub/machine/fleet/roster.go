@@ -15,17 +15,17 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// KeepAlive is the time between signs of life on a connection, both ways. Without an answer for 10 s more it has ended.
+// KeepAlive is the time between keepalives on a connection, both ways. It ends if no answer arrives within 10 s.
 const KeepAlive = 8 * time.Second
 
-// Config is what a Roster stands on.
+// Config configures a Roster.
 type Config struct {
 	Registry *machines.Registry
-	Tools    http.Handler // serves what agents on the machines use of the hub; nil: they use nothing
+	Tools    http.Handler // the hub's tools for agents on the machines; nil: none
 	Log      *slog.Logger
 }
 
-// Roster keeps one remote.Machine for each machine of a registry, from its joining until it is revoked. It implements
+// Roster holds one remote.Machine for each machine of a registry, from joining until it is revoked. It implements
 // Members.
 type Roster struct {
 	cfg  Config
@@ -38,7 +38,7 @@ type Roster struct {
 	closed   bool
 }
 
-// NewRoster returns the roster of a registry. Close it.
+// NewRoster returns the roster of a registry. The caller must close it.
 func NewRoster(cfg Config) *Roster {
 	r := &Roster{cfg: cfg, all: map[string]*remote.Machine{}, watchers: map[chan struct{}]bool{}}
 	changed, cancel := cfg.Registry.Watch()
@@ -59,7 +59,7 @@ func NewRoster(cfg Config) *Roster {
 	return r
 }
 
-// Close ends everything that machines do for this hub.
+// Close ends everything that machines run for this hub.
 func (r *Roster) Close() {
 	r.stop()
 	r.wg.Wait()
@@ -72,7 +72,7 @@ func (r *Roster) Close() {
 	}
 }
 
-// update adds machines that have joined, and gives up those that were revoked.
+// update adds machines that have joined, and closes those that were revoked.
 func (r *Roster) update() {
 	known := map[string]bool{}
 	for _, s := range r.cfg.Registry.List() {
@@ -93,7 +93,7 @@ func (r *Roster) update() {
 	}
 }
 
-// get returns the machine of an ID, and adds it first when it is new; nil once the roster was closed.
+// get returns the machine with an ID, and adds a new one, or returns nil once the roster is closed.
 func (r *Roster) get(id string) *remote.Machine {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +110,7 @@ func (r *Roster) get(id string) *remote.Machine {
 	return m
 }
 
-// Serve uses the connection of a machine of the registry until it ends, or a newer one of that machine is used.
+// Serve uses the connection of a machine of the registry until it ends, or the machine has a newer one.
 func (r *Roster) Serve(ctx context.Context, id string, conn net.Conn) error {
 	m := r.get(id)
 	if m == nil {
@@ -119,14 +119,14 @@ func (r *Roster) Serve(ctx context.Context, id string, conn net.Conn) error {
 	return m.Serve(ctx, conn)
 }
 
-// Machines returns the members by name.
+// Machines returns the members, sorted by name.
 func (r *Roster) Machines() (list []Member) {
 	all := r.cfg.Registry.List()
 	r.mu.Lock()
 	known := maps.Clone(r.all)
 	r.mu.Unlock()
 	for _, s := range all {
-		if m := known[s.ID]; m != nil { // not one that joined or was revoked this moment
+		if m := known[s.ID]; m != nil { // nil: it joined or was revoked just now
 			list = append(list, Member{ID: s.ID, Name: s.Name, Draining: s.Draining, Machine: m, Online: m.IsOnline(),
 				Cores: s.Report.Cores, FreeCores: s.Report.FreeCores(), Memory: s.Report.Memory,
 				FreeMemory: s.Report.FreeMemory, Sandbox: s.Report.Sandbox})
@@ -136,7 +136,7 @@ func (r *Roster) Machines() (list []Member) {
 	return list
 }
 
-// Watch returns a channel that has a value when what Machines returns has changed, until cancel.
+// Watch returns a channel that receives a value when the result of Machines has changed, until cancel.
 func (r *Roster) Watch() (changed <-chan struct{}, cancel func()) {
 	c := make(chan struct{}, 1)
 	r.mu.Lock()
@@ -149,7 +149,7 @@ func (r *Roster) Watch() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// notifyChanged wakes watchers. It does not wait.
+// notifyChanged wakes watchers. It does not block.
 func (r *Roster) notifyChanged() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -20,21 +20,21 @@ var (
 	_ machine.Watcher = (*Route)(nil)
 )
 
-// Route reaches the hub's own computer and the members by the paths of JoinPath. A call is about one computer.
+// Route reaches the hub's own computer and the members by the paths of JoinPath. Each call goes to one computer.
 type Route struct {
 	own     machine.Machine
 	members Members
 
 	once      sync.Once
-	agents    map[string]*ownAgent // of the own computer
+	agents    map[string]*ownAgent // of the hub's own computer
 	later     later
-	ctx       context.Context // until Close
+	ctx       context.Context // ends with Close
 	end       context.CancelFunc
 	keeper    keeper
-	described sync.Map // what agents of members last said of themselves, by memberAgent: ahp.AgentInfo
+	described sync.Map // last descriptions of members' agents, by memberAgent: ahp.AgentInfo
 }
 
-// NewRoute returns a way to a hub's own computer and to its members. Close it.
+// NewRoute returns a route to a hub's own computer and to its members. The caller must close it.
 func NewRoute(own machine.Machine, members Members, opts ...Option) *Route {
 	r := &Route{own: own, members: members}
 	r.keeper.log = slog.New(slog.DiscardHandler)
@@ -46,25 +46,25 @@ func NewRoute(own machine.Machine, members Members, opts ...Option) *Route {
 	return r
 }
 
-// Option is an option of NewRoute.
+// Option configures a Route.
 type Option func(*Route)
 
-// WithKept has both sides of what changed on members kept, for when they are offline.
+// WithKept stores both sides of members' changes, for when they are offline.
 func WithKept(store Kept, log *slog.Logger) Option {
 	return func(r *Route) { r.keeper.store, r.keeper.log = store, log }
 }
 
-// Close stops waiting for members, and keeping what changed there. What they were to do when they are back is forgotten.
+// Close stops waiting for members and storing their changes. It drops the tasks of offline members.
 func (r *Route) Close() {
 	r.end()
 	r.keeper.close()
 }
 
-// Watch returns a channel that has a value when the agents of members may have changed, until cancel. It implements
-// machine.Watcher.
+// Watch returns a channel that receives a value when the agents of members may have changed, until cancel. It
+// implements machine.Watcher.
 func (r *Route) Watch() (changed <-chan struct{}, cancel func()) { return r.members.Watch() }
 
-// CheckSandbox says why programs cannot run as a policy says on the computer that its paths are of.
+// CheckSandbox returns why programs cannot run under a policy on the computer of its paths.
 func (r *Route) CheckSandbox(p *sandbox.Policy) error {
 	n, there, err := r.policy(p)
 	if err != nil {
@@ -73,20 +73,20 @@ func (r *Route) CheckSandbox(p *sandbox.Policy) error {
 	return n.explain(n.CheckSandbox(there))
 }
 
-// Forget removes what programs of a session left outside of its directories, on each computer: which of them the
-// session ran on is not known here. A member that is offline does so when it is back.
+// Forget removes what a session's programs left outside of its directories, on each computer, as the session's members
+// are not known here. A member that is offline does so after it reconnects.
 func (r *Route) Forget(session string) error {
 	members := r.onMembers(func(n node) error { return n.Forget(session) })
 	return errors.Join(r.own.Forget(session), members)
 }
 
-// node is a computer.
+// node is one computer.
 type node struct {
 	machine.Machine
-	id, name string // "" of the hub's own
+	id, name string // "" for the hub's own
 }
 
-// node returns the computer of an id.
+// node returns the computer with an id, or an error while it is offline.
 func (r *Route) node(id string) (node, error) {
 	if id == "" {
 		return node{Machine: r.own}, nil
@@ -101,7 +101,7 @@ func (r *Route) node(id string) (node, error) {
 	return n, nil
 }
 
-// member returns the member of an id.
+// member returns the member with an id.
 func (r *Route) member(id string) (n node, online bool, err error) {
 	for _, m := range r.members.Machines() {
 		if m.ID == id {
@@ -112,7 +112,7 @@ func (r *Route) member(id string) (n node, online bool, err error) {
 		"there is no machine %s, or not any more: it may have been revoked", id)
 }
 
-// path returns the computer that a path leads to, and the path there. "" is the hub's own directory.
+// path returns the computer of a path, and the path there. "" is the hub's own directory.
 func (r *Route) path(p string) (n node, there string, err error) {
 	id := ""
 	if p != "" {
@@ -124,7 +124,7 @@ func (r *Route) path(p string) (n node, there string, err error) {
 	return n, there, err
 }
 
-// uri returns the computer that a URI leads to, and the URI there.
+// uri returns the computer of a URI, and the URI there.
 func (r *Route) uri(uri ahp.URI) (n node, there ahp.URI, err error) {
 	id, there, err := place.SplitURI(uri)
 	if err != nil {
@@ -134,8 +134,8 @@ func (r *Route) uri(uri ahp.URI) (n node, there ahp.URI, err error) {
 	return n, there, err
 }
 
-// policy returns the computer that all paths of a policy are of, and the policy there. One without paths is the own
-// computer's.
+// policy returns the computer of a policy's paths, and the policy there. A policy without paths belongs to the hub's
+// own computer.
 func (r *Route) policy(p *sandbox.Policy) (node, *sandbox.Policy, error) {
 	id := ""
 	if p != nil && len(p.Write) > 0 {
@@ -153,8 +153,8 @@ func (r *Route) policy(p *sandbox.Policy) (node, *sandbox.Policy, error) {
 	return n, there, err
 }
 
-// splitPolicy returns a policy as a computer has to read it. It refuses one with paths of another, but for what the hub
-// opens of its own computer to all programs: other computers have that in places of their own.
+// splitPolicy returns a policy in a computer's spelling. It refuses paths of other computers. It drops paths that the
+// hub opens on its own computer for all programs: members have their own.
 func splitPolicy(id string, p *sandbox.Policy) (*sandbox.Policy, error) {
 	if p == nil {
 		return nil, nil
@@ -179,7 +179,7 @@ func splitPolicy(id string, p *sandbox.Policy) (*sandbox.Policy, error) {
 	return &there, nil
 }
 
-// errTwoMachines refuses what no single computer can do.
+// errTwoMachines refuses a call that involves two computers.
 var errTwoMachines = ahp.Errorf(ahp.CodeInvalidParams,
 	"this is about two machines at once. Choose files and directories of one machine")
 
@@ -192,8 +192,8 @@ func (e *offlineError) Error() string {
 
 func (e *offlineError) Unwrap() error { return machine.ErrOffline }
 
-// explain returns an error of a computer in the hub's words: with the machine's name, and with the URIs that were asked
-// for as the hub spells them.
+// explain returns an error of a computer in the hub's terms: with the machine's name, and with the URIs in asked in the
+// hub's spelling.
 func (n node) explain(err error, asked ...ahp.URI) error {
 	if err == nil || n.id == "" {
 		return err
@@ -210,7 +210,7 @@ func (n node) explain(err error, asked ...ahp.URI) error {
 	return fmt.Errorf("on the machine %s: %w", n.name, err)
 }
 
-// rename spells URIs, and the paths that they name, as the hub does in a text.
+// rename replaces URIs, and the paths that they name, with the hub's spelling in a text.
 func (n node) rename(text string, asked []ahp.URI) string {
 	var pairs []string
 	for _, uri := range asked {

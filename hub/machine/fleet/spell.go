@@ -9,19 +9,19 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// uriFields are the names of fields, as on the wire, in which the protocol has URIs that may be files'.
+// uriFields are the protocol's fields, by name on the wire, whose URIs may name files.
 var uriFields = map[string]bool{"uri": true, "resource": true, "src": true, "url": true, "directory": true, "cwd": true,
 	"workingDirectory": true, "workingDirectories": true, "defaultDirectory": true, "source": true, "destination": true,
 	"replacement": true, "root": true}
 
-// spelling says how files are spelled on another computer.
+// spelling converts how files are spelled for another computer.
 type spelling struct {
 	uri  func(ahp.URI) ahp.URI
 	path func(string) string
 }
 
-// respell returns a value of the protocol with all URIs of files spelled in another way. The value itself stays as it
-// is; what needs no other spelling is shared with it. Texts, and what a tool is called with, are the agent's own words.
+// respell returns a protocol value with all file URIs converted. It does not modify v; unchanged parts are shared.
+// Texts and the input of tools are the agent's own, and stay unchanged.
 func respell[T any](s spelling, v T) T {
 	p := reflect.ValueOf(&v).Elem()
 	if out, changed := s.walk(p, ""); changed {
@@ -35,7 +35,7 @@ var (
 	metaType = reflect.TypeFor[ahp.Meta]()
 )
 
-// walk returns v with its URIs spelled in another way; false when there are none. name is the field that v is in.
+// walk returns v with its URIs converted, or false if there are none. name is the field that contains v.
 func (s spelling) walk(v reflect.Value, name string) (reflect.Value, bool) {
 	switch v.Kind() {
 	case reflect.String:
@@ -135,7 +135,7 @@ func (s spelling) walkMap(v reflect.Value, name string) (reflect.Value, bool) {
 	return out, out.IsValid()
 }
 
-// walkMeta spells the directory of a command, as agent.DirectoryMeta tells it.
+// walkMeta converts the directory of a command, as in agent.DirectoryMeta.
 func (s spelling) walkMeta(v reflect.Value) (reflect.Value, bool) {
 	const key = "ahphub"
 	meta := v.Interface().(ahp.Meta)
@@ -161,10 +161,10 @@ func (s spelling) walkMeta(v reflect.Value) (reflect.Value, bool) {
 	return reflect.ValueOf(out), true
 }
 
-// elsewhere is the URI of a file that a reader cannot reach, as it lies on another computer.
+// elsewhere replaces the URI of a file that is unreachable for the reader, on another computer.
 const elsewhere ahp.URI = "about:blank"
 
-// hubward spells files of a computer as the hub does.
+// hubward converts a computer's spelling of its files into the hub's.
 func hubward(id string) spelling {
 	return spelling{
 		uri: func(uri ahp.URI) ahp.URI {
@@ -184,7 +184,7 @@ func hubward(id string) spelling {
 	}
 }
 
-// outward spells files of a computer as that computer does, and hides those of others.
+// outward converts the hub's spelling of files into the computer's, and hides files of other computers.
 func outward(id string) spelling {
 	return spelling{
 		uri: func(uri ahp.URI) ahp.URI {

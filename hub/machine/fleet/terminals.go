@@ -11,10 +11,10 @@ import (
 // routedTerminals implements machine.Terminals.
 type routedTerminals struct{ *Route }
 
-// Terminals returns the pseudo terminals of all computers. A program runs where its directory is.
+// Terminals returns all computers' pseudo terminals. A program runs on the computer of its directory.
 func (r *Route) Terminals() machine.Terminals { return routedTerminals{r} }
 
-// Shells returns those of the hub's own computer.
+// Shells returns the shells of the hub's own computer.
 func (t routedTerminals) Shells() []string { return t.own.Terminals().Shells() }
 
 func (t routedTerminals) DrawText(printed string, cols, rows int) string {
@@ -39,7 +39,7 @@ func (t routedTerminals) Start(ctx context.Context, spec machine.TerminalSpec, e
 	return started, n.explain(err, place.FileURI(dir))
 }
 
-// renameDirs spells the directories that a terminal tells of as the hub does.
+// renameDirs converts the directories in a terminal's actions into the hub's spelling.
 func (n node) renameDirs(actions []ahp.Action) []ahp.Action {
 	out := make([]ahp.Action, 0, len(actions))
 	for _, a := range actions {
