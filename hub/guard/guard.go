@@ -1,6 +1,5 @@
-// Package guard knows the paths that the program never serves: its own data directory, its secrets, and the
-// kernel's file systems. It compares devices, inodes and kinds of file systems, so that no other spelling of a
-// path leads around it.
+// Package guard refuses paths that the program never serves: its data directory, its secrets, and the kernel's file
+// systems. It compares devices, inodes and kinds of file systems, so that no other spelling of a path avoids it.
 package guard
 
 import (
@@ -14,9 +13,9 @@ import (
 )
 
 var (
-	// ErrData refuses what lies in the data directory, or is one of the program's secrets.
+	// ErrData refuses paths in the data directory, and the program's secrets.
 	ErrData = errors.New("ahphub stores its own data there, which no one can access")
-	// ErrKernel refuses what is no place for files: among it are other programs' memory and environment.
+	// ErrKernel refuses the kernel's file systems: they expose, for example, other programs' memory and environment.
 	ErrKernel = errors.New("it is in /proc, /sys, /dev or another kernel file system, which holds no files")
 )
 
@@ -26,7 +25,7 @@ func IsRefusal(err error) bool {
 	return outside || errors.Is(err, ErrData) || errors.Is(err, ErrKernel)
 }
 
-// OutsideError refuses what lies outside of the directories that a computer opens to sessions.
+// OutsideError refuses paths outside of the directories that a computer opens to sessions.
 type OutsideError struct{ Machine string }
 
 func (e *OutsideError) Error() string {
@@ -34,20 +33,20 @@ func (e *OutsideError) Error() string {
 		" opens to sessions. To open more, start ahphub join there with --dir for each"
 }
 
-// worktrees is the part of the data directory that sessions work in: each in the directory of its name.
+// worktrees is the part of the data directory where sessions work, each in the directory of its name.
 const worktrees = "worktrees"
 
-// Guard refuses paths. The zero value and nil refuse the kernel's file systems alone.
+// Guard refuses paths. The zero value and nil refuse only the kernel's file systems.
 type Guard struct {
-	dir     string   // the data directory as it was configured, absolute
-	root    *os.Root // of it: stays open, and so follows a rename
+	dir     string   // the configured data directory, absolute
+	root    *os.Root // of the data directory: stays open, and so follows a rename
 	self    fs.FileInfo
 	secrets []string
 	within  []string               // nil: everywhere
-	machine atomic.Pointer[string] // whose directories those are
+	machine atomic.Pointer[string] // name of the machine with those directories
 }
 
-// New returns a guard of a data directory, which exists, and of files that hold secrets elsewhere, which need not.
+// New returns a guard of an existing data directory and of files with secrets elsewhere, which need not exist.
 func New(dataDir string, secrets ...string) (*Guard, error) {
 	dir, err := filepath.Abs(dataDir)
 	if err != nil {
@@ -61,24 +60,24 @@ func New(dataDir string, secrets ...string) (*Guard, error) {
 	return g, err
 }
 
-// StayWithin makes a guard refuse what lies outside of directories too, which are absolute and have no links. Call it
-// before the guard is used.
+// StayWithin makes a guard also refuse paths outside of dirs, which are absolute and have no links. Call it before the
+// guard is used.
 func (g *Guard) StayWithin(machine string, dirs []string) {
 	g.within = slices.Clone(dirs)
 	g.Rename(machine)
 }
 
-// Rename changes the name of the machine in refusals of StayWithin.
+// Rename changes the machine's name in refusals by StayWithin.
 func (g *Guard) Rename(machine string) { g.machine.Store(&machine) }
 
-// isOutside reports whether a path without links lies outside of the directories to stay in.
+// isOutside reports whether a path without links is outside of the directories of StayWithin.
 func (g *Guard) isOutside(real string) bool {
 	return g != nil && g.within != nil && !slices.ContainsFunc(g.within, func(dir string) bool {
 		return real == dir || strings.HasPrefix(real, strings.TrimSuffix(dir, "/")+"/")
 	})
 }
 
-// Close releases the data directory. A closed guard refuses all files with several names.
+// Close releases the data directory. A closed guard refuses all files with several hard links.
 func (g *Guard) Close() error {
 	if g == nil || g.root == nil {
 		return nil
@@ -102,7 +101,7 @@ func (g *Guard) CheckFile(f *os.File, own ...string) error {
 	return g.check(real, info, own)
 }
 
-// RealPath is where an open file lies now, with links resolved.
+// RealPath returns the current path of an open file, with links resolved.
 func RealPath(f *os.File) (string, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -111,7 +110,7 @@ func RealPath(f *os.File) (string, error) {
 	return realPath(f, info)
 }
 
-// CheckPath refuses a path: what it leads to when that exists, else the place where it would be made.
+// CheckPath refuses a path: its target if it exists, otherwise the place where it would be created.
 func (g *Guard) CheckPath(path string, own ...string) error {
 	real, err := nearest(path)
 	if err != nil {
@@ -127,7 +126,7 @@ func (g *Guard) CheckPath(path string, own ...string) error {
 	return g.check(real, info, own)
 }
 
-// CheckName refuses the name itself, as of a link, and not what it leads to.
+// CheckName refuses a name itself, for example of a link, rather than its target.
 func (g *Guard) CheckName(path string, own ...string) error {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -145,14 +144,14 @@ func (g *Guard) CheckName(path string, own ...string) error {
 	}
 }
 
-// Stops reports whether a walk ends at a directory below one that was checked: it is the data directory or another file
-// system of the kernel.
+// Stops reports whether a walk must stop at a directory below a checked one: at the data directory or at a kernel file
+// system.
 func (g *Guard) Stops(dir string) bool {
 	info, err := os.Lstat(dir)
 	return err == nil && info.IsDir() && (g.isData(info) || isClosed(info) || isKernelPath(dir))
 }
 
-// CheckWhole refuses a directory that holds what is refused, so that it cannot be moved, copied or removed with it.
+// CheckWhole refuses a directory that contains refused paths, so that they are not moved, copied or removed with it.
 func (g *Guard) CheckWhole(path string) error {
 	info, err := os.Stat(path)
 	if err != nil || !info.IsDir() {
@@ -170,8 +169,8 @@ func (g *Guard) CheckWhole(path string) error {
 	return nil
 }
 
-// Dirs are the paths that are closed: the kernel's, and those of the data directory as it was configured, with its
-// links resolved, and where it was moved since.
+// Dirs returns the closed paths: the kernel's, and the data directory's path as configured, with links resolved, and
+// after later renames.
 func (g *Guard) Dirs() (dirs []string) {
 	if g == nil || g.root == nil {
 		return slices.Clone(closedPlaces)
@@ -190,7 +189,7 @@ func (g *Guard) Dirs() (dirs []string) {
 	return dirs
 }
 
-// IsSecret reports whether a file is one of the data directory's, or a secret, under another name: a hard link.
+// IsSecret reports whether a file is a hard link to a secret or to a file of the data directory.
 func (g *Guard) IsSecret(info fs.FileInfo) bool {
 	return info.Mode().IsRegular() && linksOf(info) > 1 && g.checkNames(info, g.tops()) != nil
 }
@@ -199,7 +198,7 @@ func (g *Guard) isData(info fs.FileInfo) bool {
 	return g != nil && g.self != nil && os.SameFile(info, g.self)
 }
 
-// check looks at a file or directory by its real path, and at every directory above it.
+// check checks a file or directory by its real path, and every directory above it.
 func (g *Guard) check(real string, info fs.FileInfo, own []string) error {
 	if g.isOutside(real) {
 		return &OutsideError{*g.machine.Load()}
@@ -231,7 +230,7 @@ func (g *Guard) check(real string, info fs.FileInfo, own []string) error {
 	return g.checkNames(info, tops)
 }
 
-// tops are the entries of the data directory.
+// tops returns the entries of the data directory.
 func (g *Guard) tops() (infos []fs.FileInfo) {
 	if g == nil || g.root == nil {
 		return nil
@@ -245,7 +244,8 @@ func (g *Guard) tops() (infos []fs.FileInfo) {
 	return infos
 }
 
-// place returns where a real path lies below the data directory, when dir, at above it, is that or directly in that.
+// place returns the path of real relative to the data directory, if dir, at path at above it, is that directory or an
+// entry of it.
 func (g *Guard) place(tops []fs.FileInfo, dir fs.FileInfo, at, real string) (rel string, inside bool) {
 	prefix := "."
 	if !g.isData(dir) {
@@ -262,16 +262,16 @@ func (g *Guard) place(tops []fs.FileInfo, dir fs.FileInfo, at, real string) (rel
 	return filepath.Join(prefix, rel), true
 }
 
-// isOwn reports whether a path below the data directory lies in the worktree of one of these sessions.
+// isOwn reports whether a path below the data directory is in the worktree of one of these sessions.
 func isOwn(rel string, own []string) bool {
 	parts := strings.SplitN(filepath.ToSlash(rel), "/", 3)
 	return len(parts) > 1 && parts[0] == worktrees && slices.Contains(own, parts[1])
 }
 
-// mostNames bounds the files of the data directory that one with several names is compared with.
+// mostNames bounds the files of the data directory that a file with several hard links is compared with.
 const mostNames = 100_000
 
-// checkNames refuses a file that is a secret by another name: a hard link, or mounted elsewhere.
+// checkNames refuses a file that is a secret by a hard link, or mounted elsewhere.
 func (g *Guard) checkNames(info fs.FileInfo, tops []fs.FileInfo) error {
 	if g == nil {
 		return nil
@@ -290,15 +290,14 @@ func (g *Guard) checkNames(info fs.FileInfo, tops []fs.FileInfo) error {
 	return g.search(info)
 }
 
-// search looks for a file everywhere in the data directory but in worktrees and checkpoints, which hold the files of
-// repositories.
+// search searches the data directory for a file, except worktrees and checkpoints, which hold files of repositories.
 func (g *Guard) search(info fs.FileInfo) error {
 	left := mostNames
 	return fs.WalkDir(g.root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		left--
 		switch {
 		case err != nil && path != ".":
-			return nil // gone meanwhile
+			return nil // removed meanwhile
 		case err != nil || left < 0:
 			return ErrData
 		case d.IsDir() && (path == worktrees || path == "checkpoints"):
@@ -313,7 +312,7 @@ func (g *Guard) search(info fs.FileInfo) error {
 	})
 }
 
-// Reason returns why a guard refuses a path. What the system says of it is not repeated.
+// Reason returns why a guard refuses a path. It does not repeat system errors.
 func Reason(err error) string {
 	if IsRefusal(err) {
 		return err.Error()

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// kernelKinds are file systems that hold no files of people: the kernel makes what is read there. isClosed knows
-// the place of devtmpfs, which calls itself tmpfs.
+// kernelKinds are file systems without user files: the kernel generates their content. devtmpfs calls itself tmpfs, so
+// isClosed checks its path instead.
 var kernelKinds = map[uint32]bool{
 	0x00009fa0: true, // proc
 	0x62656572: true, // sysfs
@@ -48,7 +48,7 @@ func isKernelPath(path string) bool {
 	return err == nil && kernelKinds[uint32(s.Type)]
 }
 
-// realPath is where an open file lies now. Without /proc it is where it was opened, if it is there still.
+// realPath returns the current path of an open file; without /proc, the path it was opened by.
 func realPath(f *os.File, info fs.FileInfo) (string, error) {
 	raw, err := f.SyscallConn()
 	if err != nil {

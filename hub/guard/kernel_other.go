@@ -11,5 +11,5 @@ func isKernelFile(*os.File) bool { return false }
 
 func isKernelPath(string) bool { return false }
 
-// realPath is where an open file was opened, if it is there still.
+// realPath returns the path by which a file was opened, if the file is still there.
 func realPath(f *os.File, info fs.FileInfo) (string, error) { return pathOf(f, info) }

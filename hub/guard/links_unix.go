@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// linksOf returns a file's number of names.
+// linksOf returns a file's number of hard links.
 func linksOf(info fs.FileInfo) uint64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(s.Nlink)

@@ -7,10 +7,10 @@ import (
 	"path/filepath"
 )
 
-// closedPlaces are the kernel's, wherever they lead.
+// closedPlaces are the kernel's directories, or the directories that they link to.
 var closedPlaces = []string{"/proc", "/sys", "/dev"}
 
-// isClosed reports whether a directory is one of the kernel's places.
+// isClosed reports whether a directory is one of closedPlaces.
 func isClosed(info fs.FileInfo) bool {
 	for _, dir := range closedPlaces {
 		if there, err := os.Stat(dir); err == nil && os.SameFile(info, there) {
@@ -20,7 +20,7 @@ func isClosed(info fs.FileInfo) bool {
 	return false
 }
 
-// isBelow reports whether a path is a directory or lies in it.
+// isBelow reports whether a path is a directory or in it.
 func isBelow(path string, dir fs.FileInfo) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -50,7 +50,7 @@ func nearest(path string) (string, error) {
 	}
 }
 
-// pathOf is the path a file was opened by, with links resolved. One that is elsewhere by now counts as gone.
+// pathOf returns the path by which a file was opened, with links resolved. A file that has moved counts as gone.
 func pathOf(f *os.File, info fs.FileInfo) (string, error) {
 	real, err := filepath.EvalSymlinks(f.Name())
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// IsWide reports whether one of some directories holds everything of its owner: the file system's root, the home, or
-// what is above it. Guests read no files there.
+// IsWide reports whether one of dirs contains everything of its owner: the file system's root, the home directory, or a
+// parent of it. Guests read no files there.
 func IsWide(dirs []string) bool {
 	return slices.ContainsFunc(dirs, func(dir string) bool {
 		info, err := os.Stat(dir)
@@ -16,7 +16,7 @@ func IsWide(dirs []string) bool {
 	})
 }
 
-// widePlaces returns the home, where there is one, and the directories above it.
+// widePlaces returns the home directory, if there is one, and its parents.
 func widePlaces() (places []fs.FileInfo) {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {

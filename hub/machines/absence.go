@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Grace is how long a machine may be away from its running turns before people are told.
+// Grace is how long a machine with running turns may be offline before people are notified.
 const Grace = time.Minute
 
-// Absence is a machine that people were waiting for, which stays away or is back.
+// Absence is a machine with running turns that stays offline, or has reconnected.
 type Absence struct {
 	Machine  Machine
-	Since    time.Time // when it went
+	Since    time.Time // when it disconnected
 	Back     bool
-	Sessions []string // URIs of those whose turns ran on it when people were first told
+	Sessions []string // URIs of the sessions with running turns at the first notification
 }
 
-// absent is a machine that is away.
+// absent is a machine that is offline.
 type absent struct {
 	since time.Time
-	told  []string // nil: nothing was said yet
+	told  []string // sessions of the first notification; nil: none yet
 }
 
-// FollowAbsences reports each machine that stays away longer than grace while turns run on it, once, and once more when it
-// is back, until ctx ends. running returns the sessions with a running turn on a machine. A machine that was not connected
-// since the hub's start is not missed: the hub has ended its turns.
+// FollowAbsences reports each machine that stays offline longer than grace while turns run on it, and again when it
+// reconnects, until ctx ends. running returns the sessions with a running turn on a machine. It ignores machines that
+// have not connected since the hub's start: the hub has ended their turns.
 func (r *Registry) FollowAbsences(ctx context.Context, grace time.Duration, running func(id string) []string,
 	tell func(Absence)) {
 	changed, cancel := r.Watch()
@@ -45,7 +45,7 @@ func (r *Registry) FollowAbsences(ctx context.Context, grace time.Duration, runn
 	}
 }
 
-// checkAbsences looks at every machine. It returns when the next one has been away for long enough; 0 is never.
+// checkAbsences checks every machine. It returns the time until the next one has been offline long enough, or 0.
 func (r *Registry) checkAbsences(away map[string]*absent, grace time.Duration, running func(id string) []string,
 	tell func(Absence)) (next time.Duration) {
 	now := r.cfg.Now()

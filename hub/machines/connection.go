@@ -6,27 +6,27 @@ import (
 	"time"
 )
 
-// Status is a machine and whether it is connected.
+// Status is a machine and the state of its connection.
 type Status struct {
 	Machine
-	Online  bool      // it is connected, and what it can do is known
-	Since   time.Time // when it came, or was last connected; zero: never
-	Report  Report    // of its newest connection since the hub's start
-	Refused string    // why it could not connect last; "" when it could
+	Online  bool      // it is connected, and its facts are known
+	Since   time.Time // start of the connection, or else end of the last one; zero: never connected
+	Report  Report    // of the newest connection since the hub's start
+	Refused string    // why the last connection was refused; "" if it was not
 
 	// Since the hub's start:
 	Connections uint64
-	Received    uint64 // bytes from the machine, without the encryption
+	Received    uint64 // bytes from the machine, without encryption
 	Sent        uint64
 }
 
-// connection is the newest of a machine.
+// connection is a machine's newest connection.
 type connection struct {
 	end    context.CancelCauseFunc
 	since  time.Time
 	report Report
 	open   bool
-	ready  bool // what the machine can do is known
+	ready  bool // the machine's facts are known
 }
 
 func (m *machine) status() Status {
@@ -77,7 +77,7 @@ func (r *Registry) Connect(ctx context.Context, id string, report Report) (
 	return bound, incarnation, func() { r.leave(ctx, id, c) }, nil
 }
 
-// SetReady says that what a machine can do is known: it is online from now until its connection ends.
+// SetReady records that a machine's facts are known: it is online until its connection ends.
 func (r *Registry) SetReady(id string) {
 	r.mu.Lock()
 	m := r.byID[id]
@@ -92,7 +92,7 @@ func (r *Registry) SetReady(id string) {
 	}
 }
 
-// Refuse notes why a machine could not connect, and what it said of itself.
+// Refuse records why a machine's connection was refused, and its report.
 func (r *Registry) Refuse(id string, report Report, why error) {
 	r.mu.Lock()
 	m := r.byID[id]
@@ -110,7 +110,7 @@ func (r *Registry) Refuse(id string, report Report, why error) {
 	}
 }
 
-// Update takes in what a connected machine says of itself now.
+// Update records a new report of a connected machine.
 func (r *Registry) Update(id string, report Report) {
 	report = report.Clean()
 	r.mu.Lock()
@@ -125,7 +125,7 @@ func (r *Registry) Update(id string, report Report) {
 	}
 }
 
-// leave ends a connection, and writes down when it ended unless a newer one is there.
+// leave ends a connection, and stores the time unless there is a newer connection.
 func (r *Registry) leave(ctx context.Context, id string, c *connection) {
 	c.end(context.Canceled)
 	r.mu.Lock()
@@ -139,13 +139,13 @@ func (r *Registry) leave(ctx context.Context, id string, c *connection) {
 	r.mu.Unlock()
 	if newest {
 		if text, err := now.MarshalText(); err == nil {
-			_ = r.cfg.Docs.Put(context.WithoutCancel(ctx), seenBucket, id, text) // else an older time is shown
+			_ = r.cfg.Docs.Put(context.WithoutCancel(ctx), seenBucket, id, text) // on failure an older time is shown
 		}
 	}
 	r.tell()
 }
 
-// Meter counts the bytes that a connection of a machine carries.
+// Meter counts the bytes on a connection of a machine.
 func (r *Registry) Meter(id string, conn net.Conn) net.Conn {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -156,20 +156,20 @@ func (r *Registry) Meter(id string, conn net.Conn) net.Conn {
 	return &meteredConn{conn, m}
 }
 
-// meteredConn adds what it carries to the counts of a machine.
+// meteredConn adds its traffic to the counts of a machine.
 type meteredConn struct {
 	net.Conn
 	machine *machine
 }
 
-// Read counts what arrives.
+// Read counts received bytes.
 func (c *meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.machine.received.Add(uint64(n))
 	return n, err
 }
 
-// Write counts what is sent.
+// Write counts sent bytes.
 func (c *meteredConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	c.machine.sent.Add(uint64(n))

@@ -1,6 +1,6 @@
-// Package machines keeps which computers belong to a hub: the tokens that let them join, the key of each, who is
-// connected, and what its owner decided about it.
+// Package machines stores which computers belong to a hub: the tokens to join, each computer's key, its connection, and
+// its owner's decisions.
 //
-// A token works once, within an hour, and carries the hub's own key, so that a computer that joins knows whom it talks
-// to. From then on its ed25519 key is what it is known by. hub/machine/join proves both.
+// A token works once, within an hour, and contains the hub's key, so that a joining computer can authenticate the hub.
+// Later its ed25519 key identifies the computer. hub/machine/join verifies both keys.
 package machines

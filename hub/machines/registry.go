@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	// ErrUnknown is the error of a machine that is not, or no longer, one of the hub's.
+	// ErrUnknown refuses a computer that is not, or no longer, a machine of the hub.
 	ErrUnknown = errors.New("this computer is not a machine of this hub, or was revoked. Join it with a new token")
 	// ErrRevoked ends the connection of a machine that was revoked.
 	ErrRevoked = errors.New("this machine was revoked. To use it again, join it with a new token")
@@ -36,18 +36,18 @@ var (
 	ErrReplaced = errors.New("this machine has a newer connection. Is ahphub join running twice on it?")
 )
 
-// Refused is the error of a call that did nothing; its text is for the person who asked.
+// Refused is the error of a call that did nothing; its text is for the caller.
 type Refused struct{ error }
 
 func refusef(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
 
-// IsRefused reports whether an error says that nothing was done, and why.
+// IsRefused reports whether an error is a Refused.
 func IsRefused(err error) bool {
 	_, refused := errors.AsType[Refused](err)
 	return refused
 }
 
-// Documents keep documents; each write is durable on return.
+// Documents stores documents; each write is durable on return.
 type Documents interface {
 	Put(ctx context.Context, bucket, key string, value []byte) error
 	Delete(ctx context.Context, bucket, key string) error
@@ -58,11 +58,11 @@ type Documents interface {
 type Sealing interface {
 	Seal(value []byte) string
 	Open(sealed string) ([]byte, error)
-	// Reseal seals with the newest key; changed is false when it was.
+	// Reseal seals with the newest key; changed is false if that key already sealed it.
 	Reseal(sealed string) (again string, changed bool, err error)
 }
 
-// Config is what a registry stands on.
+// Config configures a registry.
 type Config struct {
 	Docs Documents
 	Seal Sealing
@@ -79,14 +79,14 @@ type Machine struct {
 	Draining bool              `json:"draining,omitempty"` // it gets no new sessions
 }
 
-// Registry holds the machines in memory; what it journals is applied to that copy. Its methods may be called from any
-// goroutine.
+// Registry holds the machines in memory, and updates them after each durable write. Its methods are safe for concurrent
+// use.
 type Registry struct {
 	cfg Config
 	key ed25519.PrivateKey // the hub's
 
 	writing sync.Mutex // held from reading to writing
-	sealed  string     // the key, as it is kept; guarded by writing
+	sealed  string     // the stored key; guarded by writing
 
 	mu      sync.Mutex
 	byID    map[string]*machine
@@ -97,17 +97,17 @@ type Registry struct {
 // machine is a Machine and its connection.
 type machine struct {
 	Machine
-	seen  time.Time // when it was last connected, as far as it is written
+	seen  time.Time // stored end of its last connection
 	conn  *connection
-	count uint64 // connections so far
-	used  uint64 // those of them that were ready
+	count uint64 // connections since the hub's start
+	used  uint64 // those that became ready
 
-	refused string // why it could not connect last
+	refused string // why its last connection was refused
 
-	received, sent atomic.Uint64 // bytes so far
+	received, sent atomic.Uint64 // bytes since the hub's start
 }
 
-// Open reads what is stored, and makes the hub's key when there is none.
+// Open reads the stored machines, and creates the hub's key if there is none.
 func Open(ctx context.Context, cfg Config) (*Registry, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -125,7 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Registry, error) {
 	return r, cfg.Docs.Each(ctx, seenBucket, r.applySeen)
 }
 
-// openKey reads the hub's key, or makes it.
+// openKey reads the hub's key, or creates it.
 func (r *Registry) openKey(ctx context.Context) error {
 	err := r.cfg.Docs.Each(ctx, keyBucket, func(_ string, sealed []byte) error {
 		r.sealed = string(sealed)
@@ -152,7 +152,7 @@ func (r *Registry) openKey(ctx context.Context) error {
 	return nil
 }
 
-// keepKey writes the hub's key, sealed.
+// keepKey stores the hub's key, sealed.
 func (r *Registry) keepKey(ctx context.Context, sealed string) error {
 	err := r.cfg.Docs.Put(ctx, keyBucket, "key", []byte(sealed))
 	if err == nil {
@@ -172,7 +172,7 @@ func (r *Registry) Reseal(ctx context.Context) (changed, locked int, err error) 
 	return 1, 0, r.keepKey(ctx, sealed)
 }
 
-// Watch returns a channel that says when something has changed since it was last read, and a function that ends it.
+// Watch returns a channel that receives a value after changes, and a function that ends the watch.
 func (r *Registry) Watch() (changed <-chan struct{}, cancel func()) {
 	c := make(chan struct{}, 1)
 	r.mu.Lock()
@@ -185,7 +185,7 @@ func (r *Registry) Watch() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// tell tells every watch of a change.
+// tell wakes every watcher.
 func (r *Registry) tell() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -200,7 +200,7 @@ func (r *Registry) tell() {
 // Key returns the hub's own key.
 func (r *Registry) Key() ed25519.PrivateKey { return r.key }
 
-// applyMachine takes the record of a machine in; one without a value is gone.
+// applyMachine applies the record of a machine; without a value, the machine was removed.
 func (r *Registry) applyMachine(id string, value []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -224,17 +224,17 @@ func (r *Registry) applyMachine(id string, value []byte) error {
 	return nil
 }
 
-// applySeen takes in when a machine was last connected.
+// applySeen applies the record of a machine's last connection.
 func (r *Registry) applySeen(id string, value []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if m := r.byID[id]; m != nil && value != nil {
-		_ = m.seen.UnmarshalText(value) // one that cannot be read counts as never
+		_ = m.seen.UnmarshalText(value) // unreadable: never
 	}
 	return nil
 }
 
-// keep writes a machine and applies it once it is durable.
+// keep stores a machine and applies it once it is durable.
 func (r *Registry) keep(ctx context.Context, m Machine) error {
 	value, err := json.Marshal(m)
 	if err == nil {
@@ -249,7 +249,7 @@ func (r *Registry) keep(ctx context.Context, m Machine) error {
 	return err
 }
 
-// Find returns the machine of a key, or ErrUnknown.
+// Find returns the machine with a key, or ErrUnknown.
 func (r *Registry) Find(key ed25519.PublicKey) (Machine, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -261,7 +261,7 @@ func (r *Registry) Find(key ed25519.PublicKey) (Machine, error) {
 	return Machine{}, ErrUnknown
 }
 
-// List returns the machines and what is known of each, in the order of their names.
+// List returns the machines with their status, sorted by name.
 func (r *Registry) List() []Status {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -275,7 +275,7 @@ func (r *Registry) List() []Status {
 	return list
 }
 
-// Lookup returns a machine and what is known of it; false when there is none of this ID.
+// Lookup returns a machine with its status, or false if there is none with this ID.
 func (r *Registry) Lookup(id string) (Status, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -288,7 +288,7 @@ func (r *Registry) Lookup(id string) (Status, bool) {
 
 var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,38}[a-z0-9])?$`)
 
-// CheckName refuses what cannot name a machine. The name is part of addresses, and of titles such as "opencode on box2".
+// CheckName refuses invalid names. A name is part of addresses, and of titles such as "opencode on box2".
 func CheckName(name string) error {
 	if !nameForm.MatchString(name) {
 		return refusef("a machine's name has lower-case letters, digits and hyphens, at most 40, and begins and ends with a " +
@@ -297,7 +297,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// isFree refuses a name that another machine has.
+// isFree refuses a name of another machine.
 func (r *Registry) isFree(name, but string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,7 +309,7 @@ func (r *Registry) isFree(name, but string) error {
 	return nil
 }
 
-// change writes what f makes of a machine.
+// change stores a machine modified by f.
 func (r *Registry) change(ctx context.Context, id string, f func(*Machine) error) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -332,7 +332,7 @@ func (r *Registry) get(id string) (Machine, error) {
 	return Machine{}, Refused{errors.New("there is no such machine. It may have been revoked")}
 }
 
-// Rename gives a machine another name.
+// Rename changes a machine's name.
 func (r *Registry) Rename(ctx context.Context, id, name string) error {
 	name = strings.TrimSpace(name)
 	if err := CheckName(name); err != nil {
@@ -344,7 +344,7 @@ func (r *Registry) Rename(ctx context.Context, id, name string) error {
 	})
 }
 
-// SetDraining says whether a machine gets no new sessions.
+// SetDraining sets whether a machine gets no new sessions.
 func (r *Registry) SetDraining(ctx context.Context, id string, draining bool) error {
 	return r.change(ctx, id, func(m *Machine) error {
 		m.Draining = draining
@@ -352,7 +352,7 @@ func (r *Registry) SetDraining(ctx context.Context, id string, draining bool) er
 	})
 }
 
-// Revoke forgets a machine and ends its connection at once. Its key opens nothing any more.
+// Revoke removes a machine and ends its connection at once. Its key is no longer valid.
 func (r *Registry) Revoke(ctx context.Context, id string) (Machine, error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -360,7 +360,7 @@ func (r *Registry) Revoke(ctx context.Context, id string) (Machine, error) {
 	if err != nil {
 		return m, err
 	}
-	r.disconnect(id, ErrRevoked) // whatever the disk does
+	r.disconnect(id, ErrRevoked) // even if the disk fails
 	if err := errors.Join(r.cfg.Docs.Delete(ctx, machineBucket, id), r.cfg.Docs.Delete(ctx, seenBucket, id)); err != nil {
 		return m, err
 	}
@@ -369,7 +369,7 @@ func (r *Registry) Revoke(ctx context.Context, id string) (Machine, error) {
 	return m, err
 }
 
-// add makes a machine of a key.
+// add creates a machine with a key.
 func (r *Registry) add(ctx context.Context, name, by string, key ed25519.PublicKey) (Machine, error) {
 	m := Machine{ID: ids.New(), Name: name, Key: key, By: by, Joined: r.cfg.Now().UTC()}
 	return m, r.keep(ctx, m)

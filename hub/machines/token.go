@@ -28,32 +28,32 @@ const SecretBytes = 16
 // ErrWrongToken refuses an unknown, used or expired token.
 var ErrWrongToken = errors.New("this token is not valid: it was used, has expired or was removed. Create a new one on the Machines page")
 
-// Token lets one computer join. The hub keeps a hash of it.
+// Token lets one computer join. The hub stores a hash of its secret.
 type Token struct {
 	ID      string    `json:"id"`
-	By      string    `json:"by"` // principal who made it
+	By      string    `json:"by"` // principal who created it
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expires"`
 }
 
-// tokenDoc is a token as it is stored.
+// tokenDoc is a stored token.
 type tokenDoc struct {
 	Token
 	Hash string `json:"hash"`
 }
 
-// Invite is what the text of a token says: the secret, and the key by which a computer knows the hub.
+// Invite is the content of a token: the secret, and the key by which a computer recognizes the hub.
 type Invite struct {
 	Secret [SecretBytes]byte
 	Hub    ed25519.PublicKey
 }
 
-// String returns the text of a token, as people paste it.
+// String returns the text of a token.
 func (i Invite) String() string {
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(i.Secret[:], i.Hub...))
 }
 
-// ParseInvite reads the text of a token. No error quotes it.
+// ParseInvite parses the text of a token. Errors never quote it.
 func ParseInvite(text string) (Invite, error) {
 	raw, ok := strings.CutPrefix(strings.TrimSpace(text), tokenPrefix)
 	b, err := base64.RawURLEncoding.DecodeString(raw)
@@ -70,7 +70,7 @@ func hashSecret(secret [SecretBytes]byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// applyToken takes the record of a token in; one without a value was used or removed.
+// applyToken applies the record of a token; without a value, the token was used or removed.
 func (r *Registry) applyToken(id string, value []byte) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,7 +90,7 @@ func (r *Registry) applyToken(id string, value []byte) error {
 	return nil
 }
 
-// NewToken makes a token, which works once within an hour. Its text is not kept.
+// NewToken creates a token, which works once within an hour. Its text is not stored.
 func (r *Registry) NewToken(ctx context.Context, by string) (text string, made Token, err error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -117,7 +117,7 @@ func (r *Registry) NewToken(ctx context.Context, by string) (text string, made T
 	return invite.String(), made, err
 }
 
-// dropExpired removes tokens that work no more.
+// dropExpired removes expired tokens.
 func (r *Registry) dropExpired(ctx context.Context) error {
 	r.mu.Lock()
 	var gone []string
@@ -143,7 +143,7 @@ func (r *Registry) dropToken(ctx context.Context, id string) error {
 	return r.applyToken(id, nil)
 }
 
-// Tokens returns the tokens that work, newest first.
+// Tokens returns the valid tokens, newest first.
 func (r *Registry) Tokens() []Token {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -159,7 +159,7 @@ func (r *Registry) Tokens() []Token {
 	return list
 }
 
-// RemoveToken makes a token work no more.
+// RemoveToken invalidates a token.
 func (r *Registry) RemoveToken(ctx context.Context, id string) error {
 	r.writing.Lock()
 	defer r.writing.Unlock()
@@ -169,8 +169,8 @@ func (r *Registry) RemoveToken(ctx context.Context, id string) error {
 	return r.dropToken(ctx, id)
 }
 
-// Redeem makes a machine of a token. The token works once, even when two computers show it at the same time. A name
-// that is taken does not use the token up.
+// Redeem creates a machine from a token. The token works once, even if two computers present it at the same time. A
+// name that is taken does not use up the token.
 func (r *Registry) Redeem(ctx context.Context, secret [SecretBytes]byte, name string, key ed25519.PublicKey) (Machine, error) {
 	r.writing.Lock()
 	defer r.writing.Unlock()

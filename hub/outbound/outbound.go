@@ -1,4 +1,4 @@
-// Package outbound connects to addresses that others name, without opening a way into this computer or its networks.
+// Package outbound connects to addresses that users name, without giving access to this computer or its networks.
 package outbound
 
 import (
@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// Dialer connects to addresses that Check lets through. Check is asked about the address that is connected to, not
-// about the name: a name may resolve differently the next time.
+// Dialer connects to addresses that Check accepts. Check gets the address of the connection, not the name, as a name
+// may resolve differently the next time.
 type Dialer struct {
 	Check    func(at netip.AddrPort) error
 	Timeout  time.Duration
 	Resolver *net.Resolver // nil: the system's
 }
 
-// DialContext connects as a net.Dialer does.
+// DialContext connects like a net.Dialer.
 func (d Dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	dialer := net.Dialer{Timeout: d.Timeout, Resolver: d.Resolver,
 		ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
@@ -31,8 +31,7 @@ func (d Dialer) DialContext(ctx context.Context, network, address string) (net.C
 	return dialer.DialContext(ctx, network, address)
 }
 
-// reserved are ranges that netip does not call private and that still lead to this machine or
-// network, or nowhere.
+// reserved are ranges that netip does not call private but that still lead to this machine or network, or nowhere.
 var reserved = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"), netip.MustParsePrefix("100.64.0.0/10"), netip.MustParsePrefix("192.0.0.0/24"),
 	netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("192.88.99.0/24"),
@@ -44,8 +43,8 @@ var reserved = []netip.Prefix{
 	netip.MustParsePrefix("fec0::/10"), netip.MustParsePrefix("::/96"),
 }
 
-// IsPublic reports whether an address is one of the Internet: neither this computer, nor its networks, nor one that
-// leads there by translation.
+// IsPublic reports whether an address is on the Internet: not this computer or its networks, nor an address that is
+// translated to one of them.
 func IsPublic(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if !ip.IsGlobalUnicast() || ip.IsPrivate() || ip.IsLoopback() || ip.IsLinkLocalUnicast() || ip.IsMulticast() {
