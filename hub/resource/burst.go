@@ -7,15 +7,15 @@ import (
 )
 
 const (
-	mostPending = 10_000 // changes of one burst; with more the watched directory itself has changed
-	mostBatch   = 1000   // changes of one action
+	mostPending = 10_000 // of one burst; beyond that, one change of the watched directory is reported
+	mostBatch   = 1000   // of one action
 )
 
-// burst gathers changes until they are reported, one for each path.
+// burst collects changes, one for each path, until they are reported.
 type burst struct {
 	watch *Watch
 	order []string
-	kinds map[string]ahp.ResourceChangeType // "": it came and went
+	kinds map[string]ahp.ResourceChangeType // "": created and deleted again
 	over  bool
 }
 
@@ -46,7 +46,7 @@ func (b *burst) add(path string, kind ahp.ResourceChangeType) {
 	b.kinds[rel] = both(before, kind)
 }
 
-// both is what two changes of a path come to.
+// both combines two changes of a path.
 func both(before, after ahp.ResourceChangeType) ahp.ResourceChangeType {
 	const added, updated, deleted = ahp.ResourceChangeTypeAdded, ahp.ResourceChangeTypeUpdated,
 		ahp.ResourceChangeTypeDeleted
@@ -63,7 +63,7 @@ func both(before, after ahp.ResourceChangeType) ahp.ResourceChangeType {
 	return after
 }
 
-// drain returns what happened, in the order it began, and starts anew.
+// drain returns the changes, in the order in which they began, and empties the burst.
 func (b *burst) drain() (batches [][]ahp.ResourceChange) {
 	var all []ahp.ResourceChange
 	if b.over {
@@ -86,6 +86,6 @@ func (w *Watch) uriOf(rel string) ahp.URI {
 	if rel == "." {
 		return w.uri
 	}
-	path, _ := Path(w.uri) // made of a path
+	path, _ := Path(w.uri) // made from a path
 	return URI(path + "/" + rel)
 }

@@ -13,7 +13,7 @@ const (
 	mostGlobBytes = 1024
 )
 
-// globs says which paths a watch is about. A pattern that fits a directory fits all below it.
+// globs says which paths a watch covers. A pattern that matches a directory covers its content too.
 type globs struct{ includes, excludes []string }
 
 func newGlobs(includes, excludes *ahp.StringCollection) (g globs, err error) {

@@ -11,16 +11,16 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// purpose is what a spot is looked for.
+// purpose is what a spot is used for.
 type purpose int
 
 const (
 	reading  purpose = iota
-	writing          // into a file, or what a link leads to
-	renaming         // the name itself: made, taken away, moved
+	writing          // into a file, or into a link's target
+	renaming         // the name itself: created, removed or moved
 )
 
-// Look finds what a URI stands for, links resolved, and why a guard opens it to no one.
+// Look returns the file that a URI names, links resolved, and why a guard opens it to no one.
 func Look(uri ahp.URI, g *guard.Guard) (machine.FoundFile, error) {
 	path, err := Path(uri)
 	if err != nil {
@@ -49,8 +49,8 @@ func Look(uri ahp.URI, g *guard.Guard) (machine.FoundFile, error) {
 	return found, nil
 }
 
-// granted finds the grant that a path lies under. Paths are compared with their links resolved, so that a link put
-// in the way later leads nowhere; what the last name itself stands for is its root's to follow.
+// granted returns the grant that contains a path. It compares paths with their links resolved, so that a link created
+// later leads nowhere. The grant's root resolves the last name.
 func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	if len(f.Granted) == 0 {
 		return spot{}, denied(uri)
@@ -70,7 +70,7 @@ func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	return spot{}, denied(uri)
 }
 
-// placed resolves the links on the way to the last name, which need not be there; "" when that leads nowhere.
+// placed resolves all links in a path but the last name, which need not exist; "" if that leads nowhere.
 func placed(path string) string {
 	for at, rest := filepath.Dir(path), filepath.Base(path); ; at, rest = filepath.Dir(at),
 		filepath.Join(filepath.Base(at), rest) {
@@ -84,14 +84,14 @@ func placed(path string) string {
 	}
 }
 
-// stands reports whether what was granted has not become a link, nor lies beyond one: that was not asked for.
+// stands reports whether a granted path still has no links in it: a link's target was not granted.
 func stands(g machine.FileGrant) bool {
 	real, err := filepath.EvalSymlinks(g.Path)
 	return err != nil || real == g.Path
 }
 
-// spotIn returns where a path lies below a grant, if it does. A file alone can be read and written, and stays where it
-// is.
+// spotIn returns the spot of a path below a grant, if it is there. A grant of one file allows reading and writing, but
+// not renaming.
 func spotIn(g machine.FileGrant, path string, why purpose) (spot, bool) {
 	if why != reading && !g.Write || !g.Dir && (why == renaming || path != g.Path) {
 		return spot{}, false
@@ -116,7 +116,7 @@ func (s spot) opened() (spot, error) {
 	return s, nil
 }
 
-// still fails when a file that was granted alone is a link by now.
+// still returns an error if a file that was granted alone has become a link.
 func (s *spot) still() error {
 	if !s.alone {
 		return nil
@@ -128,7 +128,7 @@ func (s *spot) still() error {
 	return err
 }
 
-// CheckOpen refuses a URI that may not be read, or written, links followed; nothing need be there yet.
+// CheckOpen refuses a URI that must not be read, or written, with links followed. The file need not exist.
 func (f Files) CheckOpen(uri ahp.URI, write bool) error {
 	why := reading
 	if write {

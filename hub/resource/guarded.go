@@ -6,8 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// What a spot stands for is shown to the guard twice: by its path before anything is done there, and once it is open by
-// what was opened, which no change of a link or name meanwhile replaces.
+// The guard checks a spot twice: its path before any operation, and then the opened file itself, which later changes of
+// links or names cannot replace.
 
 func (s *spot) checkPath() error { return s.files.Guard.CheckPath(s.path(), s.files.Worktrees...) }
 
@@ -15,21 +15,21 @@ func (s *spot) checkFile(f *os.File) error {
 	return s.files.Guard.CheckFile(f, s.files.Worktrees...)
 }
 
-// checkName checks the place of a name that is made, replaced or taken away.
+// checkName checks a name that is created, replaced or removed.
 func (s *spot) checkName() error { return s.files.Guard.CheckName(s.path(), s.files.Worktrees...) }
 
-// checkTaken refuses to take away or copy a directory with what no one may have.
+// checkTaken refuses to remove or copy a directory that contains closed paths.
 func (s *spot) checkTaken() error {
 	if err := s.checkName(); err != nil {
 		return err
 	}
 	if info, err := s.root.Lstat(s.rel); err != nil || !info.IsDir() {
-		return nil // the caller sees that it is gone
+		return nil // the caller notices that it is missing
 	}
 	return s.files.Guard.CheckWhole(s.path())
 }
 
-// checkRoot refuses to open a directory that lies where nothing is open.
+// checkRoot refuses to open a closed directory.
 func (s *spot) checkRoot() error {
 	f, err := s.root.Open(".")
 	if err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// writes go one after another, so that an etag or the end of a file that was looked at still holds when it is used.
+// writes serializes writes, so that an etag or a file's end stays valid between check and use.
 var writes sync.Mutex
 
-// Put writes into a file as resourceWrite says (AHP requirements 171 to 174). It makes the file, never its directory. A
-// link is followed where it stays inside of its root.
+// Put writes to a file as resourceWrite specifies (AHP requirements 171 to 174). It creates the file, but never its
+// directory. It follows links inside the root.
 func (f Files) Put(p ahp.ResourceWriteParams) error {
 	w, err := newPut(p)
 	if err != nil {
@@ -32,13 +32,12 @@ func (f Files) Put(p ahp.ResourceWriteParams) error {
 	return problem(p.URI, err)
 }
 
-// put is one write.
 type put struct {
 	uri      ahp.URI
 	data     []byte
 	mode     ahp.ResourceWriteMode
 	position int64
-	create   bool // and refuse what is there
+	create   bool // and refuse an existing file
 	etag     string
 }
 
@@ -65,7 +64,7 @@ func newPut(p ahp.ResourceWriteParams) (w put, err error) {
 	return w, nil
 }
 
-// Decode is the reverse of Encode; without an encoding data is text.
+// Decode decodes content; without an encoding it is text.
 func Decode(data string, encoding ahp.ContentEncoding) ([]byte, error) {
 	switch encoding {
 	case ahp.ContentEncodingUtf8, "":
@@ -80,7 +79,7 @@ func Decode(data string, encoding ahp.ContentEncoding) ([]byte, error) {
 	return nil, ahp.Errorf(ahp.CodeInvalidParams, "encoding: %.40q is not supported. Use utf-8 or base64", encoding)
 }
 
-// into looks before it opens: opening a pipe would wait for its other end.
+// into checks before it opens: opening a pipe would wait for its other end.
 func (w put) into(s *spot, root *os.Root, rel string) (none struct{}, err error) {
 	info, err := root.Stat(rel)
 	switch {
@@ -163,9 +162,9 @@ func (w put) write(file *os.File) error {
 	return w.failed(w.insert(file, at, info.Size()))
 }
 
-// allowedOpen looks again at what was opened: it may be another one by now.
+// allowedOpen checks the opened file again: it may have been replaced.
 func (w put) allowedOpen(info fs.FileInfo) error {
-	w.create = false // and O_EXCL has seen to that
+	w.create = false // O_EXCL has checked that
 	return w.allowed(info)
 }
 
@@ -177,7 +176,7 @@ func (w put) replace(file *os.File, at int64) error {
 	return err
 }
 
-// insert moves what comes after up.
+// insert moves the content after the position.
 func (w put) insert(file *os.File, at, size int64) error {
 	if size-at > mostBytes {
 		return ahp.Errorf(ahp.CodeInvalidParams,
@@ -191,7 +190,7 @@ func (w put) insert(file *os.File, at, size int64) error {
 	return err
 }
 
-// failed says that it was the disk, and no matter of rights.
+// failed reports that the disk failed, not that access was denied.
 func (w put) failed(err error) error { return broken(w.uri, err) }
 
 func broken(uri ahp.URI, err error) error {

@@ -25,7 +25,7 @@ func (f Files) Read(uri ahp.URI) (machine.FileContent, error) {
 	return c, nil
 }
 
-// readFile looks before and after it opens: opening a pipe would wait for a writer.
+// readFile checks before and after it opens: opening a pipe would wait for a writer.
 func (s *spot) readFile(root *os.Root, rel string) (c machine.FileContent, err error) {
 	info, err := root.Stat(rel)
 	if err != nil {

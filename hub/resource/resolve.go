@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Resolve returns what a URI stands for (AHP requirement 178). Followed links give the canonical URI of what they
-// lead to.
+// Resolve describes the file that a URI names (AHP requirement 178). If it follows links, it returns the canonical URI
+// of their target.
 func (f Files) Resolve(uri ahp.URI, follow bool) (ahp.ResourceResolveResult, error) {
 	none := ahp.ResourceResolveResult{}
 	s, err := f.open(uri, reading)
@@ -42,7 +42,7 @@ func (f Files) Resolve(uri ahp.URI, follow bool) (ahp.ResourceResolveResult, err
 	return out, nil
 }
 
-// canonical is the URI with every link resolved.
+// canonical returns the URI with all links resolved.
 func (s *spot) canonical() (ahp.URI, error) {
 	real, err := filepath.EvalSymlinks(s.path())
 	return URI(real), err
@@ -58,12 +58,12 @@ func typeOf(info fs.FileInfo) ahp.ResourceType {
 	return ahp.ResourceTypeFile
 }
 
-// etag changes with every write that changes size or time.
+// etag returns a value that changes with every write that changes size or time.
 func etag(info fs.FileInfo) string {
 	return fmt.Sprintf("%x-%x", info.ModTime().UnixNano(), info.Size())
 }
 
-// sniff reads the first bytes for the media type; "" when they cannot be read.
+// sniff reads the first bytes for the media type, or returns "" if it cannot.
 func (s *spot) sniff(info fs.FileInfo) string {
 	if !info.Mode().IsRegular() {
 		return ""

@@ -1,6 +1,6 @@
-// Package resource reads, writes and watches files by URI, inside directories that were granted and nowhere else.
-// Symbolic links, "..", percent-encodings and races between check and use do not lead out: the operating system
-// resolves every path below an open root.
+// Package resource reads, writes and watches files by URI, only inside granted directories. Symbolic links, "..",
+// percent-encodings and races between check and use do not lead out: the operating system resolves every path below an
+// open root.
 package resource
 
 import (
@@ -25,14 +25,14 @@ const (
 	mostEntries = 10_000
 )
 
-// Files reaches files below its roots and what was granted besides. The zero value refuses everything.
+// Files reaches files below its roots and its grants. The zero value refuses everything.
 type Files struct {
 	machine.FileReach
-	Guard *guard.Guard // refuses what is open to no one
+	Guard *guard.Guard // refuses closed paths
 }
 
-// Path is the absolute local path a file URI names. Encoded separators and zero bytes are refused: no file name
-// has them.
+// Path returns the absolute local path of a file URI. It refuses encoded separators and zero bytes, which no file name
+// has.
 func Path(uri ahp.URI) (string, error) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Opaque != "" || u.RawQuery != "" || u.Fragment != "" {
@@ -50,24 +50,24 @@ func Path(uri ahp.URI) (string, error) {
 	return filepath.Clean(filepath.FromSlash(u.Path)), nil
 }
 
-// URI names a local path.
+// URI returns the URI of a local path.
 func URI(path string) ahp.URI {
 	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
 }
 
-// spot is a path found below a root that is open.
+// spot is a path below an open root.
 type spot struct {
 	root  *os.Root
 	dir   string // of the root
 	rel   string
-	uri   ahp.URI // as it was asked for
-	alone bool    // nothing else below the root is open
+	uri   ahp.URI // as requested
+	alone bool    // only this file is open below the root
 	files *Files
 }
 
 func (s spot) path() string { return filepath.Join(s.dir, s.rel) }
 
-// open finds the root a URI lies under. The caller closes it.
+// open returns the spot of a URI below its root. The caller must close the root.
 func (f Files) open(uri ahp.URI, why purpose) (spot, error) {
 	path, err := Path(uri)
 	if err != nil {
@@ -85,7 +85,7 @@ func (f Files) open(uri ahp.URI, why purpose) (spot, error) {
 	return f.granted(path, uri, why)
 }
 
-// bases are the names a root goes by: as granted, and with its links resolved.
+// bases returns both names of a root: as granted, and with links resolved.
 func bases(dir string) []string {
 	out := []string{filepath.Clean(dir)}
 	if real, err := filepath.EvalSymlinks(dir); err == nil && real != out[0] {
@@ -94,8 +94,8 @@ func bases(dir string) []string {
 	return out
 }
 
-// within tries an operation as asked for, and once more with links resolved when a link with an absolute target is in
-// the way: the root refuses those even when they lead to one of its own files.
+// within tries an operation on the requested path. If a link has an absolute target, it tries again with links
+// resolved: the root refuses such links even when they lead to its own files.
 func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (v T, err error) {
 	if err := errors.Join(s.still(), s.checkPath()); err != nil {
 		return v, err
@@ -121,8 +121,8 @@ func denied(uri ahp.URI) error {
 	return ahp.Errorf(ahp.CodePermissionDenied, "%.200s is outside of the directories that you can access", uri)
 }
 
-// problem turns what the system says into an error of the protocol. A path that leads out of its root is a refusal, and
-// so is anything not known.
+// problem converts a system error into a protocol error. A path that leads out of its root is a refusal, and so is any
+// unknown error.
 func problem(uri ahp.URI, err error) error {
 	var known *ahp.Error
 	switch {
@@ -142,7 +142,7 @@ func problem(uri ahp.URI, err error) error {
 	return denied(uri)
 }
 
-// List lists a directory (AHP requirement 175). Links count as what they lead to.
+// List lists a directory (AHP requirement 175). A link is listed as its target.
 func (f Files) List(uri ahp.URI) (ahp.ResourceListResult, error) {
 	none := ahp.ResourceListResult{}
 	s, err := f.open(uri, reading)

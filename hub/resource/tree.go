@@ -13,13 +13,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Limits of one copy, which a move between roots is too.
+// Limits of one copy, and of a move between roots.
 const (
 	mostCopied      = 10_000
 	mostCopiedBytes = 1 << 30
 )
 
-// Mkdir makes a directory and those above it (AHP requirement 179).
+// Mkdir creates a directory and its parents (AHP requirement 179).
 func (f Files) Mkdir(uri ahp.URI) error {
 	s, err := f.open(uri, renaming)
 	if err != nil {
@@ -35,8 +35,8 @@ func (f Files) Mkdir(uri ahp.URI) error {
 	return problem(uri, err)
 }
 
-// Delete removes a file, a link (not what it leads to) or a directory; one that is not empty only when recursive (AHP
-// requirement 177). The roots themselves stay.
+// Delete removes a file, a link (not its target) or a directory, which must be empty unless recursive (AHP requirement
+// 177). It refuses to remove a root.
 func (f Files) Delete(uri ahp.URI, recursive bool) error {
 	s, err := f.open(uri, renaming)
 	if err != nil {
@@ -67,15 +67,15 @@ func isRoot(uri ahp.URI) error {
 		"%.200s was opened as a whole, as the directory of a session is: it stays where it is", uri)
 }
 
-// Copy copies a file, a link or a whole directory over what is there, but never over a directory that has something in
-// it (AHP requirement 176). What is copied is read and written below the roots.
+// Copy copies a file, a link or a whole directory, and replaces the destination unless it is a directory with entries
+// (AHP requirement 176). It reads and writes only below the roots.
 func (f Files) Copy(ctx context.Context, p ahp.ResourceCopyParams) error {
 	return f.transfer(p.Source, p.Destination, reading, p.FailIfExists, func(from, to spot) error {
 		return (&copying{ctx: ctx, from: from, to: to}).run()
 	})
 }
 
-// Move renames, with the rules of Copy.
+// Move renames a file, with the rules of Copy.
 func (f Files) Move(ctx context.Context, p ahp.ResourceMoveParams) error {
 	return f.transfer(p.Source, p.Destination, renaming, p.FailIfExists, func(from, to spot) error {
 		if from.rel == "." {
@@ -121,7 +121,7 @@ func (f Files) transfer(source, destination ahp.URI, taking purpose, failIfExist
 	return problem(destination, do(from, to))
 }
 
-// free reports whether something may take the place of what is at the spot, if anything.
+// free returns an error unless from may replace whatever is at the spot.
 func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
 	if rel, err := filepath.Rel(from.path(), s.path()); info.IsDir() && err == nil && rel != "." &&
 		filepath.IsLocal(rel) {
@@ -149,7 +149,7 @@ func (s spot) free(info fs.FileInfo, from spot, mustBeFree bool) error {
 	return nil
 }
 
-// copying is one copy under way.
+// copying is one running copy.
 type copying struct {
 	ctx      context.Context
 	from, to spot
@@ -157,7 +157,7 @@ type copying struct {
 	bytes    int64
 }
 
-// run copies beside the destination and renames in the end, so that half a copy is never seen there.
+// run copies to a temporary name next to the destination, then renames: no partial copy is visible.
 func (c *copying) run() error {
 	parent := filepath.Dir(c.to.rel)
 	part := filepath.Join(parent, ".copy-"+rand.Text()[:12])
@@ -171,7 +171,7 @@ func (c *copying) run() error {
 	return nil
 }
 
-// walk copies all of it; a link stays a link.
+// walk copies everything; a link stays a link.
 func (c *copying) walk(part string) error {
 	info, err := c.from.root.Lstat(c.from.rel)
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	settle      = 100 * time.Millisecond // after the first of a burst
+	settle      = 100 * time.Millisecond // after the first change of a burst
 	mostFolders = 4096                   // of one watch
 )
 
 // Watch receives the system's notifications of changes below a file or directory.
 type Watch struct {
-	uri       ahp.URI // as it was asked for, without its links resolved
-	dir       string  // what is watched
-	only      string  // the one file of dir it is about; "" for all
+	uri       ahp.URI // as requested, links not resolved
+	dir       string  // the watched directory
+	only      string  // the only watched file in dir; "" for all
 	recursive bool
 	globs     globs
 	system    *fsnotify.Watcher
@@ -31,7 +31,7 @@ type Watch struct {
 	folders   int
 }
 
-// Watch begins to watch what is there; Run it, or Close it. Links below it are not followed.
+// Watch starts watching an existing path; Run it, or Close it. It does not follow links below the path.
 func (f Files) Watch(p ahp.CreateResourceWatchParams) (*Watch, error) {
 	g, err := newGlobs(p.Includes, p.Excludes)
 	if err != nil {
@@ -50,7 +50,7 @@ func (f Files) Watch(p ahp.CreateResourceWatchParams) (*Watch, error) {
 	if err != nil {
 		return nil, problem(p.URI, err)
 	}
-	path, _ := Path(p.URI) // open has looked at it
+	path, _ := Path(p.URI) // open has checked it
 	w := &Watch{uri: URI(path), dir: real, recursive: p.Recursive != nil && *p.Recursive, globs: g, guard: f.Guard}
 	if !info.IsDir() {
 		w.dir, w.only, w.recursive = filepath.Dir(real), filepath.Base(real), false
@@ -64,10 +64,10 @@ func (f Files) Watch(p ahp.CreateResourceWatchParams) (*Watch, error) {
 	return w, nil
 }
 
-// Close ends a watch that does not run.
+// Close ends a watch that is not running.
 func (w *Watch) Close() error { return w.system.Close() }
 
-// add watches a directory, and with recursive all below it; it passes what it finds there to seen.
+// add watches a directory, and everything below it if recursive; it passes the paths it finds to seen.
 func (w *Watch) add(dir string, seen func(path string)) error {
 	if !w.recursive {
 		return w.addOne(dir)
@@ -109,7 +109,7 @@ func (w *Watch) addOne(dir string) error {
 	return nil
 }
 
-// rel is a path relative to what is watched, with slashes; "." for that itself.
+// rel returns a path relative to the watched one, with slashes; "." for the watched path itself.
 func (w *Watch) rel(path string) string {
 	rel, err := filepath.Rel(w.dir, path)
 	if err != nil || rel == w.only {
@@ -118,7 +118,7 @@ func (w *Watch) rel(path string) string {
 	return filepath.ToSlash(rel)
 }
 
-// Run reports changes, a batch at a time and never an empty one (AHP requirement 186), until ctx ends.
+// Run reports changes, in batches that are never empty (AHP requirement 186), until ctx ends.
 func (w *Watch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 	defer w.Close()
 	b := newBurst(w)
@@ -132,7 +132,7 @@ func (w *Watch) Run(ctx context.Context, tell func([]ahp.ResourceChange)) {
 				return
 			}
 			w.take(b, e)
-		case _, ok := <-w.system.Errors: // most likely more happened than could be told
+		case _, ok := <-w.system.Errors: // most likely the queue overflowed
 			if !ok {
 				return
 			}
