@@ -8,13 +8,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// partCost is the weight of a command part besides its text, so that a flood of empty commands is
-// bounded too.
+// partCost is the weight of a command part in addition to its text, so that a flood of empty
+// commands is bounded too.
 const partCost = 256
 
 // backlog tracks the size of a terminal's content. Past its limit it replaces the content by its
 // second half: terminal/cleared, then the kept tail (DESIGN promise 4). An executing command is
-// begun anew, so that its output stays its own.
+// started again, so that its output stays its own.
 type backlog struct {
 	limit   int
 	cost    int
@@ -45,7 +45,7 @@ func (b *backlog) note(a ahp.Action) {
 	}
 }
 
-// keep appends the text; it moves its content only once in a quarter of the limit.
+// keep appends text. It moves its content only once per quarter of the limit.
 func (b *backlog) keep(data string) {
 	if over := len(b.tail) + len(data) - b.limit; over > 0 && len(b.tail) > b.limit/4*3 {
 		n := copy(b.tail, b.tail[len(b.tail)-b.limit/4*3:])

@@ -10,7 +10,7 @@ import (
 
 const mostCommands = 500 // remembered commands of a terminal
 
-// Command is one that a shell with integration has run.
+// Command is a command that a shell with integration ran.
 type Command = machine.TerminalCommand
 
 // command records a command's start or end at its position in the output.

@@ -15,18 +15,18 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Limits of what a program can report of itself.
+// Limits of what a program can report about itself.
 const (
 	maxTitle   = 256  // characters
 	maxPath    = 4096 // bytes
 	maxCommand = 8192 // bytes of a command line
 )
 
-// detection is which marks about commands are trusted.
+// detection says which command marks are trusted.
 type detection uint8
 
 const (
-	detectNothing detection = iota // a command of ours: marks in its output are ignored
+	detectNothing detection = iota // a command of the hub: marks in its output are ignored
 	detectNonce                    // our shell integration: marks need its nonce
 	detectAny                      // a user's shell with an integration of its own
 )
@@ -47,7 +47,7 @@ type decoder struct {
 	ready   bool   // command detection was announced
 	line    string // announced command line of the next execution
 	running string // id of the executing command
-	untold  bool   // it was not announced yet: its line may follow
+	untold  bool   // not announced yet: its line may follow
 	started time.Time
 	count   int
 }
@@ -64,7 +64,7 @@ func (d *decoder) write(p []byte) []ahp.Action {
 	return d.step()
 }
 
-// finish returns the text that was held back for a continuation.
+// finish returns the text that was held back.
 func (d *decoder) finish() []ahp.Action {
 	d.scan.finish()
 	d.flush()
@@ -188,7 +188,6 @@ func (d *decoder) startCommand(fields []string) {
 	}
 }
 
-// announce emits the start of the command.
 func (d *decoder) announce() {
 	if !d.untold {
 		return

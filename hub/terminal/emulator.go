@@ -17,19 +17,19 @@ import (
 // scrollbackLines bounds the lines above the screen in a picture.
 const scrollbackLines = 1000
 
-// emulator is a terminal's screen in memory, made for one picture and then discarded.
+// emulator is a terminal's screen in memory, created for one picture and then discarded.
 type emulator struct {
 	vt    *vt.Emulator
 	drain sync.WaitGroup
 	full  bool // a wide character was just written into the last two columns
-	bad   bool // it failed: its screen must not be used
+	bad   bool // the library panicked: the screen is unusable
 
 	places places
 }
 
 func newEmulator(cols, rows int) *emulator {
 	e := &emulator{vt: vt.NewEmulator(cols, rows)}
-	e.vt.SetScrollbackSize(2 * scrollbackLines) // a pass may add as many as are kept
+	e.vt.SetScrollbackSize(2 * scrollbackLines) // one pass may add as many lines as are kept
 	e.followPlaces()
 	e.vt.RegisterCsiHandler('J', func(p ansi.Params) bool {
 		e.dropErasedPlaces(p)
@@ -55,7 +55,7 @@ func (e *emulator) close() {
 // lines into the scrollback.
 func (e *emulator) write(b []byte) {
 	defer func() {
-		if recover() != nil { // a defect of the library
+		if recover() != nil { // a bug in the library
 			e.bad = true
 		}
 	}()
@@ -80,7 +80,7 @@ func (e *emulator) write(b []byte) {
 	}
 }
 
-// tame bounds the repeat counts of sequences, which the library would execute: no terminal is
+// tame bounds the repeat counts of sequences, which the library would execute. No terminal is
 // larger.
 func tame(b []byte) []byte {
 	return longControl.ReplaceAllFunc(b, func(seq []byte) []byte {
@@ -103,7 +103,7 @@ func (e *emulator) pass(b []byte) {
 	e.trim()
 }
 
-// sequenceLen returns how much of b, which begins with ESC, must be passed in one piece: all of a
+// sequenceLen returns how many bytes of b, which begins with ESC, must be passed at once: all of a
 // string.
 func sequenceLen(b []byte) int {
 	if len(b) < 2 || !strings.ContainsRune("]PX^_", rune(b[1])) {
@@ -219,8 +219,8 @@ func (e *emulator) scrollback(n int) string {
 	return b.String() + strings.Repeat("\r\n", e.vt.Height()-1)
 }
 
-// cursor returns the sequence that restores the visible cursor's position and colours. It finds out
-// by writing, which spoils the screen.
+// cursor returns the sequence that restores the visible cursor's position and colours. It finds
+// them by writing, which corrupts the screen.
 func (e *emulator) cursor() string {
 	at := e.vt.CursorPosition()
 	var last string
@@ -248,8 +248,8 @@ func (e *emulator) cursor() string {
 	return last
 }
 
-// drawFrom applies output from base on (from a fresh terminal without one) and draws the result. It
-// returns nil once vain reports that the result is useless.
+// drawFrom applies output to base (or to a fresh terminal) and draws the result. It returns nil
+// once vain reports that the result is useless.
 func drawFrom(base *picture, at int64, blocks []block, m modes, cols, rows int, vain func() bool) *picture {
 	p := &picture{modes: m, cols: cols, rows: rows}
 	from := block{cols: cols, rows: rows}
@@ -288,7 +288,7 @@ func (e *emulator) fit(cols, rows int) {
 	}
 }
 
-// draw converts the emulator's screens to text. It spoils the emulator.
+// draw converts the emulator's screens to text. It corrupts the emulator.
 func (p *picture) draw(e *emulator) {
 	p.plain, p.drawn = e.plain(), true
 	_, _ = e.vt.WriteString("\x1b[?6l") // positions count from the corner

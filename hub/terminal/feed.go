@@ -12,22 +12,21 @@ const (
 	blockBytes = 32 << 10               // block size
 	lead       = 128 << 10              // bytes the program may be ahead of the fastest viewer
 	patience   = 100 * time.Millisecond // longest wait for a viewer that reads nothing
-	excuse     = 5 * time.Second        // after which that viewer is not waited for again
+	excuse     = 5 * time.Second        // how long the program then ignores that viewer
 	drawBudget = 8                      // drawing takes at most one part in this many of the time
-	cheapBytes = 64 << 10               // output that is drawn whatever it costs; the screen under overload
+	cheapBytes = 64 << 10               // output that is always drawn; the screen under overload
 	markBytes  = 64 << 10               // interval at which the pace of the output is measured
 	firstDear  = 30 * time.Millisecond  // initial estimate of the time to draw that much
 )
 
-// Feed is the output of one terminal for viewers: raw, immediate, bounded, at any rate. Each viewer
-// reads it in order from an offset of its own. A viewer that is new, or lags beyond the kept
-// output, begins with the screen. The program is slowed only to the pace of the fastest viewer that
-// reads its output.
+// Feed is the output of one terminal for viewers: raw, immediate and bounded. Each viewer reads it
+// in order from its own offset. A viewer that is new, or lags behind the kept output, begins with
+// the screen. The program is slowed only to the pace of the fastest viewer that reads its output.
 type Feed struct {
-	moved chan struct{} // a viewer has read something
+	moved chan struct{} // a viewer has read output
 
 	mu      sync.Mutex
-	blocks  []block // of output, the oldest first
+	blocks  []block // of output, oldest first
 	end     int64   // offset after the newest
 	modes   modes   // at end
 	cols    int
@@ -38,8 +37,8 @@ type Feed struct {
 	commands []Command // the newest, bounded
 
 	busy   bool          // a picture is being drawn in advance
-	mark   int64         // where the pace of the output was last measured
-	marked time.Time     // and when
+	mark   int64         // offset of the last pace measurement
+	marked time.Time     // time of the last pace measurement
 	calm   bool          // output is slower than drawing
 	dear   time.Duration // time to draw the last markBytes
 
@@ -48,8 +47,8 @@ type Feed struct {
 	ahead   sync.WaitGroup
 }
 
-// block is a run of output that begins between sequences. Its bytes are only ever appended to, so
-// readers can keep slices of it.
+// block is a run of output that begins between sequences. Its bytes are append-only, so readers can
+// keep slices of it.
 type block struct {
 	at         int64
 	modes      modes // before its first byte
@@ -81,7 +80,7 @@ func (f *Feed) add(text string, m modes) {
 	}
 }
 
-// blockFor returns the block for n bytes; a text is never divided.
+// blockFor returns a block with room for n bytes; a text is never split.
 func (f *Feed) blockFor(before modes, n int) *block {
 	if last := len(f.blocks) - 1; last >= 0 {
 		if b := &f.blocks[last]; b.cols == f.cols && b.rows == f.rows && cap(b.data)-len(b.data) >= n {
@@ -93,7 +92,7 @@ func (f *Feed) blockFor(before modes, n int) *block {
 	return &f.blocks[len(f.blocks)-1]
 }
 
-// look compares the pace of the output with that of drawing; f.mu is held.
+// look compares the pace of the output with the speed of drawing; f.mu is held.
 func (f *Feed) look(now time.Time) {
 	took := now.Sub(f.marked) * markBytes / time.Duration(f.end-f.mark)
 	f.calm = took > f.dear
@@ -138,7 +137,7 @@ func (f *Feed) clear() {
 	}
 }
 
-// pace returns when the fastest viewer is near enough, or soon if no viewer reads anything.
+// pace returns once the fastest viewer is close enough, or soon if no viewer reads.
 func (f *Feed) pace() {
 	if f.near(time.Now()) {
 		return

@@ -5,13 +5,12 @@ import (
 	"slices"
 )
 
-// forward skips output that a picture would not show: plain lines that have long scrolled away. The
-// emulator takes a sixth of a millisecond per line, so a picture after a flood of lines would take
-// seconds. It returns the offset to begin at, the blocks from there on, and the sequence that puts
-// a fresh terminal there; ok is false when nothing can be skipped.
+// forward skips output that a picture would not show: plain lines that have scrolled away. The emulator takes a sixth
+// of a millisecond per line, so a picture after a flood of lines would take seconds. It returns the offset to begin at,
+// the blocks from there on, and the sequence that prepares a fresh terminal; ok is false if nothing can be skipped.
 //
-// The skipped output must be plain until the cursor reaches the bottom of the main screen, and the
-// following output for as many lines as a picture has.
+// The skipped output must be plain until the cursor reaches the bottom of the main screen, and so must the following
+// output for as many lines as a picture has.
 func forward(blocks []block, rows int) (at int64, rest []block, begin string, ok bool) {
 	const keep = scrollbackLines + 1
 	lines := 0
@@ -42,7 +41,7 @@ func (m modes) isPlain() bool {
 	return m.screen() == 0 && m.region[0] == "" && !m.lines && !slices.Contains(m.on, 7)
 }
 
-// plainLines counts the line feeds of a text, and reports whether it otherwise stays on its line.
+// plainLines counts the line feeds of a text, and reports whether the cursor otherwise stays on its line.
 func plainLines(b []byte) (n int, plain bool) {
 	for i := 0; i < len(b); i++ {
 		switch c := b[i]; {
@@ -107,8 +106,7 @@ func isHarmless(seq []byte) bool {
 	return false
 }
 
-// pen returns the sequences that set the colours at the end of the output: those since the last
-// reset.
+// pen returns the sequences that set the colours at the end of the output: all since the last reset.
 func pen(blocks []block, last []byte) string {
 	var out string
 	take := func(b []byte) (reset bool) {

@@ -13,7 +13,7 @@ import (
 
 // guard ends a terminal's child processes when there are far too many: a fork bomb. The system's
 // limit on processes counts all of a user's, and would affect the hub as well. Ten times a second
-// it checks the machine's number of processes, with one system call; only after a growth does it
+// it checks the machine's number of processes, with one system call. Only after a growth does it
 // count each terminal's.
 type guard struct {
 	mu   sync.Mutex
@@ -116,7 +116,7 @@ func processes() int {
 }
 
 // defuse kills everything in the terminal except its first process. It stops all of them first, so
-// that they cannot start others; the session leader is killed too when it repeats.
+// that they cannot start others. If this happens again and again, it kills the session leader too.
 func (p *Process) defuse() {
 	again := p.bombs >= mostBombs
 	p.bombs++
@@ -164,8 +164,8 @@ func pids() (out []int) {
 	return out
 }
 
-// sessionOf reads a process's session: the fourth field after its name, which is in parentheses and
-// may contain anything. Zombies have none any more.
+// sessionOf returns a process's session: the fourth field after its name, which is in parentheses
+// and may contain anything. It returns 0 for zombies.
 func sessionOf(pid int) int {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

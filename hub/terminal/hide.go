@@ -7,10 +7,10 @@ import (
 	"github.com/ahphub/ahphub/hub/redact"
 )
 
-// holdFor is how long the beginning of what may be a secret is held back when the program prints nothing more.
+// holdFor is how long the possible beginning of a secret is held back when the program prints nothing more.
 const holdFor = 30 * time.Millisecond
 
-// hide passes chunks on without the secrets of a set, until there are no more.
+// hide passes chunks on without the secrets of a set, until in is closed.
 func hide(ctx context.Context, set *redact.Set, in <-chan []byte, out chan<- []byte) {
 	st := set.NewStream()
 	pass := func(chunk []byte) {

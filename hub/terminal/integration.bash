@@ -3,7 +3,7 @@ if [ -r ~/.bashrc ]; then . ~/.bashrc; fi
 __ahphub_nonce=@NONCE@
 __ahphub_last=
 
-# __ahphub_escape puts $1 into REPLY, fit for a field of a mark.
+# __ahphub_escape puts $1 into REPLY, escaped for a field of a mark.
 __ahphub_escape() {
 	REPLY=${1//\\/\\\\}
 	REPLY=${REPLY//;/\\x3b}
@@ -24,8 +24,8 @@ __ahphub_history() {
 	fi
 }
 
-# __ahphub_run marks the start of a command. Of a line that history did not take (a duplicate, one that
-# begins with a space) the text follows, when the first command of it is about to run.
+# __ahphub_run marks the start of a command. For a line that is not in the history (a duplicate, or one that begins with
+# a space), __ahphub_first sends the text when its first command is about to run.
 __ahphub_run() {
 	local REPLY __ahphub_line
 	__ahphub_history
@@ -37,8 +37,8 @@ __ahphub_run() {
 	builtin printf '\e]633;E;%s;%s\a\e]633;C;%s\a' "$REPLY" "$__ahphub_nonce" "$__ahphub_nonce"
 }
 
-# __ahphub_first tells the text of such a line: $1 is the first command of it. It ends with the last
-# argument of the command before, so that $_ stays.
+# __ahphub_first sends the text of such a line: $1 is its first command. It ends with the last argument of the previous
+# command, so that $_ is preserved.
 __ahphub_first() {
 	local REPLY __ahphub_line
 	__ahphub_armed=
@@ -50,7 +50,7 @@ __ahphub_first() {
 	fi
 }
 
-# __ahphub_prompt marks the end of one, with its exit code, and where the shell is.
+# __ahphub_prompt marks the end of a command, with its exit code, and the current directory.
 __ahphub_prompt() {
 	local code=$? REPLY __ahphub_line
 	__ahphub_armed=
@@ -65,8 +65,8 @@ __ahphub_prompt() {
 	return "$code"
 }
 
-# __ahphub_arm ends a prompt, outside of any function: what runs next is a line that was typed. A trap of the
-# person's own stays, and such lines have no text then.
+# __ahphub_arm ends a prompt, outside of any function: the next command is a typed line. A trap of the user is kept, and
+# such lines then have no text.
 __ahphub_arm='
 if [[ -z $__ahphub_trap ]]; then
 	__ahphub_trap=$(trap -p DEBUG)

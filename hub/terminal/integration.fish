@@ -6,12 +6,12 @@ function __ahphub_run --on-event fish_preexec
     printf '\e]633;C;cmdline_url=%s;%s\a' "$line" $__ahphub_nonce
 end
 
-# __ahphub_done marks its end, with its exit code.
+# __ahphub_done marks the end of a command, with its exit code.
 function __ahphub_done --on-event fish_postexec
     printf '\e]633;D;%s;%s\a' $status $__ahphub_nonce
 end
 
-# __ahphub_prompt marks the prompt, and tells where the shell is.
+# __ahphub_prompt marks the prompt and the current directory.
 function __ahphub_prompt --on-event fish_prompt
     set -l dir (string replace -a '\\' '\\\\' -- $PWD | string replace -a ';' '\\x3b' | string join '\\x0a')
     printf '\e]633;P;Cwd=%s;%s\a\e]633;A;%s\a' "$dir" $__ahphub_nonce $__ahphub_nonce

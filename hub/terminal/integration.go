@@ -10,7 +10,7 @@ import (
 
 // The scripts of shell integration. Each reads the user's own files, or lets the shell do so, and
 // writes to none of them. bash reads its script in place of ~/.bashrc, fish and PowerShell after
-// their configuration; zsh finds its own as the .zshenv of a directory of ours.
+// their configuration; zsh reads it as the .zshenv of a temporary directory.
 var (
 	//go:embed integration.bash
 	bashInit string
@@ -59,7 +59,7 @@ func planFor(s Spec) (plan, error) {
 	return p, err
 }
 
-// zshDir makes the directory in which zsh looks first, and points it to the user's own.
+// zshDir creates the directory where zsh looks first, and passes it the user's own.
 func zshDir() (env []string, dir string, err error) {
 	if dir, err = os.MkdirTemp("", "ahphub-zsh-"); err != nil {
 		return nil, "", err

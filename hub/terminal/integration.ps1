@@ -1,11 +1,11 @@
 $Global:__ahphub = @{ Nonce = [IO.File]::ReadAllText('/dev/fd/3').Trim(); Prompt = $function:prompt; ReadLine = $function:PSConsoleHostReadLine; Ran = $false }
 
-# Makes a text fit for a field of a mark.
+# __ahphub_escape escapes a text for a field of a mark.
 function Global:__ahphub_escape([string]$Text) {
   [regex]::Replace($Text, '[\\;\x00-\x1f\x7f]', { param($m) if ($m.Value -eq '\') { '\\' } else { '\x{0:x2}' -f [int][char]$m.Value } })
 }
 
-# The end of a command with its exit code, where the shell is, then the prompt as it was.
+# prompt marks the end of a command with its exit code, the directory, and the original prompt.
 function Global:prompt {
   $ok = $?
   $last = $Global:LASTEXITCODE
@@ -22,7 +22,7 @@ function Global:prompt {
   "$marks`e]633;A;$nonce`a$text"
 }
 
-# The start of a command, once its line is read.
+# PSConsoleHostReadLine marks the start of a command, once its line is read.
 if ($Global:__ahphub.ReadLine) {
   function Global:PSConsoleHostReadLine {
     $line = $Global:__ahphub.ReadLine.Invoke()

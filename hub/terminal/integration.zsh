@@ -1,4 +1,4 @@
-# The .zshenv of a directory of ours: it gives the person's own back first, and zsh goes on there.
+# The .zshenv of a temporary directory: it first restores the user's own, where zsh continues.
 if [[ -n ${__AHPHUB_ZDOTDIR+set} ]]; then
 	ZDOTDIR=$__AHPHUB_ZDOTDIR
 	unset __AHPHUB_ZDOTDIR
@@ -6,7 +6,7 @@ else
 	unset ZDOTDIR
 fi
 if [[ -o interactive ]] && IFS= read -r -u 3 __ahphub_nonce 2>/dev/null; then
-	# __ahphub_escape puts $1 into REPLY, fit for a field of a mark.
+	# __ahphub_escape puts $1 into REPLY, escaped for a field of a mark.
 	__ahphub_escape() {
 		emulate -L zsh
 		local text=$1 c i
@@ -30,7 +30,7 @@ if [[ -o interactive ]] && IFS= read -r -u 3 __ahphub_nonce 2>/dev/null; then
 		builtin printf '\e]633;E;%s;%s\a\e]633;C;%s\a' "$REPLY" "$__ahphub_nonce" "$__ahphub_nonce"
 	}
 
-	# __ahphub_prompt marks the end of one, with its exit code, and where the shell is.
+	# __ahphub_prompt marks the end of a command, with its exit code, and the current directory.
 	__ahphub_prompt() {
 		local code=$? REPLY
 		builtin printf '\e]633;D;%s;%s\a' "$code" "$__ahphub_nonce"

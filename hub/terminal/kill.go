@@ -9,12 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killPatience is how long a killed program may take to end at least: the system is busy then, not the program.
+// killPatience is the minimum timeout after SIGKILL: only a busy system delays the end of a killed program.
 const killPatience = 5 * time.Second
 
-// Kill ends the program and its children: SIGHUP, as when a terminal is closed, then SIGTERM, then
-// SIGKILL, each to every process of the terminal. It returns when the program has ended; if it had
-// ended before, Kill does nothing.
+// Kill ends the program and its children: SIGHUP, as when a terminal is closed, then SIGTERM, then SIGKILL, each to
+// every process of the terminal. It returns when the program has ended, and does nothing if it had ended before.
 func (p *Process) Kill() error {
 	for _, sig := range []syscall.Signal{unix.SIGHUP, unix.SIGTERM, unix.SIGKILL} {
 		if p.hasExited() {
@@ -33,8 +32,8 @@ func (p *Process) Kill() error {
 	return errors.New("cannot kill the program")
 }
 
-// waitGone waits for the program, and then for its children: one that ignores a signal gets the next
-// although its shell has ended.
+// waitGone waits for the program, and then for its children: a child that ignores a signal gets the next one even if
+// its shell has ended.
 func (p *Process) waitGone(members []int, grace time.Duration) bool {
 	t := time.NewTimer(grace)
 	defer t.Stop()
@@ -68,8 +67,8 @@ func (p *Process) reap(members []int, deadline <-chan time.Time) {
 
 func isAlive(pid int) bool { return unix.Kill(pid, 0) == nil }
 
-// signal reaches the program's group, the group in the terminal's foreground (a shell gives each
-// job its own) and every process of the session.
+// signal signals the program's group, the terminal's foreground group (a shell gives each job its own) and every
+// process of the session.
 func (p *Process) signal(members []int, sig syscall.Signal) {
 	pid := p.cmd.Process.Pid
 	_ = unix.Kill(-pid, sig)

@@ -2,7 +2,7 @@
 
 package terminal
 
-// members is unknown on this system, so only the terminal's groups are signalled.
+// members returns nothing on this system, so only the terminal's groups are signalled.
 func (p *Process) members() []int { return nil }
 
 // guard does nothing on this system.

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// modes tracks what a program has switched on or off, as far as a screen drawn from the middle of
-// its output needs it: full-screen programs set modes once, at their start. A copy is a snapshot:
-// note never changes what a copy shares.
+// modes tracks the modes that a program has set, as far as a screen drawn from the middle of its
+// output needs them: full-screen programs set modes once, at their start. A copy is a snapshot:
+// note never changes data that copies share.
 type modes struct {
 	on     []int     // private modes, in the order they were set
 	region [2]string // scrolling regions of both screens, as "top;bottom"
@@ -17,8 +17,8 @@ type modes struct {
 	keypad bool      // application keypad
 }
 
-// kept are the tracked modes: cursor keys, wrapping and the hidden cursor (on by default, so here
-// "on" is off), alternate screens, keypad, mouse, focus, bracketed paste.
+// kept are the tracked modes: cursor keys, wrapping and the visible cursor (both on by default, so
+// on lists them when off), alternate screens, keypad, mouse, focus, bracketed paste.
 var kept = []int{1, 7, 25, 47, 66, 1000, 1002, 1003, 1004, 1006, 1015, 1047, 1049, 2004}
 
 var (
@@ -26,7 +26,7 @@ var (
 	alternates = []int{47, 1047, 1049}
 )
 
-// note handles a whole CSI sequence.
+// note handles a complete CSI sequence.
 func (m *modes) note(seq []byte) {
 	s, ok := strings.CutPrefix(string(seq), "\x1b[")
 	if !ok || len(s) < 1 {
@@ -46,7 +46,7 @@ func (m *modes) note(seq []byte) {
 	}
 }
 
-// noteEscape handles a whole sequence of ESC without CSI.
+// noteEscape handles a complete ESC sequence other than CSI.
 func (m *modes) noteEscape(seq []byte) {
 	switch string(seq) {
 	case "\x1bc":
@@ -100,7 +100,7 @@ func (m *modes) screen() int {
 	return 0
 }
 
-// dropRegions drops the scrolling regions, which end with the size they were set for.
+// dropRegions drops the scrolling regions, which end when the size changes.
 func (m *modes) dropRegions() { m.region = [2]string{} }
 
 // String returns the sequences that bring a fresh terminal into these modes.
@@ -118,7 +118,7 @@ func (m modes) String() string {
 	return b.String()
 }
 
-// rest returns the sequences of modes that choose neither a screen nor a region.
+// rest returns the sequences of modes that select neither a screen nor a region.
 func (m modes) rest() string {
 	var b strings.Builder
 	for _, n := range m.on {

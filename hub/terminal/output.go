@@ -7,12 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// paceBytes bounds the output of one terminal sent to followers in a second. A faster program is
-// not slowed down: its output is gathered, and what the scrollback would have lost is not sent.
+// paceBytes bounds a terminal's output to followers per second. A faster program is not slowed
+// down: its output is merged, and output that no longer fits in the scrollback is not sent.
 const paceBytes = 4 << 20
 
-// titleEvery limits changes of the title: each goes into the list of terminals that all clients
-// have.
+// titleEvery limits title changes: each goes into the list of terminals that all clients have.
 const titleEvery = 500 * time.Millisecond
 
 // output is the pipeline for a program's output: merged, decoded, bounded, paced, emitted.
@@ -34,8 +33,8 @@ type output struct {
 	late   *time.Timer                     // for a delayed title; nil without one
 }
 
-// pump emits chunks until there are no more: until the terminal is hung up, or some time after the
-// program has ended although other processes still hold the terminal open.
+// pump emits chunks until they end: when the terminal is hung up, or some time after the program
+// has ended even if other processes still hold the terminal open.
 func (o *output) pump(chunks <-chan []byte, exited <-chan struct{}) {
 	var drain, due <-chan time.Time
 	for {
@@ -85,8 +84,8 @@ func (o *output) flushIfDue(due <-chan time.Time) <-chan time.Time {
 	return time.After(max(wait, mergeFor))
 }
 
-// add gathers actions. When they overflow the scrollback, those that only added to the cleared
-// content are dropped.
+// add collects actions. When they overflow the scrollback, it drops actions that affect only
+// cleared content.
 func (o *output) add(actions []ahp.Action) {
 	if o.cleared.Swap(false) {
 		o.backlog.reset()
@@ -101,7 +100,7 @@ func (o *output) add(actions []ahp.Action) {
 	}
 }
 
-// gather appends an action to the pending ones; output joins output, up to 32 KiB.
+// gather appends an action to the pending ones; consecutive output is joined, up to 32 KiB.
 func (o *output) gather(a ahp.Action) {
 	if t, ok := a.(*ahp.TerminalTitleChangedAction); ok {
 		o.gatherTitle(t)
@@ -120,7 +119,7 @@ func (o *output) gather(a ahp.Action) {
 	o.size += len(d.Data)
 }
 
-// gatherTitle delays a title if there was one recently; only the last delayed one is emitted.
+// gatherTitle delays a title if there was one recently; only the last one is emitted.
 func (o *output) gatherTitle(a *ahp.TerminalTitleChangedAction) {
 	o.title = a
 	if o.late != nil {
@@ -146,7 +145,7 @@ func (o *output) titleDue() <-chan time.Time {
 	return o.late.C
 }
 
-// settle makes an action of the gathered output.
+// settle converts the collected output to an action.
 func (o *output) settle() {
 	o.pending = appendData(o.pending, o.text)
 	o.text = o.text[:0]
@@ -200,7 +199,7 @@ func (o *output) finish(code int) {
 	o.flush()
 }
 
-// scan takes a chunk and others that are ready, up to 32 KiB.
+// scan takes a chunk and further ready ones, up to 32 KiB.
 func (o *output) scan(c []byte, chunks <-chan []byte) {
 	for n := len(c); ; n += len(c) {
 		o.dec.scan.write(c)

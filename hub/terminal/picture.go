@@ -19,8 +19,8 @@ type picture struct {
 	cols, rows int
 }
 
-// picture draws the current terminal. While output is faster than drawing, it returns the end of
-// the output in the right modes instead.
+// picture draws the current terminal. While output is faster than drawing, it instead returns the
+// end of the output in the right modes.
 func (f *Feed) picture() *picture {
 	f.drawing.Lock()
 	defer f.drawing.Unlock()
@@ -36,7 +36,7 @@ func (f *Feed) picture() *picture {
 	return f.cheap()
 }
 
-// Text returns the visible screen as text, without blanks at its end.
+// Text returns the visible screen as text, without trailing blanks.
 func (f *Feed) Text() string {
 	f.drawing.Lock()
 	defer f.drawing.Unlock()
@@ -46,8 +46,8 @@ func (f *Feed) Text() string {
 	return ""
 }
 
-// draw updates the newest picture; f.drawing is held. It returns nil if that would cost too much,
-// with the offset from which output is still kept.
+// draw updates the newest picture; f.drawing is held. If that would cost too much, it returns nil.
+// start is the offset of the oldest kept output.
 func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	f.mu.Lock()
 	base, at := f.base, f.start()
@@ -112,8 +112,8 @@ func (f *Feed) cheap() *picture {
 	return p
 }
 
-// drawAhead draws in the background before undrawn output would be dropped, if the budget allows
-// it; f.mu is held.
+// drawAhead draws in the background before undrawn output is dropped, if the budget allows it; f.mu
+// is held.
 func (f *Feed) drawAhead() {
 	at := f.start()
 	if f.base != nil {
@@ -139,8 +139,7 @@ func (f *Feed) drawAhead() {
 // close waits for background drawing.
 func (f *Feed) close() { f.ahead.Wait() }
 
-// Plain returns the readable text of a terminal after printing text, including scrollback: for
-// terminals whose program has ended.
+// Plain returns the readable text of an ended program's terminal, scrollback included.
 func Plain(text string, cols, rows int) string {
 	e := newEmulator(cols, rows)
 	defer e.close()

@@ -9,15 +9,15 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Positions in a feed's output are marked by a sequence of the hub's own, which is never part of
+// The hub marks positions in a feed's output with its own sequence, which is never part of
 // terminal/data and which programs cannot print: the beginning of a prompt, and the command typed
-// at it. In a picture a command's mark is in its line.
+// at it. In a picture, a command's mark is in its line.
 const (
 	promptPlace = "A"
 	placedHere  = "="
 )
 
-// places tracks them while an emulator draws. Lines are counted from the first of the terminal.
+// places tracks the marks while an emulator draws, by line from the first of the terminal.
 type places struct {
 	dropped int            // lines that left the scrollback
 	at      map[int]string // commands by line
@@ -66,7 +66,7 @@ func (e *emulator) trim() {
 	e.places.dropped += over
 }
 
-// dropErasedPlaces removes the places in an erased part of the display.
+// dropErasedPlaces removes the marks in an erased part of the display.
 func (e *emulator) dropErasedPlaces(p ansi.Params) {
 	if e.vt.IsAltScreen() {
 		return

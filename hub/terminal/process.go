@@ -19,10 +19,10 @@ import (
 
 // Bounds of a terminal's traffic.
 const (
-	mergeFor   = 8 * time.Millisecond // output within this is one action
-	mergeBytes = 32 << 10             // and so is output up to this size
+	mergeFor   = 8 * time.Millisecond // output within this time is one action
+	mergeBytes = 32 << 10             // and output up to this size
 	drainFor   = 500 * time.Millisecond
-	maxInput   = 1 << 20 // bytes the program has not read yet
+	maxInput   = 1 << 20 // bytes not yet read by the program
 )
 
 // ErrInputFull refuses input for a program that does not read its input.
@@ -31,25 +31,25 @@ var ErrInputFull = errors.New("the program is not reading its input. Typing is r
 // ErrExited refuses actions that need a running program.
 var ErrExited = errors.New("the program in this terminal has exited")
 
-// Process is a program on a pseudo terminal. Its methods may be called from any goroutine.
+// Process is a program on a pseudo terminal. Its methods are safe for concurrent use.
 type Process struct {
 	cmd   *exec.Cmd
 	pty   *os.File
 	grace time.Duration
 	plan  plan
 	feed  *Feed
-	most  int // largest number of processes
+	most  int // limit of processes
 	hide  *redact.Set
-	bombs int // how often there were more; only the guard uses it
+	bombs int // how often the limit was exceeded; only the guard uses it
 
 	size sizer
 
-	said    chan []byte // text by the hub itself
+	said    chan []byte // text from the hub itself
 	input   chan []byte
 	pending atomic.Int64  // bytes in input
 	cleared atomic.Bool   // the content was emptied in the timeline
-	exited  chan struct{} // the program is gone; code is set
-	done    chan struct{} // and its last output was emitted
+	exited  chan struct{} // closed when the program has ended; code is set
+	done    chan struct{} // closed when its last output was emitted as well
 	code    int
 }
 
@@ -60,8 +60,8 @@ type Launcher struct {
 }
 
 // Start runs the program, which launch starts. emit receives the actions of one step at a time, in
-// order, from one goroutine; while it blocks, the program blocks too once its terminal's buffer is
-// full. The last step contains terminal/exited.
+// order, from one goroutine. While it blocks and the terminal's buffer is full, the program blocks
+// too. The last step contains terminal/exited.
 func Start(spec Spec, launch Launcher, emit func([]ahp.Action)) (*Process, error) {
 	spec, err := complete(spec)
 	if err != nil {
@@ -130,8 +130,8 @@ func (p *Process) start(spec Spec, launch Launcher) error {
 	return err
 }
 
-// startOnTerminal starts cmd by launch as the leader of a session that a new pseudo terminal
-// controls, and returns the terminal's other end.
+// startOnTerminal starts cmd with launch as the leader of a session on a new pseudo terminal, and
+// returns the terminal's other end.
 func startOnTerminal(cmd *exec.Cmd, size *pty.Winsize, launch Launcher) (*os.File, error) {
 	open := launch.Open
 	if open == nil {
@@ -169,8 +169,8 @@ func pollable(f *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), f.Name()), nil
 }
 
-// run owns the process's goroutines: a reader, a writer and one that waits for the exit. It emits
-// the actions, and returns when all have ended.
+// run owns the goroutines that read, write and wait for the exit. It emits the actions, and returns
+// when all have ended.
 func (p *Process) run(out output) {
 	defer close(p.done)
 	ctx, stop := context.WithCancel(context.Background())
@@ -192,7 +192,7 @@ func (p *Process) run(out output) {
 	p.plan.done()
 }
 
-// readHidden is read without the secrets of the spec.
+// readHidden is read, with the secrets of the spec hidden.
 func (p *Process) readHidden(ctx context.Context, chunks chan<- []byte) {
 	if p.hide == nil {
 		p.read(ctx, chunks)

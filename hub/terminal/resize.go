@@ -9,20 +9,20 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// sizeEvery is how often a program is told its size at most.
+// sizeEvery is the minimum time between size changes of a program.
 const sizeEvery = 50 * time.Millisecond
 
-// sizer spares a program the sizes between.
+// sizer debounces size changes.
 type sizer struct {
 	mu         sync.Mutex
-	cols, rows int         // the size to be
-	told       time.Time   // when the program was last told its size
-	later      *time.Timer // will tell it; nil when it knows
+	cols, rows int         // requested size
+	told       time.Time   // when the program last got its size
+	later      *time.Timer // pending change; nil if none
 	closed     bool
 }
 
-// Resize changes the terminal's size and tells the program. While sizes come fast, as when a window is
-// dragged, it is told the last of them twenty times a second.
+// Resize changes the terminal's size and notifies the program. While sizes change quickly, as when a window is dragged,
+// it gets the latest one twenty times a second.
 func (p *Process) Resize(cols, rows int) error {
 	if err := machine.CheckTerminalSize(cols, rows); err != nil {
 		return err
@@ -52,7 +52,7 @@ func (p *Process) resizeLater() {
 	}
 }
 
-// tellSize tells the program its size; p.size.mu is held.
+// tellSize sets the program's size; p.size.mu is held.
 func (p *Process) tellSize() error {
 	cols, rows := p.size.cols, p.size.rows
 	p.size.told = time.Now()

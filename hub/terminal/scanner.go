@@ -8,9 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// maxSequence bounds an escape sequence that is held back until it is whole.
-// A longer one (an image, a clipboard) is passed on as it comes; a longer
-// shell-integration sequence is dropped to its end.
+// maxSequence bounds an escape sequence that is held back until it is complete. A longer one (an image, a clipboard) is
+// passed on in pieces; a longer shell-integration sequence is dropped to its end.
 const maxSequence = 8 << 10
 
 type scanState uint8
@@ -19,12 +18,12 @@ const (
 	ground     scanState = iota
 	escape               // after ESC
 	control              // in a CSI sequence
-	text                 // in OSC, DCS, SOS, PM or APC: runs to its terminator
-	textEsc              // ESC within one: the first half of its terminator, or a new sequence
-	overflow             // in one that grew too long and is passed on
-	overEsc              // ESC within that
-	discard              // in a shell-integration sequence that grew too long
-	discardEsc           // ESC within that
+	text                 // in OSC, DCS, SOS, PM or APC: extends to its terminator
+	textEsc              // ESC in text: the first half of its terminator, or a new sequence
+	overflow             // in text that exceeds the limit and is passed on
+	overEsc              // ESC in overflow
+	discard              // in a shell-integration sequence that exceeds the limit
+	discardEsc           // ESC in discard
 )
 
 const (
@@ -41,20 +40,19 @@ const (
 	runeAPC = 0x9f
 )
 
-// scanner cuts output into clean text and whole OSC payloads. The output it
-// hands on is valid UTF-8, and so far whole: an unfinished character or sequence waits
-// for its rest.
+// scanner splits output into clean text and complete OSC payloads. Its output is valid UTF-8 and complete: an
+// unfinished character or sequence waits for its rest.
 type scanner struct {
-	// osc is told the payload of each whole OSC sequence in its place (all clean
-	// text before it is in out) and says whether to take the sequence out.
+	// osc receives the payload of each complete OSC sequence, once all text before it is in out, and reports whether to
+	// remove the sequence.
 	osc func(payload []byte) (strip bool)
 
 	out   []byte // clean text since the last take
-	modes modes  // as of the end of out
+	modes modes  // at the end of out
 	state scanState
 	isOSC bool
 	held  []byte // the unfinished sequence, introducer included
-	body  int    // where in held the payload begins
+	body  int    // where the payload begins in held
 	cut   []byte // an unfinished character, at most 3 bytes
 }
 
@@ -88,7 +86,7 @@ func (s *scanner) write(p []byte) {
 	}
 }
 
-// plain returns the length of the ASCII run at the start of p that needs no look. It takes eight bytes at a time.
+// plain returns the length of the ASCII run at the start of p without ESC. It checks eight bytes at a time.
 func plain(p []byte) int {
 	const (
 		ones   = 0x0101010101010101
@@ -108,7 +106,7 @@ func plain(p []byte) int {
 	return i
 }
 
-// finish hands on what was held back: nothing more will come.
+// finish passes on held back output at the end of the input.
 func (s *scanner) finish() {
 	for range s.cut {
 		s.rune(utf8.RuneError)
@@ -155,7 +153,7 @@ func (s *scanner) begin(st scanState, r rune) {
 	s.state, s.held = st, utf8.AppendRune(s.held[:0], r)
 }
 
-// escaped takes the character after ESC, or an intermediate one.
+// escaped handles the character after ESC, or an intermediate one.
 func (s *scanner) escaped(r rune) {
 	if s.interrupted(r) {
 		return
@@ -189,7 +187,7 @@ func (s *scanner) inControl(r rune) {
 	s.endUnless((r < 0x40 || r > 0x7e) && r < 0x80 && len(s.held) < 256)
 }
 
-// endUnless releases the held sequence to the output, whole, when it is over.
+// endUnless passes the held sequence on if it is complete.
 func (s *scanner) endUnless(more bool) {
 	if !more {
 		s.out = append(s.out, s.held...)
@@ -197,9 +195,8 @@ func (s *scanner) endUnless(more bool) {
 	}
 }
 
-// interrupted deals with what ends any sequence early: ESC begins a new one,
-// CAN and SUB cancel. What was held is dropped, as a terminal would: handed on,
-// it could make a mark of what comes next.
+// interrupted handles characters that end any sequence early: ESC begins a new one, CAN and SUB cancel. It drops the
+// held sequence, as a terminal would: passed on, it could turn later text into a mark.
 func (s *scanner) interrupted(r rune) bool {
 	switch r {
 	case runeESC:
@@ -218,7 +215,7 @@ func (s *scanner) inText(r rune) {
 	case s.state == textEsc && r == '\\':
 		s.held = append(s.held, '\\')
 		s.endText(len(s.held) - 2)
-	case s.state == textEsc: // not a terminator: the sequence is broken off and ESC begins another
+	case s.state == textEsc: // not a terminator: the sequence ends and ESC begins a new one
 		s.begin(escape, runeESC)
 		s.rune(r)
 	case r == runeESC:
@@ -235,7 +232,7 @@ func (s *scanner) inText(r rune) {
 	}
 }
 
-// bound lets go of a sequence that became too long to hold.
+// bound stops holding a sequence that became too long.
 func (s *scanner) bound() {
 	if len(s.held) <= maxSequence {
 		return
@@ -259,13 +256,13 @@ func (s *scanner) endText(end int) {
 	s.out = append(s.out, held...)
 }
 
-// ours reports whether the held sequence is one of shell integration, which must
-// not reach the output even when it is broken or too long.
+// ours reports whether the held sequence is shell integration, which must not reach the output even if it is broken or
+// too long.
 func (s *scanner) ours() bool {
 	return (s.state == text || s.state == textEsc) && s.isOSC && isIntegration(s.held[s.body:])
 }
 
-// inLong follows a sequence that is too long to hold to its end.
+// inLong handles a character of a sequence that is too long to hold.
 func (s *scanner) inLong(r rune) {
 	keep := s.state == overflow || s.state == overEsc
 	switch {
@@ -274,7 +271,7 @@ func (s *scanner) inLong(r rune) {
 		switch {
 		case r != '\\':
 			if keep {
-				s.out = append(s.out, runeCAN) // what was passed on ends here
+				s.out = append(s.out, runeCAN) // ends the part that was passed on
 			}
 			s.begin(escape, runeESC)
 			s.rune(r)
@@ -295,8 +292,8 @@ func (s *scanner) inLong(r rune) {
 	}
 }
 
-// isIntegration tells an OSC payload of shell integration by its number; of our own marks too,
-// which no program may set.
+// isIntegration reports whether an OSC payload is shell integration, by its number, or a mark of the hub, which no
+// program may set.
 func isIntegration(payload []byte) bool {
 	n, _, _ := bytes.Cut(payload, []byte(";"))
 	switch string(n) {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// shellNames are the shells that are looked for.
+// shellNames are the shells to search for.
 var shellNames = []string{"bash", "zsh", "fish", "pwsh", "sh", "dash", "ksh", "nu"}
 
-// Shells returns the names of the shells of this computer, the user's own first. A Spec may ask for one of them.
+// Shells returns the names of this computer's shells, the user's own first. A Spec may name one of them.
 func Shells() []string {
 	out := []string{filepath.Base(Shell())}
 	for _, name := range shellNames {

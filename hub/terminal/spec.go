@@ -20,7 +20,7 @@ const (
 	DefaultProcesses  = 1024
 )
 
-// Spec names what to run.
+// Spec says what to run.
 type Spec = machine.TerminalSpec
 
 // complete checks a spec and fills in its defaults.
@@ -49,8 +49,8 @@ func complete(s Spec) (Spec, error) {
 	return s, nil
 }
 
-// Shell returns the shell of the user the hub runs as. The shell of a service's account refuses to run; such an
-// account gets bash instead.
+// Shell returns the shell of the user that runs the hub. A service account, whose shell refuses to run, gets bash
+// instead.
 func Shell() string {
 	for _, sh := range []string{os.Getenv("SHELL"), "/bin/bash", "/usr/bin/bash"} {
 		if usable(sh) {
@@ -69,9 +69,8 @@ func usable(sh string) bool {
 	return filepath.IsAbs(sh) && err == nil && fi.Mode().IsRegular() && fi.Mode()&0o111 != 0
 }
 
-// environment returns what the program sees: the usual variables, those of Pass and Env, and what
-// tells programs about this
-// terminal.
+// environment returns the program's environment: the usual variables, those of Pass and Env, and those that describe
+// this terminal.
 func environment(s Spec) []string {
 	env := environ.Inherit(s.Pass)
 	if !slices.ContainsFunc(env, isLocale) { // a service manager sets none, and programs would write ASCII

@@ -7,14 +7,13 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// ViewerBytes is how much is under way to a viewer at most: sent, and not yet
-// reported as taken.
+// ViewerBytes bounds the bytes that are sent to a viewer and not yet reported as taken.
 const ViewerBytes = 256 << 10
 
-// TakenEvery is how many bytes a viewer may have taken without saying so.
+// TakenEvery is how many bytes a viewer may take without reporting them.
 const TakenEvery = 32 << 10
 
-// Viewer reads a Feed. Next has one caller; Taken may be called from anywhere.
+// Viewer reads a Feed. Next has one caller; Taken is safe for concurrent use.
 type Viewer struct {
 	feed *Feed
 	wake chan struct{}
@@ -23,14 +22,14 @@ type Viewer struct {
 	pos     int64
 	sent    int64 // bytes, screens included
 	taken   int64
-	fresh   bool      // it gets the screen next
-	excused time.Time // the program does not wait for it before
+	fresh   bool      // the screen is next
+	excused time.Time // the program does not wait for this viewer before this time
 }
 
-// Piece is what a viewer shows next.
+// Piece is the next piece for a viewer to show.
 type Piece = machine.TerminalPiece
 
-// Watch adds a viewer, which begins with the screen as it is. Close it.
+// Watch adds a viewer, which begins with the current screen. The caller must close it.
 func (f *Feed) Watch() *Viewer {
 	v := &Viewer{feed: f, wake: make(chan struct{}, 1), fresh: true}
 	f.mu.Lock()
@@ -39,7 +38,7 @@ func (f *Feed) Watch() *Viewer {
 	return v
 }
 
-// Close takes the viewer away.
+// Close removes the viewer.
 func (v *Viewer) Close() {
 	v.feed.mu.Lock()
 	delete(v.feed.viewers, v)
@@ -47,7 +46,7 @@ func (v *Viewer) Close() {
 	v.feed.nudge()
 }
 
-// Taken says how many bytes the viewer has taken since it came.
+// Taken records how many bytes the viewer has taken since it was added.
 func (v *Viewer) Taken(n int64) {
 	v.feed.mu.Lock()
 	defer v.feed.mu.Unlock()
@@ -77,7 +76,7 @@ func (v *Viewer) Next(ctx context.Context) (Piece, error) {
 	}
 }
 
-// take returns a piece of output, or that the screen is due.
+// take returns a piece of output, or reports that the screen is due.
 func (v *Viewer) take() (p Piece, screen, ok bool) {
 	f := v.feed
 	f.mu.Lock()
@@ -100,7 +99,7 @@ func (v *Viewer) take() (p Piece, screen, ok bool) {
 	return Piece{Data: data, At: v.pos - int64(len(data))}, false, true
 }
 
-// screen is the whole screen; the output goes on where it ends.
+// screen returns the whole screen; the output continues where it ends.
 func (v *Viewer) screen() Piece {
 	f := v.feed
 	pic := f.picture()
