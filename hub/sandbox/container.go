@@ -5,22 +5,22 @@ import (
 	"strings"
 )
 
-// ContainerInfo says what a session's container was made of, for people.
+// ContainerInfo describes a session's container for people.
 type ContainerInfo struct {
 	Image   string
-	File    string   // what the repository says, from its directory on; "": nothing
-	Ignored []string // what of it is not done, and why
+	File    string   // the repository's devcontainer.json, relative to its directory; "": none
+	Ignored []string // parts of the file that are not honoured, and why
 	Setup   []SetupStep
 }
 
-// SetupStep is a command that a repository has run when its container is made.
+// SetupStep is a command that a repository runs when its container is created.
 type SetupStep struct {
 	Command string
 	State   SetupState
-	Output  string // its end
+	Output  string // the end of it
 }
 
-// SetupState says how far a command is.
+// SetupState is the state of a setup command.
 type SetupState string
 
 // The states.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Registries are the hosts of package registries, which programs reach on the network List.
+// Registries are the hosts of package registries, which programs can reach on the network List.
 var Registries = []string{
 	"registry.npmjs.org", "registry.yarnpkg.com",
 	"pypi.org", "files.pythonhosted.org",
@@ -20,13 +20,13 @@ var Registries = []string{
 	"deb.debian.org", "security.debian.org", "archive.ubuntu.com", "security.ubuntu.com", "ports.ubuntu.com",
 }
 
-// Destination is what a program asks to be connected to.
+// Destination is a host and port that a program connects to.
 type Destination struct {
-	Host string // a name in lower case without a dot at its end, or an address without brackets
+	Host string // a name in lower case without a final dot, or an address without brackets
 	Port int
 }
 
-// String returns the destination as a Hosts takes it.
+// String returns the destination in the format of ParseHosts.
 func (d Destination) String() string {
 	if strings.Contains(d.Host, ":") {
 		return fmt.Sprintf("[%s]:%d", d.Host, d.Port)
@@ -34,10 +34,10 @@ func (d Destination) String() string {
 	return fmt.Sprintf("%s:%d", d.Host, d.Port)
 }
 
-// usualPorts are those of a host that is named without one: http and https.
+// usualPorts are the ports of a host that is listed without a port: http and https.
 var usualPorts = []int{80, 443}
 
-// Rule returns what to allow so that the destination can be reached.
+// Rule returns the entry that allows the destination.
 func (d Destination) Rule() string {
 	if slices.Contains(usualPorts, d.Port) {
 		return d.Host
@@ -45,17 +45,17 @@ func (d Destination) Rule() string {
 	return d.String()
 }
 
-// Address returns the address that a destination names; false when it is a name.
+// Address returns the address of a destination, or false if it is a name.
 func (d Destination) Address() (netip.Addr, bool) {
 	ip, err := netip.ParseAddr(d.Host)
 	return ip, err == nil
 }
 
-// errHost says what a host looks like.
+// errHost describes valid hosts.
 var errHost = errors.New("use a host name as in registry.example.com (xn--… for other letters), or an address")
 
-// ParseDestination reads host:port, with brackets around an IPv6 address. port is that of a destination without one; 0:
-// it must have one.
+// ParseDestination parses host:port, with brackets around an IPv6 address. port is the default port; 0: the text must
+// have one.
 func ParseDestination(text string, port int) (d Destination, err error) {
 	if len(text) > 300 {
 		return d, errHost
@@ -88,7 +88,7 @@ func parsePort(s string) (int, error) {
 	return int(n), nil
 }
 
-// parseHost returns a host in the one form that it is compared in.
+// parseHost returns a host in its canonical form for comparisons.
 func parseHost(s string, six bool) (string, error) {
 	if six || strings.Contains(s, ":") {
 		ip, err := netip.ParseAddr(s)
@@ -107,8 +107,8 @@ func parseHost(s string, six bool) (string, error) {
 	return s, nil
 }
 
-// isName reports whether s is a host name in lower case. What ends in a number is none: libraries take such names for
-// addresses, as 127.1 and 0x7f000001.
+// isName reports whether s is a host name in lower case. It excludes names that end in a number, which libraries take
+// for addresses, such as 127.1 and 0x7f000001.
 func isName(s string) bool {
 	if s == "" || len(s) > 253 {
 		return false
@@ -127,19 +127,19 @@ func isName(s string) bool {
 	return strings.Trim(last, "0123456789") != ""
 }
 
-// Hosts is a list of what programs reach on the network List.
+// Hosts is a list of hosts that programs can reach on the network List.
 type Hosts struct {
 	names    []hostRule
 	networks []netip.Prefix
 }
 
 type hostRule struct {
-	host string // begins with a dot: every name that ends in it
-	port int    // 0: the usual ones
+	host string // a leading dot means every name with this suffix
+	port int    // 0: usualPorts
 }
 
-// ParseHosts reads a list of hosts: names, names below a suffix as *.example.com, and addresses, each with a port
-// or for those of http and https. A network, as 10.1.0.0/16, is one whose addresses the names of the list may have.
+// ParseHosts parses a list of hosts: names, suffixes like *.example.com, and addresses, with a port or for usualPorts.
+// A network, like 10.1.0.0/16, allows names on the list to have addresses in it.
 func ParseHosts(list []string) (h Hosts, err error) {
 	for _, text := range list {
 		if strings.Contains(text, "/") {
@@ -162,11 +162,11 @@ func ParseHosts(list []string) (h Hosts, err error) {
 func parseRule(text string) (hostRule, error) {
 	rest, many := strings.CutPrefix(text, "*.")
 	if ip, err := netip.ParseAddr(rest); err == nil && ip.Is6() {
-		rest = "[" + rest + "]" // as it is written without a port
+		rest = "[" + rest + "]" // an address without a port has no brackets
 	}
 	d, err := ParseDestination(rest, 0)
 	port := d.Port
-	if err != nil { // it has no port, or is nothing at all
+	if err != nil { // it has no port, or is invalid
 		port = 0
 		if d, err = ParseDestination(rest, usualPorts[0]); err != nil {
 			return hostRule{}, err
@@ -197,8 +197,8 @@ func parseNetwork(text string) (netip.Prefix, error) {
 	return network, nil
 }
 
-// closedNetworks can be on no list: this computer, its links with what clouds keep there, groups, and addresses
-// that are translated to others.
+// closedNetworks cannot be on any list: this computer, link-local addresses with cloud metadata, multicast, and
+// addresses that are translated to others.
 var closedNetworks = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("169.254.0.0/16"), netip.MustParsePrefix("224.0.0.0/4"), netip.MustParsePrefix("::/96"),
 	netip.MustParsePrefix("::ffff:0:0/96"), netip.MustParsePrefix("64:ff9b::/96"), netip.MustParsePrefix("2002::/16"),
@@ -225,19 +225,19 @@ func (h Hosts) Allows(d Destination) bool {
 	})
 }
 
-// AllowsAddress reports whether the list has an address, or a network with it.
+// AllowsAddress reports whether the list has an address, or a network that contains it.
 func (h Hosts) AllowsAddress(at netip.AddrPort) bool {
 	ip := at.Addr().Unmap().WithZone("")
 	return slices.ContainsFunc(h.networks, func(n netip.Prefix) bool { return n.Contains(ip) }) ||
 		h.Allows(Destination{ip.String(), int(at.Port())})
 }
 
-// Contact is a destination that programs of a session reached or were refused.
+// Contact is a destination that a session's programs reached or were denied.
 type Contact struct {
 	Destination
-	Reason string // why it was not reached; "": it was reached
-	Allow  string // what to allow so that it is reached; "": nothing helps
-	Failed bool   // it is on the list, and did not answer
+	Reason string // why it was not reached; "": it was
+	Allow  string // the entry that would allow it; "": none would
+	Failed bool   // it is on the list, but did not answer
 	Times  int
 	Last   time.Time
 }

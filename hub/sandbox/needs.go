@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// mostMissing is how many needs are named.
+// mostMissing bounds the needs that Missing returns.
 const mostMissing = 4
 
-// online are programs that are of little use without a network, each with the arguments for which that is so; none: all.
+// online are programs that need a network, with the arguments that need it; nil: always.
 var online = map[string][]string{"curl": nil, "wget": nil, "ssh": nil, "scp": nil, "rsync": nil, "ping": nil, "gh": nil,
 	"npm": {"install", "i", "ci", "publish"}, "pnpm": {"install", "add"}, "yarn": {"install", "add"}, "npx": nil,
 	"pip": {"install"}, "pip3": {"install"}, "uv": {"pip", "sync", "add"}, "cargo": {"install", "fetch", "publish"},
 	"go": {"get", "install"}, "git": {"clone", "fetch", "pull", "push", "ls-remote"}}
 
-// rightful are programs that need rights which no sandbox gives.
+// rightful are programs that need privileges, which no sandbox gives.
 var rightful = []string{"sudo", "su", "doas", "docker", "podman", "systemctl", "mount", "apt", "apt-get", "dnf"}
 
-// system are directories that each sandbox shows.
+// system are directories that every sandbox shows.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/dev", "/sys", "/tmp",
 	"/var/tmp"}
 
-// Tools lists where tool chains and shells keep what they need below a home directory, without secrets. Each sandbox shows them.
+// Tools lists paths of tool chains and shells below a home directory, without secrets. Every sandbox shows them.
 var Tools = []string{".nvm", ".volta", ".bun", ".deno", ".cargo/bin", ".cargo/env", ".rustup", "go/bin", ".local/bin",
 	".local/lib", ".local/share/pnpm", ".local/share/mise", ".local/share/uv", ".asdf", ".pyenv", ".rbenv", ".sdkman",
 	".npm-global", ".fnm", ".tool-versions", ".gitconfig", ".config/git", ".bashrc", ".bash_profile", ".bash_aliases",
 	".profile", ".zshrc", ".zshenv", ".zprofile", ".config/fish", ".inputrc", ".vimrc", ".editorconfig"}
 
-// Missing guesses from its words what a command line needs that the sandbox has not, in words for people. It reads no
-// shell: what it says is a hint for who approves the command, and no more.
+// Missing guesses from a command line what it needs that the sandbox lacks, for people. It does not parse shell syntax:
+// the result is only a hint for the approver of the command.
 func (p *Policy) Missing(command, home string) (needs []string) {
 	add := func(need string) {
 		if !slices.Contains(needs, need) && len(needs) < mostMissing {
@@ -54,7 +54,7 @@ func (p *Policy) Missing(command, home string) (needs []string) {
 	return needs
 }
 
-// pathOf returns the absolute path that a word of a command names; "" when it names none.
+// pathOf returns the absolute path in a word of a command, or "".
 func pathOf(word, home string) string {
 	for _, tilde := range []string{"~", "$HOME", "${HOME}"} {
 		if rest, ok := strings.CutPrefix(word, tilde); ok && home != "" && (rest == "" || rest[0] == '/') {
@@ -67,8 +67,8 @@ func pathOf(word, home string) string {
 	return filepath.Clean(word)
 }
 
-// shows reports whether a path is in the sandbox, or would be made there. The home directory there is the session's own:
-// what the user keeps in theirs is missing.
+// shows reports whether a path is in the sandbox, or would be created there. The sandbox has its own home directory,
+// without most of the user's files.
 func (p *Policy) shows(path, home string) bool {
 	below := func(dir string) bool { return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/") }
 	if slices.ContainsFunc(slices.Concat(p.Write, p.Read, p.Git), below) {

@@ -1,5 +1,4 @@
-// Package sandbox describes what the programs of a session are kept from. It is pure: package box builds what a Policy
-// describes.
+// Package sandbox describes how the programs of a session are confined. It is pure: package box implements a Policy.
 package sandbox
 
 import (
@@ -20,17 +19,17 @@ type Mode string
 
 // The modes.
 const (
-	None      Mode = "none"      // they can do what the user can that the hub runs as
-	Namespace Mode = "namespace" // they run in a box: namespaces of their own, with the paths of a Policy
-	Landlock  Mode = "landlock"  // the kernel keeps them from files and, on newer ones, from more: what Landlock alone can
-	Container Mode = "container" // they run in a box that podman or docker makes of an image
-	Auto      Mode = "auto"      // the strongest that works here
+	None      Mode = "none"      // they can do everything that the hub's user can
+	Namespace Mode = "namespace" // they run in a box: separate namespaces with the paths of a Policy
+	Landlock  Mode = "landlock"  // Landlock alone: the kernel denies access to files and, in newer versions, to more
+	Container Mode = "container" // they run in a box that podman or docker creates from an image
+	Auto      Mode = "auto"      // the strongest mode that works here
 )
 
-// Modes are the values of the setting, in the order in which people choose.
+// Modes are the values of the setting, in display order.
 var Modes = []Mode{Auto, None, Namespace, Landlock, Container}
 
-// ParseMode reads the value of a setting; "" is None.
+// ParseMode parses the value of a setting; "" is None.
 func ParseMode(s string) (Mode, error) {
 	if s == "" {
 		return None, nil
@@ -41,24 +40,24 @@ func ParseMode(s string) (Mode, error) {
 	return "", fmt.Errorf("%.40q is no sandbox: use auto, none, namespace, landlock or container", s)
 }
 
-// Rules are what the owner has set for the sandboxes of all sessions.
+// Rules are the owner's settings for the sandboxes of all sessions.
 type Rules struct {
-	Mode    Mode   // of sessions that say nothing else
-	Boxed   Mode   // of sessions in a sandbox, as Auto is here; "": there are none
-	Why     string // why it is none, or less than Namespace where Auto asks for that; "" otherwise
+	Mode    Mode   // of sessions without their own setting
+	Boxed   Mode   // of sessions in a sandbox: what Auto means here; "": no sandboxes
+	Why     string // why Boxed is "", or less than Namespace although Mode is Auto; otherwise ""
 	Network Network
-	Allow   []string // what the proxy lets through on the network List, beside Registries and the agent's hosts
+	Allow   []string // hosts that the proxy allows on the network List, in addition to Registries and the agent's hosts
 	Relays  []Relay
-	Read    []string // more that programs read
-	Image   string   // of containers whose repository names none that is allowed; "": sessions have no containers
-	Images  []string // what repositories may name besides
-	Dir     string   // where the private files of boxes are: each in a directory of its session's name
+	Read    []string // additional paths that programs read
+	Image   string   // of containers whose repository names no allowed image; "": no containers
+	Images  []string // images that repositories may name
+	Dir     string   // contains the private files of boxes, in a directory named after each session
 }
 
 // Works reports whether sandboxes work on this computer.
 func (r Rules) Works() bool { return r.Boxed != "" }
 
-// Resolve returns the mode of a session whose own setting is asked; "" is that of all.
+// Resolve returns the mode of a session with the setting asked; "" is the default of all sessions.
 func (r Rules) Resolve(asked string) (Mode, error) {
 	m := r.Mode
 	if asked != "" {
@@ -78,7 +77,7 @@ func (r Rules) Resolve(asked string) (Mode, error) {
 	return m, nil
 }
 
-// IsAuto reports whether the mode of a session whose own setting is asked is the strongest that works.
+// IsAuto reports whether a session with the setting asked uses the strongest mode that works.
 func (r Rules) IsAuto(asked string) bool {
 	if asked == "" {
 		return r.Mode == Auto
@@ -86,7 +85,7 @@ func (r Rules) IsAuto(asked string) bool {
 	return Mode(asked) == Auto
 }
 
-// Connect gives a policy the network that a session asks for; "" is that of all. hosts are those of its agent.
+// Connect sets a policy's network by a session's setting, where "" is the default. hosts are its agent's hosts.
 func (r Rules) Connect(p *Policy, asked string, hosts []string) (err error) {
 	p.Network, p.Relays = r.Network, r.Relays
 	if asked != "" {
@@ -106,20 +105,20 @@ func (r Rules) Connect(p *Policy, asked string, hosts []string) (err error) {
 	return nil
 }
 
-// Network says what programs in a box reach besides each other.
+// Network is what programs in a box can reach besides each other.
 type Network string
 
-// The networks. Loopback and abstract sockets of the host are closed in each.
+// The networks. None of them opens loopback or abstract sockets of the host.
 const (
 	Closed Network = "none"
-	List   Network = "list" // the hosts of Policy.Allow, by the proxy
-	Open   Network = "open" // what the host itself reaches on its networks
+	List   Network = "list" // the hosts of Policy.Allow, through the proxy
+	Open   Network = "open" // everything that the host reaches on its networks
 )
 
-// Networks are the values of the setting, from the widest on.
+// Networks are the values of the setting, from widest to narrowest.
 var Networks = []Network{Open, List, Closed}
 
-// ParseNetwork reads the value of a setting; "" is Open.
+// ParseNetwork parses the value of a setting; "" is Open.
 func ParseNetwork(s string) (Network, error) {
 	switch n := Network(s); n {
 	case "":
@@ -130,41 +129,41 @@ func ParseNetwork(s string) (Network, error) {
 	return "", fmt.Errorf("%.40q is no network of a sandbox: use open, list or none", s)
 }
 
-// Policy describes the box of one session. All programs of the session share it. Paths are absolute, without links.
+// Policy describes the box of one session, shared by all its programs. Paths are absolute, without links.
 type Policy struct {
 	Session  string   // names the box
-	Mode     Mode     // how; "" is Namespace
-	Image    string   // of a Container whose directories name none that is allowed
-	Images   []string // what they may name: images, or their beginnings with a * behind
+	Mode     Mode     // "" is Namespace
+	Image    string   // of a Container whose directories name no allowed image
+	Images   []string // images that the directories may name: names, or prefixes followed by *
 	Write    []string // directories that programs read and write
 	Read     []string // files and directories that they read
-	Seal     []string // what they only read though it lies in a directory of Write
-	Git      []string // directories of git that they read and write, but for what makes git run programs
-	Home     []string // paths below the user's home directory that they read and write there, where there is something
-	HomeRead []string // and that they read there
+	Seal     []string // read-only paths inside directories of Write
+	Git      []string // git directories that programs read and write, except files that make git run programs
+	Home     []string // paths below the user's home directory that they read and write there, if they exist
+	HomeRead []string // paths below the user's home directory that they read there
 	Own      []string // sessions whose worktrees in the data directory are among Write
 	Network  Network
-	Allow    []string // what the proxy lets through on the network List
+	Allow    []string // hosts that the proxy allows on the network List
 	Relays   []Relay
-	Auto     bool // Mode is what works on the hub's computer: another one may use what works there
+	Auto     bool // Mode is the strongest on the hub's computer: another computer may use its own strongest
 }
 
-// Relay brings a port of the host's loopback into a box, at the same number.
+// Relay forwards a port of the host's loopback into a box, with the same number.
 type Relay struct {
 	Port int
-	To   string // the name of a service of the hub, or an address of the host's loopback as host:port
+	To   string // a service of the hub by name, or an address of the host's loopback as host:port
 }
 
-// ProxyService is what a Relay leads To that brings programs on the network List to the proxy.
+// ProxyService is the To of the Relay that connects programs on the network List to the proxy.
 const ProxyService = "proxy"
 
-// firstProxyPort is the port of that Relay, or the next one that is free.
+// firstProxyPort is the port of that Relay, or the first candidate for it.
 const firstProxyPort = 38137
 
-// LowestPort is the lowest port of a Relay: those below need a capability, and the box has none.
+// LowestPort is the lowest port of a Relay: lower ports need a capability, which a box lacks.
 const LowestPort = 1024
 
-// ParseRelay reads a loopback address of the host, as the owner names it.
+// ParseRelay parses a loopback address of the host from the owner's settings.
 func ParseRelay(address string) (Relay, error) {
 	at, err := netip.ParseAddrPort(strings.Replace(address, "localhost:", "127.0.0.1:", 1))
 	switch {
@@ -179,10 +178,10 @@ func ParseRelay(address string) (Relay, error) {
 
 var name = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`)
 
-// imageName admits what engines take for the name of an image, and nothing that they could take for an option.
+// imageName matches names of images that engines accept and cannot take for an option.
 var imageName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,254}$`)
 
-// Check refuses a policy that cannot be meant: relative paths, a name that is none, ports that are taken twice.
+// Check refuses invalid policies: relative paths, invalid names, ports that are used twice.
 func (p *Policy) Check() error {
 	if !name.MatchString(p.Session) {
 		return fmt.Errorf("%.80q cannot name a sandbox", p.Session)
@@ -228,12 +227,12 @@ func (p *Policy) Check() error {
 	return nil
 }
 
-// WorkDir returns the directory of a session's box that its programs see by its own path: what they exchange with the
-// hub. dir holds the private files of all boxes.
+// WorkDir returns the directory that a session's programs and the hub share, which has the same path in the box. dir
+// holds the private files of all boxes.
 func WorkDir(dir, session string) string { return filepath.Join(dir, session, "work") }
 
-// SentDir returns the directory of a session's box that its programs read by its own path, and the hub alone writes: what
-// the session was sent. dir holds the private files of all boxes.
+// SentDir returns the directory with the attachments sent to a session, which only the hub writes, with the same path
+// in the box. dir holds the private files of all boxes.
 func SentDir(dir, session string) string { return filepath.Join(dir, session, "sent") }
 
 // Digest identifies what a policy allows.

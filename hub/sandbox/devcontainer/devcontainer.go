@@ -1,6 +1,6 @@
-// Package devcontainer reads what a repository says about its container, by the part of containers.dev's format that is
-// simple: an image, variables, and a command that runs once. The rest is named, so that people learn of it. A repository is
-// not trusted: what is read changes nothing outside of a container.
+// Package devcontainer reads a repository's container settings: the simple part of containers.dev's format, which is an
+// image, variables, and a command that runs once. It lists the rest for people. A repository is not trusted: its
+// settings change nothing outside of a container.
 package devcontainer
 
 import (
@@ -17,16 +17,16 @@ import (
 	"strings"
 )
 
-// Config is what a repository says.
+// Config is a repository's settings.
 type Config struct {
-	File    string            // where, from its directory on
-	Image   string            // "": none is named
-	Env     map[string]string // variables of every program
-	Setup   [][]string        // commands that run once, when the container is made, one after the other
-	Ignored []string          // what is said there and is not done, in words for people
+	File    string            // of the file, relative to the repository's directory
+	Image   string            // "": none
+	Env     map[string]string // for every program
+	Setup   [][]string        // commands that run once, in order, when the container is created
+	Ignored []string          // settings that are not honoured, in words for people
 }
 
-// files are where the format looks, in this order.
+// files are the paths of the format, in order of preference.
 var files = []string{".devcontainer/devcontainer.json", ".devcontainer.json"}
 
 // Bounds of a file.
@@ -36,12 +36,12 @@ const (
 	mostSetup = 20
 )
 
-// understood are properties that are honoured, and those that mean nothing here: they are for editors.
+// understood are properties that are honoured, or that only concern editors.
 var understood = []string{"$schema", "name", "image", "containerEnv", "remoteEnv", "postCreateCommand", "customizations",
 	"workspaceFolder", "workspaceMount", "shutdownAction", "overrideCommand", "updateRemoteUserUID", "waitFor",
 	"portsAttributes", "otherPortsAttributes", "forwardPorts", "hostRequirements"}
 
-// instead says what to do about properties that are not honoured.
+// instead says what to do instead of properties that are not honoured.
 var instead = map[string]string{
 	"build":             "build the image yourself, and name it by --sandbox-image",
 	"dockerFile":        "build the image yourself, and name it by --sandbox-image",
@@ -59,7 +59,7 @@ var instead = map[string]string{
 	"appPort":           "ports of a container are not published",
 }
 
-// Read returns what the repository in a directory says; nil when it says nothing. Links do not lead out of the directory.
+// Read returns the settings of the repository in a directory, or nil. Links do not lead out of the directory.
 func Read(dir string) (*Config, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func read(root *os.Root, name string) ([]byte, error) {
 
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
 
-// parse reads a file of the repository in a directory.
+// parse parses a file of the repository in dir.
 func parse(raw []byte, dir string) (*Config, error) {
 	var all map[string]json.RawMessage
 	if err := json.Unmarshal(plain(raw), &all); err != nil {
@@ -146,7 +146,7 @@ func (c *Config) ignore(format string, args ...any) {
 	c.Ignored = append(c.Ignored, fmt.Sprintf(format, args...))
 }
 
-// setVariable sets a variable of every program.
+// setVariable sets a variable for every program.
 func (c *Config) setVariable(property, name string, value *string, dir string) {
 	switch {
 	case value == nil:
@@ -168,8 +168,8 @@ func (c *Config) setVariable(property, name string, value *string, dir string) {
 
 var reference = regexp.MustCompile(`\$\{[^}]*\}`)
 
-// expand replaces references to the repository's directory, which is at the same path in the container. Variables of ahphub
-// are not given away.
+// expand replaces references to the repository's directory, which has the same path in the container. It does not
+// reveal ahphub's variables.
 func expand(text, dir string) (expanded string, unknown []string) {
 	return reference.ReplaceAllStringFunc(text, func(ref string) string {
 		switch ref {
@@ -183,7 +183,7 @@ func expand(text, dir string) (expanded string, unknown []string) {
 	}), unknown
 }
 
-// readSetup reads a command: a line for the shell, a program with arguments, or an object of such.
+// readSetup parses a command: a shell line, a program with arguments, or an object of such commands.
 func (c *Config) readSetup(raw json.RawMessage, dir string) error {
 	var line string
 	var words []string
@@ -222,7 +222,7 @@ func (c *Config) readSetup(raw json.RawMessage, dir string) error {
 	return nil
 }
 
-// plain removes comments, and commas before closing brackets, which the format allows in JSON.
+// plain removes comments and trailing commas, which the format allows in JSON.
 func plain(raw []byte) []byte {
 	out := make([]byte, 0, len(raw))
 	for i := 0; i < len(raw); i++ {

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Measure adds up directories until it has counted more than most. It follows no link, leaves no directory that it was
-// given, and enters no other file system. A file with several names counts once.
+// Measure adds up directories until the sum exceeds most. It follows no links, and stays inside the given directories
+// and their file systems. It counts a file with several hard links once.
 func Measure(dirs []string, most int64) Use {
 	w := &walk{most: most, linked: map[file]bool{}}
 	for _, dir := range Outermost(dirs) {
@@ -23,7 +23,7 @@ func Measure(dirs []string, most int64) Use {
 	return w.use
 }
 
-// Outermost returns the directories that lie in no other one of them.
+// Outermost returns the directories that are in none of the others.
 func Outermost(dirs []string) (out []string) {
 	dirs = slices.Clone(dirs)
 	slices.Sort(dirs)
@@ -38,7 +38,7 @@ func Outermost(dirs []string) (out []string) {
 // file identifies a file.
 type file struct{ dev, ino uint64 }
 
-// walk is a measurement that runs.
+// walk is a running measurement.
 type walk struct {
 	use    Use
 	most   int64
@@ -46,11 +46,11 @@ type walk struct {
 	linked map[file]bool
 }
 
-// pending is a directory that waits for its turn. Directories share the names of those above.
+// pending is a directory that waits to be listed. Paths share the names of their parents.
 type pending struct {
 	above *pending
 	name  string
-	long  int // its path
+	long  int // length of its path
 }
 
 func (p *pending) path() string {
@@ -65,7 +65,7 @@ func (p *pending) path() string {
 	return strings.Join(names, "/")
 }
 
-// top returns the entry of the measured directory that p is or lies in.
+// top returns the entry of the measured directory that contains p.
 func (p *pending) top() string {
 	for p.above != nil {
 		p = p.above
@@ -75,14 +75,14 @@ func (p *pending) top() string {
 
 func (w *walk) cut(why string) { w.use.Cut = cmp.Or(w.use.Cut, why) }
 
-// over reports whether enough was counted.
+// over reports whether the walk has reached a bound.
 func (w *walk) over() bool { return w.use.Bytes > w.most || w.seen >= mostEntries }
 
 // measure adds one directory, depth first.
 func (w *walk) measure(dir string) {
 	root, err := unix.Openat2(unix.AT_FDCWD, dir, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
-	if err != nil { // it is gone, or was never there
+	if err != nil { // removed, or never existed
 		return
 	}
 	defer unix.Close(root)
@@ -97,13 +97,13 @@ func (w *walk) measure(dir string) {
 	w.use.Largest = Larger(append(w.use.Largest, tops.largest...))
 }
 
-// list adds the entries of one directory, and its directories to those that wait.
+// list adds the entries of one directory, and queues its subdirectories.
 func (w *walk) list(root int, at *pending, tops *places, waiting *[]*pending) {
 	fd, err := unix.Openat2(root, at.path(), &unix.OpenHow{
 		Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_BENEATH |
 			unix.RESOLVE_NO_XDEV})
-	if err != nil { // gone meanwhile, another file system, or closed to this user
+	if err != nil { // removed meanwhile, on another file system, or not readable
 		return
 	}
 	f := os.NewFile(uintptr(fd), "directory")
@@ -140,7 +140,7 @@ func (w *walk) entry(dir int, at *pending, name string, tops *places, waiting *[
 	case kind == unix.S_IFREG && stat.Nlink > 1:
 		id := file{uint64(stat.Dev), stat.Ino}
 		if w.linked[id] {
-			stat.Blocks = 0 // its name counts still
+			stat.Blocks = 0 // its name still counts
 		} else if len(w.linked) < mostLinked {
 			w.linked[id] = true
 		}
@@ -148,12 +148,12 @@ func (w *walk) entry(dir int, at *pending, name string, tops *places, waiting *[
 	if w.seen++; w.seen >= mostEntries {
 		w.cut("it has too many files")
 	}
-	n := max(stat.Blocks*512, Entry) // blocks, not its size: a sparse file takes what it holds
+	n := max(stat.Blocks*512, Entry) // blocks, not the size: a sparse file occupies only those
 	w.use.Bytes += n
 	tops.add(here.top(), n)
 }
 
-// places adds up the entries of one measured directory, which come one after the other.
+// places adds up the entries of one measured directory, which arrive in sequence.
 type places struct {
 	dir     string
 	now     Place
@@ -180,14 +180,13 @@ func (p *places) close() {
 	p.now = Place{}
 }
 
-// Larger returns the largest of some places.
+// Larger returns the largest places.
 func Larger(all []Place) []Place {
 	slices.SortFunc(all, func(a, b Place) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Path, b.Path)) })
 	return all[:min(len(all), mostPlaces)]
 }
 
-// Room returns how many bytes of a path's file system are used, and are free for this user; ok is false when it cannot
-// be known.
+// Room returns the used bytes of a path's file system, and the bytes free for this user; ok is false if unknown.
 func Room(path string) (used, free int64, ok bool) {
 	var s unix.Statfs_t
 	if unix.Statfs(path, &s) != nil {
@@ -196,25 +195,25 @@ func Room(path string) (used, free int64, ok bool) {
 	return int64(s.Blocks-s.Bfree) * s.Bsize, int64(s.Bavail) * s.Bsize, true
 }
 
-// Free returns how many bytes are free on the disk of a path for this user; 0 when that cannot be known.
+// Free returns the bytes free for this user on the disk of a path, or 0 if unknown.
 func Free(path string) int64 {
 	_, free, _ := Room(path)
 	return free
 }
 
-// mostSpare is what stays free of a large disk.
+// mostSpare bounds the space kept free on a large disk.
 const mostSpare = 256 << 20
 
-// Spare returns how many bytes should stay free on the disk of a path.
+// Spare returns the number of bytes to keep free on the disk of a path.
 func Spare(path string) int64 {
 	used, free, _ := Room(path)
 	return min(mostSpare, (used+free)/50)
 }
 
-// mostOpen is how many descriptors of processes are looked at.
+// mostOpen bounds the file descriptors that Deleted checks.
 const mostOpen = 1 << 16
 
-// Deleted adds up files without a name that processes hold open, on the disks of some directories.
+// Deleted adds up unlinked files that processes hold open, on the disks of dirs.
 func Deleted(pids []int, dirs []string) (bytes int64) {
 	disks, seen, looked := map[uint64]bool{}, map[file]bool{}, 0
 	for _, dir := range dirs {

@@ -16,15 +16,15 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// contacts remembers what sessions reached and what was refused, a bounded number of each. It keeps that with the private
-// files of the sessions' sandboxes, where programs do not reach it, and which go with the sessions.
+// contacts records what sessions reached and what was denied, up to a limit. It stores the records with the private
+// files of the sessions' sandboxes, which programs cannot reach, and which are deleted with the sessions.
 type contacts struct {
 	log *slog.Logger
-	dir string // of the private files; "": nothing is kept
+	dir string // of the private files; "": nothing is stored
 
 	mu       sync.Mutex
 	sessions map[string]*history
-	saving   *time.Timer // nil: there is nothing new
+	saving   *time.Timer // nil: nothing new
 
 	writing sync.Mutex // held while files are written
 }
@@ -33,15 +33,15 @@ type history struct {
 	last   time.Time
 	logged int
 	of     map[sandbox.Destination]*sandbox.Contact
-	isNew  bool // since it was written
+	isNew  bool // since the last write
 }
 
 const (
 	contactsFile = "contacts.json"
-	saveTime     = 5 * time.Second // after the first contact that is not written
+	saveTime     = 5 * time.Second // after the first unsaved contact
 )
 
-// note counts a contact in.
+// note records a contact.
 func (c *contacts) note(session string, got sandbox.Contact) {
 	got.Reason = texts.CutBytes(got.Reason, longestReason)
 	now := time.Now()
@@ -77,7 +77,7 @@ func (c *contacts) note(session string, got sandbox.Contact) {
 	}
 }
 
-// add begins the history of a session, and forgets the oldest one when there are too many.
+// add creates the history of a session, and drops the oldest one if there are too many.
 func (c *contacts) add(session string) *history {
 	if c.sessions == nil {
 		c.sessions = map[string]*history{}
@@ -101,7 +101,7 @@ func (c *contacts) add(session string) *history {
 	return h
 }
 
-// pathOf returns the file of a session; "" when it has none.
+// pathOf returns the file of a session, or "".
 func (c *contacts) pathOf(session string) string {
 	if c.dir == "" || !filepath.IsLocal(session) || filepath.Base(session) != session {
 		return ""
@@ -109,7 +109,7 @@ func (c *contacts) pathOf(session string) string {
 	return filepath.Join(c.dir, session, contactsFile)
 }
 
-// read returns the contacts of a session that an earlier run kept.
+// read returns the contacts of a session that an earlier run stored.
 func (c *contacts) read(session string) map[sandbox.Destination]*sandbox.Contact {
 	of := map[sandbox.Destination]*sandbox.Contact{}
 	raw, err := os.ReadFile(c.pathOf(session))
@@ -126,7 +126,7 @@ func (c *contacts) read(session string) map[sandbox.Destination]*sandbox.Contact
 	return of
 }
 
-// save writes what is new. A session whose private files are gone was deleted.
+// save writes changed histories. A session without private files was deleted.
 func (c *contacts) save() {
 	c.writing.Lock()
 	defer c.writing.Unlock()
@@ -155,7 +155,7 @@ func (c *contacts) save() {
 	}
 }
 
-// close writes what is new for the last time.
+// close saves for the last time.
 func (c *contacts) close() {
 	c.mu.Lock()
 	if c.saving != nil {
@@ -165,7 +165,7 @@ func (c *contacts) close() {
 	c.save()
 }
 
-// list returns the contacts, the latest first.
+// list returns the contacts, latest first.
 func (h *history) list() []sandbox.Contact {
 	out := make([]sandbox.Contact, 0, len(h.of))
 	for _, c := range h.of {
@@ -177,7 +177,7 @@ func (h *history) list() []sandbox.Contact {
 	return out
 }
 
-// makeRoom forgets the oldest contact of a kind when there are too many: what is refused takes no place of what is not.
+// makeRoom drops the oldest contact of a kind if there are too many: denied contacts never displace others.
 func (h *history) makeRoom(refused bool) {
 	var oldest *sandbox.Contact
 	n := 0
@@ -190,7 +190,7 @@ func (h *history) makeRoom(refused bool) {
 	}
 	switch {
 	case n >= mostContacts:
-	case len(h.of) >= 2*mostContacts: // those that were refused at first, and then not
+	case len(h.of) >= 2*mostContacts: // contacts that were denied at first, but not later
 		for _, c := range h.of {
 			if oldest == nil || c.Last.Before(oldest.Last) {
 				oldest = c
@@ -202,7 +202,7 @@ func (h *history) makeRoom(refused bool) {
 	delete(h.of, oldest.Destination)
 }
 
-// Contacts returns what a session reached and what was refused, the latest first.
+// Contacts returns what a session reached and what was denied, latest first.
 func (p *Proxy) Contacts(session string) []sandbox.Contact {
 	p.contacts.mu.Lock()
 	defer p.contacts.mu.Unlock()

@@ -40,7 +40,7 @@ type client struct {
 	hosts   sandbox.Hosts
 }
 
-// CloseWrite says that no more is sent.
+// CloseWrite ends sending.
 func (c *client) CloseWrite() error { return closeWrite(c.Conn) }
 
 type clientKey struct{}
@@ -75,7 +75,7 @@ func New(cfg Config) *Proxy {
 	return p
 }
 
-// forwardAs makes the request that goes out: to the host that was checked, and otherwise as it came.
+// forwardAs builds the outgoing request: to the checked host, otherwise unchanged.
 func forwardAs(r *httputil.ProxyRequest) { r.Out.Host, r.Out.URL.RawQuery = "", r.In.URL.RawQuery }
 
 // Close ends all connections.
@@ -84,7 +84,7 @@ func (p *Proxy) Close() {
 	p.contacts.close()
 }
 
-// Serve takes over a connection of a program in the box of a policy, and returns once it is closed.
+// Serve serves a connection of a program in the box of a policy, and returns once it is closed.
 func (p *Proxy) Serve(policy *sandbox.Policy, conn net.Conn) {
 	defer conn.Close()
 	hosts, err := sandbox.ParseHosts(policy.Allow)
@@ -101,7 +101,7 @@ func (p *Proxy) Serve(policy *sandbox.Policy, conn net.Conn) {
 	p.listener.Hand(&client{conn, policy.Session, hosts})
 }
 
-// count changes how many connections a session has; false when there are too many.
+// count changes the number of a session's connections, and returns false if there are too many.
 func (p *Proxy) count(session string, change int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -114,7 +114,7 @@ func (p *Proxy) count(session string, change int) bool {
 	return true
 }
 
-// refusal is why a destination is not reached, in words for the program.
+// refusal is why a destination is not reached, for the program.
 type refusal struct {
 	status int
 	text   string
@@ -145,7 +145,7 @@ func (p *Proxy) serve(w http.ResponseWriter, r *http.Request) {
 	p.forward.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), destinationKey{}, d)))
 }
 
-// destinationOf returns where a request that is no CONNECT leads.
+// destinationOf returns the destination of a request other than CONNECT.
 func destinationOf(r *http.Request) (d sandbox.Destination, err error) {
 	switch {
 	case !r.URL.IsAbs():
@@ -163,7 +163,7 @@ func destinationOf(r *http.Request) (d sandbox.Destination, err error) {
 	return d, nil
 }
 
-// admit refuses a destination that is not on the list of its client.
+// admit refuses a destination that is not on its client's list.
 func (p *Proxy) admit(ctx context.Context, d sandbox.Destination) error {
 	c := ctx.Value(clientKey{}).(*client)
 	if c.hosts.Allows(d) {
@@ -179,12 +179,12 @@ func (p *Proxy) admit(ctx context.Context, d sandbox.Destination) error {
 		"--sandbox-allow %s", d, d.Rule())
 }
 
-// dialForward connects to an upstream proxy, which is then sent plain requests.
+// dialForward connects to an upstream proxy, for plain requests.
 func dialForward(ctx context.Context, up *url.URL, _ sandbox.Destination) (net.Conn, error) {
 	return dialUpstream(ctx, up)
 }
 
-// dial connects to an admitted destination, by through where there is an upstream proxy.
+// dial connects to an admitted destination; with an upstream proxy, it connects with through.
 func (p *Proxy) dial(ctx context.Context, d sandbox.Destination, scheme string,
 	through func(context.Context, *url.URL, sandbox.Destination) (net.Conn, error),
 ) (net.Conn, error) {
@@ -225,14 +225,14 @@ func (p *Proxy) dial(ctx context.Context, d sandbox.Destination, scheme string,
 	return conn, nil
 }
 
-// closedAddress is the error for an address that a destination may not have.
+// closedAddress reports an address that a destination must not have.
 type closedAddress struct{ ip netip.Addr }
 
 func (e *closedAddress) Error() string {
 	return fmt.Sprintf("leads to %s, on this computer or a private network", e.ip)
 }
 
-// network returns what allows the address; "" when nothing does.
+// network returns the entry that would allow the address, or "".
 func (e *closedAddress) network() string {
 	network := netip.PrefixFrom(e.ip, e.ip.BitLen()).String()
 	if _, err := sandbox.ParseHosts([]string{network}); err != nil {
@@ -241,7 +241,7 @@ func (e *closedAddress) network() string {
 	return network
 }
 
-// plainReason says why a connection failed, without addresses of this computer's name servers.
+// plainReason returns why a connection failed, without addresses of this computer's name servers.
 func plainReason(err error) string {
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		if name.IsNotFound {
@@ -255,7 +255,7 @@ func plainReason(err error) string {
 	return "the connection is refused"
 }
 
-// answerError answers in words what is wrong.
+// answerError answers with the error as text.
 func answerError(w http.ResponseWriter, _ *http.Request, err error) {
 	status, text := words(err)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -280,7 +280,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = p.admit(r.Context(), d)
 	}
-	var there net.Conn // a client may have said already that it sends no more
+	var there net.Conn // the client may already have ended sending
 	if err == nil {
 		if there, err = p.dial(context.WithoutCancel(r.Context()), d, "https", tunnelThrough); err == nil {
 			defer there.Close()
@@ -293,7 +293,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	defer here.Close()
 	_ = here.SetDeadline(time.Now().Add(headerTime))
 	if err != nil {
-		status, text := words(err) // as the reason, which programs show, where they do not show what follows
+		status, text := words(err) // also as the status reason: some programs show only that
 		fmt.Fprintf(here, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\n"+
 			"Connection: close\r\n\r\n%s\n", status, text, len(text)+1, text)
 		return
@@ -304,7 +304,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request) {
 	join(here, buffered.Reader, there)
 }
 
-// join copies both directions of a tunnel until both have ended, or nothing came for long.
+// join copies both directions of a tunnel until both have ended, or the tunnel is idle.
 func join(here net.Conn, first *bufio.Reader, there net.Conn) {
 	touch := func() {
 		until := time.Now().Add(idleTime)
@@ -317,7 +317,7 @@ func join(here net.Conn, first *bufio.Reader, there net.Conn) {
 	both.Wait()
 }
 
-// copyHalf copies one direction, and says that there is no more.
+// copyHalf copies one direction, and then ends sending.
 func copyHalf(to net.Conn, from io.Reader, touch func()) {
 	buf := make([]byte, 16<<10)
 	for {
@@ -335,7 +335,7 @@ func copyHalf(to net.Conn, from io.Reader, touch func()) {
 	_ = closeWrite(to)
 }
 
-// closeWrite says that no more is sent on a connection that can, and closes another.
+// closeWrite ends sending on a connection that supports it, and otherwise closes it.
 func closeWrite(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// upstreamOf returns the proxy by which this computer reaches a destination; nil: it connects there itself.
+// upstreamOf returns the proxy through which this computer reaches a destination; nil: none.
 func (p *Proxy) upstreamOf(scheme string, d sandbox.Destination) (*url.URL, error) {
 	if p.cfg.Upstream == nil {
 		return nil, nil
@@ -31,8 +31,8 @@ func (p *Proxy) upstreamOf(scheme string, d sandbox.Destination) (*url.URL, erro
 	return up, nil
 }
 
-// checkNames refuses a destination whose name this computer knows for an address that it may not have. A name that is
-// not known here is the upstream's to resolve: it is on the session's list.
+// checkNames refuses a destination whose name resolves on this computer to a forbidden address. Names that are unknown
+// here are left to the upstream proxy: they are on the session's list.
 func (p *Proxy) checkNames(ctx context.Context, d sandbox.Destination, check func(netip.AddrPort) error) error {
 	if ip, is := d.Address(); is {
 		return check(netip.AddrPortFrom(ip, uint16(d.Port)))
@@ -52,7 +52,7 @@ func (p *Proxy) checkNames(ctx context.Context, d sandbox.Destination, check fun
 	return nil
 }
 
-// tunnelThrough connects to a destination by an upstream proxy.
+// tunnelThrough connects to a destination through an upstream proxy.
 func tunnelThrough(ctx context.Context, up *url.URL, d sandbox.Destination) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
@@ -111,7 +111,7 @@ func dialUpstream(ctx context.Context, up *url.URL) (net.Conn, error) {
 	return conn, nil
 }
 
-// read is a connection of which the beginning may have been read.
+// read is a connection whose first bytes may already be buffered.
 type read struct {
 	net.Conn
 	r *bufio.Reader
@@ -119,5 +119,5 @@ type read struct {
 
 func (c *read) Read(b []byte) (int, error) { return c.r.Read(b) }
 
-// CloseWrite says that no more is sent.
+// CloseWrite ends sending.
 func (c *read) CloseWrite() error { return closeWrite(c.Conn) }

@@ -1,4 +1,4 @@
-// Package relayed makes a listener of connections that boxes hand over, so that an HTTP server can serve them.
+// Package relayed provides a listener for connections that boxes hand over, so that an HTTP server can serve them.
 package relayed
 
 import (
@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Listener accepts connections that are handed to it.
+// Listener accepts connections passed to Hand.
 type Listener struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -16,7 +16,7 @@ type Listener struct {
 // New returns a listener.
 func New() *Listener { return &Listener{conns: make(chan net.Conn), closed: make(chan struct{})} }
 
-// conn tells when it is closed.
+// conn signals when it is closed.
 type conn struct {
 	net.Conn
 	once sync.Once
@@ -28,7 +28,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite says that no more is sent, where the connection can.
+// CloseWrite ends sending, if the connection supports it.
 func (c *conn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -36,7 +36,7 @@ func (c *conn) CloseWrite() error {
 	return c.Close()
 }
 
-// Unwrap returns the connection that was handed to a listener, of one that it accepted.
+// Unwrap returns the connection that was passed to Hand, for an accepted one.
 func Unwrap(accepted net.Conn) net.Conn {
 	if c, ok := accepted.(*conn); ok {
 		return c.Conn
@@ -44,7 +44,7 @@ func Unwrap(accepted net.Conn) net.Conn {
 	return accepted
 }
 
-// Hand takes a connection over, and returns once it is closed.
+// Hand passes a connection to Accept, and returns once it is closed.
 func (l *Listener) Hand(handed net.Conn) {
 	c := &conn{Conn: handed, gone: make(chan struct{})}
 	select {

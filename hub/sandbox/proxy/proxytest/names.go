@@ -1,4 +1,4 @@
-// Package proxytest serves names for tests of what sandboxes reach.
+// Package proxytest serves names for tests of sandboxes' network access.
 package proxytest
 
 import (
@@ -21,7 +21,7 @@ type Names struct {
 	asked []string
 }
 
-// New serves names until the test ends. Each has an address for each time that it is asked for, the last one from then on.
+// New serves names until the test ends. Each lookup of a name returns its next address, and finally the last one.
 func New(t testing.TB, names map[string]string) *Names {
 	t.Helper()
 	n := &Names{of: map[string][]netip.Addr{}}
@@ -42,7 +42,7 @@ func New(t testing.TB, names map[string]string) *Names {
 	return n
 }
 
-// Asked returns the names that were asked for.
+// Asked returns the names that were looked up.
 func (n *Names) Asked() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
