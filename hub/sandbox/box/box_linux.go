@@ -22,19 +22,19 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-// box is the namespaces of one session, while they run.
+// box is the running namespaces of one session.
 type box struct {
 	usage
 	cfg     Config
 	policy  *sandbox.Policy
 	holder  *exec.Cmd
-	gone    chan struct{} // closed once the holder and with it every program is gone
+	gone    chan struct{} // closed once the holder and all programs have ended
 	control *os.File      // the hub's end of the control socket
-	relay   *os.File      // and of the one for relayed connections
+	relay   *os.File      // the hub's end of the socket for relayed connections
 	asking  sync.Mutex    // one request at a time
-	first   int           // a descriptor of the box's first process; 0: none yet
-	holding int           // and its number
-	using   sync.RWMutex  // held while descriptors of the entries are used
+	first   int           // a pidfd of the box's first process; 0: none yet
+	holding int           // its process id
+	using   sync.RWMutex  // held while the file descriptors of the entries are used
 	shut    bool          // the entries are closed
 	entries []*os.File    // namespaces: the outer user namespace, the inner one, then those of entryFlags
 	network *exec.Cmd     // pasta; nil: none
@@ -45,7 +45,7 @@ type box struct {
 var entryFlags = []struct{ file, flag string }{{"mnt", "mount"}, {"net", "net"}, {"ipc", "ipc"}, {"uts", "uts"},
 	{"cgroup", "cgroup"}, {"pid", "pid"}}
 
-// start starts a box whose private files are in dir, and returns once it is ready.
+// start starts a box with its private files in dir, and returns once it is ready.
 func start(ctx context.Context, cfg Config, p *sandbox.Policy, dir string) (*box, error) {
 	b := &box{usage: usage{session: p.Session, digest: p.Digest()}, cfg: cfg, policy: p, gone: make(chan struct{}),
 		conns: make(chan struct{}, mostConns)}
@@ -69,7 +69,7 @@ func start(ctx context.Context, cfg Config, p *sandbox.Policy, dir string) (*box
 	return b, nil
 }
 
-// hold starts bubblewrap with the holder in it.
+// hold starts the holder with bubblewrap.
 func (b *box) hold(ctx context.Context, l *layout) (err error) {
 	var ours, theirs [2]*os.File
 	defer func() {
@@ -115,14 +115,14 @@ func (b *box) hold(ctx context.Context, l *layout) (err error) {
 	if err = b.ready(ctx, info); err == nil {
 		return nil
 	}
-	b.end() // and with it what writes the complaint
+	b.end() // also ends the writer of the complaint
 	if text := strings.TrimSpace(complaint.String()); text != "" {
 		return errors.New(text)
 	}
 	return err
 }
 
-// tailOf counts the arguments from "--" on, which bubblewrap does not take from a file.
+// tailOf counts the arguments from "--" on, which bubblewrap cannot read from a file.
 func tailOf(args []string) int {
 	for i := len(args) - 1; i >= 0; i-- {
 		if args[i] == "--" {
@@ -153,8 +153,8 @@ func (b *box) ready(ctx context.Context, info *os.File) error {
 	return b.openEntries(told.Pid, told.Mounts)
 }
 
-// openEntries opens the namespaces of the box's first process, which has its last ones once the holder runs. Held
-// open they cannot become others', as a process id can.
+// openEntries opens the namespaces of the box's first process, which has its final ones once the holder runs. Unlike a
+// process id, open namespaces cannot be reused.
 func (b *box) openEntries(pid int, mounts uint64) error {
 	dir := fmt.Sprintf("/proc/%d/ns/", pid)
 	user, err := os.Open(dir + "user")
@@ -185,13 +185,13 @@ func (b *box) openEntries(pid int, mounts uint64) error {
 	return nil
 }
 
-// receive reads a message of the holder, with the descriptors that come with it.
+// receive reads a message of the holder, with its file descriptors.
 func (b *box) receive(deadline time.Time, most int) (text string, fds []int, err error) {
 	_ = b.control.SetReadDeadline(deadline)
 	return receive(b.control, most)
 }
 
-// receive reads one message of a socket with at most so many descriptors. It has more, or is cut: an error.
+// receive reads one message of a socket. One with more than most file descriptors, or cut off, is an error.
 func receive(from *os.File, most int) (text string, fds []int, err error) {
 	raw, err := from.SyscallConn()
 	if err != nil {
@@ -231,7 +231,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// openPty asks the holder for a pseudo terminal of the box. What it sends is believed only when it is one.
+// openPty requests a pseudo terminal of the box from the holder. It verifies that the answer is one.
 func (b *box) openPty() (pty, tty *os.File, err error) {
 	b.asking.Lock()
 	defer b.asking.Unlock()
@@ -261,7 +261,7 @@ func isPty(master, slave int) bool {
 		unix.Major(m.Rdev) != 5 || unix.Minor(m.Rdev) != 2 || unix.Major(s.Rdev) < 136 || unix.Major(s.Rdev) > 143 {
 		return false
 	}
-	for _, fd := range []int{master, slave} { // not ones that were opened for their path alone
+	for _, fd := range []int{master, slave} { // refuse descriptors opened with O_PATH
 		flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
 		if err != nil || flags&unix.O_ACCMODE != unix.O_RDWR || flags&unix.O_PATH != 0 {
 			return false
@@ -271,7 +271,7 @@ func isPty(master, slave int) bool {
 	return err == nil && n == (unix.Major(s.Rdev)-136)<<8+unix.Minor(s.Rdev)
 }
 
-// hasEnded reports whether the box is gone.
+// hasEnded reports whether the box has ended.
 func (b *box) hasEnded() bool {
 	select {
 	case <-b.gone:
@@ -281,13 +281,13 @@ func (b *box) hasEnded() bool {
 	}
 }
 
-// end ends the box and every program in it, and waits for that.
+// end ends the box and every program in it, and waits until they have ended.
 func (b *box) end() {
 	if b.network != nil {
 		_ = b.network.Process.Kill()
 	}
 	if b.first != 0 {
-		_ = unix.PidfdSendSignal(b.first, unix.SIGKILL, nil, 0) // and with it the kernel ends all others
+		_ = unix.PidfdSendSignal(b.first, unix.SIGKILL, nil, 0) // the kernel then ends all others
 		_ = unix.Close(b.first)
 		b.first = 0
 	}
@@ -305,7 +305,7 @@ func (b *box) end() {
 	}
 }
 
-// memory returns an anonymous file with a content, at its beginning.
+// memory returns an anonymous file with a content, positioned at its start.
 func memory(name string, content []byte) (*os.File, error) {
 	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC)
 	if err != nil {
@@ -322,7 +322,7 @@ func memory(name string, content []byte) (*os.File, error) {
 	return f, nil
 }
 
-// capped keeps the beginning of what is written.
+// capped is a writer that drops everything after its limit.
 type capped struct {
 	w    io.Writer
 	left int

@@ -10,14 +10,14 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// errNoLinux says why there are no boxes here.
+// errNoLinux explains why there are no boxes on this system.
 var errNoLinux = errors.New("sandboxes need Linux, and nothing is kept apart on this system. " +
 	"Run ahphub as a separate user, or on Linux")
 
 // Boxes starts nothing on this system.
 type Boxes struct{}
 
-// New returns no boxes.
+// New returns Boxes that start nothing.
 func New(Config) *Boxes { return &Boxes{} }
 
 // Start refuses.
@@ -43,10 +43,10 @@ func (*Boxes) Forget(string) error { return nil }
 // Close does nothing.
 func (*Boxes) Close() {}
 
-// Container knows of none.
+// Container reports no container.
 func (*Boxes) Container(string) (info sandbox.ContainerInfo, ok bool) { return info, false }
 
-// Report says that nothing works.
+// Report reports that nothing works.
 func (*Boxes) Report() Report {
 	return Report{Namespace: errNoLinux.Error(), Open: errNoLinux.Error(), Landlock: errNoLinux.Error(),
 		Container: errNoLinux.Error()}

@@ -21,7 +21,7 @@ import (
 	_ "github.com/ahphub/ahphub/hub/sandbox/box/join" // waits for programs in containers
 )
 
-// Boxes holds the boxes of sessions, each from its first program until a while after its last.
+// Boxes holds the boxes of sessions, each from its first program until some time after its last.
 type Boxes struct {
 	cfg    Config
 	report func() Report
@@ -37,38 +37,38 @@ type Boxes struct {
 	infos   infos
 	disks   map[string]*diskHistory // by session
 
-	tick time.Duration // between looks at the disk and at logins
+	tick time.Duration // interval of disk and login checks
 }
 
-// cell is what the programs of one session are kept in, by the mode of its policy.
+// cell confines the programs of one session, by the mode of its policy.
 type cell interface {
 	wrap(cmd *exec.Cmd, prefix []string) (starter, error)
 	openPty() (pty, tty *os.File, err error)
 	hasEnded() bool
-	end() // with every program in it
+	end() // ends every program in it
 	signal(syscall.Signal)
-	members() []int // processes in it, as far as they are known
+	members() []int // known processes in it
 	counts() *usage
 }
 
-// starter starts a program in a cell. wait returns once the program and what waits for it are gone.
+// starter starts a program in a cell. wait returns once the program and its wrapper have ended.
 type starter func() (wait func(), err error)
 
-// usage counts the programs in a cell, under the lock of its Boxes.
+// usage counts the programs in a cell, guarded by its Boxes' mu.
 type usage struct {
 	session, digest string // of its policy
 	programs        int
 	idle            *time.Timer
-	group           *group // nil: nothing is bounded
+	group           *group // nil: no limits
 	notices         notices
 	outside         wrappers
-	disk            *diskWatch // nil: it is not watched
-	logins          *logins    // nil: there are none
+	disk            *diskWatch // nil: not watched
+	logins          *logins    // nil: none
 }
 
 func (u *usage) counts() *usage { return u }
 
-// close ends the bounds of a cell that has ended.
+// close ends the limits and watches of a cell that has ended.
 func (u *usage) close() {
 	u.outside.wakeLast()
 	u.logins.close()
@@ -76,7 +76,7 @@ func (u *usage) close() {
 	u.group.remove()
 }
 
-// New returns no boxes yet; nothing is started.
+// New returns Boxes without a box.
 func New(cfg Config) *Boxes {
 	cfg.Linger = cmp.Or(cfg.Linger, time.Minute)
 	b := &Boxes{cfg: cfg, all: map[string]cell{}, making: map[string]chan struct{}{},
@@ -90,9 +90,9 @@ func New(cfg Config) *Boxes {
 	return b
 }
 
-// Start starts cmd in the box of a policy's session, which is made when there is none. prefix is a command that runs
-// the whole outside, as in a scope of resources. cmd is changed: what it then is stays outside and waits for the
-// program, which has the same process group.
+// Start starts cmd in the box of a policy's session, and creates the box if there is none. prefix is a command that
+// runs everything outside, for example in a resource scope. cmd becomes a wrapper that stays outside and waits for the
+// program; both have the same process group.
 func (b *Boxes) Start(cmd *exec.Cmd, p *sandbox.Policy, prefix ...string) error {
 	in, err := b.enter(p)
 	if err != nil {
@@ -122,10 +122,10 @@ func (b *Boxes) Start(cmd *exec.Cmd, p *sandbox.Policy, prefix ...string) error 
 	return nil
 }
 
-// entry is what an entering program is given beside the box's namespaces.
+// entry is what an entering program gets in addition to the box's namespaces.
 type entry struct {
-	order       *os.File // what to run
-	alive, held *os.File // a pipe: its second end is held by what waits for the program
+	order       *os.File // the program to run
+	alive, held *os.File // a pipe: the program's wrapper holds its second end
 }
 
 func newEntry(o enter.Order) (e entry, err error) {
@@ -158,13 +158,13 @@ func (e entry) start(cmd *exec.Cmd) (wait func(), err error) {
 	return func() { _, _ = io.Copy(io.Discard, e.alive); e.alive.Close() }, nil
 }
 
-// SweepGroups removes the control groups of boxes that an earlier run of this program left behind.
+// SweepGroups removes the control groups of boxes that an earlier run of this program left.
 func (b *Boxes) SweepGroups() {
 	g := b.groups()
 	g.sweep(b.cfg.Log)
 }
 
-// orderOf is what cmd is to run by a policy.
+// orderOf returns the order to run cmd under a policy.
 func orderOf(cmd *exec.Cmd, p *sandbox.Policy) enter.Order {
 	env := cmd.Env
 	if env == nil {
@@ -191,7 +191,7 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	}
 	cmd.ExtraFiles = slices.Concat(cmd.ExtraFiles, []*os.File{e.order, e.held}, b.entries)
 	fd := func(i int) string { return "/proc/self/fd/" + strconv.Itoa(keep+2+i) }
-	// The one that waits must outlive signals to the group, which the program may handle.
+	// The waiting shell must survive signals to the group, which the program may handle.
 	args := append(slices.Clone(prefix), "/bin/sh", "-c", `trap "" HUP INT QUIT TERM; exec "$@"`, "sh",
 		nsenter, "--preserve-credentials", "--user="+fd(0))
 	for i, e := range entryFlags {
@@ -203,10 +203,10 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// It must not have the terminal that the hub was started in: it could type there.
+	// It must not control the hub's terminal, as it could type there.
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
 	return func() (func(), error) {
-		b.using.RLock() // else it could be given what has the number of a closed one
+		b.using.RLock() // otherwise it could get a reused descriptor of a closed entry
 		defer b.using.RUnlock()
 		if b.shut {
 			e.close()
@@ -216,18 +216,18 @@ func (b *box) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	}, nil
 }
 
-// outsideEnvironment is what the programs see that lead into a box. None of it is by the session.
+// outsideEnvironment returns the environment of programs that lead into a box. The session sets none of it.
 func outsideEnvironment(scoped bool) []string {
 	env := []string{"PATH=/usr/bin:/bin:/usr/sbin:/sbin"}
 	for _, name := range []string{"XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS"} {
-		if value := os.Getenv(name); scoped && value != "" { // systemd-run needs them
+		if value := os.Getenv(name); scoped && value != "" { // for systemd-run
 			env = append(env, name+"="+value)
 		}
 	}
 	return env
 }
 
-// OpenTerminal opens a pseudo terminal of the box of a policy's session: the hub's end, and the program's.
+// OpenTerminal opens a pseudo terminal in the box of a policy's session: the hub's end, and the program's.
 func (b *Boxes) OpenTerminal(p *sandbox.Policy) (pty, tty *os.File, err error) {
 	in, err := b.enter(p)
 	if err != nil {
@@ -241,8 +241,8 @@ func (b *Boxes) OpenTerminal(p *sandbox.Policy) (pty, tty *os.File, err error) {
 	return pty, tty, nil
 }
 
-// enter returns the running box of a policy, and counts a program in. A box by another policy is ended first: what was
-// allowed no longer is.
+// enter returns the running box of a policy, and counts a program. It first ends a box with another policy: its
+// permissions no longer apply.
 func (b *Boxes) enter(p *sandbox.Policy) (cell, error) {
 	if err := p.Check(); err != nil {
 		return nil, err
@@ -280,7 +280,7 @@ func (b *Boxes) enter(p *sandbox.Policy) (cell, error) {
 	}
 }
 
-// replace ends a session's former box, if it has one, and starts another.
+// replace ends a session's old box, if it has one, and starts another.
 func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 	dir := filepath.Join(b.cfg.Dir, p.Session)
 	if old != nil {
@@ -295,7 +295,7 @@ func (b *Boxes) replace(old cell, p *sandbox.Policy) (cell, error) {
 	return in, nil
 }
 
-// make makes what keeps the programs of a policy's session, whose private files are in dir.
+// make creates the cell of a policy's session, whose private files are in dir.
 func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
 	var in cell
 	var err error
@@ -331,7 +331,7 @@ func (b *Boxes) make(p *sandbox.Policy, dir string) (cell, error) {
 	return in, nil
 }
 
-// add adds to the number of programs, and lets the cell end when there are none.
+// add changes the number of programs, and schedules the end of an empty cell.
 func (u *usage) add(n int, linger func() *time.Timer) {
 	u.programs += n
 	if u.idle != nil {
@@ -343,7 +343,7 @@ func (u *usage) add(n int, linger func() *time.Timer) {
 	}
 }
 
-// leave counts a program out.
+// leave stops counting a program.
 func (b *Boxes) leave(in cell) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -354,7 +354,7 @@ func (b *Boxes) leave(in cell) {
 	})
 }
 
-// End ends the box of a session with the programs in it, if there is one.
+// End ends a session's box and its programs, if there is one.
 func (b *Boxes) End(session string) { b.endIf(session, func(cell) bool { return true }) }
 
 func (b *Boxes) endIf(session string, is func(cell) bool) {
@@ -370,7 +370,7 @@ func (b *Boxes) endIf(session string, is func(cell) bool) {
 		b.mu.Unlock()
 		return
 	}
-	wait := make(chan struct{}) // nothing starts in it meanwhile
+	wait := make(chan struct{}) // no program starts in it meanwhile
 	b.making[session] = wait
 	delete(b.all, session)
 	b.mu.Unlock()
@@ -383,7 +383,7 @@ func (b *Boxes) endIf(session string, is func(cell) bool) {
 	close(wait)
 }
 
-// Forget ends the box of a session and removes its private files.
+// Forget ends a session's box and removes its private files.
 func (b *Boxes) Forget(session string) error {
 	if err := (&sandbox.Policy{Session: session, Network: sandbox.Closed}).Check(); err != nil {
 		return err
@@ -396,7 +396,7 @@ func (b *Boxes) Forget(session string) error {
 	return os.RemoveAll(filepath.Join(b.cfg.Dir, session))
 }
 
-// Close ends all boxes. None is started any more.
+// Close ends all boxes. No box starts later.
 func (b *Boxes) Close() {
 	b.mu.Lock()
 	b.closed = true

@@ -25,12 +25,12 @@ import (
 )
 
 const (
-	meetingDir   = programs + "/meeting" // where the first process of a container finds the hub
+	meetingDir   = programs + "/meeting" // the hub's socket for the first process of a container
 	socketInside = meetingDir + "/hub"
 )
 
-// container is a box that podman or docker makes. Its first process starts the programs, so that they have all that the
-// engine keeps from it.
+// container is a box that podman or docker creates. Its first process starts the programs, so that they inherit the
+// engine's confinement.
 type container struct {
 	*box
 	engine engine
@@ -41,13 +41,13 @@ type container struct {
 	pid    int      // of the first process
 }
 
-// label tells the containers of this hub from those of others.
+// label identifies the containers of this hub.
 func (c Config) label() string {
 	sum := sha256.Sum256([]byte(c.Dir))
 	return hex.EncodeToString(sum[:8])
 }
 
-// startContainer starts a container whose private files are in dir, and returns once it is ready.
+// startContainer starts a container with its private files in dir, and returns once it is ready.
 func startContainer(ctx context.Context, cfg Config, e engine, p *sandbox.Policy, image, dir string) (
 	*container, error,
 ) {
@@ -72,10 +72,10 @@ func startContainer(ctx context.Context, cfg Config, e engine, p *sandbox.Policy
 	return c, nil
 }
 
-// containerTime is in which a container is ready.
+// containerTime is the timeout for a container to become ready.
 const containerTime = time.Minute
 
-// planContainer lists what a container shows beside its image.
+// planContainer lists what a container shows in addition to its image.
 func planContainer(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	l := &layout{cfg: cfg}
 	p = followTopLinks(p)
@@ -98,8 +98,8 @@ func planContainer(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	return l, nil
 }
 
-// makePlaces makes the places in a session's private directories at which something is mounted. An engine would make them
-// for root in a container, which without its rights is another user than the hub's: those could not be removed.
+// makePlaces creates the mount points in a session's private directories. An engine would create them as root in a
+// container, which without privileges is a different user than the hub's: the hub could not remove them.
 func (l *layout) makePlaces(dir string) error {
 	for _, private := range [][2]string{{"tmp", "/tmp"}, {"vartmp", "/var/tmp"}, {"home", l.cfg.Home}} {
 		root, err := os.OpenRoot(filepath.Join(dir, private[0]))
@@ -116,7 +116,7 @@ func (l *layout) makePlaces(dir string) error {
 	return nil
 }
 
-// addResolver adds what says where names are looked up.
+// addResolver adds the configuration for name lookups.
 func (l *layout) addResolver() error {
 	real, err := filepath.EvalSymlinks("/etc/resolv.conf")
 	if err != nil {
@@ -129,7 +129,7 @@ func (l *layout) addResolver() error {
 	return err
 }
 
-// run has the engine run the container, and meets its first process.
+// run starts the container with the engine, and connects to its first process.
 func (c *container) run(ctx context.Context, l *layout, dir string) error {
 	meeting := filepath.Join(dir, "meeting")
 	if err := cmp.Or(os.RemoveAll(meeting), os.Mkdir(meeting, 0o700)); err != nil {
@@ -183,7 +183,7 @@ func (c *container) run(ctx context.Context, l *layout, dir string) error {
 	return c.verify(l.mounts)
 }
 
-// listenIn makes a socket in a directory. A path of any length would do: it is reached by the directory's descriptor.
+// listenIn creates a socket in a directory. It uses the directory's descriptor, so the path may have any length.
 func listenIn(dir *os.File) (*os.File, error) {
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err != nil {
@@ -200,7 +200,7 @@ func listenIn(dir *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "meeting"), nil
 }
 
-// meet accepts the two connections of the container's first process, and waits until it is set up.
+// meet accepts the two connections of the container's first process, and waits until the process is ready.
 func (c *container) meet(ctx context.Context, listener *os.File) error {
 	deadline, _ := ctx.Deadline()
 	_ = listener.SetReadDeadline(deadline)
@@ -251,7 +251,7 @@ func accept(listener *os.File) (fd int, err error) {
 	return fd, cmp.Or(read, err)
 }
 
-// watch closes c.gone once the first process has ended, and with it every program of the container.
+// watch closes c.gone once the first process, and so every program of the container, has ended.
 func (c *container) watch(f *os.File) {
 	defer close(c.gone)
 	defer f.Close()
@@ -260,7 +260,7 @@ func (c *container) watch(f *os.File) {
 	}
 }
 
-// ask asks the first process for descriptors.
+// ask requests file descriptors from the first process.
 func (c *container) ask(request, answer string, most int) ([]int, error) {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -277,8 +277,8 @@ func (c *container) ask(request, answer string, most int) ([]int, error) {
 	return fds, err
 }
 
-// verify compares what the container shows to what was checked: the engine opened it again by its path, where programs of
-// other sessions may have put something else meanwhile. No program runs in the container yet.
+// verify compares the container's mounts with the checked files: the engine opened them again by path, where programs
+// of other sessions may have replaced them. No program runs in the container yet.
 func (c *container) verify(mounts []mount) error {
 	for _, m := range mounts {
 		var want, got unix.Stat_t
@@ -308,7 +308,7 @@ func (c *container) openNetwork(ctx context.Context, dir string) error {
 	if err != nil || kind != unix.CLONE_NEWNET {
 		return errors.New("the container sent something else than its network")
 	}
-	user, err := unix.IoctlRetInt(fds[0], unix.NS_GET_USERNS) // which has rights over it
+	user, err := unix.IoctlRetInt(fds[0], unix.NS_GET_USERNS) // the user namespace that owns it
 	if err != nil {
 		return fmt.Errorf("cannot find who may set up its network: %w", err)
 	}
@@ -316,8 +316,8 @@ func (c *container) openNetwork(ctx context.Context, dir string) error {
 	return c.connect(ctx, dir)
 }
 
-// wrap makes cmd wait outside for a program that the container's first process starts. prefix is left out: it would bound
-// what waits, and not the program.
+// wrap makes cmd a wrapper that waits outside for a program started by the container's first process. It ignores
+// prefix, which would limit the wrapper instead of the program.
 func (c *container) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
@@ -330,7 +330,7 @@ func (c *container) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	if cmd.SysProcAttr.Setctty { // of the program, and so not of what waits for it
+	if cmd.SysProcAttr.Setctty { // of the program, so not of its wrapper
 		o.Terminal, cmd.SysProcAttr.Setctty = 1+cmd.SysProcAttr.Ctty, false
 	}
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
@@ -359,7 +359,7 @@ func (c *container) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	}, nil
 }
 
-// sendRun hands the first process its end of a program's socket.
+// sendRun sends the first process its end of a program's socket.
 func (c *container) sendRun(conn *os.File) error {
 	c.asking.Lock()
 	defer c.asking.Unlock()
@@ -376,8 +376,8 @@ func (c *container) sendRun(conn *os.File) error {
 	return cmp.Or(wrote, err)
 }
 
-// environment returns a program's variables with those of the image beside them, and those of the repository over them.
-// PATH begins with the image's own directories: those of the host may not be there.
+// environment returns a program's variables, with the image's added, and overridden by the repository's. PATH begins
+// with the image's own directories: the host's may not exist there.
 func (c *container) environment(env []string) []string {
 	image := slices.Clone(c.env)
 	for _, variable := range c.own {
@@ -416,7 +416,7 @@ func (c *container) environment(env []string) []string {
 	return append(out, "PATH="+strings.Join(path, ":"))
 }
 
-// end ends the container with every program in it.
+// end ends the container and every program in it.
 func (c *container) end() {
 	met := c.first != 0
 	c.box.end()
@@ -424,5 +424,5 @@ func (c *container) end() {
 		<-c.gone
 		return
 	}
-	_, _ = c.engine.ask("rm", "--force", "--volumes", c.name) // it may be running, or be about to
+	_, _ = c.engine.ask("rm", "--force", "--volumes", c.name) // it may be running or starting
 }

@@ -21,26 +21,26 @@ import (
 )
 
 const (
-	diskTick    = time.Second // between looks at the whole disk, which cost nothing; tests look more often
-	diskPause   = 20          // walks of a session's directories take at most this part of the time
-	diskLongest = time.Minute // between walks
-	diskGrace   = 16 << 20    // bytes that a session above its quota may write to tidy up
+	diskTick    = time.Second // interval of free space checks, which cost nothing; shorter in tests
+	diskPause   = 20          // measuring a session's directories takes at most one part in this many of the time
+	diskLongest = time.Minute // between measurements
+	diskGrace   = 16 << 20    // allowance of a session above its quota, to clean up
 )
 
-// diskHistory is what is known of a session's disk. Its watch alone uses it, one after the other. It is kept with the
-// session's private files, where programs do not reach it: a restart of the hub gives them no new allowance.
+// diskHistory is the state of a session's disk usage. Only one watch at a time uses it. It is stored with the session's
+// private files, which programs cannot reach: a restart of the hub gives them no new allowance.
 type diskHistory struct {
-	Before  map[string]int64 `json:"before"`            // what directories took that were there before; -1: not measured
-	Ceiling int64            `json:"ceiling,omitempty"` // instead of the quota, once a session was above it; 0: none
+	Before  map[string]int64 `json:"before"`            // disk usage of directories before the session; -1: not measured
+	Ceiling int64            `json:"ceiling,omitempty"` // replaces the quota once a session exceeded it; 0: none
 
-	watched chan struct{} // holds a value while a watch has it
-	walks   atomic.Int64  // how often the directories were measured
+	watched chan struct{} // holds a value while a watch uses it
+	walks   atomic.Int64  // number of measurements
 }
 
-// diskFile names a session's history in its private files.
+// diskFile is the name of a session's history in its private files.
 const diskFile = "disk.json"
 
-// readHistory reads what an earlier run of this program kept in dir. Without a file that can be read, it begins anew.
+// readHistory reads the history in dir from an earlier run. Without a readable file, it returns an empty one.
 func readHistory(dir string, log *slog.Logger) *diskHistory {
 	h := &diskHistory{watched: make(chan struct{}, 1)}
 	raw, err := os.ReadFile(filepath.Join(dir, diskFile))
@@ -56,7 +56,7 @@ func readHistory(dir string, log *slog.Logger) *diskHistory {
 	return h
 }
 
-// keepHistory writes the history of the session. It fails on a full disk, and is tried again when something changes.
+// keepHistory writes the session's history. It fails on a full disk, and is retried after later changes.
 func (w *diskWatch) keepHistory() {
 	raw, err := json.Marshal(w.history)
 	path := filepath.Join(w.data, diskFile)
@@ -76,24 +76,24 @@ type diskWatch struct {
 	boxes   *Boxes
 	in      cell
 	quota   int64
-	private []string // directories that count as a whole
-	shared  []string // and those of which growth counts
+	private []string // directories that count in full
+	shared  []string // directories of which only growth counts
 	data    string
-	home    string // what the private home directory is to programs
+	home    string // the path of the private home directory for programs
 	history *diskHistory
 	stop    chan struct{}
 	over    chan struct{}
 
 	warned bool
 	paused bool
-	used   int64 // of the whole disk, when the directories were measured last
+	used   int64 // of the whole disk, at the last measurement
 	last   time.Time
 	next   time.Time
 	took   time.Duration
 	left   int64 // of the quota at the last measurement
 }
 
-// watchDisk begins to watch a session's disk; nil when nothing bounds that.
+// watchDisk starts watching a session's disk usage, or returns nil if it has no limits.
 func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
 	if b.cfg.Limits.Disk == 0 && b.cfg.Spare == 0 {
 		return nil
@@ -103,7 +103,7 @@ func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
 	for _, name := range []string{"home", "tmp", "vartmp", "work"} {
 		w.private = append(w.private, filepath.Join(dir, name))
 	}
-	own := filepath.Dir(b.cfg.Dir) + "/" // worktrees, which ahphub made for the session
+	own := filepath.Dir(b.cfg.Dir) + "/" // worktrees that ahphub created for the session
 	for _, path := range slices.Concat(p.Write, p.Git) {
 		if strings.HasPrefix(path, own) {
 			w.private = append(w.private, path)
@@ -125,7 +125,7 @@ func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
 	return w
 }
 
-// close ends the watch, and waits for that.
+// close ends the watch, and waits until it has ended.
 func (w *diskWatch) close() {
 	if w != nil {
 		close(w.stop)
@@ -133,7 +133,7 @@ func (w *diskWatch) close() {
 	}
 }
 
-// run looks until the cell ends.
+// run checks the disk until the cell ends.
 func (w *diskWatch) run() {
 	defer close(w.over)
 	w.history.watched <- struct{}{}
@@ -154,7 +154,7 @@ func (w *diskWatch) run() {
 	}
 }
 
-// keepBefore measures directories that this session has not written to yet.
+// keepBefore measures directories that are new to this session.
 func (w *diskWatch) keepBefore() {
 	if w.quota == 0 {
 		return
@@ -177,8 +177,8 @@ func (w *diskWatch) keepBefore() {
 	}
 }
 
-// look pauses the programs while the disk is nearly full, and measures what they write when that may have grown much;
-// false: they are to be ended.
+// look pauses the programs while the disk is nearly full, and measures their disk usage if it may have grown much. It
+// returns false if they must end.
 func (w *diskWatch) look(now time.Time) bool {
 	used, free, known := disk.Room(w.data)
 	if known && w.boxes.cfg.Spare > 0 {
@@ -202,7 +202,7 @@ func (w *diskWatch) look(now time.Time) bool {
 	return w.judge(growth, cut, largest)
 }
 
-// measure returns what the programs wrote, as far as it still takes room.
+// measure returns how much the programs' writes still occupy.
 func (w *diskWatch) measure() (growth int64, cut string, largest []disk.Place) {
 	most := w.bound()
 	use := disk.Measure(w.private, most)
@@ -225,10 +225,10 @@ func (w *diskWatch) measure() (growth int64, cut string, largest []disk.Place) {
 	return growth, cut, disk.Larger(largest)
 }
 
-// bound is what the programs may write.
+// bound returns how much the programs may write.
 func (w *diskWatch) bound() int64 { return max(w.quota, w.history.Ceiling) }
 
-// judge warns when there is little left; false: the programs are above what they may write.
+// judge warns when little is left, and returns false if the programs exceeded their limit.
 func (w *diskWatch) judge(growth int64, cut string, largest []disk.Place) bool {
 	n := &w.in.counts().notices
 	w.left = max(w.bound()-growth, 0)
@@ -260,7 +260,7 @@ func (w *diskWatch) judge(growth int64, cut string, largest []disk.Place) bool {
 	return true
 }
 
-// describe says what takes most, by the paths that programs know.
+// describe lists the largest entries, by the paths that programs see.
 func (w *diskWatch) describe(largest []disk.Place) string {
 	var texts []string
 	for _, at := range largest {
@@ -278,7 +278,7 @@ func (w *diskWatch) describe(largest []disk.Place) string {
 	return " Most of it is in " + strings.Join(texts, ", ") + "."
 }
 
-// printable returns a path that programs chose, without what a terminal would do and cut to a line.
+// printable returns a path chosen by programs, without control characters and cut to one line.
 func printable(path string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\uFFFD' || r >= 0x200b && r <= 0x202e || r >= 0x2066 && r <= 0x2069 {
@@ -292,13 +292,13 @@ func printable(path string) string {
 	return clean
 }
 
-// pause stops the programs while the disk has too little room, before the hub's own database has none.
+// pause stops the programs while the disk has too little space, before the hub's database runs out of it.
 func (w *diskWatch) pause(free int64) {
 	n, spare := &w.in.counts().notices, w.boxes.cfg.Spare
 	switch {
 	case free < spare:
 		w.in.counts().outside.slept.Store(true)
-		w.in.signal(syscall.SIGSTOP) // each time: they may have been woken, and others started
+		w.in.signal(syscall.SIGSTOP) // each time: they may have been resumed, and others started
 		if !w.paused {
 			n.say(fmt.Sprintf("disk full: this session's programs are paused until %s are free on the server's disk. "+
 				"Delete files, or ask the owner of this server to", sizeOf(spare+spare/4)))
@@ -312,6 +312,6 @@ func (w *diskWatch) pause(free int64) {
 		n.say("the server's disk has room again: this session's programs continue")
 	}
 	if !w.paused {
-		w.in.counts().outside.wake() // each time: they stop a moment after what they wait for
+		w.in.counts().outside.wake() // each time: wrappers stop a moment after their programs
 	}
 }

@@ -24,13 +24,13 @@ import (
 // engine is a program that runs containers.
 type engine struct {
 	path     string
-	runtime  string // what it runs them by; "": as it is configured
+	runtime  string // its OCI runtime; "": the configured one
 	isDocker bool
 	rootless bool // root in a container is the user who runs the engine
 }
 
-// engines lists what may run containers here, by preference: podman needs no service that is root. An older crun does not
-// know all layouts of control groups, where runc does.
+// engines lists the container engines here, by preference: podman needs no service that runs as root. Older versions of
+// crun do not support all layouts of control groups, but runc does.
 func engines() (list []engine) {
 	rootless := os.Getuid() != 0
 	if path, err := exec.LookPath("podman"); err == nil {
@@ -52,10 +52,10 @@ func (e engine) name() string {
 	return "podman"
 }
 
-// askTime bounds what an engine is asked about images and containers.
+// askTime is the timeout of an engine's queries about images and containers.
 const askTime = 30 * time.Second
 
-// command is a command of the engine. Its environment has what engines read, and no secrets that the hub was given.
+// command returns a command of the engine. Its environment has the engine's variables, but no secrets of the hub.
 func (e engine) command(args ...string) *exec.Cmd {
 	if e.runtime != "" {
 		args = append([]string{"--runtime", e.runtime}, args...)
@@ -72,7 +72,7 @@ func (e engine) command(args ...string) *exec.Cmd {
 	return cmd
 }
 
-// ask runs a command of the engine and returns what it prints.
+// ask runs a command of the engine and returns its output.
 func (e engine) ask(args ...string) (string, error) {
 	cmd := e.command(args...)
 	var out, complaint bytes.Buffer
@@ -96,8 +96,8 @@ func orFail(text string, err error) string {
 	return text
 }
 
-// environmentOf returns the variables that an image sets. It says when the image is not there: none is fetched, for that
-// takes minutes, and what runs here is the owner's to choose.
+// environmentOf returns the variables that an image sets, or an error if the image is missing. It never fetches one:
+// that takes minutes, and the owner chooses what runs here.
 func (e engine) environmentOf(image string) (env []string, err error) {
 	raw, err := e.ask("image", "inspect", "--format", "{{json .Config.Env}}", "--", image)
 	if err != nil {
@@ -106,13 +106,13 @@ func (e engine) environmentOf(image string) (env []string, err error) {
 	return env, json.Unmarshal([]byte(raw), &env)
 }
 
-// Labels by which containers of a hub are found again.
+// Labels that identify containers of a hub.
 const (
 	dataLabel    = "ahphub.data"
 	sessionLabel = "ahphub.session"
 )
 
-// removeLeft removes containers that an earlier run of the hub has left, as when the computer lost power.
+// removeLeft removes containers of an earlier run of the hub, for example after a power failure.
 func (e engine) removeLeft(data string) error {
 	list, err := e.ask("ps", "--all", "--quiet", "--no-trunc", "--filter", "label="+dataLabel+"="+data)
 	if err != nil || list == "" {
@@ -126,11 +126,11 @@ func (e engine) removeLeft(data string) error {
 type mount struct {
 	from *os.File
 	at   string
-	read bool // and does not let be written
+	read bool // read-only
 }
 
-// runArgs are the arguments by which an engine runs a container. What is not said here is the engine's default, as its
-// filter of system calls.
+// runArgs returns the arguments with which an engine runs a container. The engine's defaults apply to everything else,
+// such as its filter of system calls.
 func (c *container) runArgs(mounts []mount, ports []string) ([]string, error) {
 	args := []string{"run", "--detach", "--rm", "--pull=never", "--name", c.name,
 		"--label", dataLabel + "=" + c.cfg.label(), "--label", sessionLabel + "=" + c.session,
@@ -166,9 +166,9 @@ func (c *container) runArgs(mounts []mount, ports []string) ([]string, error) {
 	return slices.Concat(args, []string{"--", c.image, enter.ServeCommand, socketInside, c.image}, ports), nil
 }
 
-// ulimitArgs are the limits of this process. podman asks for higher ones, which not every process may have.
+// ulimitArgs sets the limits of this process. podman would raise them, which not every process may do.
 func ulimitArgs() (args []string) {
-	raw, _ := os.ReadFile("/proc/sys/kernel/pid_max") // to which podman lowers its own
+	raw, _ := os.ReadFile("/proc/sys/kernel/pid_max") // podman lowers its own limit to this
 	most, err := strconv.ParseUint(strings.TrimSpace(string(raw)), 10, 64)
 	if err != nil {
 		most = 1 << 15
@@ -183,7 +183,7 @@ func ulimitArgs() (args []string) {
 	return args
 }
 
-// boundArgs bound a container of docker, whose service makes its control group.
+// boundArgs returns the limits of a docker container, whose service creates its control group.
 func (c *container) boundArgs() (args []string) {
 	if l := c.cfg.Limits; l.Memory > 0 {
 		args = append(args, "--memory="+strconv.FormatInt(l.Memory, 10), "--memory-swap="+strconv.FormatInt(l.Memory, 10))
@@ -197,8 +197,8 @@ func (c *container) boundArgs() (args []string) {
 // errNoEngine says what containers need.
 var errNoEngine = errors.New("neither podman nor docker is installed (Debian and Ubuntu: apt-get install podman)")
 
-// findEngine returns the first engine by which a container of an image runs. It removes what earlier runs of the hub have
-// left.
+// findEngine returns the first engine that can run a container of an image. It removes containers of earlier runs of
+// the hub.
 func (b *Boxes) findEngine(image string) (engine, error) {
 	b.finding.Lock()
 	defer b.finding.Unlock()
@@ -265,7 +265,7 @@ func (b *Boxes) startContainer(p *sandbox.Policy, dir string) (*container, error
 			b.cfg.Log.Warn("something that a repository says of its container is not done", "session", p.Session,
 				"file", info.File, "reason", ignored)
 		}
-		go b.setUp(p, said, dir) // it waits until this container can be entered
+		go b.setUp(p, said, dir) // waits until this container can be entered
 	}
 	return c, nil
 }

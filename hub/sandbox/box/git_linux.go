@@ -12,10 +12,10 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// addGit adds the git directory of a repository whose worktree the session works in. What makes git run programs
-// is only read, and so is what belongs to other worktrees: git would run them outside.
+// addGit adds the git directory of a repository in whose worktree the session works. Everything that makes git run
+// programs is read-only, and so are the data of other worktrees: git would run those programs outside.
 func (l *layout) addGit(dir string, p *sandbox.Policy) error {
-	for _, name := range []string{"hooks", "modules", "worktrees"} { // programs could make them
+	for _, name := range []string{"hooks", "modules", "worktrees"} { // otherwise programs could create them
 		if err := os.Mkdir(filepath.Join(dir, name), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -34,8 +34,8 @@ func (l *layout) addGit(dir string, p *sandbox.Policy) error {
 		}
 		sealed = append(sealed, "config.worktree")
 	}
-	// What is left of a rebase has commands that git runs when it goes on. Where there is none, no place can be made for
-	// it: git would take that for a rebase.
+	// An unfinished rebase has commands that git runs when it continues. Without one, a placeholder cannot be created: git
+	// would take it for a rebase.
 	for _, name := range []string{"rebase-merge", "rebase-apply", "sequencer"} {
 		if isThere(filepath.Join(dir, name)) {
 			sealed = append(sealed, name)
@@ -49,7 +49,7 @@ func (l *layout) addGit(dir string, p *sandbox.Policy) error {
 	return l.addGitWorktrees(filepath.Join(dir, "worktrees"), p)
 }
 
-// addGitWorktrees adds what git keeps of the worktrees that the session works in, but for where it looks for settings.
+// addGitWorktrees adds git's data of the worktrees in which the session works, with read-only settings.
 func (l *layout) addGitWorktrees(dir string, p *sandbox.Policy) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -75,16 +75,16 @@ func (l *layout) addGitWorktrees(dir string, p *sandbox.Policy) error {
 	return nil
 }
 
-// isWorktreeOf reports whether a policy's session works in the worktree of which git keeps a directory.
+// isWorktreeOf reports whether a policy's session works in the worktree whose git data is in kept.
 func isWorktreeOf(kept string, p *sandbox.Policy) bool {
-	top, err := os.ReadFile(filepath.Join(kept, "gitdir")) // where it is; no box can write it
+	top, err := os.ReadFile(filepath.Join(kept, "gitdir")) // its path; no box can write it
 	if err != nil {
 		return false
 	}
 	return slices.Contains(p.Write, followTopLink(strings.TrimSuffix(strings.TrimSpace(string(top)), "/.git")))
 }
 
-// makeFile makes an empty file where there is none.
+// makeFile creates an empty file if there is none.
 func makeFile(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {

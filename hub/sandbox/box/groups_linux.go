@@ -20,22 +20,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// groups is where control groups of boxes are made: a directory of version 2, or one for each controller of version 1.
+// groups is where control groups are created: a directory of version 2, or one per controller of version 1.
 type groups struct {
 	unified string
 	single  map[string]string // by controller
-	prefix  string            // of their names: that of this hub alone, for others may have the same parents
-	why     string            // they cannot be made; "" when they can
+	prefix  string            // of this hub's group names, as other hubs may share the parent
+	why     string            // why they cannot be created; "" if they can
 }
 
 const (
 	groupPrefix = "ahphub-"
-	ownGroup    = "hub" // of this process, below the group that it was given
-	boxWeight   = 50    // of a box's processor time; what is in no box has 100
+	ownGroup    = "hub" // the group of this process, below its original group
+	boxWeight   = 50    // of a box's processor time; everything else has 100
 	watchTime   = time.Second
 )
 
-// sweep removes the groups that an earlier run left behind when it was killed, and ends what is in them.
+// sweep removes groups that an earlier run left when it was killed, and ends their processes.
 func (g *groups) sweep(log *slog.Logger) {
 	if g.why != "" {
 		return
@@ -46,13 +46,13 @@ func (g *groups) sweep(log *slog.Logger) {
 	}
 }
 
-// prefixOf returns how the names of a hub's groups begin, by the directory that it has alone.
+// prefixOf returns the prefix of a hub's group names, derived from its own directory.
 func prefixOf(dir string) string {
 	sum := sha256.Sum256([]byte(dir))
 	return groupPrefix + hex.EncodeToString(sum[:6]) + "-"
 }
 
-// findGroups finds the control groups that this process may make, below its own ones.
+// findGroups finds where this process can create control groups, below its own ones.
 func findGroups(proc, mount string) groups {
 	g := groups{single: map[string]string{}}
 	own, err := os.ReadFile(filepath.Join(proc, "self/cgroup"))
@@ -67,7 +67,7 @@ func findGroups(proc, mount string) groups {
 		}
 		for controller := range strings.SplitSeq(f[1], ",") {
 			dir := filepath.Join(mount, controller, f[2])
-			if !isThere(dir) { // as in a container, which sees its own as the first
+			if !isThere(dir) { // like in a container, which sees its own group as the root
 				dir = filepath.Join(mount, controller)
 			}
 			switch controller {
@@ -82,7 +82,7 @@ func findGroups(proc, mount string) groups {
 	return g
 }
 
-// cannot says why a group cannot be made; "" when one can.
+// cannot returns why a group cannot be created, or "".
 func (g *groups) cannot() string {
 	if len(g.single) > 0 {
 		for _, controller := range []string{"memory", "pids"} {
@@ -96,8 +96,8 @@ func (g *groups) cannot() string {
 	if err != nil || unix.Access(g.unified, unix.W_OK) != nil {
 		return "its control group is not writable. Run ahphub as a service of systemd with Delegate=yes"
 	}
-	// A group with processes has no controllers for those below. Of the one that systemd hands over, ahphub takes
-	// a part for itself, and boxes are made beside it.
+	// A group with processes has no controllers for groups below it. So ahphub moves itself to a group below the one that
+	// systemd delegates, and creates boxes next to it.
 	parent, isBelow := filepath.Dir(g.unified), filepath.Base(g.unified) == ownGroup
 	if !isBelow && g.moveBelow() {
 		parent, isBelow = g.unified, true
@@ -118,7 +118,7 @@ func (g *groups) cannot() string {
 	return ""
 }
 
-// moveBelow takes this process to a group of its own below the one that it is in, when it is alone there.
+// moveBelow moves this process to its own group below its current one, if it is the only process there.
 func (g *groups) moveBelow() bool {
 	inside, err := os.ReadFile(filepath.Join(g.unified, "cgroup.procs"))
 	has, wrong := os.ReadFile(filepath.Join(g.unified, "cgroup.controllers"))
@@ -135,8 +135,8 @@ func (g *groups) moveBelow() bool {
 
 // group is the control group of one box.
 type group struct {
-	dirs   []string // of version 1 one for each controller
-	events string   // the file that counts what was ended for want of memory
+	dirs   []string // one for each controller in version 1
+	events string   // the file that counts processes killed for lack of memory
 	memory int64
 	log    *slog.Logger
 	stop   chan struct{}
@@ -148,7 +148,7 @@ type group struct {
 	killed int
 }
 
-// make makes the group of a session's box; nil when that cannot be, or nothing is bounded.
+// make creates the group of a session's box, or returns nil if it cannot or there are no limits.
 func (g *groups) make(session string, l Limits, n *notices, log *slog.Logger) *group {
 	if l.Disk = 0; g.why != "" || l == (Limits{}) {
 		return nil
@@ -164,13 +164,13 @@ func (g *groups) make(session string, l Limits, n *notices, log *slog.Logger) *g
 		if dir := g.single["cpu"]; dir != "" && unix.Access(dir, unix.W_OK) == nil {
 			err = errors.Join(err, out.add(filepath.Join(dir, name), "cpu.shares", boxWeight*1024/100))
 		}
-		// Where swap is counted, it is part of the bound.
+		// Counted swap is part of the limit.
 		_ = writeLimit(filepath.Join(g.single["memory"], name, "memory.memsw.limit_in_bytes"), l.Memory)
 	} else {
 		dir := filepath.Join(g.unified, name)
 		err = errors.Join(out.add(dir, "memory.max", l.Memory), writeLimit(filepath.Join(dir, "pids.max"),
 			int64(l.Processes)))
-		_ = errors.Join(writeLimit(filepath.Join(dir, "cpu.weight"), boxWeight), // where there is such a controller
+		_ = errors.Join(writeLimit(filepath.Join(dir, "cpu.weight"), boxWeight), // if there is such a controller
 			os.WriteFile(filepath.Join(dir, "memory.swap.max"), []byte("0"), 0))
 		out.events = filepath.Join(dir, "memory.events")
 	}
@@ -184,7 +184,7 @@ func (g *groups) make(session string, l Limits, n *notices, log *slog.Logger) *g
 	return out
 }
 
-// add makes a directory of the group with one limit.
+// add creates a directory of the group with one limit.
 func (g *group) add(dir, file string, limit int64) error {
 	if err := os.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
@@ -197,7 +197,7 @@ func writeLimit(path string, limit int64) error {
 	if limit == 0 {
 		return nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY, 0) // the kernel's: never made here
+	f, err := os.OpenFile(path, os.O_WRONLY, 0) // the kernel's file: never created here
 	if err != nil {
 		return err
 	}
@@ -205,10 +205,10 @@ func writeLimit(path string, limit int64) error {
 	return cmp.Or(err, f.Close())
 }
 
-// joins is a script that enters control groups, and becomes what follows. What cannot enter does not run.
+// joins is a script that enters control groups, and then runs its arguments. If it cannot enter, nothing runs.
 const joins = `until [ "$1" = -- ]; do echo 0 >"$1" || exit 126; shift; done; shift; exec "$@"`
 
-// enter returns a command that runs what follows it in the group.
+// enter returns a command that runs the arguments after it in the group.
 func (g *group) enter(prefix []string) []string {
 	if g == nil {
 		return prefix
@@ -220,7 +220,7 @@ func (g *group) enter(prefix []string) []string {
 	return append(append(command, "--"), prefix...)
 }
 
-// take moves a process into the group; those that it starts are in it then.
+// take moves a process into the group; its later children are in it too.
 func (g *group) take(pid int) error {
 	if g == nil {
 		return nil
@@ -232,7 +232,7 @@ func (g *group) take(pid int) error {
 	return errors.Join(errs...)
 }
 
-// watch looks until the group is removed.
+// watch checks the group until it is removed.
 func (g *group) watch() {
 	defer close(g.over)
 	tick := time.NewTicker(watchTime)
@@ -247,7 +247,7 @@ func (g *group) watch() {
 	}
 }
 
-// look tells the session that something was ended for want of memory since the last time.
+// look notifies the session if a process was killed for lack of memory since the last check.
 func (g *group) look() {
 	if g == nil {
 		return
@@ -264,7 +264,7 @@ func (g *group) look() {
 	}
 }
 
-// sizeOf writes a number of bytes for people.
+// sizeOf formats a number of bytes for people.
 func sizeOf(n int64) string {
 	if n >= 1<<30 {
 		return strconv.FormatFloat(float64(n)/(1<<30), 'g', 3, 64) + " GiB"
@@ -272,7 +272,7 @@ func sizeOf(n int64) string {
 	return strconv.FormatInt(max(n>>20, 1), 10) + " MiB"
 }
 
-// countKilled counts what the kernel has ended in the group for want of memory.
+// countKilled returns the number of processes that the kernel killed in the group for lack of memory.
 func (g *group) countKilled() int {
 	raw, err := os.ReadFile(g.events)
 	if err != nil {
@@ -287,7 +287,7 @@ func (g *group) countKilled() int {
 	return 0
 }
 
-// remove ends what still runs in the group, as what left its process group with Landlock alone, and removes it.
+// remove kills processes left in the group, which may have left their process group, and removes it.
 func (g *group) remove() {
 	if g == nil {
 		return
@@ -308,8 +308,8 @@ func processesOf(dir string) (pids []int) {
 	return pids
 }
 
-// endIn ends a process of a group. It holds the process before it looks whether that is still in the group: the number
-// may be another's meanwhile.
+// endIn kills a process of a group. It opens a pidfd before it checks that the process is still in the group, as the
+// process id may be reused.
 func endIn(dir string, pid int) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {

@@ -19,11 +19,11 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-// lowestABI is the lowest version of Landlock that is used. Before it, a program could empty files that it cannot open.
+// lowestABI is the lowest Landlock version to use. Before it, a program could truncate files that it cannot open.
 const lowestABI = 3
 
-// lock keeps the programs of one session by Landlock alone. Each takes on the same ruleset before it runs, and passes it
-// on to those that it starts. There is no holder, and no end of what outlives the process group of a program.
+// lock confines the programs of one session by Landlock alone. Each program applies the ruleset before it runs, and its
+// children inherit it. There is no holder, and end misses processes outside of their program's process group.
 type lock struct {
 	usage
 	cfg    Config
@@ -32,11 +32,11 @@ type lock struct {
 	rules  *os.File // the ruleset
 
 	mu       sync.Mutex
-	programs map[*os.File]process // that run
+	programs map[*os.File]process // running programs
 	ended    bool
 }
 
-// newLock makes the ruleset of a policy.
+// newLock creates the ruleset of a policy.
 func newLock(cfg Config, p *sandbox.Policy, dir string) (cell, error) {
 	version, err := landlockABI(cfg)
 	if err != nil {
@@ -57,10 +57,10 @@ func newLock(cfg Config, p *sandbox.Policy, dir string) (cell, error) {
 
 var errEnded = errors.New("the session's sandbox has ended")
 
-// process is a number of a process, and a descriptor of it.
+// process is a process id with a pidfd.
 type process struct{ pid, fd int }
 
-// landlockABI returns the version of Landlock that is used here.
+// landlockABI returns the version of Landlock to use.
 func landlockABI(cfg Config) (int, error) {
 	version, err := ll.LandlockGetABIVersion()
 	switch {
@@ -78,7 +78,7 @@ func landlockABI(cfg Config) (int, error) {
 	return version, nil
 }
 
-// wrap makes cmd take on the ruleset before it runs. There is no process between it and the hub.
+// wrap makes cmd apply the ruleset before it runs. It needs no wrapper process.
 func (l *lock) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
@@ -95,15 +95,15 @@ func (l *lock) wrap(cmd *exec.Cmd, prefix []string) (starter, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}
-	// It must not have the terminal that the hub was started in: it could type there.
+	// It must not control the hub's terminal, as it could type there.
 	cmd.SysProcAttr.Setsid, cmd.SysProcAttr.Setpgid = true, false
 	return func() (func(), error) { defer order.Close(); return l.start(cmd) }, nil
 }
 
-// homes are variables that name directories which are usually below the home directory.
+// homes are variables of directories that are usually below the home directory.
 var homes = []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"}
 
-// environment leads programs to the session's own home and temporary directory: nothing can be mounted over the usual
+// environment sets the session's own home and temporary directories: without mounts, nothing can replace the usual
 // ones.
 func (l *lock) environment(env []string) []string {
 	private := []string{"TMPDIR=" + filepath.Join(l.dir, "tmp")}
@@ -121,7 +121,7 @@ func (l *lock) environment(env []string) []string {
 	return private
 }
 
-// start starts a program and remembers it until it ends.
+// start starts a program and tracks it until it ends.
 func (l *lock) start(cmd *exec.Cmd) (wait func(), err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -131,7 +131,7 @@ func (l *lock) start(cmd *exec.Cmd) (wait func(), err error) {
 	if err := startBound(cmd); err != nil {
 		return nil, err
 	}
-	pid := cmd.Process.Pid // nothing has waited for it yet, so that the number is its own
+	pid := cmd.Process.Pid // not waited for yet, so the id cannot be reused
 	fd, err := unix.PidfdOpen(pid, unix.PIDFD_NONBLOCK)
 	if err != nil {
 		_ = cmd.Process.Kill()
@@ -154,7 +154,7 @@ func (l *lock) await(f *os.File) {
 	f.Close()
 }
 
-// hasExited reports whether the process of a descriptor has ended.
+// hasExited reports whether the process of a pidfd has ended.
 func hasExited(fd int) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
@@ -166,7 +166,7 @@ func (l *lock) hasEnded() bool {
 	return l.ended
 }
 
-// end kills the programs that run, with their process groups. Those that left the groups go on.
+// end kills the running programs, with their process groups. Processes that left the groups continue.
 func (l *lock) end() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -175,14 +175,14 @@ func (l *lock) end() {
 	}
 	l.ended = true
 	for _, p := range l.programs {
-		if !hasExited(p.fd) { // otherwise the number may be another's
+		if !hasExited(p.fd) { // otherwise the id may be reused
 			_ = unix.Kill(-p.pid, unix.SIGKILL)
 		}
 	}
 	l.rules.Close()
 }
 
-// openPty opens a pseudo terminal of the host, and lets the session's programs open it by its path.
+// openPty opens a pseudo terminal of the host, and allows the session's programs to open it by path.
 func (l *lock) openPty() (pty, tty *os.File, err error) {
 	master, slave, err := enter.OpenPty()
 	if err != nil {
@@ -201,8 +201,8 @@ func (l *lock) openPty() (pty, tty *os.File, err error) {
 	return pty, tty, nil
 }
 
-// allow adds a grant to the session's ruleset. It holds l.mu until that is done: end closes the ruleset, and another file
-// could be opened by its number.
+// allow adds a grant to the session's ruleset. It holds l.mu meanwhile: end closes the ruleset, whose descriptor number
+// could be reused.
 func (l *lock) allow(g grant, version int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -212,10 +212,10 @@ func (l *lock) allow(g grant, version int) error {
 	return g.addTo(l.rules, version)
 }
 
-// linkHome leads from the session's own home directory to what its programs may use of the user's. What they have put
-// there themselves stays.
+// linkHome links from the session's own home directory to a path that its programs may use in the user's. It replaces
+// nothing that they created.
 func linkHome(home *os.Root, rel, to string) {
-	if home.MkdirAll(filepath.Dir(rel), 0o700) == nil { // else what is above leads to the user's, or is the programs'
+	if home.MkdirAll(filepath.Dir(rel), 0o700) == nil { // on failure the parent is a link to the user's, or a file
 		_ = home.Symlink(to, rel)
 	}
 }

@@ -19,9 +19,9 @@ import (
 // mostLogin bounds the bytes of a file with credentials.
 const mostLogin = 1 << 20
 
-// logins keeps the files in which a session's agent renews its credentials the same in the session's home directory
-// and in the user's. A file cannot be mounted there: agents write a new one and rename it over the old one, which is
-// refused for a mount. Renewed tokens reach every other session as well.
+// logins synchronizes the files in which a session's agent renews its credentials between the session's home directory
+// and the user's. Such a file cannot be mounted: agents write a new one and rename it over the old one, which fails for
+// a mount. Renewed tokens also reach all other sessions.
 type logins struct {
 	cfg   Config
 	home  *os.Root // the session's
@@ -30,29 +30,29 @@ type logins struct {
 	over  chan struct{}
 }
 
-// loginFile is what is known of one file, by its path below the home directory.
+// loginFile is the state of one file.
 type loginFile struct {
-	same loginState // when both were the same
-	last loginState // at the last look
+	same loginState // when both were last equal
+	last loginState // at the last check
 }
 
-// loginState tells versions of both files apart.
+// loginState identifies the versions of both files.
 type loginState struct{ own, users loginStamp }
 
-// loginStamp tells versions of a file apart. The zero value: there is none.
+// loginStamp identifies a version of a file. The zero value: no file.
 type loginStamp struct {
 	time  time.Time
 	size  int64
 	inode uint64
 }
 
-// loginsOf lists the files of a policy that are copied, and not mounted or linked.
+// loginsOf lists the files of a policy that are copied instead of mounted or linked.
 func (c Config) loginsOf(p *sandbox.Policy) []string {
 	return slices.DeleteFunc(slices.Clone(p.Home), func(rel string) bool { return !c.isLogin(p, rel) })
 }
 
-// isLogin reports whether a path below the home directory is a file with credentials, or becomes one by logging in.
-// What programs of the session write anyway is not copied: they could make a link of it.
+// isLogin reports whether a path below the home directory is a file with credentials, or becomes one by a login. It
+// excludes paths that the session's programs can write anyway: they could replace one by a link.
 func (c Config) isLogin(p *sandbox.Policy, rel string) bool {
 	path := filepath.Join(c.Home, rel)
 	real, err := filepath.EvalSymlinks(path)
@@ -67,7 +67,7 @@ func (c Config) isLogin(p *sandbox.Policy, rel string) bool {
 	return err == nil && info.Mode().IsRegular() || errors.Is(err, fs.ErrNotExist) && filepath.Ext(rel) == ".json"
 }
 
-// watchLogins copies the user's files to a session's home directory, and begins to watch both; nil: there are none.
+// watchLogins copies the user's files to a session's home directory, and starts watching both; nil: none.
 func (b *Boxes) watchLogins(p *sandbox.Policy, dir string) (*logins, error) {
 	files := b.cfg.loginsOf(p)
 	if len(files) == 0 {
@@ -87,7 +87,7 @@ func (b *Boxes) watchLogins(p *sandbox.Policy, dir string) (*logins, error) {
 	return l, nil
 }
 
-// run looks until close.
+// run checks the files until close.
 func (l *logins) run(every time.Duration) {
 	defer close(l.over)
 	defer l.home.Close()
@@ -109,7 +109,7 @@ func (l *logins) run(every time.Duration) {
 	}
 }
 
-// close looks for the last time. No program of the session runs.
+// close checks the files a last time. No program of the session runs any more.
 func (l *logins) close() {
 	if l != nil {
 		close(l.stop)
@@ -117,8 +117,8 @@ func (l *logins) close() {
 	}
 }
 
-// begin makes the session's file be the user's, unless it is newer: another run of this program ended before it was
-// copied. Where the user has none, as after logging out, the session has none.
+// begin copies the user's file to the session, unless the session's is newer: an earlier run of this program ended
+// before copying it. If the user has no file, for example after a logout, it removes the session's.
 func (l *logins) begin(rel string) {
 	own, ownContent := l.read(rel)
 	users, content := l.readUsers(rel)
@@ -139,10 +139,10 @@ func (l *logins) begin(rel string) {
 	l.files[rel].last = l.files[rel].same
 }
 
-// look copies the newer one of both files, once it has stayed the same for a while.
+// look copies the newer of both files, once they are unchanged between two checks.
 func (l *logins) look(rel string, f *loginFile, isLast bool) {
 	now := l.stateOf(rel)
-	waits := now != f.last && !isLast // it may be being written
+	waits := now != f.last && !isLast // a write may be in progress
 	f.last = now
 	if now == f.same || waits {
 		return
@@ -172,7 +172,7 @@ func (l *logins) report(rel string, err error) {
 	}
 }
 
-// stateOf looks at both files without opening them.
+// stateOf returns the state of both files without opening them.
 func (l *logins) stateOf(rel string) (s loginState) {
 	if info, err := l.home.Lstat(rel); err == nil {
 		s.own = stampOf(info)
@@ -191,7 +191,7 @@ func stampOf(info fs.FileInfo) loginStamp {
 	return s
 }
 
-// read returns the session's file; nil unless it is one with credentials. Programs of the session made it.
+// read returns the session's file, or nil unless it has credentials. Programs of the session wrote it.
 func (l *logins) read(rel string) (loginStamp, []byte) {
 	f, err := l.home.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -201,7 +201,7 @@ func (l *logins) read(rel string) (loginStamp, []byte) {
 	return readLogin(rel, f)
 }
 
-// readUsers returns the user's file; nil unless it is one with credentials.
+// readUsers returns the user's file, or nil unless it has credentials.
 func (l *logins) readUsers(rel string) (loginStamp, []byte) {
 	f, err := os.OpenFile(filepath.Join(l.cfg.Home, rel), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -214,7 +214,7 @@ func (l *logins) readUsers(rel string) (loginStamp, []byte) {
 	return readLogin(rel, f)
 }
 
-// readLogin returns the content of a file, as far as it is whole.
+// readLogin returns the content of a file if it is complete.
 func readLogin(rel string, f *os.File) (loginStamp, []byte) {
 	info, err := f.Stat()
 	if err != nil {
@@ -256,8 +256,8 @@ func (l *logins) write(rel string, content []byte, at time.Time) error {
 	return err
 }
 
-// writeUsers replaces the user's file, or what their link leads to. It is as old as the session's then, which tells
-// nothing of when it is: programs can choose that.
+// writeUsers replaces the user's file, or the target of their link. It keeps the time of the session's file, which
+// programs can choose.
 func (l *logins) writeUsers(rel string, content []byte) error {
 	path := filepath.Join(l.cfg.Home, rel)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// members lists the processes in the box, but for the holder: those that share its last namespace.
+// members lists the processes in the box, except the holder: those in its pid namespace.
 func (b *box) members() (pids []int) {
 	own := b.lastNamespace()
 	for _, pid := range allProcesses() {
@@ -19,12 +19,12 @@ func (b *box) members() (pids []int) {
 	return pids
 }
 
-// lastNamespace returns the number of the box's namespace of process numbers; 0 when the box has ended.
+// lastNamespace returns the id of the box's pid namespace, or 0 once the box has ended.
 func (b *box) lastNamespace() uint64 {
 	b.using.RLock()
 	defer b.using.RUnlock()
 	var own unix.Stat_t
-	if len(b.entries) == 0 { // a container: it is entered through its first process
+	if len(b.entries) == 0 { // a container: entered through its first process
 		if b.shut || b.holding == 0 || unix.Stat("/proc/"+strconv.Itoa(b.holding)+"/ns/pid", &own) != nil {
 			return 0
 		}
@@ -36,7 +36,7 @@ func (b *box) lastNamespace() uint64 {
 	return own.Ino
 }
 
-// isInside reports whether a process is in a namespace of process numbers.
+// isInside reports whether a process is in a pid namespace.
 func isInside(pid int, namespace uint64) bool {
 	var s unix.Stat_t
 	return unix.Stat("/proc/"+strconv.Itoa(pid)+"/ns/pid", &s) == nil && s.Ino == namespace
@@ -57,8 +57,8 @@ func allProcesses() (pids []int) {
 	return pids
 }
 
-// signal sends a signal to every program in the box. It holds each process before it looks where that is: the number may
-// be another's meanwhile.
+// signal sends a signal to every program in the box. It opens a pidfd before it checks the process's namespace, as the
+// process id may be reused.
 func (b *box) signal(sig syscall.Signal) {
 	own := b.lastNamespace()
 	for _, pid := range b.members() {
@@ -73,7 +73,7 @@ func (b *box) signal(sig syscall.Signal) {
 	}
 }
 
-// members lists the processes in the session's control group, and without one the programs that were started.
+// members lists the processes in the session's control group, or without one the started programs.
 func (l *lock) members() (pids []int) {
 	if l.group != nil && len(l.group.dirs) > 0 {
 		return processesOf(l.group.dirs[0])
@@ -91,7 +91,7 @@ func (l *lock) signal(sig syscall.Signal) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, p := range l.programs {
-		if !hasExited(p.fd) { // otherwise the number may be another's
+		if !hasExited(p.fd) { // otherwise the id may be reused
 			_ = unix.Kill(-p.pid, sig)
 		}
 	}

@@ -18,18 +18,18 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-// layout collects bubblewrap's arguments and the descriptors of what it binds.
+// layout collects bubblewrap's arguments and the file descriptors of bound paths.
 type layout struct {
 	cfg   Config
 	args  []string
 	files []*os.File // passed from descriptor firstBind on
 
-	mounts []mount  // what of them is bound where
-	home   *os.Root // the private home directory; nil: it cannot be had below this one
+	mounts []mount  // where the files are bound
+	home   *os.Root // the private home directory; nil: not below this one
 }
 
-// firstBind is the descriptor of the first directory that is bound: after the three usual ones, bubblewrap's report,
-// the holder's two, and the arguments.
+// firstBind is the file descriptor of the first bound path: after the standard ones, bubblewrap's report, the holder's
+// two, and the arguments.
 const firstBind = 7
 
 func (l *layout) add(args ...string) { l.args = append(l.args, args...) }
@@ -43,13 +43,13 @@ func (l *layout) close() {
 	}
 }
 
-// bindFile binds an open file or directory, so that nothing put in its place meanwhile is bound instead.
+// bindFile binds an open file or directory, which cannot be replaced meanwhile.
 func (l *layout) bindFile(how string, f *os.File, at string) {
 	l.add(how, "/proc/self/fd/"+strconv.Itoa(firstBind+len(l.files)), at)
 	l.files, l.mounts = append(l.files, f), append(l.mounts, mount{f, at, how == "--ro-bind"})
 }
 
-// openPath opens a path without following a link anywhere in it: a program that could write there may have made it.
+// openPath opens a path without following links: a program that can write there may have created them.
 func openPath(path string) (*os.File, error) {
 	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
@@ -65,7 +65,7 @@ func openPath(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// bind binds a path of the policy at the same place. Only what the guard lets through is bound.
+// bind binds a path of the policy at the same place, if the guard allows it.
 func (l *layout) bind(how, path string, own []string) error {
 	f, err := openPath(path)
 	if err != nil {
@@ -86,8 +86,8 @@ func refusePath(path string, why error) error {
 	return fmt.Errorf("%s cannot be in a sandbox: %w", path, why)
 }
 
-// prepare makes the place where something below the home directory is mounted. Programs of the session wrote to that
-// directory: a link that they left there must not lead bubblewrap, which would follow it on the host.
+// prepare creates the mount point of a path below the home directory. Programs of the session wrote to that directory:
+// bubblewrap would follow their links on the host.
 func (l *layout) prepare(path string, f *os.File) error {
 	if l.home == nil {
 		return nil
@@ -95,7 +95,7 @@ func (l *layout) prepare(path string, f *os.File) error {
 	return l.prepareIn(l.home, l.cfg.Home, path, f)
 }
 
-// prepareIn is prepare for a private directory that a box shows elsewhere.
+// prepareIn is prepare for a private directory with another path in the box.
 func (l *layout) prepareIn(root *os.Root, shown, path string, f *os.File) error {
 	rel, err := filepath.Rel(shown, path)
 	if err != nil || rel == "." || !filepath.IsLocal(rel) {
@@ -115,7 +115,7 @@ func (l *layout) prepareIn(root *os.Root, shown, path string, f *os.File) error 
 	return nil
 }
 
-// makePlace makes an entry be a directory or a file, and removes what else is there.
+// makePlace makes an entry a directory or a file, and removes anything else there.
 func makePlace(root *os.Root, at string, dir bool) error {
 	switch info, err := root.Lstat(at); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -138,7 +138,7 @@ func makePlace(root *os.Root, at string, dir bool) error {
 	return f.Close()
 }
 
-// plan lays out a box whose private files are in dir.
+// plan lays out a box with its private files in dir.
 func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	l := &layout{cfg: cfg}
 	p = followTopLinks(p)
@@ -164,11 +164,11 @@ func plan(cfg Config, p *sandbox.Policy, dir string) (*layout, error) {
 	return l, nil
 }
 
-// systemTops are the directories of the root directory that a box has its own of, or the system's.
+// systemTops are the entries of the root directory that a box has its own of, or takes from the system.
 var systemTops = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/run", "/proc", "/sys",
 	"/dev", "/boot", "/opt", "/nix", "/tmp", "/var"}
 
-// addSystem adds what every program needs of the computer, read-only.
+// addSystem adds the parts of the computer that every program needs, read-only.
 func (l *layout) addSystem() {
 	l.add("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session",
 		"--as-pid-1", "--cap-drop", "ALL", "--hostname", "sandbox", "--ro-bind", "/usr", "/usr")
@@ -195,8 +195,8 @@ func (l *layout) addSystem() {
 	}
 }
 
-// topLinks returns the links in the computer's root directory, as /home on some systems, by where they lead. No box can
-// write that directory, so they are the administrator's: they are followed, and are in each box.
+// topLinks returns the targets of links in the computer's root directory, like /home on some systems. No box can write
+// that directory, so these links are the administrator's: they are followed, and exist in each box.
 var topLinks = sync.OnceValue(func() map[string]string {
 	entries, _ := os.ReadDir("/") // without them, paths through links are refused
 	links := map[string]string{}
@@ -212,7 +212,7 @@ var topLinks = sync.OnceValue(func() map[string]string {
 	return links
 })
 
-// followTopLink replaces a link in the root directory at the beginning of a path by where it leads.
+// followTopLink replaces a link of the root directory at the start of a path with its target.
 func followTopLink(path string) string {
 	top, rest, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if topLinks()["/"+top] == "" {
@@ -238,11 +238,11 @@ func followTopLinks(p *sandbox.Policy) *sandbox.Policy {
 	return &real
 }
 
-// kernelSettings are what language runtimes read of the kernel.
+// kernelSettings are the kernel's files that language runtimes read.
 var kernelSettings = []string{"/sys/devices/system", "/sys/kernel/mm/transparent_hugepage", "/sys/fs/cgroup"}
 
-// addKernel adds the kernel's file systems. Of /sys there is what language runtimes read. bubblewrap leaves /proc/sys
-// writable, which matters to a hub that runs as root: its programs would be let through there by their user id.
+// addKernel adds the kernel's file systems. It limits /sys to files that language runtimes read. bubblewrap leaves
+// /proc/sys writable, which matters if the hub runs as root: its programs could write there by their user id.
 func (l *layout) addKernel() {
 	for _, path := range kernelSettings {
 		l.add("--ro-bind-try", path, path)
@@ -262,7 +262,7 @@ func (l *layout) addKernel() {
 	l.add("--dev", "/dev")
 }
 
-// mask hides what is at a path, when there is something.
+// mask hides the contents of a path, if it exists.
 func (l *layout) mask(path string) {
 	switch info, err := os.Stat(path); {
 	case err != nil:
@@ -278,11 +278,11 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// closedBelow lists what not every user of the computer may read: the hub may run as root.
+// closedBelow lists paths that are not readable by every user of the computer: the hub may run as root.
 func closedBelow(dir string) (paths []string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // nothing in a box can read it either
+			return nil // unreadable in a box as well
 		}
 		info, err := d.Info()
 		switch {
@@ -298,7 +298,7 @@ func closedBelow(dir string) (paths []string) {
 	return paths
 }
 
-// addPrivate adds /tmp, which is new for each box, and the home directory, which stays with the session.
+// addPrivate adds /tmp, which is new for each box, and the home directory, which the session keeps.
 func (l *layout) addPrivate(dir string) error {
 	for _, name := range []string{"home", "tmp", "vartmp", "work", "sent"} {
 		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
@@ -320,7 +320,7 @@ func (l *layout) addPrivate(dir string) error {
 	return err
 }
 
-// homeReads lists what the policy and tool chains read of the user's home directory.
+// homeReads lists the paths of the user's home directory that the policy and tool chains read.
 func (c Config) homeReads(p *sandbox.Policy) []string {
 	read := slices.Concat(sandbox.Tools, p.HomeRead)
 	for _, dir := range filepath.SplitList(c.Path) {
@@ -332,7 +332,7 @@ func (c Config) homeReads(p *sandbox.Policy) []string {
 	return slices.Compact(read)
 }
 
-// addHome adds what the policy and tool chains need of the user's home directory.
+// addHome adds the paths of the user's home directory that the policy and tool chains need.
 func (l *layout) addHome(p *sandbox.Policy) error {
 	for _, rel := range l.cfg.homeReads(p) {
 		if err := l.addOwn("--ro-bind", rel); err != nil {
@@ -350,7 +350,7 @@ func (l *layout) addHome(p *sandbox.Policy) error {
 	return nil
 }
 
-// addOwn binds a path below the home directory, when there is one. It may lie elsewhere: the user's links are followed.
+// addOwn binds a path below the home directory, if it exists. It may be elsewhere: the user's links are followed.
 func (l *layout) addOwn(how, rel string) error {
 	path := filepath.Join(l.cfg.Home, rel)
 	f, err := l.cfg.openOwn(path)
@@ -365,8 +365,8 @@ func (l *layout) addOwn(how, rel string) error {
 	return nil
 }
 
-// openOwn opens a path below the home directory; nil when there is none, or it leads into the data directory: a box goes
-// without.
+// openOwn opens a path below the home directory. It returns nil, and a box goes without the path, if it does not exist
+// or leads into the data directory.
 func (c Config) openOwn(path string) (*os.File, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -386,7 +386,7 @@ func (c Config) openOwn(path string) (*os.File, error) {
 	return f, nil
 }
 
-// addPolicy adds the directories of the policy, those above others first.
+// addPolicy adds the directories of the policy, parents first.
 func (l *layout) addPolicy(p *sandbox.Policy) error {
 	byLength := func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) }
 	write := slices.SortedFunc(slices.Values(p.Write), byLength)
@@ -427,7 +427,7 @@ func isBelow(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// checkWide refuses directories that hold what a box must not show: the home directory, the hub's data, the system's.
+// checkWide refuses directories with the home directory, the hub's data or shared files, and the system's.
 func (c Config) checkWide(path string) error {
 	switch {
 	case isBelow(c.Home, path):
@@ -453,7 +453,7 @@ func (c Config) checkWide(path string) error {
 	return nil
 }
 
-// addProgram adds the hub's program, by its own path as well: agents start it as a bridge to its tools.
+// addProgram adds the hub's program, also at its own path: agents start it as a bridge to its tools.
 func (l *layout) addProgram(p *sandbox.Policy) error {
 	real, err := filepath.EvalSymlinks(l.cfg.Program)
 	if err != nil {

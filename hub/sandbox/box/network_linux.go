@@ -21,7 +21,7 @@ import (
 var errNoPasta = errors.New("the network of a sandbox needs pasta, which is not installed. Install it " +
 	"(Debian and Ubuntu: apt-get install passt), or close the network of sandboxes (--sandbox-network none)")
 
-// connect starts pasta, which brings what the box sends to the host's networks. The host's loopback is on none of them.
+// connect starts pasta, which connects the box to the host's networks, but not to its loopback.
 func (b *box) connect(ctx context.Context, dir string) error {
 	path, err := exec.LookPath("pasta")
 	if err != nil {
@@ -68,7 +68,7 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// takeConns takes over connections to relayed ports until the box is gone.
+// takeConns serves connections to relayed ports until the box ends.
 func (b *box) takeConns() {
 	for {
 		text, fds, err := receive(b.relay, 1)
@@ -93,7 +93,7 @@ func (b *box) takeConns() {
 	}
 }
 
-// tcpConn makes a connection of a descriptor that a holder sent, if it is one.
+// tcpConn returns the connection of a file descriptor from a holder, if it is one.
 func tcpConn(fd int) (net.Conn, error) {
 	f := os.NewFile(uintptr(fd), "relayed")
 	defer f.Close()
@@ -115,7 +115,7 @@ func tcpConn(fd int) (net.Conn, error) {
 	return conn, nil
 }
 
-// serve brings a relayed connection where its relay leads, and returns once it is over.
+// serve connects a relayed connection to its target, and returns once it has ended.
 func (b *box) serve(to string, conn net.Conn) {
 	defer conn.Close()
 	if service := b.cfg.Services[to]; service != nil {
@@ -124,7 +124,7 @@ func (b *box) serve(to string, conn net.Conn) {
 	}
 	there, err := net.DialTimeout("tcp", to, startTime)
 	if err != nil {
-		return // as a refused connection ends
+		return // like a refused connection
 	}
 	defer there.Close()
 	var both sync.WaitGroup
@@ -133,7 +133,7 @@ func (b *box) serve(to string, conn net.Conn) {
 	both.Wait()
 }
 
-// copyHalf copies one direction of a connection, and says that there is no more.
+// copyHalf copies one direction of a connection, and then ends sending.
 func copyHalf(to, from net.Conn) {
 	_, _ = io.Copy(to, from)
 	if half, ok := to.(interface{ CloseWrite() error }); ok {

@@ -9,15 +9,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notices tells the people of a session what happened to its programs.
+// notices notifies the people of a session about its programs.
 type notices struct {
-	tell func(text string) // nil: only terminals are told
+	tell func(text string) // nil: only terminals are notified
 
 	mu   sync.Mutex
-	ttys map[*os.File]bool // terminals of programs that run
+	ttys map[*os.File]bool // terminals of running programs
 }
 
-// attend has a program's terminal be told until done is called.
+// attend notifies a program's terminal until done is called.
 func (n *notices) attend(stderr any) (done func()) {
 	tty, ok := stderr.(*os.File)
 	if n.ttys == nil || !ok {
@@ -26,7 +26,7 @@ func (n *notices) attend(stderr any) (done func()) {
 	if _, err := unix.IoctlGetTermios(int(tty.Fd()), unix.TCGETS); err != nil {
 		return func() {}
 	}
-	// Its own opening does not block when a person has stopped the terminal.
+	// Opening it separately avoids blocking when a person has stopped the terminal.
 	again, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", tty.Fd()), os.O_WRONLY|unix.O_NOCTTY|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return func() {}
@@ -42,7 +42,7 @@ func (n *notices) attend(stderr any) (done func()) {
 	}
 }
 
-// say tells the session's terminals and chats.
+// say sends a text to the session's terminals and chats.
 func (n *notices) say(text string) {
 	n.mu.Lock()
 	for tty := range n.ttys {

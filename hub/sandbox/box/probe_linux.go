@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Check says why no box can be made by a policy, as for a path that none may show. It makes none.
+// Check returns why no box can be created for a policy, such as for a path that no box may show. It creates none.
 func (b *Boxes) Check(p *sandbox.Policy) error {
 	if err := p.Check(); err != nil {
 		return err
@@ -18,14 +18,14 @@ func (b *Boxes) Check(p *sandbox.Policy) error {
 	l := &layout{cfg: b.cfg}
 	defer l.close()
 	p = followTopLinks(p)
-	p.Git = nil // of a worktree that the hub itself made
+	p.Git = nil // of a worktree that the hub itself created
 	return l.addPolicy(p)
 }
 
-// Report returns what works on this computer. It tries once.
+// Report describes which sandboxes work on this computer. It tries them once.
 func (b *Boxes) Report() Report { return b.report() }
 
-// probe runs a program in a box with a network, and where that fails in one without.
+// probe runs a program in a box with a network, and if that fails in one without.
 func (b *Boxes) probe() (r Report) {
 	r.Groups = b.groups().why
 	b.probeContainers(&r)
@@ -77,10 +77,10 @@ func (b *Boxes) probeContainers(r *Report) {
 	}
 }
 
-// probeSession is what tries whether boxes work. It is no session.
+// probeSession is the session name of probes.
 const probeSession = "probe"
 
-// try runs a program by a policy.
+// try runs a program under a policy.
 func (b *Boxes) try(p *sandbox.Policy) error {
 	p.Session = probeSession
 	defer func() { _ = b.Forget(p.Session) }()

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// Rights of Landlock by what a path is for. Devices are not made anywhere.
+// Landlock rights by the purpose of a path. Devices cannot be created anywhere.
 const (
 	listRights   = uint64(ll.AccessFSReadDir)
 	readRights   = uint64(ll.AccessFSExecute | ll.AccessFSReadFile | ll.AccessFSReadDir)
@@ -24,7 +24,7 @@ const (
 		ll.AccessFSIoctlDev | ll.AccessFSResolveUnix)
 )
 
-// handled returns what a version of Landlock forbids where no rule allows it.
+// handled returns the rights that a version of Landlock denies unless a rule allows them.
 func handled(version int) (a ll.RulesetAttr) {
 	bits := 13 // of file systems
 	switch {
@@ -48,14 +48,14 @@ func handled(version int) (a ll.RulesetAttr) {
 	return a
 }
 
-// grant lets programs use what was opened.
+// grant allows programs to use an opened file.
 type grant struct {
 	path   string
 	rights uint64
 	file   *os.File
 }
 
-// addTo adds a grant to a ruleset, as far as a version of Landlock knows its rights.
+// addTo adds a grant to a ruleset, with the rights that a version of Landlock knows.
 func (g grant) addTo(rules *os.File, version int) error {
 	info, err := g.file.Stat()
 	if err != nil {
@@ -72,7 +72,7 @@ func (g grant) addTo(rules *os.File, version int) error {
 		ParentFd: int(g.file.Fd())}, 0)
 }
 
-// locks collects what Landlock allows the programs of a session.
+// locks collects the grants for the programs of a session.
 type locks struct {
 	cfg     Config
 	version int
@@ -90,7 +90,7 @@ func (l *locks) close() {
 	}
 }
 
-// planLock lists what the programs of a policy may use, whose private files are in dir.
+// planLock lists what the programs of a policy may use; their private files are in dir.
 func planLock(cfg Config, p *sandbox.Policy, dir string, version int) (*locks, error) {
 	p = followTopLinks(p)
 	l := &locks{cfg: cfg, version: version, policy: p}
@@ -111,7 +111,7 @@ func planLock(cfg Config, p *sandbox.Policy, dir string, version int) (*locks, e
 	return l, nil
 }
 
-// ruleset makes Landlock's rules of the plan.
+// ruleset creates a Landlock ruleset from the plan.
 func (l *locks) ruleset() (*os.File, error) {
 	attr := handled(l.version)
 	if l.policy.Network == sandbox.Open {
@@ -141,7 +141,7 @@ func (l *locks) ruleset() (*os.File, error) {
 	return rules, nil
 }
 
-// allow allows a path, which is opened without following links.
+// allow allows a path, which it opens without following links.
 func (l *locks) allow(path string, rights uint64) error {
 	f, err := openPath(path)
 	if err != nil {
@@ -151,7 +151,7 @@ func (l *locks) allow(path string, rights uint64) error {
 	return nil
 }
 
-// allowThere allows a path of the system when there is one.
+// allowThere allows a path of the system if it exists.
 func (l *locks) allowThere(path string, rights uint64) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -160,9 +160,9 @@ func (l *locks) allowThere(path string, rights uint64) error {
 	return l.allow(real, rights)
 }
 
-// allowSplit allows what is in a directory but for some paths below it, which get other rights. No rule of Landlock
-// takes away what one above it gives, so that the entries are allowed one by one, and new ones cannot be made in the
-// directories above those paths. Links are left out: what they lead to has rules of its own.
+// allowSplit allows the contents of a directory, except some paths below it, which get other rights. No Landlock rule
+// can remove rights granted above it. So the entries are allowed one by one, and no new ones can be created in the
+// parents of those paths. Links are left out: their targets have their own rules.
 func (l *locks) allowSplit(path string, rights, rest uint64, except []string) error {
 	if slices.Contains(except, path) {
 		return l.allow(path, rest)
@@ -190,11 +190,11 @@ func (l *locks) allowSplit(path string, rights, rest uint64, except []string) er
 	return nil
 }
 
-// devices are those without a computer's state.
+// devices are devices that reveal no state of the computer.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"}
 
-// allowSystem allows what every program needs of the computer. Other processes' parts of /proc are closed by Landlock
-// itself, as far as they could be traced by them.
+// allowSystem allows the parts of the computer that every program needs. Landlock itself closes /proc entries of other
+// processes that a program must not trace.
 func (l *locks) allowSystem() error {
 	for _, path := range slices.Concat([]string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt",
 		"/nix", "/proc", "/etc/resolv.conf"}, kernelSettings) {
@@ -229,7 +229,7 @@ func (l *locks) allowPrivate(dir string) error {
 	return err
 }
 
-// allowHome allows what the policy and tool chains need of the user's home directory, and links to it.
+// allowHome allows the paths of the user's home directory that the policy and tool chains need, and links to them.
 func (l *locks) allowHome() error {
 	for _, rel := range l.cfg.homeReads(l.policy) {
 		if err := l.allowOwn(rel, readRights); err != nil {
@@ -247,8 +247,7 @@ func (l *locks) allowHome() error {
 	return nil
 }
 
-// allowOwn allows a path below the home directory, when there is one. It may lie elsewhere: the user's links are
-// followed.
+// allowOwn allows a path below the home directory, if it exists. It may be elsewhere: the user's links are followed.
 func (l *locks) allowOwn(rel string, rights uint64) error {
 	path := filepath.Join(l.cfg.Home, rel)
 	f, err := l.cfg.openOwn(path)
@@ -286,7 +285,7 @@ func (l *locks) allowPolicy() error {
 	return nil
 }
 
-// allowChecked allows a path of the policy that the guard lets through, but for what of it is only read.
+// allowChecked allows a path of the policy if the guard allows it, with sealed paths in it read-only.
 func (l *locks) allowChecked(path string, rights uint64, sealed []string) error {
 	f, err := openPath(path)
 	if err != nil {
@@ -299,8 +298,8 @@ func (l *locks) allowChecked(path string, rights uint64, sealed []string) error 
 	return l.allowSplit(path, rights, readRights, sealed)
 }
 
-// allowGit allows the git directory of a repository whose worktree the session works in. New files cannot be made in
-// the directory itself, for then its settings could be replaced: git packs no references there.
+// allowGit allows the git directory of a repository in whose worktree the session works. No new files can be created
+// directly in it, as they could replace its settings: git cannot pack references there.
 func (l *locks) allowGit(dir string) error {
 	sealed := []string{}
 	for _, name := range []string{"config", "config.worktree", "hooks", "modules", "worktrees"} {

@@ -14,10 +14,10 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/devcontainer"
 )
 
-// mostOutput bounds what is kept of a setup command's output.
+// mostOutput bounds the stored output of a setup command.
 const mostOutput = 16 << 10
 
-// chooseImage decides of what a policy's container is made, by what its directories say and what the policy allows.
+// chooseImage chooses the image of a policy's container, by the settings in its directories and the policy's limits.
 func chooseImage(p *sandbox.Policy) (info sandbox.ContainerInfo, said *devcontainer.Config, err error) {
 	info.Image, said = p.Image, &devcontainer.Config{}
 	for _, dir := range p.Write {
@@ -50,7 +50,7 @@ func chooseImage(p *sandbox.Policy) (info sandbox.ContainerInfo, said *devcontai
 	return info, said, err
 }
 
-// commandOf writes a command for people.
+// commandOf formats a command for people.
 func commandOf(words []string) string {
 	if len(words) == 3 && words[0] == "/bin/sh" && words[1] == "-c" {
 		return words[2]
@@ -66,7 +66,7 @@ func variablesOf(said *devcontainer.Config) (env []string) {
 	return env
 }
 
-// infos remembers what the containers of sessions were made of.
+// infos holds the descriptions of sessions' containers.
 type infos struct {
 	mu  sync.Mutex
 	all map[string]sandbox.ContainerInfo
@@ -79,7 +79,7 @@ func (i *infos) set(session string, change func(*sandbox.ContainerInfo)) {
 		i.all = map[string]sandbox.ContainerInfo{}
 	}
 	info := i.all[session]
-	info.Setup = slices.Clone(info.Setup) // others may read the former one
+	info.Setup = slices.Clone(info.Setup) // concurrent readers may have the old one
 	change(&info)
 	i.all[session] = info
 }
@@ -90,7 +90,7 @@ func (i *infos) forget(session string) {
 	delete(i.all, session)
 }
 
-// Container returns of what a session's last container was made; ok is false when it had none since the hub started.
+// Container describes a session's last container; ok is false if it had none since the hub started.
 func (b *Boxes) Container(session string) (info sandbox.ContainerInfo, ok bool) {
 	b.infos.mu.Lock()
 	defer b.infos.mu.Unlock()
@@ -98,8 +98,8 @@ func (b *Boxes) Container(session string) (info sandbox.ContainerInfo, ok bool) 
 	return info, ok
 }
 
-// setUp runs the repository's commands in a new container, when they have not succeeded in one before: the session's home
-// directory and its own keep what they did.
+// setUp runs the repository's commands in a new container, unless they have succeeded before: their effects persist in
+// the session's home directory and working directories.
 func (b *Boxes) setUp(p *sandbox.Policy, said *devcontainer.Config, dir string) {
 	mark, session := filepath.Join(dir, "setup"), p.Session
 	want := fmt.Sprintf("%q", said.Setup)
@@ -118,7 +118,7 @@ func (b *Boxes) setUp(p *sandbox.Policy, said *devcontainer.Config, dir string) 
 		say(n, sandbox.SetupRuns, "")
 		out := &tail{most: mostOutput}
 		cmd := exec.Command(words[0], words[1:]...)
-		if cmd.Err != nil { // it is looked for in the container
+		if cmd.Err != nil { // it is looked up in the container
 			cmd.Err, cmd.Path = nil, "/"+filepath.Base(words[0])
 		}
 		cmd.Dir, cmd.Stdout, cmd.Stderr = p.Write[0], out, out

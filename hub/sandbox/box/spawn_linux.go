@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// spawner starts programs from one thread that lives as long as this process. A program that is to be killed when its
-// parent is gone is killed when the thread is gone that started it, and Go ends threads at its will.
+// spawner starts programs from one thread that lives as long as this process. A program with a parent death signal is
+// killed when the thread that started it ends, and Go may end threads at any time.
 var spawner = sync.OnceValue(func() chan<- func() {
 	jobs := make(chan func())
 	go func() {
@@ -20,7 +20,7 @@ var spawner = sync.OnceValue(func() chan<- func() {
 	return jobs
 })
 
-// spawn starts a program in a process group of its own that ends with this process.
+// spawn starts a program in its own process group that ends with this process.
 func spawn(cmd *exec.Cmd) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -29,7 +29,7 @@ func spawn(cmd *exec.Cmd) error {
 	return startBound(cmd)
 }
 
-// startBound starts a program that ends with this process. cmd has its attributes.
+// startBound starts a program that ends with this process. cmd must have SysProcAttr.
 func startBound(cmd *exec.Cmd) error {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	done := make(chan error, 1)

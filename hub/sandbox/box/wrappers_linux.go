@@ -9,7 +9,7 @@ import (
 )
 
 // wrappers are the processes outside of a cell that wait for its programs. nsenter stops itself when its program is
-// stopped, and has to be woken to see that it goes on or has ended.
+// stopped, and must be woken to notice that it continues or has ended.
 type wrappers struct {
 	slept atomic.Bool // programs were paused
 
@@ -17,7 +17,7 @@ type wrappers struct {
 	all map[*os.Process]bool
 }
 
-// add remembers a process until leave is called.
+// add tracks a process until leave is called.
 func (w *wrappers) add(p *os.Process) (leave func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -32,7 +32,7 @@ func (w *wrappers) add(p *os.Process) (leave func()) {
 	}
 }
 
-// wake lets those that stopped themselves go on, and returns how many there are; none when nothing was paused.
+// wake resumes stopped wrappers, and returns the number of wrappers, or 0 if nothing was paused.
 func (w *wrappers) wake() int {
 	if !w.slept.Load() {
 		return 0
@@ -45,7 +45,7 @@ func (w *wrappers) wake() int {
 	return len(w.all)
 }
 
-// wakeLast wakes them until they have seen that their programs ended.
+// wakeLast wakes wrappers until they have noticed that their programs ended.
 func (w *wrappers) wakeLast() {
 	for range 100 {
 		if w.wake() == 0 {

@@ -126,7 +126,7 @@ func (w *walk) list(root int, at *pending, tops *places, waiting *[]*pending) {
 func (w *walk) entry(dir int, at *pending, name string, tops *places, waiting *[]*pending) {
 	var stat unix.Stat_t
 	if unix.Fstatat(dir, name, &stat, unix.AT_SYMLINK_NOFOLLOW) != nil {
-		return // gone meanwhile
+		return // removed meanwhile
 	}
 	here := pending{above: at, name: name, long: len(name)}
 	if at != nil {

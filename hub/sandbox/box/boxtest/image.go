@@ -1,4 +1,4 @@
-// Package boxtest makes an image for tests of containers.
+// Package boxtest creates an image for tests of containers.
 package boxtest
 
 import (
@@ -15,11 +15,11 @@ import (
 	"sync"
 )
 
-// imagePrograms are what the tests' image has of this computer.
+// imagePrograms are this computer's programs in the tests' image.
 var imagePrograms = []string{"sh", "bash", "ls", "cat", "mv", "mkdir", "grep", "sleep", "true", "tty", "kill", "id",
 	"unshare", "nsenter", "chroot", "setsid", "env", "ps", "head", "tail", "wc"}
 
-// Image makes an image of programs of this computer, for not every computer that tests reaches a registry. It is made once.
+// Image creates an image from programs of this computer, once: not every test computer reaches a registry.
 func Image(engine string) (string, error) {
 	once.Lock()
 	defer once.Unlock()
@@ -33,7 +33,7 @@ func Image(engine string) (string, error) {
 		if name != self {
 			files["/usr/bin/"+name] = path
 		}
-		libraries, _ := exec.Command("ldd", path).Output() // of the test's own program too, where it needs some
+		libraries, _ := exec.Command("ldd", path).Output() // also of the test's own program, if it needs some
 		for _, library := range regexp.MustCompile(`/\S+`).FindAllString(string(libraries), -1) {
 			files[filepath.Clean(library)] = library
 		}
@@ -57,7 +57,7 @@ func Image(engine string) (string, error) {
 
 var once sync.Mutex
 
-// archive makes a file system of files and of what every image has.
+// archive returns a file system with files and with the contents of every image.
 func archive(files map[string]string) ([]byte, error) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)

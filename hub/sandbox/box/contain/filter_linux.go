@@ -7,10 +7,10 @@ import (
 	"unsafe"
 )
 
-// calls are the numbers of system calls that make or enter user namespaces, by an architecture's name in the kernel.
+// calls has the numbers of the system calls for user namespaces, with the kernel's id of their architecture.
 type calls struct{ arch, clone, clone3, unshare, setns uint32 }
 
-// filtered are the architectures of programs on each computer, and the number there of the system call seccomp.
+// filtered has the architectures of programs for each kind of computer, and its number of the system call seccomp.
 var filtered = map[string]struct {
 	seccomp uintptr
 	calls   []calls
@@ -21,16 +21,16 @@ var filtered = map[string]struct {
 
 const (
 	cloneNewuser = 0x10000000
-	x32          = 0x40000000 // marks calls of a third kind of programs for amd64
+	x32          = 0x40000000 // marks calls of the x32 ABI on amd64
 	allow        = 0x7FFF0000
 	kill         = 0x80000000
-	fails        = 0x00050000 // with the error that is added
+	fails        = 0x00050000 // returns the added errno
 	setFilter    = 1
 	allThreads   = 1
 )
 
-// closeNamespaces keeps this process and all that it starts from making user namespaces, in which they would have every
-// capability. docker's own filter does that, and podman's does not.
+// closeNamespaces prevents this process and its descendants from creating user namespaces, in which they would have
+// every capability. docker's own filter does that, but podman's does not.
 func closeNamespaces() error {
 	here, ok := filtered[runtime.GOARCH]
 	if !ok {
@@ -45,7 +45,7 @@ func closeNamespaces() error {
 	return nil
 }
 
-// filter is the program that the kernel runs for each system call: of the number, the architecture and the first argument.
+// filter returns the program that the kernel runs for each system call: on its number, architecture and first argument.
 func filter(kinds []calls) []syscall.SockFilter {
 	const (
 		load    = syscall.BPF_LD | syscall.BPF_W | syscall.BPF_ABS
@@ -66,12 +66,12 @@ func filter(kinds []calls) []syscall.SockFilter {
 		program = append(program,
 			step(load, arch), jump(equal, c.arch, 0, 11),
 			step(load, number), step(and, ^uint32(x32)),
-			jump(equal, c.clone3, 0, 1), step(answer, fails|uint32(syscall.ENOSYS)), // C libraries use clone then
+			jump(equal, c.clone3, 0, 1), step(answer, fails|uint32(syscall.ENOSYS)), // C libraries then use clone
 			jump(equal, c.setns, 4, 0),
 			jump(equal, c.clone, 1, 0), jump(equal, c.unshare, 0, 3),
 			step(load, first), jump(hasBits, cloneNewuser, 0, 1),
 			step(answer, fails|uint32(syscall.EPERM)),
 			step(answer, allow))
 	}
-	return append(program, step(answer, kill)) // there is no other kind of programs
+	return append(program, step(answer, kill)) // other architectures
 }

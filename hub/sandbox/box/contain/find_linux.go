@@ -9,11 +9,11 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-// shells are programs in whose place another shell is as good, by how well people like them.
+// shells are interchangeable shells, by popularity.
 var shells = []string{"bash", "zsh", "fish", "dash", "ash", "sh"}
 
-// find returns the program that an order names: at its path, else by its name in the directories of PATH. The hub found
-// its path outside, where it may be elsewhere. An image without a shell of the user's has another.
+// find returns the program of an order: at its path, or else by its name in PATH. The hub found the path outside, where
+// it may differ. If the user's shell is missing in the image, another shell replaces it.
 func (s *server) find(o enter.Order) (string, error) {
 	if isProgram(o.Path) {
 		return o.Path, s.checkScript(o.Path, o.Env)
@@ -33,13 +33,13 @@ func (s *server) find(o enter.Order) (string, error) {
 	return "", s.missing(name, "")
 }
 
-// missing says that a program is not there, and what to do.
+// missing returns an error for a missing program, with advice.
 func (s *server) missing(name, forWhat string) error {
 	return errors.New(name + " is not in the image " + s.image + forWhat + ". Use an image that has it, or show the " +
 		"directory where it is to sandboxes (--sandbox-read)")
 }
 
-// explain says why a program that is there cannot run.
+// explain returns why an existing program cannot run.
 func (s *server) explain(err error) string {
 	if errors.Is(err, syscall.ENOENT) {
 		return "the image " + s.image + " lacks what it was linked for (its interpreter or C library). Use an image that " +
@@ -48,11 +48,11 @@ func (s *server) explain(err error) string {
 	return err.Error()
 }
 
-// checkScript says that the interpreter of a script is missing.
+// checkScript returns an error if the interpreter of a script is missing.
 func (s *server) checkScript(path string, env []string) error {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil // it may be run though it cannot be read
+		return nil // it may be executable but unreadable
 	}
 	defer f.Close()
 	buf := make([]byte, 256)
@@ -81,7 +81,7 @@ func (s *server) checkScript(path string, env []string) error {
 	return nil
 }
 
-// lookUp finds a program in the directories of PATH; "" when it is in none.
+// lookUp returns the path of a program in the directories of PATH, or "".
 func lookUp(name string, env []string) string {
 	for i := len(env) - 1; i >= 0; i-- {
 		list, ok := strings.CutPrefix(env[i], "PATH=")
@@ -98,7 +98,7 @@ func lookUp(name string, env []string) string {
 	return ""
 }
 
-// isProgram reports whether a file can be run.
+// isProgram reports whether a file is executable.
 func isProgram(path string) bool {
 	var stat syscall.Stat_t
 	const runs = 1 // X_OK

@@ -12,24 +12,24 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-// oPath opens a file for its path alone. Package syscall lacks it.
+// oPath is O_PATH, which package syscall lacks.
 const oPath = 0x200000
 
-// mostRequest bounds a request of the hub: it names a path at most.
+// mostRequest bounds a request of the hub, which has a path at most.
 const mostRequest = 8 << 10
 
-// mostWaits is how many system calls may wait before the runtime has to notice that they do, which takes up to 10 ms.
+// mostWaits is how many system calls may block before the runtime must detect that, which takes up to 10 ms.
 const mostWaits = 32
 
-// server is the first process of a container. It starts the programs of the session, so that they have what the
-// container's engine gave: seccomp's filter, no capabilities, its control group and labels.
+// server is the first process of a container. It starts the session's programs, so that they inherit the engine's
+// confinement: seccomp's filter, no capabilities, its control group and labels.
 type server struct {
 	control, relay int
 	image          string
 
 	mu    sync.Mutex
-	ended map[int]chan syscall.WaitStatus // by process, of programs that run
-	begun chan struct{}                   // has a value when a process was started since the last wait
+	ended map[int]chan syscall.WaitStatus // by process id, of running programs
+	begun chan struct{}                   // has a value if a process was started since the last wait
 }
 
 // init runs the command before most of the program is initialized.
@@ -39,9 +39,9 @@ func init() {
 	}
 }
 
-// serve is ServeCommand.
+// serve implements ServeCommand.
 func serve(socket, image string, ports []string) error {
-	// The engine gave the program's environment to this process: none of it may be looked at by programs.
+	// The engine gave this process the program's environment: programs must not read it.
 	if err := errors.Join(enter.Hide(), enter.IgnoreEnd(), closeNamespaces()); err != nil {
 		return err
 	}
@@ -60,7 +60,7 @@ func serve(socket, image string, ports []string) error {
 	for {
 		text, fds, err := receive(s.control, mostRequest)
 		if err != nil || text == "" {
-			return nil // the hub is gone: so is the container, with its first process
+			return nil // the hub is gone; the container ends with its first process
 		}
 		if err := s.answer(text, fds); err != nil {
 			return err
@@ -68,7 +68,7 @@ func serve(socket, image string, ports []string) error {
 	}
 }
 
-// connect connects to a socket by its path.
+// connect connects to the socket at a path.
 func connect(path string) (int, error) {
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -81,7 +81,7 @@ func connect(path string) (int, error) {
 	return fd, nil
 }
 
-// receive reads one message with the descriptors that come with it. "" is the end.
+// receive reads one message with its file descriptors, or "" at the end.
 func receive(fd, most int) (text string, fds []int, err error) {
 	buf, oob := make([]byte, most), make([]byte, syscall.CmsgSpace(4*(enter.MostFDs+3)))
 	n, got := 0, 0
@@ -109,7 +109,7 @@ func closeAll(fds []int) {
 	}
 }
 
-// answer does what the hub asks for.
+// answer answers a request of the hub.
 func (s *server) answer(text string, fds []int) error {
 	path, looks := strings.CutPrefix(text, enter.AskLook)
 	switch {
@@ -141,7 +141,7 @@ func (s *server) sendOpen(word string, flags int, paths ...string) error {
 	return enter.Send(s.control, word, fds...)
 }
 
-// run starts the program that the other end of a socket describes, passes signals to it, and says how it ended.
+// run starts the program that the other end of a socket describes, passes signals to it, and reports how it ended.
 func (s *server) run(conn int) {
 	defer syscall.Close(conn)
 	_, fds, err := receive(conn, len(enter.SayStart)+1)
@@ -149,7 +149,7 @@ func (s *server) run(conn int) {
 		closeAll(fds)
 		return
 	}
-	o, err := enter.ReadOrder(fds[0]) // which closes it
+	o, err := enter.ReadOrder(fds[0]) // also closes it
 	var pid int
 	var ended chan syscall.WaitStatus
 	if err == nil {
@@ -164,7 +164,7 @@ func (s *server) run(conn int) {
 	go func() { defer close(left); s.pass(conn, pid) }()
 	status := <-ended
 	if o.Terminal == 0 {
-		_ = syscall.Kill(-pid, syscall.SIGKILL) // as who waits outside would do, and cannot
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // the wrapper outside cannot do this
 	}
 	if status.Signaled() {
 		err = enter.Send(conn, enter.SaySignal+strconv.Itoa(int(status.Signal())))
@@ -172,11 +172,11 @@ func (s *server) run(conn int) {
 		err = enter.Send(conn, enter.SayExit+strconv.Itoa(status.ExitStatus()))
 	}
 	if err == nil {
-		<-left // the other end closes once it knows
+		<-left // the other end closes after reading it
 	}
 }
 
-// start starts a program, in a session of its own.
+// start starts a program in its own session.
 func (s *server) start(o enter.Order, fds []int) (pid int, ended chan syscall.WaitStatus, err error) {
 	path, err := s.find(o)
 	if err != nil {
@@ -193,7 +193,7 @@ func (s *server) start(o enter.Order, fds []int) (pid int, ended chan syscall.Wa
 	if o.Terminal > 0 && o.Terminal <= len(fds) {
 		attributes.Sys.Setctty, attributes.Sys.Ctty = true, o.Terminal-1
 	}
-	s.mu.Lock() // so that it is known before its end is
+	s.mu.Lock() // registers the program before reap sees its end
 	defer s.mu.Unlock()
 	if pid, err = syscall.ForkExec(path, o.Argv, attributes); err != nil {
 		return 0, nil, errors.New("cannot run " + path + " in this session's container: " + s.explain(err))
@@ -207,7 +207,7 @@ func (s *server) start(o enter.Order, fds []int) (pid int, ended chan syscall.Wa
 	return pid, ended, nil
 }
 
-// reap waits for processes: those that were started here, and those whose parents have ended.
+// reap waits for processes: those started here, and orphans.
 func (s *server) reap() {
 	for {
 		var status syscall.WaitStatus
@@ -229,13 +229,13 @@ func (s *server) reap() {
 	}
 }
 
-// pass sends a program the signals that the process outside gets, and kills it once that process is gone.
+// pass sends a program the signals that its wrapper gets, and kills it once the wrapper has ended.
 func (s *server) pass(conn, pid int) {
 	for {
 		text, fds, err := receive(conn, 64)
 		closeAll(fds)
 		s.mu.Lock()
-		running := s.ended[pid] != nil // otherwise the number may be another's
+		running := s.ended[pid] != nil // otherwise the id may be reused
 		if err != nil || text == "" {
 			if running {
 				killSession(pid)
@@ -268,7 +268,7 @@ func killSession(leader int) {
 	}
 }
 
-// sessionOf returns the terminal session of a process; 0 when it is gone.
+// sessionOf returns the terminal session of a process, or 0 if it has ended.
 func sessionOf(pid int) int {
 	sid, _, errno := syscall.RawSyscall(syscall.SYS_GETSID, uintptr(pid), 0, 0)
 	if errno != 0 {

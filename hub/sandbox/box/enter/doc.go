@@ -1,5 +1,5 @@
-// Package enter is what runs in a box before any program of the session: the box's first process, and what becomes each
-// program. It uses little of the standard library alone, so that it runs before other packages of the program are
+// Package enter runs in a box before any program of the session: as the box's first process, and as the step before
+// each program. It uses so little of the standard library that it runs before other packages of the program are
 // initialized: importing it is enough.
 package enter
 
@@ -8,21 +8,21 @@ import (
 	"strconv"
 )
 
-// Hidden commands that a box runs of the hub's program.
+// Hidden commands of the hub's program that run in a box.
 const (
-	Command     = "sandbox-exec" // begins a program; its argument is the descriptor of an Order
+	Command     = "sandbox-exec" // starts a program; its argument is the file descriptor of an Order
 	HoldCommand = "sandbox-hold" // the first process of a box; its arguments are ports to relay
 
-	// ServeCommand is the first process of a container. Its arguments are the socket of the hub, the container's image
-	// and ports to relay.
+	// ServeCommand is the first process of a container. Its arguments are the hub's socket, the container's image and
+	// ports to relay.
 	ServeCommand = "sandbox-serve"
 
-	// JoinCommand waits outside for a program that the first process of a container starts. Its argument is the first
-	// descriptor after the program's: of an Order, a pipe that it keeps open, and a socket to that process.
+	// JoinCommand waits outside for a program that a container's first process starts. Its argument is the first file
+	// descriptor after the program's: of an Order, a pipe to keep open, and a socket to that process.
 	JoinCommand = "sandbox-join"
 )
 
-// The first process's descriptors, and what is said on the first of them.
+// The first process's file descriptors, and the messages on the first of them.
 const (
 	ControlFD = 4 // one message for each request and each answer
 	RelayFD   = 5 // one message for each relayed connection: the index of its relay, and the connection
@@ -31,36 +31,36 @@ const (
 	AskPty     = "pty"
 	SayFailure = "failed: "
 
-	AskRun  = "run"     // comes with a socket, on which JoinCommand says the rest
-	AskNet  = "network" // is answered with the network namespace, and the user namespace of the process
-	AskLook = "look "   // and a path: is answered with what is there, opened for its path alone
+	AskRun  = "run"     // has a socket, for the rest of JoinCommand's messages
+	AskNet  = "network" // answered with the network namespace, and the user namespace of the process
+	AskLook = "look "   // followed by a path: answered with the file there, opened with O_PATH
 )
 
-// What is said on the socket of one program.
+// Messages on the socket of one program.
 const (
-	SayStart  = "start"   // with an Order and the program's descriptors
-	SaySignal = "signal " // and a number: to the program, or what ended it
-	SayExit   = "exit "   // and a status
-	MostFDs   = 64        // with one message
+	SayStart  = "start"   // with an Order and the program's file descriptors
+	SaySignal = "signal " // followed by a number: a signal for the program, or the one that ended it
+	SayExit   = "exit "   // followed by a status
+	MostFDs   = 64        // file descriptors with one message
 )
 
-// Order is what to run. Nothing in it has a zero byte, as nothing has that a program can be given.
+// Order is the program to run. It has no zero bytes, as programs cannot get any.
 type Order struct {
 	Path string
 	Argv []string
 	Env  []string
 	Dir  string
-	Keep int // descriptors below this are the program's
+	Keep int // lower file descriptors are the program's
 
-	// Terminal is one more than which of the program's descriptors is its terminal; 0: it has none. The first process of a
-	// container looks at it alone: elsewhere, the program has what the process outside has.
+	// Terminal is one more than the index of the program's file descriptor for its terminal; 0: none. Only the first
+	// process of a container reads it: elsewhere, the program inherits the terminal of the process outside.
 	Terminal int
 
-	// Ruleset is the descriptor of what Landlock lets the program do; 0: it has namespaces instead.
+	// Ruleset is the file descriptor of the program's Landlock rules; 0: it has namespaces instead.
 	Ruleset int
 }
 
-// Encode writes an order for parse. JSON would be read by a package that is initialized later.
+// Encode encodes an order for parse. It avoids JSON, whose package is initialized later.
 func (o Order) Encode() []byte {
 	var raw []byte
 	add := func(field string) { raw = append(append(raw, field...), 0) }

@@ -10,7 +10,7 @@ import (
 	"unsafe"
 )
 
-// Numbers of Linux that package syscall lacks. golang.org/x/sys would have them, and would be initialized later.
+// Linux constants that package syscall lacks. golang.org/x/sys has them, but is initialized later.
 const (
 	prSetPdeathsig     = 1
 	prSetDumpable      = 4
@@ -28,19 +28,19 @@ const (
 	mostOrder          = 16 << 20 // Linux allows less for arguments and variables
 )
 
-// init runs the commands before the libraries of the rest of the program are initialized, which takes longer than all of
-// this. Packages are initialized in the order of their paths once those are that they import: this one imports neither fmt
-// nor strings, os/signal, net or JSON, which are ready late, and so comes before nearly all others.
+// init runs the commands before the other libraries of the program are initialized, which takes longer than the
+// commands. Packages are initialized in the order of their paths, after their imports. This one imports neither fmt nor
+// strings, os/signal, net or JSON, which are initialized late, so it comes before nearly all others.
 func init() {
 	switch {
 	case len(os.Args) == 3 && os.Args[1] == Command:
-		Exit(run(os.Args[2]), 127) // as a shell whose command cannot run
+		Exit(run(os.Args[2]), 127) // like a shell whose command cannot run
 	case len(os.Args) > 1 && os.Args[1] == HoldCommand:
 		Exit(hold(os.Args[2:]), 1)
 	}
 }
 
-// Exit ends the program, with a status that says whether it failed.
+// Exit ends the program: with status 0 if err is nil, otherwise with failed.
 func Exit(err error, failed int) {
 	if err == nil {
 		os.Exit(0)
@@ -49,8 +49,8 @@ func Exit(err error, failed int) {
 	os.Exit(failed)
 }
 
-// run gives up every right that entering a box gave, and becomes the program that the order on a descriptor names. It
-// returns only when it fails.
+// run drops every right that entering a box gave, and becomes the program of the order on a file descriptor. It returns
+// only if it fails.
 func run(descriptor string) error {
 	fd, err := strconv.Atoi(descriptor)
 	if err != nil || fd < 3 {
@@ -60,7 +60,7 @@ func run(descriptor string) error {
 	if err != nil {
 		return errors.New("cannot read what to run: " + err.Error())
 	}
-	runtime.LockOSThread() // rights are a thread's, and exec keeps those of the calling one
+	runtime.LockOSThread() // rights belong to a thread, and exec keeps those of the calling thread
 	if err := dropRights(); err != nil {
 		return errors.New("cannot give up rights: " + err.Error())
 	}
@@ -75,11 +75,11 @@ func run(descriptor string) error {
 	if err := call(sysCloseRange, uintptr(o.Keep), 1<<32-1, closeRangeOnExec); err != nil {
 		return err
 	}
-	// The wrapper outside ignores these for itself.
+	// The wrapper outside ignores these signals for itself.
 	if err := handle(sigDefault, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM); err != nil {
 		return err
 	}
-	// The process that waits outside is the only one that can be killed from there by its number.
+	// Only the waiting process outside can be killed from there by its process id.
 	if err := call(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0); err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func run(descriptor string) error {
 	return errors.New("cannot run " + o.Path + " in this session's sandbox: " + err.Error())
 }
 
-// ReadOrder reads the order on a descriptor, and closes that.
+// ReadOrder reads the order on a file descriptor, and closes it.
 func ReadOrder(fd int) (o Order, err error) {
 	f := os.NewFile(uintptr(fd), "order")
 	if f == nil {
@@ -105,9 +105,9 @@ func ReadOrder(fd int) (o Order, err error) {
 	return parse(raw)
 }
 
-// dropRights takes from this thread what lets it change the box: entering a user namespace gave it every capability
-// there. A user who is not root has lost them since and may not bound them: no program gives new ones. The session's
-// keys of the hub stay behind as well.
+// dropRights removes from this thread the rights to change the box: entering a user namespace gave it every capability
+// there. A user other than root has already lost them and cannot bound them: no program gives new ones. It also leaves
+// the hub's session keyring.
 func dropRights() error {
 	if err := call(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0); err != nil {
 		return err
@@ -115,7 +115,7 @@ func dropRights() error {
 	for c := uintptr(0); ; c++ {
 		err := call(syscall.SYS_PRCTL, prCapbsetDrop, c, 0)
 		if errors.Is(err, syscall.EINVAL) && c > 0 || errors.Is(err, syscall.EPERM) {
-			break // no capability has this number, or there is no right to bound them
+			break // no such capability, or no right to bound them
 		}
 		if err != nil {
 			return err
@@ -133,27 +133,27 @@ func dropRights() error {
 		uintptr(unsafe.Pointer(&none)), 0); errno != 0 {
 		return errno
 	}
-	// A kernel without keys has none to leave behind. With a name, however short, others could join as well.
+	// A kernel without keyrings has none to leave. Others could join a keyring with a name, even a short one.
 	_ = call(syscall.SYS_KEYCTL, keyctlJoinKeyring, 0, 0)
 	return nil
 }
 
-// IgnoreEnd keeps the signals from ending this program that end programs in terminals.
+// IgnoreEnd ignores the signals that end programs in terminals.
 func IgnoreEnd() error {
 	return handle(sigIgnore, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 }
 
-// ResetSignal lets a signal do to this program what it does when nothing handles it.
+// ResetSignal restores the default action of a signal.
 func ResetSignal(s syscall.Signal) error { return handle(sigDefault, s) }
 
-// Hide keeps programs of the same user from looking into this one.
+// Hide prevents programs of the same user from inspecting this one.
 func Hide() error { return call(syscall.SYS_PRCTL, prSetDumpable, 0, 0) }
 
-// handle sets what signals do to this program, behind the runtime's back: package os/signal is initialized later.
+// handle sets signal actions without the runtime, as package os/signal is initialized later.
 func handle(how uintptr, signals ...syscall.Signal) error {
 	for _, s := range signals {
 		action := [8]uintptr{how} // more than any architecture's
-		set := uintptr(8)         // bytes of a set of signals, but for those of MIPS
+		set := uintptr(8)         // bytes of a signal set, except on MIPS
 		if runtime.GOARCH[:2] == "mi" {
 			action, set = [8]uintptr{0, how}, 16
 		}
@@ -165,7 +165,7 @@ func handle(how uintptr, signals ...syscall.Signal) error {
 	return nil
 }
 
-// call makes a system call whose further arguments are zero.
+// call makes a system call whose other arguments are zero.
 func call(number, a, b, c uintptr) error {
 	if _, _, errno := syscall.RawSyscall6(number, a, b, c, 0, 0, 0); errno != 0 {
 		return errno

@@ -9,16 +9,16 @@ import (
 	"unsafe"
 )
 
-// hold is HoldCommand: the first process of a box. It keeps the box alive while the hub holds the other end of its
-// control socket, opens pseudo terminals of the box, and listens for relayed ports. args are the ports.
+// hold implements HoldCommand: the first process of a box. It keeps the box alive while the hub holds the other end of
+// its control socket, opens pseudo terminals of the box, and listens on relayed ports. args are the ports.
 func hold(args []string) error {
-	runtime.LockOSThread() // the signal below is a thread's
-	// Descriptors of the host's directories were for bubblewrap alone, and no program here may look into this one.
+	runtime.LockOSThread() // the parent death signal belongs to a thread
+	// Only bubblewrap needed file descriptors of the host's directories, and no program here may inspect this one.
 	if err := errors.Join(closeInherited(), call(syscall.SYS_PRCTL, prSetDumpable, 0, 0),
 		call(syscall.SYS_PRCTL, prSetPdeathsig, uintptr(syscall.SIGKILL), 0)); err != nil {
 		return err
 	}
-	// Processes whose parent ended before them become this one's: without SIGCHLD, nothing is left of them.
+	// Orphans become children of this process: ignoring SIGCHLD prevents zombies.
 	if err := handle(sigIgnore, syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM,
 		syscall.SIGCHLD); err != nil {
 		return err
@@ -34,7 +34,7 @@ func hold(args []string) error {
 		switch {
 		case errors.Is(err, syscall.EINTR):
 		case err != nil || n == 0:
-			return nil // the hub is gone: so is the box, with its first process
+			return nil // the hub is gone; the box ends with its first process
 		case string(buf[:n]) == AskPty:
 			if err := AnswerPty(ControlFD); err != nil {
 				return err
@@ -43,7 +43,7 @@ func hold(args []string) error {
 	}
 }
 
-// Send sends one message with descriptors.
+// Send sends one message with file descriptors.
 func Send(fd int, message string, fds ...int) error {
 	var rights []byte
 	if len(fds) > 0 {
@@ -52,8 +52,8 @@ func Send(fd int, message string, fds ...int) error {
 	return syscall.Sendmsg(fd, []byte(message), rights, nil, syscall.MSG_NOSIGNAL)
 }
 
-// closeInherited closes the descriptors that this program was started with, but for its standard ones and its sockets.
-// Those that it opened itself close on exec.
+// closeInherited closes the file descriptors that this program inherited, except its standard ones and its sockets. Its
+// own are closed on exec.
 func closeInherited() error {
 	open, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
@@ -72,7 +72,7 @@ func closeInherited() error {
 	return nil
 }
 
-// AnswerPty opens a pseudo terminal and sends both of its ends.
+// AnswerPty opens a pseudo terminal and sends both ends.
 func AnswerPty(to int) error {
 	master, slave, err := OpenPty()
 	if err != nil {
@@ -102,7 +102,7 @@ func OpenPty() (master, slave int, err error) {
 	return master, slave, nil
 }
 
-// control does an ioctl with a number.
+// control makes an ioctl with a number.
 func control(fd int, request uintptr, value *int32) error {
 	if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request,
 		uintptr(unsafe.Pointer(value))); errno != 0 {
@@ -111,7 +111,7 @@ func control(fd int, request uintptr, value *int32) error {
 	return nil
 }
 
-// RelayPorts listens on the ports that lead to the hub, and says on its control socket that the box is ready.
+// RelayPorts listens on ports that lead to the hub, and reports on its control socket that the box is ready.
 func RelayPorts(control, relay int, ports []string) error {
 	for i, port := range ports {
 		if err := relayPort(relay, byte(i), port); err != nil {
@@ -122,8 +122,8 @@ func RelayPorts(control, relay int, ports []string) error {
 	return Send(control, SayReady)
 }
 
-// relayPort listens on a port of the box's loopback, and hands each connection to the hub. Package net would do, and be
-// initialized after most of the program.
+// relayPort listens on a port of the box's loopback, and passes each connection to the hub. It avoids package net,
+// which is initialized after most of the program.
 func relayPort(relay int, index byte, port string) error {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil {
@@ -135,7 +135,7 @@ func relayPort(relay int, index byte, port string) error {
 	}
 	go passConns(relay, index, four)
 	six, err := listen(syscall.AF_INET6, &syscall.SockaddrInet6{Port: int(n), Addr: [16]byte{15: 1}})
-	if err == nil { // where there is IPv6
+	if err == nil { // if IPv6 works
 		go passConns(relay, index, six)
 	}
 	return nil
@@ -165,7 +165,7 @@ func passConns(relay int, index byte, listener int) {
 		conn, _, err := syscall.Accept4(listener, syscall.SOCK_CLOEXEC)
 		switch {
 		case err == nil:
-			_ = Send(relay, string([]byte{index}), conn) // a client whose connection is not passed sees its end
+			_ = Send(relay, string([]byte{index}), conn) // on failure the client sees the connection end
 			_ = syscall.Close(conn)
 		case errors.Is(err, syscall.EINTR), errors.Is(err, syscall.ECONNABORTED):
 		default:

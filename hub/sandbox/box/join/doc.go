@@ -1,4 +1,4 @@
-// Package join waits outside of a container for a program that the container's first process starts, in its place. Importing
-// it is enough. It is apart from package contain because that imports strings, and so is initialized later: this runs for
-// each program.
+// Package join stands in outside for a program that a container's first process starts, and waits for it. Importing it
+// is enough. It is separate from package contain, which imports strings and so is initialized later: join runs for each
+// program.
 package join

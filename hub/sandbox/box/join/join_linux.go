@@ -10,19 +10,19 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/enter"
 )
 
-// passed are the signals that reach the program.
+// passed are the signals passed on to the program.
 var passed = []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM, syscall.SIGUSR1,
 	syscall.SIGUSR2, syscall.SIGCONT}
 
 // init runs the command before most of the program is initialized.
 func init() {
 	if len(os.Args) == 3 && os.Args[1] == enter.JoinCommand {
-		enter.Exit(join(os.Args[2]), 127) // as a shell whose command cannot run
+		enter.Exit(join(os.Args[2]), 127) // like a shell whose command cannot run
 	}
 }
 
-// join gives this process's descriptors to a program in the container, passes signals on, and ends as that does. It runs
-// outside, and believes of what comes from the container how the program ended.
+// join sends this process's file descriptors to a program in the container, passes signals on, and ends like the
+// program. It runs outside, and trusts the container only about how the program ended.
 func join(first string) error {
 	order, err := strconv.Atoi(first)
 	if err != nil || order < 3 || order > enter.MostFDs {
@@ -59,8 +59,8 @@ func join(first string) error {
 	}
 }
 
-// release gives up the program's descriptors, so that their other ends see when the program closes them. Errors can
-// still be written.
+// release closes the program's file descriptors, so that their other ends notice when the program closes them. Standard
+// error stays open.
 func release(order int) error {
 	null, err := syscall.Open("/dev/null", syscall.O_RDWR|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -81,7 +81,7 @@ func release(order int) error {
 	return syscall.Close(order)
 }
 
-// end ends this process as the program ended.
+// end ends this process like the program.
 func end(how string) error {
 	if n, ok := numberAfter(how, enter.SayExit); ok && n < 256 {
 		os.Exit(n)
@@ -103,7 +103,7 @@ func numberAfter(text, prefix string) (n int, ok bool) {
 	return n, err == nil && n >= 0
 }
 
-// die ends this process by a signal, without a core file.
+// die ends this process by a signal, without a core dump.
 func die(s syscall.Signal) {
 	_ = errors.Join(enter.Hide(), enter.ResetSignal(s), syscall.Kill(syscall.Getpid(), s))
 	select {} // the signal ends it
