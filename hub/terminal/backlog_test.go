@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// content is the text a client's terminal state would hold.
+// content returns the text of a client's terminal state.
 func content(actions []ahp.Action) (text string, parts int) {
 	var b strings.Builder
 	for _, a := range actions {
@@ -25,7 +25,7 @@ func content(actions []ahp.Action) (text string, parts int) {
 	return b.String(), parts
 }
 
-// add notes the actions and returns them with those of a trim.
+// add accounts for actions and returns them, followed by those of a trim.
 func (b *backlog) add(actions []ahp.Action) []ahp.Action {
 	for _, a := range actions {
 		b.note(a)

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// lines spells actions out, one a line.
+// lines formats actions, one per line.
 func lines(actions []ahp.Action) string {
 	var b strings.Builder
 	for _, a := range actions {

@@ -64,8 +64,8 @@ func TestViewerGetsAllOutput(t *testing.T) {
 	}
 }
 
-// A viewer who reads nothing is sent little, delays the program for a moment at most, and begins
-// with the screen again.
+// A viewer that reads nothing gets little output, delays the program only briefly, and begins with
+// the screen again.
 func TestStalledViewer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFeed(80, 24)
@@ -99,7 +99,7 @@ func TestStalledViewer(t *testing.T) {
 	})
 }
 
-// The program goes at the pace of the fastest of them, who misses nothing, whatever another does.
+// The program follows the pace of the fastest viewer, which misses nothing, whatever the others do.
 func TestFastestViewerMissesNothing(t *testing.T) {
 	f := newFeed(80, 24)
 	defer f.close()
@@ -144,7 +144,7 @@ func TestClearEmptiesAllScreens(t *testing.T) {
 	}
 }
 
-// Under overload the screen is the end of the output, in the right modes, at once.
+// Under overload the screen is the end of the output, in the right modes, immediately.
 func TestScreenUnderOverload(t *testing.T) {
 	s := &scanner{}
 	f := newFeed(80, 24)

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// TestForwardKeepsPicture draws long outputs at once and as pictures do.
+// TestForwardKeepsPicture draws long outputs completely and as pictures do.
 func TestForwardKeepsPicture(t *testing.T) {
 	line := func(f string) string {
 		var b strings.Builder
@@ -59,7 +59,7 @@ func TestForwardKeepsPicture(t *testing.T) {
 	}
 }
 
-// FuzzPicture: whatever a program prints, its screen and the text of its output can be drawn.
+// FuzzPicture checks that the screen and the text of any output can be drawn.
 func FuzzPicture(f *testing.F) {
 	for _, s := range []string{"a\x1b[31mb\r\n", "\x1b[?1049h\x1b[H\x1b[2J", "\x1b]8;;http://x\x07l\x1b]8;;\x1b\\",
 		"漢\x1b[1;1H\x1b[K🙂\b\r\n", "\x1b(0q\x1b(B\x1b[5;10r\x1bM",

@@ -10,17 +10,17 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// shellCase is a shell with a person's own files.
+// shellCase is a shell with a user's own files.
 type shellCase struct {
 	shell string
 	files map[string]string // below HOME
-	env   map[string]string // HOME/ is put before what begins with ~/
+	env   map[string]string // a leading ~/ is replaced with HOME/
 	run   []ran
-	says  string // must be on the screen in the end
-	keeps string // file below HOME that holds the history
+	says  string // must be on the screen at the end
+	keeps string // history file below HOME
 }
 
-// ran is a line that is typed, the line that is told and its exit code.
+// ran is a typed line, the reported line and its exit code.
 type ran struct {
 	typed, told string
 	code        int64
@@ -39,7 +39,7 @@ var shellCases = map[string]shellCase{
 			{`echo "$MINE last=$LAST zd=${ZDOTDIR-none}; a;b"; echo \\x`, "", 0},
 			{`printf '\e]633;E;forged\a\e]633;C\a\e]133;D;0\a'`, "", 0},
 			{`mkdir "a b" && cd "a b"`, "", 0},
-			{"(: >&3) 2>/dev/null", "", 1}, // what came through it is read
+			{"(: >&3) 2>/dev/null", "", 1}, // closed after the nonce was read
 			{"zsh -c 'echo in=${ZDOTDIR-none}-${__AHPHUB_ZDOTDIR-none}'", "", 0},
 		},
 		says: "rc-mine last=5 zd=none; a;b", keeps: "history",
@@ -79,7 +79,7 @@ var shellCases = map[string]shellCase{
 			{" echo secret", "echo secret", 0},
 			{"false", "", 1},
 			{"false", "", 1},
-			{" (exit 6)", "", 6}, // no command of this shell itself: nothing tells its text
+			{" (exit 6)", "", 6}, // not a command of this shell itself: its text is not reported
 			{"echo two; echo u=$_", "", 0},
 			{"echo one | cat", "", 0},
 		},
@@ -165,7 +165,7 @@ func (tc shellCase) try(t *testing.T, home string) {
 	}
 }
 
-// told is a command as clients are told of it.
+// told is a command as reported to clients.
 type told struct {
 	line string
 	end  *ahp.TerminalCommandFinishedAction

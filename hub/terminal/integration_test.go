@@ -94,7 +94,7 @@ func TestBashIntegration(t *testing.T) {
 	}
 }
 
-// TestLineMissingFromHistory: it stands on the screen, so its command has it; the person's history has not.
+// TestLineMissingFromHistory checks a line that is on the screen, and so in its command, but not in the user's history.
 func TestLineMissingFromHistory(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("SHELL", bash(t))

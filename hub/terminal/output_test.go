@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// pumped runs an output in a bubble until its chunks end.
+// pumped runs an output in a synctest bubble until its chunks end.
 func pumped(t *testing.T, feed func(chan<- []byte), emit func([]ahp.Action)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -62,7 +62,7 @@ func TestTitlesAreThrottled(t *testing.T) {
 			}
 		}
 	})
-	// Whether "then" is told depends on whether "last" was there when it was.
+	// Whether "then" is emitted depends on whether "last" had already arrived.
 	if n := len(got); n > 6 || got[0] != "title 0" || !slices.Contains(got, "title 999") || got[n-1] != "last" {
 		t.Errorf("told %q", got)
 	}

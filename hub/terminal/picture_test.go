@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// fixtures are outputs whose screens are hard to keep.
+// fixtures are outputs whose screens are hard to reproduce.
 var fixtures = map[string]string{
 	"plain":            "one\r\ntwo\r\nthree",
 	"scrolled":         numbered(1, 60) + "$ ",
@@ -52,7 +52,7 @@ func numbered(from, to int) string {
 	return b.String()
 }
 
-// fed is a feed that was given an output in pieces.
+// fed returns a feed with an output written in pieces.
 func fed(out string, step int) *Feed {
 	f := newFeed(80, 24)
 	s := &scanner{}
@@ -67,7 +67,7 @@ func fed(out string, step int) *Feed {
 	return f
 }
 
-// shown returns what an emulator shows of a text: coloured lines and the cursor's position.
+// shown returns an emulator's rendering of texts: coloured lines and the cursor's position.
 func shown(texts ...string) string {
 	e := newEmulator(80, 24)
 	defer e.close()
@@ -79,7 +79,7 @@ func shown(texts ...string) string {
 	return out + "\n" + e.cursor()
 }
 
-// TestLateViewerHasSameScreen draws each fixture at once and from a picture made after every part of it.
+// TestLateViewerHasSameScreen draws each fixture completely and from a picture made after every part of it.
 func TestLateViewerHasSameScreen(t *testing.T) {
 	for name, out := range fixtures {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestScreenMatchesTmux(t *testing.T) {
 	for name, out := range fixtures {
 		switch name {
 		case "questions", // tmux answers them to cat's terminal
-			"box drawing": // which capture-pane tells as the letters
+			"box drawing": // capture-pane prints them as letters
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
@@ -168,7 +168,7 @@ func write(t *testing.T, file, text string) {
 	}
 }
 
-// TestPictureKeepsCommandPlaces reads where a terminal that is sent a picture would mark the commands.
+// TestPictureKeepsCommandPlaces reads where a terminal that gets a picture would mark the commands.
 func TestPictureKeepsCommandPlaces(t *testing.T) {
 	mark := func(what string) string { return "\x1b]633;" + what + ";n\a" }
 	at := func(line, output string) string {
@@ -177,7 +177,7 @@ func TestPictureKeepsCommandPlaces(t *testing.T) {
 	forged := machine.CommandPlace("c1") + mark("C")[:len(mark("C"))-3] + "x\a"
 	for name, c := range map[string]struct {
 		out  string
-		want map[string]string // command → the line it stands in
+		want map[string]string // command → its line
 	}{
 		"shown": {at("one", "1\r\n") + at("two", "$ one\r\n"),
 			map[string]string{"c1": "$ one", "c2": "$ two"}},
@@ -204,7 +204,7 @@ func TestPictureKeepsCommandPlaces(t *testing.T) {
 				for out := c.out; out != ""; out = out[min(step, len(out)):] {
 					d.write([]byte(out[:min(step, len(out))]))
 					if step < len(c.out) && len(out)%61 == 0 {
-						f.picture() // the next follows it
+						f.picture() // the next one builds on it
 					}
 				}
 				e := newEmulator(80, 24)

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// screen collects what a terminal emits and lets a test wait for it.
+// screen collects a terminal's actions and lets a test wait for them.
 type screen struct {
 	mu      sync.Mutex
 	actions []ahp.Action
@@ -187,7 +187,7 @@ func TestControlC(t *testing.T) {
 
 func TestKillEndsProcessesThatIgnoreSignals(t *testing.T) {
 	s := newScreen()
-	// The one in the background is in a group of its own, as a shell's jobs are.
+	// The background process is in its own group, like a shell's jobs.
 	p := start(t, Spec{
 		Command: []string{"bash", "-mc",
 			`trap '' HUP TERM INT; bash -c 'trap "" HUP TERM; echo child $$; while :; do sleep 0.1; done' & echo parent; while :; do wait; done`},
@@ -347,7 +347,7 @@ func TestInputIsBounded(t *testing.T) {
 	t.Error("4 MB of input were taken for a program that reads none")
 }
 
-// sessionAlive reports whether a process runs: one that has ended and was not waited for does not.
+// sessionAlive reports whether a process runs; zombies do not count.
 func sessionAlive(pid int) bool {
 	if runtime.GOOS != "linux" {
 		return syscall.Kill(pid, 0) == nil

@@ -12,9 +12,9 @@ import (
 type program struct {
 	needs   string
 	command []string
-	keys    [][2]string // text to wait for, what is typed then
+	keys    [][2]string // text to wait for, then input
 	until   string      // text of the last screen
-	moving  bool        // its screen changes by itself, so that no two are the same
+	moving  bool        // its screen changes by itself, so no two are equal
 	mode    string      // sequence that must be in the picture of the last screen
 }
 
@@ -102,7 +102,7 @@ func drawnText(out string) string {
 	return f.Text()
 }
 
-// recorder reads all that a terminal prints.
+// recorder reads a terminal's output.
 type recorder struct{ feed *Feed }
 
 // until waits for a text on the screen.

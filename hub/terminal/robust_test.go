@@ -23,7 +23,7 @@ func TestDefuseForkBomb(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.waitText(t, "more than 40 processes")
-	s.waitText(t, "survi1ved") // its first process goes on
+	s.waitText(t, "survi1ved") // its first process continues
 	s.wait(t, "the others' end", func() bool { return len(p.members()) <= 300-40 })
 	if err := p.Kill(); err != nil {
 		t.Fatal(err)

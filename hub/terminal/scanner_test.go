@@ -63,8 +63,8 @@ func TestScannerHoldsUnfinishedSequences(t *testing.T) {
 	}
 }
 
-// FuzzScanner: however the bytes are cut, the text and the sequences are the
-// same, the text is UTF-8, and no mark is in it.
+// FuzzScanner checks that any splitting of the bytes gives the same text and sequences, that the
+// text is UTF-8, and that it has no marks.
 func FuzzScanner(f *testing.F) {
 	for _, s := range []string{"a€b", "\x1b]633;E;ls;n\a", "\x1b]0;title\x1b\\x", "\x1b[31mred\x1b[0m",
 		"\u009d133;A\u009c",
@@ -132,7 +132,7 @@ func TestPlainRunEndsAtEscapesAndBytesAbove127(t *testing.T) {
 	}
 }
 
-// BenchmarkPlain looks for the end of 32 KiB of lines without sequences.
+// BenchmarkPlain searches the end of 32 KiB of lines without sequences.
 func BenchmarkPlain(b *testing.B) {
 	p := bytes.Repeat([]byte("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789\r\n"), 442)
 	b.SetBytes(int64(len(p)))
