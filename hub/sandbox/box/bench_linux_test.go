@@ -28,8 +28,8 @@ func benchContainers(b *testing.B) *world {
 	})
 }
 
-// BenchmarkStart is how long a program takes from its start to its end: outside, in a box that is there, as the first of
-// a box, the same in a container, and with Landlock alone.
+// BenchmarkStart measures a program from start to end: outside, in a running box, as the first program of a box, the
+// same in a container, and with Landlock alone.
 func BenchmarkStart(b *testing.B) {
 	w := benchWorld(b)
 	run := func(b *testing.B, start func(*exec.Cmd) error) {
@@ -73,7 +73,7 @@ func BenchmarkStart(b *testing.B) {
 	})
 }
 
-// BenchmarkBuild is how long Go takes to build net/http and all that it needs, from nothing.
+// BenchmarkBuild measures how long Go takes to build net/http and its dependencies without a cache.
 func BenchmarkBuild(b *testing.B) {
 	w := benchWorld(b)
 	run := func(b *testing.B, start func(*exec.Cmd) error) {

@@ -16,10 +16,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// canaryCommand makes the test's program try every way out of a box, and print how each ended.
+// canaryCommand makes the test's program try every way out of a box, and print the results.
 const canaryCommand = "canary"
 
-// prey is what a canary is after. All of it is outside of its box.
+// prey has the targets of a canary. All of them are outside of its box.
 type prey struct {
 	Hub                       int // process id of the hub: the test
 	Own, Other, Data, Home    string
@@ -34,20 +34,20 @@ type prey struct {
 	Key                       string
 }
 
-// attempt is a way out. It returns nil when it was one.
+// attempt is a possible way out. try returns nil if it succeeded.
 type attempt struct {
 	name    string
-	outside sight // where it must be one: a canary that cannot sing proves nothing
+	outside sight // where it must succeed: a canary that fails everywhere proves nothing
 	try     func(prey) error
 }
 
 type sight int
 
 const (
-	always   sight = iota // outside of a box it works for every user
-	asRoot                // it works for root
-	inBox                 // there is nothing like it outside
-	possibly              // it depends on the computer
+	always   sight = iota // succeeds for every user outside of a box
+	asRoot                // succeeds for root outside of a box
+	inBox                 // there is no equivalent outside
+	possibly              // depends on the computer
 )
 
 var attempts = []attempt{
@@ -283,7 +283,7 @@ var attempts = []attempt{
 		if err := unix.InitModule([]byte{0}, ""); errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
 			return err
 		}
-		return nil // it was looked at
+		return nil // the module was read
 	}},
 
 	// sockets and terminals
@@ -349,7 +349,7 @@ var attempts = []attempt{
 	}},
 }
 
-// runCanary prints, as JSON, how each attempt ended: "" is a way out.
+// runCanary prints the result of each attempt, as JSON: "" is a way out.
 func runCanary() {
 	var p prey
 	if err := json.Unmarshal([]byte(os.Getenv("PREY")), &p); err != nil {

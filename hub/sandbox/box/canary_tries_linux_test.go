@@ -20,7 +20,7 @@ import (
 
 func proc(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
 
-// read succeeds when a file has the secret.
+// read succeeds if a file contains the secret.
 func read(path string, p prey) error {
 	b, err := os.ReadFile(path)
 	if err == nil && !strings.Contains(string(b), p.Secret) {
@@ -82,8 +82,8 @@ func dials(network string, address func(prey) string) func(prey) error {
 	}
 }
 
-// opensGroup succeeds when a file of any control group can be opened to be written. It writes nothing: outside,
-// the group is the computer's.
+// opensGroup succeeds if a file of any control group can be opened for writing. It writes nothing: outside, the group
+// is the computer's.
 func opensGroup(names ...string) func(prey) error {
 	return func(prey) error {
 		err := errors.New("there is none")
@@ -97,7 +97,7 @@ func opensGroup(names ...string) func(prey) error {
 	}
 }
 
-// tunnels succeeds when the proxy does anything but refuse.
+// tunnels succeeds if the proxy does anything but refuse.
 func tunnels(address func(prey) string) func(prey) error {
 	return func(p prey) error {
 		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(os.Getenv("HTTP_PROXY"), "http://"), 2*time.Second)
@@ -114,10 +114,10 @@ func tunnels(address func(prey) string) func(prey) error {
 	}
 }
 
-// trace traces a process and lets it go on. A process that is still traced stops at its next signal, which for the hub
-// is the runtime's own.
+// trace traces a process and resumes it. A process that is still traced stops at its next signal, which in the hub is
+// the runtime's own.
 func trace(pid int) error {
-	runtime.LockOSThread() // which is the tracer
+	runtime.LockOSThread() // a tracer is a thread
 	defer runtime.UnlockOSThread()
 	if err := unix.PtraceSeize(pid); err != nil {
 		return err

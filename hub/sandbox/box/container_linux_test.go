@@ -15,14 +15,14 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/boxtest"
 )
 
-// workingEngine is found once.
+// workingEngine is the engine, found once.
 var workingEngine struct {
 	once   sync.Once
 	engine engine
 	err    error
 }
 
-// newContainers returns a world whose session runs in a container. It skips the test where those do not work.
+// newContainers returns a world whose session runs in a container. It skips the test if containers do not work.
 func newContainers(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	if len(engines()) == 0 {
@@ -102,7 +102,7 @@ func TestKilledProgramLeavesNothingInContainer(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_, _ = io.ReadAll(out) // until every program is gone that could write
+	_, _ = io.ReadAll(out) // until all programs that could write have ended
 	if err := cmd.Wait(); err == nil {
 		t.Error("a killed program ended as if nothing was")
 	}
@@ -140,7 +140,7 @@ func TestReplacedDirectoryIsNotShownInContainer(t *testing.T) {
 	if err := c.verify(l.mounts); err != nil {
 		t.Error("what was checked is refused: ", err)
 	}
-	other, err := os.Open(t.TempDir()) // as when a program had put a link in its place before the engine looked
+	other, err := os.Open(t.TempDir()) // as if a program had replaced it with a link before the engine opened it
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// told collects what sessions are told.
+// told collects the messages for sessions.
 type told struct {
 	mu    sync.Mutex
 	texts []string
@@ -33,8 +33,8 @@ func (l *told) all() string {
 	return strings.Join(l.texts, "\n")
 }
 
-// startMeasured starts a script in the session's box, which goes on once its directories are measured: what it writes is
-// growth. It returns the number of measurements so far.
+// startMeasured starts a script in the session's box, which continues once its directories are measured, so that its
+// writes count as growth. It returns the counter of measurements.
 func (w *world) startMeasured(cmd *exec.Cmd) (in io.Closer, walks *atomic.Int64) {
 	w.t.Helper()
 	pipe, err := cmd.StdinPipe()
@@ -54,7 +54,7 @@ func (w *world) startMeasured(cmd *exec.Cmd) (in io.Closer, walks *atomic.Int64)
 	return pipe, walks
 }
 
-// endsByQuota runs a script that writes too much, and returns what the session is told.
+// endsByQuota runs a script that writes too much, and returns the session's messages.
 func (w *world) endsByQuota(l *told, script string) string {
 	w.t.Helper()
 	cmd, out := w.shell("read -r begin; " + script + "; sleep 1000")
@@ -68,7 +68,7 @@ func (w *world) endsByQuota(l *told, script string) string {
 	return l.all()
 }
 
-// endedByQuota is in what a session is told whose programs were ended.
+// endedByQuota is part of the message about programs ended by the quota.
 const endedByQuota = "were ended because they take"
 
 func TestDiskQuotaEndsProgramsAndSaysWhy(t *testing.T) {
@@ -96,7 +96,7 @@ func TestDiskQuotaEndsProgramsAndSaysWhy(t *testing.T) {
 	}
 }
 
-// runMeasured runs a script in the session's box until what it wrote was measured.
+// runMeasured runs a script in the session's box until its writes are measured.
 func (w *world) runMeasured(script string) {
 	w.t.Helper()
 	cmd, out := w.shell("read -r begin; " + script + "; echo written; exec cat")
@@ -109,7 +109,7 @@ func (w *world) runMeasured(script string) {
 	if _, err := io.ReadFull(printed, make([]byte, len("written\n"))); err != nil {
 		w.t.Fatalf("%s: %v\n%s", script, err, out)
 	}
-	most := walks.Load() + 2 // a walk may have begun before
+	most := walks.Load() + 2 // a measurement may have begun before
 	await(w.t, "the disk to be measured", func() bool { return walks.Load() >= most })
 	in.Close()
 	if err := cmd.Wait(); err != nil {
@@ -117,8 +117,8 @@ func (w *world) runMeasured(script string) {
 	}
 }
 
-// What was there before does not count, nor what links lead to. A session above its quota can be started again, so that
-// people can delete files.
+// Existing files and link targets do not count. A session above its quota can be started again, so that people can
+// delete files.
 func TestDiskQuotaCountsGrowthAndLetsTidyUp(t *testing.T) {
 	t.Parallel()
 	l := &told{}
@@ -149,7 +149,7 @@ func TestDiskQuotaOutlivesRestart(t *testing.T) {
 	restart()
 	w.endsByQuota(l, "head -c 5000000 /dev/zero >two")
 	restart()
-	w.runMeasured("head -c 1000000 /dev/zero >three; rm one two") // people can still tidy up
+	w.runMeasured("head -c 1000000 /dev/zero >three; rm one two") // people can still clean up
 	if text := l.all(); strings.Count(text, "were ended") != 1 {
 		t.Errorf("the session is told %q", text)
 	}
@@ -172,7 +172,7 @@ func TestFullDiskPausesPrograms(t *testing.T) {
 		w.mu.Unlock()
 		for _, pid := range in.members() {
 			s, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
-			// Stopped, gone, or (D) a shell that waits in vfork for a child which was stopped before it became a program.
+			// Stopped, ended, or (D) a shell that waits in vfork for a child that was stopped before exec.
 			if err == nil && !regexp.MustCompile(`State:\t[TZD]`).Match(s) {
 				return false
 			}

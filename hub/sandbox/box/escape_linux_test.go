@@ -23,10 +23,10 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 )
 
-// preys counts what was made for canaries.
+// preys counts the created prey.
 var preys atomic.Int32
 
-// newPrey makes what a canary is after.
+// newPrey creates the targets of a canary.
 func newPrey(t *testing.T, w *world) prey {
 	t.Helper()
 	p := prey{Hub: os.Getpid(), Own: w.dir, Other: t.TempDir(), Data: w.data, Home: w.cfg.Home, Repo: t.TempDir(),
@@ -82,7 +82,7 @@ func newPrey(t *testing.T, w *world) prey {
 	return p
 }
 
-// echoDatagrams answers datagrams on loopback, and returns the address.
+// echoDatagrams answers datagrams on loopback, and returns its address.
 func echoDatagrams(t *testing.T) string {
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -102,7 +102,7 @@ func echoDatagrams(t *testing.T) string {
 	return conn.LocalAddr().String()
 }
 
-// wideAddress is an address of this computer on a network, with the port of a listener on all of them.
+// wideAddress returns an address of this computer on a network, with the port of a listener on all addresses.
 func wideAddress(all string) string {
 	_, port, _ := net.SplitHostPort(all)
 	addresses, _ := net.InterfaceAddrs()
@@ -114,7 +114,7 @@ func wideAddress(all string) string {
 	return all
 }
 
-// hostPty opens a pseudo terminal of the host and returns the path of its end for a program.
+// hostPty opens a pseudo terminal of the host and returns the path of its slave end.
 func hostPty(t *testing.T) string {
 	t.Helper()
 	f, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
@@ -132,7 +132,7 @@ func hostPty(t *testing.T) string {
 	return fmt.Sprint("/dev/pts/", n)
 }
 
-// sing runs a canary by start and returns how its attempts ended.
+// sing runs a canary with start and returns the results of its attempts.
 func sing(t *testing.T, w *world, p prey, start func(*exec.Cmd) error) map[string]string {
 	t.Helper()
 	raw, err := json.Marshal(p)
@@ -179,7 +179,7 @@ func TestNoWayLeadsOutOfContainer(t *testing.T) { checkEscapes(t, newContainers)
 // checkEscapes tries every way out of the box that a new world has.
 func checkEscapes(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *world) {
 	t.Parallel()
-	runtime.LockOSThread() // which has the key that is looked for
+	runtime.LockOSThread() // whose keyring has the key
 	through := proxy.New(proxy.Config{Log: slog.New(slog.DiscardHandler)})
 	t.Cleanup(through.Close)
 	w := newWorld(t, func(c *Config) {
@@ -222,7 +222,7 @@ func groupOf(a attempt) string {
 		inBox: "- **Exists only in a sandbox:** ", possibly: "- **Depends on the computer:** "}[a.outside]
 }
 
-// rowOf returns the row of an attempt in the table of docs/security.md that lists what Landlock alone leaves open.
+// rowOf returns the row of an attempt in the table of docs/security.md about Landlock alone.
 func rowOf(name string, l leak) string {
 	alone := "works"
 	if l.closes > 0 {

@@ -67,7 +67,7 @@ func findGroups(proc, mount string) groups {
 		}
 		for controller := range strings.SplitSeq(f[1], ",") {
 			dir := filepath.Join(mount, controller, f[2])
-			if !isThere(dir) { // like in a container, which sees its own group as the root
+			if !isThere(dir) { // as in a container, which sees its own group as the root
 				dir = filepath.Join(mount, controller)
 			}
 			switch controller {

@@ -15,14 +15,14 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// bounded is a world whose boxes have limits.
+// bounded returns a world whose boxes have limits.
 func bounded(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *world, l Limits) *world {
 	t.Helper()
 	if g := findGroups("/proc", "/sys/fs/cgroup"); g.why != "" {
 		t.Skip(g.why) // it depends on who runs the test
 	}
 	w := newWorld(t, func(c *Config) { c.Limits = l })
-	w.policy.Session = "t" + rand.Text() // control groups are shared by all of the computer
+	w.policy.Session = "t" + rand.Text() // the whole computer shares control groups
 	return w
 }
 
@@ -49,7 +49,7 @@ func checkMemory(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	tty.Close()
-	printed, _ := io.ReadAll(pty) // until the terminal is nobody's
+	printed, _ := io.ReadAll(pty) // until the terminal is closed
 	_ = cmd.Wait()
 	if got := string(printed); !strings.Contains(got, "over") || !strings.Contains(got, "may use 48 MiB") ||
 		!strings.Contains(got, "--sandbox-memory") {
@@ -71,7 +71,7 @@ func refuseMore(t *testing.T, mode sandbox.Mode) {
 	}
 	w.policy.Mode = mode
 	cmd, _ := w.shell("exec 2>said; i=0; while [ $i -lt 100 ]; do sleep 1000 >/dev/null 2>&1 & i=$((i+1)); done")
-	cmd.Stdout, cmd.Stderr = nil, nil // which those that go on would hold
+	cmd.Stdout, cmd.Stderr = nil, nil // remaining programs would hold them open
 	if err := w.Start(cmd, w.policy); err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +82,8 @@ func refuseMore(t *testing.T, mode sandbox.Mode) {
 	w.endWithoutGroup()
 }
 
-// endWithoutGroup ends the session's box, and checks that its control group is gone, which it is when nothing runs
-// there.
+// endWithoutGroup ends the session's box, and checks that its control group was removed, which needs all processes in
+// it to end.
 func (w *world) endWithoutGroup() {
 	w.t.Helper()
 	w.End(w.policy.Session)
@@ -95,7 +95,7 @@ func (w *world) endWithoutGroup() {
 	}
 }
 
-// writeTree makes files with their contents, and their directories.
+// writeTree creates files with their contents, and their directories.
 func writeTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func TestFindGroupsOfEachVersion(t *testing.T) {
 	}
 }
 
-// What has no terminal, as an agent, has the session told.
+// For programs without a terminal, such as agents, the session is notified.
 func TestBoundedMemoryTellsSession(t *testing.T) {
 	t.Parallel()
 	l := &told{}
@@ -162,7 +162,7 @@ func TestBoundedMemoryTellsSession(t *testing.T) {
 	w.endWithoutGroup()
 }
 
-// A run that was killed leaves groups, and with Landlock alone programs in them. The next one ends both.
+// A run that was killed leaves groups, and with Landlock alone programs in them. The next run ends both.
 func TestSweepRemovesGroupsOfKilledRun(t *testing.T) {
 	w := bounded(t, newWorld, Limits{Processes: 30})
 	g := w.groups()

@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// newLockWorld skips the test where Landlock does not work.
+// newLockWorld returns a world that uses Landlock. It skips the test if Landlock does not work.
 func newLockWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := newWorldOf(t, sandbox.Landlock, change...)
@@ -31,8 +31,8 @@ func newLockWorld(t testing.TB, change ...func(*Config)) *world {
 
 // leak is a way out that Landlock alone leaves open.
 type leak struct {
-	closes int  // the version of Landlock that closes it; 0: none does
-	asUser bool // it needs a hub that does not run as root
+	closes int  // the version of Landlock that closes it; 0: none
+	asUser bool // only if the hub does not run as root
 }
 
 var leaks = map[string]leak{
@@ -70,7 +70,7 @@ func TestLandlockLeavesOpenWhatItsTableAdmits(t *testing.T) {
 	for _, version := range slices.Compact([]int{lowestABI, here}) {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			t.Parallel()
-			runtime.LockOSThread() // which has the key that is looked for
+			runtime.LockOSThread() // whose keyring has the key
 			w := newLockWorld(t, func(c *Config) { c.ABI = version })
 			p := newPrey(t, w)
 			w.policy.Write = append(w.policy.Write, p.Repo)
@@ -179,7 +179,7 @@ func TestTerminalOfLandlockOpensByItsPath(t *testing.T) {
 	}
 }
 
-// The race detector sees when the ruleset is used while it is closed.
+// The race detector notices use of the ruleset while it is being closed.
 func TestTerminalOpensBesideEndWithLandlock(t *testing.T) {
 	t.Parallel()
 	w := newLockWorld(t)
@@ -222,9 +222,9 @@ func TestEndOfSessionKillsProgramsWithLandlock(t *testing.T) {
 	if _, err := out.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	w.policy.Write = append(w.policy.Write, t.TempDir()) // another policy ends what ran by the former
+	w.policy.Write = append(w.policy.Write, t.TempDir()) // another policy ends programs of the former one
 	w.run("ls " + w.policy.Write[1])
-	_, _ = io.Copy(io.Discard, out) // until every program is gone that could write
+	_, _ = io.Copy(io.Discard, out) // until all programs that could write have ended
 	if err := cmd.Wait(); err == nil {
 		t.Error("the program by the former policy ended as if nothing was")
 	}
@@ -235,7 +235,7 @@ func TestControlGroupEndsWhatLeftItsGroupWithLandlock(t *testing.T) {
 		t.Skip(g.why) // it depends on who runs the test
 	}
 	w := newLockWorld(t, func(c *Config) { c.Limits = Limits{Processes: 100} })
-	w.policy.Session = "t" + rand.Text() // control groups are shared by all of the computer
+	w.policy.Session = "t" + rand.Text() // the whole computer shares control groups
 	cmd, _ := w.shell("setsid sh -c 'echo; exec sleep 1000' & wait")
 	cmd.Stdout = nil
 	out, err := cmd.StdoutPipe()
@@ -249,7 +249,7 @@ func TestControlGroupEndsWhatLeftItsGroupWithLandlock(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.End(w.policy.Session)
-	_, _ = io.Copy(io.Discard, out) // until every program is gone that could write
+	_, _ = io.Copy(io.Discard, out) // until all programs that could write have ended
 	_ = cmd.Wait()
 }
 

@@ -17,7 +17,7 @@ const (
 		"mv -f ~/.agent/auth.new ~/.agent/auth.json"
 )
 
-// inEachMode runs a test in every kind of sandbox, of an agent that keeps credentials.
+// inEachMode runs a test in every kind of sandbox, with an agent that stores credentials.
 func inEachMode(t *testing.T, test func(*testing.T, *world)) {
 	with := func(test func(*testing.T, *world)) func(*testing.T, *world) {
 		return func(t *testing.T, w *world) { w.policy.Home = []string{loginFileOfTest}; test(t, w) }
@@ -26,7 +26,7 @@ func inEachMode(t *testing.T, test func(*testing.T, *world)) {
 	inEachBox(t, with(test))
 }
 
-// userHas waits until the user's file has a text.
+// userHas waits until the user's file contains a text.
 func (w *world) userHas(text string) {
 	w.t.Helper()
 	await(w.t, "the user's credentials to have "+text, func() bool {
@@ -52,7 +52,7 @@ func TestRenewedLoginReachesHomeAndOtherSessions(t *testing.T) {
 			t.Errorf("another session: %v, %s", err, out)
 		}
 		w.run("echo '{\"token\": \"last\"}' >~/" + loginFileOfTest)
-		w.End("s1") // without a look between
+		w.End("s1") // without a check in between
 		w.userHas("last")
 		if info, err := os.Stat(w.cfg.Home + "/" + loginFileOfTest); err != nil || info.Mode().Perm() != 0o600 {
 			t.Error("the user's file: ", info, err)
@@ -74,7 +74,7 @@ func TestFirstLoginInSandboxReachesHome(t *testing.T) {
 	})
 }
 
-// What is no file with credentials does not replace the user's, and a program that waits in one holds nothing up.
+// A file without credentials does not replace the user's, and a pipe that blocks readers delays nothing.
 func TestHostileLoginStaysInSandbox(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -110,7 +110,7 @@ func TestHostileLoginStaysInSandbox(t *testing.T) {
 	}
 }
 
-// A time in the future, which programs can choose, does not make a file win for good.
+// A modification time in the future, which programs can set, does not make a file win forever.
 func TestLoginFromFutureIsReplaced(t *testing.T) {
 	t.Parallel()
 	w := newWorldOf(t, sandbox.Landlock)

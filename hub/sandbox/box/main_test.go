@@ -8,11 +8,10 @@ import (
 	"testing"
 )
 
-// atOnce is how many tests run beside each other: they wait for containers and namespaces, and use little of the
-// processor.
+// atOnce is the number of parallel tests: they wait for containers and namespaces, and use little processor time.
 const atOnce = "6"
 
-// TestMain lets the test's own program be what runs in boxes.
+// TestMain lets the test's own program run in boxes.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == canaryCommand {
 		runCanary()

@@ -60,7 +60,7 @@ func TestWorktreeLeavesWhatRunsProgramsOutside(t *testing.T) {
 	git("worktree", "add", "-q", w.dir)
 	git("worktree", "add", "-q", filepath.Join(tree, "other"))
 	w.policy.Write, w.policy.Git = []string{w.dir}, []string{repo + "/.git"}
-	w.write(repo+"/.git/rebase-merge/git-rebase-todo", "exec true\n") // as of a rebase that its owner interrupted
+	w.write(repo+"/.git/rebase-merge/git-rebase-todo", "exec true\n") // like a rebase that its owner interrupted
 	w.run("echo x >file; git add file; git -c user.name=a -c user.email=a@b commit -q -m two; git status --short")
 	for _, name := range []string{"config", "hooks/pre-commit", "modules/a", "worktrees/other/commondir",
 		"worktrees/other/HEAD", "worktrees/mine/commondir", "worktrees/mine/gitdir", "worktrees/mine/config.worktree",

@@ -101,7 +101,7 @@ func checkProgramGetsItsDescriptorsAndNoOthers(t *testing.T, w *world) {
 	if b, _ := io.ReadAll(r); string(b) != "told\n" {
 		t.Errorf("descriptor 3 brings %q", b)
 	}
-	if err := cmd.Wait(); err != nil || strings.Join(strings.Fields(out.String()), " ") != "0 1 2 3 4" { // 4 is of ls
+	if err := cmd.Wait(); err != nil || strings.Join(strings.Fields(out.String()), " ") != "0 1 2 3 4" { // 4 is ls's own
 		t.Errorf("it has %q, %v", out, err)
 	}
 }

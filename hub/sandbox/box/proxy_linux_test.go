@@ -20,7 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/proxy/proxytest"
 )
 
-// listed makes the network of a world a list, with a proxy for which 127.0.0.1 is the Internet.
+// listed returns a world with a list of hosts, whose proxy takes 127.0.0.1 for the Internet.
 func listed(t *testing.T, names map[string]string, hosts ...string) (*world, *proxy.Proxy) {
 	t.Helper()
 	p := proxy.New(proxy.Config{Log: slog.New(slog.DiscardHandler), Resolver: proxytest.New(t, names).Resolver,
@@ -35,7 +35,7 @@ func listed(t *testing.T, names map[string]string, hosts ...string) (*world, *pr
 	return w, p
 }
 
-// registry is a server of a package of npm, a Go module and a git repository.
+// registry serves an npm package, a Go module and a git repository.
 func registry(t *testing.T) (port string) {
 	t.Helper()
 	repo := filepath.Join(t.TempDir(), "repo.git")
@@ -66,7 +66,7 @@ func registry(t *testing.T) (port string) {
 	return port
 }
 
-// Programs that people use find the proxy by their environment, and reach by it what is on the list.
+// Common programs find the proxy by their environment, and reach listed hosts through it.
 func TestProgramsReachListedHostsByProxy(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"curl", "git", "npm", "go"} {

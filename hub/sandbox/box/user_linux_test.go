@@ -13,10 +13,10 @@ import (
 // nobody is a user who owns nothing.
 const nobody = 65534
 
-// asNobody runs tests of this program as a user who is not root, and returns what they print.
+// asNobody runs tests of this program as a user other than root, and returns their output.
 func asNobody(t *testing.T, tests ...string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "nobody") // those of the test are closed to others
+	dir, err := os.MkdirTemp("", "nobody") // other users cannot enter the test's own directories
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func asNobody(t *testing.T, tests ...string) string {
 	return string(out)
 }
 
-// copyProgram copies the test's own program to where every user can run it.
+// copyProgram copies the test's own program to a place where every user can run it.
 func copyProgram(to string) error {
 	own, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -61,7 +61,7 @@ func copyProgram(to string) error {
 	return f.Close()
 }
 
-// Most hubs are not root's, whose boxes are made in another way: by a user namespace that has no rights outside.
+// Most hubs do not run as root. Their boxes need a user namespace without rights outside.
 func TestNoWayLeadsOutForUserWhoIsNotRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the other tests are run by such a user")

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// world is a data directory with boxes, and a directory of a session.
+// world is a data directory with boxes, and a session's directory.
 type world struct {
 	*Boxes
 	t         testing.TB
@@ -22,7 +22,7 @@ type world struct {
 	policy    *sandbox.Policy
 }
 
-// newWorld skips the test where boxes do not work.
+// newWorld returns a world with boxes. It skips the test if they do not work.
 func newWorld(t testing.TB, change ...func(*Config)) *world {
 	t.Helper()
 	w := newWorldOf(t, sandbox.Namespace, change...)
@@ -32,15 +32,15 @@ func newWorld(t testing.TB, change ...func(*Config)) *world {
 	return w
 }
 
-// inEachBox runs a test in a box of namespaces and in a container, beside other tests: all of them wait most of their
-// time.
+// inEachBox runs a test in a box of namespaces and in a container, in parallel with other tests: all of them mostly
+// wait.
 func inEachBox(t *testing.T, test func(*testing.T, *world), change ...func(*Config)) {
 	t.Parallel()
 	t.Run("namespace", func(t *testing.T) { t.Parallel(); test(t, newWorld(t, change...)) })
 	t.Run("container", func(t *testing.T) { t.Parallel(); test(t, newContainers(t, change...)) })
 }
 
-// boxOf returns the box of a session, however it is made.
+// boxOf returns the box of a session, of either kind.
 func boxOf(in cell) *box {
 	if c, ok := in.(*container); ok {
 		return c.box
@@ -48,7 +48,7 @@ func boxOf(in cell) *box {
 	return in.(*box)
 }
 
-// newWorldOf returns a world whose sessions are kept by a mode, whether or not that works.
+// newWorldOf returns a world whose sessions use a mode, whether or not it works.
 func newWorldOf(t testing.TB, mode sandbox.Mode, change ...func(*Config)) *world {
 	t.Helper()
 	w := &world{t: t, data: t.TempDir(), dir: t.TempDir()}
@@ -73,7 +73,7 @@ func newWorldOf(t testing.TB, mode sandbox.Mode, change ...func(*Config)) *world
 	return w
 }
 
-// unless skips a test for a reason that does not count where everything must be there.
+// unless skips a test, or fails it where all requirements must be met.
 func unless(t testing.TB, reason string) {
 	t.Helper()
 	if os.Getenv("AHPHUB_REQUIRE_SPEC") == "1" {
@@ -82,7 +82,7 @@ func unless(t testing.TB, reason string) {
 	t.Skip(reason)
 }
 
-// shell is a script that has not started.
+// shell returns a script's command, not started, and its output.
 func (w *world) shell(script string) (*exec.Cmd, *bytes.Buffer) {
 	cmd := exec.Command("/bin/sh", "-c", script)
 	out := &bytes.Buffer{}
@@ -90,7 +90,7 @@ func (w *world) shell(script string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// run returns what a shell script in the session's box prints.
+// run returns the output of a shell script in the session's box.
 func (w *world) run(script string) string {
 	w.t.Helper()
 	cmd, out := w.shell(script)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// write makes a repository with a file.
+// write creates a repository with a file.
 func write(t *testing.T, name, content string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

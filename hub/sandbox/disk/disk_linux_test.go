@@ -55,7 +55,7 @@ func TestMeasureCountsWhatTakesRoom(t *testing.T) {
 	}
 }
 
-// A tree whose paths are longer than the kernel takes is not followed to its end, and says so.
+// A tree whose paths are too long for the kernel is not measured completely, and reports that.
 func TestMeasureStopsInDeepTree(t *testing.T) {
 	dir := t.TempDir()
 	defer func() { _ = exec.Command("rm", "-rf", dir).Run() }()
@@ -78,7 +78,7 @@ func TestMeasureStopsInDeepTree(t *testing.T) {
 	}
 }
 
-// Empty files count as well, and a walk ends once it has counted enough.
+// Empty files count as well, and a walk ends at its bound.
 func TestMeasureEndsAtBound(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 2000 {

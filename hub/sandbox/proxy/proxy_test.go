@@ -18,8 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/proxy/proxytest"
 )
 
-// world is a proxy with a server on loopback, which stands for the Internet: 127.0.0.1 is public there, and the rest of
-// loopback is not.
+// world is a proxy with a server on loopback that represents the Internet: only 127.0.0.1 counts as public there.
 type world struct {
 	*Proxy
 	t      *testing.T
@@ -75,7 +74,7 @@ func (w *world) connect() net.Conn {
 	return here
 }
 
-// send returns the answer to what a program sends.
+// send sends a program's request and returns the answer.
 func (w *world) send(text string) (*http.Response, string) {
 	w.t.Helper()
 	conn := w.connect()
@@ -91,7 +90,7 @@ func (w *world) send(text string) (*http.Response, string) {
 	return res, string(body)
 }
 
-// status returns how a destination is answered, by CONNECT and by a plain request.
+// status returns the status for a destination, by CONNECT and by a plain request.
 func (w *world) status(authority string) (tunnel, plain int) {
 	w.t.Helper()
 	conn := w.connect()
@@ -162,14 +161,14 @@ func TestProxyRefusesWhatIsNoProxyRequest(t *testing.T) {
 
 func TestProxyForwardsAsItChecked(t *testing.T) {
 	w := newWorld(t, "good.example:PORT")
-	// One with both lengths is chunked for the proxy; what follows it must not be another request at the server.
+	// A request with both lengths is chunked for the proxy; the server must not read its rest as another request.
 	res, body := w.send("POST http://Good.example:PORT/a?b=c;d HTTP/1.1\r\nHost: other.example\r\n" +
 		"Proxy-Authorization: Basic eA==\r\nContent-Length: 100\r\nTransfer-Encoding: chunked\r\n\r\n" +
 		"3\r\nabc\r\n0\r\n\r\n")
 	if want := fmt.Sprintf(`POST good.example:%s /a?b=c;d "abc" 0`, w.port); res.StatusCode != 200 || body != want {
 		t.Errorf("the server is sent %s: %s, want %s", res.Status, body, want)
 	}
-	// A tunnel brings what was sent with CONNECT, and ends one direction at a time.
+	// A tunnel forwards data that was sent with CONNECT, and ends one direction at a time.
 	conn := w.connect()
 	fmt.Fprintf(conn, "CONNECT good.example:%s HTTP/1.1\r\nHost: x\r\n\r\nGET /t HTTP/1.0\r\nHost: y\r\n\r\n", w.port)
 	if err := conn.(*net.TCPConn).CloseWrite(); err != nil {
@@ -184,7 +183,7 @@ func TestProxyForwardsAsItChecked(t *testing.T) {
 
 func TestProxyChecksAddressThatItConnectsTo(t *testing.T) {
 	w := newWorld(t, "turning.example:PORT")
-	for i, want := range []int{200, 403, 403} { // its address is another from the second time on
+	for i, want := range []int{200, 403, 403} { // its address changes after the first lookup
 		if res, _ := w.send("GET http://turning.example:PORT/ HTTP/1.1\r\nHost: x\r\n\r\n"); res.StatusCode != want {
 			t.Errorf("request %d of a name that turns to loopback is answered with %s", i, res.Status)
 		}
@@ -229,7 +228,7 @@ func TestContactsAreBounded(t *testing.T) {
 		d := sandbox.Destination{Host: fmt.Sprintf("h%d.example", i), Port: 443}
 		c.note("s1", sandbox.Contact{Destination: d, Reason: "not on the list"})
 	}
-	for i := range 10 * mostContacts { // what is refused now and reached later takes no more room
+	for i := range 10 * mostContacts { // destinations that are denied now and reached later take no more space
 		d := sandbox.Destination{Host: fmt.Sprintf("f%d.example", i), Port: 443}
 		c.note("s1", sandbox.Contact{Destination: d, Reason: "not on the list"})
 		if i < mostContacts-1 || i > 8*mostContacts {

@@ -13,14 +13,14 @@ import (
 	"testing"
 )
 
-// upstream is a proxy that resolves names of its own, as one of a company.
+// upstream is a proxy that resolves names itself, like a company's.
 type upstream struct {
 	*httptest.Server
 	mu    sync.Mutex
 	asked []string
 }
 
-// newUpstream returns a proxy that leads every name to the server at a port of loopback, and refuses others.
+// newUpstream returns a proxy that leads its known names to the server at a loopback port, and refuses others.
 func newUpstream(t *testing.T, port string) *upstream {
 	u := &upstream{}
 	u.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,7 +55,7 @@ func newUpstream(t *testing.T, port string) *upstream {
 	return u
 }
 
-// through makes the proxy use u, but for good.example.
+// through makes the proxy use u, except for good.example.
 func (w *world) through(u *upstream, login string) {
 	w.cfg.Upstream = func(to *url.URL) (*url.URL, error) {
 		if strings.HasSuffix(to.Hostname(), "good.example") {
