@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// People hear of a machine that stays away from running turns, once, and once more when it is back; not of short cuts, of
-// idle machines, and of those that were revoked.
+// People are notified once of a machine that stays offline while turns run on it, and again when it reconnects, but not
+// of short interruptions, idle machines and revoked machines.
 func TestAbsenceIsToldOnceAndWhenItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, err := machines.Open(t.Context(), machines.Config{Docs: &memory{docs: map[string][]byte{}}, Seal: sealing{}})

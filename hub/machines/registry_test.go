@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// memory keeps documents.
+// memory stores documents.
 type memory struct {
 	mu   sync.Mutex
 	docs map[string][]byte
@@ -54,7 +54,7 @@ func (m *memory) Each(_ context.Context, bucket string, visit func(string, []byt
 	return nil
 }
 
-// sealing marks what it seals.
+// sealing marks sealed values.
 type sealing struct{}
 
 func (sealing) Seal(value []byte) string { return "sealed" + string(value) }
@@ -71,7 +71,7 @@ func (sealing) Reseal(sealed string) (string, bool, error) {
 	return "new " + strings.TrimPrefix(sealed, "new "), !strings.HasPrefix(sealed, "new "), nil
 }
 
-// world is a registry, what it keeps, and a clock.
+// world is a registry, its documents, and a clock.
 type world struct {
 	*machines.Registry
 	docs *memory
@@ -103,7 +103,7 @@ func newKey(t *testing.T) ed25519.PublicKey {
 	return key
 }
 
-// invite makes a token and reads it.
+// invite creates a token and parses it.
 func (w *world) invite(t *testing.T) machines.Invite {
 	t.Helper()
 	text, _, err := w.NewToken(t.Context(), "owner")
@@ -249,7 +249,7 @@ func TestRevokedMachineIsThrownOut(t *testing.T) {
 	}
 }
 
-// A disk that fails does not keep a revoked machine connected.
+// A failing disk does not keep a revoked machine connected.
 func TestRevokeEndsTheConnectionWhateverTheDiskDoes(t *testing.T) {
 	w := newWorld(t)
 	m := w.join(t, "box")
@@ -321,8 +321,8 @@ func TestReportIsBounded(t *testing.T) {
 	}
 }
 
-// What a machine says later replaces what it said when it connected, is bounded as that is, and is heard while it is
-// connected alone.
+// A later report replaces the one sent with the connection, is bounded like it, and is accepted only while the machine
+// is connected.
 func TestReportFollowsTheMachine(t *testing.T) {
 	w := newWorld(t)
 	m := w.join(t, "box")

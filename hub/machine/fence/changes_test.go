@@ -22,7 +22,7 @@ func makeRepository(t *testing.T, dir string) {
 	}
 }
 
-// A hostile hub records, reads and writes changes of the open directories alone.
+// A hostile hub records, reads and writes changes of open directories only.
 func TestHubCannotReachRepositoriesOutside(t *testing.T) {
 	w := newWorld(t)
 	repo := filepath.Join(w.open, "repo")
@@ -61,7 +61,7 @@ func TestHubCannotReachRepositoriesOutside(t *testing.T) {
 	}
 }
 
-// Nothing that a hub names becomes an option of git's, or leads out of its worktree.
+// No name from a hub becomes an option of git, or leads out of its worktree.
 func TestHubCannotSmuggleWordsIntoGit(t *testing.T) {
 	w := newWorld(t)
 	repo := filepath.Join(w.open, "repo")
@@ -100,7 +100,7 @@ func TestHubCannotSmuggleWordsIntoGit(t *testing.T) {
 	}
 }
 
-// A repository around the open directory has more in it than its owner opened.
+// A repository around the open directory contains more than its owner opened.
 func TestRepositoryAroundOpenDirectoryStaysClosed(t *testing.T) {
 	w := newWorld(t)
 	makeRepository(t, filepath.Dir(w.open))

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// computer keeps what it is asked to confine.
+// computer records the policies that it gets.
 type computer struct {
 	machine.Machine
 	agents   map[string]agent.Backend
@@ -52,7 +52,7 @@ type homely struct{ *asker }
 func (homely) HomePaths() (write, read []string) { return []string{".a/login"}, []string{".a/rules"} }
 func (homely) Hosts() []string                   { return []string{"model.example"} }
 
-// newFenced returns the world of a machine with sandboxes by changed rules, and the computer behind its fence.
+// newFenced returns the world of a machine whose sandboxes have changed rules, and the computer behind its fence.
 func newFenced(t *testing.T, change func(*sandbox.Rules)) (*world, *fence.Machine, *computer) {
 	t.Helper()
 	w := newWorld(t)
@@ -68,7 +68,7 @@ func newFenced(t *testing.T, change func(*sandbox.Rules)) (*world, *fence.Machin
 		Rules: rules}), c
 }
 
-// A hub that was taken over gets no further than the machine's own directories, whatever policy it sends.
+// A compromised hub reaches only the machine's open directories, whatever policy it sends.
 func TestHubCannotWidenASandbox(t *testing.T) {
 	w, f, c := newFenced(t, nil)
 	dir := filepath.Dir(w.open)
@@ -99,7 +99,7 @@ func TestHubCannotWidenASandbox(t *testing.T) {
 	}
 }
 
-// The narrower network of the two counts.
+// The narrower network of the two applies.
 func TestHubCannotWidenTheNetworkOfASandbox(t *testing.T) {
 	for _, test := range []struct {
 		own, hub, want sandbox.Network
@@ -127,7 +127,7 @@ func TestHubCannotWidenTheNetworkOfASandbox(t *testing.T) {
 	}
 }
 
-// Programs of which the hub asks for no sandbox get one of their directories.
+// Programs without a policy from the hub get one that limits them to their directories.
 func TestMachineConfinesWhatItsHubDoesNot(t *testing.T) {
 	w, f, c := newFenced(t, nil)
 	if _, err := f.Terminals().Start(t.Context(), machine.TerminalSpec{Dir: w.open + "/repo"}, nil); err != nil {
@@ -150,13 +150,13 @@ func TestMachineConfinesWhatItsHubDoesNot(t *testing.T) {
 	}
 }
 
-// A session that is to be confined in a certain way is confined so, or not at all.
+// A session that requires a mode is confined in that mode, or refused.
 func TestMachineRefusesSandboxesThatItHasNot(t *testing.T) {
 	for _, test := range []struct {
-		own   sandbox.Mode // "": there are none
+		own   sandbox.Mode // "": none
 		asked sandbox.Mode
 		auto  bool
-		want  sandbox.Mode // "": it is refused
+		want  sandbox.Mode // "": refused
 	}{
 		{"", sandbox.Namespace, false, ""}, {"", sandbox.Namespace, true, sandbox.None},
 		{sandbox.Landlock, sandbox.Namespace, false, ""}, {sandbox.Landlock, sandbox.Namespace, true, sandbox.Landlock},
@@ -180,7 +180,7 @@ func TestMachineRefusesSandboxesThatItHasNot(t *testing.T) {
 	}
 }
 
-// A hub forgets sessions, and nothing else.
+// A hub can make a machine forget sessions only.
 func TestForgettingStaysAmongSessions(t *testing.T) {
 	_, f, c := newFenced(t, nil)
 	for _, name := range []string{"..", ".", "", "../src", "/etc", "a/b"} {

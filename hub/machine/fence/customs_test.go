@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// dialed is a computer that keeps how its servers are reached.
+// dialed is a computer that records how its servers are reached.
 type dialed struct {
 	machine.Machine
 	specs []machine.ServerSpec

@@ -20,7 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// asker keeps what its sessions are opened with.
+// asker records the specs of its sessions.
 type asker struct {
 	agent.Backend
 	spec agent.Spec
@@ -81,7 +81,7 @@ func (w *world) link(t *testing.T, to, at string) string {
 
 func uriOf(path string) ahp.URI { return ahp.URI("file://" + path) }
 
-// checkRefused checks that an error refuses a place, and says of which machine and what to do.
+// checkRefused checks that an error refuses a place, and names the machine and the option.
 func checkRefused(t *testing.T, what string, err error) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), "box2") || !strings.Contains(err.Error(), "--dir") {
@@ -91,7 +91,7 @@ func checkRefused(t *testing.T, what string, err error) {
 
 func TestMachineOpensItsDirectoriesAlone(t *testing.T) {
 	w := newWorld(t)
-	all := machine.FileReach{Roots: []string{"/"}} // a hostile hub's
+	all := machine.FileReach{Roots: []string{"/"}} // from a hostile hub
 	got, err := w.Files().Read(t.Context(), all, uriOf(w.open+"/repo/note.txt"))
 	_ = err // the root itself is refused
 	if len(got.Data) > 0 {
@@ -132,7 +132,7 @@ func TestMachineOpensItsDirectoriesAlone(t *testing.T) {
 	}
 }
 
-// A directory that is replaced by a link again and again, while it is read, shows nothing of what is outside.
+// A directory that is repeatedly replaced by a link while it is read reveals nothing outside.
 func TestReplacedDirectoryStaysInside(t *testing.T) {
 	w := newWorld(t)
 	place, aside := filepath.Join(w.open, "repo"), filepath.Join(w.open, "aside")

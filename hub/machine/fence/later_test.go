@@ -14,14 +14,14 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// laterAgent is one that was installed later.
+// laterAgent is an agent that is installed later.
 type laterAgent struct{ *asker }
 
 func (laterAgent) HomePaths() (write, read []string) { return []string{".b/login"}, nil }
 func (laterAgent) Hosts() []string                   { return []string{"other.example"} }
 
-// An agent that is installed while sessions run changes no sandbox of theirs, which would end their programs; sessions
-// that begin later have what it needs.
+// An agent that is installed while sessions run does not change their sandboxes, which would end their programs; later
+// sessions get what it needs.
 func TestAgentInstalledLaterLeavesSandboxesAlone(t *testing.T) {
 	w := newWorld(t)
 	g := localtest.NewGuard(t, w.data)
@@ -56,7 +56,7 @@ func TestAgentInstalledLaterLeavesSandboxesAlone(t *testing.T) {
 	}
 }
 
-// What terminals left of which the hub asked for no sandbox goes with their session, and nothing else does.
+// Forget removes what a session's terminals without a sandbox policy left, and nothing else.
 func TestForgetRemovesWhatTerminalsOfASessionLeft(t *testing.T) {
 	w, f, c := newFenced(t, nil)
 	start := func(session string) string {

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// guest is an agent that notes what it is told, and does in a turn what a test wants.
+// guest is an agent that records its calls, and runs a test's function as its turn.
 type guest struct {
 	spec   agent.Spec
 	turn   agent.Turn
@@ -61,7 +61,7 @@ func (s guestSession) Prompt(ctx context.Context, t agent.Turn) error {
 
 func (s guestSession) Close() error { return nil }
 
-// desk is the host of a session, and the out of its turns. It notes what it is asked.
+// desk is the host of a session, and the Out of its turns. It records its calls.
 type desk struct {
 	agent.Host
 	agent.Out
@@ -88,7 +88,7 @@ func (d *desk) Keep(path string, _ []byte) (ahp.ContentRef, error) {
 
 func (d *desk) Learn(o agent.Offer) { d.offer = o }
 
-// newGuests returns a pair of computers with an agent each.
+// newGuests returns two computers with an agent each.
 func newGuests(t *testing.T) (p *pair, here, there *guest) {
 	t.Helper()
 	p, here, there = &pair{here: realTemp(t), there: realTemp(t)}, &guest{}, &guest{}
@@ -127,7 +127,7 @@ func TestAgentsOfMembersAreNamed(t *testing.T) {
 	}
 }
 
-// Without a connection the agent is there as it was, and says why it does nothing.
+// The agents of an offline member remain listed, and their errors say that it is offline.
 func TestAgentsOfOfflineMembersRemain(t *testing.T) {
 	p, _, there := newGuests(t)
 	box := p.Agents()["guest+box"]
@@ -216,7 +216,7 @@ func TestAgentOfMemberReadsPathsOfItsOwn(t *testing.T) {
 	}
 	got := there.turn.Message.Attachments[0].Value.(*ahp.MessageResourceAttachment).URI
 	old := ahp.URI("about:blank")
-	if !localtest.IsPiped() { // a connection takes a history's texts alone
+	if !localtest.IsPiped() { // a connection transfers only a history's texts
 		old = there.turn.History[0].Message.Attachments[0].Value.(*ahp.MessageResourceAttachment).URI
 	}
 	if got != "file://"+p.there+"/a.txt" || old != "about:blank" ||
@@ -260,7 +260,7 @@ func TestAgentsRefuseOtherMachines(t *testing.T) {
 	}
 }
 
-// A hostile machine's agent starts nothing on the hub's own computer, not even by naming no directory.
+// A hostile machine's agent cannot start anything on the hub's own computer, even without a directory.
 func TestAgentOfMemberStartsNothingOnHub(t *testing.T) {
 	p, _, there := newGuests(t)
 	d := &desk{}
@@ -284,7 +284,7 @@ func TestAgentOfMemberStartsNothingOnHub(t *testing.T) {
 	}
 }
 
-// Two machines may name the same resource: a token is for the one that a person chose.
+// Two machines may name the same resource: a token goes only to the machine that a person chose.
 func TestTokensGoToOneMachine(t *testing.T) {
 	p, here, there := newGuests(t)
 	all := p.Agents()

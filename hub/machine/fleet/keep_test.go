@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/localtest"
 )
 
-// memory is a store of versions that says when it has got some.
+// memory is a store of versions that reports stored versions.
 type memory struct {
 	*kept.Store
 	put chan int
@@ -29,7 +29,7 @@ func (m *memory) Put(ctx context.Context, session string, contents map[string][]
 	return err
 }
 
-// documents are documents in memory.
+// documents stores documents in memory.
 type documents struct {
 	mu  sync.Mutex
 	all map[string][]byte
@@ -53,8 +53,8 @@ func (d *documents) PutAll(_ context.Context, _ string, values map[string][]byte
 	return nil
 }
 
-// newKeeping returns a pair whose route keeps versions, and what was compared in a session there: a.txt, whose second
-// side is new.
+// newKeeping returns a pair whose route keeps versions, and the files compared in a session on the member: a.txt, whose
+// second side is new.
 func newKeeping(t *testing.T, change func(machine.Machine) machine.Machine) (
 	p *pair, m *memory, ws machine.Workspace, files []machine.ChangedFile,
 ) {
@@ -87,7 +87,7 @@ func newKeeping(t *testing.T, change func(machine.Machine) machine.Machine) (
 	return p, m, ws, files
 }
 
-// What was compared while a member was connected is read while it is offline.
+// Versions that were compared while a member was connected can be read while it is offline.
 func TestComparedVersionsAreKept(t *testing.T) {
 	p, m, ws, files := newKeeping(t, func(m machine.Machine) machine.Machine { return m })
 	if n := <-m.put; n != 2 {
@@ -113,7 +113,7 @@ func TestComparedVersionsAreKept(t *testing.T) {
 	}
 }
 
-// lyingContents is a member that sends other versions than it was asked for.
+// lyingContents is a member that sends wrong versions.
 type lyingContents struct{ machine.Machine }
 
 func (l lyingContents) Changes() machine.Changes { return wrongContents{l.Machine.Changes()} }
@@ -138,7 +138,7 @@ func TestWrongVersionsAreNotKept(t *testing.T) {
 	}
 }
 
-// A session's versions are deleted with it, also while its member is offline.
+// A session's versions are deleted with it, even while its member is offline.
 func TestKeptVersionsAreDroppedWithTheirSession(t *testing.T) {
 	p, m, ws, files := newKeeping(t, func(m machine.Machine) machine.Machine { return m })
 	<-m.put
@@ -149,7 +149,7 @@ func TestKeptVersionsAreDroppedWithTheirSession(t *testing.T) {
 	}
 }
 
-// emptyOnce is a member that sends nothing when it is asked for versions for the first time.
+// emptyOnce is a member that sends no versions on the first request.
 type emptyOnce struct {
 	machine.Machine
 	asked *atomic.Bool
@@ -169,7 +169,7 @@ func (l laterContents) Contents(ctx context.Context, ws machine.Workspace, oids 
 	return l.Changes.Contents(ctx, ws, oids)
 }
 
-// What is looked at is kept, also when it was not kept as it was compared.
+// Versions that are read are kept, even if they were not kept when they were compared.
 func TestSeenVersionsAreKept(t *testing.T) {
 	p, m, ws, files := newKeeping(t, func(m machine.Machine) machine.Machine { return emptyOnce{m, new(atomic.Bool)} })
 	if n := <-m.put; n != 0 {
@@ -181,7 +181,7 @@ func TestSeenVersionsAreKept(t *testing.T) {
 	if all := p.Changes().Contents(t.Context(), ws, []string{files[0].NewOID}); string(all[files[0].NewOID]) != "two\n" {
 		t.Fatalf("the new sides are %q", all)
 	}
-	p.Route.Close() // waits for what is being kept
+	p.Route.Close() // waits for running work
 	for _, oid := range []string{files[0].OldOID, files[0].NewOID} {
 		if _, ok, err := m.Get(t.Context(), ws.Session, oid); !ok || err != nil {
 			t.Errorf("a version that was looked at is not kept: %v", err)

@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// noDocuments keeps nothing.
+// noDocuments stores nothing.
 type noDocuments struct{}
 
 func (noDocuments) Put(context.Context, string, string, []byte) error              { return nil }
@@ -74,7 +74,7 @@ func (c *crew) join(t *testing.T, name string) machines.Machine {
 	return m
 }
 
-// until waits until the members are as they should be, each time that the roster tells of a change.
+// until waits until the members satisfy is, checking after each change of the roster.
 func (c *crew) until(t *testing.T, is func([]fleet.Member) bool) []fleet.Member {
 	t.Helper()
 	for {
@@ -85,7 +85,7 @@ func (c *crew) until(t *testing.T, is func([]fleet.Member) bool) []fleet.Member 
 	}
 }
 
-// connect lets a computer with the shell agent serve as a machine until cut.
+// connect serves a computer with the shell agent as a machine until cut.
 func (c *crew) connect(t *testing.T, id string) (cut func()) {
 	t.Helper()
 	hub, computer := net.Pipe()
@@ -146,7 +146,7 @@ func TestRosterTellsWhoIsOnline(t *testing.T) {
 	}
 }
 
-// What a machine does for the hub ends when it is revoked, and with the roster.
+// Everything that a machine runs for the hub ends when it is revoked or the roster closes.
 func TestRosterEndsWhatRevokedMachinesDo(t *testing.T) {
 	c := newCrew(t)
 	box, other := c.join(t, "box2"), c.join(t, "other")

@@ -22,7 +22,7 @@ import (
 type pair struct {
 	*fleet.Route
 	here, there string // a directory of each, with a file a.txt
-	data        string // the hub's own
+	data        string // of the hub
 	reach       machine.FileReach
 	member      fleet.Member
 	changed     chan struct{}
@@ -76,7 +76,7 @@ func TestFilesAreReadWhereTheyLie(t *testing.T) {
 	}
 }
 
-// A directory of one computer opens nothing of another that has the same path.
+// A directory of one computer does not open the same path on another.
 func TestReachIsOfOneMachine(t *testing.T) {
 	p := newPair(t)
 	for _, path := range []string{p.there + "/a.txt", remote(p.here + "/a.txt")} {
@@ -189,7 +189,7 @@ func TestPathsOfSeveralMachinesKeepTheirOrder(t *testing.T) {
 	}
 	places := p.Files().Places(t.Context(), asked, nil)
 	for i, exists := range []bool{true, true, false, true, true} {
-		if places[i].Exists != exists || (places[i].Closed != "") != (i == 2 || i == 4) { // each closes its own data
+		if places[i].Exists != exists || (places[i].Closed != "") != (i == 2 || i == 4) { // each computer closes its own data
 			t.Errorf("%s is %+v", asked[i], places[i])
 		}
 	}
@@ -264,7 +264,7 @@ func TestTerminalsRunWhereTheirDirectoryIs(t *testing.T) {
 	}
 }
 
-// forgetful notes which sessions it forgot.
+// forgetful records the sessions that it forgets.
 type forgetful struct {
 	machine.Machine
 	sessions []string
@@ -295,8 +295,8 @@ func TestSessionsAreForgottenOnAllMachines(t *testing.T) {
 	}
 }
 
-// What the hub opens of its own computer to all programs, as agents installed in a home directory, keeps no
-// session from another computer.
+// Directories that the hub opens on its own computer for all programs, such as installed agents, do not prevent
+// sessions on other computers.
 func TestOwnDirectoriesOfTheHubStayOutOfSandboxesElsewhere(t *testing.T) {
 	p := newPair(t)
 	err := p.CheckSandbox(&sandbox.Policy{Write: []string{remote(p.there)}, Read: []string{p.here}})

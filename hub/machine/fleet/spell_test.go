@@ -13,13 +13,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// channels are fields of the protocol whose URIs name channels of the hub, and no files.
+// channels are the protocol's fields with URIs of hub channels, not files.
 var channels = map[string]bool{"channel": true, "session": true, "chat": true, "chats": true, "terminal": true,
 	"automation": true, "run": true, "sessions": true, "primarySession": true, "defaultChat": true, "after": true,
 	"subscriptions": true, "initialSubscriptions": true, "missing": true,
 	"logs": true, "traces": true, "metrics": true}
 
-// A field that a new version of the protocol adds has to be sorted into one of the two.
+// A field added by a new protocol version must be added to uriFields or channels.
 func TestEveryURIOfTheProtocolIsFileOrChannel(t *testing.T) {
 	files, err := filepath.Glob("../../ahp/*.go")
 	if err != nil || len(files) < 20 {
@@ -63,8 +63,8 @@ func isURI(e ast.Expr) bool {
 	return false
 }
 
-// spoken are actions and messages with files of a machine, as it spells them and as the hub does. Texts and what a tool
-// is called with stay as they are.
+// spoken has actions and messages with files of a machine, in its spelling. Texts and the input of tools stay
+// unchanged.
 const spoken = `[
 	{"type":"chat/responsePart","turnId":"t","part":{"kind":"contentRef","uri":"file:///src/a%20b"}},
 	{"type":"chat/toolCallReady","turnId":"t","toolCallId":"c","invocationMessage":"edits file:///src/a",

@@ -25,8 +25,8 @@ import (
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
 
-// newJoined returns a hub's own computer, and the member box as it joins: behind its fence, at the other end of a
-// connection. Each has a repository with a file a.txt, in which there is one commit; the member opens its own alone.
+// newJoined returns a hub's own computer and the member box as it joins: behind its fence, at the other end of a
+// connection. Each has a repository with one commit of a file a.txt; the member opens only its own.
 func newJoined(t *testing.T) *pair {
 	t.Helper()
 	p := &pair{here: realTemp(t), there: realTemp(t), data: realTemp(t)}
@@ -66,7 +66,7 @@ func runGit(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// routedHost runs the commands of an agent in the terminals of all computers.
+// routedHost runs an agent's commands in the terminals of all computers.
 type routedHost struct {
 	agenttest.Host
 	p *pair
@@ -99,8 +99,8 @@ func (t routedTerminal) Wait(ctx context.Context) (int, string, error) {
 
 func (t routedTerminal) Kill() { _ = t.Terminal.Kill() } // it is gone
 
-// A session on a member works by the hub's paths: its agent's command, the checkpoints around it, the review of what
-// changed, and what a person does with it.
+// A session on a member works with the hub's paths: its agent's command, the checkpoints around it, the review of the
+// changes, and a person's actions on them.
 func TestSessionOnMemberIsReviewed(t *testing.T) {
 	p := newJoined(t)
 	for name, dir := range map[string]string{"shell": p.here, "shell+box": remote(p.there)} {
@@ -180,7 +180,7 @@ func playShell(t *testing.T, p *pair, provider, dir string) {
 	}
 }
 
-// actOnReview reverts, takes that back, stages, and commits.
+// actOnReview reverts, takes the revert back, stages, and commits.
 func actOnReview(t *testing.T, changes machine.Changes, ws machine.Workspace, now machine.Checkpoint,
 	files []machine.ChangedFile) {
 	t.Helper()
@@ -234,7 +234,7 @@ func TestChangesOfTwoMachinesAreRefused(t *testing.T) {
 	}
 }
 
-// lyingMachine is a member whose repositories hold what none holds.
+// lyingMachine is a member that sends made-up repository contents.
 type lyingMachine struct{ machine.Machine }
 
 func (l lyingMachine) Changes() machine.Changes { return lies{l.Machine.Changes()} }
@@ -259,8 +259,8 @@ func (lies) Files(context.Context, machine.Workspace, []string, int) ([]string, 
 	return []string{"/etc/passwd", "relative", "/machines/../etc/passwd"}, nil
 }
 
-// Versions are kept by their names for all sessions: a machine cannot say what one is that it does not have, and names
-// no file but its own.
+// Versions are stored by name for all sessions: a machine can neither fake a version that it does not have, nor name
+// files of other computers.
 func TestMachineCannotMakeUpVersions(t *testing.T) {
 	p := newJoined(t)
 	p.member.Machine = lyingMachine{p.member.Machine}
@@ -286,7 +286,7 @@ func TestMachineCannotMakeUpVersions(t *testing.T) {
 	}
 }
 
-// What is asked for while a member is offline is done when it is back, without an error meanwhile.
+// Tasks for an offline member run after it reconnects, without an error in between.
 func TestOfflineMachinesForgetLater(t *testing.T) {
 	var mu sync.Mutex
 	forgot := make(chan string, 10)
@@ -315,7 +315,7 @@ func TestOfflineMachinesForgetLater(t *testing.T) {
 	}
 }
 
-// watched are members of which one comes back.
+// watched is a member list whose member reconnects.
 type watched struct {
 	mu      *sync.Mutex
 	member  fleet.Member
@@ -330,7 +330,7 @@ func (w *watched) Machines() []fleet.Member {
 
 func (w *watched) Watch() (changed <-chan struct{}, cancel func()) { return w.changed, func() {} }
 
-// forgetting tells which sessions it forgets.
+// forgetting reports the sessions that it forgets.
 type forgetting struct {
 	machine.Machine
 	said chan string
@@ -341,7 +341,7 @@ func (f *forgetting) Forget(session string) error {
 	return nil
 }
 
-// An MCP server that a repository declares is shown, trusted and started where the repository is.
+// An MCP server that a repository declares is shown, trusted and started on the repository's computer.
 func TestCustomizationsAreFoundWhereTheyLie(t *testing.T) {
 	p := newJoined(t)
 	ids := map[string]bool{}

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// documents forgets everything but what it is told while it lives.
+// documents stores nothing.
 type documents struct{}
 
 func (documents) Put(context.Context, string, string, []byte) error { return nil }
@@ -33,7 +33,7 @@ func (plain) Seal(value []byte) string                                     { ret
 func (plain) Open(sealed string) ([]byte, error)                           { return []byte(sealed), nil }
 func (plain) Reseal(sealed string) (again string, changed bool, err error) { return sealed, false, nil }
 
-// site is a hub on a port of its own. What each machine was answered comes over peers.
+// site is a hub on its own port. It sends accepted machines to peers.
 type site struct {
 	*machines.Registry
 	url   *url.URL
@@ -85,7 +85,7 @@ func newPrivate(t *testing.T) ed25519.PrivateKey {
 	return key
 }
 
-// request is one with a fresh token.
+// request returns a request with a fresh token.
 func (s *site) request(t *testing.T, name string) Request {
 	t.Helper()
 	text, _, err := s.NewToken(t.Context(), "owner")
@@ -128,7 +128,7 @@ func TestMachineJoinsAndComesBack(t *testing.T) {
 	}
 }
 
-// A stolen token is of no use once it was used, and nothing is of use to a machine that was revoked.
+// A used token cannot be used again, and a revoked machine is always refused.
 func TestUnwelcomeMachinesAreRefused(t *testing.T) {
 	s := newSite(t)
 	r := s.request(t, "box2")
@@ -168,7 +168,7 @@ func TestUnwelcomeMachinesAreRefused(t *testing.T) {
 	}
 }
 
-// The machine sends its token to no one but the hub that the token is from.
+// The machine sends its token only to the hub that issued it.
 func TestMachineKnowsItsHub(t *testing.T) {
 	s := newSite(t)
 	r := s.request(t, "box2")
@@ -198,7 +198,7 @@ func TestPlainHTTPStaysOnThisComputer(t *testing.T) {
 	}
 }
 
-// A machine that says something else than hello is let go, whatever it is.
+// A hub drops a machine that sends anything but a hello.
 func TestHostileHello(t *testing.T) {
 	for name, say := range map[string]string{
 		"no TLS":      "GET / HTTP/1.1\r\n\r\n",
@@ -235,8 +235,8 @@ func FuzzReadMessage(f *testing.F) {
 	})
 }
 
-// Releases that do not understand each other are told which is to be updated, on both sides, and use up no token; others
-// learn each other's version.
+// Incompatible releases both report which side needs an update, without using up the token; compatible ones exchange
+// versions.
 func TestReleasesThatDifferWorkOrSayWhatToUpdate(t *testing.T) {
 	s := newSite(t)
 	for name, test := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/kept"
 )
 
-// memory holds documents of one bucket.
+// memory stores documents of one bucket.
 type memory struct {
 	mu   sync.Mutex
 	docs map[string][]byte
@@ -44,7 +44,7 @@ func newStore(t *testing.T) (*kept.Store, *memory) {
 	return s, docs
 }
 
-// hold puts a version, and reports an error of it.
+// hold stores a version.
 func hold(t *testing.T, s *kept.Store, session, oid string, data []byte) {
 	t.Helper()
 	if err := s.Put(t.Context(), session, map[string][]byte{oid: data}); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box"
 )
 
-// gitWorld is a machine with boxes and a repository. A file outside of every box is the canary.
+// gitWorld is a machine with boxes and a repository. The canary is a file outside of every box.
 type gitWorld struct {
 	*testing.T
 	m                       *Machine
@@ -98,7 +98,7 @@ func (w *gitWorld) inBox(dir, script string) {
 	}
 }
 
-// hasEscaped reports whether something ran outside of the box, and forgets it.
+// hasEscaped reports whether a program ran outside of the box since the last call.
 func (w *gitWorld) hasEscaped() bool { return os.Remove(w.canary) == nil }
 
 // changed returns the tops and uncommitted files of a directory.
@@ -120,8 +120,8 @@ func (w *gitWorld) changed(dir string) ([]machine.Tree, []machine.ChangedFile) {
 	return now.Trees, files
 }
 
-// trap is a script of shell that plants whatever makes git run a program, in the directory where it runs. Each program
-// leaves a trace beside the canary if it can, and one in the directory.
+// trap returns a shell script that plants everything that makes git run a program, in its working directory. Each
+// program leaves a trace next to the canary if it can, and one in the directory.
 func (w *gitWorld) trap() string {
 	return fmt.Sprintf(`
 cat >trap.sh <<'END'
@@ -158,7 +158,7 @@ done
 `, w.canary, w.dir)
 }
 
-// actOnAll does everything that people do to a repository, and looks at it in every way. Errors are git's to have.
+// actOnAll performs every action and query on a repository. It ignores errors of git.
 func (w *gitWorld) actOnAll(dir string) (commit error) {
 	ctx, c := w.Context(), w.m.Changes()
 	tops, files := w.changed(dir)
@@ -204,7 +204,7 @@ func TestWhatRepositoryRunsStaysInBox(t *testing.T) {
 	if w.hasEscaped(); len(mustGlob(t, filepath.Join(w.dir, ".git", "ahphub-*"))) > 0 {
 		t.Error("an index is left behind in the repository")
 	}
-	w.ws.Sandbox, w.ws.Sandboxed = nil, false // what was planted does run where nothing keeps it
+	w.ws.Sandbox, w.ws.Sandboxed = nil, false // planted programs run without a sandbox
 	w.write(filepath.Join(w.dir, "a.txt"), "again\n")
 	if _ = w.actOnAll(w.dir); !w.hasEscaped() {
 		t.Error("the traps prove nothing: they do not work without a box")
@@ -220,7 +220,7 @@ func mustGlob(t *testing.T, pattern string) []string {
 	return found
 }
 
-// Submodules have settings of their own, which git reads when it looks at what holds them.
+// Submodules have their own settings, which git reads when it reads the outer repository.
 func TestWhatSubmoduleRunsStaysInBox(t *testing.T) {
 	w := newGitWorld(t)
 	sub := filepath.Join(w.dir, "sub")
@@ -243,7 +243,7 @@ func TestWhatSubmoduleRunsStaysInBox(t *testing.T) {
 	}
 }
 
-// worktreeOf makes a worktree for the session, whose box is by its policy from then on.
+// worktreeOf creates a worktree for the session, and switches its policy to it.
 func (w *gitWorld) worktreeOf() machine.Worktree {
 	w.Helper()
 	made, at, err := w.m.Changes().AddWorktree(w.Context(), w.ws, machine.NewWorktree{Dir: w.dir, Name: "s1",
@@ -256,7 +256,7 @@ func (w *gitWorld) worktreeOf() machine.Worktree {
 	return made
 }
 
-// A session in the repository itself plants what another session's worktree is made with.
+// A session in the repository itself plants programs where another session's worktree is created.
 func TestMakingWorktreeRunsNothingOutside(t *testing.T) {
 	w := newGitWorld(t)
 	w.inBox(w.dir, w.trap()+"git add -A; git commit -q -m traps")
@@ -279,7 +279,7 @@ func TestMakingWorktreeRunsNothingOutside(t *testing.T) {
 	}
 }
 
-// The owner's settings name programs that lie in the worktree, as husky's hooks do.
+// The owner's settings name programs in the worktree, like husky's hooks.
 func TestMergeOfWorktreeRunsNothingOutside(t *testing.T) {
 	w := newGitWorld(t)
 	w.git(w.dir, "config", "core.hooksPath", ".husky")
@@ -323,7 +323,7 @@ echo more >>a.txt
 	}
 }
 
-// A session that works in a directory of a repository does not reach the repository, but people commit there.
+// A session in a directory of a repository cannot reach the repository, but people can commit there.
 func TestCommitInDirectoryBelowRepository(t *testing.T) {
 	w := newGitWorld(t)
 	sub := filepath.Join(w.dir, "sub")
@@ -367,7 +367,7 @@ func TestTrustedHooksRunOutside(t *testing.T) {
 	}
 }
 
-// By Landlock alone, people commit and merge all the same.
+// With Landlock alone, people can still commit and merge.
 func TestGitOfPeopleWithLandlock(t *testing.T) {
 	w := newGitWorld(t)
 	w.policy.Mode = sandbox.Landlock

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// connect returns both ends of a connection, until the test has ended.
+// connect returns both ends of a connection, until the test ends.
 func connect(t testing.TB, hub, computer map[string]Handler) (near, far *Peer) {
 	t.Helper()
 	a, b := net.Pipe()
@@ -42,7 +42,7 @@ func connect(t testing.TB, hub, computer map[string]Handler) (near, far *Peer) {
 	return near, far
 }
 
-// Errors keep their identity and their words.
+// Errors keep their identity and their text.
 func TestErrorsKeepTheirIdentity(t *testing.T) {
 	outside := &machine.OutsideError{Outside: machine.Outside{By: "/w/.git", Path: "/secret"}}
 	for _, err := range []error{
@@ -74,7 +74,7 @@ func TestErrorsKeepTheirIdentity(t *testing.T) {
 	}
 }
 
-// A call that its caller gives up ends at the other side, too.
+// A cancelled call also ends on the other side.
 func TestCancellationCrosses(t *testing.T) {
 	begun, ended := make(chan struct{}), make(chan struct{})
 	near, _ := connect(t, nil, map[string]Handler{"wait": AnswerNone(func(ctx context.Context, _ struct{}) error {
@@ -91,7 +91,7 @@ func TestCancellationCrosses(t *testing.T) {
 	<-ended
 }
 
-// A call whose connection ends says so, not that it was given up: its caller did not.
+// A call on a lost connection fails with that reason, not as cancelled.
 func TestCallOfALostConnection(t *testing.T) {
 	for _, lost := range []func(near, far *Peer){
 		func(near, _ *Peer) { near.Close() },
@@ -112,7 +112,7 @@ func TestCallOfALostConnection(t *testing.T) {
 	}
 }
 
-// A fault of a handler ends its call alone, and says nothing of it.
+// A panic of a handler ends only its call, and its text is not revealed.
 func TestFaultEndsOneCall(t *testing.T) {
 	near, _ := connect(t, nil, map[string]Handler{
 		"fault": AnswerNone(func(context.Context, struct{}) error { panic("secret") }),
@@ -129,7 +129,7 @@ func TestFaultEndsOneCall(t *testing.T) {
 	}
 }
 
-// A stream that is not read does not hold up another one.
+// An unread stream does not block others.
 func TestSlowStreamSlowsItselfOnly(t *testing.T) {
 	near, _ := connect(t, nil, map[string]Handler{
 		"flood": func(_ context.Context, s *Stream) error {
@@ -153,8 +153,7 @@ func TestSlowStreamSlowsItselfOnly(t *testing.T) {
 	}
 }
 
-// The other side's letters cannot make this one hold more than the window, skip a number, or acknowledge what was never
-// sent.
+// Hostile letters cannot exceed the window, skip a number, or acknowledge letters that were never sent.
 func TestConduitRefusesHostileLetters(t *testing.T) {
 	flood := make([]letter, mostLetters+1)
 	for i := range flood {
@@ -178,7 +177,7 @@ func TestConduitRefusesHostileLetters(t *testing.T) {
 	}
 }
 
-// Whatever the other side sends is an error at worst.
+// Any input from the other side results in an error at worst.
 func FuzzDecode(f *testing.F) {
 	for _, v := range []any{letter{N: 1, Body: []byte{0xf6}, Ack: 3}, hello{ID: "x", Kind: "agent"},
 		message{Call: 1, Method: "emit", Body: []byte{0xa0}}, message{Answer: 2, Err: EncodeError(machine.ErrStale)},
@@ -214,7 +213,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A call and a field of another release fail alone, or are passed over; the connection and its other calls go on.
+// Only unknown calls of another release fail, and unknown fields are ignored; the connection continues.
 func TestCallsAndFieldsOfAnotherReleaseFailAlone(t *testing.T) {
 	type old struct{ Name string }
 	type newer struct {

@@ -78,7 +78,7 @@ func TestProvidersNameTheirMachine(t *testing.T) {
 	}
 }
 
-// FuzzPathsOfMachines checks that a path leads to one machine however it is spelled, and back.
+// FuzzPathsOfMachines checks that a path leads to one machine in any spelling, and back.
 func FuzzPathsOfMachines(f *testing.F) {
 	for _, p := range []string{"", "/", "/machines", "/machines/", "/machines/box", "/machines/box/../other/a",
 		"//machines/box//a", "/a/../machines/box", "/machines/box/machines/box/a", "/machines/..", "/machines/B"} {

@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/remote"
 )
 
-// waiter plays turns that last until they are cancelled, and counts those that run at once.
+// waiter plays turns that last until they are cancelled, and counts concurrent ones.
 type waiter struct {
 	agent.Backend
 	begun, ended, closed chan struct{}
@@ -53,7 +53,7 @@ func (w *waiter) Prompt(ctx context.Context, _ agent.Turn) error {
 
 func (w *waiter) Close() error { w.closed <- struct{}{}; return nil }
 
-// await fails a test when something does not happen.
+// await fails a test if nothing is received in time.
 func await[T any](t *testing.T, what string, c <-chan T) (v T) {
 	t.Helper()
 	select {
@@ -64,7 +64,7 @@ func await[T any](t *testing.T, what string, c <-chan T) (v T) {
 	return v
 }
 
-// startSleeper starts a program that runs until it is killed, and returns the file with its process number.
+// startSleeper starts a program that runs until it is killed, and returns its process id.
 func startSleeper(t *testing.T, m machine.Machine) (machine.Terminal, int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "pid")
@@ -158,7 +158,7 @@ func TestCloseAndKillReturnWhileMachineIsOffline(t *testing.T) {
 	waitForEnd(t, pid)
 }
 
-// A hub that was started again ends on its machines what it had run there, before it does anything else.
+// A restarted hub first ends everything that its earlier run started on its machines.
 func TestRestartedHubEndsWhatItRan(t *testing.T) {
 	w := newWaiter()
 	l := newLink(t, local.New(local.WithAgents(map[string]agent.Backend{"waiter": w})))
@@ -166,7 +166,7 @@ func TestRestartedHubEndsWhatItRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, pid := startSleeper(t, l.near)
-	l.drop() // without a word, as a crash does
+	l.drop() // abruptly, like a crash
 	crashed := l.near
 	defer crashed.Close()
 	l.near = remote.New(remote.Config{Log: slog.New(slog.DiscardHandler)})
@@ -181,7 +181,7 @@ func TestRestartedHubEndsWhatItRan(t *testing.T) {
 	}
 }
 
-// The hub that comes back in the same run finds what it left; an older run that is still about finds nothing.
+// A hub that reconnects in the same run finds its sessions; an older run that is still active finds nothing.
 func TestEarlierRunCannotAttach(t *testing.T) {
 	w := newWaiter()
 	l := newLink(t, local.New(local.WithAgents(map[string]agent.Backend{"waiter": w})))

@@ -42,7 +42,7 @@ func TestFilesCrossThePipe(t *testing.T) {
 	}
 }
 
-// A terminal's output, keys, size, viewers and end cross.
+// A terminal's output, input, size, viewers and exit cross the connection.
 func TestTerminalCrossesThePipe(t *testing.T) {
 	m := localtest.Pipe(t, local.New())
 	var mu sync.Mutex
@@ -123,7 +123,7 @@ func (l *link) drop() {
 	l.wg.Wait()
 }
 
-// counter says letters, many of them.
+// counter emits letters, many of them.
 type counter struct {
 	agent.Backend
 	most int
@@ -143,7 +143,7 @@ func (c counter) Prompt(_ context.Context, t agent.Turn) error {
 
 func letter(n int) string { return string(rune('a' + n%26)) }
 
-// listener is an agent.Out that can say how much it was told.
+// listener is an agent.Out that reports how much it received.
 type listener struct {
 	agent.Out
 	mu   sync.Mutex
@@ -165,7 +165,7 @@ func (l *listener) Emit(a ahp.Action) error {
 	return nil
 }
 
-// waitFor waits until n letters were said.
+// waitFor waits until n letters were received.
 func (l *listener) waitFor(n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -174,7 +174,7 @@ func (l *listener) waitFor(n int) {
 	}
 }
 
-// What an agent says while its connection is cut again and again arrives in order, once.
+// The output of an agent whose connection is cut repeatedly arrives in order, exactly once.
 func TestTurnResumesAfterCut(t *testing.T) {
 	const most, cuts = 6000, 20
 	l := newLink(t, local.New(local.WithAgents(map[string]agent.Backend{"counter": counter{most: most}})))
@@ -205,7 +205,7 @@ func TestTurnResumesAfterCut(t *testing.T) {
 	}
 }
 
-// flooder says more than a turn may hold.
+// flooder emits more than a turn may hold.
 type flooder struct{ counter }
 
 func (f flooder) Open(context.Context, agent.Spec) (agent.Session, error) { return f, nil }
@@ -218,7 +218,7 @@ func (flooder) Prompt(_ context.Context, t agent.Turn) error {
 	}
 }
 
-// A machine that says too much in a turn ends it, with a reason for people.
+// A machine that exceeds the limit of a turn ends it, with a reason for people.
 func TestMachineCannotSayTooMuch(t *testing.T) {
 	l := newLink(t, local.New(local.WithAgents(map[string]agent.Backend{"flooder": flooder{}})))
 	s, err := l.near.Agents()["flooder"].Open(t.Context(), agent.Spec{})
@@ -238,7 +238,7 @@ func TestMachineCannotSayTooMuch(t *testing.T) {
 	}
 }
 
-// liar is a computer whose terminals do what only agents and people do.
+// liar is a computer whose terminals send actions that only agents and people may cause.
 type liar struct{ machine.Machine }
 
 func (l liar) Terminals() machine.Terminals { return lies{l.Machine.Terminals()} }
@@ -252,7 +252,7 @@ func (l lies) Start(ctx context.Context, spec machine.TerminalSpec, emit func([]
 	})
 }
 
-// Only what programs of terminals do is taken from them.
+// A terminal's program can cause only terminal actions.
 func TestTerminalCausesOnlyItsActions(t *testing.T) {
 	m := localtest.Pipe(t, liar{local.New()})
 	var mu sync.Mutex

@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// reporter has a load that a test changes.
+// reporter reports a load that a test changes.
 type reporter struct {
 	cores   atomic.Int64
 	changed chan struct{}
@@ -29,7 +29,7 @@ func (r *reporter) Report() machines.Report { return machines.Report{Cores: int(
 
 func (r *reporter) Watch() (<-chan struct{}, func()) { return r.changed, func() {} }
 
-// serveBoth runs both ends of a connection until the test's bubble has no more use for them.
+// serveBoth runs both ends of a connection until the test ends.
 func serveBoth(t *testing.T, hub *remote.Machine, computer func(context.Context, net.Conn)) {
 	t.Helper()
 	a, b := net.Pipe()
@@ -40,7 +40,7 @@ func serveBoth(t *testing.T, hub *remote.Machine, computer func(context.Context,
 	t.Cleanup(func() { hub.Close(); cancel(); wg.Wait() })
 }
 
-// A machine says what it is every 30 seconds, and sooner when there is news.
+// A machine reports every 30 seconds, and sooner when there is news.
 func TestMachineReportsEveryHalfMinuteAndNews(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
@@ -82,7 +82,7 @@ func TestMachineReportsEveryHalfMinuteAndNews(t *testing.T) {
 	})
 }
 
-// agentReporter reports the agents of a machine, which come while it is connected.
+// agentReporter reports the agents of a machine, which may appear while it is connected.
 type agentReporter struct {
 	reporter
 	agents func() map[string]agent.Backend
@@ -96,8 +96,8 @@ func (r *agentReporter) Report() machines.Report {
 	return report
 }
 
-// An agent that is installed while its machine is connected can be used without another connection. A machine that
-// reports agents it does not have is asked about them once.
+// An agent that is installed while its machine is connected can be used without a reconnect. A machine that reports
+// agents it does not have is asked about them only once.
 func TestHubLearnsAgentsThatAreInstalledLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := slog.New(slog.DiscardHandler)
@@ -140,7 +140,7 @@ func TestHubLearnsAgentsThatAreInstalledLater(t *testing.T) {
 	})
 }
 
-// The hub takes one report a second, however many a machine sends.
+// The hub accepts one report per second, however many a machine sends.
 func TestMachineCannotFloodItsHubWithReports(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var taken, refused atomic.Int64

@@ -16,8 +16,7 @@ import (
 
 var signsOfLife = flag.Duration("keep-alive", 50*time.Millisecond, "interval of signs of life in the test of a silent link")
 
-// silentLink connects two ends by TCP until it is told to swallow everything, as a link does whose other end lost its
-// power.
+// silentLink connects two ends by TCP until it starts to drop everything, like a link whose other end lost power.
 type silentLink struct {
 	mu     sync.Mutex
 	silent bool
@@ -29,7 +28,7 @@ func (l *silentLink) silence() {
 	l.silent = true
 }
 
-// pass writes what came to the other end, or swallows it.
+// pass writes data to the other end, or drops it.
 func (l *silentLink) pass(w io.Writer, p []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/remote"
 )
 
-// opener keeps what its sessions are opened with.
+// opener records the specs of its sessions.
 type opener struct {
 	agent.Backend
 	mu    sync.Mutex
@@ -38,7 +38,7 @@ type idle struct{ agent.Session }
 
 func (idle) Close() error { return nil }
 
-// watchedDoor remembers how each session's connections are made, as a hostile machine could.
+// watchedDoor records the dial function of each session, as a hostile machine could.
 type watchedDoor struct {
 	*door.Door
 	mu    sync.Mutex
@@ -91,7 +91,7 @@ func newToolsWorld(t *testing.T, tools http.HandlerFunc) *toolsWorld {
 	return w
 }
 
-// open opens a session with a token for the hub's tools, and returns how its agent reaches these.
+// open opens a session with a token for the hub's tools, and returns how its agent reaches them.
 func (w *toolsWorld) open(t *testing.T, name string) (agent.MCPServer, agent.Session) {
 	t.Helper()
 	s, err := w.hub.Agents()["a"].Open(t.Context(), agent.Spec{Session: ahp.URI("ahp-session:/" + name),
@@ -109,7 +109,7 @@ func (w *toolsWorld) open(t *testing.T, name string) (agent.MCPServer, agent.Ses
 	return servers[0], s
 }
 
-// ask asks a server as an agent does.
+// ask sends a request to a server, as an agent does.
 func ask(t *testing.T, s agent.MCPServer, token, body string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL, strings.NewReader(body))
@@ -135,7 +135,7 @@ func echoTools(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "%s %s %s", r.Header.Get("Authorization"), r.URL.Path, body)
 }
 
-// An agent on a machine uses the hub's tools with its token, also after its machine was away, until its session ends.
+// An agent on a machine uses the hub's tools with its token until its session ends, even after a reconnect.
 func TestAgentOnMachineUsesTheHubsTools(t *testing.T) {
 	w := newToolsWorld(t, echoTools)
 	server, session := w.open(t, "one")
@@ -185,8 +185,8 @@ func waitOnline(t *testing.T, w *toolsWorld) {
 	}
 }
 
-// A machine that was taken over uses the token of one session over the connections of another. It gets nothing, and
-// neither more connections than a session has.
+// A compromised machine uses the token of one session over the connections of another. It is refused, and so are more
+// connections than a session may have.
 func TestMachineCannotUseToolsOfAnotherSession(t *testing.T) {
 	w := newToolsWorld(t, echoTools)
 	w.open(t, "one")

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// probes answers for agents, one answer for each time one is tried.
+// probes answers for agents, once for each try.
 type probes struct {
 	mu    sync.Mutex
 	tried map[string]int
@@ -30,7 +30,7 @@ func (p *probes) try(_ context.Context, prog acp.Program, _ acp.Limits) (acp.Fin
 	return p.is(prog.Name, p.tried[prog.Name])
 }
 
-// waitFor waits until a report is as wanted.
+// waitFor waits until a report satisfies is.
 func waitFor(t *testing.T, s *survey.Survey, is func(machines.Report) bool) machines.Report {
 	t.Helper()
 	changed, cancel := s.Watch()
@@ -49,7 +49,7 @@ func waitFor(t *testing.T, s *survey.Survey, is func(machines.Report) bool) mach
 	}
 }
 
-// Each agent is tried once, and says what to do when it cannot work. The computer says what it has free.
+// Each agent is tried once, and reports what to do if it cannot work. The computer reports its free resources.
 func TestSurveySaysWhichAgentsCanWork(t *testing.T) {
 	p := &probes{tried: map[string]int{}, is: func(name string, _ int) (acp.Finding, error) {
 		switch name {
@@ -85,7 +85,7 @@ func TestSurveySaysWhichAgentsCanWork(t *testing.T) {
 	}
 }
 
-// An agent is tried again once it was logged in.
+// An agent is tried again after a login.
 func TestSurveyTriesAnAgentAgainAfterALogin(t *testing.T) {
 	home := t.TempDir()
 	p := &probes{tried: map[string]int{}, is: func(string, int) (acp.Finding, error) {
@@ -109,7 +109,7 @@ func TestSurveyTriesAnAgentAgainAfterALogin(t *testing.T) {
 	}
 }
 
-// An agent that is installed while the machine is connected is found, and so many at most.
+// An agent that is installed while the machine is connected is found, up to the limit.
 func TestSurveyFindsAgentsThatAreInstalledLater(t *testing.T) {
 	p := &probes{tried: map[string]int{}, is: func(string, int) (acp.Finding, error) { return acp.Finding{}, nil }}
 	var looks atomic.Int64
