@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// place is a home with a data directory below it.
+// place is a home directory that contains a data directory.
 type place struct {
 	t          *testing.T
 	home, data string
@@ -44,7 +44,7 @@ func (p *place) write(name string) {
 	}
 }
 
-// refuses checks a path by its name and by what is opened there.
+// refuses checks a path by its name and by the opened file.
 func (p *place) refuses(path string, want error, own ...string) {
 	p.t.Helper()
 	if !filepath.IsAbs(path) {
@@ -55,7 +55,7 @@ func (p *place) refuses(path string, want error, own ...string) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return // nothing there, or not to be opened: only the path is asked
+		return // missing or not readable: only the path is checked
 	}
 	defer f.Close()
 	if err := p.guard.CheckFile(f, own...); !errors.Is(err, want) {

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// wide makes a directory with links of every kind; what is granted of it is each test's.
+// wide creates a directory with links of every kind; each test grants parts of it.
 func wide(t *testing.T) (at func(name string) ahp.URI, path func(name string) string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
@@ -74,7 +74,7 @@ func TestGrantedForWriting(t *testing.T) {
 	at, path := wide(t)
 	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true,
 		Write: true}, {Path: path("file"), Write: true}}}}
-	for name, err := range map[string]error{ // the values are made in this order
+	for name, err := range map[string]error{ // the values are evaluated in this order
 		"write":        files.Put(ahp.ResourceWriteParams{URI: at("dir/new"), Data: "x"}),
 		"by a link":    files.Put(ahp.ResourceWriteParams{URI: at("tofile"), Data: "by a link"}),
 		"mkdir":        files.Mkdir(at("dir/one/two")),
@@ -110,7 +110,7 @@ func TestGrantedForWriting(t *testing.T) {
 	}
 }
 
-// What is put in the place of what was granted was not granted.
+// A path that replaces a granted one is not granted.
 func TestGrantedAndReplacedByALink(t *testing.T) {
 	at, path := wide(t)
 	files := Files{FileReach: machine.FileReach{Granted: []machine.FileGrant{{Path: path("dir"), Dir: true,
@@ -137,7 +137,7 @@ func TestGrantedAndReplacedByALink(t *testing.T) {
 	}
 }
 
-// Whatever path is asked for, what is opened lies in what was granted.
+// Any requested path opens only granted files.
 func FuzzGrantHolds(f *testing.F) {
 	top, err := filepath.EvalSymlinks(f.TempDir())
 	dir := filepath.Join(top, "dir")

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// guardedHome is a home with a data directory below it, guarded.
+// guardedHome returns a guarded home directory that contains a data directory.
 func guardedHome(t *testing.T) (home, data string, files Files) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())

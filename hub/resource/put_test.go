@@ -71,7 +71,7 @@ func TestPut(t *testing.T) {
 	}
 }
 
-// AHP requirement 172: of several that write the version they read one succeeds.
+// AHP requirement 172: of several writers that match the version they read, one succeeds.
 func TestOneOfManyWritesItsVersion(t *testing.T) {
 	files, dir, _ := tree(t)
 	uri := URI(dir) + "/a.txt"
@@ -102,7 +102,7 @@ func TestOneOfManyWritesItsVersion(t *testing.T) {
 	}
 }
 
-// AHP requirement 173: appending from several sides loses nothing.
+// AHP requirement 173: concurrent appends lose nothing.
 func TestAppendsDoNotCollide(t *testing.T) {
 	files, dir, _ := tree(t)
 	var wg sync.WaitGroup

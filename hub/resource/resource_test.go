@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// tree makes a granted directory beside one that is not.
+// tree creates a granted directory next to one that is not granted.
 func tree(t *testing.T) (files Files, dir, outside string) {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())

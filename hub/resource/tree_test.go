@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// exists tells what is at a path: its content, "dir", "link" or "".
+// exists returns what is at a path: its content, "dir", "link" or "".
 func exists(path string) string {
 	info, err := os.Lstat(path)
 	switch {
@@ -68,7 +68,7 @@ func TestCopyAndMove(t *testing.T) {
 		from, to string
 		only     bool
 		code     int
-		at, want string // what is where afterwards
+		at, want string // expected content at a path afterwards
 	}{
 		{"a.txt", "b.txt", true, 0, "b.txt", "text\n"},
 		{"a.txt", "sub/b.json", false, 0, "sub/b.json", "text\n"},

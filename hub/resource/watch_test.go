@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// watched runs a watch and gathers what it tells, as "kind path".
+// watched runs a watch and collects its reports, as "kind path".
 type watched struct {
 	t    *testing.T
 	base string
@@ -121,7 +121,7 @@ func TestWatchOfAFile(t *testing.T) {
 	w := watching(t, files, ahp.CreateResourceWatchParams{URI: URI(dir) + "/a.txt"})
 	write(t, dir+"/pic", "x")
 	write(t, dir+"/a.txt.new", "replaced")
-	if err := os.Rename(dir+"/a.txt.new", dir+"/a.txt"); err != nil { // as editors save
+	if err := os.Rename(dir+"/a.txt.new", dir+"/a.txt"); err != nil { // as editors do
 		t.Fatal(err)
 	}
 	w.until("added " + URI(dir) + "/a.txt")
