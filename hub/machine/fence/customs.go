@@ -68,7 +68,7 @@ func (c customs) ReadText(ctx context.Context, root machine.CustomRoot, path str
 }
 
 // Dial starts a server in an open directory, in its session's sandbox. Where there are sandboxes, a server gets no
-// variables of this computer, and a server behind the network is refused if the network is limited.
+// variables of this computer, and one with a URL is refused unless the network is open.
 func (c customs) Dial(ctx context.Context, spec machine.ServerSpec) (machine.ServerConn, error) {
 	command := &spec.Command
 	placed, err := machine.ServerCommand{Dir: command.Dir, Workspace: command.Workspace, Plugin: command.Plugin}.Expand(
