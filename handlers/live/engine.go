@@ -31,13 +31,13 @@ type Config struct {
 	Heartbeat Heartbeat
 }
 
-// Engine runs the rooms that have readers, or had some within idleLimit. Each room has one connection to
+// Engine runs the rooms that have had readers within idleLimit. Each room has one connection to
 // the hub and one goroutine. Close stops them all and waits.
 type Engine struct {
 	cfg     Config
 	renders atomic.Int64
 	pages   atomic.Int64
-	epoch   string // of this run of the program; marks with another one get the whole room
+	epoch   string // of this run of the program; a mark with another epoch gets the whole room
 
 	mu     sync.Mutex
 	ctx    context.Context
@@ -47,7 +47,7 @@ type Engine struct {
 	trunks map[string]*trunk // to followers, by the trunk's name
 }
 
-// opening lets readers of a room wait until another one has opened it.
+// opening makes other readers of a room wait until the first one has opened it.
 type opening struct {
 	done chan struct{}
 	feed *feed
@@ -94,8 +94,9 @@ func (e *Engine) Renders() int64 { return e.renders.Load() }
 // Pages returns how many pages have open streams.
 func (e *Engine) Pages() int64 { return e.pages.Load() }
 
-// Draw calls draw with a room and its states at one moment and returns the mark its stream continues from. The name is
-// as in "chat:<session>:<chat>"; the audience of who decides what the room shows.
+// Draw calls draw with a room and its states at one moment and returns the mark from which its
+// stream continues. name is
+// like "chat:<session>:<chat>"; the audience of who decides what the room shows.
 func (e *Engine) Draw(ctx context.Context, who access.Principal, name string, draw func(Room, States)) (
 	mark string, err error) {
 	for try := 0; ; try++ {

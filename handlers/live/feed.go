@@ -16,12 +16,12 @@ const (
 	pace       = 50 * time.Millisecond // between two renders of a room: text that streams faster is drawn together
 	keptFrames = 512
 	keptBytes  = 512 << 10
-	idleLimit  = 30 * time.Second // a room outlives its last reader by it, so that a reload finds the room
+	idleLimit  = 30 * time.Second // an empty room stays open this long, so that a reload finds it
 )
 
 // feed renders one room once for all its readers, and keeps the newest frames. Readers hold a number
-// instead of a queue: a slow reader costs nothing, and is sent the whole room once the frame that it needs
-// is no longer kept.
+// instead of a queue: a slow reader costs nothing, and gets the whole room once its next frame is
+// no longer kept.
 type feed struct {
 	name, epoch string
 	room        Room
@@ -207,7 +207,7 @@ func (f *feed) draw(news News) {
 	f.wakeReaders()
 }
 
-// wakeReaders tells every reader to look for a frame; f.mu is held.
+// wakeReaders makes every reader look for a frame; f.mu is held.
 func (f *feed) wakeReaders() {
 	for wake := range f.wakes {
 		select {

@@ -92,7 +92,7 @@ func (e *Engine) serveGrant(w http.ResponseWriter, r *http.Request, who access.P
 	return nil
 }
 
-// keepGrant handles the visitor's events until the visitor has gone or is shut out.
+// keepGrant handles the visitor's events until the visitor leaves or loses access.
 func (e *Engine) keepGrant(v Visitor, t *trunk, g *grant) {
 	e.pages.Add(1)
 	defer e.pages.Add(-1)
@@ -148,7 +148,7 @@ func (t *trunk) grant(ctx context.Context, id uint64, readers []reader) (*grant,
 	return g, answer
 }
 
-// room returns the room of a feed. A new one is sent from the mark on; mu is held.
+// room returns the room of a feed. A new room is sent from the mark on; mu is held.
 func (t *trunk) room(f *feed, from mark) *trunkRoom {
 	for _, room := range t.rooms {
 		if room.feed == f {
@@ -177,7 +177,7 @@ func (f *feed) startFrom(m mark) int64 {
 	return f.n
 }
 
-// remove removes a grant, and the rooms that no other grant is for.
+// remove removes a grant, and the rooms that no other grant needs.
 func (t *trunk) remove(g *grant) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -191,7 +191,7 @@ func (t *trunk) remove(g *grant) {
 	}
 }
 
-// shutOutEnded has the follower end the stream of a visitor whose rights have ended; mu is held.
+// shutOutEnded makes the follower end the stream of a visitor whose rights have ended; mu is held.
 func (t *trunk) shutOutEnded(g *grant) {
 	if errors.Is(context.Cause(g.ctx), access.ErrRevoked) {
 		t.shutOut(g, codeRevoked, "revoked")
@@ -200,7 +200,7 @@ func (t *trunk) shutOutEnded(g *grant) {
 	t.shutOut(g, 0, "")
 }
 
-// shutOut has the follower end a visitor's stream; mu is held.
+// shutOut makes the follower end a visitor's stream; mu is held.
 func (t *trunk) shutOut(g *grant, code int, why string) {
 	if g.shut {
 		return
@@ -211,8 +211,8 @@ func (t *trunk) shutOut(g *grant, code int, why string) {
 }
 
 // AwaitNodes waits until no follower streams to visitors whose rights ended before the call, or from
-// sessions that were deleted before it. Each follower has confirmed this, or has heard nothing for
-// trunkSilence and ended its streams. Requests that take rights or a session away are answered after it.
+// sessions deleted before it: each follower has confirmed this, or has ended its streams after
+// trunkSilence without a message. Requests that revoke rights or delete a session answer after it.
 func (e *Engine) AwaitNodes(ctx context.Context) {
 	e.mu.Lock()
 	trunks := slices.Collect(maps.Values(e.trunks))

@@ -36,7 +36,7 @@ func KeepAlive(ctx context.Context, c *websocket.Conn, stop context.CancelFunc) 
 }
 
 // keepAlive detects silent disconnects. After LostAfter, others no longer see the page's reader; after
-// staleAfter, the stream ends. Until then, it continues when the network is back.
+// staleAfter, the stream ends. If the network recovers before that, the stream continues.
 func (b Heartbeat) keepAlive(ctx context.Context, c *websocket.Conn, v Visitor, stop context.CancelFunc) {
 	t := time.NewTimer(b.untilNext(time.Now()))
 	defer t.Stop()

@@ -8,14 +8,14 @@ import (
 // mirror holds the newest frames of a room of the leader, for the visitors of this node.
 type mirror struct {
 	id      uint64            // on the trunk
-	request func(room uint64) // has the leader send all of the room
+	request func(room uint64) // makes the leader send the whole room
 
 	mu        sync.Mutex
 	epoch     string
 	first     int64 // number of the frame before frames[0]
 	frames    [][]byte
 	bytes     int
-	whole     []byte // all of the room as one frame; nil: unknown
+	whole     []byte // the whole room as one frame; nil: unknown
 	at        int64  // number of whole
 	requested bool   // the leader was asked for whole
 	wakes     map[chan<- struct{}]bool
@@ -64,7 +64,7 @@ func (m *mirror) finish(err error) {
 	m.wakeReaders()
 }
 
-// wakeReaders has every reader look for a frame; mu is held.
+// wakeReaders makes every reader look for a frame; mu is held.
 func (m *mirror) wakeReaders() {
 	for wake := range m.wakes {
 		select {

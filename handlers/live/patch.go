@@ -34,20 +34,19 @@ type Patch struct {
 	Grow part.Growth // of OpGrow
 }
 
-// Replace puts c in the place of the element id; where there is none, nothing happens.
-// The client keeps what its reader typed or opened inside.
+// Replace replaces the element id with c, if it exists. The client keeps what its reader typed or opened inside.
 func Replace(id string, c templ.Component) Patch { return ReplaceHTML(id, Render(c)) }
 
 // ReplaceHTML is Replace for HTML that was rendered before.
 func ReplaceHTML(id, html string) Patch { return Patch{Op: OpReplace, ID: id, HTML: html} }
 
-// Append puts c at the end of the element parent. An element with the same id as c's own is replaced
-// instead, so a patch that comes twice does no harm.
+// Append adds c at the end of the element parent. An element with the same id as c is replaced
+// instead, so applying a patch twice does no harm.
 func Append(parent string, c templ.Component) Patch {
 	return Patch{Op: OpAppend, ID: parent, HTML: Render(c)}
 }
 
-// Before puts c in front of the element id. Like Append, it replaces an element with the same id.
+// Before inserts c before the element id. Like Append, it replaces an element with the same id.
 func Before(id string, c templ.Component) Patch {
 	return Patch{Op: OpBefore, ID: id, HTML: Render(c)}
 }
@@ -55,10 +54,10 @@ func Before(id string, c templ.Component) Patch {
 // Remove removes the element.
 func Remove(id string) Patch { return Patch{Op: OpRemove, ID: id} }
 
-// Grow puts HTML inside the element id as a part.Growth says.
+// Grow inserts HTML into the element id at the place that g names.
 func Grow(id string, g part.Growth) Patch { return Patch{Op: OpGrow, ID: id, Grow: g} }
 
-// Say has screen readers speak. It is only for these events: started, needs you, finished, failed.
+// Say makes screen readers announce text, only for these events: started, needs you, finished, failed.
 func Say(text string) Patch { return Patch{Op: OpSay, HTML: text} }
 
 // MarshalJSON writes the patch as the client reads it: an array.

@@ -16,14 +16,14 @@ func (r Regions) Changed(patches ...Patch) (changed []Patch) {
 	return changed
 }
 
-// Item is one element of a list and the patch that puts it there.
+// Item is one element of a list and the patch that adds it.
 type Item struct {
 	ID    string
 	Patch Patch
 }
 
-// ChangedItems returns patches that remove the elements that are no longer in the list, and add or replace
-// those that are new or have different HTML. The Regions hold nothing but this list.
+// ChangedItems returns patches that remove the elements that left the list, and add or replace those
+// that are new or changed. The Regions contain only this list.
 func (r Regions) ChangedItems(items ...Item) (changed []Patch) {
 	listed := make(map[string]bool, len(items))
 	for _, it := range items {

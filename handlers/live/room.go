@@ -53,7 +53,7 @@ type Kind struct {
 	// Open opens the room for who, from the words of its name after the first.
 	Open func(ctx context.Context, who access.Principal, words []string) (Room, error)
 	// Share names what the room's HTML depends on besides its audience: principals of one audience with the same
-	// Share have one room together. Nil: the audience is all.
+	// Share have one room together. Nil: on nothing else.
 	Share func(who access.Principal) string
 }
 

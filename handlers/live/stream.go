@@ -63,7 +63,7 @@ func (e *Engine) ServeStream(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveStream sends frames to a page until it leaves or its reader is shut out.
+// serveStream sends frames to a page until it leaves or its reader loses access.
 func (e *Engine) serveStream(ctx context.Context, who access.Principal, v Visitor, c *websocket.Conn, out *upgrade.Conn,
 	readers []reader) {
 	e.pages.Add(1)
@@ -143,7 +143,7 @@ type source interface {
 	leave(wake chan<- struct{})
 }
 
-// reader is one page's place in one room.
+// reader is one page's position in one room.
 type reader struct {
 	feed   source
 	at     mark

@@ -7,7 +7,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// Visitor is the reader of an open page, as others are shown them. Its methods are safe for concurrent use.
+// Visitor is the reader of an open page, as shown to others. Its methods are safe for concurrent use.
 type Visitor interface {
 	// Hear takes a page's report of where its reader is. An error closes the stream with its text.
 	Hear(said []byte) error
@@ -59,7 +59,7 @@ func listen(ctx context.Context, c *websocket.Conn, v Visitor) listener {
 }
 
 // hear reads one report of a page. Closing the connection ends the read, and ctx does not: a page whose
-// reader was shut out receives the reason first.
+// reader lost access receives the reason first.
 func hear(ctx context.Context, c *websocket.Conn, v Visitor) error {
 	_, said, err := c.Read(context.WithoutCancel(ctx))
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package machines serves the connections of machines: computers that run sessions of this hub.
 //
-// Anyone may open the WebSocket. What is on the other end proves itself within it (hub/machine/join), in bounded time, and
-// only so many at once may be about to.
+// Anyone may open the WebSocket. The machine authenticates inside it (hub/machine/join), within a time
+// limit. The number of unauthenticated connections is limited.
 package machines
 
 import (
@@ -27,11 +27,11 @@ import (
 const (
 	pingEvery = 20 * time.Second
 	writing   = 30 * time.Second // a piece of 64 KiB
-	strangers = 64               // connections that have not proved themselves yet
-	fromOne   = 8                // of them from one address
+	strangers = 64               // connections that have not authenticated yet
+	fromOne   = 8                // unauthenticated connections from one address
 )
 
-// Config is what the endpoint stands on.
+// Config configures the endpoint.
 type Config struct {
 	Registry *machines.Registry
 	Audit    *audit.Log // nil: nothing is recorded
@@ -40,7 +40,8 @@ type Config struct {
 
 	// Name returns the name of a principal.
 	Name func(id string) string
-	// Serve uses the connection of a machine until it ends. The endpoint ends it, and tells the machine why.
+	// Serve uses the connection of a machine until it ends. The endpoint then closes it and sends
+	// the machine the reason.
 	Serve func(ctx context.Context, peer *join.Peer, incarnation uint64)
 }
 
@@ -60,7 +61,7 @@ type Endpoint struct {
 
 var errStopping = errors.New("the hub is stopping")
 
-// New returns the endpoint of a registry.
+// New returns an endpoint for a registry.
 func New(cfg Config) (*Endpoint, error) {
 	e := &Endpoint{cfg: cfg, strangers: quota.New(quota.Limits{Total: strangers, Account: fromOne})}
 	e.ctx, e.stop = context.WithCancelCause(context.Background())
@@ -69,7 +70,7 @@ func New(cfg Config) (*Endpoint, error) {
 	return e, err
 }
 
-// redeem makes a machine of a token, and writes down who let it in.
+// redeem exchanges a token for a machine, and audits it.
 func (e *Endpoint) redeem(ctx context.Context, secret [machines.SecretBytes]byte, name string,
 	key ed25519.PublicKey) (machines.Machine, error) {
 	what := "added a machine"
@@ -90,7 +91,7 @@ func (e *Endpoint) redeem(ctx context.Context, secret [machines.SecretBytes]byte
 	return m, err
 }
 
-// ServeHTTP upgrades a request, and serves what connects until it goes or is thrown out.
+// ServeHTTP upgrades a request, and serves the machine until it disconnects or is removed.
 func (e *Endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seat := quota.Holder{ID: middleware.GetClientIP(r.Context())}
 	if err := e.strangers.Take(seat, 1); err != nil {
@@ -132,7 +133,7 @@ func (e *Endpoint) serve(ctx context.Context, ws *websocket.Conn, peer *join.Pee
 	defer context.AfterFunc(e.ctx, func() { end(context.Cause(e.ctx)) })()
 	ctx, incarnation, leave, err := e.cfg.Registry.Connect(ctx, peer.Machine.ID, peer.Report)
 	if err != nil {
-		return // revoked in between
+		return // revoked in the meantime
 	}
 	defer leave()
 	defer context.AfterFunc(ctx, func() { throwOut(ws, context.Cause(ctx)) })()
@@ -151,10 +152,10 @@ func (e *Endpoint) serve(ctx context.Context, ws *websocket.Conn, peer *join.Pee
 	log.Info("a machine has gone", "reason", context.Cause(ctx))
 }
 
-// parting is how long a machine that is thrown out may take to go.
+// parting is how long a removed machine may take to disconnect.
 const parting = time.Second
 
-// throwOut ends a connection, and tells the machine why when it is of no use to come back.
+// throwOut ends a connection, and sends the machine the reason if reconnecting is pointless.
 func throwOut(ws *websocket.Conn, cause error) {
 	defer time.AfterFunc(parting, func() { ws.CloseNow() }).Stop()
 	if errors.Is(cause, machines.ErrRevoked) || errors.Is(cause, machines.ErrReplaced) {
@@ -164,7 +165,7 @@ func throwOut(ws *websocket.Conn, cause error) {
 	ws.Close(websocket.StatusGoingAway, "")
 }
 
-// ping waits, and then asks whether the other end is there.
+// ping waits for the interval, then checks the connection.
 func ping(ctx context.Context, ws *websocket.Conn) error {
 	select {
 	case <-time.After(pingEvery):

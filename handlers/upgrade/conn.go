@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Conn is the net.Conn below a WebSocket. While it is held, frames gather, so that those of one batch share a system
-// call. A piece that does not leave in time is an error: a deadline costs less than a context for every write.
+// Conn is the net.Conn below a WebSocket. While held, it gathers frames, so that the frames of one
+// batch share a system
+// call. A piece that is not sent in time is an error: a deadline costs less than a context for every write.
 type Conn struct {
 	net.Conn
 	timeout time.Duration
 
-	raw     syscall.RawConn // nil where reading needs no buffer of ours, as with TLS
-	pending []byte          // read and not taken yet; the reader's
-	buffer  *[readSize]byte // what pending lies in, nil when that came with the request
+	raw     syscall.RawConn // nil when reads go through net.Conn, as with TLS
+	pending []byte          // read but not consumed yet; owned by the reader
+	buffer  *[readSize]byte // holds pending; nil when pending came with the request
 
 	mu   sync.Mutex
 	out  []byte
@@ -23,18 +24,18 @@ type Conn struct {
 }
 
 const (
-	piece    = 64 << 10 // leaves at once, under one deadline
+	piece    = 64 << 10 // sent at once, under one deadline
 	readSize = 4 << 10
 	outSize  = 4 << 10
 )
 
-// Buffers belong to connections only while something is in them: most connections say nothing most of the time.
+// Connections hold buffers only while data is in them: most connections are idle most of the time.
 var (
 	readBuffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 	outBuffers  = sync.Pool{New: func() any { b := make([]byte, 0, outSize); return &b }}
 )
 
-// Read returns what is there, and waits for more without holding a buffer.
+// Read returns available data, and waits for more without holding a buffer.
 func (c *Conn) Read(p []byte) (int, error) {
 	if len(c.pending) > 0 {
 		n := copy(p, c.pending)
@@ -50,7 +51,7 @@ func (c *Conn) Read(p []byte) (int, error) {
 	return c.fill(p)
 }
 
-// fill reads more than p takes, since the next frames are often there already.
+// fill reads more than p holds, since the next frames have often arrived already.
 func (c *Conn) fill(p []byte) (int, error) {
 	buffer, n, err := readReady(c.raw)
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *Conn) Hold() {
 	c.held = true
 }
 
-// Release sends what has gathered.
+// Release sends the gathered frames.
 func (c *Conn) Release() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

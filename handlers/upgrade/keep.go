@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// request is what a server and a handler share of a request that may become a socket.
+// request is the state that server and handler share for a request that may become a socket.
 type request struct {
 	ended func(panicked any)
 	loose func() bool // keeps the end of the HTTP request from ending the context
@@ -19,8 +19,8 @@ type request struct {
 
 type requestKey struct{}
 
-// Serve calls h with a request whose socket may outlive it (Keep). The context of a kept request ends with server, that
-// of any other with the request. ended is called when all is over, with the cause of a panic outside of h.
+// Serve calls h with a request whose socket may outlive it (Keep). The context of a kept request ends with server,
+// of any other with the request. At the very end, Serve calls ended with the cause of a panic outside of h.
 func Serve(server context.Context, h http.Handler, w http.ResponseWriter, r *http.Request, ended func(panicked any)) {
 	parent := r.Context()
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(parent))
@@ -41,8 +41,8 @@ func (q *request) returned() {
 	}
 }
 
-// Keep runs serve, which ends with its socket, after the handler that calls it has returned: what Defer is given waits
-// for that. Where the request did not come through Serve, Keep returns when serve does.
+// Keep runs serve, which ends with its socket, after the calling handler has returned; functions given to Defer wait
+// for that. For a request that did not come through Serve, Keep returns when serve does.
 func Keep(ctx context.Context, serve func()) {
 	q, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
@@ -59,7 +59,7 @@ func Keep(ctx context.Context, serve func()) {
 	}()
 }
 
-// Defer runs f when the request has ended, and a socket that it became: deferred calls of middleware go through it.
+// Defer runs f when the request, and the socket it became, has ended. Deferred calls of middleware go through it.
 func Defer(ctx context.Context, f func()) {
 	q, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
@@ -77,7 +77,7 @@ func Defer(ctx context.Context, f func()) {
 	}
 }
 
-// end runs what was deferred, the last first.
+// end runs the deferred functions, the last first.
 func (q *request) end(panicked any) {
 	q.mu.Lock()
 	after := q.after

@@ -22,7 +22,7 @@ func rawConn(c net.Conn) syscall.RawConn {
 	return raw
 }
 
-// readReady waits until there is something to read, and only then takes a buffer.
+// readReady waits until data is available, and only then takes a buffer.
 func readReady(raw syscall.RawConn) (buffer *[readSize]byte, n int, err error) {
 	var failed error
 	err = raw.Read(func(fd uintptr) bool {

@@ -1,5 +1,5 @@
-// Package upgrade makes WebSockets of requests. One on which nothing happens costs little memory: its buffers come from
-// pools while they hold something, and it can outlive its request, whose goroutine and buffers are free then.
+// Package upgrade upgrades requests to WebSockets. An idle WebSocket costs little memory: its buffers come from
+// pools while they hold data, and it can outlive its request, whose goroutine and buffers are then free.
 package upgrade
 
 import (
@@ -12,13 +12,14 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The library's own buffers: a header is read into the one, a header or a control frame waits in the other.
+// Sizes of the library's own buffers: one holds a header that is read, the other a header or a
+// control frame to write.
 const (
 	headerRead  = 16
 	headerWrite = 256
 )
 
-// Accept upgrades a request. A piece of 64 KiB that is not taken within the timeout ends the connection.
+// Accept upgrades a request. A piece of 64 KiB that is not sent within the timeout ends the connection.
 func Accept(w http.ResponseWriter, r *http.Request, timeout time.Duration,
 	o *websocket.AcceptOptions) (*websocket.Conn, *Conn, error) {
 	c := &Conn{timeout: timeout}
@@ -26,7 +27,7 @@ func Accept(w http.ResponseWriter, r *http.Request, timeout time.Duration,
 	return ws, c, err
 }
 
-// hijacker puts a Conn below the WebSocket that an upgrade makes.
+// hijacker inserts a Conn below the WebSocket of an upgrade.
 type hijacker struct {
 	http.ResponseWriter
 	conn *Conn
