@@ -52,7 +52,7 @@ func (s *socket) dispatch(ctx context.Context, channel ahp.URI, clientSeq int64,
 	return nil
 }
 
-// reject refuses an action that the host never saw or failed to run.
+// reject refuses an action that the host never received or failed to run.
 func (s *socket) reject(channel ahp.URI, clientSeq int64, raw json.RawMessage, reason string) {
 	a := &ahp.UnknownAction{Type: actionType(raw), Raw: raw}
 	s.cfg.Hub.Dispatch(s.conn, channel, clientSeq, a, func(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) {
@@ -60,8 +60,8 @@ func (s *socket) reject(channel ahp.URI, clientSeq int64, raw json.RawMessage, r
 	})
 }
 
-// wholeNumber reads a number that counts. Elsewhere fractions are rounded, as clients send measured times;
-// rounded, these would be the number of another action.
+// wholeNumber reads a number that identifies or counts. Other numbers may have fractions, as clients send measured
+// times; rounding here would yield the number of another action.
 func wholeNumber(method, field string, raw json.RawMessage) (int64, error) {
 	if len(raw) == 0 {
 		return 0, ahp.Errorf(ahp.CodeInvalidParams, "%s: %s is missing", method, field)
@@ -69,7 +69,7 @@ func wholeNumber(method, field string, raw json.RawMessage) (int64, error) {
 	if n, err := strconv.ParseInt(string(raw), 10, 64); err == nil {
 		return n, nil
 	}
-	const exact = 1 << 53 // below it a float is the number that was meant, as 1.0 or 1e3
+	const exact = 1 << 53 // below it a float such as 1.0 or 1e3 is exact
 	if f, err := strconv.ParseFloat(string(raw), 64); err == nil && f == math.Trunc(f) && math.Abs(f) < exact {
 		return int64(f), nil
 	}
@@ -80,6 +80,6 @@ func actionType(raw json.RawMessage) string {
 	var a struct {
 		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(raw, &a) // whatever it is, it is echoed unchanged
+	_ = json.Unmarshal(raw, &a) // even an invalid action is echoed unchanged
 	return a.Type
 }

@@ -61,7 +61,7 @@ func errAway(clientID string) error {
 		"client %.80s has this file and is not connected. Open that client and try again", clientID)
 }
 
-// askFailed converts an asked client's refusal or silence to an error for the original caller.
+// askFailed converts a client's refusal or timeout to an error for the original caller.
 func (e *Endpoint) askFailed(ctx context.Context, clientID, method string, err error) error {
 	var refused *jsonrpc.Error
 	switch {
@@ -98,6 +98,6 @@ func ofClient(m jsonrpc.Message) bool {
 		Source      ahp.URI `json:"source"`
 		Destination ahp.URI `json:"destination"`
 	}
-	_ = json.Unmarshal(m.Params, &p) // the method itself reports what is wrong with it
+	_ = json.Unmarshal(m.Params, &p) // the method itself reports errors in its params
 	return ahp.OfClient(p.URI) || ahp.OfClient(p.Source) || ahp.OfClient(p.Destination)
 }

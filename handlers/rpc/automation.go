@@ -8,8 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Automations run prompts that were defined once, by schedule or on request. Actions make and
-// change the definitions.
+// Automations run predefined prompts, by schedule or on request. Actions create and change the definitions.
 type Automations interface {
 	// Capabilities returns what the host offers the caller; nil for nothing.
 	Capabilities(c core.Caller) *ahp.AutomationCapabilities

@@ -15,7 +15,7 @@ import (
 // The protocol names a client by its clientId alone: in echoes, claims of terminals, tool calls and
 // the files it serves. A clientId therefore belongs to one principal, from its first connection
 // until seven days after its last, also across restarts. Other principals are refused, unless they
-// rank above the one that has it: a guest cannot keep the owner out.
+// rank above the owner of the id: a guest cannot keep the owner of the hub out.
 
 // binding is the owner of a clientId.
 type binding struct {
@@ -58,7 +58,7 @@ const (
 	rebind   = time.Hour          // maximal age of a record when the client leaves: its seven days start then
 )
 
-// connect opens a client's connection by open, once its id is bound to its principal.
+// connect opens a client's connection by calling open, once its id is bound to its principal.
 func (b *bindings) connect(ctx context.Context, p access.Principal, id string, open func() error) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// withChannel checks that params name their channel as the rule says (AHP requirement 4).
+// withChannel checks that params name their channel as the rule requires (AHP requirement 4).
 func withChannel(m jsonrpc.Message, rule channelRule) (json.RawMessage, error) {
 	if len(m.Params) > 0 && m.Params[0] != '{' {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: params must be an object", m.Method)

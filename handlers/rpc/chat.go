@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// Chats makes, moves and disposes chats, and sends older turns.
+// Chats creates, moves and disposes of chats, and sends older turns.
 type Chats interface {
 	CreateChat(ctx context.Context, c core.Caller, p ahp.CreateChatParams) error
 	DisposeChat(ctx context.Context, c core.Caller, p ahp.DisposeChatParams) error

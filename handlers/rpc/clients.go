@@ -36,8 +36,8 @@ func newClients(cfg Config) *clients {
 		bindings: bindings{store: cfg.Clients, hub: cfg.Hub, log: cfg.Log, known: map[string]binding{}}}
 }
 
-// initialized remembers a client that begins anew. The record goes through the timeline, so that it
-// lies between the actions of the client's earlier connection and the coming ones.
+// initialized records a client that starts anew. The record goes through the timeline, so that it
+// is between the actions of the client's earlier connection and those of the new one.
 func (c *clients) initialized(k clientKey, cl client) error {
 	c.put(k, cl)
 	if c.store == nil {
@@ -76,11 +76,11 @@ func (c *clients) find(ctx context.Context, k clientKey) (cl client, found bool,
 		return cl, false, err
 	}
 	if err := json.Unmarshal(b, &cl); err != nil {
-		return cl, false, nil // of another program: the client must initialize
+		return cl, false, nil // written by another version of the program: the client must initialize
 	}
 	c.put(k, cl)
 	r := c.store.SeenRecord(k.principal, k.id)
-	// while the host is read-only it gets no older
+	// while the host is read-only, the record is not renewed
 	_ = c.hub.Do(func(tx *hub.Tx) { tx.Record(r.Bucket, r.Key, r.Value) })
 	return cl, true, nil
 }

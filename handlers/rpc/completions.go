@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Completions offers completions of what is being typed.
+// Completions completes text while the user types.
 type Completions interface {
 	Completions(ctx context.Context, c core.Caller, p ahp.CompletionsParams) (ahp.CompletionsResult, error)
 	SessionConfigCompletions(ctx context.Context, c core.Caller,

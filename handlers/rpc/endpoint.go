@@ -39,11 +39,11 @@ type Config struct {
 	Frames           *quota.Pool // bytes of incoming frames over 64 KiB; nil: no limit
 	Answers          *quota.Pool // bytes of snapshots that clients have not read; nil: no limit
 
-	// Admit returns the principal that a clientId makes of a bearer of a link's token; nil:
-	// principals stay as they are.
+	// Admit returns the principal of a bearer of a link's token with this clientId; nil:
+	// principals are not changed.
 	Admit func(ctx context.Context, p access.Principal, clientID, name string) (access.Principal, error)
 
-	// AwaitNodes waits until other nodes of a cluster show nothing more of what was deleted; nil:
+	// AwaitNodes waits until other nodes of a cluster no longer show deleted content; nil:
 	// there are none.
 	AwaitNodes func(context.Context)
 
@@ -59,7 +59,7 @@ type Limits struct {
 	Depth         int           // of its JSON: 128
 	Subscriptions int           // 1024
 	Beside        int           // concurrent requests: 16
-	SnapshotBytes int           // what a snapshot counts at most in Config.Answers: 320 MiB
+	SnapshotBytes int           // most bytes that a snapshot takes from Config.Answers: 320 MiB
 	AnswerBytes   int           // unread answers: 32 MiB
 	Frame         time.Duration // arrival of a frame over 64 KiB: 2 min
 	Handshake     time.Duration // until initialize or reconnect: 30 s

@@ -114,7 +114,7 @@ func holderOf(p access.Principal) quota.Holder {
 	return quota.Holder{ID: p.ID, Group: p.Link}
 }
 
-// reseat counts the connection as that of the guest its bearer became.
+// reseat moves the connection's quota from the bearer to the guest.
 func (s *socket) reseat(p access.Principal) error {
 	now := holderOf(p)
 	if now == s.seat {

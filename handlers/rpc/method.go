@@ -16,17 +16,17 @@ type method struct {
 	always  bool                                                          // allowed before initialize
 	beside  bool
 	channel channelRule
-	files   bool // runs concurrently when a client published the files: the host asks that client, which may ask back
+	files   bool // runs concurrently for a client's files, since that client may send requests itself
 }
 
-// channelRule says what params.channel of a method may be (AHP requirement 4).
+// channelRule is what params.channel of a method may be (AHP requirement 4).
 type channelRule int
 
 const (
 	someChannel channelRule = iota // a channel, which the method checks
 	rootChannel                    // ahp-root://
 	rootOrNone                     // ahp-root://, or missing as in VS Code's reconnect
-	anyOrNone                      // whatever it is: ping is always answered (AHP requirement 10)
+	anyOrNone                      // any value: ping is always answered (AHP requirement 10)
 )
 
 var methods = map[string]method{
@@ -112,7 +112,7 @@ func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*s
 	return nullOf(func(cfg *Config) Host { return cfg.Host }, call)
 }
 
-// nullOf returns a row that answers with null once a part of the host has done its work.
+// nullOf returns a row that answers with null once a part of the host has finished.
 func nullOf[H, P any](part func(*Config) H, call func(H, context.Context, core.Caller, P) error) func(*socket,
 	context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
@@ -133,7 +133,7 @@ func nullOf[H, P any](part func(*Config) H, call func(H, context.Context, core.C
 	}
 }
 
-// gone returns a row that answers with null once the host has deleted something and no node of a cluster shows it any more.
+// gone returns a row that answers with null once the host has deleted something and no node of a cluster shows it.
 func gone[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
 	jsonrpc.Message) error {
 	whole := func(cfg *Config) *Config { return cfg }

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/jsonrpc"
 )
 
-// reconnect resumes a client from its record: the request carries neither version nor capabilities.
-// An unknown client gets an error, upon which it initializes.
+// reconnect resumes a client from its record: the request has no version and no capabilities.
+// An unknown client gets an error, and then initializes.
 func (s *socket) reconnect(ctx context.Context, m jsonrpc.Message) error {
 	var p ahp.ReconnectParams
 	if err := s.first(m, &p); err != nil {
@@ -81,7 +81,7 @@ func (r reconnected) frame(s *socket, it *hub.Item) ([]byte, error) {
 	return jsonrpc.AppendResult(nil, r.m.ID, b), nil
 }
 
-// replay lists envelopes, cut out of the frames that other clients were sent.
+// replay returns envelopes, cut out of the frames sent to other clients.
 func (s *socket) replay(missed []*hub.Envelope) []byte {
 	var b []byte
 	for _, e := range missed {

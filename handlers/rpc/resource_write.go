@@ -14,7 +14,7 @@ type Watches interface {
 }
 
 // ResourceWriter changes files by URI. Its calls run in order of arrival, so that pipelined
-// requests can make and move a file.
+// requests can create and move a file.
 type ResourceWriter interface {
 	ResourceWrite(ctx context.Context, c core.Caller, p ahp.ResourceWriteParams) (ahp.ResourceWriteResult, error)
 	ResourceMkdir(ctx context.Context, c core.Caller, p ahp.ResourceMkdirParams) (ahp.ResourceMkdirResult, error)

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Sessions lists, makes and disposes of sessions.
+// Sessions lists, creates and disposes of sessions.
 type Sessions interface {
 	ListSessions(ctx context.Context, c core.Caller, p ahp.ListSessionsParams) (ahp.ListSessionsResult, error)
 	CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSessionParams) error

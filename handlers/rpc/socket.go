@@ -74,7 +74,7 @@ func (s *socket) serve() {
 	handshake := time.AfterFunc(s.cfg.Limits.Handshake, s.endIfIdle)
 	defer handshake.Stop()
 	s.heart.start(s)
-	reason := errBroken // what remains when read panics
+	reason := errBroken // the reason when read panics
 	defer func() { s.finish(reason) }()
 	reason = s.read()
 }
@@ -115,8 +115,8 @@ func (s *socket) read() error {
 	}
 }
 
-// onOtherStack runs f on a stack of its own. What a connection does once, when it begins, takes 32 KiB of stack, which
-// the goroutines that stay would keep.
+// onOtherStack runs f on a separate stack. Setting up a connection takes 32 KiB of stack once, which the connection's
+// goroutines would otherwise keep.
 func onOtherStack(f func()) {
 	panicked := make(chan any)
 	go func() {
@@ -236,7 +236,7 @@ func (s *socket) refuse(m jsonrpc.Message, err error) {
 	s.sendFree(m, jsonrpc.AppendError(nil, m.ID, s.wireError(m.Method, err)))
 }
 
-// reads are the methods whose answers carry no number of the timeline. They are answered while the
+// reads are the methods whose answers carry no number of the timeline. They are answered even while the
 // journal fails.
 var reads = []string{"listSessions", "resolveSessionConfig", "sessionConfigCompletions", "completions",
 	"resourceRead", "resourceList", "resourceResolve", "resourceWrite", "resourceMkdir", "resourceCopy", "resourceMove",

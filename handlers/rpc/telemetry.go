@@ -19,7 +19,7 @@ type Telemetry interface {
 	Follow(uri ahp.URI, deliver func(method string, params []byte) bool) (leave func())
 }
 
-// maxExported bounds unread telemetry of a client: beyond it telemetry is dropped, never the
+// maxExported bounds a client's unread telemetry: above it, telemetry is dropped, never the
 // client.
 const maxExported = 4 << 20
 
@@ -66,8 +66,8 @@ func (s *socket) subscribeTelemetry(m jsonrpc.Message, uri ahp.URI) error {
 	return nil
 }
 
-// followAll follows channels and calls answer. What is published meanwhile waits for the answer: it does not come before
-// it, and a client that has read the answer misses nothing.
+// followAll follows channels and calls answer. Telemetry published meanwhile waits for the answer: it is never sent
+// before it, and a client that has read the answer misses nothing.
 func (s *socket) followAll(uris []ahp.URI, answer func()) {
 	var answered sync.Mutex
 	answered.Lock()

@@ -26,7 +26,7 @@ func (s *socket) write() {
 	defer func() {
 		if p := recover(); p != nil {
 			s.internal("", "panic", p, "stack", string(debug.Stack()))
-			_ = s.out.Release() // which held back the closing frame
+			_ = s.out.Release() // Hold delayed the closing frame
 			s.end(errBroken)
 		}
 	}()
@@ -124,7 +124,7 @@ func encodeEnvelope(d *dialect.Dialect, e *hub.Envelope) []byte {
 	b, err := actionFrame(ahp.ActionEnvelope{Channel: e.Channel.URI, Action: a, ServerSeq: e.Seq,
 		Origin: e.Origin, RejectionReason: e.Rejection})
 	if err != nil {
-		return nil // cannot happen: it was decoded, reduced and journaled before
+		return nil // cannot happen: the action was decoded, reduced and journaled before
 	}
 	return b
 }
