@@ -27,7 +27,7 @@ type ACME struct {
 	names   []string
 	log     *slog.Logger
 
-	leads func() bool // of Share; nil: this server is alone
+	leads func() bool // of Share; nil: this server has no others
 	there sync.Map    // names whose certificates were seen, on a server that does not lead
 }
 
@@ -37,7 +37,7 @@ type ACMEConfig struct {
 	Dir       string         // keeps account, keys and certificates: 0600 in 0700
 	Email     string         // for the authority's expiry warnings; may be ""
 	Directory string         // the authority's URL; "": Let's Encrypt
-	Roots     *x509.CertPool // roots that vouch for the authority itself; nil: the system's
+	Roots     *x509.CertPool // trust roots for the authority's own server; nil: the system's
 	Log       *slog.Logger
 }
 
@@ -75,8 +75,8 @@ func (a *ACME) TLS() *tls.Config {
 	return c
 }
 
-// Share has servers keep what they obtain in common: the one that leads asks the authority, and all of them answer it. Call it before
-// the server serves.
+// Share makes servers share their certificates: the leader requests them from the authority, and every server answers
+// the challenges. Call it before the server serves.
 func (a *ACME) Share(files CacheFiles, leads func() bool) {
 	a.cache.files, a.leads, a.orders.refused = files, leads, func() error {
 		if leads() {
@@ -88,7 +88,7 @@ func (a *ACME) Share(files CacheFiles, leads func() bool) {
 
 var errOrders = errors.New("another server asks the authority for certificates")
 
-// Adopt gives the servers that share certificates what one of them has in a directory, unless they have it.
+// Adopt copies the files of one server's directory to the servers that share certificates, unless they exist there.
 func (a *ACME) Adopt(ctx context.Context, dir string) error {
 	own := &sealedCache{files: dirFiles{autocert.DirCache(dir)}, keys: a.cache.keys}
 	names, err := own.files.Names(ctx)
@@ -98,7 +98,7 @@ func (a *ACME) Adopt(ctx context.Context, dir string) error {
 		}
 		data, read := own.Get(ctx, name)
 		switch {
-		case errors.Is(read, ErrNotKept): // it cannot be opened
+		case errors.Is(read, ErrNotKept): // the key is missing
 		case read != nil:
 			err = errors.Join(err, read)
 		default:
@@ -108,8 +108,8 @@ func (a *ACME) Adopt(ctx context.Context, dir string) error {
 	return err
 }
 
-// isThere refuses a visitor of a server that does not lead while there is no certificate: the manager would ask for one, fail, and
-// refuse visitors for a minute after that.
+// isThere refuses a visitor of a server that does not lead while there is no certificate. Otherwise the manager would
+// request one, fail, and refuse visitors for a minute.
 func (a *ACME) isThere(hello *tls.ClientHelloInfo) error {
 	name := strings.ToLower(hello.ServerName)
 	if a.leads == nil || a.leads() || !slices.Contains(a.names, name) || slices.Contains(hello.SupportedProtos, acme.ALPNProto) {
@@ -129,7 +129,7 @@ func (a *ACME) isThere(hello *tls.ClientHelloInfo) error {
 func (a *ACME) Challenge(next http.Handler) http.Handler { return a.manager.HTTPHandler(next) }
 
 // Run obtains the certificates before the first visitor needs them, and logs failures. It returns
-// once all are there, or when ctx ends; after that, certificates are renewed in use.
+// when all exist or ctx ends; after that, certificates are renewed in use.
 func (a *ACME) Run(ctx context.Context) {
 	for _, name := range a.names {
 		for wait := acmeSoonest; !a.obtain(ctx, name); wait = min(2*wait, acmeLatest) {
@@ -143,7 +143,7 @@ func (a *ACME) Run(ctx context.Context) {
 }
 
 // obtain calls get until it succeeds or ctx ends. The manager takes no context: a pending request
-// ends by its own timeout or with the program, and writes nothing but its cache.
+// ends by its own timeout or with the program, and writes only to its cache.
 func (a *ACME) obtain(ctx context.Context, name string) bool {
 	got := make(chan bool, 1)
 	go func() { got <- a.get(name) }()

@@ -13,22 +13,22 @@ import (
 // CacheKeys seal the files in which ACME keeps its account and its certificates with their keys.
 type CacheKeys interface {
 	Seal(name string, data []byte) []byte
-	// Open opens what Seal returned, and returns what was never sealed as it is.
+	// Open decrypts the result of Seal, and returns unsealed data unchanged.
 	Open(name string, data []byte) ([]byte, error)
-	// Reseal seals with the newest key; changed is false when data was.
+	// Reseal seals with the newest key; changed is false if it was the newest already.
 	Reseal(name string, data []byte) (sealed []byte, changed bool, err error)
-	// IsLocked reports whether the key for what was opened is missing.
+	// IsLocked reports whether err means that the key is missing.
 	IsLocked(err error) bool
 }
 
-// ErrNotKept is the error of CacheFiles for what they do not have.
+// ErrNotKept is the error of CacheFiles for a missing file.
 var ErrNotKept = autocert.ErrCacheMiss
 
-// CacheFiles keep what ACME obtained, by name.
+// CacheFiles stores the files of ACME, by name.
 type CacheFiles interface {
 	Get(ctx context.Context, name string) ([]byte, error)
 	Put(ctx context.Context, name string, data []byte) error
-	Delete(ctx context.Context, name string) error // of one that is not there, too
+	Delete(ctx context.Context, name string) error // no error if it does not exist
 	Names(ctx context.Context) ([]string, error)
 }
 
@@ -49,13 +49,13 @@ func (d dirFiles) Names(context.Context) (names []string, err error) {
 	return names, err
 }
 
-// sealedCache keeps files, sealed.
+// sealedCache stores files, sealed.
 type sealedCache struct {
 	files CacheFiles
-	keys  CacheKeys // nil until SealBy: as they are
+	keys  CacheKeys // nil until SealBy: files are not sealed
 }
 
-// Get implements autocert.Cache. What cannot be opened is obtained again from the authority.
+// Get implements autocert.Cache. A file whose key is missing counts as missing, so that it is requested again.
 func (c *sealedCache) Get(ctx context.Context, name string) ([]byte, error) {
 	data, err := c.files.Get(ctx, name)
 	if err != nil || c.keys == nil {
@@ -84,7 +84,7 @@ func (c *sealedCache) Delete(ctx context.Context, name string) error {
 // SealBy makes ACME seal its files. Call it before the server serves.
 func (a *ACME) SealBy(keys CacheKeys) { a.cache.keys = keys }
 
-// Reseal seals all files with the newest key, also those that an earlier program wrote in plain text.
+// Reseal seals all files with the newest key, including those that an earlier version wrote in plain text.
 func (a *ACME) Reseal(ctx context.Context) (changed, locked int, err error) {
 	names, err := a.cache.files.Names(ctx)
 	for _, name := range names {

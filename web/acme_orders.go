@@ -17,7 +17,7 @@ const (
 // the order is created, and the client of golang.org/x/crypto expects it each time.
 type orders struct {
 	next    http.RoundTripper
-	refused func() error // why nothing may be asked now; nil: it always may
+	refused func() error // why requests are refused now; nil: they never are
 
 	mu sync.Mutex
 	at map[string]string // finalize address → the order's own

@@ -60,7 +60,7 @@ func isLocal(r *http.Request) bool {
 }
 
 // readWhole reads the body within its deadline, and then lifts the deadline: a tool may take longer
-// to answer than a body may take to arrive. It answers a body that it refuses.
+// to answer than a body to arrive. If it refuses a body, it answers the request.
 func (s *Server) readWhole(w http.ResponseWriter, r *http.Request) bool {
 	if r.Method != http.MethodPost {
 		return true

@@ -7,19 +7,19 @@ import (
 	"sync"
 )
 
-// Attached answers requests of a listener that outlives its server, as that of a cluster's node does.
+// Attached answers requests of a listener that outlives its server, such as that of a cluster node.
 type Attached struct {
 	server *Server
 	base   context.Context // of streams and sockets
 	end    context.CancelCauseFunc
-	late   context.Context // of other requests, which are answered before
+	late   context.Context // of other requests, which may finish first
 	abort  context.CancelCauseFunc
 
 	mu   sync.RWMutex
 	over bool
 }
 
-// Attach begins to answer requests that others accept.
+// Attach starts to answer requests of another listener.
 func (s *Server) Attach() *Attached {
 	a := &Attached{server: s}
 	a.base, a.end = context.WithCancelCause(context.Background())
@@ -27,7 +27,7 @@ func (s *Server) Attach() *Attached {
 	return a
 }
 
-// Serve answers a request. It reports false, and has done nothing, once the server is detached.
+// Serve answers a request. Once the server is detached, it does nothing and returns false.
 func (a *Attached) Serve(w http.ResponseWriter, r *http.Request) bool {
 	if !a.enter() {
 		return false
@@ -44,8 +44,8 @@ func (a *Attached) Serve(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// ServeSocket has h answer a request that is no visitor's, and that may become a socket, which ends with the server. It reports
-// false, and has done nothing, once the server is detached.
+// ServeSocket lets h answer a request that is not a visitor's and may become a socket, which ends with the server.
+// Once the server is detached, it does nothing and returns false.
 func (a *Attached) ServeSocket(w http.ResponseWriter, r *http.Request, h http.Handler) bool {
 	if !a.enter() {
 		return false
@@ -63,7 +63,7 @@ func (a *Attached) enter() bool {
 	return !a.over
 }
 
-// Detach takes no more requests, ends open streams and sockets, and waits for others for at most Limits.Stop.
+// Detach refuses new requests, ends open streams and sockets, and waits for other requests for at most Limits.Stop.
 func (a *Attached) Detach() {
 	a.mu.Lock()
 	a.over = true

@@ -55,7 +55,7 @@ type Config struct {
 	// expect
 	RootRPC http.Handler
 	Tools   Tools // nil: none
-	// Machines serves the sockets of machines, which prove themselves within it; nil: none
+	// Machines serves the sockets of machines, which authenticate inside them; nil: none
 	Machines http.Handler
 	// Unsubscribe serves the links in mails, without sign-in; nil: none
 	Unsubscribe http.HandlerFunc
@@ -77,7 +77,8 @@ type Config struct {
 	Provider  *Provider         // nil: no sign-in by OpenID Connect
 
 	Cookies *people.Cookies
-	// AwaitNodes waits until other nodes of a cluster show nothing more to visitors whose rights have ended; nil: there are none
+	// AwaitNodes waits until other nodes of a cluster show nothing to visitors whose rights have
+	// ended; nil: there are none
 	AwaitNodes func(context.Context)
 	Audit      *audit.Log
 	Owner      access.Principal
@@ -90,7 +91,7 @@ type Config struct {
 	TLS *tls.Config // nil: http, as behind a proxy
 
 	Ready   func() error // nil error: actions are accepted; for /readyz
-	Metrics []Metric     // more than those of requests
+	Metrics []Metric     // in addition to those of requests
 	Log     *slog.Logger
 
 	Registry *prometheus.Registry // the host's other metrics; nil: none
@@ -98,7 +99,7 @@ type Config struct {
 	Limits   Limits
 }
 
-// Metric is a number that is read when metrics are asked for.
+// Metric is a number that is read when metrics are collected.
 type Metric struct {
 	Name, Help string
 	Counter    bool // it only grows while the server runs

@@ -10,7 +10,7 @@ import (
 	"sync"
 )
 
-// Front answers requests on a listener by a handler.
+// Front serves a handler on a listener.
 type Front struct {
 	Handler http.Handler
 	TLS     *tls.Config // nil: http
@@ -20,7 +20,7 @@ type Front struct {
 	drain func(context.Context) // waits for requests that http.Server does not wait for; nil: there are none
 }
 
-// Serve answers on l until ctx ends. Then it ends open streams, waits for requests for at most Limits.Stop, and returns.
+// Serve serves l until ctx ends. Then it ends open streams, waits for requests for at most Limits.Stop, and returns.
 func (f Front) Serve(ctx context.Context, l net.Listener) error {
 	f.Limits.fill()
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))

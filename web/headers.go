@@ -15,7 +15,7 @@ const (
 		"'self'; " +
 		"font-src 'self'; manifest-src 'self'; worker-src 'self'; form-action 'self'; frame-src 'self'; base-uri 'none'; frame-ancestors 'none'; " +
 		"require-trusted-types-for 'script'; trusted-types ahphub"
-	// the worker reaches this server alone
+	// the worker connects only to this server
 	workerPolicy = "default-src 'none'; connect-src 'self'"
 	framePolicy  = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
 		"connect-src 'self'; font-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors 'self'; " +
@@ -29,7 +29,7 @@ func (s *Server) headers(next http.Handler) http.Handler {
 	})
 }
 
-// setHeaders sets what browsers are told in every answer. secure: the browser's request came over TLS.
+// setHeaders sets the headers of every answer. secure: the browser's request came over TLS.
 func setHeaders(h http.Header, r *http.Request, secure bool) {
 	policy, framing := pagePolicy, "DENY"
 	if isTerminalFrame(r.URL.Path) {

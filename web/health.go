@@ -34,8 +34,9 @@ func (s *Server) favicon(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.cfg.Assets.Path("img/icon.svg"), http.StatusFound)
 }
 
-// serviceWorker answers the script that shows push messages. It is at the root because browsers let a worker control
-// pages below its own address alone.
+// serviceWorker serves the script that shows push messages. It is at the root because a worker
+// controls only pages below
+// its own address.
 func (s *Server) serviceWorker(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", workerPolicy)
@@ -45,8 +46,8 @@ func (s *Server) serviceWorker(w http.ResponseWriter, _ *http.Request) {
 		[]byte(s.cfg.Assets.Path("img/icon-192.png"))))
 }
 
-// manifest has a browser offer to install the pages as an app. It is the same for everyone, and names no one: browsers
-// fetch it without cookies.
+// manifest lets a browser offer to install the pages as an app. It is the same for everyone and names no account:
+// browsers fetch it without cookies.
 func (s *Server) manifest(w http.ResponseWriter, _ *http.Request) {
 	icon := func(size string) map[string]string {
 		return map[string]string{"src": s.cfg.Assets.Path("img/icon-" + size + ".png"), "sizes": size + "x" + size,
@@ -56,5 +57,5 @@ func (s *Server) manifest(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Cache-Control", "max-age=3600")
 	_ = json.NewEncoder(w).Encode(map[string]any{"name": "ahphub", "short_name": "ahphub", "id": "/", "start_url": "/",
 		"scope": "/", "display": "standalone", "theme_color": "#0a5cc2", "background_color": "#ffffff",
-		"icons": []map[string]string{icon("192"), icon("512")}}) // the browser left
+		"icons": []map[string]string{icon("192"), icon("512")}}) // the browser may have disconnected
 }

@@ -30,7 +30,7 @@ func (s *Server) byToken(next http.Handler) http.Handler {
 			s.refuseBearer(w, r, err)
 			return
 		}
-		r.URL.RawQuery = ""    // nothing later sees the token
+		r.URL.RawQuery = ""    // hides the token from later handlers
 		r.Header.Del("Cookie") // with a token only the token counts, so no Origin is needed
 		s.serveAs(who, w, r, next)
 	})
@@ -81,7 +81,7 @@ func withoutTokens(u *url.URL) string {
 	return (&url.URL{Path: u.Path, RawPath: u.RawPath, RawQuery: q.Encode()}).RequestURI()
 }
 
-// byCookieSameOrigin guards the endpoints for programs: browsers send cookies along from any site,
+// byCookieSameOrigin guards the endpoints for programs: browsers send cookies from pages of any site,
 // so a cookie counts there only with an Origin of ours.
 func (s *Server) byCookieSameOrigin(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	who, err := s.visitor(nil, r)
@@ -234,7 +234,7 @@ func (s *Server) mayOpen(who access.Principal, session, chat string) bool {
 	}
 	uri, ok := s.cfg.Sessions.SessionByShort(session)
 	if !ok {
-		return who.Role == access.RoleOwner // who gets a page that says so
+		return who.Role == access.RoleOwner // the owner gets a page that reports the missing session
 	}
 	if !who.SeesSession(uri) {
 		return false

@@ -11,13 +11,13 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// invitePage serves the page an invitation leads to. Its token is in the fragment.
+// invitePage serves the page of an invitation. Its token is in the fragment.
 func (s *Server) invitePage(w http.ResponseWriter, r *http.Request) {
 	s.inviteAgain(w, r, http.StatusOK, page.Invite{})
 }
 
 // acceptInvite exchanges an invitation's token, a name and an optional password for an account and
-// its cookie. A person without a password makes a passkey next, on their account page.
+// its cookie. A member without a password adds a passkey next, on their account page.
 func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 	token, name, password := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name"),
 		r.PostFormValue("password")
@@ -65,7 +65,7 @@ func (s *Server) acceptInvite(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
-// welcomeMember makes the account. It checks the password first: an invitation can be accepted only
+// welcomeMember creates the account. It checks the password first: an invitation can be accepted only
 // once.
 func (s *Server) welcomeMember(r *http.Request, token, name, password string) (access.Principal, error) {
 	if password != "" {

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// joinPage serves the page a link leads to. The link's token is in the fragment, so it is not in
-// this request; during a required sign-in it waits in a cookie.
+// joinPage serves the page of a link. The link's token is in the fragment, so it is not in
+// this request; during a required sign-in a cookie keeps it.
 func (s *Server) joinPage(w http.ResponseWriter, r *http.Request) {
 	m := page.Join{As: s.nameOf(r)}
 	if token := heldToken(r); token != "" {
@@ -24,7 +24,7 @@ func (s *Server) joinPage(w http.ResponseWriter, r *http.Request) {
 	s.joinAgain(w, r, http.StatusOK, m)
 }
 
-// join exchanges a link's token and a name for a guest's cookie. People with an account join under
+// join exchanges a link's token and a name for a guest's cookie. Visitors with an account join under
 // their own name.
 func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	token, name := strings.TrimSpace(r.PostFormValue("token")), r.PostFormValue("name")
@@ -63,7 +63,7 @@ func (s *Server) join(w http.ResponseWriter, r *http.Request) {
 	s.enter(w, r, link, token, name, here)
 }
 
-// enter lets a visitor in by a link.
+// enter admits a visitor by a link.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, link access.Link, token, name string,
 	here access.Principal) {
 	entered := false
@@ -99,7 +99,7 @@ func (s *Server) redeem(r *http.Request, token, name string, here access.Princip
 	return s.cfg.Links.Redeem(r.Context(), token, name)
 }
 
-// look tells a script what a link leads to, and whether sign-in comes first.
+// look describes a link to a script, and whether sign-in comes first.
 func (s *Server) look(w http.ResponseWriter, link access.Link, here access.Principal) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")

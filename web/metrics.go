@@ -16,7 +16,7 @@ type counters struct {
 	took     *prometheus.HistogramVec
 	refused  prometheus.Counter
 	handler  http.Handler
-	close    func() // takes them from their registry
+	close    func() // unregisters them
 }
 
 // newCounters adds the metrics to a registry; nil is a new one.
@@ -57,7 +57,7 @@ func newCounters(reg *prometheus.Registry, more []Metric) *counters {
 	return c
 }
 
-// series are those of one metric, read when metrics are asked for.
+// series collects the series of one metric.
 type series struct {
 	metric Metric
 	desc   *prometheus.Desc
@@ -86,7 +86,7 @@ func (s series) Collect(to chan<- prometheus.Metric) {
 }
 
 // request counts by route pattern, never by path, so that the number of series is bounded.
-// Sockets and streams last as long as they are open, so their time says nothing.
+// The durations of sockets and streams are not recorded: they last until they are closed.
 func (c *counters) request(method, route string, status int, took time.Duration, stream bool) {
 	if route == "" {
 		route = "none"

@@ -85,7 +85,7 @@ func (s *Server) accessLog(next http.Handler) http.Handler {
 	})
 }
 
-// audit writes down a form that is audited: what it is about to do before it is handled, and how that ended.
+// audit records a form before it is handled, and its outcome, if the form is audited.
 func (s *Server) audit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		route := r.Method + " " + chi.RouteContext(r.Context()).RoutePattern()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Redirect redirects from http to the same page of the public address, and nowhere else, whatever
+// Redirect redirects from http to the same page of the public address, whatever
 // the Host header.
 func Redirect(public *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -6,7 +6,7 @@ import (
 	"net/url"
 )
 
-// Hosts are the host names that a node's visitors may ask for.
+// Hosts are the host names that a node's visitors may use.
 type Hosts struct{ hosts hosts }
 
 // NewHosts returns the names of a listening address, of a public one (nil: none) and further ones.
@@ -14,7 +14,7 @@ func NewHosts(listen string, public *url.URL, more []string) Hosts {
 	return Hosts{newHosts(Config{Listen: listen, PublicURL: public, AllowHosts: more})}
 }
 
-// Check answers a request for another name, and reports whether it may go on.
+// Check reports whether the request's host name is allowed. If not, it answers the request.
 func (h Hosts) Check(w http.ResponseWriter, r *http.Request) bool {
 	if h.hosts.allows(r) {
 		return true
@@ -27,7 +27,7 @@ func refuseHost(w http.ResponseWriter) {
 	http.Error(w, "Unknown host name. Start ahphub with --public-url or --allow-host to allow it.", http.StatusForbidden)
 }
 
-// WithHeaders sets the headers of every answer of this server, as a node does that answers without a hub.
+// WithHeaders sets the headers of every answer, for a node that answers without a hub.
 func (h Hosts) WithHeaders(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header(), r, isSecure(r, h.hosts.public))
 }
@@ -35,12 +35,12 @@ func (h Hosts) WithHeaders(w http.ResponseWriter, r *http.Request) {
 // checkedKey marks requests whose host name another node has checked.
 type checkedKey struct{}
 
-// FromNode returns a request that another node passed on, as it arrived there: from the visitor's address, over TLS or
-// not. That node has checked the host name. Only call it for requests that nodes alone can make.
+// FromNode returns a request as it arrived at the node that passed it on: from the visitor's address, over TLS or
+// not. That node has checked the host name. Only call it for requests that only nodes can make.
 func FromNode(r *http.Request, visitor string, secure bool) *http.Request {
 	r = r.WithContext(context.WithValue(r.Context(), checkedKey{}, true))
 	r.RemoteAddr = visitor
-	r.TLS = nil // the nodes'
+	r.TLS = nil // of the connection between nodes
 	if secure {
 		at := *r.URL
 		at.Scheme = "https" // read by people.Secure

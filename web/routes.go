@@ -56,7 +56,7 @@ func (s *Server) routes() chi.Router {
 		r.With(s.byAgent).Handle("/mcp", s.cfg.Tools)
 	}
 	if s.cfg.Machines != nil {
-		r.Get("/machines/connect", s.cfg.Machines.ServeHTTP) // machines prove themselves within the socket
+		r.Get("/machines/connect", s.cfg.Machines.ServeHTTP) // machines authenticate inside the socket
 	}
 	r.Group(func(r chi.Router) {
 		r.Use(s.socketAtRoot, s.byCookie, s.mayVisit, s.audit, Compress)
@@ -77,7 +77,7 @@ func (s *Server) agentRoutes() http.Handler {
 
 type pageHandler = func(w http.ResponseWriter, r *http.Request) error
 
-// PageRoutes are the routes of handlers/pages, all of them for visitors who are signed in.
+// PageRoutes are the routes of handlers/pages, all of them for signed-in visitors.
 type PageRoutes struct{ *pages.Pages }
 
 // Routes mounts every page and form. hub/access says who may visit each.

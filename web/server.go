@@ -42,8 +42,8 @@ func New(cfg Config) (*Server, error) {
 // Routes returns the routes, for walking.
 func (s *Server) Routes() chi.Routes { return s.handler }
 
-// ServeHTTP answers one request. A socket outlives its request, whose goroutine and buffers would be most of what
-// it costs.
+// ServeHTTP answers one request. A socket outlives its request, whose goroutine and buffers would
+// be most of its cost.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.open.Add(1)
 	if !isSocket(r) {
@@ -58,7 +58,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.serveSocket(base, s.handler, w, r)
 }
 
-// serveSocket has h answer a request that may become a socket; it was counted as open.
+// serveSocket lets h answer a request that may become a socket. The caller has counted it as open.
 func (s *Server) serveSocket(base context.Context, h http.Handler, w http.ResponseWriter, r *http.Request) {
 	path := r.URL.Path
 	upgrade.Serve(base, h, w, r, func(panicked any) {
@@ -70,7 +70,7 @@ func (s *Server) serveSocket(base context.Context, h http.Handler, w http.Respon
 	})
 }
 
-// baseKey is the key of the context that ends with the server, in those of its requests.
+// baseKey is the context key of the context that ends with the server.
 type baseKey struct{}
 
 // errStopping is the cause that ends open streams at shutdown.
@@ -88,7 +88,7 @@ func (s *Server) ServeAgents(ctx context.Context, l net.Listener) error {
 	return s.serve(ctx, l, s.agentRoutes(), nil)
 }
 
-// AgentHandler answers as ServeAgents does, by connections of the caller.
+// AgentHandler answers as ServeAgents does, on connections of the caller.
 func (s *Server) AgentHandler() http.Handler { return s.agentRoutes() }
 
 // ServeRedirect serves h on l without TLS: the redirect to the server's own address.
@@ -100,7 +100,7 @@ func (s *Server) serve(ctx context.Context, l net.Listener, h http.Handler, secu
 	return Front{Handler: h, TLS: secure, Limits: s.cfg.Limits, Log: s.cfg.Log, drain: s.drain}.Serve(ctx, l)
 }
 
-// Close gives back what New registered. The server does not serve any more.
+// Close unregisters the metrics of New. The server must not serve afterwards.
 func (s *Server) Close() { s.counters.close() }
 
 func (s *Server) drain(ctx context.Context) {

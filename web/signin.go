@@ -181,7 +181,7 @@ func (s *Server) letIn(w http.ResponseWriter, r *http.Request, who access.Princi
 	return err == nil
 }
 
-// audited writes down what f is about to do, and how it ended.
+// audited records e before f runs, and the outcome of f.
 func (s *Server) audited(r *http.Request, e audit.Entry, f func(*audit.Call) error) error {
 	ctx, call, err := s.cfg.Audit.Begin(r.Context(), audit.Inside, e)
 	if err != nil {
@@ -210,7 +210,7 @@ func (s *Server) signOut(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, "/signin", http.StatusSeeOther)
 }
 
-// note writes down what needs no outcome, as a refusal.
+// note records an entry without an outcome, such as a refusal.
 func (s *Server) note(r *http.Request, e audit.Entry) { s.cfg.Audit.Note(r.Context(), e) }
 
 // localPath returns p if it is a path of this server, else "/".

@@ -19,7 +19,7 @@ import (
 const (
 	waitLeader  = 3 * time.Second       // how long a request waits for a leader
 	askAgain    = 50 * time.Millisecond // between checks whether the leader takes requests
-	lastWord    = time.Second           // how long a former leader may still answer what it was asked
+	lastWord    = time.Second           // how long a former leader may still answer requests that were sent to it
 	mostWaiting = 1024                  // requests that wait for a leader
 	bodyTime    = 15 * time.Second      // for a form to arrive, as on the server that answers it
 	stopTime    = 3 * time.Second
@@ -39,7 +39,7 @@ type Config struct {
 	Streams   live.RelayConfig  // its Transport, TrunkPath and Header are set by New
 	Assets    *static.Assets    // nil: the leader serves them
 	Log       *slog.Logger
-	// Before is called before a request is passed on to the leader; nil: nothing is.
+	// Before is called before a request is passed on to the leader; nil: no call.
 	Before func(*http.Request)
 }
 
@@ -78,7 +78,7 @@ func New(c Config) *Gateway {
 // Attach lets the hub of this node answer.
 func (g *Gateway) Attach(h Hub) { g.setHub(&h) }
 
-// Detach ends what Attach began.
+// Detach reverses Attach.
 func (g *Gateway) Detach() { g.setHub(nil) }
 
 func (g *Gateway) setHub(h *Hub) {
@@ -110,7 +110,7 @@ func (g *Gateway) notifyChanged() {
 	g.changed = make(chan struct{})
 }
 
-// state is who answers at a moment.
+// state is the leader, and this node's hub if it leads, at one moment.
 type state struct {
 	hub     *Hub
 	leader  string
@@ -141,7 +141,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a := g.cfg.Assets; a != nil && r.Method == http.MethodGet && a.Has(r.URL.Path) {
-		g.cfg.Hosts.WithHeaders(w, r) // public, and named by their content: any node's are the same
+		g.cfg.Hosts.WithHeaders(w, r) // public, and named by their content: the same on every node
 		a.ServeHTTP(w, r)
 		return
 	}
@@ -156,7 +156,7 @@ func answerProbe(w http.ResponseWriter, err error) {
 	_, _ = w.Write([]byte("ready\n"))
 }
 
-// checkLeading returns nil while the hub of this node answers.
+// checkLeading returns nil while the hub of this node is ready.
 func (g *Gateway) checkLeading() error {
 	h := g.current().hub
 	if h == nil {
@@ -165,7 +165,7 @@ func (g *Gateway) checkLeading() error {
 	return h.Ready()
 }
 
-// checkReady returns nil while visitors of this node are answered, here or by another one.
+// checkReady returns nil while this node or the leader can answer visitors.
 func (g *Gateway) checkReady() error {
 	if err := g.checkLeading(); !errors.Is(err, ErrNotLeading) {
 		return err
@@ -176,7 +176,7 @@ func (g *Gateway) checkReady() error {
 	return nil
 }
 
-// answer has the leader answer, and waits for one if there is none.
+// answer lets the leader answer, and waits for one if there is none.
 func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 	body := &replay{src: r.Body}
 	var late <-chan time.Time
@@ -210,7 +210,7 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// waitForChange returns true when it is time to check again, and false when it is too late.
+// waitForChange waits until it is time to check again. It returns false when the request has timed out or ended.
 func waitForChange(ctx context.Context, changed <-chan struct{}, late <-chan time.Time) bool {
 	again := time.NewTimer(askAgain)
 	defer again.Stop()

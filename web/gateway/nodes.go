@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// TrunkPath is where other nodes ask for the frames of rooms (ServeTrunk).
+// TrunkPath is where other nodes request the frames of rooms (ServeTrunk).
 const TrunkPath = "/streams"
 
 // Handler answers requests that other nodes pass on. Requests of the nodes themselves go to own.
@@ -32,7 +32,7 @@ func (g *Gateway) Handler(own http.Handler) http.Handler {
 	})
 }
 
-// ServeTrunk sends a node the frames of the rooms that its visitors watch.
+// ServeTrunk sends a node the frames of its visitors' rooms.
 func (g *Gateway) ServeTrunk(w http.ResponseWriter, r *http.Request) {
 	if h := g.current().hub; h == nil || !h.Server.ServeSocket(w, r, h.Trunks) {
 		answerAbsent(w)

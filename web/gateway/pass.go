@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/handlers/upgrade"
 )
 
-// Headers between nodes. The Gateway removes them from what visitors send.
+// Headers between nodes. The Gateway removes them from visitors' requests.
 const (
 	visitorHeader = "Ahphub-Visitor"        // address of the visitor whose request is passed on
 	secureHeader  = "Ahphub-Visitor-Secure" // the request came over TLS
@@ -26,7 +26,9 @@ const (
 	absentHeader  = "Ahphub-Not-Leading"    // in an answer: this node does not lead and has not read the request
 )
 
-// passOn has the leader answer, or serves a live stream that the leader lets in. It reports false when nothing was done.
+// passOn passes a request to the leader, or serves a live stream that the leader admitted. It
+// returns false when nothing
+// was sent to the visitor.
 func (g *Gateway) passOn(w http.ResponseWriter, r *http.Request, s state, body *replay) bool {
 	if r.URL.Path == "/live" && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return g.serveStream(w, r, s, body)
@@ -34,7 +36,7 @@ func (g *Gateway) passOn(w http.ResponseWriter, r *http.Request, s state, body *
 	return g.pass(w, r, s, body)
 }
 
-// serveStream serves a live stream, whose frames come from the leader once for all viewers of this node.
+// serveStream serves a live stream. The leader sends its frames once for all viewers of this node.
 func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, s state, body *replay) bool {
 	ask := &httputil.ProxyRequest{In: r.Clone(r.Context()), Out: r.Clone(r.Context())}
 	ask.In.URL.Host, ask.Out.RequestURI, ask.Out.Body = s.leader, "", nil
@@ -65,7 +67,7 @@ func (g *Gateway) serveStream(w http.ResponseWriter, r *http.Request, s state, b
 	return true
 }
 
-// attempt is one try to have the leader answer a request.
+// attempt is one try to pass a request to the leader.
 type attempt struct {
 	sent, answered atomic.Bool
 
@@ -75,7 +77,8 @@ type attempt struct {
 
 type attemptKey struct{}
 
-// cancelAfterGrace cancels an attempt when another node leads. A leader that was asked already may still answer.
+// cancelAfterGrace cancels an attempt when another node leads. A leader that has the request
+// already may still answer.
 func (a *attempt) cancelAfterGrace(ctx context.Context, cancel func()) {
 	if !a.answered.Load() {
 		grace := time.NewTimer(lastWord)
@@ -88,7 +91,9 @@ func (a *attempt) cancelAfterGrace(ctx context.Context, cancel func()) {
 	cancel()
 }
 
-// pass has the leader answer. It reports false when that node does not lead or cannot be reached, and nothing was done.
+// pass passes a request to the leader. It returns false when that node does not lead or cannot be
+// reached, and nothing
+// was sent to the visitor.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, s state, body *replay) bool {
 	if g.cfg.Before != nil {
 		g.cfg.Before(r)
@@ -108,7 +113,7 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, s state, body *re
 	return !try.again
 }
 
-// rewrite addresses a visitor's request to the leader, which reads everything else as the visitor sent it.
+// rewrite addresses a visitor's request to the leader, and leaves the rest as the visitor sent it.
 func rewrite(pr *httputil.ProxyRequest) {
 	pr.Out.URL.Scheme, pr.Out.URL.Host, pr.Out.URL.RawQuery = "http", pr.In.URL.Host, pr.In.URL.RawQuery
 	pr.Out.Host = pr.In.Host

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// refuse answers that the cluster has no leader. Pages reload by themselves.
+// refuse answers that the cluster has no leader. Pages reload automatically.
 func refuse(w http.ResponseWriter, r *http.Request, why error) {
 	h := w.Header()
 	h.Set("Retry-After", "2")
@@ -18,10 +18,10 @@ func refuse(w http.ResponseWriter, r *http.Request, why error) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'")
 	h.Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(http.StatusServiceUnavailable)
-	_, _ = w.Write([]byte(noLeaderPage)) // the browser left
+	_, _ = w.Write([]byte(noLeaderPage)) // the browser may have disconnected
 }
 
-// noLeaderPage looks like the product's own pages, whose colors it repeats: their style sheets may not be at hand.
+// noLeaderPage repeats the colors of other pages, because their style sheets may be unavailable.
 const noLeaderPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -9,7 +9,7 @@ import (
 
 const mostReplay = 64 << 10 // bytes of a request that can be sent again to the next leader
 
-// replay is the body of a request that may be sent more than once. It keeps what was read, up to mostReplay.
+// replay is the body of a request that may be sent more than once. It keeps the first mostReplay bytes.
 type replay struct {
 	src io.ReadCloser
 
@@ -18,21 +18,21 @@ type replay struct {
 	read int // bytes taken from src
 }
 
-// into gives a request its body, from the beginning.
+// into sets the body of a request to this one, from the beginning.
 func (b *replay) into(r *http.Request) {
 	if b.src != nil && b.src != http.NoBody {
 		r.Body = &replayed{body: b}
 	}
 }
 
-// canRewind reports whether everything that was read can be read again.
+// canRewind reports whether all bytes read so far are kept.
 func (b *replay) canRewind() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.read == len(b.kept)
 }
 
-// replayed reads a body from its beginning. Bytes that an earlier attempt still reads are kept for it.
+// replayed reads a body from its beginning. Bytes that an earlier attempt is still reading are kept for it.
 type replayed struct {
 	body   *replay
 	at     int
