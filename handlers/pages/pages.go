@@ -1,6 +1,6 @@
-// Package pages joins the areas of the pages: each is a package below with its pages, forms and room, and stands on
-// package site. Areas do not know each other; what one shows of another it is handed here. A page is a client of the
-// hub: it is drawn from the states of a room, and its stream continues from there. web lists the routes.
+// Package pages joins the areas of the pages: each is a package below with its pages, forms and room, built on
+// package site. Areas do not import each other; what they share is passed in here. A page is a client of the
+// hub: it is rendered from the states of a room, and its stream continues from there. web lists the routes.
 package pages
 
 import (
@@ -54,33 +54,33 @@ type Deps struct {
 	Presence    *presence.Tracker
 	Assets      *static.Assets
 	Log         *slog.Logger
-	Docs        review.Docs                // drafts and marks of people; nil keeps none
-	Shelf       *organize.Shelf            // pins, labels and filters; nil: in memory alone
+	Docs        review.Docs                // drafts and review marks; nil: none are stored
+	Shelf       *organize.Shelf            // pins, labels and filters; nil: in memory only
 	Diffs       *diff.Cache                // comparisons of files, closed with the pages; nil: a new one
 	Browsers    people.Browsers            // who is signed in; nil shows none
-	Accounts    people.Accounts            // the owner's ways to sign in; its zero value shows none
+	Accounts    people.Accounts            // owner's ways to sign in; zero: none are shown
 	Notify      *notify.Notifier           // sends notifications; nil sends none
-	Secrets     settings.Secrets           // secrets that people name; nil: none
-	Machines    *registry.Registry         // computers that joined; nil: none can
-	Nodes       nodes.Status               // of the cluster; nil: this server is no node of one
+	Secrets     settings.Secrets           // members' secrets; nil: none
+	Machines    *registry.Registry         // machines that joined; nil: machines are turned off
+	Nodes       nodes.Status               // of the cluster; nil: this server is not a cluster node
 	Version     string                     // of ahphub
-	Load        func() registry.Report     // what this server has free; nil: it is not known
-	Usage       usage.Ledger               // what turns used; nil: nothing is counted
-	Audit       people.AuditLog            // what was done; nil shows none
-	Public      string                     // address teammates use; "" while only this machine is meant to reach it
-	FirstAgent  page.FirstAgent            // how to get an agent besides Shell; its zero value says nothing
-	Setup       []part.SetupNote           // what this server lacks, for its owner alone
-	NeedsLogin  func(provider string) bool // whether an agent wanted a login last; nil: none did
+	Load        func() registry.Report     // this server's free resources; nil: unknown
+	Usage       usage.Ledger               // usage of turns; nil: not recorded
+	Audit       people.AuditLog            // the audit log; nil: not shown
+	Public      string                     // address for teammates; "" while only this machine should reach it
+	FirstAgent  page.FirstAgent            // how to get an agent besides Shell; zero: not shown
+	Setup       []part.SetupNote           // what this server lacks; only the owner sees it
+	NeedsLogin  func(provider string) bool // whether an agent last asked for a login; nil: none did
 	LoginLines  map[string]string          // commands that log in to agents, by provider
 	DefaultDir  string                     // working directory offered when there is no earlier one
-	Sockets     *quota.Pool                // of open streams; nil: none is refused
-	Frames      *quota.Pool                // of bytes of frames over 64 KiB on their way to streams; nil: none is refused
+	Sockets     *quota.Pool                // quota of open streams; nil: unlimited
+	Frames      *quota.Pool                // quota of bytes of frames over 64 KiB that are being sent; nil: unlimited
 	Now         func() time.Time           // default time.Now
 	Heartbeat   live.Heartbeat             // of live streams
 }
 
-// Host is what the areas ask of the host together. Its parts for automations, customizations, reviews and
-// terminals are of their own.
+// Host is the part of the host that the areas use together. Its parts for automations, customizations, reviews and
+// terminals are separate.
 type Host interface {
 	automations.Host
 	chat.Host
@@ -90,7 +90,7 @@ type Host interface {
 	review.Host
 }
 
-// Reviews is the host's part for what is said about a session's changes.
+// Reviews is the host's part for threads, verdicts and suggestions.
 type Reviews interface {
 	site.Reviews
 	review.Reviews
@@ -119,7 +119,7 @@ type Pages struct {
 	Usage       *usage.Pages
 }
 
-// New makes the pages.
+// New returns the pages.
 func New(d Deps) *Pages {
 	if d.Now == nil {
 		d.Now = time.Now
@@ -129,7 +129,7 @@ func New(d Deps) *Pages {
 		d.Presence = presence.New(presence.Config{})
 	}
 	if d.Shelf == nil {
-		d.Shelf, _ = organize.Open(context.Background(), nil) // without a store nothing is read
+		d.Shelf, _ = organize.Open(context.Background(), nil) // without a store nothing can fail
 	}
 	if d.Diffs == nil {
 		d.Diffs = &diff.Cache{}
@@ -158,13 +158,13 @@ func New(d Deps) *Pages {
 	return p
 }
 
-// Close ends every live stream's feed, and what the review does in the background, and waits.
+// Close ends every live feed and the review's background work, and waits.
 func (p *Pages) Close() {
 	p.Live.Close()
 	p.Review.Close()
 }
 
-// Renders counts how often live HTML was drawn, over all viewers.
+// Renders returns how often live HTML was rendered, over all viewers.
 func (p *Pages) Renders() int64 { return p.Live.Renders() }
 
 // Unsubscribe answers the links in mails.

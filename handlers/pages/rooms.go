@@ -9,7 +9,7 @@ import (
 func (p *Pages) rooms() live.Table {
 	return live.Table{
 		"rail":           {Open: p.NewRailRoom, Share: site.AnswerRights},
-		"inbox":          {Open: p.Inbox.NewRoom, Share: site.PersonAndRights}, // it says who is mentioned
+		"inbox":          {Open: p.Inbox.NewRoom, Share: site.PersonAndRights}, // shows the person's own mentions
 		"session":        {Open: p.NewSessionRoom},
 		"people":         {Open: p.Visitors.NewRoom},
 		"chat":           {Open: p.Chat.NewRoom},

@@ -33,7 +33,7 @@ func (p *Pages) ShowEdit(w http.ResponseWriter, r *http.Request) error {
 	return p.sendForm(w, r, http.StatusOK, &e, r.URL.Query(), nil)
 }
 
-// sendForm draws the form: with the values of an automation, or with those that were chosen so far.
+// sendForm renders the form with the values of an automation, or with the values entered so far.
 func (p *Pages) sendForm(w http.ResponseWriter, r *http.Request, status int, e *ahp.AutomationEntry, chosen url.Values,
 	problems map[string]string) error {
 	c := p.CallerOf(r.Context())
@@ -74,7 +74,7 @@ func firstProvider(list []ahp.AgentInfo) string {
 	return list[0].Provider
 }
 
-// fillForm shows a definition.
+// fillForm fills the form with a definition.
 func fillForm(m *page.AutomationForm, d ahp.AutomationDefinition) {
 	m.Title, m.Message, m.Enabled = d.Title, d.Message.Text, d.Enabled
 	if d.Session.Provider != "" {
@@ -97,7 +97,7 @@ func fillForm(m *page.AutomationForm, d ahp.AutomationDefinition) {
 	m.StopRuns, m.StopDate = stops(d)
 }
 
-// oneSchedule returns the schedule of an automation that has one, as the form makes them.
+// oneSchedule returns the schedule of an automation whose only trigger is a schedule, as the form creates them.
 func oneSchedule(d ahp.AutomationDefinition) *ahp.AutomationScheduleTrigger {
 	if len(d.Triggers) != 1 {
 		return nil
@@ -106,7 +106,7 @@ func oneSchedule(d ahp.AutomationDefinition) *ahp.AutomationScheduleTrigger {
 	return t
 }
 
-// stops returns a definition's conditions as the form shows them: a number, and the last day.
+// stops returns a definition's disable conditions as the form shows them: a number of runs, and the last day.
 func stops(d ahp.AutomationDefinition) (runs, date string) {
 	if most := automation.AfterRuns(d); most > 0 {
 		runs = strconv.FormatInt(most, 10)
@@ -117,7 +117,7 @@ func stops(d ahp.AutomationDefinition) (runs, date string) {
 	return runs, date
 }
 
-// choose fills in what was sent.
+// choose fills the form with submitted values.
 func choose(m *page.AutomationForm, chosen url.Values) {
 	m.Title, m.Message, m.Dir, m.Agent = chosen.Get("title"), chosen.Get("message"), chosen.Get("dir"),
 		chosen.Get("agent")
@@ -127,7 +127,7 @@ func choose(m *page.AutomationForm, chosen url.Values) {
 	}
 }
 
-// Create serves POST /automations. What is wrong comes back as the same form, next to its field.
+// Create serves POST /automations. If fields are invalid, it sends the form again, with an error at each field.
 func (p *Pages) Create(w http.ResponseWriter, r *http.Request) error {
 	return p.keepAutomation(w, r, nil, "ahp-automation:/"+ids.New())
 }
@@ -172,7 +172,7 @@ func (p *Pages) keepAutomation(w http.ResponseWriter, r *http.Request, e *ahp.Au
 	return nil
 }
 
-// patchOf replaces everything that the form shows.
+// patchOf returns a patch that replaces everything that the form shows.
 func patchOf(d ahp.AutomationDefinition) ahp.AutomationDefinitionPatch {
 	if d.DisableConditions == nil {
 		d.DisableConditions = []ahp.AutomationDisableCondition{}
@@ -181,7 +181,7 @@ func patchOf(d ahp.AutomationDefinition) ahp.AutomationDefinitionPatch {
 		Triggers: d.Triggers, DisableConditions: d.DisableConditions}
 }
 
-// definition reads the form over what was there before; what the form does not show stays. Problems are by field.
+// definition applies the form to a definition; fields that are not in the form stay. Problems are by field.
 func (p *Pages) definition(ctx context.Context, c core.Caller, before ahp.AutomationDefinition,
 	form url.Values) (ahp.AutomationDefinition, map[string]string) {
 	d, problems := before, map[string]string{}
@@ -202,7 +202,7 @@ func (p *Pages) definition(ctx context.Context, c core.Caller, before ahp.Automa
 	return d, problems
 }
 
-// template reads where and with what the sessions work.
+// template reads the agent, directory and settings of the automation's sessions.
 func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSessionTemplate, form url.Values,
 	problems map[string]string) {
 	agent, dir := form.Get("agent"), strings.TrimSpace(form.Get("dir"))
@@ -244,7 +244,7 @@ func (p *Pages) template(ctx context.Context, c core.Caller, t *ahp.AutomationSe
 	}
 }
 
-// schedules puts the schedule of the form into a definition; several, made elsewhere, stay.
+// schedules applies the form's schedule to a definition; several triggers, created elsewhere, stay.
 func schedules(d *ahp.AutomationDefinition, s page.ScheduleFields) error {
 	one := oneSchedule(*d)
 	if one == nil && len(d.Triggers) > 0 {
@@ -273,8 +273,9 @@ func schedules(d *ahp.AutomationDefinition, s page.ScheduleFields) error {
 	return nil
 }
 
-// conditions reads when it stops by itself. A date means the end of that day where the schedule is meant; one that was
-// not touched stays to the second.
+// conditions reads when the automation disables itself. A date means the end of that day in the
+// schedule's time zone; an
+// unchanged date keeps its exact time.
 func conditions(d *ahp.AutomationDefinition, before ahp.AutomationDefinition, form url.Values) string {
 	runs, date := strings.TrimSpace(form.Get("stopruns")), strings.TrimSpace(form.Get("stopdate"))
 	if hadRuns, hadDate := stops(before); runs == hadRuns && date == hadDate {

@@ -42,7 +42,7 @@ func dressAutomations(styles, scripts *[]string) {
 	*scripts = append(*scripts, "js/automations.js", "js/options.js")
 }
 
-// Show serves GET /automations/{automation}: live on its newest runs, still on older ones.
+// Show serves GET /automations/{automation}: live with its newest runs, not live with older ones.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	e, err := p.automationOf(r)
 	if err != nil {
@@ -51,7 +51,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	who, short := access.FromContext(r.Context()), core.ShortID(e.Resource)
 	m := page.AutomationPageModel{Frame: p.Frame(r, e.Definition.Title, "automations")}
 	dressAutomations(&m.Frame.Styles, &m.Frame.Scripts)
-	from, _ := strconv.Atoi(r.FormValue("from")) // absent or no number: from the newest
+	from, _ := strconv.Atoi(r.FormValue("from")) // absent or not a number: from the newest
 	if from > 0 {
 		m.It = p.drawAutomation(core.Caller{Principal: who}, e, from)
 		return site.Send(w, http.StatusOK, page.AutomationPage(m))
@@ -88,7 +88,7 @@ func (p *Pages) automationByShort(c core.Caller, short string) (ahp.AutomationEn
 
 func automationPath(uri ahp.URI) string { return "/automations/" + core.ShortID(uri) }
 
-// Enable switches the clock on or off.
+// Enable enables or disables an automation.
 func (p *Pages) Enable(w http.ResponseWriter, r *http.Request) error {
 	on := r.PostFormValue("enabled") == "yes"
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
@@ -97,7 +97,7 @@ func (p *Pages) Enable(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// Run runs it now. The form names its run, so that one sent twice makes one.
+// Run starts a run. The form names its run, so that submitting it twice starts only one.
 func (p *Pages) Run(w http.ResponseWriter, r *http.Request) error {
 	request := r.PostFormValue("request")
 	return p.onAutomation(w, r, func(ctx context.Context, e ahp.AutomationEntry) error {
@@ -119,7 +119,7 @@ func (p *Pages) onAutomation(w http.ResponseWriter, r *http.Request,
 	return site.FinishForm(w, r, automationPath(e.Resource))
 }
 
-// Remove takes an automation away; its sessions stay.
+// Remove removes an automation; its sessions stay.
 func (p *Pages) Remove(w http.ResponseWriter, r *http.Request) error {
 	e, err := p.automationOf(r)
 	if err != nil {
@@ -143,7 +143,7 @@ func (p *Pages) CancelRun(w http.ResponseWriter, r *http.Request) error {
 	})
 }
 
-// PreviewSchedule serves GET /automations/preview: what the fields of the form mean.
+// PreviewSchedule serves GET /automations/preview: a description of the schedule in the form's fields.
 func (p *Pages) PreviewSchedule(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.SchedulePreviewPart(p.preview(p.CallerOf(r.Context()),
 		scheduleOf(r.URL.Query()))))

@@ -16,10 +16,10 @@ type Pages struct {
 	Automations Automations
 }
 
-// New makes the pages of automations.
+// New returns the pages of automations.
 func New(s *site.Site, h Host, a Automations) *Pages { return &Pages{s, h, a} }
 
-// Host is what the pages of this area ask of the host.
+// Host is the part of the host that these pages use.
 type Host interface {
 	site.Host
 	CheckTemplate(ctx context.Context, t ahp.AutomationSessionTemplate) error

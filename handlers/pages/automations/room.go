@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// automationsRoom draws the list. It follows root, too: what a run's session waits for is told there.
+// automationsRoom renders the list. It also follows root, which reports what sessions of runs wait for.
 type automationsRoom struct {
 	live.Redraw
 	p   *Pages
@@ -36,7 +36,7 @@ func (p *Pages) NewListRoom(_ context.Context, who access.Principal, _ []string)
 	return r, nil
 }
 
-// Channels of the room.
+// Channels implements live.Room.
 func (r *automationsRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI, ahp.AutomationsURI} }
 
 func (r *automationsRoom) items() []page.AutomationItem {
@@ -48,7 +48,7 @@ func (r *automationsRoom) items() []page.AutomationItem {
 	return out
 }
 
-// automationRoom draws one automation with its newest runs.
+// automationRoom renders one automation with its newest runs.
 type automationRoom struct {
 	automationsRoom
 	short string
@@ -64,7 +64,7 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) 
 	return r, nil
 }
 
-// draw returns the automation as it is; the last it was when it is gone.
+// draw returns the current automation; if it was deleted, an empty one.
 func (r *automationRoom) draw() page.Automation {
 	c := core.Caller{Principal: r.who}
 	e, _ := r.p.automationByShort(c, r.short)
@@ -98,7 +98,7 @@ func (p *Pages) automationItem(c core.Caller, e ahp.AutomationEntry) page.Automa
 	return it
 }
 
-// triggerWords say when a trigger comes, and in which zone that is meant.
+// triggerWords describes a trigger, and returns its time zone.
 func triggerWords(t ahp.AutomationTrigger) (string, *time.Location) {
 	v, ok := t.Value.(*ahp.AutomationScheduleTrigger)
 	if !ok {
@@ -113,11 +113,11 @@ func triggerWords(t ahp.AutomationTrigger) (string, *time.Location) {
 }
 
 func moment(s string) time.Time {
-	t, _ := time.Parse(time.RFC3339, s) // "" is none
+	t, _ := time.Parse(time.RFC3339, s) // "" gives the zero time
 	return t
 }
 
-// drawAutomation is one automation with a page of its ended runs.
+// drawAutomation returns one automation with a page of its ended runs.
 func (p *Pages) drawAutomation(c core.Caller, e ahp.AutomationEntry, from int) page.Automation {
 	a := page.Automation{Item: p.automationItem(c, e), Prompt: e.Definition.Message.Text,
 		Config: p.settingLines(c, e.Definition.Session)}
@@ -156,7 +156,7 @@ func stopWords(e ahp.AutomationEntry) (out []string) {
 	return out
 }
 
-// zoneOf returns the time zone an automation's schedule is meant in.
+// zoneOf returns the time zone of an automation's schedule.
 func zoneOf(d ahp.AutomationDefinition) *time.Location {
 	for _, t := range d.Triggers {
 		if _, zone := triggerWords(t); zone != nil {
@@ -166,12 +166,12 @@ func zoneOf(d ahp.AutomationDefinition) *time.Location {
 	return time.UTC
 }
 
-// settingLines returns the settings that its sessions begin with.
+// settingLines returns the initial settings of the automation's sessions.
 func (p *Pages) settingLines(c core.Caller, t ahp.AutomationSessionTemplate) (out []page.SettingLine) {
 	res, err := p.Host.ResolveSessionConfig(c, ahp.ResolveSessionConfigParams{Channel: ahp.RootURI,
 		Provider: t.Provider, Config: t.Config})
 	if err != nil {
-		return nil // the agent is gone, which the next run says
+		return nil // the agent is unavailable, which the next run reports
 	}
 	if t.Model != nil {
 		out = append(out, page.SettingLine{Title: "Model", Value: t.Model.ID})
@@ -228,7 +228,7 @@ func runStatus(l ahp.AutomationRunLifecycle) part.Status {
 	return part.Status{Icon: "idle", Word: "Unknown"}
 }
 
-// why returns the origin of a run, in words.
+// why describes the origin of a run.
 func why(o ahp.AutomationRunOrigin, zone *time.Location) string {
 	v, ok := o.Value.(*ahp.AutomationTriggerRunOrigin)
 	switch {

@@ -15,13 +15,12 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// someZones are offered until the script knows all that the browser has.
+// someZones are offered until the script lists all time zones of the browser.
 var someZones = []string{"UTC", "Europe/London", "Europe/Berlin", "Europe/Moscow", "America/New_York",
 	"America/Chicago", "America/Los_Angeles", "America/Sao_Paulo", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo",
 	"Australia/Sydney"}
 
-// freshSchedule returns what the form of a new automation begins with. Its zone is the reader's, which the script
-// knows.
+// freshSchedule returns the defaults for a new automation. The script fills in the time zone of the browser.
 func freshSchedule() page.ScheduleFields {
 	return page.ScheduleFields{When: "weekdays", Time: "09:00", Minute: "0", Days: []string{"1"}, Day: "1",
 		CatchUp: true, Zones: someZones}
@@ -35,7 +34,7 @@ func scheduleOf(form url.Values) page.ScheduleFields {
 		Zone: text("zone"), CatchUp: form.Get("catchup") == "yes", Zones: someZones}
 }
 
-// expression returns what the fields say in cron; "" runs by hand. The error is for the person.
+// expression converts the fields to a cron expression; "" for manual runs. The error is shown to the user.
 func expression(s page.ScheduleFields) (string, error) {
 	hour, minute, err := clock(s)
 	if err != nil {
@@ -93,7 +92,7 @@ func clock(s page.ScheduleFields) (hour, minute int, err error) {
 	return 0, minute, nil
 }
 
-// fieldsOf shows a schedule in the form: by a preset when it is one, else in cron.
+// fieldsOf shows a schedule in the form: as a preset if it matches one, otherwise as cron.
 func fieldsOf(t *ahp.AutomationScheduleTrigger) page.ScheduleFields {
 	s := freshSchedule()
 	s.Zone, s.CatchUp = t.Schedule.TimeZone, t.MisfirePolicy != ahp.AutomationMisfirePolicySkip
@@ -129,7 +128,7 @@ func fieldsOf(t *ahp.AutomationScheduleTrigger) page.ScheduleFields {
 	return s
 }
 
-// preview says what the fields mean, or what is wrong with them.
+// preview describes the schedule, or what is wrong with it.
 func (p *Pages) preview(c core.Caller, s page.ScheduleFields) page.SchedulePreview {
 	text, err := expression(s)
 	if err != nil {
@@ -146,14 +145,14 @@ func (p *Pages) preview(c core.Caller, s page.ScheduleFields) page.SchedulePrevi
 		return page.SchedulePreview{Problem: site.Sentence(err.Error())}
 	}
 	out := page.SchedulePreview{Words: parsed.Words() + " (" + s.Zone + ")"}
-	zone, _ := automation.Zone(s.Zone) // it was parsed
+	zone, _ := automation.Zone(s.Zone) // parsed above
 	for _, at := range parsed.Upcoming(p.Now(), 3) {
 		out.Next = append(out.Next, page.When{At: at, Zone: zone})
 	}
 	return out
 }
 
-// shortest returns the least time this host allows between two runs.
+// shortest returns the minimal interval between two runs on this host.
 func (p *Pages) shortest(c core.Caller) time.Duration {
 	caps := p.Automations.Capabilities(c)
 	if caps == nil || caps.Schedules == nil {

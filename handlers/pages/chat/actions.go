@@ -43,7 +43,7 @@ func (p *Pages) chatForm(w http.ResponseWriter, r *http.Request) (chatForm, erro
 	return chatForm{Visit: v, chat: chat, back: "/s/" + v.Short + "/c/" + id}, nil
 }
 
-// OnChat makes a handler of what a form of a chat asks for.
+// OnChat returns a handler that dispatches the action of a chat's form.
 func (p *Pages) OnChat(action func(r *http.Request, f chatForm) (ahp.Action, error)) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		f, err := p.chatForm(w, r)
@@ -54,7 +54,7 @@ func (p *Pages) OnChat(action func(r *http.Request, f chatForm) (ahp.Action, err
 		if err != nil {
 			return err
 		}
-		if a == nil { // done before
+		if a == nil { // already done
 			return site.FinishForm(w, r, f.back)
 		}
 		if err := p.Act(r.Context(), f.chat, a); err != nil {
@@ -68,9 +68,9 @@ func userMessage(text string) ahp.Message {
 	return ahp.Message{Text: text, Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}
 }
 
-// SendMessage starts a turn, or queues or steers while one runs. While the agent's machine is offline it queues. What the
-// page offered may be out of date, so a plain send queues while a turn runs, and queueing or steering an idle chat starts
-// a turn. A chat holds one steering message: another one queues instead of taking its place.
+// SendMessage starts a turn, or queues or steers while one runs. While the agent's machine is offline, it queues. The
+// page may be out of date, so a plain send queues while a turn runs, and queueing or steering an idle chat starts
+// a turn. A chat has at most one steering message: a second one is queued.
 func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	m, err := message(r)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *Pages) SendMessage(r *http.Request, f chatForm) (ahp.Action, error) {
 	return &ahp.ChatPendingMessageSetAction{Kind: ahp.PendingMessageKindQueued, ID: newID(chat, key), Message: m}, nil
 }
 
-// message returns what a form says, with the files that come along.
+// message returns the text and attachments of a form.
 func message(r *http.Request) (ahp.Message, error) {
 	text := strings.TrimSpace(strings.ReplaceAll(r.PostForm.Get("text"), "\r\n", "\n"))
 	files, err := attached(r)
@@ -125,7 +125,7 @@ func (p *Pages) StopTurn(_ *http.Request, f chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnCancelledAction{TurnID: chat.ActiveTurn.ID}, nil
 }
 
-// MoveToBackground has the running turn no longer wait for its command.
+// MoveToBackground makes the running turn stop waiting for its command.
 func (p *Pages) MoveToBackground(w http.ResponseWriter, r *http.Request) error {
 	f, err := p.chatForm(w, r)
 	if err != nil {
@@ -137,12 +137,12 @@ func (p *Pages) MoveToBackground(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, f.back)
 }
 
-// ResumeTurn continues the turn that was stopped last.
+// ResumeTurn resumes the last stopped turn.
 func (p *Pages) ResumeTurn(r *http.Request, _ chatForm) (ahp.Action, error) {
 	return &ahp.ChatTurnResumeAction{TurnID: r.PostForm.Get("turn")}, nil
 }
 
-// EditQueued changes the text of a message that waits; what came with it stays.
+// EditQueued changes the text of a queued message; its attachments stay.
 func (p *Pages) EditQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 	m := userMessage(r.PostForm.Get("text"))
 	if chat, ok := hub.StateOf[*ahp.ChatState](p.Hub, f.chat); ok {
@@ -153,7 +153,7 @@ func (p *Pages) EditQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 		nil
 }
 
-// RemoveQueued takes a message out of the queue.
+// RemoveQueued removes a queued or steering message.
 func (p *Pages) RemoveQueued(r *http.Request, _ chatForm) (ahp.Action, error) {
 	return &ahp.ChatPendingMessageRemovedAction{Kind: ahp.PendingMessageKind(r.PostForm.Get("kind")),
 		ID: r.PostForm.Get("id")}, nil
@@ -175,7 +175,7 @@ func (p *Pages) RaiseQueued(r *http.Request, f chatForm) (ahp.Action, error) {
 	return &ahp.ChatQueuedMessagesReorderedAction{Order: order}, nil
 }
 
-// ConfirmTool answers an approval card: choice is the option's kind and id, as "approve:once".
+// ConfirmTool answers an approval card: choice is the option's kind and id, as in "approve:once".
 func (p *Pages) ConfirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
 	kind, option, _ := strings.Cut(r.PostForm.Get("choice"), ":")
 	turn, call := r.PostForm.Get("turn"), r.PostForm.Get("call")
@@ -199,14 +199,14 @@ func (p *Pages) ConfirmTool(r *http.Request, f chatForm) (ahp.Action, error) {
 		return a, nil
 	}
 	a.Reason = ahp.ToolCallCancellationReasonDenied
-	if why := strings.TrimSpace(strings.Join(r.PostForm["reason"], " ")); why != "" { // each option that denies has a field
+	if why := strings.TrimSpace(strings.Join(r.PostForm["reason"], " ")); why != "" { // each denying option has a field
 		text := ahp.Plain(why)
 		a.ReasonMessage = &text
 	}
 	return a, nil
 }
 
-// formInput returns the input of a call with the line ends a form sends.
+// formInput returns the input of a call with line ends as forms submit them.
 func formInput(t part.Tool) string {
 	if t.Input == nil {
 		return ""
@@ -214,7 +214,7 @@ func formInput(t part.Tool) string {
 	return strings.ReplaceAll(t.Input.Text, "\n", "\r\n")
 }
 
-// toolCall finds a call of the turn that runs.
+// toolCall finds a tool call of the running turn.
 func (p *Pages) toolCall(chat ahp.URI, call string) (part.Tool, bool) {
 	c, _ := hub.StateOf[*ahp.ChatState](p.Hub, chat)
 	if c == nil || c.ActiveTurn == nil {
@@ -230,7 +230,7 @@ func (p *Pages) toolCall(chat ahp.URI, call string) (part.Tool, bool) {
 	return part.Tool{}, false
 }
 
-// OnSession makes a handler of what a form of a session asks for.
+// OnSession returns a handler that dispatches the action of a session's form.
 func (p *Pages) OnSession(action func(r *http.Request) (ahp.Action, error)) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
@@ -249,12 +249,12 @@ func (p *Pages) OnSession(action func(r *http.Request) (ahp.Action, error)) site
 	}
 }
 
-// Retitle changes the title of a session.
+// Retitle changes a session's title.
 func (p *Pages) Retitle(r *http.Request) (ahp.Action, error) {
 	return &ahp.SessionTitleChangedAction{Title: r.PostFormValue("title")}, nil
 }
 
-// Archive archives a session, or takes it back.
+// Archive archives or unarchives a session.
 func (p *Pages) Archive(r *http.Request) (ahp.Action, error) {
 	return &ahp.SessionIsArchivedChangedAction{IsArchived: r.PostFormValue("archived") == "yes"}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// AnswerInput completes a request for input with what its form holds.
+// AnswerInput answers a request for input with the form's values.
 func (p *Pages) AnswerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 	a := &ahp.ChatInputCompletedAction{RequestID: r.PostForm.Get("request"),
 		Response: ahp.ChatInputResponseKind(r.PostForm.Get("response"))}
@@ -35,7 +35,7 @@ func (p *Pages) AnswerInput(r *http.Request, f chatForm) (ahp.Action, error) {
 	return a, nil
 }
 
-// DraftAnswer shares an answer that is not sent yet, so that all viewers edit the same form.
+// DraftAnswer shares an unsent answer, so that all viewers edit the same form.
 func (p *Pages) DraftAnswer(r *http.Request, f chatForm) (ahp.Action, error) {
 	req := p.openRequest(f.chat, r.PostForm.Get("request"))
 	if req == nil {
@@ -67,8 +67,8 @@ func (p *Pages) openRequest(chat ahp.URI, id string) *ahp.ChatInputRequest {
 	return nil
 }
 
-// readAnswer reads the fields of one question: "q.<id>" and, for words of one's own, "other.<id>". An empty answer
-// to a question that may be left out is a skipped one.
+// readAnswer reads the fields of one question: "q.<id>" and, for free text, "other.<id>". An empty answer
+// is skipped.
 func readAnswer(q ahp.ChatInputQuestion, form url.Values,
 	state ahp.ChatInputAnswerState) (id string, a ahp.ChatInputAnswer, err error) {
 	field := func(id string) (string, []string) {

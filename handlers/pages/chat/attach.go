@@ -19,10 +19,10 @@ import (
 
 const (
 	mostAttached      = 10         // files of a message
-	mostAttachedBytes = 700 * 1024 // together: a message is at most 1 MiB, as base64 and with its text
+	mostAttachedBytes = 700 * 1024 // in total: a message is at most 1 MiB, with its text and files as base64
 )
 
-// attached reads the files of a form: pictures and texts, what an agent can be given.
+// attached reads the files of a form: pictures and texts, which agents accept.
 func attached(r *http.Request) (out []ahp.MessageAttachment, err error) {
 	total := int64(0)
 	for _, h := range chosenFiles(r) {
@@ -76,7 +76,7 @@ func attachment(h *multipart.FileHeader) (ahp.MessageAttachment, error) {
 		DisplayKind: kind, Data: base64.StdEncoding.EncodeToString(data), ContentType: media}}, nil
 }
 
-// label returns a file's name as a person reads it.
+// label returns a file's display name.
 func label(name string) string {
 	name = texts.CutRunes(strings.TrimSpace(name[strings.LastIndexAny(name, `/\`)+1:]), 100)
 	if name == "" {
@@ -85,7 +85,7 @@ func label(name string) string {
 	return name
 }
 
-// pastedType returns the kind of a picture that models and browsers read, by what it holds; "" for anything else.
+// pastedType detects the media type of a picture that models and browsers read; "" for other data.
 func pastedType(data []byte) string {
 	switch media := http.DetectContentType(data); media {
 	case "image/png", "image/jpeg", "image/gif", "image/webp":
@@ -94,7 +94,7 @@ func pastedType(data []byte) string {
 	return ""
 }
 
-// ShowAttachment serves GET …/attachments/{turn}/{n}: what came with a message, never as a page.
+// ShowAttachment serves GET …/attachments/{turn}/{n}: a message's attachment, never as a page.
 func (p *Pages) ShowAttachment(w http.ResponseWriter, r *http.Request) error {
 	_, chat, err := p.FindChat(r)
 	if err != nil {
@@ -121,11 +121,11 @@ func (p *Pages) ShowAttachment(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, max-age=3600")
-	_, _ = w.Write(data) // the reader left
+	_, _ = w.Write(data) // the client may have disconnected
 	return nil
 }
 
-// attachedData returns what came along, or what lies with the client that sent the message: that one is asked.
+// attachedData returns an attachment's content: from the message, or from the client that published the file.
 func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, error) {
 	encoded := ""
 	switch v := a.Value.(type) {
@@ -151,7 +151,7 @@ func (p *Pages) attachedData(r *http.Request, a ahp.MessageAttachment) ([]byte, 
 	return data, nil
 }
 
-// messageOf returns what began a turn.
+// messageOf returns the message of a turn.
 func messageOf(chat *ahp.ChatState, turn string) (ahp.Message, bool) {
 	if a := chat.ActiveTurn; a != nil && a.ID == turn {
 		return a.Message, true
@@ -171,7 +171,7 @@ func turnIndex(chat *ahp.ChatState, turn string) int {
 	return -1
 }
 
-// queued returns a message that waits, with what came with it.
+// queued returns a queued message.
 func queued(chat *ahp.ChatState, id string) (ahp.Message, bool) {
 	for _, m := range chat.QueuedMessages {
 		if m.ID == id {

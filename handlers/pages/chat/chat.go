@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ShowSession serves GET /s/{session}: the default chat, or the session's only page while it has none.
+// ShowSession serves GET /s/{session}: the default chat, or a page of the session while it has none.
 func (p *Pages) ShowSession(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -99,10 +99,10 @@ func (p *Pages) showChat(w http.ResponseWriter, r *http.Request, v site.Visit, i
 	return site.Send(w, http.StatusOK, page.ChatPage(m))
 }
 
-// pageText is how much text a page shows of its turns together; the newest is there in any case.
+// pageText limits the text of a page's turns; the newest turn is always shown.
 const pageText = 2 << 20
 
-// window returns what a page shows of the turns: the newest, or those that end before one.
+// window returns the turns that a page shows: the newest ones, or those before a given turn.
 func window(turns []part.Turn, before string) (shown []part.Turn, earlier string) {
 	end := len(turns)
 	for i, t := range turns {
@@ -125,8 +125,8 @@ func window(turns []part.Turn, before string) (shown []part.Turn, earlier string
 	return turns[from:end], earlier
 }
 
-// paneClosed reports whether the reader closed the changed files; a choice is kept in a cookie, so that the next
-// page is right at once.
+// paneClosed reports whether the reader closed the changed files. A cookie keeps the choice, so that the next
+// page is rendered accordingly.
 func paneClosed(w http.ResponseWriter, r *http.Request) bool {
 	want := r.FormValue("pane")
 	if want != "" {
@@ -137,7 +137,7 @@ func paneClosed(w http.ResponseWriter, r *http.Request) bool {
 	return want == "none"
 }
 
-// info returns what a chat shows of its session.
+// info returns what a chat's page shows about its session.
 func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.Info {
 	i := page.Info{Agent: p.AgentName(s.Provider), Clients: s.ActiveClients}
 	machine, online := p.MachineOf(s.Provider)
@@ -160,12 +160,11 @@ func (p *Pages) info(r *http.Request, v site.Visit, s *ahp.SessionState) page.In
 	return i
 }
 
-// setupStates are the words for how far a setup command is.
+// setupStates describe the states of a setup command.
 var setupStates = map[sandbox.SetupState]string{sandbox.SetupWaits: "Not started", sandbox.SetupRuns: "Running",
 	sandbox.SetupDone: "Done", sandbox.SetupFailed: "Failed"}
 
-// container returns of what the session's container is made, to those who may have programs run in it; nil when there is
-// none.
+// container describes the session's container, for viewers who may prompt; nil when there is none.
 func (p *Pages) container(v site.Visit, s *ahp.SessionState) *page.Container {
 	if !v.Who.Scope.IsWhole() || !v.Who.Has(access.RightPrompt) {
 		return nil
@@ -182,7 +181,7 @@ func (p *Pages) container(v site.Visit, s *ahp.SessionState) *page.Container {
 	return c
 }
 
-// contacts returns what programs in the session's sandbox asked the network for, to those who may have them ask.
+// contacts lists the network requests of programs in the session's sandbox, for viewers who may prompt.
 func (p *Pages) contacts(v site.Visit, s *ahp.SessionState) ([]page.Contact, bool) {
 	if !v.Who.Scope.IsWhole() || !v.Who.Has(access.RightPrompt) {
 		return nil, false
@@ -199,8 +198,8 @@ func (p *Pages) contacts(v site.Visit, s *ahp.SessionState) ([]page.Contact, boo
 	return out, has
 }
 
-// fileLines returns the files of the session's changeset as far as it is known already: asking for it has it
-// computed, and the pane never waits for git. reading says that there will be newer ones.
+// fileLines returns the known files of the session's changeset. Preparing the channel starts the comparison, and the
+// pane never waits for git. reading reports that newer files will follow.
 func (p *Pages) fileLines(r *http.Request, v site.Visit, dirs []ahp.URI) (out []page.FileLine, reading bool) {
 	uri := "ahp-changeset:/" + v.Short + "/session"
 	if sum, ok := p.Host.Summary(v.Session); !ok || sum.Changes == nil || p.Prepare(r.Context(), v.Who, uri) != nil {

@@ -17,17 +17,17 @@ import (
 
 const mostCompletions = 20 // completions that a page shows
 
-// completion is one offer as the composer's script reads it; From and To count UTF-16 code units, as scripts do.
+// completion is one completion for the composer's script. From and To count UTF-16 code units, as scripts do.
 type completion struct {
 	Label string `json:"label"`
 	Hint  string `json:"hint,omitempty"`
 	Text  string `json:"text"`
 	From  int64  `json:"from"`
 	To    int64  `json:"to"`
-	File  string `json:"file,omitempty"` // goes along with the message
+	File  string `json:"file,omitempty"` // attached to the message
 }
 
-// CompleteMessage serves GET …/complete?text=&at=: what the word at the caret could become.
+// CompleteMessage serves GET …/complete?text=&at=: completions of the word at the caret.
 func (p *Pages) CompleteMessage(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -67,7 +67,7 @@ func completionOf(item ahp.CompletionItem, at int64) completion {
 	switch a := item.Attachment.Value.(type) {
 	case *ahp.SimpleMessageAttachment:
 		var command struct{ Description, Hint string }
-		_ = json.Unmarshal(a.Meta["ahphub/command"], &command) // absent: the name says it
+		_ = json.Unmarshal(a.Meta["ahphub/command"], &command) // optional
 		o.Hint = strings.TrimSpace(command.Hint + "  " + command.Description)
 	case *ahp.MessageResourceAttachment:
 		o.File = a.URI
@@ -76,7 +76,7 @@ func completionOf(item ahp.CompletionItem, at int64) completion {
 	return o
 }
 
-// mentioned returns the files that completions put into a message, as long as their names still stand there.
+// mentioned returns the files inserted by completions whose names are still in the text.
 func mentioned(files []string, text string) (out []ahp.MessageAttachment) {
 	for _, uri := range files {
 		path := part.FilePath(uri)

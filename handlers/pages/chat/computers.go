@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// machineOf returns the machine of a form of a new session: the one that was chosen, else that of the agent or of the
+// machineOf returns the machine of a new session's form: the chosen one, else that of the agent or of the
 // directory; "" is this server.
 func machineOf(chosen url.Values) string {
 	if chosen.Has("machine") {
@@ -28,8 +28,8 @@ func machineOf(chosen url.Values) string {
 	return id
 }
 
-// choosePlace fills in where a new session can run: the machines, and the directories and agents of the one that is
-// chosen. It returns the directory as the hub spells it.
+// choosePlace fills in where a new session can run: the machines, and the directories and agents of the chosen
+// one. It returns the directory as the hub spells it.
 func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (dir string) {
 	var joined []machines.Status
 	if p.machines != nil {
@@ -75,8 +75,8 @@ func (p *Pages) choosePlace(m *page.New, chosen url.Values, recent []string) (di
 	return m.Dir
 }
 
-// leastLoaded returns the computer that has the most free of those on which the repository of the newest session was used,
-// and its directory there. "" is this server.
+// leastLoaded returns the computer with the most free resources among those where the newest session's repository was
+// used, and the directory there. "" is this server.
 func (p *Pages) leastLoaded(joined []machines.Status, agents []ahp.AgentInfo, recent []string) (machine, dir string) {
 	repository, best, seen := path.Base(site.FirstOf(recent)), machines.Report{}, map[string]bool{}
 	for _, r := range recent {
@@ -98,7 +98,7 @@ func (p *Pages) leastLoaded(joined []machines.Status, agents []ahp.AgentInfo, re
 	return machine, dir
 }
 
-// ownLoad returns what this server has free.
+// ownLoad returns this server's free resources.
 func (p *Pages) ownLoad() machines.Report {
 	if p.load == nil {
 		return machines.Report{}
@@ -106,13 +106,13 @@ func (p *Pages) ownLoad() machines.Report {
 	return p.load()
 }
 
-// hasMoreFree reports whether a computer has more idle cores than another, or as many and more memory.
+// hasMoreFree reports whether a has more idle cores than b, or as many and more free memory.
 func hasMoreFree(a, b machines.Report) bool {
 	free, other := math.Round(a.FreeCores()), math.Round(b.FreeCores())
 	return free > other || free == other && a.FreeMemory > b.FreeMemory
 }
 
-// agentsOf returns those of a machine.
+// agentsOf returns the agents of a machine.
 func agentsOf(all []ahp.AgentInfo, machine string) (list []ahp.AgentInfo) {
 	for _, a := range all {
 		if id, _ := place.SplitProvider(a.Provider); id == machine {
@@ -122,7 +122,7 @@ func agentsOf(all []ahp.AgentInfo, machine string) (list []ahp.AgentInfo) {
 	return list
 }
 
-// chooseAgent returns the agent that is wanted, or its like on this machine, or the first.
+// chooseAgent returns the wanted agent, or the agent of the same name on this machine, or the first.
 func chooseAgent(list []ahp.AgentInfo, wanted string) string {
 	_, name := place.SplitProvider(wanted)
 	for _, a := range list {
@@ -136,7 +136,7 @@ func chooseAgent(list []ahp.AgentInfo, wanted string) string {
 	return list[0].Provider
 }
 
-// computers returns where sessions can run; nothing when there is only this server.
+// computers returns the computers where sessions can run; nil when there is only this server.
 func computers(joined []machines.Status, agents []ahp.AgentInfo, own machines.Report) (list []page.Computer) {
 	if len(joined) == 0 {
 		return nil
@@ -148,7 +148,7 @@ func computers(joined []machines.Status, agents []ahp.AgentInfo, own machines.Re
 	return list
 }
 
-// freeWords say what a computer has free; "" when it is not known.
+// freeWords describes a computer's free resources; "" when unknown.
 func freeWords(r machines.Report) string {
 	if r.Cores == 0 || r.FreeMemory == 0 {
 		return ""
@@ -156,26 +156,26 @@ func freeWords(r machines.Report) string {
 	return fmt.Sprintf("%.1f of %d cores, %s memory free", r.FreeCores(), r.Cores, page.Gigabytes(r.FreeMemory))
 }
 
-// isClosed says why no session can be started on a machine; "" when one can.
+// isClosed returns why a machine accepts no new sessions; "" when it does.
 func isClosed(s machines.Status, agents []ahp.AgentInfo) string {
 	switch {
 	case !s.Online:
 		return "Offline"
 	case s.Draining:
 		return "Takes no new sessions"
-	case len(agentsOf(agents, s.ID)) == 0: // also in the moment before it has said which it has
+	case len(agentsOf(agents, s.ID)) == 0: // also shortly after connecting, before it reports its agents
 		return "No agents found yet"
 	}
 	return ""
 }
 
-// machine is one that a session's agent is on.
+// machine is the machine of a session's agent.
 type machine struct {
 	registry *machines.Registry
 	id       string
 }
 
-// machineOfAgent returns the machine of an agent; nil for those of this server.
+// machineOfAgent returns the machine of an agent; nil for agents of this server.
 func (p *Pages) machineOfAgent(provider string) *machine {
 	id, _ := place.SplitProvider(provider)
 	if id == "" || p.machines == nil {
@@ -184,7 +184,7 @@ func (p *Pages) machineOfAgent(provider string) *machine {
 	return &machine{p.machines, id}
 }
 
-// away says that the machine can't be reached, "" when it can, and what messages wait for, "" when it does not come back.
+// away returns why the machine is unreachable, or "", and the machine that messages wait for; "" if it was revoked.
 func (m *machine) away() (why, name string) {
 	if m == nil {
 		return "", ""

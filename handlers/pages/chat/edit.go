@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// editing fills the composer with a message of the transcript, to be sent again in its place.
+// editing fills the composer with a message of the transcript, to edit and resend.
 func editing(chat *ahp.ChatState, turn string) *part.Editing {
 	i := turnIndex(chat, turn)
 	if i < 0 || chat.ActiveTurn != nil {
@@ -21,8 +21,9 @@ func editing(chat *ahp.ChatState, turn string) *part.Editing {
 	return &part.Editing{Turn: turn, Text: m.Text, Later: len(chat.Turns) - 1 - i, Attached: len(m.Attachments)}
 }
 
-// resend cuts a chat back to before a turn, whose message is then sent anew. What else would go was counted by the
-// page: turns that came meanwhile are not taken away unseen.
+// resend truncates a chat before a turn, whose message is then sent again. The form has the number
+// of later turns that
+// the page showed: newer turns are never removed unseen.
 func (p *Pages) resend(r *http.Request, f chatForm, chat *ahp.ChatState, m *ahp.Message) error {
 	turn := r.PostForm.Get("edit")
 	i := turnIndex(chat, turn)
@@ -44,7 +45,7 @@ func (p *Pages) resend(r *http.Request, f chatForm, chat *ahp.ChatState, m *ahp.
 	return p.Act(r.Context(), f.chat, cut)
 }
 
-// Fork serves POST …/fork: a chat of its own that begins with what was said up to a turn.
+// Fork serves POST …/fork: it creates a chat that starts with a copy of the turns up to a given one.
 func (p *Pages) Fork(w http.ResponseWriter, r *http.Request) error {
 	f, err := p.chatForm(w, r)
 	if err != nil {
@@ -60,7 +61,7 @@ func (p *Pages) Fork(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// forks reports whether an agent can.
+// forks reports whether an agent supports forks.
 func (p *Pages) forks(provider string) bool {
 	for _, a := range p.Agents() {
 		if a.Provider == provider {
@@ -71,7 +72,7 @@ func (p *Pages) forks(provider string) bool {
 	return false
 }
 
-// markdown serves GET …?as=md: the conversation as text, or one answer of it.
+// markdown serves GET …?as=md: the conversation as Markdown, or one answer of it.
 func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 	v, chat, err := p.FindChat(r)
 	if err != nil {
@@ -86,7 +87,7 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 		if i < 0 {
 			return site.NotFound("Turn not found in this chat.")
 		}
-		_, _ = w.Write([]byte(part.Answer(chat.Turns[i].ResponseParts))) // the reader left
+		_, _ = w.Write([]byte(part.Answer(chat.Turns[i].ResponseParts))) // the client may have disconnected
 		return nil
 	}
 	id := part.Tail(chat.Resource)
@@ -95,7 +96,7 @@ func (p *Pages) markdown(w http.ResponseWriter, r *http.Request) error {
 		v.Short+"/c/"+id+">\n")
 	for _, t := range turnsOf(chat, "", "") {
 		if err != nil {
-			break // the reader left
+			break // the client disconnected
 		}
 		_, err = io.WriteString(w, "\n"+t.Transcript())
 	}

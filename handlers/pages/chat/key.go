@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// A message carries a key that its form was drawn with, or that the script made. When its answer is lost and the same
-// message is sent again, it is not said twice.
+// A message has a key from its form or from the script. If the answer is lost and the client resends the
+// message, the key prevents a duplicate.
 
 const (
 	longestKey = 64
@@ -26,7 +26,7 @@ func messageKey(r *http.Request) string {
 	return key
 }
 
-// isSaid reports whether a chat has a message with this key already. Another text is another message.
+// isSaid reports whether a chat already has a message with this key and text.
 func isSaid(c *ahp.ChatState, key, text string) bool {
 	if key == "" {
 		return false
@@ -38,7 +38,7 @@ func isSaid(c *ahp.ChatState, key, text string) bool {
 		slices.ContainsFunc(c.Turns, func(t *ahp.Turn) bool { return same(t.ID, t.Message) })
 }
 
-// newID returns the key as the id of a turn or of a message that waits, and a fresh one where that is taken.
+// newID returns the key as the id of a turn or queued message, or a new id if that is taken.
 func newID(c *ahp.ChatState, key string) string {
 	pending := func(m ahp.PendingMessage) bool { return m.ID == key }
 	if key == "" || c.ActiveTurn != nil && c.ActiveTurn.ID == key ||

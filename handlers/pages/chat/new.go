@@ -22,13 +22,13 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ShowNew serves GET /new: the form, and a directory listing when asked for.
+// ShowNew serves GET /new: the form, and a directory listing on request.
 func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	m := p.newForm(r, r.URL.Query())
-	if r.Header.Get("X-Fragment") == "place" { // another machine was chosen
+	if r.Header.Get("X-Fragment") == "place" { // the reader chose another machine
 		return site.Send(w, http.StatusOK, page.NewPlace(m))
 	}
-	if site.IsFragment(r) { // another agent was chosen
+	if site.IsFragment(r) { // the reader chose another agent
 		return site.Send(w, http.StatusOK, templ.Join(part.SettingFields(m.Config), part.WideNote(m.Wide)))
 	}
 	if r.FormValue("browse") != "" {
@@ -37,7 +37,7 @@ func (p *Pages) ShowNew(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.NewPage(m))
 }
 
-// newForm fills the form in with the choices made so far.
+// newForm fills in the form with the choices made so far.
 func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	c := p.CallerOf(r.Context())
 	m := page.New{Frame: p.Frame(r, "New session", "new"), Message: chosen.Get("message")}
@@ -65,7 +65,7 @@ func (p *Pages) newForm(r *http.Request, chosen url.Values) page.New {
 	return m
 }
 
-// unsigned returns the agents that wanted a login when they were last asked to work.
+// unsigned returns the agents that last asked for a login.
 func (p *Pages) unsigned(agents []ahp.AgentInfo) map[string]bool {
 	out := map[string]bool{}
 	for _, a := range agents {
@@ -76,7 +76,7 @@ func (p *Pages) unsigned(agents []ahp.AgentInfo) map[string]bool {
 	return out
 }
 
-// offered fills in what the host offers for settings that take any text, in a directory.
+// offered fills in the host's completions for free-text settings, in a directory.
 func (p *Pages) offered(ctx context.Context, list []part.Setting, agent, dir string) []part.Setting {
 	for i, s := range list {
 		if !s.Open || !strings.HasPrefix(dir, "/") {
@@ -86,7 +86,7 @@ func (p *Pages) offered(ctx context.Context, list []part.Setting, agent, dir str
 			ahp.SessionConfigCompletionsParams{Channel: ahp.RootURI, Provider: agent,
 				WorkingDirectory: site.FileURI(dir), Property: s.Key})
 		if err != nil {
-			continue // the field takes what is typed, all the same
+			continue // the field accepts text without them
 		}
 		list[i].Choices = nil
 		for _, item := range res.Items {
@@ -97,7 +97,7 @@ func (p *Pages) offered(ctx context.Context, list []part.Setting, agent, dir str
 	return list
 }
 
-// browse lists the directories inside one of a machine, by the host's own rules of who may see what.
+// browse lists the directories inside a directory of a machine, with the caller's rights.
 func (p *Pages) browse(ctx context.Context, machine, dir string) page.Browse {
 	b := page.Browse{Open: true, Dir: path.Clean("/" + dir)}
 	if b.Dir != "/" {
@@ -132,8 +132,8 @@ type lister interface {
 	ResourceList(context.Context, core.Caller, ahp.ResourceListParams) (ahp.ResourceListResult, error)
 }
 
-// CreateSession serves POST /new: it makes the session, says the first message and goes there. What is wrong comes back
-// as the same form with a sentence.
+// CreateSession serves POST /new: it creates the session, sends the first message and redirects there. On an error it
+// sends the form again, with a message.
 func (p *Pages) CreateSession(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	if err := site.ParseForm(r); err != nil {
@@ -193,7 +193,7 @@ func (p *Pages) startSession(r *http.Request) (ahp.URI, error) {
 	s, _ := hub.StateOf[*ahp.SessionState](p.Hub, uri)
 	chat, ok := site.ChatByID(s, "")
 	if !ok {
-		return uri, nil // it has no chat to say it in: the page says why
+		return uri, nil // no chat for the message: the page shows why
 	}
 	return uri, p.Act(ctx, chat, &ahp.ChatTurnStartedAction{TurnID: ids.New(), StartedAt: p.Timestamp(),
 		Message: first})

@@ -13,9 +13,9 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// Terminals are what a chat shows of its session's terminals.
+// Terminals is the part of the session's terminals that chats use.
 type Terminals interface {
-	// Quote adds the command that a request names to a draft.
+	// Quote adds the command named by a request to a draft.
 	Quote(r *http.Request, v site.Visit, draft string) (string, error)
 }
 
@@ -25,20 +25,20 @@ type Pages struct {
 	Host      Host
 	terminals Terminals
 	first     page.FirstAgent        // how to get an agent besides Shell
-	machines  *machines.Registry     // nil: none can join
-	load      func() machines.Report // what this server has free; nil: it is not known
+	machines  *machines.Registry     // nil: machines are turned off
+	load      func() machines.Report // this server's free resources; nil: unknown
 
-	needsLogin func(provider string) bool // whether an agent of this server wanted a login last; nil: none did
+	needsLogin func(provider string) bool // whether an agent of this server last asked for a login; nil: none did
 }
 
-// New makes the pages of chats.
+// New returns the pages of chats.
 func New(s *site.Site, h Host, terminals Terminals, first page.FirstAgent, m *machines.Registry,
 	load func() machines.Report, needsLogin func(provider string) bool,
 ) *Pages {
 	return &Pages{Site: s, Host: h, terminals: terminals, first: first, machines: m, load: load, needsLogin: needsLogin}
 }
 
-// Host is what the pages of this area ask of the host.
+// Host is the part of the host that these pages use.
 type Host interface {
 	site.Host
 	AgentLog(chat ahp.URI) []string

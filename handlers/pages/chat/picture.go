@@ -12,8 +12,9 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ShowPicture serves GET …/pictures/{turn}/{part}/{n}: a picture of an answer, or the n-th content of a tool call if it
-// is one. Whatever is not a picture by its bytes is not found.
+// ShowPicture serves GET …/pictures/{turn}/{part}/{n}: a picture of an answer, or the n-th content
+// of a tool call if it
+// is one. Data whose bytes are not a picture's is not found.
 func (p *Pages) ShowPicture(w http.ResponseWriter, r *http.Request) error {
 	_, chat, err := p.FindChat(r)
 	if err != nil {
@@ -39,11 +40,11 @@ func (p *Pages) ShowPicture(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, max-age=3600")
-	_, _ = w.Write(data) // the reader left
+	_, _ = w.Write(data) // the client may have disconnected
 	return nil
 }
 
-// pictureData returns the base64 of what a part holds. What it refers to is read with the caller's rights.
+// pictureData returns a picture as base64. Referenced resources are read with the caller's rights.
 func (p *Pages) pictureData(r *http.Request, of ahp.ResponsePart, n int) (string, error) {
 	switch v := of.Value.(type) {
 	case *ahp.ResourceResponsePart:

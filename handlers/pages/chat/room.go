@@ -14,16 +14,16 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// chatRoom draws one conversation: its turns, and what the composer offers. It compares what it drew last with what
-// there is now, part by part and by pointer, since states are never changed in place; so it needs no rule for each
-// action, and nothing that changed is missed.
+// chatRoom renders one conversation: its turns and the composer. It compares what it rendered last with the current
+// states, part by part and by pointer, since states never change in place; so it needs no rule for each
+// action, and misses no change.
 type chatRoom struct {
 	chat    ahp.URI
 	base    string // "/s/ab12/c/cd34"
 	session ahp.URI
-	agent   string      // its name
-	steers  func() bool // into the turn that runs
-	machine *machine    // that the agent is on; nil: this server
+	agent   string      // name of the agent
+	steers  func() bool // whether the running turn accepts steering
+	machine *machine    // of the agent; nil: this server
 	usage   shownUsage
 	shown   []shownTurn
 	status  ahp.SessionStatus
@@ -32,25 +32,25 @@ type chatRoom struct {
 
 type shownTurn struct {
 	id    string
-	from  any // *ahp.Turn or *ahp.ActiveTurn as drawn
+	from  any // rendered *ahp.Turn or *ahp.ActiveTurn
 	last  bool
 	parts []shownPart
 	foot  string
 	plan  string
-	steps int // parts when plan was drawn; a plan is a part from its start
+	steps int // number of parts when plan was rendered; a new plan is a new part
 	part.Measured
 }
 
 type shownPart struct {
 	value   ahp.ResponsePartValue
-	streams bool // more may come at its end
+	streams bool // more text may be appended
 	stream  *part.Splitter
 	blocks  []shownBlock
 }
 
-// shownBlock is a block as the page has it.
+// shownBlock is a block as pages have it.
 type shownBlock struct {
-	n    int // its place in the text
+	n    int // position in the text
 	html string
 }
 
@@ -78,7 +78,7 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 		machine: p.machineOfAgent(s.Provider), base: "/s/" + rest[0] + "/c/" + rest[1]}, nil
 }
 
-// Watch pings when the agent's machine comes or goes.
+// Watch pings when the agent's machine connects or disconnects.
 func (c *chatRoom) Watch(ping func()) (stop func()) {
 	if c.machine == nil {
 		return func() {}
@@ -87,10 +87,10 @@ func (c *chatRoom) Watch(ping func()) (stop func()) {
 	return live.PingOn(changed, cancel, ping)
 }
 
-// Channels of the room: the session is there for its directories and title.
+// Channels implements live.Room. The session provides directories and the title.
 func (c *chatRoom) Channels() []ahp.URI { return []ahp.URI{c.chat, c.session} }
 
-// Opened notes what the first page has.
+// Opened records what the first page has.
 func (c *chatRoom) Opened(s live.States) {
 	chat := c.state(s)
 	for i, t := range turnsOf(chat, c.base, c.dir(s)) {
@@ -101,7 +101,7 @@ func (c *chatRoom) Opened(s live.States) {
 	c.regions.Changed(c.composer(s)...)
 }
 
-// Whole draws the newest turns and the composer's parts.
+// Whole renders the newest turns and the composer's parts.
 func (c *chatRoom) Whole(s live.States) []live.Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
@@ -118,7 +118,7 @@ func (c *chatRoom) state(s live.States) *ahp.ChatState {
 	return chat
 }
 
-// composerOf returns what the composer offers.
+// composerOf returns the composer's model.
 func (c *chatRoom) composerOf(s live.States) part.Composer {
 	comp := composerOf(c.state(s), c.sessionOf(s), c.base)
 	comp.Agent, comp.Steers = c.agent, comp.Running && c.steers()
@@ -147,7 +147,7 @@ func firstDir(chat *ahp.ChatState, sess *ahp.SessionState) string {
 	return ""
 }
 
-// Changed compares and patches.
+// Changed returns patches for the differences.
 func (c *chatRoom) Changed(s live.States, _ live.News) []live.Patch {
 	chat := c.state(s)
 	turns := turnsOf(chat, c.base, c.dir(s))
@@ -161,7 +161,7 @@ func (c *chatRoom) Changed(s live.States, _ live.News) []live.Patch {
 			continue
 		}
 		bare := turns[i]
-		bare.Parts = nil // they follow one by one: a browser takes as much as fits into a frame
+		bare.Parts = nil // parts follow as separate patches: pages apply only what fits into a frame
 		p = append(p, live.Append("turns", part.TurnPart(bare)))
 		c.shown = append(c.shown, show(&bare, nil))
 		p = append(p, c.shown[i].update(&turns[i], source(chat, i))...)
@@ -174,7 +174,7 @@ func (c *chatRoom) Changed(s live.States, _ live.News) []live.Patch {
 	return p
 }
 
-// dropped removes turns that are gone: a chat may be cut back, or lose its oldest ones.
+// dropped removes turns that no longer exist: a chat may be truncated, or lose its oldest turns.
 func (c *chatRoom) dropped(turns []part.Turn) (p []live.Patch) {
 	keep := map[string]bool{}
 	for i := range turns {
@@ -188,7 +188,7 @@ func (c *chatRoom) dropped(turns []part.Turn) (p []live.Patch) {
 			p = append(p, live.Remove("turn-"+t.id))
 		}
 	}
-	for i := range kept { // turns put in before what is shown: start over
+	for i := range kept { // turns were inserted before the shown ones: start over
 		if kept[i].id != turns[i].ID {
 			c.shown = nil
 			return append(p, live.Replace("turns", page.TurnsPart(page.Chat{})), live.Remove("no-turns"))
@@ -198,7 +198,7 @@ func (c *chatRoom) dropped(turns []part.Turn) (p []live.Patch) {
 	return p
 }
 
-// composer draws the composer's regions.
+// composer renders the composer's regions.
 func (c *chatRoom) composer(s live.States) []live.Patch {
 	comp := c.composerOf(s)
 	return []live.Patch{
@@ -214,7 +214,8 @@ func (c *chatRoom) composer(s live.States) []live.Patch {
 	}
 }
 
-// shownUsage sums the usage of a chat's turns again only when it may have changed: text streams in far more often.
+// shownUsage recomputes the sum of a chat's usage only when it may have changed: streamed text
+// arrives far more often.
 type shownUsage struct {
 	turns   int
 	current *ahp.UsageInfo
@@ -232,7 +233,7 @@ func (u *shownUsage) of(c *ahp.ChatState) string {
 	return u.words
 }
 
-// spoken returns what a screen reader says of a change of status.
+// spoken returns what screen readers announce when the status changes.
 func spoken(old, now ahp.SessionStatus) []live.Patch {
 	switch {
 	case old == 0:
@@ -249,7 +250,7 @@ func spoken(old, now ahp.SessionStatus) []live.Patch {
 	return nil
 }
 
-// show notes what a page has of a turn that was drawn whole.
+// show records what pages have of a turn that was rendered as a whole.
 func show(t *part.Turn, from any) shownTurn {
 	t.Measure()
 	s := shownTurn{id: t.ID, from: from, last: t.Last, foot: live.Render(part.TurnFoot(*t)), Measured: t.Measured,
@@ -271,7 +272,7 @@ func showPart(t *part.Turn, i int) shownPart {
 	return sp
 }
 
-// update brings a turn that a page has up to date.
+// update returns patches that update a turn on pages.
 func (s *shownTurn) update(t *part.Turn, from any) (p []live.Patch) {
 	if s.from == from && s.last == t.Last {
 		return nil
@@ -301,7 +302,7 @@ func (s *shownTurn) update(t *part.Turn, from any) (p []live.Patch) {
 	return p
 }
 
-// updatePlan redraws the turn's plan when it may be another: text streams in far more often.
+// updatePlan redraws the turn's plan when it may have changed: streamed text arrives far more often.
 func (s *shownTurn) updatePlan(t *part.Turn) []live.Patch {
 	if s.steps == len(t.Parts) && t.Running() {
 		return nil
@@ -315,7 +316,7 @@ func (s *shownTurn) updatePlan(t *part.Turn) []live.Patch {
 	return []live.Patch{live.ReplaceHTML("plan-"+t.ID, plan)}
 }
 
-// add appends a part; a long text goes block by block, also when its turn ended before it was drawn.
+// add appends a part. A long text is sent block by block, even if its turn ended before it was rendered.
 func (s *shownTurn) add(t *part.Turn, i int) []live.Patch {
 	sp := showPart(t, i)
 	text, ok := part.Text(t.Parts[i])
@@ -336,7 +337,7 @@ func (s *shownTurn) add(t *part.Turn, i int) []live.Patch {
 	return p
 }
 
-// update patches one part: text grows, anything else is drawn anew.
+// update patches one part: text grows, other parts are rendered again.
 func (s *shownPart) update(t *part.Turn, i int, ended bool) []live.Patch {
 	now, streams := t.Parts[i].Value, t.Streams(i)
 	if _, fails := now.(*ahp.ErrorResponsePart); s.value == now && s.streams == streams && !(fails && ended) &&
@@ -350,14 +351,14 @@ func (s *shownPart) update(t *part.Turn, i int, ended bool) []live.Patch {
 	return []live.Patch{live.Replace(t.PartID(i), part.ResponsePart(*t, i))}
 }
 
-// openRequest says that a question can no longer be answered because its turn ended.
+// openRequest reports whether an unanswered question can no longer be answered because its turn ended.
 func (s *shownPart) openRequest(ended bool) bool {
 	r, ok := s.value.(*ahp.InputRequestResponsePart)
 	return ok && ended && r.Response == ""
 }
 
-// text patches the blocks that changed, which while text streams is the last one, at its end. Of a long text a page has
-// the beginning and the end: blocks in between leave it.
+// text patches the changed blocks: while text streams, only the end of the last one. Pages show the beginning and the
+// end of a long text: blocks in between are removed.
 func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []live.Patch) {
 	if s.stream == nil {
 		s.stream = t.Splitter(i)
@@ -381,7 +382,7 @@ func (s *shownPart) text(t *part.Turn, i int, text string, ended bool) (p []live
 	return p
 }
 
-// drop removes blocks that the page shows no longer.
+// drop removes blocks that pages no longer show.
 func (s *shownPart) drop(id string, blocks []part.Block) (p []live.Patch) {
 	keep := make(map[int]bool, len(blocks))
 	for _, b := range blocks {

@@ -10,7 +10,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// SetSetting serves POST …/settings: one setting of the session, for all its chats. The host decides who may.
+// SetSetting serves POST …/settings: it sets one setting of the session, for all its chats. The
+// host checks the rights.
 func (p *Pages) SetSetting(w http.ResponseWriter, r *http.Request) error {
 	f, err := p.chatForm(w, r)
 	if err != nil {
@@ -35,7 +36,7 @@ func (p *Pages) SetSetting(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, f.back)
 }
 
-// Retry serves POST /s/{session}/retry: the agent of a session that did not start is started again.
+// Retry serves POST /s/{session}/retry: it restarts the agent of a session that did not start.
 func (p *Pages) Retry(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -47,7 +48,7 @@ func (p *Pages) Retry(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short)
 }
 
-// settingValue returns what a field holds, as JSON of the setting's type.
+// settingValue returns a field's value as JSON of the setting's type.
 func settingValue(kind, text string) (json.RawMessage, error) {
 	if kind == "string" {
 		return json.Marshal(text)
@@ -58,7 +59,7 @@ func settingValue(kind, text string) (json.RawMessage, error) {
 	return json.RawMessage(text), nil
 }
 
-// settingsOf returns the settings of a session that may change while it lives.
+// settingsOf returns the settings that can change during a session.
 func settingsOf(s *ahp.SessionState) []part.Setting {
 	if s == nil || s.Config == nil {
 		return nil

@@ -16,10 +16,10 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// stepsShown is how many steps of a turn one page of them has.
+// stepsShown is the number of a turn's steps on one page.
 const stepsShown = 100
 
-// ShowText serves GET …/text?turn=…: one text of a turn from a place on (part, from), or some of its steps (step).
+// ShowText serves GET …/text?turn=…: one text of a turn from an offset (part, from), or some of its steps (step).
 // The chat's page links here where it shows less.
 func (p *Pages) ShowText(w http.ResponseWriter, r *http.Request) error {
 	v, chat, err := p.FindChat(r)
@@ -46,7 +46,7 @@ func (p *Pages) ShowText(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.TextPage(f, m))
 }
 
-// turnOf finds a turn by its id, the running one too.
+// turnOf finds a turn by its id, including the running one.
 func turnOf(chat *ahp.ChatState, id, base, dir string) (*part.Turn, bool) {
 	turns := turnsOf(chat, base, dir)
 	for i := range turns {
@@ -58,7 +58,7 @@ func turnOf(chat *ahp.ChatState, id, base, dir string) (*part.Turn, bool) {
 	return nil, false
 }
 
-// textOf reads which piece of a turn is asked for.
+// textOf returns the requested piece of a turn.
 func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 	m := page.Text{Back: t.Base + "#turn-" + t.ID}
 	here := t.Base + "/text?turn=" + url.QueryEscape(t.ID)
@@ -77,7 +77,7 @@ func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 		return m, site.NotFound("Text not found in this turn.")
 	}
 	text, markdown := t.WholeText(i)
-	from, _ := strconv.Atoi(q.Get("from")) // from the beginning without it
+	from, _ := strconv.Atoi(q.Get("from")) // 0 if absent
 	from = min(max(from, 0), len(text))
 	here += "&part=" + strconv.Itoa(i)
 	m.Piece = part.PieceOfText(text, markdown, from)
@@ -86,7 +86,7 @@ func textOf(t *part.Turn, q url.Values) (page.Text, error) {
 	return m, nil
 }
 
-// link returns an address where there is something at it.
+// link returns the address if there is content at it, else "".
 func link(there bool, href string) string {
 	if !there {
 		return ""
@@ -94,14 +94,14 @@ func link(there bool, href string) string {
 	return href
 }
 
-// ShowAgentLog serves GET …/log: what the agent logged last while its answer is awaited, for people who manage the
+// ShowAgentLog serves GET …/log: the agent's latest log lines while it works on an answer, for viewers who manage the
 // session.
 func (p *Pages) ShowAgentLog(w http.ResponseWriter, r *http.Request) error {
 	v, _, err := p.FindChat(r)
 	if err != nil {
 		return err
 	}
-	chat, _ := site.ChatByID(p.SessionState(v.Session), chi.URLParam(r, "chat")) // FindChat found it
+	chat, _ := site.ChatByID(p.SessionState(v.Session), chi.URLParam(r, "chat")) // found by FindChat
 	text := strings.Join(p.Host.AgentLog(chat), "\n")
 	if text == "" {
 		text = "The agent has logged nothing, or has answered."
@@ -109,6 +109,6 @@ func (p *Pages) ShowAgentLog(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, text) // the reader left
+	_, _ = io.WriteString(w, text) // the client may have disconnected
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// turnsShown is how many of the newest turns a page has; older ones are a link away.
+// turnsShown is the number of newest turns on a page; a link loads older ones.
 const turnsShown = 20
 
 // turnsOf returns a chat's turns, the running one last.
@@ -29,7 +29,7 @@ func turnsOf(c *ahp.ChatState, base, dir string) []part.Turn {
 	return out
 }
 
-// source returns what turn i was drawn from.
+// source returns the state that turn i was rendered from.
 func source(c *ahp.ChatState, i int) any {
 	if i < len(c.Turns) {
 		return c.Turns[i]
@@ -59,7 +59,7 @@ func composerOf(c *ahp.ChatState, sess *ahp.SessionState, base string) part.Comp
 	return comp
 }
 
-// saysSame reports whether the chat's last turn ended with an error that has a text: it is shown once.
+// saysSame reports whether the chat's last turn ended with an error that contains the text: it is shown only once.
 func saysSame(c *ahp.ChatState, text string) bool {
 	if c.ActiveTurn != nil || len(c.Turns) == 0 {
 		return false

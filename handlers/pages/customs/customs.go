@@ -45,14 +45,14 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.CustomizationsPage(f, m))
 }
 
-// customsRoom keeps the sections current.
+// customsRoom updates the sections.
 type customsRoom struct {
 	live.Redraw
 	p *Pages
 	v site.Visit
 }
 
-// NewRoom opens "customizations:<short>", for those who may manage the session.
+// NewRoom opens "customizations:<short>" for viewers who may manage the session.
 func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string) (live.Room, error) {
 	if len(rest) != 1 || !who.Has(access.RightManage) {
 		return nil, live.ErrGone
@@ -66,10 +66,10 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 	return r, p.Prepare(ctx, who, v.Session)
 }
 
-// Channels of the room.
+// Channels implements live.Room.
 func (c *customsRoom) Channels() []ahp.URI { return []ahp.URI{c.v.Session} }
 
-// draw draws every section.
+// draw renders every section.
 func (c *customsRoom) draw(s live.States) (out []live.Patch) {
 	state, _ := s[c.v.Session].(*ahp.SessionState)
 	if state == nil {
@@ -81,8 +81,8 @@ func (c *customsRoom) draw(s live.States) (out []live.Patch) {
 	return out
 }
 
-// Switch decides on an entry. A decision for more than before takes the place of nearer ones: who switches
-// something off everywhere means here, too.
+// Switch turns an entry on or off. A decision for a wider scope replaces those for narrower scopes: turning an entry
+// off everywhere also turns it off here.
 func (p *Pages) Switch(w http.ResponseWriter, r *http.Request) error {
 	v, s, err := p.customForm(w, r)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Pages) Switch(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short+"/customizations")
 }
 
-// decision returns the whole list of decisions once one is made: to is forget, or as off:workspace.
+// decision returns the new list of decisions. to is "forget", or a decision such as "off:workspace".
 func decision(was customs.Decisions, s *ahp.SessionState, to string) (list []ahp.CustomizationEnablement, err error) {
 	if to == "forget" {
 		return []ahp.CustomizationEnablement{}, nil
@@ -155,7 +155,7 @@ func (p *Pages) customForm(w http.ResponseWriter, r *http.Request) (site.Visit, 
 	return v, s, nil
 }
 
-// SwitchServer starts, stops and trusts a server.
+// SwitchServer starts, stops, trusts or distrusts a server.
 func (p *Pages) SwitchServer(w http.ResponseWriter, r *http.Request) error {
 	v, s, err := p.customForm(w, r)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package customs serves the page of what a session's agent is customized with: rules, skills, MCP servers, plugins.
+// Package customs serves the page of a session's customizations: rules, skills, MCP servers, plugins.
 package customs
 
 import (
@@ -10,17 +10,17 @@ import (
 	"github.com/ahphub/ahphub/hub/host/customs"
 )
 
-// Pages are the page, forms and room of what a session's agent is customized with.
+// Pages are the page, forms and room of a session's customizations.
 type Pages struct {
 	*site.Site
 	Host    Host
 	Customs Customs
 }
 
-// New makes the customizations' pages.
+// New returns the pages of customizations.
 func New(s *site.Site, h Host, c Customs) *Pages { return &Pages{s, h, c} }
 
-// Host is what the pages of this area ask of the host.
+// Host is the part of the host that these pages use.
 type Host interface {
 	site.Host
 	UsesServers(provider string) bool

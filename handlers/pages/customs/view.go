@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// customSections are those of the page, in their order.
+// customSections are the sections of the page, in order.
 var customSections = []page.CustomSection{
 	{ID: "custom-servers", Title: "MCP servers",
 		Hint:  "Servers that give the agent extra tools. Turning one off stops it.",
@@ -41,7 +41,7 @@ var sectionOf = map[ahp.ChildCustomizationType]int{"mcpServer": 0, "rule": 1, "s
 
 const pluginSection = 6
 
-// customDraw makes the page's view of one session.
+// customDraw builds the page's model of one session.
 type customDraw struct {
 	base    string
 	home    string // the user's directory
@@ -85,7 +85,7 @@ func (d *customDraw) add(section int, g page.CustomGroup) {
 	d.out.Sections[section].Groups = append(d.out.Sections[section].Groups, g)
 }
 
-// bare returns a server outside of plugins: those of one file stand together.
+// bare adds a server outside of plugins; servers of one file form a group.
 func (d *customDraw) bare(m *ahp.McpServerCustomization) {
 	name, row := d.place(m.URI), d.server(m, true, "")
 	groups := d.out.Sections[0].Groups
@@ -108,7 +108,7 @@ func (d *customDraw) whose(x *ahp.PluginCustomization) string {
 	return d.place(x.URI)
 }
 
-// place returns a path as people write it: below a working directory, or from the home directory on.
+// place returns a short path: relative to a working directory or to the home directory.
 func (d *customDraw) place(uri ahp.URI) string {
 	path, ok := core.FilePath(uri)
 	if !ok {
@@ -142,7 +142,7 @@ func (d *customDraw) toggle(id, name string, on bool, within string) *page.Custo
 	return t
 }
 
-// rows returns the entries of a container; mixed says that they are of several kinds.
+// rows adds the entries of a container; mixed means that they are of several kinds.
 func (d *customDraw) rows(g *page.CustomGroup, list []ahp.ChildCustomization, on bool, name string, mixed bool) {
 	within := ""
 	if !on {
@@ -154,7 +154,7 @@ func (d *customDraw) rows(g *page.CustomGroup, list []ahp.ChildCustomization, on
 			row.Kind = kindWord(c)
 		}
 		if row.Problem != "" {
-			g.Problem = "" // told where it is
+			g.Problem = "" // shown in its row
 		}
 		g.Rows = append(g.Rows, row)
 	}
@@ -216,7 +216,7 @@ func notBy(model, user *bool) string {
 }
 
 func note(m ahp.Meta, key string) (s string) {
-	_ = json.Unmarshal(m[key], &s) // the host's own, or a client's, which may be anything
+	_ = json.Unmarshal(m[key], &s) // written by the host, or by a client, which may send anything
 	return s
 }
 
@@ -251,7 +251,7 @@ func loadProblem(l *ahp.CustomizationLoadState) string {
 	return ""
 }
 
-// server returns a row with a life of its own.
+// server returns the row of a server, with its state.
 func (d *customDraw) server(m *ahp.McpServerCustomization, outer bool, within string) page.CustomRow {
 	on := ahp.Enabled(m.Enablement)
 	row := page.CustomRow{Name: m.Name, Switch: d.toggle(m.ID, m.Name, on, within)}
@@ -259,10 +259,10 @@ func (d *customDraw) server(m *ahp.McpServerCustomization, outer bool, within st
 	s := &page.CustomServer{Base: d.base, ID: m.ID, Trusted: true, Own: detail.Place == "own"}
 	serverState(s, m.State)
 	if !known {
-		s.Own, row.Server = true, s // a client's: it runs where it comes from
+		s.Own, row.Server = true, s // a client's server: the client runs it
 		return row
 	}
-	if detail.Digest == "" { // it cannot be started
+	if detail.Digest == "" { // the server cannot be started
 		row.Problem, row.Switch = s.Why, nil
 		return row
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ShowDeleted serves GET /deleted: what can be restored.
+// ShowDeleted serves GET /deleted: the sessions that can be restored.
 func (p *Pages) ShowDeleted(w http.ResponseWriter, r *http.Request) error {
 	m := page.Deleted{Frame: p.Frame(r, "Deleted sessions", "inbox"), Most: p.Host.TrashLimit()}
 	rail, err := p.Live.Draw(r.Context(), access.FromContext(r.Context()), "rail", func(live.Room, live.States) {})
@@ -37,7 +37,7 @@ func (p *Pages) ShowDeleted(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.DeletedPage(m))
 }
 
-// Delete disposes a session, and shows where it can be had back.
+// Delete deletes a session, and redirects to a page that can restore it.
 func (p *Pages) Delete(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	v, err := p.FindVisit(r)
@@ -54,7 +54,7 @@ func (p *Pages) Delete(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/deleted")
 }
 
-// Restore brings a session back.
+// Restore restores a deleted session.
 func (p *Pages) Restore(w http.ResponseWriter, r *http.Request) error {
 	c, short := p.CallerOf(r.Context()), chi.URLParam(r, "session")
 	list := p.Host.Trash(c)

@@ -26,7 +26,7 @@ func (p *Pages) AnswerFiles(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/")
 }
 
-// addFileAsks puts them first among what needs a decision.
+// addFileAsks adds requests for files before the sessions that need a decision.
 func (p *Pages) addFileAsks(c core.Caller, l *page.InboxList) {
 	asks := p.FileAsks(c)
 	if len(asks) == 0 {

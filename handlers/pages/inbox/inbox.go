@@ -20,10 +20,10 @@ import (
 )
 
 const (
-	inboxPage = 100 // sessions of one page
+	inboxPage = 100 // sessions on one page
 )
 
-// Show serves GET /. A guest has one session and is sent there.
+// Show serves GET /. Guests of a session are redirected to it.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	if who.Session != "" {
@@ -56,13 +56,13 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.InboxPage(m))
 }
 
-// inboxList draws from the groups, a page at a time.
+// inboxList returns one page of the grouped sessions.
 func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, from int) page.InboxList {
 	l := page.InboxList{Owner: c.Role == access.RoleOwner, Gone: len(p.Host.Trash(c))}
 	if l.Owner {
 		l.Setup, l.NoAgent = p.Setup, p.HasOnlyShell()
 	}
-	if why, _ := p.Sandboxes.Warning(); why == "" || !l.Owner { // which the owner's notes say otherwise
+	if why, _ := p.Sandboxes.Warning(); why == "" || !l.Owner { // otherwise the owner's setup notes say this
 		l.Unboxed = !p.Sandboxes.IsUsual()
 	}
 	pins := p.Shelf.Of(c.ID).Pins
@@ -90,8 +90,8 @@ func (p *Pages) inboxList(ctx context.Context, c core.Caller, filter string, fro
 	return l
 }
 
-// groups sorts the sessions that a filter finds. What is pinned comes after what needs an answer, but for what is
-// archived.
+// groups groups the sessions that match a filter. Pinned sessions follow those that need an answer; archived ones
+// stay in their group.
 func (p *Pages) groups(c core.Caller, filter string, pins []ahp.URI) []site.SessionGroup {
 	search := organize.ParseSearch(filter)
 	all := p.GroupSessions(c)
@@ -159,7 +159,7 @@ func (p *Pages) inboxItem(ctx context.Context, c core.Caller, s ahp.SessionSumma
 	return it
 }
 
-// asks returns what a session that is in memory waits for and this person may answer; one that waits is in memory.
+// asks returns the open requests of a session that this person may answer. A session with open requests is loaded.
 func (p *Pages) asks(who access.Principal, session ahp.URI, it page.InboxItem) (out []page.Ask) {
 	base := "/s/" + it.Short
 	for _, r := range p.SessionState(session).InputNeeded {
@@ -191,7 +191,7 @@ func confirmationTool(s ahp.ToolCallConfirmationState) (part.Tool, bool) {
 	return part.ToolOf(ahp.ToolCallState{Value: state}), true
 }
 
-// inboxRoom draws the first page's list.
+// inboxRoom renders the list of the inbox.
 type inboxRoom struct {
 	live.Redraw
 	p *Pages
@@ -207,10 +207,10 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, _ []string) (li
 	return r, nil
 }
 
-// Channels of the room: notifications arrive on root.
+// Channels implements live.Room. Notifications arrive on root.
 func (r *inboxRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings as the rail does, and when a verdict, a mention, a pin, a label or a machine changes.
+// Watch pings like the rail, and when a verdict, a mention, a pin, a label or a machine changes.
 func (r *inboxRoom) Watch(ping func()) (stop func()) {
 	rail, reviews := r.p.WatchRail(ping), r.p.WatchReview("", ping)
 	changed, cancel := r.p.Shelf.Watch()

@@ -1,4 +1,4 @@
-// Package inbox serves the first page: sessions by what they need, requests for files, and deleted sessions.
+// Package inbox serves the first page (sessions by what they need, requests for files) and deleted sessions.
 package inbox
 
 import (
@@ -11,17 +11,17 @@ import (
 	"github.com/ahphub/ahphub/hub/organize"
 )
 
-// Pages are the first page: sessions by what they need, requests for files, and deleted sessions.
+// Pages are the pages of the inbox: sessions by what they need, requests for files, and deleted sessions.
 type Pages struct {
 	*site.Site
 	Host  Host
 	Shelf *organize.Shelf
 }
 
-// New makes the inbox's pages.
+// New returns the pages of the inbox.
 func New(s *site.Site, h Host, shelf *organize.Shelf) *Pages { return &Pages{s, h, shelf} }
 
-// Host is what the pages of this area ask of the host.
+// Host is the part of the host that these pages use.
 type Host interface {
 	site.Host
 	DisposeSession(ctx context.Context, c core.Caller, p ahp.DisposeSessionParams) error

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/organize"
 )
 
-// Pin serves POST /s/{session}/pin: it pins a session for the visitor alone, or unpins it.
+// Pin serves POST /s/{session}/pin: it pins or unpins a session for this visitor.
 func (p *Pages) Pin(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	v, err := p.FindVisit(r)
@@ -36,7 +36,7 @@ func (p *Pages) Label(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/")
 }
 
-// SaveFilter serves POST /filters: it saves a filter of the visitor, or removes one.
+// SaveFilter serves POST /filters: it saves or removes a filter of the visitor.
 func (p *Pages) SaveFilter(w http.ResponseWriter, r *http.Request) error {
 	r.Body = http.MaxBytesReader(w, r.Body, site.MaxForm)
 	who := access.FromContext(r.Context())
@@ -53,7 +53,7 @@ func (p *Pages) SaveFilter(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/?"+url.Values{"q": {f.Find}}.Encode())
 }
 
-// sayInvalid has the page say what is wrong with an input.
+// sayInvalid turns an error about invalid input into an answer.
 func sayInvalid(err error) error {
 	if e, ok := errors.AsType[organize.Invalid](err); ok {
 		return site.BadRequest(site.Sentence(e.Error()))

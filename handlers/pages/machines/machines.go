@@ -29,12 +29,12 @@ type Pages struct {
 	version  string             // of ahphub
 }
 
-// New makes the pages of a registry. The version is that of ahphub.
+// New returns the pages of a registry. The version is that of ahphub.
 func New(s *site.Site, registry *machines.Registry, version string) *Pages {
 	return &Pages{s, registry, version}
 }
 
-// With answers for a hub without machines.
+// With wraps h to answer 404 on a hub without machines.
 func (p *Pages) With(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.registry == nil {
@@ -66,7 +66,7 @@ func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, m page.
 	return site.Send(w, status, page.MachinesPage(m))
 }
 
-// list draws what the registry knows.
+// list returns the machines and tokens of the registry.
 func (p *Pages) list() page.MachineList {
 	m := page.MachineList{Now: p.Now()}
 	for _, s := range p.registry.List() {
@@ -78,7 +78,7 @@ func (p *Pages) list() page.MachineList {
 	return m
 }
 
-// describe draws a machine. Of one that is away it leaves out what is true of a moment.
+// describe returns the page's model of a machine. For an offline machine, it leaves out current load and memory.
 func describe(s machines.Status, version string) page.Machine {
 	m := page.Machine{ID: s.ID, Name: s.Name, Online: s.Online, Draining: s.Draining, Since: s.Since, Joined: s.Joined,
 		Version: s.Report.Version, System: system(s.Report), Cores: s.Report.Cores, Memory: s.Report.Memory,
@@ -105,7 +105,7 @@ func describe(s machines.Status, version string) page.Machine {
 
 func system(r machines.Report) string { return strings.Trim(r.OS+" "+r.Arch, " ") }
 
-// MakeToken makes a token. Its text is shown on the answer alone.
+// MakeToken creates a token. Its text is shown only in this answer.
 func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	text, _, err := p.registry.NewToken(r.Context(), access.FromContext(r.Context()).ID)
 	if err != nil {
@@ -114,12 +114,12 @@ func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	return p.send(w, r, http.StatusOK, page.Machines{New: "ahphub join " + p.Address(r) + " --token " + text})
 }
 
-// RemoveToken makes a token work no more.
+// RemoveToken invalidates a token.
 func (p *Pages) RemoveToken(w http.ResponseWriter, r *http.Request) error {
 	return p.finish(w, r, p.registry.RemoveToken(r.Context(), chi.URLParam(r, "token")))
 }
 
-// Rename gives a machine another name.
+// Rename renames a machine.
 func (p *Pages) Rename(w http.ResponseWriter, r *http.Request) error {
 	name := r.PostFormValue("name")
 	err := p.registry.Rename(r.Context(), chi.URLParam(r, "machine"), name)
@@ -129,14 +129,14 @@ func (p *Pages) Rename(w http.ResponseWriter, r *http.Request) error {
 	return p.finish(w, r, err)
 }
 
-// Drain says whether a machine gets no new sessions.
+// Drain sets whether a machine gets new sessions.
 func (p *Pages) Drain(w http.ResponseWriter, r *http.Request) error {
 	draining := r.PostFormValue("draining") == "on"
 	audit.Detail(r.Context(), map[bool]string{true: "no new sessions", false: "new sessions again"}[draining])
 	return p.finish(w, r, p.registry.SetDraining(r.Context(), chi.URLParam(r, "machine"), draining))
 }
 
-// Revoke throws a machine out.
+// Revoke removes a machine from the hub.
 func (p *Pages) Revoke(w http.ResponseWriter, r *http.Request) error {
 	m, err := p.registry.Revoke(r.Context(), chi.URLParam(r, "machine"))
 	if m.Name != "" {
@@ -156,10 +156,10 @@ func (p *Pages) finish(w http.ResponseWriter, r *http.Request, err error) error 
 	return err
 }
 
-// redrawEvery keeps the ages on an open page true.
+// redrawEvery keeps the ages on open pages current.
 const redrawEvery = 30 * time.Second
 
-// room draws the machines and the tokens that wait.
+// room renders the machines and the unused tokens.
 type room struct {
 	live.Redraw
 	p *Pages
@@ -177,10 +177,10 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) 
 	return r, nil
 }
 
-// Channels of the room.
+// Channels implements live.Room.
 func (r *room) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings when a machine comes, goes or changes, and now and then.
+// Watch pings when a machine connects, disconnects or changes, and every redrawEvery.
 func (r *room) Watch(ping func()) (stop func()) {
 	changed, cancel := r.p.registry.Watch()
 	stopOn, stopEvery := live.PingOn(changed, cancel, ping), live.PingEvery(redrawEvery, ping)

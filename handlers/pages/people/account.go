@@ -17,24 +17,24 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// Passwords keeps what accounts sign in by.
+// Passwords stores the passwords of accounts.
 type Passwords interface {
 	Has(ctx context.Context, account string) (bool, error)
 	Check(ctx context.Context, account, password string) error
 	Set(ctx context.Context, account, password string) error
 }
 
-// Accounts are people's ways to sign in, and the people the owner invited.
+// Accounts are the ways to sign in, and the members.
 type Accounts struct {
 	Passwords Passwords
 	Passkeys  *accounts.Passkeys
 	Tokens    *access.Personal
-	Members   *access.Members // people the owner invited; nil: there are none
+	Members   *access.Members // members and open invitations; nil: there are none
 }
 
-const mostAnswer = 64 << 10 // bytes of what an authenticator answers
+const mostAnswer = 64 << 10 // bytes of an authenticator's answer
 
-// WithAccounts answers for a host that keeps none.
+// WithAccounts wraps h to answer 404 on a host without accounts.
 func (p *Pages) WithAccounts(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Tokens == nil {
@@ -44,7 +44,7 @@ func (p *Pages) WithAccounts(h site.Handler) site.Handler {
 	}
 }
 
-// ShowAccount serves the page of a person's ways to sign in: password, passkeys, tokens for AHP clients.
+// ShowAccount serves the account page: password, passkeys, tokens for AHP clients.
 func (p *Pages) ShowAccount(w http.ResponseWriter, r *http.Request) error {
 	return p.sendAccount(w, r, http.StatusOK, page.Account{})
 }
@@ -80,7 +80,7 @@ func (p *Pages) sendAccount(w http.ResponseWriter, r *http.Request, status int, 
 	return site.Send(w, status, page.AccountPage(m))
 }
 
-// SetPassword replaces or takes away the password, and signs out every other browser.
+// SetPassword replaces or removes the password, and signs out all other browsers.
 func (p *Pages) SetPassword(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	had, err := p.Accounts.Passwords.Has(r.Context(), who.ID)
@@ -116,7 +116,7 @@ func (p *Pages) SetPassword(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/account")
 }
 
-// MakeToken shows the token on its answer alone: the host keeps a hash.
+// MakeToken creates a token and shows it only in this answer: the host stores a hash.
 func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	var expires time.Time
 	switch d := r.PostFormValue("expires"); d {
@@ -136,7 +136,7 @@ func (p *Pages) MakeToken(w http.ResponseWriter, r *http.Request) error {
 	return p.sendAccount(w, r, http.StatusOK, page.Account{New: token})
 }
 
-// RevokeToken revokes one of the person's own tokens.
+// RevokeToken revokes one of the account's own tokens.
 func (p *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	gone, err := p.Accounts.Tokens.RevokeOf(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "token"))
 	if errors.Is(err, access.ErrNoToken) {
@@ -149,7 +149,7 @@ func (p *Pages) RevokeToken(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/account")
 }
 
-// BeginPasskey answers a script with what the browser is asked for.
+// BeginPasskey answers a script with the browser's options.
 func (p *Pages) BeginPasskey(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	options, err := p.Accounts.Passkeys.BeginMaking(r.Context(), accounts.Origin(r, p.Public), who.ID, who.Name)
@@ -161,7 +161,7 @@ func (p *Pages) BeginPasskey(w http.ResponseWriter, r *http.Request) error {
 	return json.NewEncoder(w).Encode(options)
 }
 
-// MakePasskey stores a passkey that a browser made.
+// MakePasskey stores a passkey created by a browser.
 func (p *Pages) MakePasskey(w http.ResponseWriter, r *http.Request) error {
 	var sent struct {
 		Name       string          `json:"name"`
@@ -182,7 +182,7 @@ func (p *Pages) MakePasskey(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// RemovePasskey removes one of the person's own passkeys.
+// RemovePasskey removes one of the account's own passkeys.
 func (p *Pages) RemovePasskey(w http.ResponseWriter, r *http.Request) error {
 	gone, err := p.Accounts.Passkeys.Remove(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "key"))
 	if errors.Is(err, accounts.ErrPasskeyGone) {

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// AuditLog is what was done.
+// AuditLog reads the audit.
 type AuditLog interface {
 	Each(ctx context.Context, visit func(audit.Entry) error) error // oldest first
 	Page(ctx context.Context, q audit.Query) (audit.Page, error)   // newest first
@@ -62,17 +62,17 @@ func (p *Pages) ShowAudit(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.AuditPage(m))
 }
 
-// outcomeWords say how an entry ended that is not simply done.
+// outcomeWords describe outcomes other than success.
 var outcomeWords = map[audit.Outcome]string{
 	audit.Failed:   "Failed. Part of it may have happened",
 	audit.UnderWay: "In progress",
 	audit.Unknown:  "Outcome unknown. ahphub stopped before this finished",
 }
 
-// outcomeMarks colour the outcomes that an owner looks for.
+// outcomeMarks colour outcomes that need attention.
 var outcomeMarks = map[audit.Outcome]string{audit.Failed: "bad", audit.Unknown: "warn"}
 
-// linksCalled returns words for the ids of links, which are shown nowhere else.
+// linksCalled describes links by id, because other pages do not show their ids.
 func (p *Pages) linksCalled() map[string]string {
 	out := map[string]string{}
 	if p.Links == nil {
@@ -88,7 +88,7 @@ func (p *Pages) linksCalled() map[string]string {
 	return out
 }
 
-// ExportAudit serves the same as JSON lines, oldest first, all of it.
+// ExportAudit serves the matching entries as JSON lines, oldest first.
 func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	if p.Audit == nil {
 		return errNoAudit
@@ -103,17 +103,17 @@ func (p *Pages) ExportAudit(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case err == nil:
-		out.begin() // also of an empty one
+		out.begin() // for an empty export too
 	case !out.begun:
 		return err
-	case out.err == nil: // the reader is to see that this is not all of it: the server logs it and aborts the connection
+	case out.err == nil: // the server logs the error and aborts the connection, so that the reader sees it
 		panic(fmt.Errorf("the export of the audit failed half way: %w", err))
 	}
-	return nil // the reader left
+	return nil // the client disconnected
 }
 
-// export writes a download of entries. Its headers are sent with the first entry, so that what fails before can still
-// be answered with an error.
+// export writes a download of entries. Its headers are sent with the first entry, so that an earlier failure can
+// still be answered with an error.
 type export struct {
 	w     http.ResponseWriter
 	out   *json.Encoder
@@ -139,7 +139,7 @@ func (x *export) write(e audit.Entry) error {
 
 var errNoAudit = site.NotFound("This server keeps no audit log.")
 
-// auditMatch returns a filter for events of a kind in which the words stand somewhere.
+// auditMatch returns a filter for events of a kind that contain the words.
 func auditMatch(what, words string) func(audit.Entry) bool {
 	words = strings.ToLower(strings.TrimSpace(words))
 	return func(e audit.Entry) bool {
@@ -148,7 +148,7 @@ func auditMatch(what, words string) func(audit.Entry) bool {
 	}
 }
 
-// auditKinds returns the kinds to choose from: those there can be, and those that are on the page.
+// auditKinds returns the kinds to choose from: all known ones, and those on the page.
 func auditKinds(shown []audit.Entry, chosen string) []string {
 	all := audit.Kinds()
 	for i := range shown {

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// code draws an address as a QR code: a run of dark modules in a row is one rectangle of the path. nil for an address
-// that is empty or too long.
+// code draws an address as a QR code: each run of dark modules in a row is one rectangle of the path. It returns nil
+// if the address is empty or too long.
 func code(address string) *page.Code {
 	if address == "" {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// WithMembers answers for a host without invitations.
+// WithMembers wraps h to answer 404 on a host without invitations.
 func (p *Pages) WithMembers(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Accounts.Members == nil {
@@ -25,7 +25,7 @@ func (p *Pages) WithMembers(h site.Handler) site.Handler {
 	}
 }
 
-// members returns the people with an account as their owner sees them.
+// members returns the members as the owner sees them.
 func (p *Pages) members(now time.Time) (out []page.Member) {
 	if p.Accounts.Members == nil {
 		return nil
@@ -38,7 +38,7 @@ func (p *Pages) members(now time.Time) (out []page.Member) {
 	return out
 }
 
-// memberForm reads a role, and the switches of a driver.
+// memberForm reads a role, and a driver's permissions.
 func memberForm(r *http.Request) access.Member {
 	m := access.Member{Role: access.Role(r.PostFormValue("role")), For: strings.TrimSpace(r.PostFormValue("for"))}
 	if m.Role == access.RoleDriver {
@@ -49,7 +49,7 @@ func memberForm(r *http.Request) access.Member {
 	return m
 }
 
-// Invite makes an invitation. Its address is shown on the answer alone: the host keeps no token.
+// Invite creates an invitation. Its address is shown only in this answer: the host stores no token.
 func (p *Pages) Invite(w http.ResponseWriter, r *http.Request) error {
 	want := memberForm(r)
 	token, _, err := p.Accounts.Members.Invite(r.Context(), want)
@@ -61,7 +61,7 @@ func (p *Pages) Invite(w http.ResponseWriter, r *http.Request) error {
 	return p.sendPeople(w, r, http.StatusOK, page.People{New: address + "/invite#" + token, Local: loopback(address)})
 }
 
-// ChangeMember sets a person's role and switches; what they have open restarts with these.
+// ChangeMember sets a member's role and permissions; their open connections restart with these.
 func (p *Pages) ChangeMember(w http.ResponseWriter, r *http.Request) error {
 	want := memberForm(r)
 	if err := p.Accounts.Members.Change(r.Context(), chi.URLParam(r, "member"), want); err != nil {
@@ -71,7 +71,7 @@ func (p *Pages) ChangeMember(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/people")
 }
 
-// RemoveMember takes an account or an invitation away: its ways to sign in, its tokens, and what it has open.
+// RemoveMember removes an account or an invitation, its ways to sign in, and its tokens, and closes its connections.
 func (p *Pages) RemoveMember(w http.ResponseWriter, r *http.Request) error {
 	id := chi.URLParam(r, "member")
 	err := p.Accounts.Members.Remove(r.Context(), id)

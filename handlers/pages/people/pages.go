@@ -1,4 +1,4 @@
-// Package people serves the pages of who can come in: links, members, signed-in browsers, one's own account, the audit.
+// Package people serves the pages about access: links, members, signed-in browsers, the visitor's account, the audit.
 package people
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Changes are the sets of changes of a session that a link can be for.
+// Changes finds changesets of a session that can be shared by link.
 type Changes interface {
 	// OfferedScopes lists the scopes of changesets that a session offers.
 	OfferedScopes(*ahp.SessionState) []string
@@ -16,25 +16,25 @@ type Changes interface {
 	FindChangeset(ctx context.Context, v site.Visit, scope string) (ahp.URI, error)
 }
 
-// Config is what knows people.
+// Config configures the pages.
 type Config struct {
-	Browsers Browsers // who is signed in; nil shows none
-	Accounts Accounts // the owner's ways to sign in; its zero value shows none
-	Audit    AuditLog // what was done; nil shows none
+	Browsers Browsers // signed-in browsers; nil: none are shown
+	Accounts Accounts // ways to sign in; zero: none are shown
+	Audit    AuditLog // nil: the audit is not shown
 	Changes  Changes
 }
 
-// Pages are the pages and forms of who can come in: links, members, browsers, one's own account, and the audit.
+// Pages are the pages and forms about access: links, members, browsers, the visitor's account, and the audit.
 type Pages struct {
 	*site.Site
 	Host Host
 	Config
 }
 
-// New makes the people's pages.
+// New returns the pages about access.
 func New(s *site.Site, h Host, cfg Config) *Pages { return &Pages{s, h, cfg} }
 
-// Host is what the pages of this area ask of the host.
+// Host is the part of the host that these pages use.
 type Host interface {
 	site.Host
 	Keep(session ahp.URI) error

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// Browsers knows who is signed in.
+// Browsers lists and signs out browsers.
 type Browsers interface {
 	Browsers(r *http.Request) ([]accounts.Browser, error)
 	Key(r *http.Request) string
@@ -25,7 +25,7 @@ type Browsers interface {
 	SignOutAccount(ctx context.Context, account string) (int, error)
 }
 
-// Show serves the page of who can come in: people with an account, signed-in browsers, and the links of every session.
+// Show serves the page about access: members, signed-in browsers, and the links of all sessions.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return p.sendPeople(w, r, http.StatusOK, page.People{})
 }
@@ -60,7 +60,7 @@ func (p *Pages) sendPeople(w http.ResponseWriter, r *http.Request, status int, m
 	return site.Send(w, status, page.PeoplePage(m))
 }
 
-// SignOutOthers signs out the person's other browsers.
+// SignOutOthers signs out the account's other browsers.
 func (p *Pages) SignOutOthers(w http.ResponseWriter, r *http.Request) error {
 	if p.Browsers == nil {
 		return site.NotFound("This server has no list of people.")
@@ -90,7 +90,7 @@ func (p *Pages) SignOutBrowser(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/people")
 }
 
-// RevokeAnyLink ends a link of any session, also of one that is gone.
+// RevokeAnyLink revokes a link of any session, including deleted ones.
 func (p *Pages) RevokeAnyLink(w http.ResponseWriter, r *http.Request) error {
 	if p.Links == nil {
 		return site.NotFound("Sharing is turned off on this server.")
@@ -102,7 +102,7 @@ func (p *Pages) RevokeAnyLink(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/people")
 }
 
-// revoke ends one of some links; one that was revoked before is not revoked again.
+// revoke revokes one of the given links. A link that is already revoked is an error.
 func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
 	i := slices.IndexFunc(among, func(l access.Link) bool { return l.ID == id })
 	if i < 0 {
@@ -114,7 +114,7 @@ func (p *Pages) revoke(r *http.Request, among []access.Link, id string) error {
 	return p.Links.Revoke(r.Context(), id)
 }
 
-// fileGrants lists what was opened.
+// fileGrants lists the granted files and directories.
 func (p *Pages) fileGrants() (out []page.FileGrant) {
 	for _, g := range p.Files.FileGrants() {
 		out = append(out, page.FileGrant{ID: g.ID, Name: g.Name, By: g.By, Path: g.Path, Dir: g.Dir, Write: g.Write,
@@ -123,7 +123,7 @@ func (p *Pages) fileGrants() (out []page.FileGrant) {
 	return out
 }
 
-// RevokeFiles takes back what was granted.
+// RevokeFiles revokes a grant of files.
 func (p *Pages) RevokeFiles(w http.ResponseWriter, r *http.Request) error {
 	g, err := p.Files.RevokeFiles(p.CallerOf(r.Context()), chi.URLParam(r, "grant"))
 	if err != nil {

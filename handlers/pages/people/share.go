@@ -32,7 +32,7 @@ func (p *Pages) ShowShare(w http.ResponseWriter, r *http.Request) error {
 	return p.sendShare(w, r, v, http.StatusOK, page.Share{From: r.URL.Query().Get("part")})
 }
 
-// shared returns a visit with the session awake, so that the head can be drawn.
+// shared returns a visit with the session loaded, so that its head can be rendered.
 func (p *Pages) shared(r *http.Request) (site.Visit, error) {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -67,10 +67,11 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v site.Visit, 
 	return site.Send(w, status, page.SharePage(f, &m))
 }
 
-const mostParts = 50 // chats that a link can be for, as far as a form offers them
+const mostParts = 50 // most chats that the form offers
 
-// offerParts adds what a link can be for besides the session: its chats and changesets, and what the owner looked at
-// when they pressed Share. The only chat of a session is most of it, so there the session is what is meant.
+// offerParts adds what a link can share besides the session: its chats and changesets, and the part
+// whose Share button
+// the owner pressed. If a session has only one chat, Share on that chat means the session.
 func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
 	s := p.SessionState(v.Session)
 	for _, c := range s.Chats {
@@ -94,11 +95,11 @@ func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
 		m.From = ""
 	}
 	if m.Part != "" && !there(m.Part) {
-		m.Part = page.OtherPart // a part that is gone does not become the whole
+		m.Part = page.OtherPart // a deleted part does not become the whole session
 	}
 }
 
-// sharedScopes returns the changesets that a session offers, and those among the parts that are chosen.
+// sharedScopes returns the changesets that a session offers, and the chosen ones.
 func (p *Pages) sharedScopes(ctx context.Context, v site.Visit, s *ahp.SessionState,
 	chosen ...string) (scopes []string) {
 	scopes = p.Changes.OfferedScopes(s)
@@ -112,7 +113,7 @@ func (p *Pages) sharedScopes(ctx context.Context, v site.Visit, s *ahp.SessionSt
 	return scopes
 }
 
-// part reads which part of a session a link is for.
+// part parses the part of a session that a link shares.
 func (p *Pages) part(ctx context.Context, v site.Visit, value string) (access.Scope, error) {
 	if id, ok := strings.CutPrefix(value, site.ChatPart); ok && id != "" {
 		uri, ok := site.ChatByID(p.SessionState(v.Session), id)
@@ -154,7 +155,7 @@ func (p *Pages) shareLink(l access.Link, now time.Time) page.ShareLink {
 	return out
 }
 
-// loopback reports whether an address leads nowhere but to the machine that opens it.
+// loopback reports whether an address is reachable only from the machine that opens it.
 func loopback(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -168,7 +169,7 @@ func loopback(address string) bool {
 	return err == nil && (ip.IsLoopback() || ip.IsUnspecified())
 }
 
-// MakeLink returns the form of a new link. The address is shown on the answer alone: the host keeps no token.
+// MakeLink creates a link. Its address is shown only in this answer: the host stores no token.
 func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.shared(r)
 	if err != nil {
@@ -183,7 +184,7 @@ func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 		Label: strings.TrimSpace(r.PostFormValue("label")), CreatedBy: v.Who.ID,
 		SignIn: r.PostFormValue("signin") == "on"}
 	m.AllFiles = r.PostFormValue("allfiles") == "on"
-	if m.Part == page.OtherPart { // alone it is no part, and refused
+	if m.Part == page.OtherPart { // without an address it is invalid, and refused
 		m.Part = cmp.Or(r.PostFormValue("other"), m.Part)
 	}
 	if m.Part != "" {
@@ -191,7 +192,7 @@ func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 			return refuse(site.Classify(err).Text)
 		}
 	}
-	want.AllFiles = m.AllFiles && want.Scope.IsWhole() // of a part no files are read
+	want.AllFiles = m.AllFiles && want.Scope.IsWhole() // a link to a part gives no access to files
 	if want.Role == access.RoleDriver {
 		on := func(name string) bool { return r.PostFormValue(name) == "on" }
 		want.Prompt, want.Approve, want.Type, want.Guests = on("prompt"), on("approve"), on("type"), on("guests")
@@ -224,7 +225,7 @@ func (p *Pages) MakeLink(w http.ResponseWriter, r *http.Request) error {
 	return p.sendShare(w, r, v, http.StatusOK, m)
 }
 
-// described says in the audit what a link is.
+// described describes a link for the audit.
 func described(role, of string, allFiles bool) string {
 	if of != "" {
 		role += ", " + of
@@ -235,7 +236,7 @@ func described(role, of string, allFiles bool) string {
 	return role
 }
 
-// RevokeLink ends a link and the access of its guests.
+// RevokeLink revokes a link and the access of its guests.
 func (p *Pages) RevokeLink(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.shared(r)
 	if err != nil {

@@ -22,27 +22,27 @@ import (
 )
 
 const (
-	computing = 3        // files compared at once for one page
-	colourCap = 40_000   // changed lines of a changeset beyond which no syntax is read: it is not drawn either
-	keptTexts = 16 << 20 // bytes of the texts of commented files that are kept for all pages
+	computing = 3        // files compared concurrently for one page
+	colourCap = 40_000   // changed lines of a changeset above which syntax is not highlighted
+	keptTexts = 16 << 20 // bytes of commented files' texts that are cached for all pages
 )
 
-// builder makes files of a changeset into what the page draws. It reads content by the caller's rights.
+// builder builds the page's files from a changeset. It reads content with the caller's rights.
 type builder struct {
 	p      *Pages
 	caller core.Caller
 	look   look
 
-	colourAt atomic.Int64 // bytes of files whose colours are read at once; more are painted later
+	colourAt atomic.Int64 // bytes that may still be highlighted before the page is sent; the rest is highlighted later
 
 	mu    sync.Mutex
-	blobs map[ahp.URI][]byte // read ahead, until they are compared
+	blobs map[ahp.URI][]byte // versions that were read ahead, until they are compared
 }
 
-// colourNow is read while the reader waits, in a tenth of a second or less: most reviews of a few files come in colour.
+// colourNow bytes highlight in a tenth of a second or less, so most reviews of a few files arrive highlighted.
 const colourNow = 48 << 10
 
-// built is a file with the comparison it came from, which reports whether its rows are the same as before.
+// built is a file with its comparison, which tells whether its rows have changed.
 type built struct {
 	part.DiffFile
 	src *diff.File
@@ -52,18 +52,18 @@ func newBuilder(p *Pages, c core.Caller, l look) *builder {
 	return &builder{p: p, caller: c, look: l}
 }
 
-// files compares every file of a changeset, in the order of their paths.
+// files compares all files of a changeset, ordered by path.
 func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.URI,
 	threads []part.Thread) ([]built, error) {
 	out := make([]built, len(s.Files))
 	add, del := sum(s.Files)
 	ops := fileOpsOf(s)
-	defer b.p.diffs.Hold()() // a reader waits
+	defer b.p.diffs.Hold()() // a reader is waiting
 	b.colourAt.Store(colourNow)
 	b.readAhead(ctx, s.Files, dirs, add+del <= colourCap)
 	var g errgroup.Group
 	g.SetLimit(computing)
-	for _, i := range inOrder(s.Files) { // as they stand on the page: the first get their colours first
+	for _, i := range inOrder(s.Files) { // in page order: the first files are highlighted first
 		g.Go(func() error {
 			out[i] = b.file(ctx, &s.Files[i], dirs, add+del <= colourCap)
 			out[i].Ops = ops
@@ -87,7 +87,7 @@ func (b *builder) files(ctx context.Context, s *ahp.ChangesetState, dirs []ahp.U
 	return out, nil
 }
 
-// inOrder returns the indices of files in the order of their paths.
+// inOrder returns the indices of files, ordered by path.
 func inOrder(files []ahp.ChangesetFile) []int {
 	order, paths := make([]int, len(files)), make([]string, len(files))
 	for i := range files {
@@ -100,7 +100,7 @@ func inOrder(files []ahp.ChangesetFile) []int {
 	return order
 }
 
-// file draws one: what cannot be read says so in its place, and the rest of the page stands.
+// file builds one file. An unreadable file gets a note; the rest of the page is unaffected.
 func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI, colours bool) built {
 	d := built{DiffFile: part.DiffFile{ID: f.ID, Base: b.look.base() + "/changes", Query: b.look.query(),
 		Reviewed: f.Reviewed != nil && *f.Reviewed}}
@@ -124,7 +124,7 @@ func (b *builder) file(ctx context.Context, f *ahp.ChangesetFile, dirs []ahp.URI
 
 const foldLines = 20_000
 
-// describe fills in what the protocol says of a file, without reading it.
+// describe fills in what the protocol provides about a file, without reading it.
 func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	before, after := f.Edit.Before, f.Edit.After
 	switch {
@@ -166,7 +166,7 @@ func describe(d *part.DiffFile, f *ahp.ChangesetFile, dirs []ahp.URI) {
 	}
 }
 
-// compare fetches both versions and compares them, from the cache when their names say what they hold.
+// compare reads both versions and compares them, or uses the cache if their names identify the content.
 func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, colours bool) {
 	if d.Note != "" {
 		return
@@ -208,11 +208,11 @@ func (b *builder) compare(ctx context.Context, d *built, f *ahp.ChangesetFile, c
 	}
 }
 
-// takeColours reports whether the colours of a file are read at once.
+// takeColours reports whether a file is highlighted before the page is sent.
 func (b *builder) takeColours(f *ahp.ChangesetFile) bool {
 	size := sizeOf(f.Edit.Before) + sizeOf(f.Edit.After)
 	if size == 0 {
-		size = 16 << 10 // not known
+		size = 16 << 10 // unknown
 	}
 	return b.colourAt.Add(-size) >= 0
 }
@@ -249,9 +249,9 @@ func (b *builder) read(ctx context.Context, s *ahp.FileEditSide) ([]byte, error)
 	return b.p.readResource(ctx, b.caller, b.look.session, s.Content.URI)
 }
 
-const mostAhead = 16 << 20 // bytes of files that are read ahead
+const mostAhead = 16 << 20 // bytes of files to read ahead
 
-// readAhead reads the versions that are to be compared: one git program for all of them, where each alone takes 5 ms.
+// readAhead reads the versions to compare with one git program; a program for each version takes 5 ms.
 func (b *builder) readAhead(ctx context.Context, files []ahp.ChangesetFile, dirs []ahp.URI, colours bool) {
 	var uris []ahp.URI
 	var bytes int64
@@ -274,7 +274,7 @@ func (b *builder) readAhead(ctx context.Context, files []ahp.ChangesetFile, dirs
 		}
 	}
 	if len(uris) < 4 {
-		return // no more than one or two files
+		return // not worth it for one or two files
 	}
 	blobs := b.p.Host.Blobs(ctx, b.caller, b.look.session, uris)
 	b.mu.Lock()
@@ -282,7 +282,7 @@ func (b *builder) readAhead(ctx context.Context, files []ahp.ChangesetFile, dirs
 	b.blobs = blobs
 }
 
-// takeBlob returns a version that was read ahead, once.
+// takeBlob removes and returns a version that was read ahead.
 func (b *builder) takeBlob(uri ahp.URI) ([]byte, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -291,7 +291,7 @@ func (b *builder) takeBlob(uri ahp.URI) ([]byte, bool) {
 	return data, ok
 }
 
-// keyOf names the comparison of a file.
+// keyOf returns the cache key of a file's comparison.
 func (b *builder) keyOf(f *ahp.ChangesetFile, path string, colours bool) diff.Key {
 	o := diff.Options{Space: b.look.space}
 	if colours {
@@ -309,7 +309,7 @@ func (b *builder) versions(ctx context.Context, f *ahp.ChangesetFile) (old, new 
 	return old, new, err
 }
 
-// readResource reads a resource by the caller's rights.
+// readResource reads a resource with the caller's rights.
 func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ahp.URI) ([]byte, error) {
 	res, err := p.Files.ResourceRead(ctx, c, ahp.ResourceReadParams{Channel: channel, URI: uri,
 		Encoding: ahp.ContentEncodingBase64})
@@ -322,7 +322,7 @@ func (p *Pages) readResource(ctx context.Context, c core.Caller, channel, uri ah
 	return []byte(res.Data), nil
 }
 
-// model puts the page together: what is the same for all viewers of this look.
+// model assembles the page: everything that is the same for all viewers of this look.
 func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionState,
 	threads []part.Thread) *page.Changes {
 	v := &page.Changes{Base: b.look.base(), Query: b.look.query(), Status: string(cs.Status), Space: b.look.space,
@@ -339,13 +339,13 @@ func (b *builder) model(files []built, cs *ahp.ChangesetState, s *ahp.SessionSta
 	if cs.Error != nil {
 		v.Problem = site.Sentence(cs.Error.Message)
 	}
-	if cs.Status == ahp.ChangesetStatusRecomputing { // the files are complete, and what is new follows
+	if cs.Status == ahp.ChangesetStatusRecomputing { // the files are complete; updates follow
 		v.Status = string(ahp.ChangesetStatusReady)
 	}
 	if w := changes.ReadWatching(s.Meta); w.Polling {
 		v.Late = fmt.Sprintf("Changes can take %d seconds or more to appear. %s", w.Seconds, site.Sentence(w.Why))
 	}
-	if len(cs.Files) > 0 && changes.ReadFileNote(cs.Files[0].Meta).Overlap { // of one turn's files, as of all
+	if len(cs.Files) > 0 && changes.ReadFileNote(cs.Files[0].Meta).Overlap { // all files of a turn have the same mark
 		v.Beside = freshWorktree(s)
 	}
 	for i := range files {

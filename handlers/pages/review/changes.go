@@ -20,7 +20,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// review reads the states of a look and draws its model with what is this person's alone. The comparing happens here,
+// review reads the states of a look and builds its model, with this person's own parts. Comparing happens here,
 // outside of the feed's lock.
 func (p *Pages) review(r *http.Request, v site.Visit, l look) (*page.Changes, string, error) {
 	var states live.States
@@ -45,7 +45,7 @@ func (p *Pages) review(r *http.Request, v site.Visit, l look) (*page.Changes, st
 
 const patience = 700 * time.Millisecond
 
-// awaitFiles gives a first comparison a moment, so that most pages arrive whole; the others fill by themselves.
+// awaitFiles waits briefly for a first comparison, so that most pages arrive complete; the others are filled later.
 func (p *Pages) awaitFiles(ctx context.Context, uri ahp.URI) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -63,7 +63,7 @@ func (p *Pages) awaitFiles(ctx context.Context, uri ahp.URI) {
 	}
 }
 
-// away says that the machine that has the files can't be reached; "" when it can.
+// away returns why the machine with the files is unreachable; "" when it is reachable.
 func (b *builder) away(s *ahp.SessionState) string {
 	switch name, online := b.p.MachineOf(s.Provider); {
 	case online:
@@ -75,7 +75,7 @@ func (b *builder) away(s *ahp.SessionState) string {
 	return "The machine of this session was revoked. Its changes as they were seen last can be read and commented on."
 }
 
-// draw makes the shared model from states.
+// draw builds the shared model from states.
 func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, []built, error) {
 	cs, _ := states[b.look.changeset()].(*ahp.ChangesetState)
 	ann, _ := states[b.look.annotations()].(*ahp.AnnotationsState)
@@ -87,7 +87,7 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 		ann = &ahp.AnnotationsState{}
 	}
 	away := b.away(s)
-	if away != "" { // nothing can be done with files there
+	if away != "" { // operations need the machine
 		still := *cs
 		still.Operations, cs = nil, &still
 	}
@@ -130,7 +130,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.ChangesPage(f, m))
 }
 
-// patch returns the changes as a file for git apply, on demand with what was said about them.
+// patch returns the changes as a file for git apply, optionally with the comments.
 func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l look) error {
 	data, err := p.Changes.Patch(r.Context(), p.CallerOf(r.Context()), l.changeset())
 	if err != nil {
@@ -146,11 +146,11 @@ func (p *Pages) patch(w http.ResponseWriter, r *http.Request, v site.Visit, l lo
 	h.Set("Content-Disposition", `attachment; filename="`+l.short+`.patch"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(data) // the reader left
+	_, _ = w.Write(data) // the client may have disconnected
 	return nil
 }
 
-// follow has a page follow its own room, the session's head, who is here, and the rail where it has one.
+// follow makes a page follow its own room, the session's head, the viewers, and the rail if it has one.
 func (p *Pages) follow(ctx context.Context, v site.Visit, f *part.Frame, in, mark string) {
 	if in != "" {
 		f.Session.Part = site.ChangesPart + in
@@ -166,10 +166,10 @@ func (p *Pages) follow(ctx context.Context, v site.Visit, f *part.Frame, in, mar
 		}
 	}
 	f.Live = live.Query(marks...)
-	_ = p.ShowPeople(ctx, v, f, in) // as the others: the page shows what it has
+	_ = p.ShowPeople(ctx, v, f, in) // on an error the page shows what it has
 }
 
-// ShowFile serves one file whole: huge ones, and commenting without JavaScript. A script gets its body alone.
+// ShowFile serves one whole file: for huge ones, and for commenting without JavaScript. A script gets only its body.
 func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -222,7 +222,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 	if err := p.Prepare(ctx, access.FromContext(ctx), l.changeset()); err != nil {
 		return nil, err
 	}
-	p.awaitFiles(ctx, l.changeset()) // after a restart a form may come before them
+	p.awaitFiles(ctx, l.changeset()) // after a restart, a form may arrive before the files
 	cs, ok := p.StateFor(access.FromContext(ctx), l.changeset()).(*ahp.ChangesetState)
 	if !ok {
 		return nil, live.ErrGone
@@ -235,7 +235,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 	return nil, site.NotFound("This file is no longer among the changes. Reload the page.")
 }
 
-// ShowContext serves the rows of a gap that a reader opened.
+// ShowContext serves the rows of a gap that the reader opened.
 func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 	_, l, err := p.looked(r)
 	if err != nil {
@@ -258,12 +258,12 @@ func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 	d := part.DiffFile{ID: f.ID, Base: l.base() + "/changes", Query: l.query()}
 	describe(&d, f, p.SessionState(l.session).WorkingDirectories)
 	o := diff.Options{Path: d.Path, Space: l.space}
-	d.Diff = &diff.File{OldLines: lineCount(old), NewLines: lineCount(new)} // the columns of the numbers
+	d.Diff = &diff.File{OldLines: lineCount(old), NewLines: lineCount(new)} // for the width of the line numbers
 	return site.Send(w, http.StatusOK, part.DiffContext(&d, diff.ContextRows(old, new, o, from, to),
 		part.DiffView{Split: l.split}))
 }
 
-// ShowImage serves a picture of one side. It is served as what its bytes are, and never as a page.
+// ShowImage serves a picture of one side, with the media type of its bytes, never as a page.
 func (p *Pages) ShowImage(w http.ResponseWriter, r *http.Request) error {
 	_, l, err := p.looked(r)
 	if err != nil {
@@ -294,7 +294,7 @@ func (p *Pages) ShowImage(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "private, max-age=3600")
-	_, _ = w.Write(data) // the reader left
+	_, _ = w.Write(data) // the client may have disconnected
 	return nil
 }
 

@@ -14,15 +14,15 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// A chat that has directories of its own has changesets of these. The picker then says whose changes are looked at, and
+// A chat with its own directories has its own changesets. The picker then shows whose changes are displayed, and
 // turns are compared across chats that share directories.
 
 const (
-	mostTurns = 200 // that can be chosen, of all chats together
-	mostChats = 20  // whose turns can be
+	mostTurns = 200 // turns to choose from, of all chats together
+	mostChats = 20  // chats whose turns can be chosen
 )
 
-// chat returns the short id and the kind of changeset of a scope that is a chat's own.
+// chat returns the short id and the kind of changeset of a chat's own scope.
 func (l look) chat() (id, kind string, ok bool) {
 	rest, ok := strings.CutPrefix(l.scope, "chat.")
 	i := strings.LastIndexByte(rest, '.')
@@ -32,7 +32,7 @@ func (l look) chat() (id, kind string, ok bool) {
 	return rest[:i], rest[i+1:], true
 }
 
-// ofChat returns the scope of a changeset of a chat's own.
+// ofChat returns the scope of a chat's own changeset.
 func ofChat(c ahp.ChatSummary, kind string) string {
 	return "chat." + core.ShortID(c.Resource) + "." + kind
 }
@@ -46,7 +46,7 @@ func reviewedChat(s *ahp.SessionState, id string) (ahp.ChatSummary, bool) {
 	return s.Chats[i], true
 }
 
-// reviewedChats returns those people work in, as far as their turns can be chosen.
+// reviewedChats returns the chats open to people, up to mostChats.
 func reviewedChats(s *ahp.SessionState) (out []ahp.ChatSummary) {
 	for _, c := range s.Chats {
 		if (c.Interactivity == "" || c.Interactivity == ahp.ChatInteractivityFull) && len(out) < mostChats {
@@ -56,7 +56,7 @@ func reviewedChats(s *ahp.SessionState) (out []ahp.ChatSummary) {
 	return out
 }
 
-// whose returns the chat with directories of its own that is looked at, by its own scope or by a turn of its.
+// whose returns the chat with its own directories that the look shows, by its scope or by its turn.
 func (p *Pages) whose(l look, s *ahp.SessionState) (c ahp.ChatSummary, own bool) {
 	if id, _, ok := l.chat(); ok {
 		return reviewedChat(s, id)
@@ -82,8 +82,8 @@ func (p *Pages) hasTurn(chat ahp.URI, id string) bool {
 		slices.ContainsFunc(c.Turns, func(t *ahp.Turn) bool { return t.ID == id }))
 }
 
-// chats offers the session as a whole and every chat with directories of its own; nothing when there is none. What is
-// compared stays, where it is not of a turn.
+// chats offers the whole session and every chat with its own directories; nil if there is no such chat. The kind of
+// changeset stays, unless it is of a turn.
 func (p *Pages) chats(l look, s *ahp.SessionState) (out []page.ChatChoice) {
 	kind := l.scope
 	if _, k, ok := l.chat(); ok {
@@ -121,8 +121,8 @@ func dirNames(dirs []ahp.URI) string {
 	return texts.ElideRunes(strings.Join(names, ", "), mostChoice)
 }
 
-// turns returns the newest turns of the chat that is looked at and, before them, of the chats that share
-// directories with it, oldest first, for comparing what they left behind.
+// turns returns the newest turns of the chat in the look and, before them, of the chats that share directories with
+// it, oldest first, for comparing the files after them.
 func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
 	here, own := p.whose(l, s)
 	list := reviewedChats(s)
@@ -139,7 +139,7 @@ func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
 	return append(out, mine...)
 }
 
-// shareDirs reports whether two chats work in one directory at least; a chat without any works in all of its session's.
+// shareDirs reports whether two chats share a directory; a chat without its own works in all of its session's.
 func shareDirs(a, b ahp.ChatSummary) bool {
 	return len(a.WorkingDirectories) == 0 || len(b.WorkingDirectories) == 0 ||
 		slices.ContainsFunc(a.WorkingDirectories, func(d ahp.URI) bool {
@@ -160,7 +160,7 @@ func (p *Pages) turnsOf(c ahp.ChatSummary, most int) (out []page.TurnChoice) {
 	return out
 }
 
-// comparison names two turns, and their chats when these are two.
+// comparison names two turns, and their chats if these differ.
 func comparison(list []page.TurnChoice, from, to string) string {
 	a, b := turnChosen(list, from), turnChosen(list, to)
 	if a.Chat != b.Chat && a.Chat != "" && b.Chat != "" {

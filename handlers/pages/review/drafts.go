@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Docs keeps what belongs to one person and to no channel of the protocol: drafts, what they have seen, what was sent.
+// Docs stores what belongs to one person and is on no channel: drafts, read marks, and which threads were sent.
 type Docs interface {
 	Put(ctx context.Context, bucket, key string, v []byte) error
 	Delete(ctx context.Context, bucket, key string) error
@@ -22,17 +22,17 @@ type Docs interface {
 
 const (
 	mostDrafts = 500      // of one person in one session
-	mostText   = 64 << 10 // bytes of a comment, as the host takes
+	mostText   = 64 << 10 // bytes of a comment; the limit of the host
 )
 
-// Buckets are by session, and by person where they are personal, so that reading one reads no others.
+// Buckets are per session, and per person for personal data, so that reading one reads no others.
 func draftBucket(short string, who access.Principal) string { return "draft/" + short + "/" + who.ID }
 func seenBucket(short string, who access.Principal) string {
 	return "thread-seen/" + short + "/" + who.ID
 }
 func sentBucket(short string) string { return "thread-sent/" + short }
 
-// draft is a comment that only its author sees. Lines are those of the changeset it was written on.
+// draft is a comment that only its author sees. Lines are those of the changeset it was written for.
 type draft struct {
 	ID    string `json:"id"`
 	Scope string `json:"scope"`
@@ -42,7 +42,7 @@ type draft struct {
 	Text  string `json:"text"`
 	Quote string `json:"quote"`
 
-	Version string `json:"version,omitempty"` // URI of the content the lines are of
+	Version string `json:"version,omitempty"` // URI of the version that the lines belong to
 }
 
 // drafts lists a person's drafts of a session, oldest first.
@@ -73,7 +73,7 @@ func (p *Pages) putDraft(ctx context.Context, short string, who access.Principal
 	return p.Docs.Put(ctx, draftBucket(short, who), d.ID, b)
 }
 
-// dropDraft ends a draft; a save of it that comes later is ignored.
+// dropDraft deletes a draft; later saves of it are ignored.
 func (p *Pages) dropDraft(ctx context.Context, short string, who access.Principal, id string) error {
 	if p.Docs == nil || id == "" {
 		return nil
@@ -94,27 +94,27 @@ func (p *Pages) seen(ctx context.Context, short string, who access.Principal) ma
 	if p.Docs == nil {
 		return out
 	}
-	_ = p.Docs.Each(ctx, seenBucket(short, who), func(id string, b []byte) error { // failing: everything is unread
+	_ = p.Docs.Each(ctx, seenBucket(short, who), func(id string, b []byte) error { // on failure everything is unread
 		out[id], _ = strconv.Atoi(string(b)) // not a number: unread
 		return nil
 	})
 	return out
 }
 
-// sent returns which threads of a session an agent has been given.
+// sent returns the threads of a session that were sent to an agent.
 func (p *Pages) sent(ctx context.Context, short string) map[string]bool {
 	out := map[string]bool{}
 	if p.Docs == nil {
 		return out
 	}
-	_ = p.Docs.Each(ctx, sentBucket(short), func(id string, _ []byte) error { // failing: they can be sent again
+	_ = p.Docs.Each(ctx, sentBucket(short), func(id string, _ []byte) error { // on failure they can be sent again
 		out[id] = true
 		return nil
 	})
 	return out
 }
 
-// personal adds to a review what is this person's alone.
+// personal adds this person's own data to a review.
 func (p *Pages) personal(ctx context.Context, v *page.Changes, l look, who access.Principal) error {
 	list, err := p.drafts(ctx, l.short, who)
 	if err != nil {
@@ -145,7 +145,7 @@ func pageDraft(d draft) page.Draft {
 	return page.Draft{ID: d.ID, File: d.File, Path: d.Path, Side: side, From: from, To: to, Text: d.Text}
 }
 
-// unread marks a thread whose last comment is another's and was not seen.
+// unread marks a thread if its last comment is unread and by someone else.
 func unread(t *part.Thread, seen map[string]int, who access.Principal) {
 	n := len(t.Entries)
 	t.Unread = n > seen[t.ID] && n > 0 && t.Entries[n-1].ByID != who.ID

@@ -2,26 +2,26 @@ package review
 
 import "sync"
 
-// mostDraftTurns bounds the drafts whose order is remembered: that matters while requests are under way.
+// mostDraftTurns bounds the remembered drafts: their order matters only while requests are in progress.
 const mostDraftTurns = 4096
 
-// draftOrder remembers the newest word on each draft. A page saves a draft while its author types, and requests
-// overtake each other: a save that is late must not bring back an old text, or a draft that was discarded or published.
+// draftOrder remembers the newest save of each draft. A page saves a draft while its author types, and requests
+// can overtake each other: a late save must not restore an old text, or a discarded or published draft.
 type draftOrder struct {
 	mu     sync.Mutex
 	byKey  map[string]*draftTurn
 	oldest []string
 }
 
-// draftTurn is the newest word on one draft. It is locked while a request changes the draft.
+// draftTurn is the newest save of one draft. It is locked while a request changes the draft.
 type draftTurn struct {
 	sync.Mutex
-	page string // which page saved it
-	n    int    // the number of that page's save
+	page string // page that saved it
+	n    int    // number of the save on that page
 	gone bool
 }
 
-// of returns the order of one draft, whose key begins with its bucket.
+// of returns the draftTurn of a draft, whose key begins with its bucket.
 func (o *draftOrder) of(bucket, id string) *draftTurn {
 	key := bucket + "/" + id
 	o.mu.Lock()
@@ -41,8 +41,7 @@ func (o *draftOrder) of(bucket, id string) *draftTurn {
 	return t
 }
 
-// take reports whether a save is the newest word on its draft, and notes it. Saves of different pages have no order but
-// that of their arrival.
+// take records a save and reports whether it is the newest. Saves of different pages are ordered by arrival.
 func (t *draftTurn) take(page string, n int) bool {
 	if t.gone || page != "" && t.page == page && n <= t.n {
 		return false

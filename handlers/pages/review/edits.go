@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	mostEditLines = 400 // changed lines of a file that a card shows at once; more are a click away
-	mostEditFiles = 50  // files of a call that are shown
+	mostEditLines = 400 // changed lines of a file that a card shows at first; the rest takes a click
+	mostEditFiles = 50  // shown files of a tool call
 )
 
-// ShowEdits serves GET …/edits/{call}: what a tool call would change, or changed, as the review draws it. A script
-// gets it alone.
+// ShowEdits serves GET …/edits/{call}: the changes of a tool call, proposed or made, as in the review. A script
+// gets only this part.
 func (p *Pages) ShowEdits(w http.ResponseWriter, r *http.Request) error {
 	m, err := p.callEdits(r, "")
 	if err != nil {
@@ -28,7 +28,7 @@ func (p *Pages) ShowEdits(w http.ResponseWriter, r *http.Request) error {
 	return p.sendEdits(w, r, m)
 }
 
-// ShowEditsFile serves GET …/edits/{call}/file/{file}: one file whole, however long.
+// ShowEditsFile serves GET …/edits/{call}/file/{file}: one whole file, however long.
 func (p *Pages) ShowEditsFile(w http.ResponseWriter, r *http.Request) error {
 	m, err := p.callEdits(r, chi.URLParam(r, "file"))
 	if err != nil {
@@ -64,7 +64,7 @@ func (p *Pages) sendEdits(w http.ResponseWriter, r *http.Request, m part.Edits) 
 	return site.Send(w, http.StatusOK, page.EditsPage(f, m))
 }
 
-// callEdits compares the files of a call; only names one of them.
+// callEdits compares the files of a tool call. If only is set, it compares just that file.
 func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
 	v, chat, err := p.FindChat(r)
 	if err != nil {
@@ -98,16 +98,16 @@ func (p *Pages) callEdits(r *http.Request, only string) (part.Edits, error) {
 	return m, nil
 }
 
-// edit compares the versions that were kept of a file. On a card a long change folds.
+// edit compares the kept versions of a file. Unless whole is set, it folds a long change.
 func (b *builder) edit(r *http.Request, d *built, f *ahp.ChangesetFile, whole bool) error {
 	if !kept(f.Edit.Before) || !kept(f.Edit.After) {
 		d.Note = "The exact changes are no longer available."
 	}
-	if d.Note == "" && !b.mayRead(r, f) { // asked first: comparisons that others saw are remembered
+	if d.Note == "" && !b.mayRead(r, f) { // checked first: the cache has comparisons made for others
 		d.Note = "You don't have access to this file."
 	}
 	b.compare(r.Context(), d, f, true)
-	d.OldURL, d.NewURL = "", "" // pictures are shown by the review
+	d.OldURL, d.NewURL = "", "" // only the review shows pictures
 	if n := d.Add + d.Del; !whole && d.Diff != nil && n > mostEditLines {
 		d.Diff, d.Fold = nil, part.Count(n)+" changed lines"
 	}
@@ -127,7 +127,7 @@ func (b *builder) mayRead(r *http.Request, f *ahp.ChangesetFile) bool {
 	return true
 }
 
-// whole compares a file however much there is of it.
+// whole compares a file without a limit.
 func (b *builder) whole(r *http.Request, d *built, f *ahp.ChangesetFile) error {
 	old, new, err := b.versions(r.Context(), f)
 	if err != nil {
@@ -137,10 +137,10 @@ func (b *builder) whole(r *http.Request, d *built, f *ahp.ChangesetFile) error {
 	return nil
 }
 
-// kept reports whether a side's content is a version rather than whatever the file holds now.
+// kept reports whether a side's content is a stored version instead of the current file.
 func kept(s *ahp.FileEditSide) bool { return s == nil || !strings.HasPrefix(s.Content.URI, "file:") }
 
-// toolOf finds a tool call, the newest turns first.
+// toolOf finds a tool call, starting with the newest turn.
 func toolOf(chat *ahp.ChatState, id string) (part.Tool, bool) {
 	if a := chat.ActiveTurn; a != nil {
 		if t, ok := toolIn(a.ResponseParts.Slice(), id); ok {

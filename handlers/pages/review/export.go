@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// A review goes out of the hub in two forms that need nothing but themselves: Markdown to read and paste, and a patch
-// that git applies, with what was said about it between its files.
+// A review is exported in two self-contained forms: as Markdown to read and paste, and as a patch that git applies,
+// with the comments between its files.
 
 // ExportThreads serves GET /s/{session}/threads.md.
 func (p *Pages) ExportThreads(w http.ResponseWriter, r *http.Request) error {
@@ -33,11 +33,11 @@ func (p *Pages) ExportThreads(w http.ResponseWriter, r *http.Request) error {
 	h.Set("Content-Disposition", `attachment; filename="`+l.short+`-review.md"`)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
-	_, _ = w.Write(x.markdown()) // the reader left
+	_, _ = w.Write(x.markdown()) // the client may have disconnected
 	return nil
 }
 
-// exported returns the head of an export, as its reader sees it.
+// exported returns the start of an export, as its reader sees it.
 func (p *Pages) exported(r *http.Request, v site.Visit, l look) export {
 	s := p.SessionFor(v.Who, v.Session)
 	x := export{title: site.SessionTitle(s.Title), origin: site.OriginOf(r), base: l.base()}
@@ -99,7 +99,7 @@ func (x *export) writeThreads(b *bytes.Buffer) {
 	}
 }
 
-// byFile sorts threads by file and place.
+// byFile sorts threads by file and position.
 func byFile(list []part.Thread) []*part.Thread {
 	out := make([]*part.Thread, len(list))
 	for i := range list {
@@ -144,7 +144,7 @@ func stateWord(t *part.Thread) string {
 
 func capital(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-// asCode writes a path as code, with marks that it does not have.
+// asCode formats a path as inline code, with more backticks than it contains.
 func asCode(s string) string {
 	marks := "`"
 	for strings.Contains(s, marks) {
@@ -172,8 +172,8 @@ func indented(with, text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// commented puts what was said into a patch: verdicts before the first file, threads before theirs. git takes no line
-// for its own that stands between files and begins like none of a patch, so every line of a comment begins with a bar.
+// commented adds comments to a patch: verdicts before the first file, threads before their file. Git ignores lines
+// between files unless they look like part of a patch, so every line of a comment begins with a bar.
 func (p *Pages) commented(r *http.Request, v site.Visit, l look, patch []byte) ([]byte, error) {
 	m, _, err := p.review(r, v, l)
 	if err != nil {
@@ -219,7 +219,7 @@ func barred(b *bytes.Buffer, text string) {
 	b.WriteString(indented("| ", strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r", " ")) + "\n|\n")
 }
 
-// splitPatch cuts a patch of git's before each file.
+// splitPatch splits git's patch before each file.
 func splitPatch(patch []byte) (files [][]byte) {
 	mark := []byte("\ndiff --git ")
 	for len(patch) > 0 {
@@ -232,8 +232,8 @@ func splitPatch(patch []byte) (files [][]byte) {
 	return files
 }
 
-// patchedPath returns the file's path as git writes it in the first line of its part; "" when it is quoted or
-// cannot be told.
+// patchedPath returns the file's path from the first line of its part; "" when it is quoted or
+// ambiguous.
 func patchedPath(file []byte) string {
 	first, _, _ := bytes.Cut(file, []byte("\n"))
 	_, after, ok := bytes.Cut(first, []byte(" b/"))

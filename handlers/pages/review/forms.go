@@ -26,7 +26,7 @@ func atoi(s string) int {
 	return n
 }
 
-// SaveDraft serves the comment form: it saves a draft, publishes a thread, or throws the draft away.
+// SaveDraft serves the comment form: it saves a draft, publishes it as a thread, or discards it.
 func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -66,10 +66,10 @@ func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
 	return p.drafted(w, r, v, l, d, saved)
 }
 
-// isDraftID accepts "" and what pages choose.
+// isDraftID accepts "" and ids chosen by pages.
 func isDraftID(id string) bool { return !strings.Contains(id, "/") && len(id) <= 64 }
 
-// storeDraft keeps a draft and returns its id; "" when a newer word on it came first, or it is gone. n numbers the
+// storeDraft stores a draft and returns its id; "" when a newer save came first, or the draft is gone. n numbers the
 // saves of a page.
 func (p *Pages) storeDraft(ctx context.Context, v site.Visit, d draft, page string,
 	n int) (id string, gone bool, err error) {
@@ -87,7 +87,7 @@ func (p *Pages) storeDraft(ctx context.Context, v site.Visit, d draft, page stri
 	if !known && len(list) >= mostDrafts {
 		return "", false, site.BadRequest("You already have 500 drafts here. Submit or discard some first.")
 	}
-	if turn.gone && page == "" { // a plain form, which was opened before: its author wants to keep this
+	if turn.gone && page == "" { // a form without a script, opened earlier: keep the text as a new draft
 		d.ID = ids.New()
 	} else if !turn.take(page, n) {
 		return "", turn.gone, nil
@@ -95,7 +95,7 @@ func (p *Pages) storeDraft(ctx context.Context, v site.Visit, d draft, page stri
 	return d.ID, false, p.putDraft(ctx, v.Short, v.Who, d)
 }
 
-// checkDraft fills in what the file says: its path, and the lines quoted.
+// checkDraft fills in the file's path and the quoted lines.
 func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 	side, from, to, ok := part.ParseWhere(d.At)
 	switch {
@@ -126,7 +126,7 @@ func (p *Pages) checkDraft(ctx context.Context, l look, d *draft) error {
 	return nil
 }
 
-// resourceOf returns what an annotation on a side of a file is about.
+// resourceOf returns the resource of an annotation on a side of a file.
 func resourceOf(f *ahp.ChangesetFile, side part.Side) ahp.URI {
 	if (side == part.Before || f.Edit.After == nil) && f.Edit.Before != nil {
 		return f.Edit.Before.URI
@@ -137,7 +137,7 @@ func resourceOf(f *ahp.ChangesetFile, side part.Side) ahp.URI {
 	return f.Edit.After.URI
 }
 
-// publish makes an annotation of a draft and returns its id.
+// publish creates an annotation from a draft and returns its id.
 func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	look := l
 	if d.Scope != "" {
@@ -163,7 +163,7 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 	return a.ID, p.Act(ctx, l.annotations(), &ahp.AnnotationsSetAction{Annotation: a})
 }
 
-// origin returns what a thread is about: of a turn, its chat.
+// origin returns the session, chat and turn of a thread.
 func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
 	s := p.SessionFor(who, l.session)
 	o := ahp.AnnotationOrigin{Session: l.session, Chat: s.DefaultChat}
@@ -173,7 +173,7 @@ func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
 	turn, ok := strings.CutPrefix(l.scope, "turn.")
 	switch {
 	case ok:
-	case who.Scope.IsChat(): // who sees a chat alone sees threads about its turns
+	case who.Scope.IsChat(): // guests of one chat see only threads about its turns
 		if _, turn, ok = l.turns(); !ok {
 			turn = p.lastTurn(who.Scope.URI)
 		}
@@ -190,7 +190,7 @@ func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
 	return o
 }
 
-// drafted answers the comment form. A script learns the draft's id and what the bar should say now.
+// drafted answers the comment form. A script gets the draft's id and the new counts for the bar.
 func (p *Pages) drafted(w http.ResponseWriter, r *http.Request, v site.Visit, l look, d draft, id string) error {
 	if !site.IsFragment(r) {
 		http.Redirect(w, r, l.page()+"#f-"+d.File+d.At, http.StatusSeeOther)
@@ -221,14 +221,14 @@ func (p *Pages) showDraft(w http.ResponseWriter, v site.Visit, l look, d draft) 
 	return site.Send(w, http.StatusOK, page.DraftBox(m, &shown))
 }
 
-// running reports whether a turn runs, by the summary: the activity in a session's own state cannot go back to idle.
+// running reports whether a turn runs. It reads the summary: the activity in a session's state never returns to idle.
 func (p *Pages) running(session ahp.URI) bool {
 	sum, _ := p.Host.Summary(session)
 	a := sum.Status.Activity()
 	return a == ahp.SessionStatusInProgress || a == ahp.SessionStatusInputNeeded
 }
 
-// unsent returns the ids of open threads that no agent was given.
+// unsent returns the ids of open threads that were not sent to an agent.
 func (p *Pages) unsent(ctx context.Context, l look) []string {
 	s, ok := hub.StateOf[*ahp.AnnotationsState](p.Hub, l.annotations())
 	if !ok {
@@ -244,7 +244,7 @@ func (p *Pages) unsent(ctx context.Context, l look) []string {
 	return out
 }
 
-// publishDrafts makes threads of a person's drafts; those that fail stay drafts.
+// publishDrafts publishes a person's drafts as threads. After a failure, the remaining ones stay drafts.
 func (p *Pages) publishDrafts(ctx context.Context, v site.Visit, l look, list []draft) error {
 	for _, d := range list {
 		if _, err := p.publish(ctx, l, d); err != nil {
@@ -257,8 +257,8 @@ func (p *Pages) publishDrafts(ctx context.Context, v site.Visit, l look, list []
 	return nil
 }
 
-// sendOpen gives the agent the open threads it has not been given, with some words before them. Words alone are
-// not sent: to some agents they would be a command.
+// sendOpen sends the agent all unsent open threads, with some words before them. Without threads the words are
+// not sent: some agents would take them as a command.
 func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string, steer bool) error {
 	ids := p.unsent(ctx, l)
 	if len(ids) == 0 {
@@ -269,7 +269,7 @@ func (p *Pages) sendOpen(ctx context.Context, v site.Visit, l look, words string
 		steer); err != nil {
 		return err
 	}
-	if err := p.AwaitDurable(ctx, since); err != nil { // a mark without its message would keep them from being sent
+	if err := p.AwaitDurable(ctx, since); err != nil { // a mark without its message would prevent sending the threads
 		return err
 	}
 	for _, id := range ids {

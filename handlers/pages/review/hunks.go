@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// moves finds the blocks that were moved within and between the files of a page.
+// moves finds blocks that were moved within and between the files of a page.
 func moves(files []built) {
 	list := make([]*diff.File, len(files))
 	for i := range files {
@@ -26,8 +26,8 @@ func moves(files []built) {
 	}
 }
 
-// marks notes which hunks are reviewed: those that were marked, and while the file's own mark is stale those it was set
-// on. Where that version is not kept any more the others stand open.
+// marks sets which hunks are reviewed: those with a mark, and while the file's own mark is stale, those that it
+// covered. If that version is not kept any more, the other hunks stay unreviewed.
 func (b *builder) marks(ctx context.Context, d *part.DiffFile, note changes.FileNote) {
 	for _, m := range note.Hunks {
 		if d.Done == nil {
@@ -43,7 +43,7 @@ func (b *builder) marks(ctx context.Context, d *part.DiffFile, note changes.File
 	}
 }
 
-// seen compares what was reviewed once more.
+// seen compares the reviewed versions again.
 func (b *builder) seen(ctx context.Context, was *changes.SeenSides) *diff.File {
 	key := diff.Key{Old: was.Before, New: was.After, Options: diff.Options{Space: b.look.space}}
 	file, err := b.p.diffs.Compute(ctx, key, func(ctx context.Context) (old, new []byte, err error) {
@@ -66,7 +66,7 @@ func (b *builder) version(ctx context.Context, uri ahp.URI) ([]byte, error) {
 	return b.p.readResource(ctx, b.caller, b.look.session, uri)
 }
 
-// hunkOps returns the operations a changeset offers for a range of lines.
+// hunkOps returns the operations that a changeset offers for a range of lines.
 func hunkOps(cs *ahp.ChangesetState) (out []part.HunkOp) {
 	for _, o := range cs.Operations {
 		if offersLines(cs, o.ID) && o.Status != ahp.ChangesetOperationStatusDisabled &&
@@ -77,7 +77,7 @@ func hunkOps(cs *ahp.ChangesetState) (out []part.HunkOp) {
 	return out
 }
 
-// MarkReviewed returns the form of a file's head, and of a hunk's.
+// MarkReviewed serves the form in the head of a file or hunk.
 func (p *Pages) MarkReviewed(w http.ResponseWriter, r *http.Request) error {
 	_, l, err := p.looked(r)
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *Pages) MarkReviewed(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, l.page()+"#f-"+key)
 }
 
-// markHunk keeps a mark by what the hunk changes: the page names it by the beginning of its key.
+// markHunk stores a mark under the hunk's content; the page sends a prefix of the hunk's key.
 func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name string, reviewed bool) error {
 	d, err := p.whole(r, l, f)
 	if err != nil {
@@ -130,7 +130,7 @@ func (p *Pages) markHunk(r *http.Request, l look, f *ahp.ChangesetFile, name str
 	return p.Changes.ReviewHunks(r.Context(), p.CallerOf(r.Context()), l.changeset(), m)
 }
 
-// whole compares a file, also one that the page folds.
+// whole compares a file, even one that the page folds.
 func (p *Pages) whole(r *http.Request, l look, f *ahp.ChangesetFile) (*part.DiffFile, error) {
 	b := newBuilder(p, p.CallerOf(r.Context()), l)
 	d := b.file(r.Context(), f, p.SessionState(l.session).WorkingDirectories, true)

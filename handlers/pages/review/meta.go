@@ -10,8 +10,8 @@ import (
 
 const svgType = "image/svg+xml"
 
-// imageType returns the media type of pictures that browsers draw, by the file's name; "" for others. SVG is text
-// as well: it is shown as a picture over its lines, and never as a part of the page.
+// imageType returns the media type of pictures that browsers render, by file name; "" for others. SVG is also
+// text: it is shown as a picture above its lines, and never as a part of the page.
 func imageType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".svg":
@@ -34,7 +34,7 @@ func imageType(name string) string {
 	return ""
 }
 
-// pictureType returns the media type a picture is served as: what its bytes are, and of text SVG alone.
+// pictureType returns the media type to serve a picture with: detected from its bytes, or SVG if it is text.
 func pictureType(name string, data []byte) string {
 	if imageType(name) == svgType && !diff.IsBinary(data) {
 		return svgType
@@ -42,8 +42,9 @@ func pictureType(name string, data []byte) string {
 	return diff.ImageType(name, data)
 }
 
-// foldedKind says why a file that has few changes is folded all the same: what its repository's attributes say goes
-// before what its name and its first lines tell.
+// foldedKind returns why a file with few changes is folded; "" if it is not. The repository's
+// attributes take precedence
+// over the file's name and first lines.
 func foldedKind(name string, said machine.Generated, f *diff.File) string {
 	kind := diff.Folded(name)
 	switch {

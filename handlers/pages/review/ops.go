@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// opsOf returns the operations of a changeset as its page draws them.
+// opsOf returns the operations of a changeset for its page.
 func opsOf(cs *ahp.ChangesetState) (out []page.Op) {
 	for _, o := range cs.Operations {
 		op := page.Op{ID: o.ID, Label: o.Label, Title: o.Description,
@@ -31,7 +31,7 @@ func opsOf(cs *ahp.ChangesetState) (out []page.Op) {
 	return out
 }
 
-// fileOpsOf returns those that a file can be pointed at with.
+// fileOpsOf returns the operations that can be applied to one file.
 func fileOpsOf(cs *ahp.ChangesetState) (out []part.FileOp) {
 	for _, o := range cs.Operations {
 		if offersLines(cs, o.ID) && slices.Contains(o.Scopes, ahp.ChangesetOperationScopeResource) {
@@ -41,9 +41,8 @@ func fileOpsOf(cs *ahp.ChangesetState) (out []part.FileOp) {
 	return out
 }
 
-// offersLines reports whether a page has buttons of an operation at files and hunks. Where there is
-// an index, discarding
-// is what takes changes back: a revert would leave what is staged behind.
+// offersLines reports whether a page shows an operation's buttons at files and hunks. In a git repository, discard
+// replaces revert, which would leave staged changes behind.
 func offersLines(cs *ahp.ChangesetState, id string) bool {
 	switch id {
 	case "stage", "unstage", "discard":
@@ -54,8 +53,8 @@ func offersLines(cs *ahp.ChangesetState, id string) bool {
 	return false
 }
 
-// RunOperation takes the form of every operation: op names it, file and at what it is pointed at, message and name
-// are what a commit and a branch need.
+// RunOperation serves the form of every operation: op names it, file and at are its target, message and name
+// are for a commit and a branch.
 func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -81,7 +80,7 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	}
 	ask := &page.OpAsk{Op: ops[i], Action: l.base() + "/changes/op", Back: l.page(), What: what,
 		Fields: opFields(r, l), Message: r.PostFormValue("message"), Name: r.PostFormValue("name")}
-	if ask.Op.Confirm != "" && r.PostFormValue("sure") != "yes" && !site.IsFragment(r) { // a script has asked
+	if ask.Op.Confirm != "" && r.PostFormValue("sure") != "yes" && !site.IsFragment(r) { // a script has already asked
 		ask.Op.Problem = ""
 		return p.askOp(w, r, v, http.StatusPreconditionRequired, ask)
 	}
@@ -91,14 +90,14 @@ func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
 	}
 	if site.IsFragment(r) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = w.Write([]byte(site.Sentence(res.Message.Text))) // the reader left
+		_, _ = w.Write([]byte(site.Sentence(res.Message.Text))) // the client may have disconnected
 		return nil
 	}
 	http.Redirect(w, r, opBack(r, l), http.StatusSeeOther)
 	return nil
 }
 
-// opBack returns where a reader without JavaScript goes on.
+// opBack returns the page to return to without JavaScript.
 func opBack(r *http.Request, l look) string {
 	if file := r.FormValue("file"); file != "" {
 		return l.page() + "#f-" + url.PathEscape(file)
@@ -106,7 +105,7 @@ func opBack(r *http.Request, l look) string {
 	return l.page()
 }
 
-// opFields returns the form's once more, for a page that asks.
+// opFields repeats the form's fields on a page that asks for confirmation.
 func opFields(r *http.Request, l look) [][2]string {
 	fields := [][2]string{{"q", l.query()}, {"op", r.FormValue("op")}}
 	for _, name := range []string{"file", "at"} {
@@ -117,7 +116,7 @@ func opFields(r *http.Request, l look) [][2]string {
 	return fields
 }
 
-// opFailed says why nothing was done, and lets what was typed be changed.
+// opFailed shows why the operation was refused, with the form to correct it.
 func (p *Pages) opFailed(w http.ResponseWriter, r *http.Request, v site.Visit, ask *page.OpAsk, err error) error {
 	f := site.Classify(err)
 	if site.IsFragment(r) || f.Status != http.StatusConflict {
@@ -132,7 +131,7 @@ func (p *Pages) askOp(w http.ResponseWriter, r *http.Request, v site.Visit, stat
 	return site.Send(w, status, page.OpAskPage(ask))
 }
 
-// opParams point an operation at what the form names.
+// opParams builds the parameters of an operation from the form.
 func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOperationParams, what string, err error) {
 	params = ahp.InvokeChangesetOperationParams{Channel: l.changeset(), OperationID: r.FormValue("op")}
 	own := map[string]string{}
@@ -165,7 +164,7 @@ func (p *Pages) opParams(r *http.Request, l look) (params ahp.InvokeChangesetOpe
 	params.Target = &ahp.ChangesetOperationTarget{Value: &ahp.ChangesetOperationResourceTarget{Resource: f.ID}}
 	if at != "" {
 		params.Target.Value = &ahp.ChangesetOperationRangeTarget{Resource: f.ID, Side: sideOf(side),
-			// up to the next line's beginning
+			// until the start of the next line
 			Range: ahp.TextRange{Start: ahp.TextPosition{Line: int64(from - 1)},
 				End: ahp.TextPosition{Line: int64(to)}}}
 		what += " " + at

@@ -1,5 +1,5 @@
-// Package review serves a session's changes: files and diffs, threads, drafts, verdicts, suggestions, exports, the work
-// tree, and what a tool call edits.
+// Package review serves a session's changes: files and diffs, threads, drafts, verdicts, suggestions, exports, the
+// worktree, and the edits of a tool call.
 package review
 
 import (
@@ -23,14 +23,14 @@ type Pages struct {
 	Reviews   Reviews
 	Changes   Changes
 	Worktrees Worktrees
-	Docs      Docs // drafts and marks of people; nil keeps none
+	Docs      Docs // drafts and review marks; nil: none are stored
 	diffs     *diff.Cache
 	texts     recent.Values[ahp.URI, []byte] // versions of files with threads
 
 	draftOrder draftOrder
 }
 
-// Parts is the host and those of its parts that the review's pages use.
+// Parts is the host and its parts that the review's pages use.
 type Parts struct {
 	Host      Host
 	Reviews   Reviews
@@ -38,16 +38,16 @@ type Parts struct {
 	Worktrees Worktrees
 }
 
-// New makes the review's pages, with a cache of comparisons that they close.
+// New returns the pages of reviews, which own the cache of comparisons.
 func New(s *site.Site, parts Parts, docs Docs, diffs *diff.Cache) *Pages {
 	return &Pages{Site: s, Host: parts.Host, Reviews: parts.Reviews, Changes: parts.Changes,
 		Worktrees: parts.Worktrees, Docs: docs, diffs: diffs, texts: recent.Values[ahp.URI, []byte]{Bytes: keptTexts}}
 }
 
-// Close stops the reading of syntax, and waits for the file at hand.
+// Close stops syntax highlighting, and waits for the current file.
 func (p *Pages) Close() { p.diffs.Close() }
 
-// Host is what the pages of this area ask of the host.
+// Host is the part of the host that these pages use.
 type Host interface {
 	site.Host
 	Blobs(ctx context.Context, c core.Caller, session ahp.URI, uris []ahp.URI) map[ahp.URI][]byte

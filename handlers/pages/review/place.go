@@ -16,8 +16,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// FindPlace finds the lines of a permalink, which carries the version of the file it was made on: where they are in
-// the changeset now, in that file or in what it became.
+// FindPlace finds the lines of a permalink, which names the version of the file that it was made on: it returns where
+// they are in the changeset now, in that file or in one that has them.
 func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -43,10 +43,10 @@ func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, part.PlaceNote(place))
 }
 
-// mostLooked bounds the files that are read for lines whose own file is not in the changeset any more.
+// mostLooked bounds the files that are searched for lines whose own file is not in the changeset any more.
 const mostLooked = 200
 
-// locate follows lines of an old version into the changeset.
+// locate finds the current position of lines of an old version.
 func (b *builder) locate(ctx context.Context, cs *ahp.ChangesetState, key string, old []string, at *part.Place) {
 	was := review.Range{From: at.From, To: at.To}
 	f := fileByKey(cs, key)
@@ -89,7 +89,7 @@ func versionSide(f *ahp.ChangesetFile, side part.Side) *ahp.FileEditSide {
 	return f.Edit.After
 }
 
-// fileByKey returns the file of a key, or the one that was renamed from it.
+// fileByKey returns the file of a key, or the file that was renamed from it.
 func fileByKey(cs *ahp.ChangesetState, key string) *ahp.ChangesetFile {
 	for i := range cs.Files {
 		if part.DiffKey(cs.Files[i].ID) == key {
@@ -104,7 +104,7 @@ func fileByKey(cs *ahp.ChangesetState, key string) *ahp.ChangesetFile {
 	return nil
 }
 
-// holder returns the first file that has the lines now.
+// holder returns the first file that contains the lines now.
 func (b *builder) holder(ctx context.Context, cs *ahp.ChangesetState, text string,
 	near review.Range) *ahp.ChangesetFile {
 	for i := range cs.Files[:min(len(cs.Files), mostLooked)] {
@@ -119,7 +119,7 @@ func (b *builder) holder(ctx context.Context, cs *ahp.ChangesetState, text strin
 	return nil
 }
 
-// PathOf returns the path of a file of a changeset by its key; "" when there is none.
+// PathOf returns the path of a changeset's file by its key; "" when there is none.
 func (p *Pages) PathOf(session, changeset ahp.URI, key string) string {
 	if key == "" || changeset == "" {
 		return ""

@@ -17,25 +17,25 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// changesRoom keeps open review pages of one look current. Comparing files takes reading them, so it happens in a
-// goroutine of the room's own; the room then compares what it drew last with what there is, and patches the difference.
+// changesRoom updates open review pages of one look. Comparing files reads them, so it happens in a separate
+// goroutine; the room then compares the last rendered model with the new one, and patches the differences.
 type changesRoom struct {
 	b    *builder
-	wake chan struct{} // holds one: there are newer states to draw
+	wake chan struct{} // capacity 1: newer states are waiting
 
 	mu     sync.Mutex
-	states live.States // the newest
-	news   int         // how many there were
+	states live.States // the newest states
+	news   int         // how many states there were
 	next   *drawing
-	last   *drawing // what open pages have
-	owed   bool     // a page of an earlier run asked for everything before there was a drawing
+	last   *drawing // what open pages show
+	owed   bool     // a page of an earlier run requested the whole room before there was a drawing
 }
 
-// drawing is one whole model and the files it came from.
+// drawing is one whole model and its files.
 type drawing struct {
 	page  *page.Changes
 	files []built
-	news  int // 1: drawn from what the first page has
+	news  int // 1: drawn from the states of the first page
 }
 
 // NewRoom opens "changes:<session>:<scope>:<how>".
@@ -54,12 +54,12 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 	return &changesRoom{b: b, wake: make(chan struct{}, 1)}, nil
 }
 
-// Channels of the room: the session is there for its catalogue and directories.
+// Channels implements live.Room. The session provides its catalogue and directories.
 func (c *changesRoom) Channels() []ahp.URI {
 	return []ahp.URI{c.b.look.changeset(), c.b.look.annotations(), c.b.look.session}
 }
 
-// Opened notes what the first page has.
+// Opened records the states of the first page.
 func (c *changesRoom) Opened(s live.States) { c.newest(s) }
 
 func (c *changesRoom) newest(s live.States) {
@@ -73,11 +73,11 @@ func (c *changesRoom) newest(s live.States) {
 func (c *changesRoom) wakeUp() {
 	select {
 	case c.wake <- struct{}{}:
-	default: // the goroutine has not taken the last one yet
+	default: // already awake
 	}
 }
 
-// Watch runs the goroutine that compares, also when a machine comes or goes; ping has what it made sent.
+// Watch runs the goroutine that compares, also when a machine connects or disconnects; ping sends the result.
 func (c *changesRoom) Watch(ping func()) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	unwatch := c.b.p.WatchMachines(c.again)
@@ -98,7 +98,7 @@ func (c *changesRoom) Watch(ping func()) (stop func()) {
 	return func() { unwatch(); cancel(); <-ended }
 }
 
-// again has the same states drawn again.
+// again draws the same states again.
 func (c *changesRoom) again() {
 	c.mu.Lock()
 	drawn := c.states != nil
@@ -115,7 +115,7 @@ func (c *changesRoom) draw(ctx context.Context) bool {
 	c.mu.Unlock()
 	m, files, err := c.b.draw(ctx, states)
 	if err != nil {
-		return false // the page says it is gone when it is loaded again
+		return false // reloading the page shows the error
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -123,7 +123,7 @@ func (c *changesRoom) draw(ctx context.Context) bool {
 	return true
 }
 
-// Whole draws everything that patches touch; before the first drawing is made that is nothing yet.
+// Whole renders everything that patches replace; nil before the first drawing.
 func (c *changesRoom) Whole(live.States) []live.Patch {
 	d := c.newer()
 	if d == nil {
@@ -154,7 +154,7 @@ func (c *changesRoom) newer() *drawing {
 	return c.last
 }
 
-// Changed takes newer states to the goroutine, and what it made to the pages.
+// Changed passes newer states to the goroutine, and its result to the pages.
 func (c *changesRoom) Changed(s live.States, news live.News) []live.Patch {
 	if slices.ContainsFunc(news.Envelopes, drawn) {
 		c.newest(s)
@@ -174,15 +174,14 @@ func (c *changesRoom) Changed(s live.States, news live.News) []live.Patch {
 	return difference(last, next)
 }
 
-// drawn reports whether a page shows what an envelope says: that files are being read again is over
-// before it is seen, and
-// what comes of it follows.
+// drawn reports whether a page shows the change of an envelope. Recomputing is too short to show, and its result
+// follows.
 func drawn(e *hub.Envelope) bool {
 	a, ok := e.Action.(*ahp.ChangesetStatusChangedAction)
 	return !ok || a.Status != ahp.ChangesetStatusRecomputing
 }
 
-// difference returns the patches that make one drawing of another.
+// difference returns the patches from one drawing to another.
 func difference(old, now *drawing) (out []live.Patch) {
 	out = append(out, fileDifference(old, now)...)
 	out = append(out, threadDifference(old.page.Threads, now.page.Threads, now.page)...)
@@ -226,7 +225,7 @@ func fileDifference(old, now *drawing) (out []live.Patch) {
 		had[old.files[i].ID] = &old.files[i]
 	}
 	listed := len(old.files) != len(now.files)
-	for i := len(now.files) - 1; i >= 0; i-- { // from the end, so that what a new file goes before is there
+	for i := len(now.files) - 1; i >= 0; i-- { // backwards, so that the file after a new one is already on the page
 		f := &now.files[i]
 		was := had[f.ID]
 		delete(had, f.ID)
@@ -260,13 +259,14 @@ func insert(now *drawing, i int) live.Patch {
 	return live.Append("files", box)
 }
 
-// sameRows reports whether two comparisons differ in nothing or in colours alone: an open page gets those when it
-// is loaded again, since to replace a file would disturb a reader who is at work in it.
+// sameRows reports whether two comparisons have the same rows, highlighting aside. Open pages get
+// new highlighting when
+// they reload, since replacing a file would disturb its reader.
 func sameRows(a, b *diff.File) bool {
 	return a == b || a != nil && b != nil && a.SameRows(b)
 }
 
-// changedFile sends a file whole when its rows are others, and its head alone for marks and counts.
+// changedFile sends a whole file when its rows changed, and only its head for marks and counts.
 func changedFile(was, f *built, v part.DiffView) []live.Patch {
 	if !sameRows(was.src, f.src) || was.Fold != f.Fold || was.Note != f.Note || was.NewURL != f.NewURL ||
 		was.OldURL != f.OldURL || was.NewMode != f.NewMode || was.Path != f.Path || !slices.Equal(was.Moved, f.Moved) {
@@ -291,7 +291,7 @@ func openOf(list []part.Thread) (n int) {
 	return n
 }
 
-// threadDifference sends new threads to a place from which the page's script takes them to their lines.
+// threadDifference sends new threads to a place from which the page's script moves them to their lines.
 func threadDifference(old, now []part.Thread, v *page.Changes) (out []live.Patch) {
 	had := map[string]*part.Thread{}
 	for i := range old {

@@ -19,8 +19,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// look is one way of looking at a session's changes: what is compared and how it is drawn. It is what the address of a
-// review page says, and the name of its room.
+// look is one view of a session's changes: what is compared and how it is rendered. The address of a review page and
+// the name of its room encode it.
 type look struct {
 	short   string
 	session ahp.URI
@@ -46,7 +46,7 @@ func spaceOf(is func(param, flag string) bool) diff.Space {
 func lookOf(v site.Visit, q url.Values) look {
 	l := look{short: v.Short, session: v.Session, scope: q.Get("scope"), split: q.Get("view") == "split"}
 	l.space = spaceOf(func(param, _ string) bool { return q.Get("ws") == param })
-	if from, to := q.Get("from"), q.Get("to"); l.scope == "" && from != "" && to != "" { // the form that compares turns
+	if from, to := q.Get("from"), q.Get("to"); l.scope == "" && from != "" && to != "" { // a form compares turns
 		l.scope = compared(from, to)
 	}
 	switch {
@@ -61,7 +61,7 @@ func lookOf(v site.Visit, q url.Values) look {
 	return l
 }
 
-// query returns the part of the address that says it again.
+// query returns the query that encodes the look.
 func (l look) query() string {
 	q := "scope=" + url.QueryEscape(l.scope)
 	if l.split {
@@ -84,7 +84,7 @@ func (l look) room() string {
 	return "changes:" + l.short + ":" + l.scope + ":" + flags + spaces[l.space].flag
 }
 
-// lookNamed reads what room wrote.
+// lookNamed parses a room name made by room.
 func lookNamed(p *Pages, rest []string) (look, error) {
 	if len(rest) != 3 {
 		return look{}, live.ErrGone
@@ -97,7 +97,7 @@ func lookNamed(p *Pages, rest []string) (look, error) {
 		space: spaceOf(func(_, flag string) bool { return strings.HasSuffix(rest[2], flag) })}, nil
 }
 
-// compared returns the scope between what two turns left behind; of one with itself it is what that turn did.
+// compared returns the scope between the files after two turns; for one turn, its own changes.
 func compared(from, to string) string {
 	if from == to {
 		return "turn." + to
@@ -105,7 +105,7 @@ func compared(from, to string) string {
 	return "compare." + from + ".." + to
 }
 
-// turns returns those a scope compares.
+// turns returns the turns that a scope compares.
 func (l look) turns() (from, to string, ok bool) {
 	rest, ok := strings.CutPrefix(l.scope, "compare.")
 	if !ok {
@@ -114,7 +114,7 @@ func (l look) turns() (from, to string, ok bool) {
 	return strings.Cut(rest, "..")
 }
 
-// changeset returns the channel that is compared.
+// changeset returns the changeset's channel.
 func (l look) changeset() ahp.URI {
 	if from, to, ok := l.turns(); ok {
 		return changes.CompareURI(l.session, from, to)
@@ -130,7 +130,7 @@ func (l look) changeset() ahp.URI {
 
 func (l look) annotations() ahp.URI { return l.session + "/annotations" }
 
-// settle replaces "turn" by the newest turn that changed something, and refuses what is no scope.
+// settle replaces "turn" by the newest turn with changes, and refuses invalid scopes.
 func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look, error) {
 	s := p.SessionFor(who, l.session)
 	chat, kind, _ := l.chat()
@@ -181,8 +181,8 @@ func isKind(key string) bool {
 	return slices.ContainsFunc(kinds, func(k struct{ key, label, title, base string }) bool { return k.key == key })
 }
 
-// scopes returns the picker: what the session's catalogue offers, or that of the chat that is looked at, in a
-// fixed order, and the turn that is looked at.
+// scopes returns the picker: the changesets of the session, or of the chat in the look, in a fixed order, and the
+// turn in the look.
 func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page.Scope {
 	var out []page.Scope
 	chat, own := p.whose(l, s)
@@ -212,7 +212,7 @@ func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page
 	return out
 }
 
-// changeCounts returns the size of what a turn changed, for people.
+// changeCounts formats the size of a turn's changes.
 func changeCounts(u *ahp.UsageInfo) string {
 	c := site.TurnChanges(u)
 	if c == nil || site.OrZero(c.Additions)+site.OrZero(c.Deletions) == 0 {
@@ -221,7 +221,7 @@ func changeCounts(u *ahp.UsageInfo) string {
 	return "+" + part.Count(int(site.OrZero(c.Additions))) + " −" + part.Count(int(site.OrZero(c.Deletions)))
 }
 
-// mostChoice is how many characters a choice has room for.
+// mostChoice is the most characters in the label of a choice.
 const mostChoice = 60
 
 func current(list []page.Scope) bool {
@@ -268,7 +268,7 @@ func sum(files []ahp.ChangesetFile) (add, del int) {
 	return add, del
 }
 
-// looked prepares the channels of a review page.
+// looked returns the visit and look of a request, and prepares their channels.
 func (p *Pages) looked(r *http.Request) (site.Visit, look, error) {
 	v, err := p.FindVisit(r)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ApplySuggestions applies what comments propose, to the working tree or as a commit.
+// ApplySuggestions applies suggestions to the working tree or as a commit.
 func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, to)
 }
 
-// suggestionRef names a suggestion in a form.
+// suggestionRef encodes a suggestion for a form.
 func suggestionRef(thread, entry string, n int) string {
 	return url.PathEscape(thread) + "/" + url.PathEscape(entry) + "/" + strconv.Itoa(n)
 }
@@ -61,7 +61,7 @@ func parseSuggestionRef(s string) (ref threads.SuggestionRef, ok bool) {
 	return ref, err == [3]error{}
 }
 
-// pieces takes a comment apart when there are suggestions in it; quote is what its lines read.
+// pieces splits a comment with suggestions; quote is the text of its lines.
 func pieces(t *part.Thread, e *part.Entry, quote string) []part.Piece {
 	if !strings.Contains(e.Text, "suggestion") {
 		return nil

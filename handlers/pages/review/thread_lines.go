@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// threadsOf draws the annotations of a session; where they stand in a changeset is settled file by file.
+// threadsOf returns the threads of a session; settleThreads finds their lines, file by file.
 func threadsOf(s *ahp.AnnotationsState, people []review.Person, base string, dirs []ahp.URI) []part.Thread {
 	out := make([]part.Thread, len(s.Annotations))
 	open := 0
@@ -60,7 +60,7 @@ func threadOf(a *ahp.Annotation, people []review.Person, base string, dirs []ahp
 	return t
 }
 
-// settleThreads gives a file its threads, each on the line its text is on now.
+// settleThreads adds a file's threads, each at the current line of its text.
 func (b *builder) settleThreads(ctx context.Context, s *ahp.ChangesetState, f *built, threads []part.Thread) {
 	i := slices.IndexFunc(s.Files, func(c ahp.ChangesetFile) bool { return c.ID == f.ID })
 	edit := &s.Files[i].Edit
@@ -111,7 +111,7 @@ func (b *builder) settleLine(ctx context.Context, e *ahp.FileEdit, t *part.Threa
 	}
 }
 
-// versionOf returns the version a thread was written on, nil when it is not known or not kept.
+// versionOf returns the version that a thread was written on; nil if it is unknown or not kept.
 func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
 	if !version.IsOf(b.look.short, t.Version) {
 		return nil
@@ -119,7 +119,7 @@ func (b *builder) versionOf(ctx context.Context, t *part.Thread) []string {
 	return b.text(ctx, &ahp.FileEditSide{URI: t.Resource, Content: ahp.ContentRef{URI: t.Version}})
 }
 
-// text returns a side in lines.
+// text returns the lines of a side.
 func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
 	data, err := b.content(ctx, s)
 	if s == nil || err != nil || diff.IsBinary(data) {
@@ -128,8 +128,9 @@ func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
 	return review.Lines(string(data))
 }
 
-// content returns a side of a file with threads, which follow their lines on each page. Git takes milliseconds for a file, so
-// versions are kept; whether the caller may read one is asked each time.
+// content returns a side of a file with threads, which are positioned for each page. Git takes
+// milliseconds for a file,
+// so versions are cached; the caller's access is checked each time.
 func (b *builder) content(ctx context.Context, s *ahp.FileEditSide) ([]byte, error) {
 	if s == nil {
 		return nil, nil
@@ -139,13 +140,13 @@ func (b *builder) content(ctx context.Context, s *ahp.FileEditSide) ([]byte, err
 		return data, nil
 	}
 	data, err := b.read(ctx, s)
-	if err == nil && version.IsOf(b.look.short, uri) { // what it names never changes
+	if err == nil && version.IsOf(b.look.short, uri) { // a version never changes
 		b.p.texts.Put(uri, data, len(data))
 	}
 	return data, err
 }
 
-// showLines adds rows around threads that stand between hunks: what was commented on is always seen.
+// showLines adds rows around threads between hunks: commented lines are always visible.
 func (b *builder) showLines(ctx context.Context, e *ahp.FileEdit, f *built) *diff.File {
 	out := f.src
 	for _, t := range f.Threads {
@@ -173,7 +174,7 @@ func shows(f *diff.File, line int) bool {
 	return false
 }
 
-// withRows returns a copy of f with context rows as hunks of their own, in their place.
+// withRows returns a copy of f with context rows as additional hunks, in order.
 func withRows(f *diff.File, rows []diff.Row) *diff.File {
 	copied := *f
 	copied.Hunks = slices.Clone(f.Hunks)

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// ShowThreads serves every thread of a session, by state.
+// ShowThreads serves all threads of a session, by state.
 func (p *Pages) ShowThreads(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *Pages) ShowThreads(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.ThreadsPage(f, t))
 }
 
-// MarkSeen notes how far a person has read.
+// MarkSeen records how many comments of threads a person has read.
 func (p *Pages) MarkSeen(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func threadIn(s *ahp.AnnotationsState, id string) *ahp.Annotation {
 	return nil
 }
 
-// ChangeThread takes what one does to a thread: reply, resolve, reopen, edit, delete.
+// ChangeThread changes a thread: reply, resolve, reopen, edit, delete.
 func (p *Pages) ChangeThread(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -143,7 +143,7 @@ func threadActions(t *ahp.Annotation, verb, entry, text string, resolve bool) ([
 	return out, nil
 }
 
-// deleted takes a comment away; the first takes its thread along.
+// deleted returns the action that removes a comment, or with the first comment the thread.
 func deleted(t *ahp.Annotation, entry string) []ahp.Action {
 	if len(t.Entries) == 0 || t.Entries[0].ID == entry || entry == "" {
 		return []ahp.Action{&ahp.AnnotationsRemovedAction{AnnotationID: t.ID}}

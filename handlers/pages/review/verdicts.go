@@ -17,8 +17,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// GiveVerdict takes the form that finishes a review: a verdict, this person's drafts, and perhaps a turn for the
-// agent. The verdict goes first: when it is refused nothing of the rest is done.
+// GiveVerdict serves the form that finishes a review: a verdict, this person's drafts, and optionally a turn for the
+// agent. The verdict goes first: if it is refused, nothing else happens.
 func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	v, l, err := p.looked(r)
 	if err != nil {
@@ -44,7 +44,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 		given.Summary = "See " + commentsWord(len(list)) + "."
 	}
 	sends := r.PostForm.Get("send") == "yes" && v.Who.Has(access.RightPrompt)
-	alone := given.Kind == review.Comment && given.Summary == "" // comments without a word about them
+	alone := given.Kind == review.Comment && given.Summary == "" // comments without a summary
 	if !alone || len(list) == 0 && (!sends || len(p.unsent(r.Context(), l)) == 0) {
 		if err := p.Reviews.GiveVerdict(r.Context(), c, v.Session, given); err != nil {
 			return err
@@ -62,7 +62,7 @@ func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, l.page())
 }
 
-// back returns where a form of the threads page returns to.
+// back returns the page to return to: the threads page if the form is on it.
 func back(r *http.Request, otherwise string) string {
 	if r.PostForm.Get("back") == "threads" {
 		return "/s/" + chi.URLParam(r, "session") + "/threads"
@@ -70,7 +70,7 @@ func back(r *http.Request, otherwise string) string {
 	return otherwise
 }
 
-// verdictText tells the agent what was decided.
+// verdictText tells the agent the verdict; "" without a summary.
 func verdictText(name string, v threads.GivenVerdict) string {
 	if v.Summary == "" {
 		return ""
@@ -85,7 +85,7 @@ func commentsWord(n int) string {
 	return "the " + strconv.Itoa(n) + " comments"
 }
 
-// seenDigest names what a page of the session's changes shows; other looks are not what a verdict is about.
+// seenDigest identifies what a page of the session's changes shows; "" for other looks, which no verdict is about.
 func seenDigest(l look, cs *ahp.ChangesetState) string {
 	if l.scope != "session" || cs.Status != ahp.ChangesetStatusReady {
 		return ""
@@ -93,7 +93,7 @@ func seenDigest(l look, cs *ahp.ChangesetState) string {
 	return changes.ReviewDigest(cs.Files)
 }
 
-// readMentions says that a person looked at threads.
+// readMentions marks a person's mentions in threads as read.
 func (p *Pages) readMentions(ctx context.Context, v site.Visit, threads []string) error {
 	return p.Reviews.MarkMentionsRead(ctx, v.Who.ID, v.Session, threads)
 }

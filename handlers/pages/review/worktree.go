@@ -54,11 +54,11 @@ func (p *Pages) sendWorktree(w http.ResponseWriter, r *http.Request, v site.Visi
 	return site.Send(w, status, page.WorktreePage(f, &m))
 }
 
-// stands fills in how far a worktree is from where it came from.
+// stands adds how far a worktree is from its origin.
 func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
 	st, err := p.Worktrees.Standing(r.Context(), p.CallerOf(r.Context()), v.Session)
 	if err != nil {
-		if f := site.Classify(err); f.Status == http.StatusConflict { // git cannot tell, and says why
+		if f := site.Classify(err); f.Status == http.StatusConflict { // show git's reason on the page
 			m.Problem = cmp.Or(m.Problem, f.Text)
 			return nil
 		}
@@ -69,7 +69,7 @@ func (p *Pages) stands(r *http.Request, v site.Visit, m *page.Worktree) error {
 	return nil
 }
 
-// freshWorktree returns the form of a new session that works beside this one, in a worktree of its own.
+// freshWorktree returns the address of the form for a new session in a separate worktree.
 func freshWorktree(s *ahp.SessionState) string {
 	q := url.Values{"config.isolation": {"worktree"}}
 	if t, ok := worktrees.Of(s); ok {
@@ -81,7 +81,7 @@ func freshWorktree(s *ahp.SessionState) string {
 	return "/new?" + q.Encode()
 }
 
-// ChangeWorktree merges or removes it. What git says no to is shown on the page.
+// ChangeWorktree merges or removes the worktree. The page shows git's refusals.
 func (p *Pages) ChangeWorktree(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 const notifyPath = "/settings/notifications"
 
-// WithNotify answers for a host without notifications.
+// WithNotify wraps h to answer 404 on a host without notifications.
 func (p *Pages) WithNotify(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.Notify == nil {
@@ -77,7 +77,7 @@ func (p *Pages) sendNotifications(w http.ResponseWriter, r *http.Request, status
 	return site.Send(w, status, page.NotificationsPage(m))
 }
 
-// channelsOf returns the channels of a person: a guest has only their open pages.
+// channelsOf returns the channels available to a person: guests have only their open pages.
 func channelsOf(who access.Principal) []notify.Channel {
 	if who.Has(access.RightAccount) {
 		return notify.Channels()
@@ -85,7 +85,7 @@ func channelsOf(who access.Principal) []notify.Channel {
 	return []notify.Channel{notify.Browser}
 }
 
-// notifyAccount fills in what only accounts have: mail and webhooks.
+// notifyAccount adds what only accounts have: mail and webhooks.
 func (p *Pages) notifyAccount(ctx context.Context, who string, m *page.Notifications, prefs *notify.Prefs) error {
 	hooks, err := p.Notify.Hooks(ctx, who)
 	if err != nil {
@@ -113,7 +113,7 @@ func resultOf(r *notify.Result) *page.NotifyResult {
 	return &page.NotifyResult{At: r.At, Again: r.Again, OK: r.OK, Text: site.Sentence(r.Text)}
 }
 
-// ChooseNotifications takes the table of kinds and channels, and the pause of all.
+// ChooseNotifications saves the table of kinds and channels, and the pause of all.
 func (p *Pages) ChooseNotifications(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	if err := r.ParseForm(); err != nil {
@@ -138,7 +138,7 @@ func (p *Pages) ChooseNotifications(w http.ResponseWriter, r *http.Request) erro
 	return site.FinishForm(w, r, notifyPath)
 }
 
-// SetNotifyHere switches this browser on or off. Whether it may show anything is for the browser to say.
+// SetNotifyHere turns notifications in this browser on or off. The browser itself asks for permission.
 func (p *Pages) SetNotifyHere(w http.ResponseWriter, r *http.Request) error {
 	value := "off"
 	if r.PostFormValue("on") == "yes" {
@@ -148,7 +148,7 @@ func (p *Pages) SetNotifyHere(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, notifyPath)
 }
 
-// Mute switches a session's notifications off for the visitor, or on again.
+// Mute mutes or unmutes a session's notifications for the visitor.
 func (p *Pages) Mute(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p *Pages) Mute(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short)
 }
 
-// SetMail sends a code to a new address, sets when mail is sent, or takes the address away.
+// SetMail sends a code to a new address, sets when mail is sent, or removes the address.
 func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 	who, ctx := access.FromContext(r.Context()), r.Context()
 	var err error
@@ -195,7 +195,7 @@ func (p *Pages) SetMail(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, notifyPath+"#mail")
 }
 
-// VerifyMail takes the code that was mailed to an address.
+// VerifyMail checks the code that was mailed to an address.
 func (p *Pages) VerifyMail(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Notify.Verify(r.Context(), access.FromContext(r.Context()).ID, r.PostFormValue("code")); err != nil {
 		return p.sendNotifications(w, r, http.StatusUnprocessableEntity,
@@ -204,7 +204,7 @@ func (p *Pages) VerifyMail(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, notifyPath+"#mail")
 }
 
-// MakeHook shows the secret on its answer alone.
+// MakeHook creates a webhook and shows its secret only in this answer.
 func (p *Pages) MakeHook(w http.ResponseWriter, r *http.Request) error {
 	who, address := access.FromContext(r.Context()), r.PostFormValue("url")
 	everything := r.PostFormValue("everything") == "yes"
@@ -225,7 +225,7 @@ func (p *Pages) MakeHook(w http.ResponseWriter, r *http.Request) error {
 	return p.sendNotifications(w, r, http.StatusOK, page.Notifications{Secret: secret})
 }
 
-// TestHook sends a test to a webhook.
+// TestHook sends a test message to a webhook.
 func (p *Pages) TestHook(w http.ResponseWriter, r *http.Request) error {
 	h, err := p.Notify.TestHook(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "hook"))
 	return p.hookDone(w, r, h, err)
@@ -252,8 +252,8 @@ func (p *Pages) hookDone(w http.ResponseWriter, r *http.Request, h notify.Hook, 
 	return site.FinishForm(w, r, notifyPath+"#hooks")
 }
 
-// Unsubscribe returns the page that a link in a mail leads to. Looking at it changes nothing: programs open links,
-// too. Its button, and a mail program's one click (RFC 8058), post.
+// Unsubscribe serves the page of a link in a mail. GET changes nothing, since programs open links too. Its button,
+// and a mail program's one click (RFC 8058), post.
 func (p *Pages) Unsubscribe(w http.ResponseWriter, r *http.Request) {
 	p.Adapt(p.WithNotify(p.unsubscribe))(w, r)
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/ahphub/ahphub/hub/notify"
 )
 
-// quiet is how often a stream says that it is there.
+// quiet is the interval of keep-alive comments.
 const quiet = 25 * time.Second
 
-// shown is a notice as a page's script gets it.
+// shown is a notice as sent to a page's script.
 type shown struct {
 	ID      string      `json:"id"`
 	Kind    notify.Kind `json:"kind"`
@@ -25,8 +25,7 @@ type shown struct {
 	Path    string      `json:"path"`
 }
 
-// StreamNotices serves GET /notifications/stream: server-sent events for one tab of a browser, which holds a lock
-// meanwhile.
+// StreamNotices serves GET /notifications/stream: server-sent events for the one tab of a browser that holds a lock.
 // It ends when the visitor is signed out or their link ends.
 func (p *Pages) StreamNotices(w http.ResponseWriter, r *http.Request) error {
 	after := r.Header.Get("Last-Event-ID")
@@ -45,10 +44,10 @@ func (p *Pages) StreamNotices(w http.ResponseWriter, r *http.Request) error {
 	defer s.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("X-Accel-Buffering", "no") // a proxy must not hold it back
+	w.Header().Set("X-Accel-Buffering", "no") // keep proxies from buffering
 	out := http.NewResponseController(w)
 	if _, err := fmt.Fprint(w, "retry: 3000\n\n"); err != nil || out.Flush() != nil {
-		return nil // the reader left
+		return nil // the client disconnected
 	}
 	p.tellNotices(r.Context(), w, out, s)
 	return nil
@@ -68,13 +67,13 @@ func (p *Pages) tellNotices(ctx context.Context, w http.ResponseWriter, out *htt
 			_, err = fmt.Fprint(w, ": here\n\n")
 		case next, open := <-s.C:
 			if !open {
-				return // it comes again, with what it had last
+				return // the client reconnects with its last event id
 			}
 			x, ok := p.Notify.Shown(ctx, who, *next)
 			if !ok {
 				continue
 			}
-			b, _ := json.Marshal(shown{x.ID, x.Kind, x.Short, x.Heading(), x.Text, x.Path}) // strings
+			b, _ := json.Marshal(shown{x.ID, x.Kind, x.Short, x.Heading(), x.Text, x.Path}) // strings always encode
 			_, err = fmt.Fprintf(w, "id: %s\ndata: %s\n\n", x.ID, b)
 		}
 		if err != nil || out.Flush() != nil {

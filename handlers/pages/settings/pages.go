@@ -1,16 +1,16 @@
-// Package settings serves the settings of a browser, a person's notifications, and the help.
+// Package settings serves a browser's settings, a person's notifications and secrets, and the help.
 package settings
 
 import (
 	"github.com/ahphub/ahphub/handlers/pages/site"
 )
 
-// Pages are the settings of a browser and of a person's notifications, and the help.
+// Pages are the settings of a browser, notifications, secrets, and the help.
 type Pages struct {
 	*site.Site
 	secrets Secrets // nil: there are none
-	nodes   bool    // this server is a node of a cluster
+	nodes   bool    // whether this server is a node of a cluster
 }
 
-// New makes the settings' pages.
+// New returns the settings pages.
 func New(s *site.Site, secrets Secrets, nodes bool) *Pages { return &Pages{s, secrets, nodes} }

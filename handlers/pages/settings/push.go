@@ -15,7 +15,7 @@ import (
 
 const pushPath = notifyPath + "#push"
 
-// notifyDevices fills in the devices that push messages are sent to.
+// notifyDevices adds the devices that get push messages.
 func (p *Pages) notifyDevices(r *http.Request, m *page.Notifications) error {
 	devices, err := p.Notify.Devices(r.Context(), access.FromContext(r.Context()).ID)
 	if err != nil {
@@ -38,7 +38,7 @@ func (p *Pages) browserOf(r *http.Request) string {
 	return p.Browser(r)
 }
 
-// AddDevice takes the subscription that a browser made. A script posts it.
+// AddDevice stores a browser's subscription, posted by a script.
 func (p *Pages) AddDevice(w http.ResponseWriter, r *http.Request) error {
 	d, err := p.Notify.AddDevice(r.Context(), notify.Device{Owner: access.FromContext(r.Context()).ID,
 		Browser: p.browserOf(r), Agent: r.UserAgent()},
@@ -50,7 +50,7 @@ func (p *Pages) AddDevice(w http.ResponseWriter, r *http.Request) error {
 	return p.deviceDone(w, r, d, err)
 }
 
-// TestDevice pushes a test to a device.
+// TestDevice sends a test message to a device.
 func (p *Pages) TestDevice(w http.ResponseWriter, r *http.Request) error {
 	d, err := p.Notify.TestDevice(r.Context(), access.FromContext(r.Context()).ID, chi.URLParam(r, "device"))
 	return p.deviceDone(w, r, d, err)
@@ -62,7 +62,7 @@ func (p *Pages) RemoveDevice(w http.ResponseWriter, r *http.Request) error {
 	return p.deviceDone(w, r, d, err)
 }
 
-// ResetPush replaces a key that is lost.
+// ResetPush replaces a lost key.
 func (p *Pages) ResetPush(w http.ResponseWriter, r *http.Request) error {
 	if err := p.Notify.ResetPush(r.Context()); err != nil {
 		return p.deviceDone(w, r, notify.Device{}, err)

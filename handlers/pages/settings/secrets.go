@@ -21,20 +21,20 @@ import (
 
 const secretsPath = "/settings/secrets"
 
-// Secrets keeps what people name for their sessions.
+// Secrets stores secrets for sessions.
 type Secrets interface {
 	List(owner string) []secret.Named
 	Put(ctx context.Context, owner, name, value string, file bool) error
 	Grant(ctx context.Context, owner, name string, sessions, dirs []string) error
 	Remove(ctx context.Context, owner, name string) error
-	// Rotate seals everything with a new key.
+	// Rotate seals all secrets with a new key.
 	Rotate(ctx context.Context) error
-	// Key returns the id of the key that seals, its file when only the owner can change it, and whether all nodes of a
+	// Key returns the id of the current key, its file if only the owner can change it, and whether all nodes of a
 	// cluster have it.
 	Key() (id, source string, shared bool)
 }
 
-// WithSecrets answers for a host without secrets.
+// WithSecrets wraps h to answer 404 on a host without secrets.
 func (p *Pages) WithSecrets(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.secrets == nil {
@@ -70,7 +70,7 @@ func (p *Pages) sendSecrets(w http.ResponseWriter, r *http.Request, status int, 
 	return site.Send(w, status, page.SecretsPage(m))
 }
 
-// listedSecret is a secret for programs.
+// listedSecret is a secret as listed for programs.
 type listedSecret struct {
 	Name     string   `json:"name"`
 	File     bool     `json:"file"`
@@ -79,7 +79,7 @@ type listedSecret struct {
 	Dirs     []string `json:"dirs"`
 }
 
-// ListSecrets serves GET /settings/secrets.json: names, and who has them.
+// ListSecrets serves GET /settings/secrets.json: names and grants, without values.
 func (p *Pages) ListSecrets(w http.ResponseWriter, r *http.Request) error {
 	out := []listedSecret{}
 	for _, n := range p.secrets.List(access.FromContext(r.Context()).ID) {
@@ -112,7 +112,7 @@ func (p *Pages) SaveSecret(w http.ResponseWriter, r *http.Request) error {
 	return p.finishSecret(w, r, err, page.Secrets{Name: name, File: file, Dirs: strings.Join(dirs, " ")})
 }
 
-// GrantSecret gives a secret to the sessions and directories of the form, and takes it from all others.
+// GrantSecret grants a secret to the sessions and directories of the form, and revokes all other grants.
 func (p *Pages) GrantSecret(w http.ResponseWriter, r *http.Request) error {
 	name := chi.URLParam(r, "secret")
 	audit.Detail(r.Context(), name)
@@ -157,12 +157,12 @@ func (p *Pages) RemoveSecret(w http.ResponseWriter, r *http.Request) error {
 	return p.finishSecret(w, r, err, page.Secrets{})
 }
 
-// RotateKey seals everything with a new key.
+// RotateKey seals all secrets with a new key.
 func (p *Pages) RotateKey(w http.ResponseWriter, r *http.Request) error {
 	return p.finishSecret(w, r, p.secrets.Rotate(r.Context()), page.Secrets{})
 }
 
-// finishSecret answers a form; a refusal is shown above what was typed, but for the value.
+// finishSecret answers a form; a refusal is shown above the entered fields, without the value.
 func (p *Pages) finishSecret(w http.ResponseWriter, r *http.Request, err error, typed page.Secrets) error {
 	if err == nil {
 		return site.FinishForm(w, r, secretsPath)

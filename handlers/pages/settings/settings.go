@@ -18,7 +18,7 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.SettingsPage(m))
 }
 
-// SetTheme serves POST /settings/theme: the toggle of the rail, and the form of the settings with more choices.
+// SetTheme serves POST /settings/theme, for the rail's toggle and for the settings form, which has more choices.
 func (p *Pages) SetTheme(w http.ResponseWriter, r *http.Request) error {
 	switch t := r.PostFormValue("theme"); t {
 	case "light", "dark", "system":
@@ -40,7 +40,7 @@ func (p *Pages) ShowHelp(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.HelpPage(p.Frame(r, "Keyboard shortcuts", "help")))
 }
 
-// backTo returns the page of this host that a form says it was on; "/" for anything else.
+// backTo returns the page to return to, from the form; "/" unless it is on this server.
 func backTo(r *http.Request) string {
 	to := r.PostFormValue("back")
 	if !strings.HasPrefix(to, "/") || strings.HasPrefix(to, "//") || strings.ContainsAny(to, "\\\r\n") {

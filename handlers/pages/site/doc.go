@@ -1,4 +1,4 @@
-// Package site is what every area of the pages stands on: the frame around a page with its rail and the head of a
-// session, errors and how they are shown, forms that are answered once they are durable, and who may see which channel.
-// It has no page of its own, and knows no area.
+// Package site is the base of all areas of the pages: the frame around a page with its rail and the head of a
+// session, errors and how they are shown, forms that are answered once they are durable, and which channels a visitor
+// may see. It has no pages, and does not import any area.
 package site

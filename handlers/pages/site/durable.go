@@ -24,9 +24,9 @@ func (st *Site) AwaitDurable(ctx context.Context, since int64) error {
 	return st.Hub.Settle(ctx, since)
 }
 
-// serve runs a handler. A form is answered once what it did is durable, whatever part of the host
-// did it: a browser that is sent on before that shows as done what a crash or a full disk takes
-// back. One that took rights away is answered once other nodes of a cluster show nothing more to who had them.
+// serve runs a handler. A form is answered once its effects are durable, whichever part of the host
+// made them: otherwise the browser would show as done what a crash or a full disk undoes.
+// A form that revokes access is answered once other nodes of a cluster show nothing more to those visitors.
 func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
@@ -52,12 +52,12 @@ func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	if err := st.AwaitDurable(r.Context(), since); err != nil {
 		return err
 	}
-	st.Live.AwaitNodes(context.WithoutCancel(r.Context())) // also for who signs out
+	st.Live.AwaitNodes(context.WithoutCancel(r.Context())) // also when a visitor signs out
 	held.release()
 	return nil
 }
 
-// shownAnswer begins once what the answer shows may be shown. Otherwise nothing of it is sent, and err says why.
+// shownAnswer delays an answer until its content may be shown. If that fails, nothing is sent, and err is set.
 type shownAnswer struct {
 	http.ResponseWriter
 	settle func() error
@@ -75,14 +75,14 @@ func (a *shownAnswer) begin() error {
 	return a.err
 }
 
-// WriteHeader begins the answer.
+// WriteHeader starts the answer.
 func (a *shownAnswer) WriteHeader(status int) {
 	if a.begin() == nil {
 		a.ResponseWriter.WriteHeader(status)
 	}
 }
 
-// Write begins the answer, too.
+// Write starts the answer, too.
 func (a *shownAnswer) Write(b []byte) (int, error) {
 	if err := a.begin(); err != nil {
 		return 0, err
@@ -90,7 +90,7 @@ func (a *shownAnswer) Write(b []byte) (int, error) {
 	return a.ResponseWriter.Write(b)
 }
 
-// FlushError begins the answer, too.
+// FlushError starts the answer, too.
 func (a *shownAnswer) FlushError() error {
 	if err := a.begin(); err != nil {
 		return err
@@ -98,7 +98,7 @@ func (a *shownAnswer) FlushError() error {
 	return http.NewResponseController(a.ResponseWriter).Flush()
 }
 
-// heldAnswer keeps an answer back until it is released.
+// heldAnswer buffers an answer until it is released.
 type heldAnswer struct {
 	http.ResponseWriter
 	header http.Header
@@ -113,23 +113,23 @@ func (a *heldAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // Header returns the headers that release sends.
 func (a *heldAnswer) Header() http.Header { return a.header }
 
-// WriteHeader keeps the first status.
+// WriteHeader records the first status.
 func (a *heldAnswer) WriteHeader(status int) {
 	if !a.wrote {
 		a.status, a.wrote = status, true
 	}
 }
 
-// Write keeps b.
+// Write buffers b.
 func (a *heldAnswer) Write(b []byte) (int, error) {
 	a.wrote = true
 	return a.body.Write(b)
 }
 
-// FlushError flushes nothing: an answer that is held back does not begin.
+// FlushError does nothing: the answer is not sent before release.
 func (a *heldAnswer) FlushError() error { return nil }
 
-// release sends the answer. That its reader left is no fault of the form.
+// release sends the answer. It ignores a disconnected client, which is not the form's fault.
 func (a *heldAnswer) release() {
 	h := a.ResponseWriter.Header()
 	clear(h)
@@ -138,7 +138,7 @@ func (a *heldAnswer) release() {
 	_, _ = a.ResponseWriter.Write(a.body.Bytes())
 }
 
-// whyUnsaved returns a sentence about why the journal fails, "" when it does not say.
+// whyUnsaved returns a sentence about why the journal fails; "" if unknown.
 func whyUnsaved(err error) string {
 	why := reasonOf(err)
 	if why == "" {
@@ -147,7 +147,7 @@ func whyUnsaved(err error) string {
 	return " " + Sentence(why)
 }
 
-// reasonOf returns what the store says of its disk, for people; "" for other errors.
+// reasonOf returns the store's explanation of a disk problem for users; "" for other errors.
 func reasonOf(err error) string {
 	why, ok := errors.AsType[interface {
 		error
@@ -162,8 +162,9 @@ func reasonOf(err error) string {
 // secretFields are never sent back.
 var secretFields = []string{"password", "current", "token", "code", "secret"}
 
-// keptForm returns what a form without scripts held when it could not be saved; nil for other failures, and for forms
-// with secrets.
+// keptForm returns the fields of a form sent without a script that could not be saved; nil for
+// other failures, and for
+// forms with secrets.
 func keptForm(r *http.Request, f *Fault) *page.KeptForm {
 	if f.Status != http.StatusServiceUnavailable || r.Method != http.MethodPost || len(r.PostForm) == 0 {
 		return nil

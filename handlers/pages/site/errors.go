@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// Fault is an error with a status and a sentence for the person.
+// Fault is an error with a status and a sentence for the user.
 type Fault struct {
 	Status int
 	Text   string
@@ -34,10 +34,10 @@ func NotFound(text string) error { return &Fault{Status: http.StatusNotFound, Te
 // BadRequest returns an error that is shown with status 400.
 func BadRequest(text string) error { return &Fault{Status: http.StatusBadRequest, Text: text} }
 
-// Refused returns an action that the host did not take, with its reason.
+// Refused returns an error for an action that the host refused, with its reason.
 func Refused(reason string) error { return &Fault{Status: http.StatusConflict, Text: Sentence(reason)} }
 
-// Classify finds the status and sentence of any error; what it does not know is internal and says nothing.
+// Classify returns the status and sentence for any error. Unknown errors are internal, and their text is not shown.
 func Classify(err error) *Fault {
 	if f, ok := errors.AsType[*Fault](err); ok {
 		return f
@@ -68,7 +68,7 @@ func Classify(err error) *Fault {
 	case errors.Is(err, context.Canceled):
 		return &Fault{499, "The request was cancelled.", err}
 	}
-	if why := reasonOf(err); why != "" { // what is wrong with the disk, and what to do
+	if why := reasonOf(err); why != "" { // the disk's problem and its remedy
 		return &Fault{http.StatusInternalServerError, Sentence(why), err}
 	}
 	return &Fault{http.StatusInternalServerError, "Give your admin this error ID:", err}
@@ -88,7 +88,7 @@ func statusOf(code int) int {
 	return http.StatusInternalServerError
 }
 
-// Adapt makes a handler of net/http from one that returns an error.
+// Adapt converts a handler that returns an error to one of net/http.
 func (st *Site) Adapt(h Handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if err := st.serve(w, r, h); err != nil {
@@ -97,7 +97,7 @@ func (st *Site) Adapt(h Handler) http.HandlerFunc {
 	}
 }
 
-// fail logs the cause and sends a page that says what to do next.
+// fail logs the cause and sends a page that suggests what to do next.
 func (st *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	f := Classify(err)
 	m := page.Error{Status: f.Status, Text: f.Text}
@@ -111,7 +111,7 @@ func (st *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	m.Kept = keptForm(r, f)
 	m.Frame = st.Frame(r, m.Title(), "")
-	m.Frame.Path = r.URL.Path // without a query, which may have a secret that was pasted into the address
+	m.Frame.Path = r.URL.Path // without the query, which may contain a secret
 	if f.Status == 499 {
 		return
 	}
@@ -120,15 +120,15 @@ func (st *Site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 }
 
-// NotFound answers what no route matches.
+// NotFound answers requests that match no route.
 func (st *Site) NotFound(w http.ResponseWriter, r *http.Request) {
 	st.fail(w, r, NotFound("Page not found."))
 }
 
-// IsFragment reports whether a script asks: it wants a status and a sentence, not a page.
+// IsFragment reports whether a script sent the request: it gets a status and a sentence instead of a page.
 func IsFragment(r *http.Request) bool { return r.Header.Get("X-Fragment") != "" }
 
-// FinishForm ends a form: a script is told so, a browser is sent back to a page.
+// FinishForm answers a successful form: scripts get 204, browsers are redirected.
 func FinishForm(w http.ResponseWriter, r *http.Request, to string) error {
 	if IsFragment(r) {
 		w.WriteHeader(http.StatusNoContent)
@@ -138,7 +138,7 @@ func FinishForm(w http.ResponseWriter, r *http.Request, to string) error {
 	return nil
 }
 
-// Sentence starts with a capital and ends with a full stop.
+// Sentence capitalizes s and adds a full stop.
 func Sentence(s string) string {
 	if s == "" {
 		return s

@@ -9,10 +9,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// MaxForm bounds a form: a message and what comes with it.
+// MaxForm bounds the bytes of a form: a message and its attachments.
 const MaxForm = 2 << 20
 
-// ParseForm reads a form with files or without.
+// ParseForm reads a form with or without files.
 func ParseForm(r *http.Request) error {
 	if err := r.ParseMultipartForm(MaxForm); err != nil && !errors.Is(err, http.ErrNotMultipart) {
 		return err
@@ -20,8 +20,8 @@ func ParseForm(r *http.Request) error {
 	return nil
 }
 
-// Act dispatches an action for the person who sent a form, and waits until it is durable: what a form does next may
-// delete the only other copy, as a comment's draft. A refusal comes back as an error with its reason.
+// Act dispatches an action for the sender of a form, and waits until it is durable: the form's next step may
+// delete the only other copy, such as a draft. It returns a refusal as an error with its reason.
 func (st *Site) Act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 	since := st.Hub.Position()
 	o, err := st.Host.Dispatch(ctx, st.CallerOf(ctx), channel, 0, a)
@@ -36,11 +36,12 @@ func (st *Site) Act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 	return st.AwaitDurable(ctx, since)
 }
 
-// Timestamp returns the time as the protocol writes it.
+// Timestamp returns the current time in the protocol's format.
 func (st *Site) Timestamp() string { return st.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// Address returns where teammates reach the hub, without a slash at its end: the public URL, else what this request
-// was sent to.
+// Address returns the address at which teammates reach the hub, without a final slash: the public
+// URL, else the host of
+// this request.
 func (st *Site) Address(r *http.Request) string {
 	if st.Public != "" {
 		return strings.TrimSuffix(st.Public, "/")

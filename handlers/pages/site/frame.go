@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Frame returns what surrounds a page of the caller: theme, rights, rail. Pages of a session set Session.
+// Frame returns the frame of the caller's page: theme, rights, rail. Pages of a session set Session.
 func (st *Site) Frame(r *http.Request, title, tab string) part.Frame {
 	who := access.FromContext(r.Context())
 	f := part.Frame{Title: title, Tab: tab, Asset: st.Assets.Path, Imports: st.Assets.Imports,
@@ -33,7 +33,7 @@ func (st *Site) Frame(r *http.Request, title, tab string) part.Frame {
 	return f
 }
 
-// roleWords are the roles as a guest reads them.
+// roleWords are the roles as shown to guests.
 var roleWords = map[access.Role]string{access.RoleViewer: "Viewer", access.RoleCommenter: "Commenter",
 	access.RoleDriver: "Driver", access.RoleOwner: "Owner"}
 
@@ -56,7 +56,7 @@ func needing(items []part.RailItem) int {
 	return n
 }
 
-// SessionFrame returns the frame of any page of a session: its head, and the marks of its rooms in Frame.Live.
+// SessionFrame returns the frame of a session's page: its head, and the marks of its rooms in Frame.Live.
 func (st *Site) SessionFrame(r *http.Request, v Visit, tab string) (part.Frame, part.SessionHead, *ahp.SessionState,
 	error) {
 	var sess *ahp.SessionState
@@ -87,14 +87,14 @@ func (st *Site) SessionFrame(r *http.Request, v Visit, tab string) (part.Frame, 
 	return f, head, sess, nil
 }
 
-// ReviewFrame returns the frame of a page with a review: its style and its scripts.
+// ReviewFrame returns the frame of a page with a review, with its styles and scripts.
 func (st *Site) ReviewFrame(r *http.Request, v Visit, title, tab string) part.Frame {
 	f := st.StyledFrame(r, v, title, tab)
 	f.Scripts = append(f.Scripts, part.ReviewScripts()...)
 	return f
 }
 
-// StyledFrame returns the frame of a page of a session that looks as the review does.
+// StyledFrame returns the frame of a session's page in the style of the review.
 func (st *Site) StyledFrame(r *http.Request, v Visit, title, tab string) part.Frame {
 	f := st.Frame(r, title, tab)
 	s := st.SessionFor(v.Who, v.Session)
@@ -106,20 +106,20 @@ func (st *Site) StyledFrame(r *http.Request, v Visit, title, tab string) part.Fr
 	return f
 }
 
-// SetPreference keeps a choice in a cookie of the browser for a year.
+// SetPreference stores a preference in a cookie for a year.
 func SetPreference(w http.ResponseWriter, name, value string) {
 	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: 365 * 24 * 3600, HttpOnly: true,
 		SameSite: http.SameSiteLaxMode})
 }
 
-// NotifiesHere reports whether notifications are switched on in the browser that asks.
+// NotifiesHere reports whether notifications are on in the requesting browser.
 func NotifiesHere(r *http.Request) bool {
 	c, err := r.Cookie(NotifyCookie)
 	return err == nil && c.Value == "on"
 }
 
-// PushesHere reports whether the caller's notifications are pushed to the browser that asks, so that its pages show
-// none themselves.
+// PushesHere reports whether the caller's notifications are pushed to the requesting browser, so that its pages show
+// none.
 func (st *Site) PushesHere(r *http.Request) bool {
 	return st.Notify != nil && st.Browser != nil &&
 		st.Notify.PushesTo(r.Context(), access.FromContext(r.Context()).ID, st.Browser(r))
@@ -139,8 +139,9 @@ func (st *Site) isMuted(v Visit) bool {
 	return err == nil && prefs.Mutes(v.Session)
 }
 
-// ShowPeople shows a page of a session who is here, and has its stream say where its reader is: in what of the
-// page's kind, as the id of a chat.
+// ShowPeople adds the current viewers of a session to its page, and makes the page's stream report
+// where its reader is:
+// in names the part within the tab, such as the id of a chat.
 func (st *Site) ShowPeople(ctx context.Context, v Visit, f *part.Frame, in string) error {
 	mark, err := st.Live.Draw(ctx, v.Who, "people:"+v.Short, func(room live.Room, _ live.States) {
 		f.Session.People = room.(interface{ People() []part.Person }).People()

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// revokedMachine is what pages call a machine that was revoked.
+// revokedMachine stands for the name of a revoked machine.
 const revokedMachine = "a revoked machine"
 
 // MachineOf returns the name of the machine that an agent runs on, "" for this server, and whether it is connected.
@@ -24,13 +24,13 @@ func (st *Site) MachineOf(provider string) (name string, online bool) {
 	return s.Name, s.Online
 }
 
-// MachineComesBack reports whether the machine of an agent was not revoked.
+// MachineComesBack reports whether the machine of an agent can reconnect: it was not revoked.
 func (st *Site) MachineComesBack(provider string) bool {
 	name, _ := st.MachineOf(provider)
 	return name != revokedMachine
 }
 
-// MachineAway says why the machine of an agent can't be reached; "" when it can.
+// MachineAway returns why the machine of an agent can't be reached; "" when it can.
 func (st *Site) MachineAway(provider string) string {
 	switch name, online := st.MachineOf(provider); {
 	case online:
@@ -42,7 +42,7 @@ func (st *Site) MachineAway(provider string) string {
 	}
 }
 
-// WatchMachines pings when a machine comes, goes or is renamed; it is part of a room's Watch.
+// WatchMachines pings when a machine connects, disconnects or is renamed; for a room's Watch.
 func (st *Site) WatchMachines(ping func()) (stop func()) {
 	if st.Machines == nil {
 		return func() {}
@@ -50,7 +50,7 @@ func (st *Site) WatchMachines(ping func()) (stop func()) {
 	changed, cancel := st.Machines.Watch()
 	last := presenceOf(st.Machines.List())
 	return live.PingOn(changed, cancel, func() {
-		if now := presenceOf(st.Machines.List()); !maps.Equal(now, last) { // most changes are reports of load
+		if now := presenceOf(st.Machines.List()); !maps.Equal(now, last) { // most changes are load reports
 			last = now
 			ping()
 		}

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// NeedsAnswerOf reports whether a session that waits for an answer waits for this person among others.
+// NeedsAnswerOf reports whether this person can answer a session that waits for an answer.
 func (st *Site) NeedsAnswerOf(who access.Principal, session ahp.URI) bool {
 	return who.Role == access.RoleOwner || slices.ContainsFunc(st.SessionState(session).InputNeeded,
 		func(r ahp.SessionInputRequest) bool { return st.MayAnswer(who, r) })
@@ -25,10 +25,10 @@ func AnswerRights(who access.Principal) string {
 		who.Has(access.RightManage))
 }
 
-// PersonAndRights tells each person apart, besides what AnswerRights does.
+// PersonAndRights distinguishes persons, and like AnswerRights their rights.
 func PersonAndRights(who access.Principal) string { return who.ID + AnswerRights(who) }
 
-// MayAnswer reports whether who may answer a request, as the host decides when they do.
+// MayAnswer reports whether who may answer a request, by the host's rules.
 func (st *Site) MayAnswer(who access.Principal, r ahp.SessionInputRequest) bool {
 	switch v := r.Value.(type) {
 	case *ahp.SessionToolConfirmationRequest:
@@ -39,15 +39,15 @@ func (st *Site) MayAnswer(who access.Principal, r ahp.SessionInputRequest) bool 
 	case *ahp.SessionToolAuthenticationRequest:
 		return who.Has(access.RightManage)
 	}
-	return false // a client's work
+	return false // only a client can answer
 }
 
-// answerers returns the classes of those who may answer one of a session's requests: what all viewers share is drawn
-// by them.
+// answerers returns the CSS classes of viewers who may answer one of a session's requests. The HTML is shared by all
+// viewers, and the classes hide or show its parts.
 func (st *Site) answerers(list []ahp.SessionInputRequest) (classes string) {
 	for _, c := range []struct {
 		class string
-		who   access.Principal // may do that much alone
+		who   access.Principal // has exactly this right
 	}{
 		{"by-prompt", access.Principal{Role: access.RoleDriver, Prompt: true}},
 		{"by-approve", access.Principal{Role: access.RoleDriver, Approve: true}},
@@ -60,13 +60,13 @@ func (st *Site) answerers(list []ahp.SessionInputRequest) (classes string) {
 	return classes
 }
 
-// ofGuest reports whether a chat's turn answers another than the owner.
+// ofGuest reports whether a chat's running turn is for someone other than the owner.
 func (st *Site) ofGuest(chat ahp.URI) bool {
 	s, ok := hub.StateOf[*ahp.ChatState](st.Hub, chat)
 	return ok && s.ActiveTurn != nil && host.FromGuest(s.ActiveTurn.Message)
 }
 
-// StatusFor returns a session's status as who is shown it in a list.
+// StatusFor returns a session's status as a list shows it to who.
 func (st *Site) StatusFor(who access.Principal, s ahp.SessionSummary) part.Status {
 	if s.Status.Activity() == ahp.SessionStatusInputNeeded && !st.NeedsAnswerOf(who, s.Resource) {
 		return part.Waiting
@@ -74,7 +74,7 @@ func (st *Site) StatusFor(who access.Principal, s ahp.SessionSummary) part.Statu
 	return StatusOf(s.Status, s.Activity)
 }
 
-// StatusOf returns a status in words; a turn that a restart ended did not fail.
+// StatusOf describes a status; a turn that a restart interrupted did not fail.
 func StatusOf(s ahp.SessionStatus, activity string) part.Status {
 	if s.Activity() == ahp.SessionStatusError && activity == host.Interrupted {
 		return part.Interrupted
@@ -82,5 +82,5 @@ func StatusOf(s ahp.SessionStatus, activity string) part.Status {
 	return part.StatusOf(s)
 }
 
-// IsSilent reports whether an activity says how long an agent has not answered.
+// IsSilent reports whether an activity is about an agent that does not respond.
 func IsSilent(activity string) bool { return strings.HasPrefix(activity, host.NoAnswerFor) }

@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// railRoom draws the column of sessions. What sessions there are is no channel but notifications of root, which are
-// not replayed, so every change and every resume draws it anew.
+// railRoom renders the rail, the column of sessions. Sessions are announced by notifications of root, which are
+// not replayed, so every change and every resume renders it again.
 type railRoom struct {
 	live.Redraw
 	st *Site
@@ -29,15 +29,15 @@ func (st *Site) NewRailRoom(_ context.Context, who access.Principal, _ []string)
 	return r, nil
 }
 
-// Channels of the room: notifications arrive on root.
+// Channels implements live.Room. Notifications arrive on root.
 func (r *railRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings once a minute, as ages grow, and when a client asks for files.
+// Watch pings once a minute, to update ages, and when a client requests files.
 func (r *railRoom) Watch(ping func()) (stop func()) {
 	return r.st.WatchRail(ping)
 }
 
-// WatchRail pings once a minute, as ages grow, and when a client asks for files; it is part of a room's Watch.
+// WatchRail pings once a minute, to update ages, and when a client requests files; for a room's Watch.
 func (st *Site) WatchRail(ping func()) (stop func()) {
 	clock, files := live.PingEvery(time.Minute, ping), st.watchFiles(ping)
 	return func() { clock(); files() }
@@ -45,7 +45,7 @@ func (st *Site) WatchRail(ping func()) (stop func()) {
 
 const mostRail = 60 // sessions in the rail; the inbox has the rest
 
-// railItems lists what is not archived: what needs an answer first, then what runs, then the newest.
+// railItems lists unarchived sessions: first those that need an answer, then running ones, then the newest.
 func (st *Site) railItems(c core.Caller) []part.RailItem {
 	out := append([]part.RailItem{}, st.fileRail(c)...)
 	for _, g := range st.GroupSessions(c) {
@@ -72,13 +72,13 @@ func (st *Site) railItem(who access.Principal, s ahp.SessionSummary, group strin
 	return it
 }
 
-// SessionGroup is a heading of the inbox and its sessions.
+// SessionGroup is a group of sessions in the inbox.
 type SessionGroup struct {
 	Name     string
 	Sessions []ahp.SessionSummary
 }
 
-// GroupSessions sorts sessions by what they want from a person.
+// GroupSessions groups sessions by what they need from a person.
 func (st *Site) GroupSessions(c core.Caller) []SessionGroup {
 	g := []SessionGroup{{Name: NeedsYou}, {Name: "Running"}, {Name: "To review"}, {Name: "Idle"}, {Name: "Archived"}}
 	for _, s := range st.Host.Listed(c) {
@@ -127,7 +127,7 @@ func (st *Site) FileAsks(c core.Caller) (out []page.FileAsk) {
 	return out
 }
 
-// fileRail leads from the column of sessions to what is asked.
+// fileRail links the rail to the requests for files.
 func (st *Site) fileRail(c core.Caller) (out []part.RailItem) {
 	for _, a := range st.FileAsks(c) {
 		out = append(out, part.RailItem{Href: "/#files-" + a.ID, Title: a.Name + ": " + filepath.Base(a.Path),
@@ -137,7 +137,7 @@ func (st *Site) fileRail(c core.Caller) (out []part.RailItem) {
 	return out
 }
 
-// AskVerb returns what a client asks to do with files, in a word.
+// AskVerb returns the verb for a client's request for files.
 func AskVerb(write bool) string {
 	if write {
 		return "write"
@@ -145,7 +145,7 @@ func AskVerb(write bool) string {
 	return "read"
 }
 
-// watchFiles pings when a client asks, or an answer was given; it is part of a room's Watch.
+// watchFiles pings when a client requests files, or a request was answered; for a room's Watch.
 func (st *Site) watchFiles(ping func()) (stop func()) {
 	changed, cancel := st.Files.WatchFiles()
 	return live.PingOn(changed, cancel, ping)

@@ -8,17 +8,17 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Verdicts returns those of a session as they are drawn, oldest first.
+// Verdicts returns a session's verdicts for its pages, oldest first.
 func (st *Site) Verdicts(session ahp.URI, dirs []ahp.URI) []part.Verdict {
 	return DrawVerdicts(st.Reviews.Review(session).Verdicts, dirs)
 }
 
-// StandingVerdicts returns the verdicts that stand.
+// StandingVerdicts returns the verdicts in effect.
 func (st *Site) StandingVerdicts(session ahp.URI) []part.Verdict {
 	return DrawVerdicts(st.Reviews.Review(session).Standing(), nil)
 }
 
-// DrawVerdicts converts verdicts to what pages show; paths are relative to dirs.
+// DrawVerdicts converts verdicts for pages; paths are relative to dirs.
 func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
 	out := make([]part.Verdict, len(list))
 	for i, v := range list {
@@ -35,7 +35,7 @@ func DrawVerdicts(list []review.Verdict, dirs []ahp.URI) []part.Verdict {
 	return out
 }
 
-// OwnVerdict returns a person's own verdict that stands, nil when there is none.
+// OwnVerdict returns a person's own verdict in effect; nil when there is none.
 func (st *Site) OwnVerdict(session ahp.URI, who access.Principal) *part.Verdict {
 	v, ok := st.Reviews.Review(session).Of(who.ID)
 	if !ok {
@@ -44,17 +44,17 @@ func (st *Site) OwnVerdict(session ahp.URI, who access.Principal) *part.Verdict 
 	return &DrawVerdicts([]review.Verdict{v}, nil)[0]
 }
 
-// greet adds to a session's frame what is its reader's alone: how often they are called, and whom they can call.
+// greet adds the reader's own data to a session's frame: their mentions, and the names they can mention.
 func (st *Site) greet(f *part.Frame, v Visit) {
 	if !v.Who.Scope.IsWhole() {
-		return // people of all of the session
+		return // mentions are for viewers of the whole session
 	}
 	f.Session.Called = len(st.Reviews.Review(v.Session).MentionsOf(v.Who.ID))
 	f.Names = st.names(v.Session, v.Who)
 	f.Scripts = append(f.Scripts, "js/mention.js")
 }
 
-// names returns whom a comment in a session can mention: those who were here, but oneself.
+// names returns the names that a comment can mention: earlier visitors of the session, except the author.
 func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
 	for _, x := range st.Reviews.Review(session).People {
 		if x.ID != who.ID {
@@ -64,7 +64,7 @@ func (st *Site) names(session ahp.URI, who access.Principal) (out []string) {
 	return out
 }
 
-// WatchReview pings when a verdict or a mention changes; it is part of a room's Watch.
+// WatchReview pings when a verdict or a mention changes; for a room's Watch.
 func (st *Site) WatchReview(session ahp.URI, ping func()) (stop func()) {
 	changed, cancel := st.Reviews.WatchReview(session)
 	return live.PingOn(changed, cancel, ping)

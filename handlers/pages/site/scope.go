@@ -12,9 +12,9 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// A guest whose link is for a part of a session sees pages made of what their audience sees: the same pages, cut down.
+// Guests with a link to a part of a session get the same pages, limited to what their audience sees.
 
-// Home returns the first page of a part of a session.
+// Home returns the path of the first page of a session's part.
 func Home(session ahp.URI, s access.Scope) string {
 	base := "/s/" + core.ShortID(session)
 	switch {
@@ -26,7 +26,7 @@ func Home(session ahp.URI, s access.Scope) string {
 	return base
 }
 
-// ScopeOf returns what the address of a review page calls a changeset; look.changeset is the way back.
+// ScopeOf returns the scope of a changeset in a review page's address; look.changeset reverses it.
 func ScopeOf(changeset ahp.URI) string {
 	_, rest, _ := strings.Cut(strings.TrimPrefix(changeset, "ahp-changeset:/"), "/")
 	kind, rest, _ := strings.Cut(rest, "/")
@@ -51,7 +51,7 @@ func unescaped(s string) string {
 	return out
 }
 
-// StateFor returns a channel's state as who sees it; nil when they do not, or it sleeps.
+// StateFor returns a channel's state as who sees it; nil if it is invisible or not loaded.
 func (st *Site) StateFor(who access.Principal, uri ahp.URI) ahp.State {
 	info, known := st.Hub.Info(uri)
 	state, _, awake := st.Hub.State(uri)
@@ -70,20 +70,20 @@ func (st *Site) SessionFor(who access.Principal, uri ahp.URI) *ahp.SessionState 
 	return s
 }
 
-// partHead returns the head of the pages of a part of a session: what it is called and does. The rest is the session's.
+// partHead returns the head of the pages of a session's part: title and status only.
 func partHead(who access.Principal, short string, s *ahp.SessionState) part.SessionHead {
 	h := part.SessionHead{Short: short, Title: SessionTitle(s.Title), Status: StatusOf(s.Status, s.Activity),
 		Activity: s.Activity, Silent: IsSilent(s.Activity), Only: "changes"}
 	if who.Scope.IsChat() {
 		h.Only, h.Chat = "chat", part.Tail(who.Scope.URI)
 		if i := slices.IndexFunc(s.Chats, func(c ahp.ChatSummary) bool { return c.Resource == who.Scope.URI }); i >= 0 {
-			h.Title = ChatTitle(s.Chats[i]) // the session's, as it is called here, was written once
+			h.Title = ChatTitle(s.Chats[i]) // s.Title is from the snapshot and never updated
 		}
 	}
 	return h
 }
 
-// FilterVisible leaves out channels that who does not see.
+// FilterVisible returns the channels that who sees.
 func (st *Site) FilterVisible(who access.Principal, uris ...ahp.URI) (out []ahp.URI) {
 	for _, u := range uris {
 		if info, known := st.Hub.Info(u); known && who.Audience().Sees(info) {
@@ -93,7 +93,7 @@ func (st *Site) FilterVisible(who access.Principal, uris ...ahp.URI) (out []ahp.
 	return out
 }
 
-// IsVisible reports whether a terminal or a changeset, opened or not, is of the part that who sees.
+// IsVisible reports whether who sees a terminal or a changeset, whether loaded or not.
 func (st *Site) IsVisible(who access.Principal, uri, session ahp.URI, kind ahp.ChannelKind) bool {
 	info, known := st.Hub.Info(uri)
 	if !known {
@@ -102,8 +102,8 @@ func (st *Site) IsVisible(who access.Principal, uri, session ahp.URI, kind ahp.C
 	return who.Audience().Sees(info)
 }
 
-// TitleOf returns what a session or a part of it is called for those who come by a link: a part does not tell the
-// session's title, which was made of what was said first.
+// TitleOf returns the title of a session or its part for guests of a link. A part does not reveal the
+// session's title, which is made from the first message.
 func (st *Site) TitleOf(session ahp.URI, s access.Scope) string {
 	sum, _ := st.Host.Summary(session)
 	switch {
@@ -124,7 +124,7 @@ func chatTitleIn(sum ahp.SessionSummary, chat ahp.URI) string {
 	return "Chat"
 }
 
-// ChangesTitle names what a scope of a review page compares.
+// ChangesTitle describes what a review page's scope compares.
 func ChangesTitle(sum ahp.SessionSummary, scope string) string {
 	switch kind, of, _ := strings.Cut(scope, "."); kind {
 	case "session":

@@ -9,16 +9,15 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Send renders a page. What is small is rendered to memory first, so that a template that fails sends nothing of
-// itself.
-// Of a large page the browser gets the beginning while the rest is rendered; when that fails, the connection is
+// Send renders a page. A small page is rendered to memory first, so that a failing template sends nothing partial.
+// Of a large page, the browser gets the beginning while the rest is rendered; on failure, the connection is
 // aborted.
 func Send(w http.ResponseWriter, status int, c templ.Component) error {
 	out := sender{to: w, status: status}
 	err := c.Render(context.Background(), &out)
 	switch {
 	case out.err != nil:
-		return nil // the reader left
+		return nil // the client disconnected
 	case err != nil && out.sent > 0:
 		panic(fmt.Errorf("a page failed half way: %w", err)) // the server logs it and aborts the connection
 	case err != nil:
@@ -28,14 +27,14 @@ func Send(w http.ResponseWriter, status int, c templ.Component) error {
 	return nil
 }
 
-// The first bytes of a large page are sent and flushed in pieces: the compressor and the connection would keep
-// them until they have more. After flushed bytes the first screen is there, and larger pieces cost less.
+// The first bytes of a large page are sent and flushed in pieces: otherwise the compressor and the connection would
+// buffer them. flushedBytes cover the first screen; after that, larger pieces cost less.
 const (
 	pieceBytes   = 128 << 10
 	flushedBytes = 1 << 20
 )
 
-// sender sends what is written to it in pieces.
+// sender sends its input in pieces.
 type sender struct {
 	to     http.ResponseWriter
 	status int
@@ -54,12 +53,12 @@ func (s *sender) Write(b []byte) (int, error) {
 	}
 	s.send()
 	if s.err == nil && s.sent <= flushedBytes {
-		_ = http.NewResponseController(s.to).Flush() // what cannot be flushed comes later
+		_ = http.NewResponseController(s.to).Flush() // if flushing fails, the piece is sent later
 	}
 	return len(b), s.err
 }
 
-// send sends the piece at hand, the first with the header.
+// send sends the current piece, and the headers before the first one.
 func (s *sender) send() {
 	if s.sent == 0 {
 		h := s.to.Header()

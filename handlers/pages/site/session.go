@@ -17,12 +17,12 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// sessionRoom draws the head that all pages of a session share: title, status, counts, what waits. Who is here has a
-// room of its own.
+// sessionRoom renders the head of all pages of a session: title, status, counts, open requests. The viewers
+// have a separate room.
 type sessionRoom struct {
 	live.Redraw
 	st    *Site
-	who   access.Principal // one of the audience: it is shown to all of them
+	who   access.Principal // any one of the audience, all of whom see the result
 	uri   ahp.URI
 	short string
 }
@@ -44,16 +44,16 @@ func (st *Site) NewSessionRoom(ctx context.Context, who access.Principal, rest [
 	return r, nil
 }
 
-// Channels of the room.
+// Channels implements live.Room.
 func (s *sessionRoom) Channels() []ahp.URI { return []ahp.URI{s.uri} }
 
-// Watch pings when a verdict changes. While the room has readers the branch is kept current.
+// Watch pings when a verdict changes. While the room has readers, the host keeps the branch current.
 func (s *sessionRoom) Watch(ping func()) (stop func()) {
 	unwatch, unfollow := s.st.WatchReview(s.uri, ping), s.st.Branches.FollowBranch(s.uri)
 	return func() { unwatch(); unfollow() }
 }
 
-// draw draws every region of the head.
+// draw renders every region of the head.
 func (s *sessionRoom) draw(v live.States) []live.Patch {
 	state, _ := v[s.uri].(*ahp.SessionState)
 	if state == nil {
@@ -80,7 +80,7 @@ func (s *sessionRoom) draw(v live.States) []live.Patch {
 	}
 }
 
-// head returns what stands at the top of a session's pages. Counts come from the summary, which the host keeps.
+// head returns the head of a session's pages. Counts come from the summary, which the host updates.
 func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.SessionState) part.SessionHead {
 	if !who.Scope.IsWhole() {
 		h := partHead(who, short, s)
@@ -106,7 +106,7 @@ func (st *Site) head(who access.Principal, short string, uri ahp.URI, s *ahp.Ses
 	return h
 }
 
-// SessionTitle returns the title of a session, which a new one has not yet.
+// SessionTitle returns a session's title; a new session has none yet.
 func SessionTitle(title string) string {
 	if title == "" {
 		return "New session"
@@ -114,7 +114,7 @@ func SessionTitle(title string) string {
 	return title
 }
 
-// ChatLinks lists the chats of a session that pages link to.
+// ChatLinks lists the chats of a session for links to them.
 func ChatLinks(s *ahp.SessionState, base, current string) (out []page.ChatLink) {
 	for _, c := range s.Chats {
 		if c.Interactivity == ahp.ChatInteractivityHidden {
@@ -135,7 +135,7 @@ func Sees(who access.Principal, uri, session ahp.URI, kind ahp.ChannelKind) bool
 	return who.Audience().Sees(hub.ChannelInfo{URI: uri, Kind: kind, Session: session})
 }
 
-// SessionState returns a session's state; an empty one while it is not in memory.
+// SessionState returns a session's state; an empty one if it is not loaded.
 func (st *Site) SessionState(uri ahp.URI) *ahp.SessionState {
 	s, _ := hub.StateOf[*ahp.SessionState](st.Hub, uri)
 	if s == nil {
@@ -144,7 +144,7 @@ func (st *Site) SessionState(uri ahp.URI) *ahp.SessionState {
 	return s
 }
 
-// ChatByID finds a chat of a session by the end of its URI; without an id it is the default chat.
+// ChatByID finds a chat of a session by the end of its URI; "" finds the default chat.
 func ChatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
 	if s == nil {
 		return "", false
@@ -160,7 +160,7 @@ func ChatByID(s *ahp.SessionState, id string) (ahp.URI, bool) {
 	return "", false
 }
 
-// ChatTitle returns the title of a chat, which a new one has not yet.
+// ChatTitle returns a chat's title; a new chat has none yet.
 func ChatTitle(c ahp.ChatSummary) string {
 	if c.Title == "" {
 		return "Chat"
@@ -168,7 +168,7 @@ func ChatTitle(c ahp.ChatSummary) string {
 	return c.Title
 }
 
-// VisitByShort returns the visit to a session that a room of terminals belongs to, if who may see it.
+// VisitByShort returns a visit to a session, if who may see it.
 func (st *Site) VisitByShort(who access.Principal, short string) (Visit, error) {
 	uri, ok := st.Host.SessionByShort(short)
 	if !ok || !Sees(who, uri, uri, ahp.ChannelSession) {
@@ -177,14 +177,14 @@ func (st *Site) VisitByShort(who access.Principal, short string) (Visit, error) 
 	return Visit{Who: who, Session: uri, Short: short}, nil
 }
 
-// AgentName returns what people call an agent; "" is the default one.
+// AgentName returns an agent's display name; "" is the default agent.
 func (st *Site) AgentName(provider string) string {
 	for i, a := range st.Agents() {
 		if a.Provider == provider || provider == "" && i == 0 {
 			return cmp.Or(a.DisplayName, a.Provider)
 		}
 	}
-	if machine, _ := st.MachineOf(provider); machine != "" { // it has not connected since the server started, or was revoked
+	if machine, _ := st.MachineOf(provider); machine != "" { // not connected since the server started, or revoked
 		_, there := place.SplitProvider(provider)
 		return there + " on " + machine
 	}
@@ -199,13 +199,13 @@ func (st *Site) Agents() []ahp.AgentInfo {
 	return nil
 }
 
-// HasOnlyShell reports whether no agent was found but Shell, which is always there.
+// HasOnlyShell reports whether no agent besides Shell was found.
 func (st *Site) HasOnlyShell() bool {
 	all := st.Agents()
 	return len(all) == 1 && all[0].Provider == "shell"
 }
 
-// FindChat returns the chat of a request's path, as it is now.
+// FindChat returns the current state of the chat in a request's path.
 func (st *Site) FindChat(r *http.Request) (Visit, *ahp.ChatState, error) {
 	v, err := st.FindVisit(r)
 	if err != nil {

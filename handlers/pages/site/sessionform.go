@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// ConfigOf reads the fields "config.<key>" by the schema's types.
+// ConfigOf converts the fields "config.<key>" by the schema's types.
 func ConfigOf(form url.Values, schema ahp.SessionConfigSchema) ahp.Meta {
 	out := ahp.Meta{}
 	for key, prop := range schema.Properties {
@@ -25,7 +25,7 @@ func ConfigOf(form url.Values, schema ahp.SessionConfigSchema) ahp.Meta {
 		case prop.Type == "boolean":
 			raw, err = json.Marshal(v[0] == "true")
 		case prop.Type == "number" && json.Valid([]byte(v[0])):
-			raw = json.RawMessage(v[0]) // what is no number stays text, which the host refuses with the setting's name
+			raw = json.RawMessage(v[0]) // other text stays a string, which the host refuses with the setting's name
 		}
 		if err == nil {
 			out[key] = raw
@@ -47,8 +47,8 @@ func FirstOf(list []string) string {
 
 const maxRecent = 8
 
-// RecentDirs lists the directories of the newest sessions. A session's worktree stands for the directory that it was
-// made from: no other session works in it.
+// RecentDirs lists the directories of the newest sessions. A session's worktree is replaced by the directory it was
+// created from, since no other session works in it.
 func (st *Site) RecentDirs(list []ahp.SessionSummary) (out []string) {
 	for _, s := range list {
 		tree, isTree := worktrees.Of(st.SessionState(s.Resource))

@@ -21,13 +21,13 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Site is what every area of the pages is built on. Areas embed it.
+// Site is the base of all areas of the pages, which embed it.
 type Site struct {
 	Host       Host
 	Reviews    Reviews
 	Branches   Branches
 	Sandboxes  Sandboxes
-	Machines   *machines.Registry // computers that joined; nil: none can
+	Machines   *machines.Registry // machines that joined; nil: machines are turned off
 	Files      Files
 	Hub        *hub.Hub
 	Live       *live.Engine
@@ -36,17 +36,17 @@ type Site struct {
 	Assets     *static.Assets
 	Log        *slog.Logger
 	Notify     *notify.Notifier // sends notifications; nil sends none
-	Browser    BrowserKey       // names the browser of a request; nil: push messages go to none
-	Public     string           // address teammates use; "" while only this machine is meant to reach it
+	Browser    BrowserKey       // identifies the browser of a request; nil: push messages are off
+	Public     string           // address for teammates; "" while only this machine should reach it
 	DefaultDir string           // working directory offered when there is no earlier one
-	Setup      []part.SetupNote // what this server lacks, for its owner alone
+	Setup      []part.SetupNote // what this server lacks; only the owner sees it
 	Now        func() time.Time
 }
 
-// BrowserKey returns what names the signed-in browser of a request.
+// BrowserKey returns the key of a request's signed-in browser.
 type BrowserKey func(r *http.Request) string
 
-// Host is what every area asks of the host.
+// Host is the part of the host that all areas use.
 type Host interface {
 	Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, clientSeq int64, a ahp.Action) (hub.Outcome, error)
 	Listed(c core.Caller) []ahp.SessionSummary
@@ -55,7 +55,7 @@ type Host interface {
 	Summary(uri ahp.URI) (s ahp.SessionSummary, ok bool)
 }
 
-// Files is the part of the host for files: what is open to whom, and what the owner granted.
+// Files is the host's part for files: requests, grants, and reading.
 type Files interface {
 	AnswerFileAsk(c core.Caller, id string, grant bool) (files.FileAsk, error)
 	FileAsks() []files.FileAsk
@@ -67,13 +67,13 @@ type Files interface {
 	WatchFiles() (changed <-chan struct{}, cancel func())
 }
 
-// Reviews knows verdicts and mentions.
+// Reviews is the host's part for verdicts and mentions.
 type Reviews interface {
 	Review(session ahp.URI) review.Review
 	WatchReview(session ahp.URI) (changed <-chan struct{}, cancel func())
 }
 
-// Sandboxes knows what the programs of sessions are kept from, and what they reached.
+// Sandboxes is the host's part for the sandboxes of sessions, and the hosts that their programs requested.
 type Sandboxes interface {
 	Contacts(session ahp.URI, s *ahp.SessionState) (list []sandbox.Contact, has bool)
 	Container(session ahp.URI, s *ahp.SessionState) (info sandbox.ContainerInfo, has bool)
@@ -83,7 +83,7 @@ type Sandboxes interface {
 	Warning() (why string, partly bool)
 }
 
-// Branches knows what sessions have checked out.
+// Branches is the host's part for the branches that sessions have checked out.
 type Branches interface {
 	FollowBranch(session ahp.URI) (stop func())
 }

@@ -10,14 +10,14 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// EscapeInline keeps a name from being Markdown.
+// EscapeInline escapes Markdown in a name.
 func EscapeInline(s string) string {
 	s = texts.OneLine(s)
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`,
 		"#", `\#`, "|", `\|`).Replace(s)
 }
 
-// OriginOf returns the scheme and host a request came to, for links that work elsewhere.
+// OriginOf returns the scheme and host of a request, for absolute links.
 func OriginOf(r *http.Request) string {
 	scheme := "http"
 	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" {
@@ -26,7 +26,8 @@ func OriginOf(r *http.Request) string {
 	return scheme + "://" + r.Host
 }
 
-// RelativePath returns the path of a file below the working directory that holds it; with several, its name goes first.
+// RelativePath returns a file's path relative to its working directory; with several directories,
+// prefixed by their name.
 func RelativePath(uri ahp.URI, dirs []ahp.URI) string {
 	path := part.FilePath(uri)
 	for _, dir := range dirs {
@@ -41,7 +42,7 @@ func RelativePath(uri ahp.URI, dirs []ahp.URI) string {
 	return strings.TrimPrefix(path, "/")
 }
 
-// TurnChanges reads what the host noted of a turn's changed files, in its own key of the usage's `_meta`.
+// TurnChanges reads the host's summary of a turn's changed files, from its own key of the usage's `_meta`.
 func TurnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
 	if u == nil {
 		return nil
@@ -49,11 +50,11 @@ func TurnChanges(u *ahp.UsageInfo) *ahp.ChangesSummary {
 	var own struct {
 		Changes *ahp.ChangesSummary `json:"changes"`
 	}
-	_ = json.Unmarshal(u.Meta["ahphub"], &own) // absent: nothing is known
+	_ = json.Unmarshal(u.Meta["ahphub"], &own) // optional
 	return own.Changes
 }
 
-// OrZero returns the number, 0 when there is none.
+// OrZero returns *p, or 0 for nil.
 func OrZero(p *int64) int64 {
 	if p == nil {
 		return 0

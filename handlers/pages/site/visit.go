@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// Handler answers a request; its error becomes a page.
+// Handler answers a request; its error is shown as a page.
 type Handler func(w http.ResponseWriter, r *http.Request) error
 
 // Visit is a request to a page of one session.
@@ -22,7 +22,8 @@ type Visit struct {
 	Short   string
 }
 
-// FindVisit finds the session of a request's path; a visitor who may not see it is told that it does not exist.
+// FindVisit finds the session of a request's path. It returns the same error for sessions that are
+// missing or invisible.
 func (st *Site) FindVisit(r *http.Request) (Visit, error) {
 	v := Visit{Who: access.FromContext(r.Context()), Short: chi.URLParam(r, "session")}
 	uri, ok := st.Host.SessionByShort(v.Short)
@@ -33,13 +34,13 @@ func (st *Site) FindVisit(r *http.Request) (Visit, error) {
 	return v, nil
 }
 
-// CallerOf returns who asks, for the host: plain forms have no connection.
+// CallerOf returns the caller of a request, for the host: plain forms have no connection.
 func (st *Site) CallerOf(ctx context.Context) core.Caller {
 	who := access.FromContext(ctx)
 	return core.Caller{Principal: who, ClientID: "page:" + who.ID}
 }
 
-// Prepare has channels in memory before a room subscribes to them.
+// Prepare loads channels before a room subscribes to them.
 func (st *Site) Prepare(ctx context.Context, who access.Principal, uris ...ahp.URI) error {
 	c := core.Caller{Principal: who, ClientID: "page:" + who.ID}
 	for _, u := range uris {

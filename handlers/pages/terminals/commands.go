@@ -13,9 +13,9 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-const mostQuoted = 16 << 10 // bytes of a command's output that go into a message: its end is what tells
+const mostQuoted = 16 << 10 // bytes at the end of a command's output that a message quotes
 
-// command finds a command of a terminal by the end of its id, and what it printed.
+// command finds a command of a terminal by the end of its id, and its output.
 func (p *Pages) command(ctx context.Context, v site.Visit, terminal,
 	id string) (c machine.TerminalCommand, output string, err error) {
 	uri, err := p.Find(v, terminal)
@@ -36,8 +36,7 @@ func (p *Pages) command(ctx context.Context, v site.Visit, terminal,
 	return c, "", site.NotFound("This command has scrolled out of the terminal's history.")
 }
 
-// plainOutput returns what a command printed without the empty lines around it; "…" stands for a beginning that is
-// lost.
+// plainOutput returns a command's output without surrounding empty lines; "…" marks a lost beginning.
 func plainOutput(text string, cut bool) string {
 	text = strings.TrimLeft(strings.TrimRight(text, " \t\r\n"), "\r\n")
 	if cut {
@@ -46,7 +45,7 @@ func plainOutput(text string, cut bool) string {
 	return text
 }
 
-// ShowOutput serves GET …/commands/{command}: what a command printed, as plain text.
+// ShowOutput serves GET …/commands/{command}: a command's output as plain text.
 func (p *Pages) ShowOutput(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -62,7 +61,7 @@ func (p *Pages) ShowOutput(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// Quote puts the command that an address asks for, ?quote=<terminal>.<command>, behind what is being written.
+// Quote appends the command in a request's ?quote=<terminal>.<command> to a draft.
 func (p *Pages) Quote(r *http.Request, v site.Visit, draft string) (string, error) {
 	terminal, id, asked := strings.Cut(r.FormValue("quote"), ".")
 	if !asked {
@@ -78,7 +77,7 @@ func (p *Pages) Quote(r *http.Request, v site.Visit, draft string) (string, erro
 	return draft + quoteCommand(c, output), nil
 }
 
-// quoteCommand fences a command and its output; the fence is longer than any within.
+// quoteCommand fences a command and its output, with a longer fence than any inside.
 func quoteCommand(c machine.TerminalCommand, text string) string {
 	if len(text) > mostQuoted {
 		text = text[len(text)-mostQuoted:]

@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// OnTerminal makes a handler of what a form asks of one terminal; its page is shown again afterwards.
+// OnTerminal returns a handler for a form of one terminal, which then redirects to the terminal's page.
 func (p *Pages) OnTerminal(action func(r *http.Request, v site.Visit, uri ahp.URI) error) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		r.Body = http.MaxBytesReader(w, r.Body, 128<<10)
@@ -38,7 +38,7 @@ func (p *Pages) OnTerminal(action func(r *http.Request, v site.Visit, uri ahp.UR
 	}
 }
 
-// Open serves POST /s/{session}/t: a shell of the session's own, whose keyboard is with who opened it.
+// Open serves POST /s/{session}/t: it opens a shell in the session and gives its opener control.
 func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Pages) Open(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, to)
 }
 
-// create makes a terminal whose keyboard is with the person who asked for it.
+// create creates a terminal and gives its creator control.
 func (p *Pages) create(ctx context.Context, params ahp.CreateTerminalParams) error {
 	if err := p.Host.Create(ctx, p.CallerOf(ctx), params); err != nil {
 		return err
@@ -80,7 +80,7 @@ func (p *Pages) create(ctx context.Context, params ahp.CreateTerminalParams) err
 	return p.Host.Ask(p.CallerOf(ctx), params.Channel)
 }
 
-// terminalDir reads the directory of a form: an absolute one, or one under the session's first.
+// terminalDir parses the directory of a form: absolute, or relative to the session's first directory.
 func terminalDir(s *ahp.SessionState, dir string) ahp.URI {
 	dir = strings.TrimSpace(dir)
 	if dir == "" {
@@ -109,7 +109,7 @@ func (p *Pages) Close(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
 }
 
-// CloseExited serves POST /s/{session}/t/exited: those that are over go.
+// CloseExited serves POST /s/{session}/t/exited: it closes all exited terminals.
 func (p *Pages) CloseExited(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -127,9 +127,10 @@ func (p *Pages) CloseExited(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t")
 }
 
-// Claim serves POST …/claim: who has the keyboard. "me" takes a free one, "session" gives it back, "background" takes
-// an agent's from its tool call, which goes on; "ask" and
-// "withdraw" are for who would like it, "grant" and "deny" for who has it, "take" is the owner's.
+// Claim serves POST …/claim, which changes who controls a terminal. "me" takes a free one, "session" releases it,
+// "background" takes an agent's terminal from its tool call, which continues. "ask" and "withdraw"
+// are for requesters,
+// "grant" and "deny" for the holder, "take" for the owner.
 func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
 	c, client := p.CallerOf(r.Context()), r.PostFormValue("client")
 	switch r.PostFormValue("to") {
@@ -165,12 +166,12 @@ func (p *Pages) Clear(r *http.Request, _ site.Visit, uri ahp.URI) error {
 	return p.Host.Clear(p.CallerOf(r.Context()), uri)
 }
 
-// TypeLine serves POST …/input, the way to type without JavaScript: one line and Enter.
+// TypeLine serves POST …/input, for typing without JavaScript: one line and Enter.
 func (p *Pages) TypeLine(r *http.Request, v site.Visit, uri ahp.URI) error {
 	return p.typeKeys(r.Context(), v, uri, r.PostFormValue("line")+"\r")
 }
 
-// typist returns a connection for keys: they are echoed to their sender alone, so they need one.
+// typist returns a new connection for typing: input is echoed only to its sender, so it needs one.
 func (p *Pages) typist(who access.Principal) (*hub.Conn, core.Caller, error) {
 	client := core.PageClient(who.ID) + ":" + ids.New()
 	conn, err := p.Hub.Connect(hub.ConnConfig{Principal: who.ID, ClientID: client, Audience: who.Audience()})

@@ -8,15 +8,15 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// keyboard is what a frame is told of a terminal: its size, who types in it, and what that means to one viewer.
+// keyboard is a terminal's state as sent to a frame: its size, and who controls it, for one viewer.
 type keyboard struct {
 	Size   []int64 `json:"size"`
 	Held   string  `json:"held"` // one of page.HeldBy…
 	Holder string  `json:"holder,omitempty"`
-	Mine   bool    `json:"mine"`           // this viewer's: their window gives the size, their keys go to the shell
-	May    bool    `json:"may"`            // it is free, and this viewer may take it by typing
-	Asked  string  `json:"asked"`          // "waiting" or "denied" when this viewer asked for it
-	Exit   *int64  `json:"exit,omitempty"` // of a program that ended
+	Mine   bool    `json:"mine"`           // this viewer's: their window sets the size, and their keys reach the shell
+	May    bool    `json:"may"`            // it is free, and this viewer may take control by typing
+	Asked  string  `json:"asked"`          // "waiting" or "denied" if this viewer requested control
+	Exit   *int64  `json:"exit,omitempty"` // of an exited program
 }
 
 func (p *Pages) keyboard(who access.Principal, session, uri ahp.URI, s *ahp.TerminalState) keyboard {

@@ -18,12 +18,15 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// promptTime is how long a new shell has for its prompt before the login command is typed anyway.
+// promptTime is how long to wait for a new shell's prompt before typing the login command.
 const promptTime = 3 * time.Second
 
-// OpenLogin serves POST /s/{session}/t/login: a shell of the owner with the command typed in that logs in to the
-// session's agent. The owner reads it and presses Enter. The shell is outside of the session's sandbox, as credentials
-// are; it starts in the home directory, since what agents wrote into the session's could tell the program to run more.
+// OpenLogin serves POST /s/{session}/t/login: it opens a shell for the owner and types the command
+// that logs in to the
+// session's agent. The owner reads it and presses Enter. The shell is outside of the session's sandbox, like the
+// credentials. It starts in the home directory, since files that agents wrote into the session's
+// directory could make the
+// program run other commands.
 func (p *Pages) OpenLogin(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	v, err := p.FindVisit(r)
@@ -62,7 +65,7 @@ func (p *Pages) OpenLogin(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/s/"+v.Short+"/t/"+part.Tail(params.Channel))
 }
 
-// loginThere returns the command for another computer: from its home directory, and by the PATH there.
+// loginThere returns the command for another computer: from its home directory, found through its PATH.
 func loginThere(line string) string {
 	if line == "" {
 		return "cd"
@@ -71,7 +74,7 @@ func loginThere(line string) string {
 	return strings.TrimSpace("cd && " + path.Base(program) + " " + rest)
 }
 
-// waitForPrompt waits until a shell has printed something. A shell that has not shows the keys twice.
+// waitForPrompt waits until a shell has printed something. Before that, it would echo the keys twice.
 func (p *Pages) waitForPrompt(ctx context.Context, uri ahp.URI) {
 	ctx, cancel := context.WithTimeout(ctx, promptTime)
 	defer cancel()
@@ -89,7 +92,7 @@ func (p *Pages) waitForPrompt(ctx context.Context, uri ahp.URI) {
 	}
 }
 
-// typeKeys types as a person whose form it is.
+// typeKeys types into a terminal as the sender of the form.
 func (p *Pages) typeKeys(ctx context.Context, v site.Visit, uri ahp.URI, keys string) error {
 	conn, caller, err := p.typist(v.Who)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package terminals serves the pages of terminals: tabs, frames and their streams, commands, and who has the keyboard.
+// Package terminals serves the pages of terminals: tabs, frames and their streams, commands, and who has control.
 package terminals
 
 import (
@@ -19,7 +19,7 @@ type Pages struct {
 	logins map[string]string // commands that log in to agents, by provider
 }
 
-// New makes the terminals' pages. logins are commands that log in to agents, by provider.
+// New returns the pages of terminals. logins are commands that log in to agents, by provider.
 func New(s *site.Site, h Host, logins map[string]string) *Pages { return &Pages{s, h, logins} }
 
 // Host is the host's part for terminals.

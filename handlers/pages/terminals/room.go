@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// tabsRoom keeps the tabs of a session's terminals.
+// tabsRoom updates the tabs of a session's terminals.
 type tabsRoom struct {
 	live.Redraw
 	p *Pages
@@ -29,10 +29,10 @@ func (p *Pages) NewTabsRoom(_ context.Context, who access.Principal, rest []stri
 	return r, err
 }
 
-// Channels of the room: root has the list.
+// Channels implements live.Room. root has the list.
 func (t *tabsRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
-// Watch pings when people come or go: a tab shows who has the keyboard.
+// Watch pings when viewers join or leave: a tab shows the name of the terminal's holder.
 func (t *tabsRoom) Watch(ping func()) (stop func()) {
 	changed, cancel := t.p.Presence.Watch(t.v.Session)
 	return live.PingOn(changed, cancel, ping)
@@ -43,7 +43,7 @@ func (t *tabsRoom) draw(live.States) []live.Patch {
 	return []live.Patch{live.Replace("terminals", page.TerminalTabs(m))}
 }
 
-// terminalRoom keeps the head and the commands of one terminal.
+// terminalRoom updates the head and the commands of one terminal.
 type terminalRoom struct {
 	p        *Pages
 	v        site.Visit
@@ -65,8 +65,9 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) 
 	return &terminalRoom{p: p, v: v, uri: uri, regions: live.Regions{}, commands: live.Regions{}}, err
 }
 
-// Channels of the room: root, whose list says when a terminal is over. The terminal itself would bring every byte it
-// prints; its ticks tell of the rest.
+// Channels implements live.Room. The list in root reports when a terminal exits. The terminal's own
+// channel would send
+// all its output; Watch reports the rest.
 func (t *terminalRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
 // Watch pings when the terminal's holder, title, directory or commands change.
@@ -75,10 +76,10 @@ func (t *terminalRoom) Watch(ping func()) (stop func()) {
 	return live.PingOn(changed, cancel, ping)
 }
 
-// Opened notes what the first page has.
+// Opened records what the first page has.
 func (t *terminalRoom) Opened(s live.States) { t.Changed(s, live.News{}) }
 
-// Whole draws everything.
+// Whole renders everything.
 func (t *terminalRoom) Whole(live.States) []live.Patch {
 	view, s := t.p.terminalView(t.v.Session, t.uri)
 	if s == nil {
@@ -93,8 +94,8 @@ func (t *terminalRoom) head(view page.Terminal) live.Patch {
 	return live.Replace("terminal-"+view.ID, page.TerminalHead(t.base(), view))
 }
 
-// Changed sends what looks different: the head, each command by itself, so that a new one costs no more than its own
-// line, and which commands the scrollback has lost.
+// Changed sends the regions that changed: the head, each command by itself, so that a new one costs only its own
+// line, and the removal of commands that left the scrollback.
 func (t *terminalRoom) Changed(_ live.States, _ live.News) []live.Patch {
 	view, s := t.p.terminalView(t.v.Session, t.uri)
 	if s == nil {

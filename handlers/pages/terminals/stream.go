@@ -21,8 +21,8 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// ShowFrame serves GET …/frame. xterm.js writes inline styles, so this document alone allows them; it is a document of
-// its own so that no other page has to.
+// ShowFrame serves GET …/frame. xterm.js writes inline styles. The frame is a separate document, so that no other
+// page has to allow them.
 func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -45,11 +45,11 @@ func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.TerminalFramePage(m))
 }
 
-const screenSize = 192 << 10 // bytes of the end of the output that make the screen of a terminal of an earlier run
+const screenSize = 192 << 10 // bytes at the end of the output that make the screen of a terminal of an earlier run
 
-// Stream serves GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, in bytes; the hub
-// tells who holds the terminal, how large it is, and that it is gone. A slow viewer is skipped ahead to the screen as
-// it is then, and never slows another.
+// Stream serves GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, as
+// bytes; holder, size
+// and closing come from the hub. A slow viewer skips ahead to the current screen, and never slows down others.
 func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
 	defer conn.Close(live.ErrGone)
 	c, err := websocket.Accept(w, r, p.Live.AcceptOptions())
 	if err != nil {
-		return nil // Accept answered
+		return nil // Accept has answered
 	}
 	defer c.CloseNow()
 	c.SetReadLimit(128 << 10)
@@ -88,7 +88,7 @@ func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
 		defer s.viewer.Close()
 	}
 	conn.Subscribe(s, hub.Subscription{URI: uri})
-	conn.Subscribe(nil, hub.Subscription{URI: ahp.RootURI}) // tells that a terminal was closed
+	conn.Subscribe(nil, hub.Subscription{URI: ahp.RootURI}) // reports that a terminal was closed
 	s.run(ctx)
 	return nil
 }
@@ -103,11 +103,11 @@ type termStream struct {
 	conn    *hub.Conn
 	ws      *websocket.Conn
 	viewer  machine.TerminalViewer // nil for a terminal of an earlier run
-	begun   chan struct{}          // closed once the size is told, which the first screen needs
+	begun   chan struct{}          // closed once the size was sent, which the first screen needs
 	seq     int64                  // of the reader's actions
-	goodbye bool                   // the page said that it goes; the reader's, until run is over
+	goodbye bool                   // the page said that it leaves; set by the reader, read after run
 
-	telling sync.Mutex // what is told is in order
+	telling sync.Mutex // keeps messages in order
 }
 
 // run reads, follows and writes until one of them ends, and waits for all.
@@ -129,7 +129,7 @@ func (s *termStream) run(ctx context.Context) {
 	wg.Wait()
 }
 
-// goodbye is the status of a frame that is left; a browser that ends has one of its own.
+// goodbye is the close status of a frame that the reader leaves; a closing browser sends its own.
 const goodbye = 4000
 
 func saysGoodbye(err error) bool {
@@ -137,7 +137,7 @@ func saysGoodbye(err error) bool {
 	return status == goodbye || status == websocket.StatusGoingAway
 }
 
-// fromViewer is what the frame says.
+// fromViewer is a message from the frame.
 type fromViewer struct {
 	Input  string  `json:"i"`
 	Resize []int64 `json:"r"`
@@ -159,7 +159,7 @@ func (s *termStream) read(ctx context.Context) {
 		case m.Input != "":
 			s.take()
 			s.dispatch(ctx, s.caller, &ahp.TerminalInputAction{Data: m.Input})
-		case len(m.Resize) == 2: // by the client that may hold the terminal, so without this socket's own id
+		case len(m.Resize) == 2: // as the client that can hold the terminal, which is not this socket's
 			s.dispatch(ctx, core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)},
 				&ahp.TerminalResizedAction{Cols: m.Resize[0], Rows: m.Resize[1]})
 		case s.viewer != nil:
@@ -175,7 +175,7 @@ func (s *termStream) dispatch(ctx context.Context, c core.Caller, a ahp.Action) 
 	}
 }
 
-// show writes what the terminal prints.
+// show writes the terminal's output.
 func (s *termStream) show(ctx context.Context) {
 	select {
 	case <-s.begun:
@@ -200,7 +200,7 @@ func (s *termStream) show(ctx context.Context) {
 	}
 }
 
-// follow tells size and holder as they change.
+// follow sends size and holder when they change.
 func (s *termStream) follow(ctx context.Context) error {
 	items := make([]hub.Item, 0, 16)
 	for {
@@ -226,7 +226,7 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 		if !ok {
 			return live.ErrGone
 		}
-		defer close(s.begun) // there is one answer
+		defer close(s.begun) // there is only one snapshot
 		return s.begin(ctx, state)
 	case it.Env == nil || it.Env.Rejection != "":
 		return nil
@@ -242,7 +242,7 @@ func (s *termStream) item(ctx context.Context, it hub.Item) error {
 	return nil
 }
 
-// begin tells size and holder, and shows what is left of a terminal of an earlier run.
+// begin sends size and holder, and the remaining output of a terminal of an earlier run.
 func (s *termStream) begin(ctx context.Context, state *ahp.TerminalState) error {
 	if err := s.tell(ctx); err != nil || s.viewer != nil {
 		return err
@@ -253,11 +253,11 @@ func (s *termStream) begin(ctx context.Context, state *ahp.TerminalState) error 
 	return s.ws.Write(ctx, websocket.MessageBinary, []byte(terminalText(state, screenSize)))
 }
 
-// watch tells who has the keyboard, and who asks for it, as that changes.
+// watch sends the holder, and requests for control, when they change.
 func (s *termStream) watch(ctx context.Context) {
 	changed, cancel := s.p.Host.Changes(s.uri)
 	defer cancel()
-	for s.tell(ctx) == nil { // the first time what changed before it was watched
+	for s.tell(ctx) == nil { // the first time for earlier changes
 		select {
 		case <-changed:
 		case <-ctx.Done():
@@ -266,21 +266,21 @@ func (s *termStream) watch(ctx context.Context) {
 	}
 }
 
-// take gives a free terminal to the one who types in it.
+// take gives a free terminal to the viewer who types in it.
 func (s *termStream) take() {
 	if t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri); ok && heldBy(t) == page.HeldByNobody {
-		// refused, the keys are too
+		// if refused, input is refused too
 		_ = s.p.Host.Ask(core.Caller{Principal: s.who, ClientID: core.PageClient(s.who.ID)}, s.uri)
 	}
 }
 
-// tell says how large the terminal is and whose keyboard it has.
+// tell sends the terminal's size and holder.
 func (s *termStream) tell(ctx context.Context) error {
 	s.telling.Lock()
 	defer s.telling.Unlock()
 	t, ok := hub.StateOf[*ahp.TerminalState](s.p.Hub, s.uri)
 	if !ok {
-		return nil // the follower is told that it is gone
+		return nil // follow reports that it is gone
 	}
 	b, err := json.Marshal(s.p.keyboard(s.who, s.session, s.uri, t))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// sessionTerminals returns the terminals of a session in the root's order, with where they are.
+// sessionTerminals returns the terminals of a session, in the order of the root state.
 func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
 	root, _ := hub.StateOf[*ahp.RootState](p.Hub, ahp.RootURI)
 	if root == nil {
@@ -33,7 +33,7 @@ func (p *Pages) sessionTerminals(session ahp.URI) (out []ahp.TerminalInfo) {
 	return out
 }
 
-// Lines lists a session's terminals as pages link to them.
+// Lines lists a session's terminals for links to them.
 func (p *Pages) Lines(v site.Visit) (out []page.TerminalLine) {
 	for _, t := range p.sessionTerminals(v.Session) {
 		if !p.IsVisible(v.Who, t.Resource, v.Session, ahp.ChannelTerminal) {
@@ -54,7 +54,7 @@ func (p *Pages) Lines(v site.Visit) (out []page.TerminalLine) {
 	return out
 }
 
-// clientName returns how a client that holds a terminal is called: a person's pages by the person's name.
+// clientName returns the name of a client that holds a terminal: for a person's page, the person's name.
 func (p *Pages) clientName(session ahp.URI, client string) string {
 	id, isPage := core.PageOwner(client)
 	if !isPage {
@@ -78,7 +78,7 @@ func (p *Pages) Find(v site.Visit, id string) (ahp.URI, error) {
 	return "", site.NotFound("Terminal not found in this session.")
 }
 
-// Show serves GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two of them.
+// Show serves GET /s/{session}/t and /s/{session}/t/{terminal}?with={another}: the tabs, and one or two terminals.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {
@@ -118,8 +118,8 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.TerminalsPage(m))
 }
 
-// shownTerminals returns the terminals an address names: one, two beside each other or, of a session's, the newest
-// that runs.
+// shownTerminals returns the terminals in an address: one, two side by side or, if none are named, the newest running
+// one.
 func shownTerminals(r *http.Request, list []page.TerminalLine) []string {
 	ids := slices.DeleteFunc([]string{chi.URLParam(r, "terminal"), r.FormValue("with")},
 		func(s string) bool { return s == "" })
@@ -136,7 +136,7 @@ func shownTerminals(r *http.Request, list []page.TerminalLine) []string {
 	return []string{part.Tail(newest.Href)}
 }
 
-// commandsOpen returns whether the list of commands is shown; the last choice is remembered.
+// commandsOpen reports whether the list of commands is shown; a cookie keeps the last choice.
 func commandsOpen(w http.ResponseWriter, r *http.Request) bool {
 	if choice := r.FormValue("commands"); choice == "on" || choice == "off" {
 		http.SetCookie(w, &http.Cookie{Name: "commands", Value: choice, Path: "/", MaxAge: 365 * 24 * 3600,
@@ -156,7 +156,7 @@ func localDirs(s *ahp.SessionState) (out []string) {
 	return out
 }
 
-// terminal returns one terminal as its page shows it to a viewer.
+// terminal returns one terminal for a viewer's page.
 func (p *Pages) terminal(ctx context.Context, v site.Visit, id string) (page.Terminal, error) {
 	uri, err := p.Find(v, id)
 	if err != nil {
@@ -176,7 +176,7 @@ func (p *Pages) terminal(ctx context.Context, v site.Visit, id string) (page.Ter
 	return t, nil
 }
 
-// terminalView returns a terminal as all viewers see it, and the state it was drawn from; nil when it is gone.
+// terminalView returns a terminal as all viewers see it, and its state; nil when it is gone.
 func (p *Pages) terminalView(session, uri ahp.URI) (page.Terminal, *ahp.TerminalState) {
 	s, ok := hub.StateOf[*ahp.TerminalState](p.Hub, uri)
 	if !ok {
@@ -216,9 +216,9 @@ func heldBy(s *ahp.TerminalState) string {
 	return page.HeldByNobody
 }
 
-const mostCommands = 100 // of a terminal's list; older ones are in its scrollback at most
+const mostCommands = 100 // most commands in a terminal's list
 
-// commandsOf returns the newest commands that a shell told of, the oldest first.
+// commandsOf returns the newest commands that a shell reported, oldest first.
 func (p *Pages) commandsOf(uri ahp.URI) (out []page.TerminalCommand) {
 	all := p.Host.Commands(uri)
 	for _, c := range all[max(0, len(all)-mostCommands):] {
@@ -234,7 +234,7 @@ func (p *Pages) commandsOf(uri ahp.URI) (out []page.TerminalCommand) {
 	return out
 }
 
-// terminalText returns the end of what a terminal printed, at most n bytes.
+// terminalText returns the end of a terminal's output, at most n bytes.
 func terminalText(s *ahp.TerminalState, n int) string {
 	var pieces []string
 	for i := len(s.Content) - 1; i >= 0 && n > 0; i-- {

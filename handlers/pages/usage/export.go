@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// Export serves GET /usage.csv?range=: a line for each day, person, session, agent and currency.
+// Export serves GET /usage.csv?range=: one line per day, person, session, agent and currency.
 func (p *Pages) Export(w http.ResponseWriter, r *http.Request) error {
 	who := access.FromContext(r.Context())
 	span := spanOf(r.FormValue("range"), p.Now())
@@ -27,7 +27,7 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request) error {
 			whole(row.Turns), whole(row.Input), whole(row.Output), whole(row.CacheRead), "", ""}
 		currencies := slices.Sorted(maps.Keys(row.Cost))
 		for i, currency := range currencies {
-			if i > 0 { // counted above
+			if i > 0 { // already counted in the first line
 				line[6], line[7], line[8], line[9] = "0", "0", "0", "0"
 			}
 			line[10], line[11] = strconv.FormatFloat(row.Cost[currency], 'f', 6, 64), currency
@@ -37,13 +37,13 @@ func (p *Pages) Export(w http.ResponseWriter, r *http.Request) error {
 			lines = append(lines, line)
 		}
 	}
-	_ = out.WriteAll(lines) // the reader left
+	_ = out.WriteAll(lines) // the client may have disconnected
 	return nil
 }
 
 func whole(n int64) string { return strconv.FormatInt(n, 10) }
 
-// cell keeps a spreadsheet from running a text as a formula: names and titles are chosen by others.
+// cell prevents a spreadsheet from evaluating a text as a formula: other people choose names and titles.
 func cell(s string) string {
 	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
 		return "'" + s

@@ -1,4 +1,4 @@
-// Package usage serves the page of what turns used, its export, and the budgets.
+// Package usage serves the page about the usage of turns, its export, and the budgets.
 package usage
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-const mostSessions = 50 // on the page; the export has all
+const mostSessions = 50 // sessions on the page; the export has all
 
-// Ledger is what was used.
+// Ledger has the recorded usage.
 type Ledger interface {
 	Rows(from, to, person string) []usage.Row
 	Budget() usage.Budget
@@ -34,17 +34,17 @@ type Host interface {
 	Summaries(core.Caller) []ahp.SessionSummary
 }
 
-// Pages are the page, its export and its form.
+// Pages are the page of usage, its export and its form.
 type Pages struct {
 	*site.Site
 	host   Host
 	ledger Ledger
 }
 
-// New makes the pages; without a ledger they are not found.
+// New returns the pages; without a ledger they answer 404.
 func New(s *site.Site, host Host, ledger Ledger) *Pages { return &Pages{s, host, ledger} }
 
-// With answers for a server that counts nothing.
+// With wraps h to answer 404 on a server that records no usage.
 func (p *Pages) With(h site.Handler) site.Handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		if p.ledger == nil {
@@ -55,7 +55,7 @@ func (p *Pages) With(h site.Handler) site.Handler {
 	}
 }
 
-// Show serves GET /usage?range=: an account's own, or everyone's for the owner.
+// Show serves GET /usage?range=: the account's own usage, or everyone's for the owner.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return p.send(w, r, http.StatusOK, "")
 }
@@ -87,7 +87,7 @@ func (p *Pages) send(w http.ResponseWriter, r *http.Request, status int, fault s
 	return site.Send(w, status, page.UsagePage(m))
 }
 
-// personOf returns whose usage a person sees; "" is everyone's.
+// personOf returns whose usage a viewer sees; "" for everyone's.
 func (p *Pages) personOf(who access.Principal) string {
 	if who.Has(access.RightManage) {
 		return ""
@@ -95,7 +95,7 @@ func (p *Pages) personOf(who access.Principal) string {
 	return who.ID
 }
 
-// spent compares what a person used with the budgets for each person.
+// spent compares a person's usage with the budgets per person.
 func (p *Pages) spent(person string) []page.UsageSpent {
 	b, today := p.ledger.Budget(), p.Now().UTC()
 	var out []page.UsageSpent
@@ -142,7 +142,7 @@ func (p *Pages) SetBudgets(w http.ResponseWriter, r *http.Request) error {
 	return site.FinishForm(w, r, "/usage#budgets")
 }
 
-// drawn returns the budgets as the page has them.
+// drawn converts the budgets for the page.
 func drawn(b usage.Budget) page.UsageBudget {
 	return page.UsageBudget{Day: page.UsageLimit(b.Day), Month: page.UsageLimit(b.Month),
 		Session: page.UsageLimit(b.Session)}
@@ -151,7 +151,7 @@ func drawn(b usage.Budget) page.UsageBudget {
 func parseCost(s string) (float64, error) { return strconv.ParseFloat(s, 64) }
 func parseTokens(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
 
-// number reads a field; an empty one is no limit, which zero is not.
+// number parses a field. An empty field means no limit; zero is invalid.
 func number[N int64 | float64](text string, parse func(string) (N, error)) (N, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(strings.TrimSpace(text), "$"), ",", "")
 	if text == "" {
@@ -186,11 +186,11 @@ func spanOf(name string, now time.Time) span {
 	return s
 }
 
-// days returns every day of the range, also those without a turn. Long ranges have their months.
+// days returns every day of the range, including those without turns, or the months of a long range.
 func (s span) days(found groups) []page.UsageGroup {
 	from, err := time.Parse(time.DateOnly, s.from)
 	if err != nil {
-		return nil // it was formatted above
+		return nil // formatted above
 	}
 	var names []string
 	sums := map[string]*usage.Amount{}
@@ -213,13 +213,13 @@ func (s span) days(found groups) []page.UsageGroup {
 	return out
 }
 
-// group is a sum under a name.
+// group is a sum with a name.
 type group struct {
 	name, href string
 	usage.Amount
 }
 
-// groups are sums by a key.
+// groups are sums by key.
 type groups map[string]*group
 
 func (g groups) add(key, name, href string, a usage.Amount) {
@@ -250,7 +250,7 @@ func nameOf(r usage.Row) string {
 	return cmp.Or(r.Name, r.Person)
 }
 
-// titles are those of the sessions that a person sees.
+// titles are the titles of the sessions that a person sees.
 type titles map[ahp.URI]string
 
 func (p *Pages) titles(who access.Principal) titles {

@@ -1,4 +1,4 @@
-// Package visitors shows who is in a session, and where in it.
+// Package visitors shows who is viewing a session, and where in it.
 package visitors
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Changes says where in a session's changes a reader is.
+// Changes locates readers in a session's changes.
 type Changes interface {
 	// Locate returns the changeset of a scope and the address of its page.
 	Locate(ctx context.Context, v site.Visit, scope string) (changeset ahp.URI, href string, err error)
@@ -16,7 +16,7 @@ type Changes interface {
 	PathOf(session, changeset ahp.URI, key string) string
 }
 
-// Terminals are the terminals a reader can be at.
+// Terminals finds the terminals that readers view.
 type Terminals interface {
 	// Find returns a terminal of a session by the end of its URI.
 	Find(v site.Visit, id string) (ahp.URI, error)
@@ -24,14 +24,14 @@ type Terminals interface {
 	Title(session, terminal ahp.URI) string
 }
 
-// Pages show who is in a session, and where.
+// Pages show who is viewing a session, and where.
 type Pages struct {
 	*site.Site
 	changes   Changes
 	terminals Terminals
 }
 
-// New makes the room of people and what takes their places.
+// New returns the room of viewers.
 func New(s *site.Site, changes Changes, terminals Terminals) *Pages {
 	return &Pages{s, changes, terminals}
 }

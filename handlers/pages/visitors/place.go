@@ -16,13 +16,13 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// visitor is the reader of a stream, as the others of the session its page belongs to see them.
+// visitor is the reader of a stream, as shown to other viewers of the page's session.
 type visitor struct {
-	*presence.Visit // nil: the page is of no session
+	*presence.Visit // nil: the page belongs to no session
 	p               *Pages
 }
 
-// ShowVisitor shows the reader of a stream to the others of its session.
+// ShowVisitor shows the reader of a stream to other viewers of the session.
 func (p *Pages) ShowVisitor(r *http.Request, who access.Principal) live.Visitor {
 	uri, ok := p.Host.SessionByShort(r.FormValue("s"))
 	if !ok || !site.Sees(who, uri, uri, ahp.ChannelSession) {
@@ -34,7 +34,7 @@ func (p *Pages) ShowVisitor(r *http.Request, who access.Principal) live.Visitor 
 
 var errNoPlace = errors.New("not a place")
 
-// Hear moves the reader within their page.
+// Hear updates the reader's position on their page.
 func (v visitor) Hear(b []byte) error {
 	var said spot
 	if err := json.Unmarshal(b, &said); err != nil {
@@ -44,7 +44,7 @@ func (v visitor) Hear(b []byte) error {
 	return nil
 }
 
-// place returns what a page says it shows, as far as that exists and its reader may see it.
+// place returns the place that a page reports, if it exists and its reader may see it.
 func (p *Pages) place(ctx context.Context, v site.Visit, at, in string) (out presence.Place) {
 	out.Page, out.In = at, in
 	base := "/s/" + v.Short
@@ -74,7 +74,7 @@ func (p *Pages) place(ctx context.Context, v site.Visit, at, in string) (out pre
 	return out
 }
 
-// moved returns another place of the same page.
+// moved returns a new position on the same page.
 func (p *Pages) moved(v *presence.Visit, to spot) presence.Place {
 	at := v.At()
 	if at.File != to.File {
@@ -84,7 +84,7 @@ func (p *Pages) moved(v *presence.Visit, to spot) presence.Place {
 	return at
 }
 
-// spot is the reader's place in a page, as the page says it.
+// spot is the reader's position on a page, as the page reports it.
 type spot struct {
 	File    string `json:"f"`
 	Line    string `json:"l"`
@@ -94,7 +94,7 @@ type spot struct {
 	Away    bool   `json:"a"`
 }
 
-// spotWord matches what may stand in a spot: keys of files, lines, ids. A sentence does not fit.
+// spotWord matches the values of a spot: keys of files, lines, ids. It does not match sentences.
 var spotWord = regexp.MustCompile(`^[\w.:~-]{0,160}$`)
 
 func (s spot) clean() spot {
@@ -106,7 +106,7 @@ func (s spot) clean() spot {
 	return s
 }
 
-// known reports whether an audience may know of a place.
+// known reports whether an audience may see a place.
 func known(aud hub.Audience, session ahp.URI, at presence.Place) bool {
 	return at.Channel == "" || aud.Sees(hub.ChannelInfo{URI: at.Channel, Kind: at.Kind, Session: session})
 }

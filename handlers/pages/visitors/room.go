@@ -14,13 +14,13 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// peopleRoom draws who is in a session, and where, as far as its audience may know. Nothing of it is in the timeline:
-// clients of the protocol are told nothing.
+// peopleRoom renders who is viewing a session, and where, as far as its audience may know. None of it is in the
+// timeline, so clients of the protocol do not get it.
 type peopleRoom struct {
 	p     *Pages
 	uri   ahp.URI
 	aud   hub.Audience
-	list  []part.Person // as drawn last
+	list  []part.Person // as last rendered
 	faces live.Regions
 }
 
@@ -41,37 +41,37 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 	return &peopleRoom{p: p, uri: uri, aud: who.Audience(), faces: live.Regions{}}, nil
 }
 
-// Channels of the room: it ends with the session.
+// Channels implements live.Room. The room ends with the session.
 func (r *peopleRoom) Channels() []ahp.URI { return []ahp.URI{r.uri} }
 
-// Pace of the room: a reader who scrolls is drawn four times a second at most.
+// Pace implements live.Pacer: a scrolling reader is rendered at most four times a second.
 func (r *peopleRoom) Pace() time.Duration { return peoplePace }
 
-// Watch pings when people come, go or move.
+// Watch pings when people join, leave or move.
 func (r *peopleRoom) Watch(ping func()) (stop func()) {
 	changed, cancel := r.p.Presence.Watch(r.uri)
 	return live.PingOn(changed, cancel, ping)
 }
 
-// Opened notes what the first page has.
+// Opened records what the first page has.
 func (r *peopleRoom) Opened(live.States) { r.draw() }
 
-// People returns the list as the newest frame shows it.
+// People returns the list in the newest frame.
 func (r *peopleRoom) People() []part.Person { return r.list }
 
-// draw reads the list and returns its faces if they changed.
+// draw updates the list and returns its faces if they changed.
 func (r *peopleRoom) draw() []live.Patch {
 	r.list = r.p.company(r.uri, r.aud)
 	return r.faces.Changed(live.Replace("faces", part.Faces(r.list)))
 }
 
-// Whole draws all people.
+// Whole renders all people.
 func (r *peopleRoom) Whole(live.States) []live.Patch {
 	return []live.Patch{live.Replace("presence", part.PresencePart(r.list))}
 }
 
-// Changed sends who came, moved and left. People are compared before they are drawn: in a full session one of them
-// moves at any time.
+// Changed sends who joined, moved and left. People are compared before they are rendered: in a busy session someone
+// always moves.
 func (r *peopleRoom) Changed(_ live.States, news live.News) (out []live.Patch) {
 	if !news.Pinged {
 		return nil
@@ -92,7 +92,7 @@ func (r *peopleRoom) Changed(_ live.States, news live.News) (out []live.Patch) {
 	return append(out, faces...)
 }
 
-// company returns the people of a session as an audience may see them.
+// company returns the viewers of a session as an audience may see them.
 func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 	list := p.Presence.People(uri)
 	names := map[string]string{}
@@ -111,13 +111,13 @@ func (p *Pages) company(uri ahp.URI, aud hub.Audience) []part.Person {
 	return out
 }
 
-// placeOf returns a place in words, and all that a page needs to go there.
+// placeOf describes a place, with everything that a page needs to go there.
 func (p *Pages) placeOf(uri ahp.URI, at presence.Place) part.Spot {
 	return part.Spot{Page: at.Page, In: at.In, Of: p.placeName(uri, at), Href: at.Href, File: at.File, Path: at.Path,
 		Line: at.Line, Top: at.Top, Typing: at.Typing}
 }
 
-// placeName returns the name of a chat or terminal, where there are several.
+// placeName returns the name of a terminal, or of a chat if there are several.
 func (p *Pages) placeName(uri ahp.URI, at presence.Place) string {
 	switch at.Kind {
 	case ahp.ChannelTerminal:
