@@ -6,29 +6,29 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Account shows how a person signs in: by password and passkeys, and AHP clients by tokens.
+// Account shows the ways to sign in: password and passkeys, and tokens for AHP clients.
 type Account struct {
 	Frame      part.Frame
 	Now        time.Time
-	Name       string // that one signs in by
+	Name       string // to sign in with
 	Owner      bool
-	Bare       bool // there is no way to sign in again
-	Password   bool // one is set
-	CanPasskey bool // the address has a name that passkeys can belong to
+	Bare       bool // no way to sign in again
+	Password   bool // is set
+	CanPasskey bool // the address has a host name, which passkeys need
 	Error      string
 	Passkeys   []Passkey
-	New        string // the token that was just made; shown once
+	New        string // the new token; shown once
 	TokenError string
 	Tokens     []APIToken
 }
 
-// Passkey is one that signs in.
+// Passkey is a passkey of the account.
 type Passkey struct {
 	Key, Name, Host string
 	Created, Used   time.Time
 }
 
-// APIToken is a personal token; what it is made of is not kept.
+// APIToken is a personal token, without its secret, which is not stored.
 type APIToken struct {
 	ID, Name               string
 	Created, Expires, Used time.Time

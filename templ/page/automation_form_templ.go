@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// AutomationFormPage creates or edits an automation. Without JavaScript the settings of another agent and what a
-// schedule means are shown by buttons.
+// AutomationFormPage creates or edits an automation. Without JavaScript, buttons load another agent's settings
+// and preview the schedule.
 func AutomationFormPage(m AutomationForm) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Automations lists what runs by itself.
+// Automations is the list of automations.
 type Automations struct {
 	Frame part.Frame
 	Items []AutomationItem
@@ -19,10 +19,10 @@ type Automations struct {
 type AutomationItem struct {
 	Short, Title, Agent, Dir string
 	Enabled                  bool
-	Schedules                []string // in words, with the time zone; empty for one that runs by hand
+	Schedules                []string // in words, with the time zone; empty for manual runs only
 	Next                     When
 	Last                     *RunItem
-	Request                  string // names the next run by hand, so that a form sent twice makes one
+	Request                  string // names the next manual run, so that a form sent twice starts only one
 }
 
 // Automation is one automation and its runs.
@@ -30,19 +30,19 @@ type Automation struct {
 	Item    AutomationItem
 	Prompt  string
 	Config  []SettingLine
-	Stops   []string // when it stops by itself, in words
-	By      string   // who made it
+	Stops   []string // when it disables itself, in words
+	By      string   // its creator
 	Changed When
-	Active  []RunItem // that have not ended
+	Active  []RunItem // runs in progress
 	Runs    []RunItem
 	Older   string // address of older runs
 	Newer   string
 }
 
-// SettingLine is a setting of the sessions it makes.
+// SettingLine is a setting of the automation's sessions.
 type SettingLine struct {
 	Title, Value string
-	Risky        bool // nothing waits for an approval
+	Risky        bool // skips approvals
 }
 
 // AutomationPageModel is the page of one automation.
@@ -55,15 +55,15 @@ type AutomationPageModel struct {
 type RunItem struct {
 	ID      string
 	Status  part.Status
-	At      When   // when it began, or was made
-	Why     string // "By hand", "By the clock", …
+	At      When   // its start, or its creation
+	Why     string // "manual", "scheduled", …
 	Took    string
 	Error   string
 	Session string // short id; "" without one
 	Active  bool
 }
 
-// When is a moment: drawn in the time zone it was meant in, and by the script in the reader's own.
+// When is a time: rendered in the schedule's time zone, and converted by a script to the reader's own.
 type When struct {
 	At   time.Time
 	Zone *time.Location // nil for UTC
@@ -91,10 +91,10 @@ func (a AutomationItem) state() part.Status {
 	return part.Status{Icon: "clock", Word: "On", Class: "good"}
 }
 
-// AutomationForm makes or changes an automation.
+// AutomationForm is the form that creates or edits an automation.
 type AutomationForm struct {
 	Frame    part.Frame
-	Action   string // where it is sent; its own address is Action+"/edit", or "/automations/new"
+	Action   string // the form's target; its own address is Action+"/edit", or "/automations/new"
 	Back     string
 	New      bool
 	Title    string
@@ -111,7 +111,7 @@ type AutomationForm struct {
 	Problems map[string]string // by field: "title", "agent", "dir", "config", "message", "conditions", "form"
 }
 
-// ScheduleFields are the part of the form that says when.
+// ScheduleFields are the form's fields for the schedule.
 type ScheduleFields struct {
 	When    string // "manual", "hourly", "daily", "weekdays", "weekly", "monthly" or "cron"
 	Time    string // "09:30"
@@ -122,11 +122,11 @@ type ScheduleFields struct {
 	Zone    string
 	Zones   []string
 	CatchUp bool
-	Kept    []string // several schedules, made elsewhere: this form leaves them alone
+	Kept    []string // several schedules, created elsewhere, which this form does not change
 	Preview SchedulePreview
 }
 
-// SchedulePreview says what the fields mean, or what is wrong with them.
+// SchedulePreview describes the schedule, or what is wrong with it.
 type SchedulePreview struct {
 	Words   string
 	Next    []When
@@ -150,7 +150,7 @@ func (f AutomationForm) own() string {
 	return f.Action + "/edit"
 }
 
-// invalid marks a field for assistive technology and says where its problem stands.
+// invalid marks a field as invalid for assistive technology and references its error.
 func (f AutomationForm) invalid(field string) templ.Attributes {
 	if f.Problems[field] == "" {
 		return nil

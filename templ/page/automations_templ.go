@@ -397,7 +397,7 @@ func runButton(it AutomationItem, class string) templ.Component {
 	})
 }
 
-// Moment is a time in the reader's own time zone, once the script has seen it.
+// Moment is a time; a script converts it to the reader's time zone.
 func Moment(w When) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -453,7 +453,7 @@ func Moment(w When) templ.Component {
 	})
 }
 
-// Coming is a Moment with its time zone, for schedules that have their own.
+// Coming is a Moment with its time zone, for schedules with their own.
 func Coming(w When) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1081,7 +1081,7 @@ func runRow(base string, r RunItem) templ.Component {
 	})
 }
 
-// AutomationGone is #automation of one that was deleted meanwhile.
+// AutomationGone is #automation once the automation was deleted.
 func AutomationGone() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,57 +9,57 @@ import (
 
 // Changes is the review page of one changeset.
 type Changes struct {
-	Base    string // path of the session, as in "/s/ab12"
-	Query   string // what selects this changeset and how it is drawn, as in "scope=session&view=split"
+	Base    string // path of the session, like "/s/ab12"
+	Query   string // selects changeset and view, like "scope=session&view=split"
 	Scopes  []Scope
-	Chats   []ChatChoice // whose changes can be looked at; none when no chat has directories of its own
-	Turns   []TurnChoice // for comparing what two of them left behind
+	Chats   []ChatChoice // whose changes to show; none if no chat has its own directories
+	Turns   []TurnChoice // for comparing two turns
 	View    part.DiffView
-	Space   diff.Space // which whitespace changes show
+	Space   diff.Space // whitespace changes to show
 	Status  string     // "computing", "recomputing", "error" or "ready"
-	Problem string     // why, when Status is "error"
-	Late    string     // why what changes shows late, "" when it does not
-	Away    bool       // the machine that has the files can't be reached
+	Problem string     // the error, when Status is "error"
+	Late    string     // why changes appear late; "" when they do not
+	Away    bool       // the machine with the files can't be reached
 	Beside  string     // address of a new session with a worktree, when turns overlapped
 	Files   []part.DiffFile
 	Drafts  []Draft
 	Threads []part.Thread // all of the session, for the bar
-	Ops     []Op          // what can be done with all of it
-	Unsent  int           // open threads no agent has been given
-	Running bool          // a turn runs: what is sent waits in the queue
+	Ops     []Op          // operations on all changes
+	Unsent  int           // open threads not sent to an agent
+	Running bool          // a turn runs: new messages are queued
 	Wrap    bool          // long lines are wrapped
 	Commit  LastCommit
 
 	MaySubmit, MaySend bool          // give a verdict; prompt the agent
-	Comment            *CommentForm  // an open form, for a page without JavaScript
-	Me                 string        // principal, so that a person's own comments offer Edit
-	Mine               *part.Verdict // this person's verdict that stands
-	Digest             string        // names the changes a verdict would be about; "" when that is not known
+	Comment            *CommentForm  // the open form, on a page without JavaScript
+	Me                 string        // principal; a person's own comments offer Edit
+	Mine               *part.Verdict // this person's current verdict
+	Digest             string        // identifies the changes for a verdict; "" when unknown
 
-	FromTurn, ToTurn string // the turns that are compared, "" when none are
+	FromTurn, ToTurn string // the compared turns; "" when none are
 }
 
 // TurnChoice is a turn of the picker.
 type TurnChoice struct {
 	ID, Label, Text string
-	Chat            string // title of the chat it is of
-	Counts          string // "+12 −3", "" when it changed nothing or that is not known
+	Chat            string // title of its chat
+	Counts          string // "+12 −3"; "" when unknown or empty
 }
 
-// ChatChoice is a chat with directories of its own, or first the session as a whole.
+// ChatChoice is a chat with its own directories, or the whole session, which is first.
 type ChatChoice struct {
 	Title, Dirs, URL string
 	Current          bool
 }
 
-// LastCommit is what was last committed from the review; its ID is empty when nothing was.
+// LastCommit is the last commit made from the review; without an ID there was none.
 type LastCommit struct {
 	ID, Branch, Subject string
 	Files               int
 	By                  string
 }
 
-// scope is the current one of the picker.
+// scope returns the current scope of the picker.
 func (v *Changes) scope() *Scope {
 	for i := range v.Scopes {
 		if v.Scopes[i].Current {
@@ -69,7 +69,7 @@ func (v *Changes) scope() *Scope {
 	return nil
 }
 
-// scopeLabel is what the scope picker reads while it is shut: the scope, after the chat when one is chosen.
+// scopeLabel returns the label of the closed scope picker: the scope, after the chat if one is chosen.
 func (v *Changes) scopeLabel() string {
 	label := "Changes"
 	if s := v.scope(); s != nil {
@@ -83,7 +83,7 @@ func (v *Changes) scopeLabel() string {
 	return label
 }
 
-// others are the other scopes with changes, or of which that is not known yet.
+// others returns the other scopes that have, or may have, changes.
 func (v *Changes) others() (out []Scope) {
 	for _, s := range v.Scopes {
 		if !s.Current && (s.Files > 0 || !s.Known) {
@@ -93,7 +93,7 @@ func (v *Changes) others() (out []Scope) {
 	return out
 }
 
-// committed reports whether nothing is left to commit since the last commit.
+// committed reports whether everything is committed.
 func (v *Changes) committed() bool {
 	s := v.scope()
 	return v.Commit.ID != "" && s != nil && s.Key == "uncommitted"
@@ -107,7 +107,7 @@ func (v *Changes) commitWords() string {
 	return words
 }
 
-// chatTurns are the turns of one chat after another.
+// chatTurns groups the turns by chat.
 func chatTurns(list []TurnChoice) (out [][]TurnChoice) {
 	for i, t := range list {
 		if i == 0 || t.Chat != list[i-1].Chat {
@@ -123,7 +123,7 @@ type Scope struct {
 	Key     string // "turn", "session", "uncommitted", "branch"
 	Label   string
 	Title   string
-	Base    string // what it is compared with, in short
+	Base    string // what it is compared with
 	URL     string
 	Add     int
 	Del     int
@@ -132,7 +132,7 @@ type Scope struct {
 	Current bool
 }
 
-// Draft is a comment only its author sees yet.
+// Draft is a comment that only its author sees.
 type Draft struct {
 	ID   string
 	File string // key of the file
@@ -143,20 +143,20 @@ type Draft struct {
 	Text string
 }
 
-// Where is the place of a draft, as a fragment writes it.
+// Where returns the draft's position as in a URL fragment.
 func (d *Draft) Where() string { return part.Where(d.Side, d.From, d.To) }
 
-// place is where a draft stands, for its author.
+// place describes the draft's position for its author.
 func (d *Draft) place() string {
 	t := part.Thread{Side: d.Side, From: d.From, To: d.To}
 	return d.Path + ", " + t.Lines()
 }
 
-// CommentForm is a comment form that is open when the page arrives.
+// CommentForm is a comment form that is open when the page loads.
 type CommentForm struct {
 	File  string // key of the file
 	Where string // "R12", "L3-L9", "" for the file
-	Draft string // id of the draft it edits
+	Draft string // id of the edited draft
 	Text  string
 }
 
@@ -182,7 +182,7 @@ func (v *Changes) Open() int {
 	return n
 }
 
-// Totals adds the files up.
+// Totals returns the sums over all files.
 func (v *Changes) Totals() (add, del int) {
 	for i := range v.Files {
 		add += v.Files[i].Add
@@ -191,7 +191,7 @@ func (v *Changes) Totals() (add, del int) {
 	return add, del
 }
 
-// Settle decides what depends on the page as a whole. Call it once the files are there.
+// Settle computes what depends on the page as a whole. Call it once all files are set.
 func (v *Changes) Settle() {
 	rows := 0
 	for i := range v.Files {
@@ -207,7 +207,7 @@ func (v *Changes) Settle() {
 
 func (v *Changes) changes() string { return v.Base + "/changes" }
 
-// with is the page's address with one parameter changed.
+// with returns the page's address with one parameter changed.
 func (v *Changes) with(key, value string) string {
 	parts := strings.Split(v.Query, "&")
 	out := parts[:0:0]
@@ -230,11 +230,11 @@ type treeRow struct {
 	file  *part.DiffFile
 }
 
-// tree lists directories before what they hold; directories with one entry share a line. Files come in the order of
-// the page, so that walking down the tree is walking down the page.
+// tree lists directories before their entries; directories with one entry share a line. Files are in the order of
+// the page, so that both can be navigated in parallel.
 func (v *Changes) tree() []treeRow {
 	var rows []treeRow
-	var open []string // the directories over the last row, each as it was listed, with its slash
+	var open []string // directories of the last row, as listed, with their slashes
 	for i := range v.Files {
 		f := &v.Files[i]
 		dir := f.Path[:strings.LastIndexByte(f.Path, '/')+1]
@@ -250,7 +250,7 @@ func (v *Changes) tree() []treeRow {
 	return rows
 }
 
-// CommentAt is the form that a link opened: where is "R12", "L3" or "file"; nil when it is anything else.
+// CommentAt returns the form opened by a link: where is "R12", "L3" or "file"; nil for anything else.
 func CommentAt(f *part.DiffFile, where string) *CommentForm {
 	if where == "file" {
 		return &CommentForm{File: f.Key()}

@@ -8,18 +8,18 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Op is something that can be done with the changes as a whole.
+// Op is an operation on all changes.
 type Op struct {
 	ID      string
 	Label   string
 	Title   string
-	Confirm string // what is asked before; "" when nothing is
-	Off     bool   // there is nothing to do
+	Confirm string // question to confirm; "" for none
+	Off     bool   // nothing to do
 	Running bool
-	Problem string // how it failed the last time
+	Problem string // error of the last try
 }
 
-// Op is the operation of an id, nil when it is not offered.
+// Op returns the operation with an id; nil if it is not offered.
 func (v *Changes) Op(id string) *Op {
 	for i := range v.Ops {
 		if v.Ops[i].ID == id {
@@ -29,7 +29,7 @@ func (v *Changes) Op(id string) *Op {
 	return nil
 }
 
-// able is the operation when it can be done now.
+// able returns the operation if it can run now.
 func (v *Changes) able(id string) *Op {
 	if op := v.Op(id); op != nil && !op.Off {
 		return op
@@ -37,13 +37,13 @@ func (v *Changes) able(id string) *Op {
 	return nil
 }
 
-// SameOps reports whether the bar reads as another page's.
+// SameOps reports whether the bar is the same as on another page.
 func (v *Changes) SameOps(o *Changes) bool {
 	return slices.Equal(v.Ops, o.Ops) && v.stagedWords() == o.stagedWords() &&
 		v.commitElsewhere() == o.commitElsewhere() && slices.Equal(v.takenNow(), o.takenNow())
 }
 
-// taking is the operation that takes everything back: where there is an index, what is staged stays.
+// taking returns the operation that reverts everything; with a git index, staged changes stay.
 func (v *Changes) taking() *Op {
 	if op := v.Op("discard"); op != nil {
 		return v.able("discard")
@@ -51,9 +51,9 @@ func (v *Changes) taking() *Op {
 	return v.able("revert")
 }
 
-const mostNamed = 30 // files that a dialog names
+const mostNamed = 30 // files listed in a dialog
 
-// taken are the files an operation takes back.
+// taken returns the files that an operation reverts.
 func (v *Changes) taken(op *Op) (out []string) {
 	for i := range v.Files {
 		if v.Files[i].Applies(op.ID) {
@@ -70,7 +70,7 @@ func (v *Changes) takenNow() []string {
 	return nil
 }
 
-// commitElsewhere is the address of the uncommitted changes when this scope has other ones, "" when there are none.
+// commitElsewhere returns the address of the uncommitted changes if another scope has some; "" otherwise.
 func (v *Changes) commitElsewhere() string {
 	for _, s := range v.others() {
 		if s.Key == "uncommitted" && !v.Away {
@@ -80,7 +80,7 @@ func (v *Changes) commitElsewhere() string {
 	return ""
 }
 
-// branchPlace is the dialog in which a branch is created.
+// branchPlace returns the id of the dialog that creates a branch.
 func (v *Changes) branchPlace() string {
 	if v.able("commit") != nil {
 		return "op-commit"
@@ -88,7 +88,7 @@ func (v *Changes) branchPlace() string {
 	return "op-branch"
 }
 
-// stagedWords say how much the next commit has.
+// stagedWords describes what the next commit contains.
 func (v *Changes) stagedWords() string {
 	if v.Op("stage") == nil || len(v.Files) == 0 {
 		return ""
@@ -116,25 +116,25 @@ func (o *Op) words() string {
 	return o.Label
 }
 
-// problem splits how an operation failed: a sentence and a program's output.
+// problem splits an operation's error into a sentence and a program's output.
 func (o *Op) problem() (text, output string) {
 	text, output, _ = strings.Cut(o.Problem, "\n")
 	return text, strings.TrimSpace(output)
 }
 
-// OpAsk is a page that asks before something is done, or says why it was not: the way without JavaScript.
+// OpAsk is a page that confirms an operation or shows its error, for use without JavaScript.
 type OpAsk struct {
 	Frame   part.Frame
 	Op      Op
 	Action  string // of the form
 	Back    string
-	What    string // a file, or lines of it; "" for all changes
+	What    string // a file, or lines of it; "": all changes
 	Fields  [][2]string
 	Message string
 	Name    string
 }
 
-// button is what doing it is called.
+// button returns the label of the confirmation.
 func (a *OpAsk) button() string {
 	if a.Op.Problem != "" {
 		return a.Op.Label + " again"

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// OpsBar is #ops: committing with all that belongs to it, and taking back the last operation. Visitors without the
+// OpsBar is #ops: the commit dialog, and undoing the last operation. Visitors without the
 // right do not see it.
 func OpsBar(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -160,7 +160,7 @@ func OpsBar(v *Changes) templ.Component {
 	})
 }
 
-// commitDialog commits, after staging some of the files or creating a branch for them. Pushing will be beside Commit.
+// commitDialog commits, after staging some of the files or creating a branch for them.
 func commitDialog(v *Changes, op *Op) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -344,7 +344,7 @@ func branchDialog(v *Changes, op *Op) templ.Component {
 	})
 }
 
-// takeDialog asks before changes are taken back, and names the files.
+// takeDialog confirms a revert, and names the files.
 func takeDialog(v *Changes, op *Op) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -651,7 +651,7 @@ func MoreOps(v *Changes) templ.Component {
 	})
 }
 
-// OpNotes is #op-notes: how operations failed.
+// OpNotes is #op-notes: errors of operations.
 func OpNotes(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1074,7 +1074,7 @@ func opProblem(op *Op) templ.Component {
 	})
 }
 
-// OpAskPage confirms an operation, and explains why one failed.
+// OpAskPage confirms an operation, or shows its error.
 func OpAskPage(a *OpAsk) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

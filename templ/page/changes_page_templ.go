@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ChangesPage is the review with the frame around it.
+// ChangesPage is the review in its frame.
 func ChangesPage(f part.Frame, v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -68,7 +68,7 @@ func ChangesPage(f part.Frame, v *Changes) templ.Component {
 	})
 }
 
-// FilePage shows one file whole: where a huge file is read, and how one comments without JavaScript. Every line
+// FilePage shows one whole file: for huge files, and for commenting without JavaScript. Every line
 // number is a link that opens a form under its line.
 func FilePage(fr part.Frame, v *Changes, f *part.DiffFile) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {

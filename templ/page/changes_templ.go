@@ -711,7 +711,7 @@ func ScopeList(v *Changes) templ.Component {
 	})
 }
 
-// TurnsPicker is #turns: it compares the files after two turns; the same turn twice is that turn alone.
+// TurnsPicker is #turns: it compares the files after two turns; choosing one turn twice shows that turn only.
 func TurnsPicker(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -806,7 +806,7 @@ func TurnsPicker(v *Changes) templ.Component {
 	})
 }
 
-// MoreMenu has what is rarely needed or takes changes back.
+// MoreMenu has rarely needed and destructive actions.
 func MoreMenu(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1632,7 +1632,7 @@ func stateText(v *Changes) templ.Component {
 	})
 }
 
-// otherScopes leads from a scope without changes to those with some.
+// otherScopes links from a scope without changes to those with changes.
 func otherScopes(v *Changes, words string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1730,7 +1730,7 @@ func otherScopes(v *Changes, words string) templ.Component {
 	})
 }
 
-// Drafts are the comments this person has not sent. They are outside the files, whose HTML is the same for everyone;
+// Drafts are this person's unsent comments. They are outside the files, whose HTML is the same for everyone;
 // JavaScript moves them under their lines.
 func Drafts(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -1771,7 +1771,7 @@ func Drafts(v *Changes) templ.Component {
 	})
 }
 
-// DraftBox is a draft as its author sees it: rendered, and a form once it is edited.
+// DraftBox is a draft for its author: rendered, or as a form while it is edited.
 func DraftBox(v *Changes, d *Draft) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -19,7 +19,7 @@ func counted(counts string) string {
 	return " (" + counts + ")"
 }
 
-// depth is the class that indents a line of the tree; deeper than eight levels look alike.
+// depth returns the class that indents a line of the tree, up to eight levels.
 func depth(n int) string { return "depth-" + strconv.Itoa(min(n, 8)) }
 
 func openThreads(n int) string {

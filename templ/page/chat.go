@@ -15,7 +15,7 @@ type Chat struct {
 	Composer   part.Composer
 	Attention  part.Attention
 	Chats      []ChatLink
-	Forks      bool // a chat can begin with what another said so far
+	Forks      bool // the agent can fork chats
 	PaneClosed bool // the reader closed the changed files
 	Info       Info
 }
@@ -27,10 +27,10 @@ type ChatLink struct {
 	Current     bool
 }
 
-// Info is what a chat shows of its session beside the conversation.
+// Info is what a chat's page shows about the session.
 type Info struct {
 	Agent   string
-	Machine string // "": this server, which is not said
+	Machine string // "": this server, which is not shown
 	Away    bool   // the machine can't be reached
 	Dirs    []string
 	Config  []ConfigValue
@@ -38,33 +38,33 @@ type Info struct {
 	Files   []FileLine
 	Reading bool // the files are being compared
 
-	Contacts    []Contact  // what programs in the sandbox asked the network for
-	Container   *Container // nil: programs are in none, or the visitor may not see of what it is made
-	HasContacts bool       // whether there is a list of these that the visitor may see
-	Notice      string     // what the session was told last of its programs
+	Contacts    []Contact  // network requests of programs in the sandbox
+	Container   *Container // nil: there is none, or the visitor may not see it
+	HasContacts bool       // the visitor may see the list of contacts
+	Notice      string     // the session's latest notice about its programs
 }
 
-// Container is of what a session's container is made.
+// Container describes a session's container.
 type Container struct {
 	Image   string
-	File    string   // of the repository; "": it says nothing
-	Ignored []string // what of it is not used, and why
+	File    string   // of the repository; "": it configures nothing
+	Ignored []string // ignored parts of it, with reasons
 	Setup   []SetupStep
 }
 
-// SetupStep is a command that a repository has run when its container is made.
+// SetupStep is a command that a repository runs when its container is created.
 type SetupStep struct {
 	Command, State string
 	Failed         bool
-	Output         string // its end
+	Output         string // the end of it
 }
 
 // Contact is a host that programs in a sandbox reached or were refused.
 type Contact struct {
 	Host   string
-	Reason string // why it was not reached; "": it was
-	Failed bool   // it is allowed
-	Allow  string // what the owner adds so that it is reached; "": nothing helps
+	Reason string // why it was refused or failed; "": it was reached
+	Failed bool   // it is allowed, but did not answer
+	Allow  string // what the owner adds to allow it; "": nothing helps
 	Times  int
 }
 
@@ -83,12 +83,12 @@ type TerminalLine struct {
 	Href, Title, Holder string
 	Running             bool
 	Exit                *int64
-	HolderID            string // of the principal or the client
-	Unconfined          bool   // its program is outside of the session's sandbox
+	HolderID            string // a principal or a client
+	Unconfined          bool   // its program runs outside of the session's sandbox
 }
 
-// paneOpen reports whether the changed files are shown from the start: once there are some, unless the reader
-// closed them.
+// paneOpen reports whether the changed files are shown at first: if there are any, and the reader did not
+// close them.
 func (m Chat) paneOpen() bool {
 	return m.Session.Only == "" && !m.PaneClosed && (len(m.Info.Files) > 0 || m.Session.Files > 0)
 }
@@ -100,7 +100,7 @@ func (i Info) agent() string {
 	return i.Agent
 }
 
-// Status of the terminal's process.
+// Status returns the status of the terminal's process.
 func (t TerminalLine) Status() part.Status {
 	switch {
 	case t.Running:

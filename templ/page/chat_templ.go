@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/ahphub/ahphub/templ/part"
 import "strconv"
 
-// ChatPage is transcript, composer and the changed files beside them.
+// ChatPage has the transcript, the composer, and the changed files beside them.
 func ChatPage(m Chat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -173,7 +173,7 @@ func earlierPart(m Chat) templ.Component {
 	})
 }
 
-// EarlierPart is the fragment that scrolling up loads.
+// EarlierPart is the fragment loaded by scrolling up.
 func EarlierPart(m Chat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -263,7 +263,7 @@ func TurnsPart(m Chat) templ.Component {
 	})
 }
 
-// NoTurns is #no-turns: what to do in a session that has just begun.
+// NoTurns is #no-turns: instructions for a new session.
 func NoTurns(i Info) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -306,7 +306,7 @@ func NoTurns(i Info) templ.Component {
 	})
 }
 
-// ChatsPart is #chats: the conversations of the session, once there are several.
+// ChatsPart is #chats: the session's chats, if there are several.
 func ChatsPart(chats []ChatLink) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -394,8 +394,8 @@ func ChatsPart(chats []ChatLink) templ.Component {
 	})
 }
 
-// Pane is the list of changed files beside the conversation. It is closed until there are some, and on narrow screens it
-// lies over the chat when it is opened.
+// Pane is the list of changed files beside the conversation. It is closed until there are any. On narrow screens it
+// covers the chat.
 func Pane(m Chat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -454,7 +454,7 @@ func Pane(m Chat) templ.Component {
 	})
 }
 
-// PaneBody is #pane, a fragment of its own.
+// PaneBody is #pane, which can be loaded separately.
 func PaneBody(m Chat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -719,7 +719,7 @@ func paneFiles(m Chat) templ.Component {
 	})
 }
 
-// InfoDialog says what a session works with. The session menu opens it.
+// InfoDialog shows the session's agent, directories and settings. The session menu opens it.
 func InfoDialog(m Chat) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -928,7 +928,7 @@ func InfoDialog(m Chat) templ.Component {
 	})
 }
 
-// SandboxPart says of what the session's sandbox is made and what its programs asked the network for. It is fetched again
+// SandboxPart shows the session's container and its programs' network requests. It is loaded again
 // when the dialog opens.
 func SandboxPart(i Info) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -967,7 +967,7 @@ func SandboxPart(i Info) templ.Component {
 	})
 }
 
-// containerPart says of what the session's container is made, and how its setup went.
+// containerPart shows the session's container, and the results of its setup.
 func containerPart(c Container) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1117,7 +1117,7 @@ func containerPart(c Container) templ.Component {
 	})
 }
 
-// contactsPart lists what programs in the session's sandbox asked the network for.
+// contactsPart lists the network requests of programs in the session's sandbox.
 func contactsPart(i Info) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -5,53 +5,53 @@ import (
 	"strings"
 )
 
-// Customizations is the page of what a session's agent is customized with.
+// Customizations is the page of a session's customizations.
 type Customizations struct {
 	Base     string
 	Agent    string // the agent's name
-	Given    bool   // it can be given MCP servers
-	Over     bool   // there is more than is shown
+	Given    bool   // it accepts MCP servers
+	Over     bool   // there are more than shown
 	Sections []CustomSection
 }
 
 // CustomSection holds entries of one kind, or plugins. ID is the region's.
 type CustomSection struct {
 	ID, Title, Hint string
-	Empty           string // what to put where, when there is nothing
+	Empty           string // hint when there are no entries
 	Groups          []CustomGroup
 }
 
 // CustomGroup is a directory, a plugin, or a file that declares servers.
 type CustomGroup struct {
-	Name, Note string // Note says whose it is
+	Name, Note string // Note names the owner
 	Problem    string
-	Switch     *CustomSwitch // nil: only its entries are switched
+	Switch     *CustomSwitch // nil: only its entries have switches
 	Rows       []CustomRow
 }
 
 // CustomRow is one entry.
 type CustomRow struct {
 	Name, Kind, About, Problem string
-	Href                       string   // its text; "" is not shown
-	Facts                      []string // what else it says of itself
+	Href                       string   // address of its text; "" is none
+	Facts                      []string // further details
 	Switch                     *CustomSwitch
 	Server                     *CustomServer
 }
 
-// CustomSwitch is whether an entry is used, and how far that was decided.
+// CustomSwitch is whether an entry is on, and the scope of that decision.
 type CustomSwitch struct {
 	Base, ID, Name string
 	On             bool
-	Scope          string // of the decision that counts: session, workspace, all; "" for none
-	Within         string // what is off around it
+	Scope          string // of the effective decision: session, workspace, all; "" for none
+	Within         string // the enclosing entry that is off
 }
 
-// CustomServer is an MCP server's life.
+// CustomServer is the state of an MCP server.
 type CustomServer struct {
 	Base, ID     string
-	State, Class string // a word, and how it looks
+	State, Class string // a word, and its style
 	Icon         string
-	Why          string // what went wrong, or what it asks for
+	Why          string // the error, or what it needs
 	Trusted, Own bool
 	By, Digest   string
 	Command, Dir string
@@ -61,7 +61,7 @@ type CustomServer struct {
 	CanStop      bool
 }
 
-// remote reports whether it is reached by an address.
+// remote reports whether the server has a web address.
 func (s CustomServer) remote() bool {
 	return strings.HasPrefix(s.Command, "http://") || strings.HasPrefix(s.Command, "https://")
 }
@@ -69,7 +69,7 @@ func (s CustomServer) remote() bool {
 // CustomTool is a tool of a server.
 type CustomTool struct{ Name, Title, About string }
 
-// count is how many entries a section has.
+// count returns the number of a section's entries.
 func (s CustomSection) count() string {
 	n := 0
 	for _, g := range s.Groups {
@@ -80,7 +80,7 @@ func (s CustomSection) count() string {
 
 var scopes = [][2]string{{"session", "In this session"}, {"workspace", "In this workspace"}, {"all", "Everywhere"}}
 
-// said tells how far a decision reaches.
+// said describes the decision and its scope.
 func (s CustomSwitch) said() string {
 	word := "On"
 	if !s.On {

@@ -97,7 +97,7 @@ func CustomizationsPage(f part.Frame, v *Customizations) templ.Component {
 	})
 }
 
-// CustomSectionPart is patched as a whole.
+// CustomSectionPart is replaced as a whole by patches.
 func CustomSectionPart(s CustomSection) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

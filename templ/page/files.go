@@ -6,17 +6,17 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// FileAsk is a request for files that waits for the owner: a client's, or one to go where a repository leads.
+// FileAsk is a request for files that waits for the owner: from a client, or to follow a path in a repository.
 type FileAsk struct {
 	ID     string
 	Name   string // of the client's principal
 	Client string
 	Path   string
-	As     string // the path as it was asked for, "" when that is the same
+	As     string // the path as requested, if different
 	Dir    bool
 	Write  bool
 
-	Repository string // the file of a repository that leads there, "" when a client asks
+	Repository string // the file of a repository with the path; "" if a client asks
 }
 
 func (a *FileAsk) action() string { return "/files/" + a.ID }
@@ -50,7 +50,7 @@ func (a *FileAsk) means() string {
 	return ""
 }
 
-// hidden is all that a reader could be misled by.
+// hidden counts invisible characters, which could mislead a reader.
 func (a *FileAsk) hidden() int {
 	return part.Hidden(a.Path) + part.Hidden(a.As) + part.Hidden(a.Client) + part.Hidden(a.Name) +
 		part.Hidden(a.Repository)

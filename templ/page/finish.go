@@ -6,7 +6,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// sendNote returns what is sent to the agent; the script repeats it after a patch.
+// sendNote describes what is sent to the agent; the script updates it after a patch.
 func (v *Changes) sendNote() string {
 	switch n := len(v.Drafts) + v.Unsent; n {
 	case 0:

@@ -211,7 +211,7 @@ func commentFields(v *Changes, draft, file, where, text string) templ.Component 
 	})
 }
 
-// ReviewBar shows the review's progress, and submits it.
+// ReviewBar shows the review's progress, and opens the form that submits it.
 func ReviewBar(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -289,7 +289,7 @@ func ReviewBar(v *Changes) templ.Component {
 	})
 }
 
-// FinishForm submits a verdict with this person's drafts, and sends what is open to the agent in the same step.
+// FinishForm submits a verdict and this person's drafts, and sends open threads to the agent in the same step.
 func FinishForm(v *Changes) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

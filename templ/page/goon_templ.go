@@ -10,14 +10,14 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/templ/part"
 
-// GoingOn is on the way to a provider that signs people in.
+// GoingOn redirects to a provider for sign-in.
 type GoingOn struct {
 	Frame   part.Frame
 	To      string // the provider's name
 	Address string
 }
 
-// GoOn redirects to the provider; the link is for browsers that do not follow.
+// GoOn redirects to the provider, with a link for browsers that do not redirect.
 func GoOn(m GoingOn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

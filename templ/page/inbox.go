@@ -8,19 +8,19 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Inbox is the first page: what waits for a person, then what runs, then the rest.
+// Inbox is the first page: sessions that need an answer, then running ones, then the rest.
 type Inbox struct {
 	Frame   part.Frame
 	Filter  string
-	Saves   bool          // the reader can save filters
-	Filters []SavedFilter // of the reader
+	Saves   bool          // the reader may save filters
+	Filters []SavedFilter // saved by the reader
 	List    InboxList
 }
 
-// SavedFilter is a search of the inbox under a name.
+// SavedFilter is a named search of the inbox.
 type SavedFilter struct{ Name, Find string }
 
-// savedName is the name of the filter in use; "" when it is not saved.
+// savedName returns the name of the filter in use; "" if it is not saved.
 func (m Inbox) savedName() string {
 	for _, f := range m.Filters {
 		if f.Find == m.Filter {
@@ -32,55 +32,55 @@ func (m Inbox) savedName() string {
 
 func filterHref(find string) string { return "/?" + url.Values{"q": {find}}.Encode() }
 
-// InboxList is the part that changes.
+// InboxList is the part of the inbox that live patches replace.
 type InboxList struct {
 	Groups []InboxGroup
-	Owner  bool // of the host, who makes sessions
+	Owner  bool // the reader is the owner, who creates sessions
 	Needs  int
 	Total  int    // sessions that match, shown or not
 	More   string // address of the next page
 	Gone   int    // sessions that can be restored
 
-	Setup   []part.SetupNote // for the owner alone
-	Unboxed bool             // sessions are usually in no sandbox
-	NoAgent bool             // there is no agent but Shell, and the owner may add one
+	Setup   []part.SetupNote // only for the owner
+	Unboxed bool             // by default, sessions run without a sandbox
+	NoAgent bool             // Shell is the only agent, and the owner may add one
 }
 
-// InboxGroup is a heading and what stands below it.
+// InboxGroup is a group of sessions with a heading.
 type InboxGroup struct {
 	Name  string // "Needs you", "Pinned", "Running", "To review", "Idle", "Archived"
 	Items []InboxItem
-	Files []FileAsk // requests for files; before the sessions
+	Files []FileAsk // requests for files; shown before the sessions
 }
 
 // InboxItem is one session.
 type InboxItem struct {
 	Short, Title, Agent, Activity string
-	Away                          string // why the session's machine can't be reached; "" when it can
+	Away                          string // why the machine is unreachable; "" if it is reachable
 	Repository, Dir, Branch       string
-	By                            string // who sent the last message
+	By                            string // sender of the last message
 	Age, Modified                 string
 	Status                        part.Status
 	Unread                        bool
 	Add, Del, Files               int64
 	Threads                       int64
 	Asks                          []Ask
-	Verdicts                      []part.Verdict // that stand
-	Called                        string         // who mentioned the reader; "" for no one
-	Keeps                         bool           // the reader can pin sessions
+	Verdicts                      []part.Verdict // current verdicts
+	Called                        string         // who mentioned the reader; "" if not mentioned
+	Keeps                         bool           // the reader may pin sessions
 	Pinned                        bool
-	Sandbox                       Unlike        // how its sandbox differs from the usual one
-	Labels                        []SavedFilter // each with the search that finds it
+	Sandbox                       Unlike        // difference from the default sandbox
+	Labels                        []SavedFilter // each with its search
 }
 
-// Unlike says that a session is in a sandbox, or in none, where others are the other way.
+// Unlike marks a session that is sandboxed, or not, unlike the default.
 type Unlike struct{ Boxed, Unboxed bool }
 
-// impliedBy are the words of a status that a heading says already.
+// impliedBy maps headings to the status that they imply.
 var impliedBy = map[string]string{"Needs you": "Needs you", "Running": "Running", "To review": "Idle", "Idle": "Idle",
 	"Archived": "Archived"}
 
-// saidBy reports whether a heading says the status.
+// saidBy reports whether a heading implies the status.
 func (it *InboxItem) saidBy(group string) bool { return impliedBy[group] == it.Status.Word }
 
 func (it *InboxItem) pinWords() string {
@@ -90,7 +90,7 @@ func (it *InboxItem) pinWords() string {
 	return "Pin " + it.Title
 }
 
-// labelText is the labels as they are typed.
+// labelText returns the labels as text for the input field.
 func (it *InboxItem) labelText() string {
 	var names []string
 	for _, l := range it.Labels {
@@ -113,11 +113,11 @@ func yesNo(on bool) string {
 	return "no"
 }
 
-// Ask is something that can be answered from the list.
+// Ask is a request that can be answered in the list.
 type Ask struct {
-	Turn part.Turn // what an approval card needs to know of its turn
+	Turn part.Turn // the turn, for the approval card
 	Tool part.Tool
-	Href string // for questions: where they are answered
+	Href string // page that answers a question
 	Text string
 }
 

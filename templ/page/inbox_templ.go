@@ -94,7 +94,7 @@ func InboxPage(m Inbox) templ.Component {
 	})
 }
 
-// filtersPart has the saved filters of the reader, and the form that saves or removes the one in use.
+// filtersPart shows the reader's saved filters, and the form that saves or removes the current one.
 func filtersPart(m Inbox) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -444,7 +444,7 @@ func InboxListPart(l InboxList, filter string) templ.Component {
 	})
 }
 
-// setupNotes says to the owner what this server lacks.
+// setupNotes shows the owner what this server lacks.
 func setupNotes(list []part.SetupNote) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -520,7 +520,7 @@ func setupNotes(list []part.SetupNote) templ.Component {
 	})
 }
 
-// inboxRow is a session on two lines. Its status has a word where the heading does not say it.
+// inboxRow is a session on two lines. It shows the status unless the heading implies it.
 func inboxRow(it *InboxItem, group string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,13 +10,13 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/templ/part"
 
-// Invite is where an invitation leads. Its token is behind the #, so the first view knows nothing of it.
+// Invite is the page of an invitation. Its token is in the URL fragment, so the first view does not know it.
 type Invite struct {
 	Frame       part.Frame
-	Token, Name string // as they were typed, when it did not work
+	Token, Name string // as entered in a failed attempt
 	Error       string
 	To          string // what the invitation offers; "" before the token is known
-	Passkeys    bool   // they can be made at this address, so a password may be left out
+	Passkeys    bool   // available at this address, so a password is optional
 }
 
 // InvitePage asks for a name and a password.

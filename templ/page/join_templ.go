@@ -10,11 +10,11 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/templ/part"
 
-// Join is where a shared link leads. The link's token is behind the #, so the first view knows nothing of it.
+// Join is the page of a shared link. The link's token is in the URL fragment, so the first view does not know it.
 type Join struct {
 	Frame       part.Frame
-	Token, Name string // as typed in a failed attempt; or the token held during sign-in
-	As          string // the name of a signed-in visitor, who joins under it; "" asks for one
+	Token, Name string // as entered in a failed attempt; or the token kept during sign-in
+	As          string // name of a signed-in visitor, who joins under it; "" asks for one
 	Error       string
 	To          string // what the link shares and in which role; "" before the token is known
 }

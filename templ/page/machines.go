@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Machines are the computers on which sessions run, as their owner sees them.
+// Machines are the computers that run sessions, as the owner sees them.
 type Machines struct {
 	Frame part.Frame
 	List  MachineList
@@ -16,45 +16,45 @@ type Machines struct {
 	Error string
 }
 
-// MachineList is what changes while the page is open.
+// MachineList is the part that live patches replace.
 type MachineList struct {
 	Machines []Machine
-	Tokens   []MachineToken // that wait for a computer
+	Tokens   []MachineToken // unused ones
 	Now      time.Time
 }
 
-// Machine is one of them.
+// Machine is one computer.
 type Machine struct {
 	ID, Name         string
 	Online, Draining bool
-	Since            time.Time // when it came, or was last connected; zero: never
+	Since            time.Time // connected since, or last connected; zero: never
 	Joined           time.Time
-	Version, System  string // of ahphub there, and as in "linux amd64"; "" until it has connected
+	Version, System  string // of ahphub there; like "linux amd64"; "" before the first connection
 	Cores            int
-	Load             string // of an online machine; "" is unknown
+	Load             string // of an online machine; "" if unknown
 	Memory           int64  // bytes
-	FreeMemory       int64  // bytes, of an online machine; 0 is unknown
+	FreeMemory       int64  // bytes, of an online machine; 0 if unknown
 	Dirs             []MachineDir
 	Agents           []MachineAgent
 	Sandbox          string
-	Update           string // the version of this server, when that of the machine is another; "" else
-	Refused          string // why it could not connect last; "" when it could
+	Update           string // this server's version if the machine's differs; "" otherwise
+	Refused          string // why its last connection was refused; "" if it was not
 }
 
-// MachineDir is a directory in which sessions may work.
+// MachineDir is a directory where sessions may run.
 type MachineDir struct {
 	Path string
-	Free string // as in "120 GB"; "" is unknown
+	Free string // like "120 GB"; "" if unknown
 }
 
-// MachineAgent is an agent that was found on a machine.
+// MachineAgent is an agent found on a machine.
 type MachineAgent struct {
-	Name  string // with its version, once it is known
-	State string // ready, login or failed; "" while it is tried
-	Note  string // what to do, unless it is ready
+	Name  string // with its version, if known
+	State string // ready, login or failed; "" while it is being checked
+	Note  string // how to make it ready
 }
 
-// state says in a word or two whether the agent can work.
+// state describes whether the agent is ready.
 func (a *MachineAgent) state() string {
 	switch a.State {
 	case "ready":
@@ -71,7 +71,7 @@ func (a *MachineAgent) class() string {
 	return map[string]string{"ready": "good", "login": "need", "failed": "bad"}[a.State]
 }
 
-// MachineToken is a token that was not used yet.
+// MachineToken is an unused token.
 type MachineToken struct {
 	ID               string
 	Created, Expires time.Time
@@ -79,7 +79,7 @@ type MachineToken struct {
 
 func (m *Machine) base() string { return "/machines/" + m.ID }
 
-// state says whether the machine is there, and since when.
+// state describes whether the machine is connected, and since when.
 func (m *Machine) state() string {
 	switch {
 	case m.Online:
@@ -90,7 +90,7 @@ func (m *Machine) state() string {
 	return "Offline since " + when(m.Since) + " UTC"
 }
 
-// hardware says what the computer is.
+// hardware describes the computer.
 func (m *Machine) hardware() string {
 	var words []string
 	if m.System != "" {
@@ -116,7 +116,7 @@ func (m *Machine) hardware() string {
 	return strings.Join(words, " · ")
 }
 
-// Gigabytes writes a number of bytes in GB: with one decimal below 10, and in TB from 1,000 on.
+// Gigabytes formats a number of bytes in GB, with one decimal below 10, or in TB from 1,000 GB on.
 func Gigabytes(n int64) string {
 	switch g := float64(n) / (1 << 30); {
 	case g >= 1000:
@@ -128,7 +128,7 @@ func Gigabytes(n int64) string {
 	}
 }
 
-// isolation says what keeps the sessions of the machine apart.
+// isolation describes the sandbox of the machine's sessions.
 func (m *Machine) isolation() string {
 	switch m.Sandbox {
 	case "namespace":

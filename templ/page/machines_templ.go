@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/templ/part"
 
-// MachinesPage lists the computers that joined, and lets more join.
+// MachinesPage lists the machines, and creates tokens to add more.
 func MachinesPage(m Machines) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -108,7 +108,7 @@ func MachinesPage(m Machines) templ.Component {
 	})
 }
 
-// MachineListPart is what changes while the page is open.
+// MachineListPart is the part that live patches replace.
 func MachineListPart(m MachineList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

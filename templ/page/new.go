@@ -13,39 +13,39 @@ import (
 // New is the form that starts a session.
 type New struct {
 	Frame     part.Frame
-	Machine   string     // that Dir is on; "" is this server
-	Computers []Computer // to choose from; none when no machine has joined
+	Machine   string     // machine of Dir; "" is this server
+	Computers []Computer // choices; none if there are no machines
 	Dir       string     // on its machine
 	Recent    []string   // directories of earlier sessions
 	Agents    []ahp.AgentInfo
-	Signs     map[string]string // of agents that have one, by provider: a letter or two, or one emoji
-	Unsigned  map[string]bool   // agents that wanted a login last, by provider; for the owner alone
+	Signs     map[string]string // short signs by provider: a letter or two, or one emoji
+	Unsigned  map[string]bool   // agents that last asked for a login, by provider; owner only
 	Agent     string
 	Config    []part.Setting
 	Message   string
-	Problem   string // why the last try was refused
+	Problem   string // error of the last try
 	Browse    Browse
 	First     FirstAgent // how to get an agent besides Shell
 	Setup     []part.SetupNote
 	Wide      bool // Dir is the home directory or above it
 }
 
-// Computer is where a session can run.
+// Computer is a computer that can run sessions.
 type Computer struct {
 	ID     string // "" is this server
 	Name   string
-	Note   string // what it has to offer
-	Closed string // why no session can be started there now; "" when one can
+	Note   string // its resources
+	Closed string // why it can't run sessions now; "" if it can
 }
 
-// FirstAgent says how to add a coding agent, and what was found until now.
+// FirstAgent explains how to add a coding agent.
 type FirstAgent struct {
-	Show      bool     // there is none yet
-	LookedFor []string // programs of agents that are found by themselves
-	NoNpm     bool     // npm is missing, which installs most of them
+	Show      bool     // no agent but Shell was found
+	LookedFor []string // programs of agents that ahphub searched for
+	NoNpm     bool     // npm, which installs most of them, is missing
 }
 
-// Browse is a directory listing to choose from.
+// Browse is a directory listing.
 type Browse struct {
 	Open   bool
 	Dir    string

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/ahphub/ahphub/templ/part"
 import "strings"
 
-// NewPage starts a session.
+// NewPage is the form that starts a session.
 func NewPage(m New) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -270,7 +270,7 @@ func machinePicker(m New) templ.Component {
 	})
 }
 
-// NewPlace is what depends on the machine: the directory, the agents and their settings.
+// NewPlace has the fields that depend on the machine: the directory, the agents and their settings.
 func NewPlace(m New) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -478,7 +478,7 @@ func NewPlace(m New) templ.Component {
 	})
 }
 
-// firstAgent says how to add an agent to a server that has only Shell.
+// firstAgent explains how to add an agent to a server that has only Shell.
 func firstAgent(f FirstAgent) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -14,24 +14,24 @@ type Nodes struct {
 	List  NodeList
 }
 
-// NodeList is what changes while the page is open.
+// NodeList is the part that live patches replace.
 type NodeList struct {
 	Nodes     []Node
-	Tolerates int    // how many more nodes that vote may fail
-	Warning   string // about the number of nodes, or their keys; "" is none
+	Tolerates int    // how many more voting nodes may fail
+	Warning   string // about the number of nodes, or their keys; "" for none
 }
 
-// Node is one of them.
+// Node is one node.
 type Node struct {
 	Name, Address string
 	Leads         bool
-	Joining       bool // it will vote once it has been healthy for a while
+	Joining       bool // it will vote after being healthy for a while
 	Reads         bool // it never votes or leads
-	Behind        int  // entries of the log that it lacks, when they are many
+	Behind        int  // missing entries of the log, if many
 	Version       string
-	Update        bool      // the leader has another version
-	Expires       time.Time // its certificate; zero is unknown
-	Problem       string    // why it doesn't answer; "" when it does
+	Update        bool      // the leader's version differs
+	Expires       time.Time // expiry of its certificate; zero if unknown
+	Problem       string    // why it doesn't answer; "" if it does
 }
 
 var nodeCommands = [][2]string{
@@ -41,10 +41,10 @@ var nodeCommands = [][2]string{
 	{"Show all details", "ahphub cluster status"},
 }
 
-// isWarning reports whether someone should do something about the cluster.
+// isWarning reports whether the cluster needs attention.
 func (m *NodeList) isWarning() bool { return m.Warning != "" || m.Tolerates == 0 }
 
-// summary says how many nodes are up, and how many more may fail.
+// summary describes how many nodes are up, and how many more may fail.
 func (m *NodeList) summary() string {
 	if len(m.Nodes) == 0 {
 		return "Checking the nodes…"

@@ -102,7 +102,7 @@ func NodesPage(m Nodes) templ.Component {
 	})
 }
 
-// NodeListPart is what changes while the page is open.
+// NodeListPart is the part that live patches replace.
 func NodeListPart(m NodeList) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

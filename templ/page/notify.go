@@ -17,75 +17,75 @@ type Notifications struct {
 	Kinds    []NotifyKind
 	Muted    []NotifyMuted
 
-	Account    bool   // they may have devices, mail and webhooks
-	Pushed     bool   // push messages come to this browser
-	PushKey    string // what browsers subscribe to; "": it is locked
+	Account    bool   // they can have devices, mail and webhooks
+	Pushed     bool   // this browser gets push messages
+	PushKey    string // key for browser subscriptions; "": it is locked
 	Devices    []NotifyDevice
 	PushError  string
-	Owner      bool // and webhooks of the whole host
-	CanMail    bool // the host sends mail
+	Owner      bool // may create webhooks for the whole host
+	CanMail    bool // the host can send mail
 	Mail       NotifyMail
 	MailError  string
 	Hooks      []NotifyHook
 	HookError  string
-	HookURL    string // as it was typed
-	HookFormat string // as it was chosen
-	Secret     string // of the webhook that was just made; shown once
+	HookURL    string // as entered
+	HookFormat string // as chosen
+	Secret     string // of the new webhook; shown once
 }
 
-// NotifyKind is a row of the table: a kind of event, and its channels.
+// NotifyKind is a row of the table: a kind of event and its channels.
 type NotifyKind struct {
 	Kind string
 	On   map[string]bool // by channel
 }
 
-// NotifyMail is where mail goes and when.
+// NotifyMail is the mail address and schedule.
 type NotifyMail struct {
 	Address  string
 	Verified bool
-	Typed    string // an address as it was typed and refused
+	Typed    string // a refused address, as entered
 	Rhythm   string // "", "hourly", "daily"
 	At, Zone string
 	Last     *NotifyResult
 }
 
-// NotifyHook is a webhook; its secret is not shown again.
+// NotifyHook is a webhook, without its secret, which is shown once.
 type NotifyHook struct {
 	ID, Where  string
 	Everything bool
 	Format     string // "": signed JSON
-	Gone       string // why nothing is sent any more
+	Gone       string // why it was turned off
 	Created    time.Time
 	Last       *NotifyResult
 }
 
-// NotifyDevice is a browser that push messages are sent to.
+// NotifyDevice is a browser that gets push messages.
 type NotifyDevice struct {
 	ID, Agent string
 	This      bool
 	Last      *NotifyResult
 }
 
-// name is what people call a device.
+// name returns a device's display name.
 func (d *NotifyDevice) name() string {
 	b := Browser{Agent: d.Agent}
 	return b.kind()
 }
 
-// NotifyResult is how the last delivery ended.
+// NotifyResult is the result of the last delivery.
 type NotifyResult struct {
 	At, Again time.Time
 	OK        bool
 	Text      string
 }
 
-// NotifyMuted is a session that a person muted.
+// NotifyMuted is a session that the person muted.
 type NotifyMuted struct{ Short, Title string }
 
-// Unsubscribe is where the link in a mail leads.
+// Unsubscribe is the page of the link in a mail.
 type Unsubscribe struct {
 	Frame   part.Frame
-	Action  string // what the button posts to
+	Action  string // target of the button
 	Address string
 	Done    bool
 	Error   string
@@ -121,5 +121,5 @@ func (r *NotifyResult) words(now time.Time) string {
 
 var rhythms = [][2]string{{"", "immediately"}, {"hourly", "every hour"}, {"daily", "every day at"}}
 
-// formatNames are the names of the formats of webhooks that people choose for a service.
+// formatNames are the display names of webhook formats for services.
 var formatNames = map[string]string{"slack": "Slack", "ntfy": "ntfy"}

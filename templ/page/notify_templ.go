@@ -239,7 +239,7 @@ func notifyHere(m *Notifications) templ.Component {
 	})
 }
 
-// notifyPush lists the devices that notifications are pushed to. A script adds this one.
+// notifyPush lists the devices that get push messages. A script adds this one.
 func notifyPush(m *Notifications) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1330,7 +1330,7 @@ func notifyHook(h *NotifyHook, m *Notifications) templ.Component {
 	})
 }
 
-// UnsubscribePage ends a person's email with a button: programs that open the link change nothing.
+// UnsubscribePage ends a person's email by a button: programs that open the link change nothing.
 func UnsubscribePage(m Unsubscribe) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -5,29 +5,29 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Error is a page that says what went wrong and what to do next.
+// Error is a page with an error and what to do next.
 type Error struct {
 	Frame  part.Frame
 	Status int
 	Text   string
-	ID     string // number in the operator's log; "" when it is no fault of the host
+	ID     string // id in the operator's log; "" if the host is not at fault
 	Kept   *KeptForm
 }
 
-// KeptForm is a form that could not be saved, to be sent again.
+// KeptForm is a form that could not be saved, for sending it again.
 type KeptForm struct {
 	Action string
 	Fields []KeptField
-	Files  bool // it had some: browsers do not give them back
+	Files  bool // it had files, which browsers do not keep
 }
 
-// KeptField is what a person typed or chose.
+// KeptField is a field of the form.
 type KeptField struct {
 	Name, Value string
-	Typed       bool // shown, to be read and copied
+	Typed       bool // typed text: shown, so that it can be copied
 }
 
-// wayOut names what / leads to for the visitor: guests to their session, others to signing in.
+// wayOut labels the link to "/", which leads to home, a guest's session, or the inbox.
 func (m *Error) wayOut() string {
 	switch v := m.Frame.Viewer; {
 	case v.ID == "":
@@ -38,7 +38,7 @@ func (m *Error) wayOut() string {
 	return "Go to the inbox"
 }
 
-// Title names the failure in words.
+// Title returns the error page's title.
 func (m *Error) Title() string {
 	if m.Kept != nil {
 		return "Not saved"
@@ -46,7 +46,7 @@ func (m *Error) Title() string {
 	return ErrorTitle(m.Status)
 }
 
-// ErrorTitle names a status in words.
+// ErrorTitle returns the title for a status.
 func ErrorTitle(status int) string {
 	switch status {
 	case 400:
@@ -63,7 +63,7 @@ func ErrorTitle(status int) string {
 	return "Something went wrong"
 }
 
-// Settings lists what the host offers and what a person may choose.
+// Settings lists the host's agents and a person's preferences.
 type Settings struct {
 	Frame  part.Frame
 	Agents []ahp.AgentInfo

@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ErrorPage renders a failure.
+// ErrorPage shows an error.
 func ErrorPage(m Error) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -136,7 +136,7 @@ func ErrorPage(m Error) templ.Component {
 	})
 }
 
-// keptForm shows what was typed into a form that could not be saved, and sends it again.
+// keptForm shows the text of a form that could not be saved, and sends it again.
 func keptForm(k *KeptForm, wayOut string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -472,7 +472,7 @@ func SettingsPage(m Settings) templ.Component {
 	})
 }
 
-// HelpPage is the dialog of keys as a page.
+// HelpPage shows the keyboard shortcuts as a page.
 func HelpPage(f part.Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

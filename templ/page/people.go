@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// People is who can come in: browsers that are signed in, and the links of every session.
+// People is the page about access: members, signed-in browsers, and the links of all sessions.
 type People struct {
 	Frame    part.Frame
 	Now      time.Time
@@ -16,20 +16,20 @@ type People struct {
 	Links    []ShareLink
 	Files    []FileGrant
 
-	Invites bool // people can be invited
+	Invites bool // invitations are enabled
 	Members []Member
-	New     string // address of the invitation that was just made; shown once
-	Local   bool   // only this machine reaches it
+	New     string // address of the new invitation; shown once
+	Local   bool   // only this machine can reach it
 	Error   string
 }
 
-// Member is a person with an account, or who is invited to have one.
+// Member is an account, or an open invitation.
 type Member struct {
 	ID, Name, For, Role           string
-	May                           string // what they may do, in words
+	May                           string // permissions in words
 	Prompt, Approve, Guests, Type bool
 	Made, Joined, Expires         time.Time
-	Expired                       bool // not accepted in time
+	Expired                       bool // the invitation expired
 }
 
 func (m *Member) called() string {
@@ -54,7 +54,7 @@ func (m *Member) since() string {
 
 func (m *Member) base() string { return "/people/members/" + url.PathEscape(m.ID) }
 
-// memberRoles are the roles of people, with what each is.
+// memberRoles are the roles of members, with descriptions.
 var memberRoles = []struct{ role, name, may string }{
 	{"member", "Member", "only sessions shared with them"},
 	{"viewer", "Viewer", "sees every session"},
@@ -71,10 +71,10 @@ func roleName(role string) string {
 	return role
 }
 
-// Browser is one that is signed in.
+// Browser is a signed-in browser.
 type Browser struct {
 	Key         string
-	Name        string // a guest's or a person's; "" for the owner
+	Name        string // of a guest or member; "" for the owner
 	Owner, This bool
 	Guest       bool // came by a link
 	Agent       string
@@ -88,7 +88,7 @@ func (b *Browser) who() string {
 	return b.Name
 }
 
-// kind is what people call a browser, from what it calls itself.
+// kind returns a browser's display name, from its user agent.
 func (b *Browser) kind() string {
 	name, system := "", ""
 	for _, k := range [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"},
@@ -121,7 +121,7 @@ func (m *People) others() bool {
 	return false
 }
 
-// Audit is what was done, newest first.
+// Audit is a page of the audit, newest first.
 type Audit struct {
 	Frame       part.Frame
 	What, Query string // the filter
@@ -132,12 +132,12 @@ type Audit struct {
 	Newest      string // address of the first page; "" on it
 }
 
-// AuditEvent is one line of it.
+// AuditEvent is one entry.
 type AuditEvent struct {
 	At                        time.Time
 	Who, Name, What, On, From string
-	Outcome                   string // when it is not simply done
-	Mark                      string // "bad" or "warn" for an outcome to look at; "" otherwise
+	Outcome                   string // unless it succeeded
+	Mark                      string // "bad" or "warn" for outcomes that need attention; "" otherwise
 }
 
 func (e *AuditEvent) who() string {

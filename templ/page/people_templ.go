@@ -204,7 +204,7 @@ func newInvite(m *People) templ.Component {
 	})
 }
 
-// membersSection lists people with an account, and invites more.
+// membersSection lists members, and invites more.
 func membersSection(m *People) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -497,7 +497,7 @@ func memberCard(m *Member) templ.Component {
 	})
 }
 
-// memberFields are a role and a driver's switches.
+// memberFields are the fields for a role and a driver's permissions.
 func memberFields(m *Member) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,21 +8,21 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Secrets are a person's named secrets, without their values.
+// Secrets are a person's secrets, without values.
 type Secrets struct {
 	Frame    part.Frame
 	Items    []Secret
-	Sessions []SecretSession // that can be given a secret
+	Sessions []SecretSession // choices for a grant
 	Error    string
-	Name     string // as it was typed and refused
-	Dirs     string // as they were typed
+	Name     string // as entered and refused
+	Dirs     string // as entered
 	File     bool
-	Key      string // id of the key that seals
-	Source   string // the file of the key, when ahphub cannot change it; "" when it can
+	Key      string // id of the sealing key
+	Source   string // the key's file, if only the owner can change it; "" otherwise
 	Shared   bool   // every node of a cluster has the key
 }
 
-// Secret is one of them.
+// Secret is one secret.
 type Secret struct {
 	Name     string
 	File     bool
@@ -32,10 +32,10 @@ type Secret struct {
 	Dirs     []string
 }
 
-// SecretSession is a session that has a secret, or could.
+// SecretSession is a session that has, or could have, a secret.
 type SecretSession struct{ Short, Title string }
 
-// kind says how programs find the value.
+// kind describes how programs get the value.
 func (s *Secret) kind() string {
 	if s.File {
 		return "file"
@@ -43,7 +43,7 @@ func (s *Secret) kind() string {
 	return "variable"
 }
 
-// given says who has the secret.
+// given describes who has the secret.
 func (s *Secret) given() string {
 	var parts []string
 	if n := len(s.Sessions); n > 0 {
@@ -68,7 +68,7 @@ func countOf(n int, noun string) string {
 	return strconv.Itoa(n) + " " + noun + "s"
 }
 
-// others returns the sessions that do not have the secret.
+// others returns the sessions without the secret.
 func (s *Secret) others(all []SecretSession) (list []SecretSession) {
 	for _, one := range all {
 		has := false
@@ -82,7 +82,7 @@ func (s *Secret) others(all []SecretSession) (list []SecretSession) {
 	return list
 }
 
-// changeKey returns what to do after a new key was put in the owner's file.
+// changeKey returns the next step after the owner changed the key's file.
 func changeKey(shared bool) string {
 	if shared {
 		return "do so on every node of the cluster before you rotate the key"

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// SecretsPage lists a person's secrets, and creates and shares them with sessions.
+// SecretsPage lists a person's secrets, creates them, and grants them to sessions.
 func SecretsPage(m Secrets) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

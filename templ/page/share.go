@@ -8,31 +8,31 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Share is the page of a session's links and the people who came by them.
+// Share is the page of a session's links and their guests.
 type Share struct {
 	Base    string
-	New     string // address of the link that was just made; shown once
-	Code    *Code  // the same as a picture; nil when it cannot be drawn
-	Local   bool   // only this machine reaches the address
+	New     string // address of the new link; shown once
+	Code    *Code  // QR code of the address; nil if it cannot be drawn
+	Local   bool   // only this machine can reach the address
 	Address string
 	Error   string
 	Links   []ShareLink
 	Now     time.Time
-	Parts   []SharePart // of the session a link can be for, besides all of it
-	Part    string      // the one that is chosen; "" is all of the session
-	From    string      // the one that Share was pressed at, if any: offered first
+	Parts   []SharePart // parts of the session that a link can share
+	Part    string      // the chosen part; "" is the whole session
+	From    string      // the part whose Share button was pressed; offered first
 
 	AllFiles bool // chosen: see ShareLink
 	Wide     bool // the session works in the home directory or above
 }
 
-// OtherPart is the choice of a part that a second field names.
+// OtherPart is the choice of a part named by a second field.
 const OtherPart = "other"
 
 // SharePart is a chat or a changeset of a session.
 type SharePart struct{ Value, Label, Group string }
 
-// only says that a link is for a part alone.
+// only describes a link to this part only.
 func (p SharePart) only() string {
 	if strings.HasPrefix(p.Value, "chat:") {
 		return "Only the chat “" + p.Label + "”"
@@ -40,7 +40,7 @@ func (p SharePart) only() string {
 	return "Only these changes: " + p.Label
 }
 
-// another is what the choice of one of others is called.
+// another returns the label for choosing another part.
 func (v *Share) another() string {
 	if v.From == "" {
 		return "Part of the session"
@@ -48,7 +48,7 @@ func (v *Share) another() string {
 	return "Another part"
 }
 
-// others are the parts that are not offered by themselves, under their headings, in order.
+// others returns the parts that are not offered directly, grouped by heading, in order.
 func (v *Share) others() (out [][]SharePart) {
 	for _, p := range v.Parts {
 		n := len(out)
@@ -63,28 +63,28 @@ func (v *Share) others() (out [][]SharePart) {
 	return out
 }
 
-// ShareLink is a link as the owner sees it. Its token is not kept, so the address cannot be shown again.
+// ShareLink is a link as the owner sees it. Its token is not stored, so the address cannot be shown again.
 type ShareLink struct {
 	ID     string
 	Role   string
 	Label  string
-	Part   string // the part of the session it is for; "" is all of it
-	SignIn bool   // people sign in first
+	Part   string // the shared part of the session; "" is the whole
+	SignIn bool   // guests must sign in first
 
-	AllFiles bool // also files that git does not track and the session did not change
+	AllFiles bool // also files that are neither tracked by git nor changed by the session
 	Created  time.Time
 	Expires  time.Time
 	Ended    string // "Revoked" or "Expired"
-	MaxUses  int    // people and clients it lets in; 0: any number
-	Revoke   string // where the form that ends it goes
-	In       string // title of its session, in a list of several; "" on the session's own page
+	MaxUses  int    // most people and clients it admits; 0: any number
+	Revoke   string // target of the form that revokes it
+	In       string // title of its session, in a list of several; "" on the session's page
 	Href     string // that session's page
 	People   []SharePerson
 
-	Prompt, Approve, Type, Guests bool // a driver's switches
+	Prompt, Approve, Type, Guests bool // a driver's permissions
 }
 
-// SharePerson is a guest of a link, a person or an AHP client.
+// SharePerson is a guest of a link: a person or an AHP client.
 type SharePerson struct {
 	ID     string // of the principal
 	Name   string
@@ -95,7 +95,7 @@ type SharePerson struct {
 // Code is a QR code: a square of modules, drawn as one path.
 type Code struct {
 	Size int
-	Path string // of an SVG, a unit a module
+	Path string // of an SVG, one unit per module
 }
 
 func (c *Code) box() string { return "-4 -4 " + strconv.Itoa(c.Size+8) + " " + strconv.Itoa(c.Size+8) }
@@ -127,7 +127,7 @@ func (l *ShareLink) may() string {
 	return "read only"
 }
 
-// drives is what the switches of a driver's link allow, in words.
+// drives describes the permissions of a driver's link.
 func (l *ShareLink) drives() (out []string) {
 	if l.Prompt {
 		out = append(out, "prompts")

@@ -13,17 +13,17 @@ import "github.com/ahphub/ahphub/templ/part"
 // SignIn is the page for visitors who are not signed in.
 type SignIn struct {
 	Frame part.Frame
-	Next  string // path to go to afterwards
-	Error string // why the last try failed
+	Next  string // path to return to
+	Error string // error of the last try
 
-	Password, Passkey bool // a way to sign in that exists
+	Password, Passkey bool // available ways to sign in
 	Names             bool // people other than the owner have accounts
 
 	Provider     string // the name of an OpenID Connect provider; "" for none
 	ProviderDown bool   // it did not respond to the last request
 }
 
-// SignInPage asks for the one-time token. A printed address carries it behind the #, and the form sends itself.
+// SignInPage asks for the one-time token. A printed address has it in the URL fragment, and submits the form itself.
 func SignInPage(m SignIn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

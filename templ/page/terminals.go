@@ -11,24 +11,24 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Terminals is the page of a session's terminals: their tabs, and one or two of them.
+// Terminals is the page of a session's terminals: their tabs, and one or two terminals.
 type Terminals struct {
 	Frame    part.Frame
 	Session  part.SessionHead
 	List     []TerminalLine
 	Shown    []Terminal // none, one, or two side by side
-	Dirs     []string   // working directories, offered for a new terminal
-	Shells   []string   // offered for a new terminal; the first is the person's own
+	Dirs     []string   // working directories for a new terminal
+	Shells   []string   // shells for a new terminal; the person's own is first
 	Commands bool       // the list of commands is open
 
-	Sandboxed bool // terminals are in the session's sandbox, but for those that the owner opens without
+	Sandboxed bool // terminals run in the session's sandbox, unless the owner opens one outside
 }
 
 func (m Terminals) shows(id string) bool {
 	return slices.ContainsFunc(m.Shown, func(t Terminal) bool { return t.ID == id })
 }
 
-// exited counts terminals that are over.
+// exited counts exited terminals.
 func (m Terminals) exited() (n int) {
 	for _, t := range m.List {
 		if !t.Running {
@@ -38,7 +38,7 @@ func (m Terminals) exited() (n int) {
 	return n
 }
 
-// alone is the address of the page without one of the two terminals.
+// alone returns the page's address without one of the two terminals.
 func (m Terminals) alone(without string) string {
 	for _, t := range m.Shown {
 		if t.ID != without {
@@ -48,7 +48,7 @@ func (m Terminals) alone(without string) string {
 	return m.Session.Base() + "/t"
 }
 
-// Who may type in a terminal, as its regions are named: it is free, held by a person, held by the agent, or ended.
+// Who controls a terminal, as in class names: it is free, held by a person, held by the agent, or exited.
 const (
 	HeldByNobody = "free"
 	HeldByPerson = "held"
@@ -56,8 +56,8 @@ const (
 	HeldNoMore   = "over"
 )
 
-// Terminal is one terminal as it is watched. What differs by viewer is Mine and Asked: both become classes of the pane,
-// around what all viewers share.
+// Terminal is one terminal on its page. Only Mine and Asked differ by viewer: they become classes of the pane,
+// around the shared HTML.
 type Terminal struct {
 	ID, Title, Cwd, Holder string
 	Held                   string // one of HeldBy…
@@ -65,13 +65,13 @@ type Terminal struct {
 	Running                bool
 	Asks                   []TerminalAsk
 	Commands               []TerminalCommand
-	Detects                bool // its shell tells where commands begin and end
-	Restarted              bool // its program is of an earlier run of the host
-	Unconfined             bool // its program is outside of the session's sandbox: the owner's alone
+	Detects                bool // its shell reports where commands begin and end
+	Restarted              bool // its program ran before the host restarted
+	Unconfined             bool // runs outside of the session's sandbox; owner only
 
-	Mine  bool   // the viewer holds it
-	Asked string // "waiting" or "denied" when the viewer asked for it
-	Text  string // the screen for readers without JavaScript
+	Mine  bool   // the viewer controls it
+	Asked string // "waiting" or "denied" if the viewer requested control
+	Text  string // the screen, without JavaScript
 	Frame string // address of the frame
 }
 
@@ -86,7 +86,7 @@ func (t Terminal) class() string {
 	return class
 }
 
-// TerminalAsk is a person's request for the keyboard.
+// TerminalAsk is a request for control.
 type TerminalAsk struct {
 	Client, Name string
 }
@@ -100,12 +100,12 @@ type TerminalCommand struct {
 	Took    time.Duration // zero while it runs
 }
 
-// CommandID names the element of a command.
+// CommandID returns the element id of a command.
 func CommandID(terminal string, c TerminalCommand) string {
 	return "command-" + terminal + "-" + part.Tail(c.ID)
 }
 
-// status is the mark of a command.
+// status returns the icon and word of a command's status.
 func (c TerminalCommand) status() part.Status {
 	switch {
 	case c.Running:
@@ -118,7 +118,7 @@ func (c TerminalCommand) status() part.Status {
 	return part.Status{Icon: "error", Word: "Exit " + itoa(*c.Exit), Class: "bad"}
 }
 
-// took is a duration as people read it: "40 ms", "1.4 s", "12 s", "3 m 20 s".
+// took formats the duration: "40 ms", "1.4 s", "12 s", "3 m 20 s".
 func (c TerminalCommand) took() string {
 	switch d := c.Took; {
 	case c.Running || d <= 0:
@@ -136,10 +136,10 @@ func (c TerminalCommand) took() string {
 	}
 }
 
-// TerminalFrame is the document inside the frame; its own policy allows inline styles, which xterm.js needs.
+// TerminalFrame is the document in the frame; its own policy allows inline styles, which xterm.js needs.
 type TerminalFrame struct {
 	Asset      func(string) string
-	Imports    []string // addresses of what its script imports
+	Imports    []string // addresses of its script's imports
 	Theme      string
 	Title      string
 	Stream     string // address of its WebSocket
@@ -148,7 +148,7 @@ type TerminalFrame struct {
 	Mine, Type bool
 }
 
-// phoneKeys are the keys a phone's keyboard lacks.
+// phoneKeys are keys that phone keyboards lack.
 var phoneKeys = []phoneKey{{"esc", "Esc", ""}, {"ctrl", "Ctrl", ""}, {"alt", "Alt", ""}, {"tab", "Tab", ""},
 	{"up", "↑", "Up"}, {"down", "↓", "Down"},
 	{"left", "←", "Left"}, {"right", "→", "Right"}, {"int", "^C", "Interrupt"}, {"slash", "/", ""}, {"minus", "-", ""},
@@ -167,10 +167,10 @@ func (k phoneKey) attributes() templ.Attributes {
 	return a
 }
 
-// id is the end of the terminal's address.
+// id returns the end of the terminal's address.
 func (t TerminalLine) id() string { return t.Href[strings.LastIndexByte(t.Href, '/')+1:] }
 
-// icon of a tab: a terminal while it runs, how it ended afterwards.
+// icon returns the icon of a tab: a terminal while it runs, then its exit status.
 func (t TerminalLine) icon() string {
 	if t.Running && t.Unconfined {
 		return "unshielded"
@@ -181,7 +181,7 @@ func (t TerminalLine) icon() string {
 	return t.Status().Icon
 }
 
-// toggle is the query that opens or folds the list of commands.
+// toggle returns the query that opens or closes the list of commands.
 func (m Terminals) toggle() string {
 	query := "?commands=on"
 	if m.Commands {

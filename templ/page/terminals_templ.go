@@ -171,7 +171,7 @@ func TerminalsPage(m Terminals) templ.Component {
 	})
 }
 
-// TerminalTabs is #terminals. The client marks the ones shown again after a patch.
+// TerminalTabs is #terminals. The client marks the shown ones again after a patch.
 func TerminalTabs(m Terminals) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -463,7 +463,7 @@ func TerminalTabs(m Terminals) templ.Component {
 	})
 }
 
-// newTerminal opens a shell at once, or with the choices of its menu.
+// newTerminal opens a shell directly, or with options from its menu.
 func newTerminal(m Terminals) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -646,7 +646,7 @@ func newTerminal(m Terminals) templ.Component {
 	})
 }
 
-// termSettings are a person's own, kept by the browser.
+// termSettings are a person's settings, stored by the browser.
 func termSettings() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -684,7 +684,7 @@ func termSettings() templ.Component {
 	})
 }
 
-// termPane is one terminal: its head, the frame, the commands.
+// termPane is one terminal: its head, frame and commands.
 func termPane(m Terminals, t Terminal) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,22 +9,22 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Threads is the list of a session's threads, filtered.
+// Threads is a filtered list of a session's threads.
 type Threads struct {
 	Base    string
 	Query   string
 	Me      string
 	Pick    ThreadPick
 	Filters []ThreadFilter
-	Files   []string // paths that have threads, for the picker
-	People  []Author // who wrote in them
+	Files   []string // paths with threads, for the picker
+	People  []Author // authors of comments
 	Groups  []ThreadGroup
 	Review  *Changes
 
-	Verdicts []part.Verdict // all that were given, oldest first
+	Verdicts []part.Verdict // all verdicts, oldest first
 }
 
-// ThreadPick is what the list is narrowed to.
+// ThreadPick is the filter of the list.
 type ThreadPick struct {
 	State string // "open", "resolved", "outdated", "unread", "mine", "mentions", "all"
 	Path  string
@@ -34,7 +34,7 @@ type ThreadPick struct {
 // Author is an author of a thread's comments.
 type Author struct{ ID, Name string }
 
-// ThreadFilter is one way to narrow the list.
+// ThreadFilter is one filter by state.
 type ThreadFilter struct {
 	Key, Label string
 	N          int
@@ -43,7 +43,7 @@ type ThreadFilter struct {
 // ThreadGroup is the threads of one file.
 type ThreadGroup struct {
 	Path    string
-	File    string // tells groups apart
+	File    string // key of the group
 	Threads []part.Thread
 }
 
@@ -60,7 +60,7 @@ var threadFilters = []struct {
 	{"all", "All", func(*part.Thread, string) bool { return true }},
 }
 
-// ThreadsOf picks threads of a review; an unknown state is "open".
+// ThreadsOf filters the threads of a review; an unknown state is "open".
 func ThreadsOf(v *Changes, pick ThreadPick) *Threads {
 	t := &Threads{Base: v.Base, Query: v.Query, Me: v.Me, Pick: pick, Review: v}
 	t.Pick.State = "open"
@@ -88,7 +88,7 @@ func ThreadsOf(v *Changes, pick ThreadPick) *Threads {
 	return t
 }
 
-// offer notes what a thread could be found by.
+// offer adds a thread's file and authors to the pickers.
 func (t *Threads) offer(x *part.Thread) {
 	if !slices.Contains(t.Files, x.Path) {
 		t.Files = append(t.Files, x.Path)
@@ -110,7 +110,7 @@ func (t *Threads) add(x part.Thread) {
 	t.Groups = append(t.Groups, ThreadGroup{Path: x.Path, File: part.DiffKey(x.Path), Threads: []part.Thread{x}})
 }
 
-// with is the address of the list with another state.
+// with returns the address of the list with another state.
 func (t *Threads) with(state string) string {
 	q := url.Values{"state": {state}}
 	if t.Pick.Path != "" {
@@ -126,10 +126,10 @@ func (t *Threads) narrowed() bool { return t.Pick.Path != "" || t.Pick.By != "" 
 
 const mostQuoted = 8 // lines of a thread's quote
 
-// quotedLine is a line of a thread's quote.
+// quotedLine is a line of a quote.
 type quotedLine struct{ number, text string }
 
-// quotedLines returns the last lines a thread is about; none when the thread itself quotes them.
+// quotedLines returns the last lines that a thread is about; none if the thread itself quotes them.
 func quotedLines(x *part.Thread) []quotedLine {
 	if x.Quote == "" || x.Outdated {
 		return nil
@@ -143,7 +143,7 @@ func quotedLines(x *part.Thread) []quotedLine {
 	return out
 }
 
-// refs are the suggestions on the page that can be applied.
+// refs returns the suggestions on the page that can be applied.
 func (t *Threads) refs() (out []string) {
 	for _, g := range t.Groups {
 		for i := range g.Threads {

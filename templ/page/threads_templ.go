@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// ThreadsPage lists the threads of a session by file, with the verdicts over them.
+// ThreadsPage lists the threads of a session by file, below the verdicts.
 func ThreadsPage(f part.Frame, t *Threads) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -382,7 +382,7 @@ func ThreadsPage(f part.Frame, t *Threads) templ.Component {
 	})
 }
 
-// threadWithQuote is a thread under the lines it is about, with a link to where they are.
+// threadWithQuote is a thread below the lines it is about, with a link to their position.
 func threadWithQuote(x *part.Thread, base string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,10 +11,10 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// Usage is what turns used in a range of days, as the viewer may see it.
+// Usage is the usage in a range of days, as the viewer may see it.
 type Usage struct {
 	Frame  part.Frame
-	Owner  bool // sees everyone's, and sets the budgets
+	Owner  bool // sees everyone's usage, and sets the budgets
 	Range  string
 	Export string
 	Error  string
@@ -30,43 +30,43 @@ type Usage struct {
 	Spent  []UsageSpent
 }
 
-// UsageSum is what turns used: tokens, and cost by currency.
+// UsageSum is a sum of usage: tokens, and cost by currency.
 type UsageSum struct {
 	Turns, Input, Output, CacheRead int64
 
 	Cost map[string]float64
 }
 
-// Tokens returns the tokens in and out.
+// Tokens returns input plus output tokens.
 func (s UsageSum) Tokens() int64 { return s.Input + s.Output }
 
-// UsageLimit bounds an amount; a zero field does not.
+// UsageLimit limits an amount; zero fields are no limit.
 type UsageLimit struct {
 	Cost   float64 // in USD
 	Tokens int64
 }
 
-// UsageBudget bounds what new turns may use.
+// UsageBudget limits the usage of new turns.
 type UsageBudget struct{ Day, Month, Session UsageLimit }
 
-// UsageGroup is the sum of a person, a session or a day.
+// UsageGroup is the sum of a person, session or day.
 type UsageGroup struct {
 	Name, Href string
 	UsageSum
 }
 
-// UsageSpent is how much of a budget is used.
+// UsageSpent is the used share of a budget.
 type UsageSpent struct {
 	What  string
 	Limit UsageLimit
 	Used  UsageSum
 }
 
-// usageRanges are the choices of the page.
+// usageRanges are the ranges offered by the page.
 var usageRanges = [][2]string{{"today", "Today"}, {"7", "7 days"}, {"30", "30 days"}, {"month", "This month"},
 	{"year", "400 days"}}
 
-// costWords writes a cost in each of its currencies; "–" when agents told none.
+// costWords formats the cost in each currency; "–" if agents reported none.
 func costWords(a UsageSum) string {
 	var out []string
 	for _, currency := range slices.Sorted(maps.Keys(a.Cost)) {
@@ -80,7 +80,7 @@ func costWords(a UsageSum) string {
 
 func tokenWords(n int64) string { return part.Count(int(n)) }
 
-// spentWords says how much of a budget is used.
+// words describes how much of a budget is used.
 func (s UsageSpent) words() []string {
 	var out []string
 	if s.Limit.Cost > 0 {
@@ -92,7 +92,7 @@ func (s UsageSpent) words() []string {
 	return out
 }
 
-// share is how much of the budget is used, from 0 to 1.
+// share returns the used share of the budget, from 0 to 1.
 func (s UsageSpent) share() float64 {
 	var out float64
 	if s.Limit.Cost > 0 {
@@ -106,13 +106,13 @@ func (s UsageSpent) share() float64 {
 
 func (s UsageSpent) value() string { return strconv.FormatFloat(s.share(), 'f', 3, 64) }
 
-// barWidth is the space of a bar in the chart's own units, whose height is 100.
+// barWidth is the space per bar in the chart's units; its height is 100.
 const barWidth = 10
 
 // usageBar is a bar of the chart.
 type usageBar struct{ X, Y, Height, Title string }
 
-// byCost reports whether the chart shows cost; without any it shows tokens.
+// byCost reports whether the chart shows cost instead of tokens.
 func (m *Usage) byCost() bool { return m.Total.Cost["USD"] > 0 }
 
 func (m *Usage) measure(g UsageGroup) float64 {
@@ -122,7 +122,7 @@ func (m *Usage) measure(g UsageGroup) float64 {
 	return float64(g.Tokens())
 }
 
-// bars draws the days as high as they compare with the highest.
+// bars returns a bar for each day, scaled to the highest.
 func (m *Usage) bars() []usageBar {
 	most := 0.0
 	for _, d := range m.Days {
@@ -144,7 +144,7 @@ func decimal(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
 func (m *Usage) viewBox() string { return fmt.Sprintf("0 0 %d 100", len(m.Days)*barWidth) }
 
-// chartLabel says the chart in words.
+// chartLabel describes the chart.
 func (m *Usage) chartLabel() string {
 	what := "Tokens"
 	if m.byCost() {
@@ -153,7 +153,7 @@ func (m *Usage) chartLabel() string {
 	return what + " by day"
 }
 
-// peak names the highest day.
+// peak describes the highest day.
 func (m *Usage) peak() string {
 	best := UsageGroup{}
 	for _, d := range m.Days {
@@ -177,7 +177,7 @@ func turnWords(n int64) string {
 	return part.Count(int(n)) + " turns"
 }
 
-// costField and tokenField are the values of a budget's fields.
+// costField and tokenField return the values of a budget's fields.
 func costField(l UsageLimit) string {
 	if l.Cost == 0 {
 		return ""
@@ -202,7 +202,7 @@ func (m *Usage) budgets() []budgetRow {
 		{"session", "Each session, in total", m.Budget.Session}}
 }
 
-// BudgetWords says the budgets in a line, as for the audit.
+// BudgetWords describes the budgets in one line, for example for the audit.
 func BudgetWords(b UsageBudget) string {
 	var out []string
 	for _, x := range []struct {

@@ -2,15 +2,15 @@ package page
 
 import "strings"
 
-// Worktree is the page of a session's worktree; Branch is "" when it has none.
+// Worktree is the page of a session's worktree; without one, Branch is "".
 type Worktree struct {
 	Base, Repo, Dir, Branch string
-	Into, Commit            string // where it was made from; Into is "" when no branch was checked out
-	Commits, Uncommitted    int    // how far it is from there
-	Gone                    bool   // the directory was removed by hand
-	Done, Problem           string // how the last try went
-	Force                   bool   // removing was refused, because something would be lost
-	Fresh                   string // address of the form of a new session with a worktree
+	Into, Commit            string // its origin; Into is "" when no branch was checked out
+	Commits, Uncommitted    int    // distance from its origin
+	Gone                    bool   // the directory was removed manually
+	Done, Problem           string // result of the last action
+	Force                   bool   // removal was refused, since it would lose changes
+	Fresh                   string // address of the form for a new session with a worktree
 }
 
 func (w *Worktree) into() string {
@@ -20,7 +20,7 @@ func (w *Worktree) into() string {
 	return w.Into
 }
 
-// from is the branch and commit that the worktree was created from.
+// from returns the branch and commit that the worktree was created from.
 func (w *Worktree) from() string {
 	commit := w.Commit[:min(len(w.Commit), 10)]
 	if w.Into == "" {
@@ -29,10 +29,10 @@ func (w *Worktree) from() string {
 	return w.Into + " at " + commit
 }
 
-// ready reports whether merging is what is left to do.
+// ready reports whether the worktree can be merged: everything is committed.
 func (w *Worktree) ready() bool { return w.Commits > 0 && w.Uncommitted == 0 }
 
-// lost is what removing it would lose.
+// lost describes what removing the worktree would lose.
 func (w *Worktree) lost() string {
 	var out []string
 	if w.Uncommitted > 0 {
@@ -47,5 +47,5 @@ func (w *Worktree) lost() string {
 	return strings.Join(out, " and ")
 }
 
-// Merged says that merging went well.
+// Merged describes a successful merge.
 func Merged(commits int) string { return "Merged " + count(commits, "commit", "commits") + "." }

@@ -11,8 +11,8 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/ahphub/ahphub/hub/ahp"
 import "strconv"
 
-// ApprovalRow is a request on one line of a list: what would run, and the two answers. It opens to the whole card. One that
-// the line cannot show whole has to be opened before it can be approved.
+// ApprovalRow is a request on one line of a list: its subject, and the two answers. It expands to the whole card. If
+// the line is too short for the request, it must be expanded before it can be approved.
 func ApprovalRow(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -272,7 +272,7 @@ func ApprovalRow(t Turn, c Tool) templ.Component {
 	})
 }
 
-// askLine is what a request is about: its command or its file, else its title.
+// askLine is the subject of a request: its command or file, else its title.
 func askLine(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -362,7 +362,7 @@ func askLine(t Turn, c Tool) templ.Component {
 	})
 }
 
-// askFields are what the answer to a request sends back. The form's first button, which Enter presses, is off: Enter in
+// askFields are the hidden fields of an answer. The form's first button, which Enter presses, is disabled: Enter in
 // the field for a reason must not approve.
 func askFields(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -445,7 +445,7 @@ func askFields(t Turn, c Tool) templ.Component {
 	})
 }
 
-// ApprovalCard asks for a decision: what would run, where, how risky it is, and the options in their order.
+// ApprovalCard asks for a decision. It shows what would run, where and at what risk, and the options in order.
 func ApprovalCard(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -550,7 +550,7 @@ func ApprovalCard(t Turn, c Tool) templ.Component {
 	})
 }
 
-// askBody is what a request would do, and where.
+// askBody shows what a request would do, and where.
 func askBody(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -785,7 +785,7 @@ func askBody(t Turn, c Tool) templ.Component {
 	})
 }
 
-// sandboxPart says what the sandbox allows that a call runs in, and what the call seems to need besides.
+// sandboxPart shows what the call's sandbox allows, and what the call seems to need besides.
 func sandboxPart(c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -886,7 +886,7 @@ func sandboxPart(c Tool) templ.Component {
 	})
 }
 
-// answers are the options of a request in the host's order. One that denies opens a field for a reason first.
+// answers are the options of a request in the host's order. A denying option first opens a field for a reason.
 func answers(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1055,7 +1055,7 @@ func answers(t Turn, c Tool) templ.Component {
 	})
 }
 
-// rawInput is what the agent sent, for a call whose changes are drawn.
+// rawInput is the agent's input of a call whose changes are rendered.
 func rawInput(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

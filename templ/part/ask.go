@@ -7,11 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// question is any of the six kinds as a form field.
+// question is a question of any of the six kinds, as a form field.
 type question struct {
 	ID, Title, Message, Kind string // text, number, integer, boolean, single, multi
 	Required, Freeform       bool
-	Type                     string // of an input
+	Type                     string // of the input element
 	Min, Max                 string
 	MinLen, MaxLen           int64
 	Options                  []ahp.ChatInputOption
@@ -21,7 +21,7 @@ type question struct {
 	Skipped                  bool
 }
 
-// isWeb reports whether an address may be a link: of the web, as browsers and we read it alike.
+// isWeb reports whether an address is an absolute http or https URL, which may be a link.
 func isWeb(address string) bool {
 	u, err := url.Parse(address)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Host != ""
@@ -54,7 +54,7 @@ func questionOf(q ahp.ChatInputQuestion, answers map[string]ahp.ChatInputAnswer)
 	return out.answered(answers[out.ID])
 }
 
-// answered fills in the answers so far, which take precedence over defaults.
+// answered fills in earlier answers, which take precedence over defaults.
 func (q question) answered(a ahp.ChatInputAnswer) question {
 	switch v := a.Value.(type) {
 	case *ahp.ChatInputSkipped:
@@ -91,7 +91,7 @@ func (q question) picked(id string) bool {
 	return q.Kind != "multi" && q.Value == id
 }
 
-// shown is the answer in words, for a request that is over.
+// shown describes the answer, for a closed request.
 func (q question) shown() string {
 	label := func(id string) string {
 		for _, o := range q.Options {

@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// AskPart is a request for input, #ask-<id>: a form of its questions while it is open, the answers afterwards.
+// AskPart is a request for input, #ask-<id>: a form while it is open, then the answers.
 func AskPart(t Turn, p ahp.InputRequestResponsePart) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -7,23 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// Block is one top-level piece of a Markdown text. Text that streams changes the last block alone, so only that is
-// drawn again; a fence that is still open is drawn plain, so that it grows at its end.
+// Block is one top-level piece of a Markdown text. Streaming changes only the last block, so only that is
+// rendered again; an open fence is rendered plain, so that it can grow at its end.
 type Block struct {
 	Source string
 	Fence  bool // a code fence
-	Open   bool // the fence has no end yet
-	N      int  // its place among the blocks of the whole text
+	Open   bool // the fence is not closed yet
+	N      int  // its position among the blocks of the whole text
 
-	Hidden int    // bytes of the text that this stands for: they are not shown
-	Href   string // where they are read
+	Hidden int    // bytes that this block stands for, which are not shown
+	Href   string // where they can be read
 
 	at, size int  // in the text
-	final    bool // the text goes on behind it, or has ended
+	final    bool // the block cannot change any more
 	done     string
 }
 
-// HTML draws the block.
+// HTML renders the block.
 func (b *Block) HTML() string {
 	switch {
 	case b.Hidden > 0:
@@ -42,35 +42,35 @@ func (b *Block) HTML() string {
 	return b.done
 }
 
-// Blocks cuts a whole text. A text that was streamed and one that was loaded are cut alike, so they look alike.
+// Blocks splits a whole text, in the same way as a streamed one, so that both look the same.
 func Blocks(text string) []Block {
 	var s Splitter
 	return s.Update(text, true)
 }
 
 const (
-	longBlock = 32 << 10 // bytes from which a block is cut, so that no piece of a page is larger
-	lookAhead = 4 << 10  // bytes behind those that may tell where the block ends
+	longBlock = 32 << 10 // bytes above which a block is split, so that pieces of a page stay small
+	lookAhead = 4 << 10  // further bytes in which to look for the end of the block
 )
 
-// Splitter cuts a growing text; blocks before the last never change again. Its zero value shows all of the text.
+// Splitter splits a growing text into blocks; only the last block can change. Its zero value shows all of the text.
 type Splitter struct {
-	Shown int    // bytes shown at the beginning of a text, and as many at its end; 0 shows all
-	Href  string // where what is not shown is read; the place in the text is added
+	Shown int    // bytes shown at the beginning of a text, and at its end; 0 shows all
+	Href  string // where hidden text can be read; an offset is added
 
-	head, tail []Block // closed, on both sides of what is not shown
+	head, tail []Block // closed blocks, before and after the hidden part
 	headSize   int
 	tailSize   int
 	hidden     int    // bytes between them
-	hiddenAt   int    // where in the text those begin
-	last       Block  // closed last
+	hiddenAt   int    // offset of the hidden part
+	last       Block  // the last closed block
 	n          int    // closed blocks
 	at         int    // start of the last block in the text
-	fence      string // first line of the fence that was cut before at; "" outside of one
+	fence      string // first line of the fence that was split before at; "" outside of a fence
 }
 
-// Update takes the text so far and returns its blocks. ended says that nothing follows: a line that is half there
-// counts.
+// Update returns the blocks of the text so far. If ended is set, nothing follows, and an incomplete last line
+// is included.
 func (s *Splitter) Update(text string, ended bool) []Block {
 	for s.closeBlock(text) {
 	}
@@ -91,7 +91,7 @@ func (s *Splitter) Update(text string, ended bool) []Block {
 	return s.shown()
 }
 
-// closeBlock takes the next block off the rest of a text; false when it may still grow.
+// closeBlock splits the next block off the rest of a text. It returns false if the block may still grow.
 func (s *Splitter) closeBlock(text string) bool {
 	rest := text[s.at:]
 	near := rest[:min(len(rest), longBlock+lookAhead)]
@@ -123,7 +123,7 @@ func (s *Splitter) closeBlock(text string) bool {
 	return true
 }
 
-// cutAt is where a text is cut that is longer than most bytes: behind a line, or a rune.
+// cutAt returns where to split a text longer than most bytes: after a line, or a rune.
 func cutAt(text string, most int) int {
 	if i := strings.LastIndexByte(text[:most], '\n'); i > 0 {
 		return i + 1
@@ -135,7 +135,7 @@ func cutAt(text string, most int) int {
 	return end
 }
 
-// keep adds a closed block. Those that are neither at the beginning nor at the end are only counted.
+// keep adds a closed block. Blocks between the shown beginning and end are only counted.
 func (s *Splitter) keep(b Block) {
 	s.n++
 	if s.Shown == 0 || s.headSize < s.Shown && len(s.tail) == 0 {
@@ -153,7 +153,7 @@ func (s *Splitter) keep(b Block) {
 	}
 }
 
-// draw renders closed blocks once: they are asked for at every update.
+// draw renders the closed blocks once: every update returns them.
 func (s *Splitter) draw() {
 	for _, list := range [][]Block{s.head, s.tail} {
 		for i := range list {
@@ -162,22 +162,22 @@ func (s *Splitter) draw() {
 	}
 }
 
-// shown are the blocks at the beginning, one that stands for what is not shown, those at the end, and the open one.
+// shown returns the blocks at the beginning, one that stands for the hidden text, those at the end, and the open one.
 func (s *Splitter) shown(open ...Block) []Block {
 	if s.hidden == 0 && len(s.tail) == 0 {
 		return append(s.head[:len(s.head):len(s.head)], open...)
 	}
 	out := append(make([]Block, 0, len(s.head)+len(s.tail)+2), s.head...)
-	if s.hidden > 0 { // in the place of the first block that it hides
+	if s.hidden > 0 { // at the position of the first hidden block
 		out = append(out, Block{N: len(s.head), Hidden: s.hidden, Href: s.Href + "&from=" + strconv.Itoa(s.hiddenAt)})
 	}
 	return append(append(out, s.tail...), open...)
 }
 
-// cutPiece returns the blocks of a text from a place on, of size bytes or a little more, and where the next piece
+// cutPiece returns the blocks of a text from an offset, of size bytes or a little more, and where the next piece
 // begins; 0 when nothing follows.
 func cutPiece(text string, from, size int) (list []Block, next int) {
-	s := Splitter{Shown: 1} // which keeps next to nothing
+	s := Splitter{Shown: 1} // retains almost nothing
 	for s.closeBlock(text) {
 		if s.last.size == 0 || s.last.at < from {
 			continue
@@ -200,7 +200,7 @@ func cutPiece(text string, from, size int) (list []Block, next int) {
 	return list, 0
 }
 
-// moreHTML is the link to text that is not shown.
+// moreHTML returns the link to hidden text.
 func moreHTML(bytes int, href string) string {
 	return `<p class="more"><a class="btn" href="` + html.EscapeString(href) +
 		`">Show more</a> <span class="dim num">` + Size(int64(bytes)) + ` not shown</span></p>`
@@ -213,7 +213,7 @@ func makeBlock(src string) (Block, bool) {
 	return Block{Source: src, Fence: fenceMark(firstLine(strings.TrimLeft(src, "\n"))) != ""}, true
 }
 
-// holdBack leaves out the last line of a table while it is half there: cells would jump.
+// holdBack leaves out the last line of a table while it is incomplete, since cells would jump.
 func holdBack(tail string) string {
 	body := strings.TrimLeft(tail, "\n")
 	if !strings.HasPrefix(body, "|") || strings.HasSuffix(tail, "\n") {
@@ -225,8 +225,8 @@ func holdBack(tail string) string {
 	return ""
 }
 
-// blockEnd finds where the first block of text ends for certain, if it does. Fences end with their closing line;
-// everything else at a blank line after which something stands that cannot belong to it.
+// blockEnd finds the definite end of the first block of text, if there is one. Fences end with their closing line,
+// other blocks at a blank line followed by something that cannot belong to them.
 func blockEnd(text string) (int, bool) {
 	lead := len(text) - len(strings.TrimLeft(text, "\n"))
 	first := firstLine(text[lead:])
@@ -264,7 +264,7 @@ func blockEnd(text string) (int, bool) {
 	return 0, false
 }
 
-// certain reports whether a line after a blank one starts something new, whatever may still be added to it.
+// certain reports whether a line after a blank one starts a new block, whatever may still be added to it.
 func certain(line string, list bool) bool {
 	if line == "" || indented(line) {
 		return false
@@ -278,11 +278,11 @@ func certain(line string, list bool) bool {
 
 func indented(line string) bool { return line[0] == ' ' || line[0] == '\t' }
 
-// longList is from how many bytes on a list goes on as a new one, which looks the same: the last block, which is drawn
-// again and again while text streams, stays small.
+// longList is the size above which a list continues as a new one, which looks the same: the last
+// block, which is rendered repeatedly while text streams, stays small.
 const longList = 2 << 10
 
-// listMarker is what the items of a list at the margin start with: a bullet, or the first number.
+// listMarker returns the marker of an unindented list item: a bullet, or a number.
 func listMarker(line string) string {
 	if line == "" || line[0] == ' ' || !startsList(line) {
 		return ""
@@ -290,8 +290,8 @@ func listMarker(line string) string {
 	return line[:strings.IndexByte(line+" ", ' ')]
 }
 
-// continues reports whether a line is a further item of such a list. Numbers must go on, or a new list would start
-// over.
+// continues reports whether a line is a further item of such a list. Its number must not be the first one again: a new
+// list would start there.
 func continues(line, marker string) bool {
 	m := listMarker(strings.TrimRight(line, "\n"))
 	if m == "" || m[len(m)-1] != marker[len(marker)-1] {
@@ -312,7 +312,7 @@ func startsList(line string) bool {
 	return len(digits) < len(t) && (strings.HasPrefix(digits, ". ") || strings.HasPrefix(digits, ") "))
 }
 
-// fenceMark returns the marks that open a fence on this line, "" for none.
+// fenceMark returns the marks that open a fence on this line; "" for none.
 func fenceMark(line string) string {
 	t := strings.TrimLeft(line, " ")
 	if len(line)-len(t) > 3 {
@@ -356,8 +356,8 @@ func fenceClosed(src string) bool {
 	return len(last) < len(src) && closes(last, mark)
 }
 
-// fenceParts are the language and the code of a fence that is still open. A last line that may become the closing
-// one is left out.
+// fenceParts returns the language and the code of an open fence. A last line that may become the closing
+// marks is left out.
 func fenceParts(src string) (lang, code string) {
 	src = strings.TrimLeft(src, "\n")
 	head := firstLine(src)

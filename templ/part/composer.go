@@ -8,30 +8,30 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Composer is what stands below a transcript.
+// Composer is the form below a transcript.
 type Composer struct {
 	Base     string // path of the chat
 	Running  bool
-	Steers   bool // the agent takes a message into the turn that runs
+	Steers   bool // the agent accepts messages during a turn
 	Steering *ahp.PendingMessage
 	Queue    []ahp.PendingMessage
 	Draft    string
-	Silent   string         // how long the agent has not answered
-	Away     string         // why the agent's machine can't be reached; "" when it can
-	WaitsFor string         // the machine that messages wait for, by name
-	Failed   *ahp.ErrorInfo // why the agent does not run
-	Editing  *Editing       // a message that is written anew
-	Me       string         // who writes
-	Agent    string         // its name
-	Key      string         // tells a message that is sent again from a new one
-	ReadOnly bool           // the chat takes no messages
+	Silent   string         // how long the agent has not responded
+	Away     string         // why the agent's machine is unreachable; "" if it is reachable
+	WaitsFor string         // name of the machine that messages wait for
+	Failed   *ahp.ErrorInfo // why the agent did not start
+	Editing  *Editing       // the message being edited
+	Me       string         // the author's name
+	Agent    string         // the agent's name
+	Key      string         // distinguishes a resent message from a new one
+	ReadOnly bool           // the chat accepts no messages
 	Archived bool
 
 	Background []Background
 	Settings   []Setting
 }
 
-// stays has a message sent without leaving the page; an edit changes all of it.
+// stays makes the script send a message without leaving the page. An edit reloads the page.
 func (c Composer) stays() templ.Attributes {
 	if c.Editing != nil {
 		return nil
@@ -39,7 +39,7 @@ func (c Composer) stays() templ.Attributes {
 	return templ.Attributes{"data-stay": "clear"}
 }
 
-// sendWord names when a message that is not queued reaches the agent: in the running turn, or first in the next one.
+// sendWord describes when an unqueued message reaches the agent: during the running turn, or first in the next one.
 func (c Composer) sendWord() string {
 	if c.Steers {
 		return "now"
@@ -47,7 +47,7 @@ func (c Composer) sendWord() string {
 	return "next"
 }
 
-// sendHint explains the same.
+// sendHint explains sendWord.
 func (c Composer) sendHint() string {
 	if c.Steers {
 		return "The agent reads it during this turn."
@@ -65,11 +65,11 @@ func (c Composer) text() string {
 // Background is a process that a chat started and that continues in the background.
 type Background struct {
 	ID, Label, StartedAt string
-	Href                 string // to its terminal or chat
-	Stop                 string // where a form ends it; "" when it cannot be ended
+	Href                 string // of its terminal or chat
+	Stop                 string // target of the form that stops it; "" if it cannot be stopped
 }
 
-// BackgroundOf reads a chat's list; base is the chat's path.
+// BackgroundOf converts a chat's background work; base is the chat's path.
 func BackgroundOf(list []ahp.BackgroundWork, base string) (out []Background) {
 	session := sessionBase(base)
 	for _, w := range list {
@@ -89,19 +89,19 @@ func BackgroundOf(list []ahp.BackgroundWork, base string) (out []Background) {
 	return out
 }
 
-// Attention is what waits for a person in a session.
+// Attention counts the open requests of a session.
 type Attention struct {
 	Approvals, Questions, Other int
-	First                       string // where the first of them is: "/s/ab12/c/cd34#tool-x"
+	First                       string // address of the first request: "/s/ab12/c/cd34#tool-x"
 }
 
-// Any reports whether there is something.
+// Any reports whether there are requests.
 func (a Attention) Any() bool { return a.Count() > 0 }
 
-// Count is how much there is.
+// Count returns the number of requests.
 func (a Attention) Count() int { return a.Approvals + a.Questions + a.Other }
 
-// Words counts it: "2 approvals, 1 question".
+// Words describes the counts: "2 approvals, 1 question".
 func (a Attention) Words() string {
 	out := ""
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func (a Attention) Words() string {
 	return out
 }
 
-// AttentionOf reads what a session's chats wait for; base is the session's path.
+// AttentionOf counts the requests of a session's chats; base is the session's path.
 func AttentionOf(list []ahp.SessionInputRequest, base string) Attention {
 	var a Attention
 	for _, r := range list {
@@ -135,7 +135,7 @@ func AttentionOf(list []ahp.SessionInputRequest, base string) Attention {
 			a.Questions++
 			to = chatPath(base, v.Chat) + "#ask-" + v.Request.ID
 		case *ahp.SessionToolClientExecutionRequest:
-			continue // a client's work, not a person's
+			continue // for a client, not a person
 		case *ahp.SessionToolAuthenticationRequest:
 			a.Other++
 			to = chatPath(base, v.Chat) + "#tool-" + v.ToolCall.ToolCallID

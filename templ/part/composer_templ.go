@@ -89,7 +89,7 @@ func AttentionPart(a Attention) templ.Component {
 	})
 }
 
-// ComposerPart holds the form; its text field is never patched, its buttons and queue are.
+// ComposerPart holds the form. Patches replace its buttons and queue, never its text field.
 func ComposerPart(c Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -514,8 +514,8 @@ func FailedPart(c Composer) templ.Component {
 	})
 }
 
-// SilentPart is #silent: the agent's machine is away, or the running turn's agent has sent nothing for a while. What it logged is read with rights of its
-// own, since this is the same for all viewers.
+// SilentPart is #silent: the agent's machine is offline, or the running turn's agent has sent nothing for a while.
+// The agent's log is a link, since reading it requires a right, and this part is the same for all viewers.
 func SilentPart(c Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -615,7 +615,7 @@ func SilentPart(c Composer) templ.Component {
 	})
 }
 
-// ComposerMode is #composer-mode: one button that sends, and what else there is while a turn runs.
+// ComposerMode is #composer-mode: the send button, with more buttons while a turn runs.
 func ComposerMode(c Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -759,7 +759,7 @@ func ComposerMode(c Composer) templ.Component {
 	})
 }
 
-// BackgroundPart is #background: commands in the background, each with its terminal and a stop button.
+// BackgroundPart is #background: background commands, each with its terminal and a stop button.
 func BackgroundPart(c Composer) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -11,52 +11,52 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// ReviewScripts are the scripts of a page with a review, each of which stands on those before it.
+// ReviewScripts returns the scripts of a page with a review, in order of dependency.
 func ReviewScripts() []string {
 	return []string{"js/review.js", "js/review-lines.js", "js/review-comments.js", "js/hunks.js"}
 }
 
-// DiffFile is one file of a review as it is drawn. It holds nothing that differs between the people looking at it:
-// drafts and rights are drawn elsewhere, so the HTML of a patch serves them all.
+// DiffFile is one file of a review. It has no data that differs between viewers: drafts and rights
+// are rendered elsewhere, so one patch serves all viewers.
 type DiffFile struct {
-	ID      string // the changeset's id of the file, sent back by forms
-	Base    string // path of the review page, as in "/s/ab12/changes"
-	Query   string // what selects this changeset, as in "scope=session"
+	ID      string // the file's id in the changeset, sent by forms
+	Base    string // path of the review page, like "/s/ab12/changes"
+	Query   string // selects this changeset, like "scope=session"
 	Path    string
 	OldPath string // set when renamed
 	Status  DiffStatus
 	Form    DiffForm
 	Add     int
 	Del     int
-	OldMode string // as git prints it, set when it changed
+	OldMode string // as printed by git; set if it changed
 	NewMode string
 	OldSize int64 // bytes
 	NewSize int64
-	OldURL  string // picture of the before side, for images
+	OldURL  string // address of the old picture, for images
 	NewURL  string
 
 	OldPixels, NewPixels diff.Pixels
 
-	Staged string   // of an uncommitted change: StagedPart or StagedAll, "" when none of it is
-	Ops    []FileOp // what can be done with a file of this changeset; all files share them
+	Staged string   // for uncommitted changes: StagedPart, StagedAll, or "" if nothing is staged
+	Ops    []FileOp // operations on files of this changeset; shared by all files
 
-	Tag        string // what is special about where the change came from
+	Tag        string // a note about the origin of the change
 	Reviewed   bool
-	ReviewedBy string            // who set the mark, for people
+	ReviewedBy string            // name of who set the mark
 	Stale      bool              // changed since its review
-	Done       map[string]string // hunks that are reviewed, by their keys, and by whom; nil when the file is as a whole
-	Fold       string            // why the rows are not in the page ("12,400 changed lines"), "" when they are
-	Shut       bool              // rows are in the page, folded
-	Versions   string            // object ids of both sides, as a permalink carries them: "old new", "-" for none
+	Done       map[string]string // reviewers of hunks by key; nil if the whole file is reviewed
+	Fold       string            // why the rows are not in the page ("12,400 changed lines"); "" if they are
+	Shut       bool              // rows are in the page, but folded
+	Versions   string            // object ids of both sides, for permalinks: "old new", "-" for none
 
 	Depth   int // in the tree
 	Diff    *diff.File
-	Moved   []Moved  // blocks that were moved, as diff.Moves orders them
-	Threads []Thread // every thread on the file; placed under their lines, the outdated at the head
-	Note    string   // a sentence in place of rows, as when the content cannot be read
+	Moved   []Moved  // moved blocks, in the order of diff.Moves
+	Threads []Thread // all threads of the file: below their lines, or outdated ones at the head
+	Note    string   // shown instead of rows, for example if the content cannot be read
 }
 
-// DiffStatus says what happened to a file.
+// DiffStatus is how a file changed.
 type DiffStatus string
 
 const (
@@ -66,7 +66,7 @@ const (
 	DiffRenamed  DiffStatus = "renamed"
 )
 
-// DiffForm says how the content is shown.
+// DiffForm is how the content is shown.
 type DiffForm string
 
 const (
@@ -77,30 +77,30 @@ const (
 	DiffSubmodule DiffForm = "submodule"
 )
 
-// DiffView is how a reader wants diffs drawn.
+// DiffView is how a reader views diffs.
 type DiffView struct {
 	Split  bool
 	Syntax Syntax
-	Links  bool            // every line number is a link that opens a comment form: the way without JavaScript
-	Form   templ.Component // an open comment form, drawn under the line FormAt names
+	Links  bool            // line numbers are links that open a comment form, for use without JavaScript
+	Form   templ.Component // an open comment form, below the line FormAt
 	FormAt string
-	Ops    []HunkOp // what can be done with a hunk; drawn where Links are
-	Whole  bool     // the page shows this one file: long lines are not cut
+	Ops    []HunkOp // operations on hunks; rendered if Links is set
+	Whole  bool     // the page shows only this file: long lines are not cut
 }
 
-// Key is the DOM name of the file: short, stable, safe in an id and a fragment.
+// Key returns the file's name in the DOM: short, stable, and valid in ids and fragments.
 func (f *DiffFile) Key() string { return DiffKey(f.ID) }
 
-// DiffKey shortens a changeset's file id, which may hold any character, to twelve hex digits.
+// DiffKey hashes a changeset's file id, which may contain any character, to twelve hex digits.
 func DiffKey(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:6])
 }
 
-// Href is the page that shows this file alone.
+// Href returns the address of the file's own page.
 func (f *DiffFile) Href() string { return f.Base + "/file/" + f.Key() + "?" + f.Query }
 
-// open counts the threads that still want an answer.
+// open counts the unresolved threads.
 func (f *DiffFile) open() int {
 	n := 0
 	for i := range f.Threads {
@@ -111,7 +111,7 @@ func (f *DiffFile) open() int {
 	return n
 }
 
-// head are the threads that stand above the rows: on the whole file, or outdated; all when no rows are drawn.
+// head returns the threads above the rows: on the whole file, or outdated; all threads if no rows are shown.
 func (f *DiffFile) head() []Thread {
 	var out []Thread
 	for _, t := range f.Threads {
@@ -122,7 +122,7 @@ func (f *DiffFile) head() []Thread {
 	return out
 }
 
-// dir and name split the path for the eye: the name is what one looks for.
+// dir and name split the path, since the name is what readers look for.
 func (f *DiffFile) dir() string  { return f.Path[:strings.LastIndexByte(f.Path, '/')+1] }
 func (f *DiffFile) name() string { return f.Path[strings.LastIndexByte(f.Path, '/')+1:] }
 
@@ -138,7 +138,7 @@ func (s DiffStatus) word() string {
 	return "Modified"
 }
 
-// StatusSign is the status as one character.
+// StatusSign returns the status as one character.
 func (f *DiffFile) StatusSign() string { return f.Status.sign() }
 
 func (s DiffStatus) sign() string {
@@ -153,7 +153,7 @@ func (s DiffStatus) sign() string {
 	return "±"
 }
 
-// Count writes n with thin spaces between thousands.
+// Count formats n with commas between thousands.
 func Count(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -162,7 +162,7 @@ func Count(n int) string {
 	return s
 }
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes.
 func Size(n int64) string {
 	switch {
 	case n < 1<<10:
@@ -185,7 +185,7 @@ func (f *DiffFile) Rows() int {
 	return n
 }
 
-// threadsWord follows the number of a file's open threads.
+// threadsWord returns the noun after the number of open threads.
 func threadsWord(n int) string {
 	if n == 1 {
 		return " open thread"

@@ -10,16 +10,16 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// HunkOp is something that can be done with a hunk: an operation of the changeset that takes a range.
+// HunkOp is an operation of the changeset that can be applied to a hunk's lines.
 type HunkOp struct {
 	ID, Label string
-	Confirm   bool // ask before
+	Confirm   bool // confirm first
 }
 
-// HunkName is what a page calls a hunk: the beginning of its key, which tells the hunks of a file apart.
+// HunkName returns a hunk's name on pages: a prefix of its key, which is unique in the file.
 func HunkName(key string) string { return key[:min(8, len(key))] }
 
-// fileKey is empty in the set of buttons that goes from hunk to hunk.
+// fileKey returns the file's key; "" for the shared set of buttons.
 func fileKey(f *DiffFile) string {
 	if f.ID == "" {
 		return ""
@@ -27,7 +27,7 @@ func fileKey(f *DiffFile) string {
 	return f.Key()
 }
 
-// HunkAt is the place of what a hunk changes, as forms send it.
+// HunkAt returns the changed lines of a hunk, as forms send them.
 func HunkAt(h *diff.Hunk) string {
 	old, from, to := h.Changed()
 	if old {
@@ -36,7 +36,7 @@ func HunkAt(h *diff.Hunk) string {
 	return Where(After, from, to)
 }
 
-// Seen adds to the hunks that are reviewed those reviewed in an earlier version, at their current positions.
+// Seen adds the hunks that were reviewed in an earlier version, at their current positions.
 func Seen(done map[string]string, was, now *diff.File, by string) map[string]string {
 	had := map[string]bool{}
 	for i := range was.Hunks {
@@ -59,7 +59,7 @@ func (f *DiffFile) isDone(key string) bool {
 	return ok && key != ""
 }
 
-// hunks says how many hunks a file has, and how many of them are reviewed.
+// hunks returns how many hunks a file has, and how many of them are reviewed.
 func (f *DiffFile) hunks() (done, all int) {
 	if f.Diff == nil {
 		return 0, 0
@@ -83,13 +83,14 @@ func (f *DiffFile) marked() string {
 	return strconv.Itoa(done) + "/" + strconv.Itoa(all) + " hunks"
 }
 
-// doneAttrs list the reviewed hunks in the head, which is sent alone when a mark changes: "3f2a81bc Ana", one a line.
+// doneAttrs list the reviewed hunks in the head, which is sent alone when a mark changes: "3f2a81bc
+// Ana", one per line.
 func doneAttrs(f *DiffFile) templ.Attributes {
 	if len(f.Done) == 0 {
 		return nil
 	}
 	var list []string
-	if f.Diff == nil { // folded: it may be opened on the page
+	if f.Diff == nil { // folded: its rows may be loaded later
 		for key, by := range f.Done {
 			list = append(list, HunkName(key)+" "+by)
 		}
@@ -125,7 +126,7 @@ func (w *rowWriter) done(h *diff.Hunk) bool {
 	})
 }
 
-// folded draws a hunk that was reviewed, shut.
+// folded renders a reviewed hunk, folded.
 func (w *rowWriter) folded(h *diff.Hunk) {
 	add, del := 0, 0
 	for i := range h.Rows {
@@ -148,8 +149,8 @@ func (w *rowWriter) folded(h *diff.Hunk) {
 	w.write([]byte("</details>"))
 }
 
-// tools are what can be done with a hunk, as forms in its bar: the way without JavaScript. Elsewhere one set of them
-// goes where the reader is.
+// tools renders the operations of a hunk as forms in its bar, for use without JavaScript. Otherwise
+// one set of buttons moves to the current hunk.
 func (w *rowWriter) tools(h *diff.Hunk) {
 	if h.Key == "" {
 		return
@@ -158,7 +159,7 @@ func (w *rowWriter) tools(h *diff.Hunk) {
 		w.file.isDone(h.Key)))
 }
 
-// drawInto draws a component into the open chunk.
+// drawInto renders a component into the open chunk.
 func (w *rowWriter) drawInto(c templ.Component) {
 	if w.err == nil {
 		w.err = c.Render(w.ctx, (*chunkWriter)(w))

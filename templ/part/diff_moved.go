@@ -7,14 +7,14 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// Moved is a block of lines of a file that stands elsewhere in the changeset too.
+// Moved is a block of a file's lines that was moved from or to another place in the changeset.
 type Moved struct {
 	diff.Block
-	Path string // of the other end
-	Href string // the page of that file; script goes to the line instead
+	Path string // path of the other end
+	Href string // page of that file; a script scrolls to the line instead
 }
 
-// movedFrom is the block a row belongs to.
+// movedFrom returns the moved block of a row; nil if there is none.
 func (w *rowWriter) movedFrom(r *diff.Row) *Moved {
 	list, n := w.moved[r.Kind], r.New
 	if r.Kind == diff.Delete {
@@ -30,7 +30,7 @@ func (w *rowWriter) movedFrom(r *diff.Row) *Moved {
 	return &list[i]
 }
 
-// label says on the first row of a block where the other end is. Its words are an attribute: they are not copied.
+// label names the other end on the first row of a block. It is an attribute, so that copied text does not contain it.
 func (w *rowWriter) label(b []byte, r *diff.Row, m *Moved) []byte {
 	if r.New != m.From && r.Kind == diff.Add || r.Old != m.From && r.Kind == diff.Delete {
 		return b

@@ -11,15 +11,15 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Rows are most of a review page (16 000 for a change of 10 000 lines), so they are written by hand: one element a
-// row, numbers in attributes that CSS draws (so copied text is code alone), chunks of 120 rows whose
-// exact height is in their class, because `content-visibility` must know it and the policy forbids style attributes.
+// Rows are most of a review page (16,000 for a change of 10,000 lines), so they are written by hand: one element per
+// row; numbers are attributes that CSS renders, so that copied text is only code; chunks of 120 rows have their
+// exact height in a class, because `content-visibility` must know it and the policy forbids style attributes.
 const (
 	chunkRows = 120
 	lineLimit = 5_000 // bytes of a line shown before it is cut
 )
 
-// DiffRows draws the hunks of a file with its threads under their lines.
+// DiffRows renders the hunks of a file, with threads below their lines.
 func DiffRows(f *DiffFile, v DiffView) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {
 		w := newRowWriter(ctx, out, f, v)
@@ -28,7 +28,7 @@ func DiffRows(f *DiffFile, v DiffView) templ.Component {
 	})
 }
 
-// DiffContext draws rows alone, for a gap a reader opened.
+// DiffContext renders only rows, for a gap that a reader opened.
 func DiffContext(f *DiffFile, rows []diff.Row, v DiffView) templ.Component {
 	return templ.ComponentFunc(func(ctx context.Context, out io.Writer) error {
 		w := newRowWriter(ctx, out, f, v)
@@ -47,7 +47,7 @@ type rowWriter struct {
 	out     io.Writer
 	file    *DiffFile
 	view    DiffView
-	digits  int // of the line numbers, as the class of the body says
+	digits  int // of the line numbers, also in the class of the body
 	threads map[lineKey][]*Thread
 	moved   map[diff.Kind][]Moved
 
@@ -80,7 +80,7 @@ func (w *rowWriter) hunks() {
 	if w.file.Diff == nil {
 		return
 	}
-	end := 0 // last new line drawn
+	end := 0 // last new line that was rendered
 	for i := range w.file.Diff.Hunks {
 		h := &w.file.Diff.Hunks[i]
 		w.gap(end+1, h.NewStart-1, h, i == 0)
@@ -98,8 +98,8 @@ func (w *rowWriter) hunks() {
 	w.orphans()
 }
 
-// gap is the bar between two hunks: the line they stand under, and buttons that open what is hidden. Without
-// JavaScript the file's own page shows everything.
+// gap renders the bar between two hunks: their section, and buttons that show hidden lines. Without
+// JavaScript, the file's own page shows everything.
 func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 	w.full()
 	hidden := to - from + 1
@@ -107,7 +107,7 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 		hidden = 0
 	}
 	if hidden <= 0 && first && next.Section == "" && len(w.file.Diff.Hunks) == 1 {
-		return // the file begins here, and is this hunk
+		return // the only hunk starts at the beginning of the file
 	}
 	b := append(w.chunk, `<div class="h`...)
 	if hidden <= 0 {
@@ -115,7 +115,7 @@ func (w *rowWriter) gap(from, to int, next *diff.Hunk, first bool) {
 	}
 	b = append(b, '"')
 	if next == nil {
-		b = append(b, ` data-t="`...) // other gaps end at the row below
+		b = append(b, ` data-t="`...) // other gaps end at the next row
 		b = strconv.AppendInt(b, int64(to), 10)
 		b = append(b, '"')
 	} else if next.Section != "" {
@@ -167,7 +167,7 @@ func (w *rowWriter) rows(rows []diff.Row) {
 	}
 }
 
-// split lays deletions and the additions that took their place side by side, two cells a visual row.
+// split renders deletions and the additions that replace them side by side, two cells per visual row.
 func (w *rowWriter) split(rows []diff.Row) {
 	for _, p := range diff.Split(rows) {
 		w.pair(rowAt(rows, p.Left), rowAt(rows, p.Right))
@@ -202,7 +202,7 @@ func (w *rowWriter) half(r *diff.Row, old bool) {
 	w.cell(r, old, !old)
 }
 
-// cell writes one row, or half of one, with the numbers of the sides asked for.
+// cell writes one row, or half of one, with the numbers of the given sides.
 func (w *rowWriter) cell(r *diff.Row, old, new bool) {
 	b := append(w.chunk, `<div class="r`...)
 	switch r.Kind {
@@ -242,8 +242,8 @@ func (w *rowWriter) cell(r *diff.Row, old, new bool) {
 	w.chunk = append(b, "</div>"...)
 }
 
-// appendNumber writes a line number right-aligned in its column; the numbers of both sides share an attribute, which
-// compresses to half of two.
+// appendNumber right-aligns a line number in its column. The numbers of both sides share an attribute, which
+// compresses to half the size of two.
 func appendNumber(b []byte, n, digits int) []byte {
 	for limit, i := 10, 1; i < digits; limit, i = limit*10, i+1 {
 		if n < limit {
@@ -256,7 +256,7 @@ func appendNumber(b []byte, n, digits int) []byte {
 	return strconv.AppendInt(b, int64(n), 10)
 }
 
-// link lies over the numbers of a row; without JavaScript it is how one comments on a line.
+// link covers the numbers of a row; without JavaScript, it opens the comment form of a line.
 func (w *rowWriter) link(b []byte, r *diff.Row) []byte {
 	where := Where(After, r.New, r.New)
 	if r.Kind == diff.Delete {
@@ -273,7 +273,7 @@ func (w *rowWriter) link(b []byte, r *diff.Row) []byte {
 	return append(b, `"></a>`...)
 }
 
-// text writes the code of a row: syntax classes on <i>, changed words in <b>, cut where it is too long to lay out.
+// text writes the code of a row: syntax classes on <i>, changed words in <b>, and cut if it is too long.
 func (w *rowWriter) text(b []byte, r *diff.Row) []byte {
 	text, cut := r.Text, 0
 	if len(text) > lineLimit && !w.view.Whole {
@@ -291,7 +291,7 @@ func (w *rowWriter) text(b []byte, r *diff.Row) []byte {
 	return b
 }
 
-// full closes the chunk when it has its rows.
+// full closes the chunk when it has enough rows.
 func (w *rowWriter) full() {
 	if w.n >= chunkRows {
 		w.flush()
@@ -319,7 +319,7 @@ func (w *rowWriter) write(b []byte) {
 	}
 }
 
-// thread ends the chunk after a row that has threads and draws them there: a chunk's height stays exact.
+// thread renders a row's threads, after closing the chunk, whose height stays exact.
 func (w *rowWriter) thread(r *diff.Row) {
 	w.form(r)
 	if len(w.threads) == 0 {
@@ -338,7 +338,7 @@ func (w *rowWriter) thread(r *diff.Row) {
 	}
 }
 
-// form draws the open comment form under the last line it is about.
+// form renders the open comment form below its last line.
 func (w *rowWriter) form(r *diff.Row) {
 	side, _, to, ok := ParseWhere(w.view.FormAt)
 	if w.view.Form == nil || !ok || to == 0 || (side == Before && r.Old != to) || (side == After && r.New != to) {
@@ -351,7 +351,7 @@ func (w *rowWriter) form(r *diff.Row) {
 	w.view.Form = nil
 }
 
-// orphans are threads whose line is in no hunk: they stand at the end rather than nowhere.
+// orphans renders threads whose line is in no hunk, at the end.
 func (w *rowWriter) orphans() {
 	for i := range w.file.Threads {
 		t := &w.file.Threads[i]

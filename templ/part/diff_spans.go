@@ -6,18 +6,18 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// Syntax is how much of a diff's colouring is drawn. Every coloured word is an element, and elements are what a large
-// page costs: the more rows, the fewer colours. Changed words are always drawn.
+// Syntax is how much of a diff is highlighted. Every highlighted word is an element, and elements are the cost of a
+// large page: the more rows, the less highlighting. Changed words are always marked.
 type Syntax int
 
-// From all classes to none.
+// Syntax values, from all classes to none.
 const (
 	SyntaxAll  Syntax = iota
-	SyntaxFew         // keywords of two letters or more, strings and comments of three, outside of changed words
-	SyntaxNone        // changed words alone
+	SyntaxFew         // keywords of at least two letters, strings and comments of at least three, outside of changed words
+	SyntaxNone        // only changed words
 )
 
-// SyntaxFor picks by the rows of the whole page. Measured: with all classes a row is 4.4 elements, with few 3.
+// SyntaxFor chooses by the rows of the whole page. Measured: a row has 4.4 elements with all classes, 3 with few.
 func SyntaxFor(rows int) Syntax {
 	switch {
 	case rows <= 8_000:
@@ -28,7 +28,7 @@ func SyntaxFor(rows int) Syntax {
 	return SyntaxNone
 }
 
-// class is the class drawn for a span, "" for none.
+// class returns the class for a span; "" for none.
 func (y Syntax) class(s diff.Span) string {
 	n := s.End - s.Start
 	if y == SyntaxAll || y == SyntaxFew && !s.Changed && (s.Class == "k" && n > 1 || n > 2 &&
@@ -38,10 +38,10 @@ func (y Syntax) class(s diff.Span) string {
 	return ""
 }
 
-// append writes a line with its spans; neighbours that look the same share an element.
+// append writes a line with its spans; adjacent spans of the same look share an element.
 func (y Syntax) append(b []byte, text string, spans []diff.Span) []byte {
 	if text == "" {
-		return append(b, '\n') // an empty row still copies as an empty line
+		return append(b, '\n') // an empty row must copy as an empty line
 	}
 	at := 0
 	for i := 0; i < len(spans) && spans[i].End <= len(text); i++ {
@@ -61,7 +61,8 @@ func (y Syntax) append(b []byte, text string, spans []diff.Span) []byte {
 	return appendText(b, text[at:])
 }
 
-// joins reports whether the next span can share an element: nothing lies between, or spaces that no colour shows on.
+// joins reports whether the next span can share an element: between them is nothing, or whitespace
+// that shows no color.
 func joins(text string, s, next diff.Span) bool {
 	if next.End > len(text) || next.Changed != s.Changed {
 		return false

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// DiffBox is one file of a review: a head that stays in sight, and its rows.
+// DiffBox is one file of a review: a sticky head, and its rows.
 func DiffBox(f *DiffFile, v DiffView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -189,7 +189,7 @@ func DiffBox(f *DiffFile, v DiffView) templ.Component {
 	})
 }
 
-// DiffHead is patched alone when a file is marked reviewed, so that rows and open forms are left as they are.
+// DiffHead is patched alone when a file is marked reviewed, so that rows and open forms are not replaced.
 func DiffHead(f *DiffFile) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -584,8 +584,8 @@ func DiffHead(f *DiffFile) templ.Component {
 	})
 }
 
-// ReviewedForm is what the button of a hunk's bar belongs to, wherever the bar is. The buttons of the heads have a form a
-// file: for each button that names its form the browser walks the whole document, which took 14 s of 1000 files' 18.
+// ReviewedForm is the form of the buttons in hunks' bars, wherever they are. The buttons in heads have a form per
+// file: for each button that names its form, the browser walks the whole document, which took 14 s of 1000 files' 18.
 func ReviewedForm() templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -615,7 +615,7 @@ func ReviewedForm() templ.Component {
 	})
 }
 
-// DiffBody is the part below the head: threads on the file, then rows or what the file is instead.
+// DiffBody is the part below the head: threads on the file, then its rows or a note.
 func DiffBody(f *DiffFile, v DiffView) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1026,7 +1026,7 @@ func picture(f *DiffFile, side, url string, size int64, p diff.Pixels) templ.Com
 	})
 }
 
-// DiffTreeName is how a file reads in the tree.
+// DiffTreeName is a file's name in the tree.
 func DiffTreeName(f *DiffFile) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1166,7 +1166,7 @@ func PlusMinus(add, del int) templ.Component {
 	})
 }
 
-// HunkTools are the buttons of a hunk. Who may not use one does not see it.
+// HunkTools are the buttons of a hunk. CSS hides those that a viewer may not use.
 func HunkTools(f *DiffFile, ops []HunkOp, hunk, at string, done bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1320,7 +1320,7 @@ func HunkTools(f *DiffFile, ops []HunkOp, hunk, at string, done bool) templ.Comp
 	})
 }
 
-// PlaceNote is shown at the head of the file a permalink opened.
+// PlaceNote is shown at the head of the file that a permalink opened.
 func PlaceNote(p Place) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -10,7 +10,7 @@ func expanded(shut bool) string { return strconv.FormatBool(!shut) }
 func yes(b bool) string         { return strconv.FormatBool(b) }
 func not(b bool) string         { return strconv.FormatBool(!b) }
 
-// sizes says how large a binary file was and is.
+// sizes describes the old and new size of a binary file.
 func sizes(f *DiffFile) string {
 	switch f.Status {
 	case DiffAdded:
@@ -21,7 +21,7 @@ func sizes(f *DiffFile) string {
 	return Size(f.OldSize) + " before, " + Size(f.NewSize) + " after"
 }
 
-// unchanged says why a file in the list has no rows.
+// unchanged explains why a listed file has no rows.
 func unchanged(f *DiffFile) string {
 	switch {
 	case f.Status == DiffRenamed:
@@ -36,12 +36,12 @@ func unchanged(f *DiffFile) string {
 	return "Only whitespace changed."
 }
 
-// widths are the columns a file's rows may need; the class sizes the scroll bar under them.
+// widths are the classes of row widths in columns; they size the scroll bar below the rows.
 var widths = [...]int{40, 60, 80, 100, 120, 140, 160, 200, 240, 300, 400, 600, 1000, 2000, 5000}
 
 const tabColumns = 4
 
-// widthClass is the smallest class the longest line fits in, "" when every line fits in 40 columns, which half a
+// widthClass returns the smallest class that fits the longest line; "" if every line fits in 40 columns, which half a
 // window has.
 func widthClass(f *DiffFile, _ DiffView) string {
 	if f.Diff == nil {
@@ -68,7 +68,7 @@ func widthClass(f *DiffFile, _ DiffView) string {
 	return class
 }
 
-// columns is the width of a line in character cells, taking East Asian letters as two.
+// columns returns the width of a line in character cells, counting East Asian letters as two.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -84,7 +84,7 @@ func columns(text string) int {
 	return n
 }
 
-// shutAttrs folds a body so that find-in-page still looks inside and opens it.
+// shutAttrs folds a body so that find-in-page can search and open it.
 func shutAttrs(f *DiffFile) templ.Attributes {
 	if !f.Shut {
 		return nil
@@ -92,7 +92,7 @@ func shutAttrs(f *DiffFile) templ.Attributes {
 	return templ.Attributes{"hidden": "until-found"}
 }
 
-// digits are the columns a line number takes in a file, two to seven.
+// digits returns the columns for a file's line numbers, two to seven.
 func digits(f *DiffFile) int {
 	if f.Diff == nil {
 		return 2

@@ -1,3 +1,3 @@
-// Package part draws what several pages share: the layout, messages, tool calls, diffs, threads and Markdown. Live
-// patches replace single parts of an open page, so each part is drawn alone as well, under its own element id.
+// Package part renders what several pages share: the layout, messages, tool calls, diffs, threads and Markdown. Live
+// patches replace single parts of open pages, so each part can be rendered alone, with its own element id.
 package part

@@ -1,10 +1,10 @@
 package part
 
-// Edits is what a tool call would change, or changed, file by file.
+// Edits are the changes of a tool call by file, proposed or made.
 type Edits struct {
 	Title string
 	Files []DiffFile
-	More  int    // files that are not shown
+	More  int    // files not shown
 	Back  string // to the call
-	Style string // address of the style sheet of diffs, which comes along: most chats need none
+	Style string // address of the style sheet of diffs, loaded here because most chats need none
 }

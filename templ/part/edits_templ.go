@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// editsBox holds a place for the changes of a call: the script draws them there, and without one the link does.
+// editsBox is a placeholder for the changes of a call: a script loads them, and without one it is a link.
 func editsBox(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -162,7 +162,7 @@ func editLine(e ahp.FileEdit) templ.Component {
 	})
 }
 
-// EditsPart draws every file; its style comes with it.
+// EditsPart renders every file, with its style sheet.
 func EditsPart(m Edits) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -9,24 +9,24 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A page shows so much of a turn, however long that is. The rest is behind links that need no script.
+// These limits bound how much of a turn a page shows, however long it is. Links that need no script show the rest.
 const (
-	shownText   = 32 << 10  // of the beginning of each text, and as much of its end
-	shownTight  = 4 << 10   // the same, of a turn whose texts are over shownTurn together
-	shownTurn   = 512 << 10 // bytes
-	firstParts  = 100       // of a turn, and
-	newestParts = 200       // of its end, or up to partsStep more: the whole turn is drawn again as often
+	shownText   = 32 << 10  // bytes of the beginning of each text, and of its end
+	shownTight  = 4 << 10   // the same, in a turn whose texts exceed shownTurn together
+	shownTurn   = 512 << 10 // bytes of all texts
+	firstParts  = 100       // shown parts at the start of a turn
+	newestParts = 200       // shown parts at its end, or up to partsStep more: each change renders the whole turn again
 	partsStep   = 100
 )
 
-// Measured says how much of a turn is shown.
+// Measured is how much of a turn is shown.
 type Measured struct {
-	Tight  bool // of each text less than of others
-	Hidden int  // parts, from firstParts on
+	Tight  bool // less of each text is shown
+	Hidden int  // hidden parts, starting at firstParts
 }
 
-// Measure finds out how much of the turn is shown. That changes seldom while text streams, since the turn is drawn anew
-// then.
+// Measure computes how much of the turn is shown. The result rarely changes while text streams;
+// each change renders the turn again.
 func (t *Turn) Measure() {
 	n := 0
 	for _, p := range t.Parts {
@@ -38,10 +38,10 @@ func (t *Turn) Measure() {
 	}
 }
 
-// Hides reports whether part i is behind a link.
+// Hides reports whether part i is hidden behind a link.
 func (t *Turn) Hides(i int) bool { return i >= firstParts && i < firstParts+t.Hidden }
 
-// excerpt is how much a page shows of the beginning of a text, and of its end.
+// excerpt returns the bytes shown of the beginning of a text, and of its end.
 func (t *Turn) excerpt() int {
 	if t.Tight {
 		return shownTight
@@ -49,17 +49,17 @@ func (t *Turn) excerpt() int {
 	return shownText
 }
 
-// textHref is where the text of part i is read whole; -1 is the message.
+// textHref returns the address of the whole text of part i; -1 is the message.
 func (t *Turn) textHref(i int) string {
 	return t.Base + "/text?turn=" + url.QueryEscape(t.ID) + "&part=" + strconv.Itoa(i)
 }
 
-// hiddenHref is where the parts are that the turn hides.
+// hiddenHref returns the address of the hidden parts.
 func (t *Turn) hiddenHref() string {
 	return t.Base + "/text?turn=" + url.QueryEscape(t.ID) + "&step=" + strconv.Itoa(firstParts)
 }
 
-// toolHref is where what a tool call printed is read whole.
+// toolHref returns the address of a tool call's whole output.
 func (t *Turn) toolHref(c Tool) string {
 	if i := t.partOf(c); i >= 0 {
 		return t.textHref(i)
@@ -67,7 +67,7 @@ func (t *Turn) toolHref(c Tool) string {
 	return t.Base
 }
 
-// WholeText is what part i holds as text, however long; Markdown says how it is drawn.
+// WholeText returns the whole text of part i, and whether it is Markdown.
 func (t *Turn) WholeText(i int) (text string, markdown bool) {
 	if i < 0 {
 		return t.Message.Text, false
@@ -78,7 +78,7 @@ func (t *Turn) WholeText(i int) (text string, markdown bool) {
 	return Text(t.Parts[i])
 }
 
-// toolText is what a tool call was given and printed.
+// toolText returns a tool call's input and output.
 func toolText(c Tool) string {
 	texts := []string{c.command()}
 	for _, content := range c.Content {
@@ -94,7 +94,7 @@ func toolText(c Tool) string {
 	return strings.Join(slices.DeleteFunc(texts, func(s string) bool { return s == "" }), "\n\n")
 }
 
-// toolSize is how many bytes toolText has, about.
+// toolSize estimates the length of toolText.
 func toolSize(c Tool) int {
 	n := len(c.raw()) + len(c.Partial)
 	for _, content := range c.Content {
@@ -110,17 +110,17 @@ func toolSize(c Tool) int {
 	return n
 }
 
-// PieceOf is a part of a text that does not fit into a page at once.
+// PieceOf is a part of a text that is too long for one page.
 type PieceOf struct {
-	Blocks []Block // drawn as Markdown
-	Plain  string  // or as it is
-	Next   int     // where the next piece begins; 0: nowhere
+	Blocks []Block // rendered as Markdown
+	Plain  string  // or plain text
+	Next   int     // offset of the next piece; 0: none
 }
 
-// PieceSize is how much of a text one page of it shows.
+// PieceSize is how many bytes of a text one page shows.
 const PieceSize = 128 << 10
 
-// PieceOfText cuts what a page of a text shows.
+// PieceOfText returns the piece of a text at an offset.
 func PieceOfText(text string, markdown bool, from int) (p PieceOf) {
 	if markdown {
 		p.Blocks, p.Next = cutPiece(text, from, PieceSize)
@@ -134,7 +134,7 @@ func PieceOfText(text string, markdown bool, from int) (p PieceOf) {
 	return PieceOf{Plain: text[:end], Next: from + end}
 }
 
-// textSize is how much of a page a part of an answer takes, about.
+// textSize estimates how many bytes a part adds to a page.
 func textSize(p ahp.ResponsePart) int {
 	switch v := p.Value.(type) {
 	case *ahp.MarkdownResponsePart:
@@ -147,7 +147,7 @@ func textSize(p ahp.ResponsePart) int {
 	return 500
 }
 
-// Size is how much of a page the turn takes, about.
+// Size estimates how many bytes the turn adds to a page.
 func (t *Turn) Size() int {
 	n := min(len(t.Message.Text), shownMessage)
 	for i, p := range t.Parts {
@@ -158,10 +158,10 @@ func (t *Turn) Size() int {
 	return n
 }
 
-// shownMessage is how much of what was asked is on the page.
+// shownMessage is how many bytes of a message the page shows.
 const shownMessage = 64 << 10
 
-// clip cuts a text behind a line or a rune, and says how many bytes are left.
+// clip cuts a text after a line or a rune, and returns how many bytes are left.
 func clip(s string, most int) (shown string, left int) {
 	if len(s) <= most {
 		return s, 0

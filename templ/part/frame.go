@@ -11,26 +11,26 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Frame is what surrounds a page. What differs by viewer goes to Viewer and Body; everything else may be patched from
-// HTML that all viewers share.
+// Frame surrounds a page. Everything except Viewer and Body is the same for all viewers, and may be replaced by
+// patches.
 type Frame struct {
 	Title   string                   // of the document, before " · ahphub"
-	Asset   func(string) string      // name of an embedded file → its address
-	Imports func(...string) []string // addresses of what scripts import; nil where nothing is to be loaded early
-	Path    string                   // of this page, for forms that come back to it
-	Theme   string                   // "light", "dark" or "" for the system's
+	Asset   func(string) string      // address of an embedded file, by name
+	Imports func(...string) []string // addresses of scripts' imports; nil: none are preloaded
+	Path    string                   // of this page, for forms that return to it
+	Theme   string                   // "light", "dark" or "" for the system's theme
 	Safe    bool                     // colour-blind-safe additions and deletions
 	Viewer  Viewer
 	Rail    []RailItem // nil with Viewer.Guest
-	Needs   int        // sessions that wait for a person: tab title and badge
+	Needs   int        // sessions that need an answer: tab title and badge
 	Session *SessionHead
 	// "inbox", "new", "settings", "people"; in a session "chat", "changes", "threads", "terminals", "share", "worktree"
 	Tab     string
-	Live    string   // query of the page's /live stream; "" for a page that does not change
-	Body    string   // more classes of body
-	Styles  []string // more style sheets, as "css/review.css"
-	Scripts []string // more scripts, as "js/review.js"
-	Names   []string // whom a comment can mention
+	Live    string   // query of the page's /live stream; "" for a static page
+	Body    string   // further classes of body
+	Styles  []string // further style sheets, like "css/review.css"
+	Scripts []string // further scripts, like "js/review.js"
+	Names   []string // names that a comment can mention
 }
 
 // scripts returns the page's scripts in the order in which they run.
@@ -50,18 +50,18 @@ func (f Frame) imports() []string {
 	return f.Imports(f.scripts()...)
 }
 
-// Viewer is the person looking.
+// Viewer is the page's reader.
 type Viewer struct {
 	ID, Name              string
-	Role                  string // as a word: "Commenter"
+	Role                  string // in words: "Commenter"
 	Guest                 bool   // came by a link: sees one session, so no rail
 	Prompt, Approve, Type bool
-	Guests                bool // may approve also what guests asked for
+	Guests                bool // may also approve requests for guests' turns
 	Comment               bool
 	Owner                 bool
 }
 
-// classes says what the viewer may do, so that HTML shared by all can hide what they may not.
+// classes returns the viewer's rights as CSS classes, so that shared HTML can hide what they may not do.
 func (v Viewer) classes() string {
 	var out []string
 	for _, c := range []struct {
@@ -79,13 +79,13 @@ func (v Viewer) classes() string {
 // RailItem is a session in the rail.
 type RailItem struct {
 	Short, Title string
-	Agent        string // its name
+	Agent        string // name of the agent
 	Status       Status
 	Unread       bool
-	Age          string // "3 m", from the host's clock
+	Age          string // "3 m", by the host's clock
 	Add, Del     int64
-	Group        string // heading above the first of a group
-	Href         string // where it leads, instead of to the session Short
+	Group        string // heading; shown above the first item of a group
+	Href         string // address, if not that of the session Short
 }
 
 func (it RailItem) href() string {
@@ -95,7 +95,7 @@ func (it RailItem) href() string {
 	return "/s/" + it.Short
 }
 
-// of names the session to the page's script, where there is one.
+// of marks the item with its session for the script.
 func (it RailItem) of(current string) templ.Attributes {
 	if it.Short == "" {
 		return nil
@@ -113,29 +113,29 @@ type SessionHead struct {
 	Chat         string // id of the chat shown, for the Chat tab; "" for the default
 	Status       Status
 	Activity     string
-	Silent       bool   // Activity says how long the agent has not answered
+	Silent       bool   // Activity is how long the agent has not responded
 	Branch       string // checked out in the first directory, or the short id of a commit
 	Detached     bool   // Branch is a commit
-	Worktree     bool   // the session has a worktree of its own
+	Worktree     bool   // the session has its own worktree
 	Wide         bool   // it works in the home directory or above
 	Add, Del     int64
 	Files        int64
 	Threads      int64 // open ones
 	Terminals    int
 	People       []Person
-	Verdicts     []Verdict // that stand
-	Called       int       // threads in which the reader is mentioned and has not read
+	Verdicts     []Verdict // current verdicts
+	Called       int       // threads with unread mentions of the reader
 	Archived     bool
-	// what of the session the page shows, as its Share button says it: "chat:<id>", "changes:<scope>"
+	// the part that the page shows, for its Share button: "chat:<id>", "changes:<scope>"
 	Part    string
-	Answers string // classes of those who may answer what it waits for
-	Only    string // the part of the session that its reader sees: "chat" or "changes"; "" for all of it
-	Muted   bool   // by the reader, who gets no notifications of it
-	Path    string // of the page, for the form that mutes
-	Usage   string // tokens and cost of the chat shown
+	Answers string // CSS classes of viewers who may answer its requests
+	Only    string // the only part visible to the reader: "chat" or "changes"; "" for all
+	Muted   bool   // by the reader, who gets no notifications
+	Path    string // of the page, for the form that mutes the session
+	Usage   string // tokens and cost of the shown chat
 }
 
-// Base is the path that all pages of the session start with.
+// Base returns the path prefix of the session's pages.
 func (s SessionHead) Base() string { return "/s/" + s.Short }
 
 func (s SessionHead) branchTitle() string {
@@ -169,16 +169,16 @@ func (s SessionHead) chatHref() string {
 	return s.Base() + "/c/" + s.Chat
 }
 
-// Status is what a session or chat is doing, in one icon, one word and one colour.
+// Status is the status of a session or chat, as an icon, a word and a color.
 type Status struct{ Icon, Word, Class string }
 
-// Waiting is a session that waits for others than the viewer.
+// Waiting is the status of a session that waits for someone other than the viewer.
 var Waiting = Status{"clock", "Waiting", ""}
 
-// Interrupted is the status of a session or chat whose turn a restart ended.
+// Interrupted is the status of a session or chat whose turn was interrupted by a restart.
 var Interrupted = Status{"stop", "Interrupted", "need"}
 
-// StatusOf reads a session's or chat's status.
+// StatusOf describes a session's or chat's status.
 func StatusOf(s ahp.SessionStatus) Status {
 	switch s.Activity() {
 	case ahp.SessionStatusInputNeeded:
@@ -202,14 +202,14 @@ func (f Frame) docTitle() string {
 	return t
 }
 
-// people are the names that a script offers after @, as JSON.
+// people returns the names that a script suggests after @, as JSON.
 func (f Frame) people() string {
 	if len(f.Names) == 0 {
 		return ""
 	}
 	b, err := json.Marshal(f.Names)
 	if err != nil {
-		return "" // strings
+		return "" // strings always encode
 	}
 	return string(b)
 }
@@ -239,7 +239,7 @@ func (f Frame) current() string {
 	return f.Session.Short
 }
 
-// nextTheme is what the toggle switches to: system, light, dark, and around.
+// nextTheme returns the theme after the current one: system, light, dark, system.
 func (f Frame) nextTheme() string {
 	switch f.Theme {
 	case "light":
@@ -260,7 +260,7 @@ func needing(items []RailItem) int {
 	return n
 }
 
-// Here marks a link as the one of the page that is open.
+// Here marks a link to the current page.
 func Here(on bool) templ.Attributes {
 	if !on {
 		return nil
@@ -268,7 +268,7 @@ func Here(on bool) templ.Attributes {
 	return templ.Attributes{"aria-current": "page"}
 }
 
-// SetupNote is something that the server lacks, and what its owner can do about it.
+// SetupNote describes something that the server lacks, and a fix.
 type SetupNote struct {
 	Text, Fix string
 	Risk      bool // programs can do more than they should

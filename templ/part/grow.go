@@ -2,16 +2,16 @@ package part
 
 import "strings"
 
-// Growth says how one version of a block's HTML became the next, as what the client does: go down to the last child's
-// last child …, Depth steps; with Drop take its last element away and what follows it; put HTML at its end. Streaming
-// does little else, and so costs its own bytes and at most those of the last item or paragraph again.
+// Growth describes how one version of a block's HTML became the next, as instructions for the client: descend Depth
+// times to the last child; if Drop is set, remove its last element and everything after it; append HTML. A step of
+// streaming usually sends just the new bytes, and at most the last item or paragraph again.
 type Growth struct {
 	Depth int
 	Drop  bool
 	HTML  string
 }
 
-// Grow finds the smallest such step from old to new; ok is false when there is none.
+// Grow finds the smallest Growth from old to new; ok is false when there is none.
 func Grow(old, new string) (g Growth, ok bool) {
 	ends, starts := lastChain(old)
 	for depth := len(ends) - 1; depth >= 0; depth-- {
@@ -27,7 +27,7 @@ func Grow(old, new string) (g Growth, ok bool) {
 	return Growth{}, false
 }
 
-// between is what new has between a head and a tail of old, if it is whole elements and text.
+// between returns what new has between a head and a tail of old, if it consists of whole elements and text.
 func between(head, tail, new string) (string, bool) {
 	if len(new) < len(head)+len(tail) || !strings.HasPrefix(new, head) || !strings.HasSuffix(new, tail) {
 		return "", false
@@ -36,11 +36,11 @@ func between(head, tail, new string) (string, bool) {
 	return added, balanced(added)
 }
 
-// lastChain walks down a block's last elements: ends[d] is where the content of the one d steps down ends (before its
-// closing tag), starts[d] where its own last element starts. starts is one shorter when the innermost has none.
+// lastChain descends through a block's last elements: ends[d] is the end of the content at depth d (before the
+// closing tag), starts[d] the start of its last element. starts is one shorter when the innermost has no element.
 func lastChain(s string) (ends, starts []int) {
 	ends = []int{len(s)}
-	var open []int // starts of the elements that are open
+	var open []int // starts of the open elements
 	var last []int // last[d]: start of the newest element at depth d
 	for i := strings.IndexByte(s, '<'); i >= 0; {
 		end := strings.IndexByte(s[i:], '>')

@@ -9,10 +9,10 @@ import (
 	"github.com/a-h/templ"
 )
 
-// Invisible characters change what a line seems to say: a command can read one way and run another. Where people
-// decide or review they are shown by their number, and stay in the text so that it copies as it is.
+// Invisible characters can disguise a text: a command can look like one and run another. Where people
+// decide or review, their code points are shown; they stay in the text, so that it copies unchanged.
 
-// hiddenName names a character that is not seen and must be; "" for every other.
+// hiddenName describes an invisible or misleading character; "" for every other.
 func hiddenName(r rune) string {
 	switch {
 	case r >= 0x202A && r <= 0x202E, r >= 0x2066 && r <= 0x2069, r == 0x200E, r == 0x200F, r == 0x061C:
@@ -28,7 +28,7 @@ func hiddenName(r rune) string {
 	return ""
 }
 
-// Hidden counts such characters.
+// Hidden counts invisible and misleading characters.
 func Hidden(s string) (n int) {
 	for _, r := range s {
 		if hiddenName(r) != "" {
@@ -59,10 +59,10 @@ func appendText(b []byte, s string) []byte {
 	return appendEscaped(b, s[from:])
 }
 
-// Shown is text with hidden characters marked.
+// Shown renders text with hidden characters marked.
 func Shown(s string) templ.Component { return templ.Raw(string(appendText(nil, s))) }
 
-// hiddenWarning is what an approval card says about a command or argument that holds such characters.
+// hiddenWarning returns an approval card's warning about hidden characters; "" without them.
 func hiddenWarning(texts ...string) string {
 	n := Hidden(strings.Join(texts, ""))
 	switch n {

@@ -7,7 +7,7 @@ type keyGroup struct {
 	rows  []keyRow
 }
 
-// keyGroups are the shortcuts of every page by area; all are off in text fields except those of the composer.
+// keyGroups are the shortcuts of all pages by area. In text fields, only those of the composer work.
 var keyGroups = []keyGroup{
 	{"General", []keyRow{{"?", "Keyboard shortcuts"}, {"Ctrl+K", "Go to a session, file or command"}, {"/", "Filter"},
 		{"Esc", "Back / close"}}},

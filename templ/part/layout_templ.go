@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// Layout is the whole document around a page.
+// Layout is the document around a page.
 func Layout(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -434,7 +434,7 @@ func Layout(f Frame) templ.Component {
 	})
 }
 
-// guestBar says where guests are and who they are: they have no rail.
+// guestBar shows guests, who have no rail, their name and role.
 func guestBar(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -633,7 +633,7 @@ func PlainHead(f Frame) templ.Component {
 	})
 }
 
-// RailPart is the frame's own column of sessions; its list alone is patched.
+// RailPart is the rail, the column of sessions; patches replace only its list.
 func RailPart(f Frame) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -807,7 +807,7 @@ func settingsLink(f Frame) templ.Component {
 	})
 }
 
-// RailList is patched as a whole: #rail-list. The client marks the current session again after a patch.
+// RailList is #rail-list, replaced as a whole by patches. The client marks the current session again after a patch.
 func RailList(items []RailItem, current string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1024,7 +1024,7 @@ func RailList(items []RailItem, current string) templ.Component {
 	})
 }
 
-// StatusMark is icon, word and colour.
+// StatusMark is an icon with a word and color.
 func StatusMark(s Status) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1093,7 +1093,7 @@ func StatusMark(s Status) templ.Component {
 	})
 }
 
-// SessionHeadPart is title, status, counts, people and the tabs of a session.
+// SessionHeadPart has title, status, counts, people and the tabs of a session.
 func SessionHeadPart(s SessionHead, tab string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1350,7 +1350,7 @@ func tabLink(href, icon, word string, current bool, keys string) templ.Component
 	})
 }
 
-// ThreadsTab leads to the threads; a dot says that the reader is mentioned there.
+// ThreadsTab links to the threads; a badge counts the reader's unread mentions.
 func ThreadsTab(s SessionHead, tab string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1488,7 +1488,7 @@ func TitlePart(s SessionHead) templ.Component {
 	})
 }
 
-// StatusPart is #status: what the session is doing now. It is the same for everyone: visitors without
+// StatusPart is #status: the session's status. It is the same for everyone: visitors without
 // the right to answer see that it waits, not that it needs them.
 func StatusPart(s SessionHead) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
@@ -1658,7 +1658,7 @@ func WidePart(s SessionHead) templ.Component {
 	})
 }
 
-// WideNote is #wide-note: a warning about a home directory that is chosen or shared.
+// WideNote is #wide-note: a warning about a chosen or shared home directory.
 func WideNote(wide bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1698,7 +1698,7 @@ func WideNote(wide bool) templ.Component {
 	})
 }
 
-// BranchPart is #branch: what is checked out in the session's first directory.
+// BranchPart is #branch: the branch or commit of the session's first directory.
 func BranchPart(s SessionHead) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -2151,7 +2151,7 @@ func SessionMenu(s SessionHead) templ.Component {
 	})
 }
 
-// UsagePart is #usage: the tokens and cost of the chat that is open.
+// UsagePart is #usage: the tokens and cost of the open chat.
 func UsagePart(words string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -21,8 +21,8 @@ import (
 	"github.com/ahphub/ahphub/hub/recent"
 )
 
-// Markdown renders text written by a model or a person: GitHub's flavour without raw HTML, which is shown as text,
-// then cleaned once more by an allow list. Pictures of other hosts become links that load them on a click.
+// Markdown renders text written by a model or a person: GitHub's flavor. Raw HTML is shown as text, and an allow list
+// filters the result. Pictures of other hosts become links that load them on a click.
 func Markdown(text string) string {
 	var b strings.Builder
 	for _, block := range Blocks(text) {
@@ -31,7 +31,7 @@ func Markdown(text string) string {
 	return b.String()
 }
 
-// markdown has no parser for raw HTML, so what looks like HTML is text.
+// markdown has no parser for raw HTML, so HTML is text.
 var markdown = goldmark.New(
 	goldmark.WithParser(parser.NewParser(
 		parser.WithBlockParsers(
@@ -57,10 +57,10 @@ var markdown = goldmark.New(
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(partRenderer{}, 10))),
 )
 
-// partRenderer draws code with highlighting classes, and images and links by our rules.
+// partRenderer renders code with highlighting classes, and images and links by our own rules.
 type partRenderer struct{}
 
-// RegisterFuncs takes the nodes that are drawn differently from goldmark's own way.
+// RegisterFuncs registers the nodes that are rendered differently from goldmark's default.
 func (p partRenderer) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindFencedCodeBlock, p.fence)
 	reg.Register(ast.KindCodeBlock, p.fence)
@@ -86,7 +86,7 @@ func (partRenderer) fence(w util.BufWriter, src []byte, n ast.Node, entering boo
 	return ast.WalkSkipChildren, nil
 }
 
-// task is a sign rather than a control: readers cannot tick an agent's list.
+// task renders a sign instead of a checkbox, because readers cannot change an agent's list.
 func (partRenderer) task(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString(map[bool]string{true: "☑ ", false: "☐ "}[n.(*extast.TaskCheckBox).IsChecked])
@@ -94,7 +94,7 @@ func (partRenderer) task(w util.BufWriter, _ []byte, n ast.Node, entering bool) 
 	return ast.WalkContinue, nil
 }
 
-// heading starts at h3: the page has h1 and h2 of its own.
+// heading starts at h3, since the page has its own h1 and h2.
 func (partRenderer) heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	level := string('0' + byte(min(n.(*ast.Heading).Level+2, 6)))
 	if entering {
@@ -105,7 +105,7 @@ func (partRenderer) heading(w util.BufWriter, _ []byte, n ast.Node, entering boo
 	return ast.WalkContinue, nil
 }
 
-// image is a link that says what it would load; the page's script loads it on a click.
+// image renders a link that names the picture; the page's script loads it on a click.
 func (partRenderer) image(w util.BufWriter, src []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
@@ -136,7 +136,7 @@ func plainText(n ast.Node, src []byte) string {
 	return b.String()
 }
 
-// policy is the second line: whatever the renderer wrote, only these elements and attributes leave.
+// policy is the second defense: only these elements and attributes leave the renderer.
 var policy = sync.OnceValue(func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h3", "h4", "h5", "h6", "ul", "blockquote", "pre", "code", "em", "strong", "del",
@@ -165,11 +165,11 @@ func renderBlock(src string) string {
 	return policy().Sanitize(b.String())
 }
 
-// finished are blocks that were drawn, by their source: the same turns are drawn for each page, and parsing and sanitizing
-// is most of what a page of a chat costs.
+// finished caches rendered blocks by their source: pages render the same turns repeatedly, and parsing and sanitizing
+// is most of the cost of a chat's page.
 var finished = recent.Values[string, string]{Bytes: 8 << 20}
 
-// finishedBlock is renderBlock for what does not grow any more.
+// finishedBlock is renderBlock for a block that cannot change.
 func finishedBlock(src string) string {
 	if html, ok := finished.Get(src); ok {
 		return html
@@ -179,9 +179,9 @@ func finishedBlock(src string) string {
 	return html
 }
 
-const mostHighlighted = 64 << 10 // bytes of one code block; more is shown plain
+const mostHighlighted = 64 << 10 // bytes of one code block above which it is not highlighted
 
-// CodeBlock draws a code fence; a language chroma does not know is shown plain.
+// CodeBlock renders a code fence; a language unknown to chroma is not highlighted.
 func CodeBlock(lang, code string) string {
 	return codeHead(lang) + highlight(lang, code) + "</code></pre></div>\n"
 }
@@ -207,15 +207,15 @@ func highlight(lang, code string) string {
 	}
 	var c codeChunks
 	for t := tokens(); t != chroma.EOF; t = tokens() {
-		for line := range strings.Lines(t.Value) { // a token may go over the end of a chunk
+		for line := range strings.Lines(t.Value) { // a token can span chunks
 			c.write(tokenClass(t.Type), line)
 		}
 	}
 	return c.html()
 }
 
-// chunkLines is how much code is laid out at once: a browser leaves chunks out of sight alone, so that a long
-// fence that gets its colours costs no more than what is seen of it. The style sheet knows their height.
+// chunkLines is the size of a chunk of code. Browsers do not lay out chunks that are out of sight, so highlighting
+// a long fence costs no more than its visible part. The style sheet knows their height.
 const chunkLines = 40
 
 type codeChunks struct {
@@ -237,10 +237,10 @@ func (c *codeChunks) write(class, text string) {
 	c.lines = 0
 }
 
-// html is the chunks, and what is left as it is.
+// html returns the closed chunks and the open one.
 func (c *codeChunks) html() string { return c.done.String() + c.open.String() }
 
-// tokenClass folds chroma's kinds into the seven colours there are.
+// tokenClass maps chroma's token types to seven colors.
 func tokenClass(t chroma.TokenType) string {
 	switch {
 	case t == chroma.KeywordType, t == chroma.NameClass, t == chroma.NameBuiltin:

@@ -6,13 +6,13 @@ const (
 	StagedAll  = "all"
 )
 
-// FileOp is something that can be done with a file: an operation of the changeset that takes one.
+// FileOp is an operation of the changeset that can be applied to one file.
 type FileOp struct {
 	ID, Label string
-	Confirm   bool // ask before
+	Confirm   bool // confirm first
 }
 
-// fileOps are those that make sense for a file.
+// fileOps returns the operations that would change a file.
 func (f *DiffFile) fileOps() (out []FileOp) {
 	for _, op := range f.Ops {
 		if f.Applies(op.ID) {
@@ -22,7 +22,7 @@ func (f *DiffFile) fileOps() (out []FileOp) {
 	return out
 }
 
-// hunkOps are those that make sense for its hunks; the script of hunks asks the same.
+// hunkOps returns the operations that would change a file's hunks; hunks.js applies the same rule.
 func (f *DiffFile) hunkOps(ops []HunkOp) (out []HunkOp) {
 	for _, op := range ops {
 		if f.Applies(op.ID) {
@@ -32,7 +32,7 @@ func (f *DiffFile) hunkOps(ops []HunkOp) (out []HunkOp) {
 	return out
 }
 
-// Applies reports whether an operation would do anything: what is staged whole is not staged again, and has
+// Applies reports whether an operation would do anything: a fully staged change cannot be staged again, and has
 // nothing to discard.
 func (f *DiffFile) Applies(op string) bool {
 	if f.Staged == "" {

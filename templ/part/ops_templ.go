@@ -159,7 +159,7 @@ func fileOp(f *DiffFile, op FileOp) templ.Component {
 	})
 }
 
-// StagedChip says that a change is in the index.
+// StagedChip shows that a change is staged.
 func StagedChip(f *DiffFile) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

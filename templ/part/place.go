@@ -2,18 +2,18 @@ package part
 
 import "strconv"
 
-// Place is where the lines of a permalink are now.
+// Place is the current position of a permalink's lines.
 type Place struct {
-	File       string // key of the file, "" when it is not in the changeset
+	File       string // key of the file; "" if it is not in the changeset
 	Side       Side
-	From, To   int // the lines the link names
+	From, To   int // lines in the link
 	Now, NowTo int
 	Gone       bool
-	Unknown    bool   // the version the link was made on is not kept
-	Quote      string // the lines, when they are gone
+	Unknown    bool   // the version of the link is not stored
+	Quote      string // the lines, if they are gone
 }
 
-// at is the place as a fragment says it, "" when the lines are nowhere.
+// at returns the position as a fragment; "" if the lines are gone.
 func (p Place) at() string {
 	if p.Now == 0 {
 		return ""
@@ -21,7 +21,7 @@ func (p Place) at() string {
 	return Where(p.Side, p.Now, p.NowTo)
 }
 
-// words returns what became of the lines, "" when they are unchanged.
+// words describes what happened to the lines; "" if they are unchanged.
 func (p Place) words() string {
 	lines := "line " + strconv.Itoa(p.From)
 	if p.To > p.From {

@@ -6,7 +6,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Plan is what an agent means to do in a turn, as it last said.
+// Plan is an agent's latest plan in a turn.
 type Plan struct {
 	Turn    string
 	Steps   []PlanStep
@@ -19,7 +19,7 @@ type PlanStep struct {
 	State string `json:"state"` // pending, active, done
 }
 
-// planOf returns the plan that a tool call carries, if it only says what the plan is.
+// planOf returns the plan of a tool call that only reports a plan.
 func planOf(c ahp.ToolCallBase) (steps []PlanStep, ok bool) {
 	raw := c.Meta["ahphub/plan"]
 	return steps, len(raw) > 0 && json.Unmarshal(raw, &steps) == nil

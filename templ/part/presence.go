@@ -10,9 +10,9 @@ import (
 // Person is a visitor with a page of the session open.
 type Person struct {
 	ID, Name             string
-	Hue                  int // of eight
+	Hue                  int // one of eight
 	Guest, Away          bool
-	Follows, FollowsName string // whom they follow
+	Follows, FollowsName string // id and name of the person they follow
 	Place                Spot   // zero: their position is hidden
 }
 
@@ -30,16 +30,16 @@ type Spot struct {
 
 const (
 	mostFaces  = 5
-	mostListed = 40 // with a line of their own; a number counts the others
+	mostListed = 40 // people listed by name; the others are counted
 )
 
-// Listed are the people with a line of their own.
+// Listed returns the people who are listed by name.
 func Listed(people []Person) []Person { return people[:min(len(people), mostListed)] }
 
-// Element is the id of their line.
+// Element returns the element id of the person's line.
 func (p Person) Element() string { return "who-" + p.ID }
 
-// Initials are at most two letters of the name.
+// Initials returns at most two letters of the name.
 func (p Person) Initials() string {
 	out := ""
 	for _, w := range strings.Fields(p.Name) {
@@ -51,17 +51,17 @@ func (p Person) Initials() string {
 	return out
 }
 
-// hue is the class of their colour.
+// hue returns the class of the person's color.
 func (p Person) hue() string { return "hue-" + strconv.Itoa(p.Hue) }
 
-// HueOf is the class of a person's color, by their id. js/presence.js puts another one there where two people who are
-// here would share it.
+// HueOf returns the class of a person's color, by their id. js/presence.js replaces it where two present people
+// would have the same color.
 func HueOf(id string) string { return "hue-" + strconv.Itoa(texts.Hue(id)) }
 
 var pageWords = map[string]string{"chat": "Chat", "changes": "Changes", "threads": "Threads", "terminals": "Terminals",
 	"share": "Share", "worktree": "Worktree", "session": "This session"}
 
-// Where is the place in words.
+// Where describes the position.
 func (p Spot) Where() string {
 	word := pageWords[p.Page]
 	switch {
@@ -77,7 +77,7 @@ func (p Spot) Where() string {
 	return word
 }
 
-// lineWords reads "R12" as "line 12" and "L3-L8" as "old lines 3–8".
+// lineWords converts "R12" to "line 12", and "L3-L8" to "old lines 3–8".
 func lineWords(at string) string {
 	from, to, several := strings.Cut(at, "-")
 	if from == "" {
@@ -93,7 +93,7 @@ func lineWords(at string) string {
 	return word + "s " + from[1:] + "–" + to[1:]
 }
 
-// does is what they do there, in words; "" for reading.
+// does describes the person's activity; "" for reading.
 func (p Person) does() string {
 	kind, _, _ := strings.Cut(p.Place.Typing, ":")
 	switch {
@@ -111,7 +111,7 @@ func (p Person) does() string {
 	return ""
 }
 
-// link is the place's address, with the line.
+// link returns the address of the position, with the line.
 func (p Spot) link() string {
 	switch {
 	case p.Href == "" || p.File == "":

@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "strconv"
 
-// PresencePart is #presence: the people online, each with a button to follow them, and a list of their places. It is the
-// same for everyone; a script marks the reader's own line and hides it all without others.
+// PresencePart is #presence: the people online, with buttons to follow them, and a list of their positions. It is the
+// same for everyone; a script marks the reader's own line, and hides it all if no one else is there.
 func PresencePart(people []Person) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -67,7 +67,7 @@ func PresencePart(people []Person) templ.Component {
 	})
 }
 
-// Faces is #faces: the first few, and how many more there are.
+// Faces is #faces: the first few people, and the number of others.
 func Faces(people []Person) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -2,32 +2,32 @@ package part
 
 import "encoding/json"
 
-// outsideOption is the answer that runs a command outside of its sandbox (agent.OptionOutside).
+// outsideOption is the option that runs a command outside of its sandbox (agent.OptionOutside).
 const outsideOption = "ahphub:outside"
 
-// sandboxSays is what the host says in a readiness of the sandbox that its call runs in.
+// sandboxSays is the host's description of a pending call's sandbox.
 type sandboxSays struct {
-	Mode    string // "": nothing is said
+	Mode    string // "": no description
 	Network string
 	Image   string   // of a container
-	Needs   []string // what a command seems to need that the sandbox has not
-	Inside  bool     // the agent runs the call by itself
+	Needs   []string // what a command seems to need and the sandbox lacks
+	Inside  bool     // the agent itself runs the call
 }
 
-// sandbox returns what a pending call says of its sandbox.
+// sandbox returns the description of a pending call's sandbox.
 func (c Tool) sandbox() sandboxSays {
 	var own struct{ Sandbox sandboxSays }
 	if c.Pending != nil {
-		_ = json.Unmarshal(c.Pending.Meta["ahphub"], &own) // absent or another host's: nothing is said
+		_ = json.Unmarshal(c.Pending.Meta["ahphub"], &own) // absent or another host's: no description
 	}
 	return own.Sandbox
 }
 
-// networks are the words for the networks of sandboxes.
+// networks describe the networks of sandboxes.
 var networks = map[string]string{"open": "network open", "none": "no network",
 	"list": "network for its model and packages"}
 
-// allows is what the sandbox allows, in a line.
+// allows describes what the sandbox allows, in one line.
 func (s sandboxSays) allows() string {
 	text := "Sandbox: this session's files"
 	if s.Mode == "container" {

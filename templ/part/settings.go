@@ -12,26 +12,25 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Setting is one setting of a session as a form shows it.
+// Setting is one setting of a session in a form.
 type Setting struct {
 	Key, Title, Hint, Value string
 	Number                  bool
 	Choices                 []Choice // empty for free text
-	Items                   []string // of a list: each can be taken out
+	Items                   []string // of a list; each can be removed
 	List                    bool
-	Risky                   bool // nothing waits for an approval: shown in red
-	Open                    bool // any text will do: the choices are only offered
+	Risky                   bool // skips approvals: shown in red
+	Open                    bool // accepts any text: the choices are suggestions
 }
 
 // Choice is one value of a setting.
 type Choice struct {
 	Value, Label, Hint string
-	Risky              bool // with it nothing waits for an approval
+	Risky              bool // skips approvals
 }
 
-// SettingsOf reads the settings of a schema that may be set: the model first, then what else the agent has, then what
-// waits for an approval. live leaves out those that are fixed once a session exists; risky tells the values with which
-// nothing waits for an approval.
+// SettingsOf returns the settings of a schema that can be set, in the order of settingRank. live
+// leaves out those that are fixed once a session exists; risky reports values that skip approvals.
 func SettingsOf(schema ahp.SessionConfigSchema, values ahp.Meta, live bool,
 	risky func(key, value string) bool) (out []Setting) {
 	for _, key := range slices.SortedFunc(maps.Keys(schema.Properties), settingOrder) {
@@ -67,7 +66,7 @@ var settingRank = map[string]int{"model": -2, "mode": -1, "approval": 1, "allowe
 
 func settingOrder(a, b string) int { return cmp.Or(settingRank[a]-settingRank[b], cmp.Compare(a, b)) }
 
-// ValueLabel returns how a setting's value is called: by its label when it has one.
+// ValueLabel returns the label of a setting's value, or the value if it has none.
 func ValueLabel(p ahp.SessionConfigPropertySchema, raw json.RawMessage) string {
 	value := scalar(raw)
 	for _, c := range choices(p) {
@@ -95,7 +94,7 @@ func choices(p ahp.SessionConfigPropertySchema) (out []Choice) {
 	return out
 }
 
-// scalar is a JSON scalar as text.
+// scalar converts a JSON scalar to text.
 func scalar(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -104,7 +103,7 @@ func scalar(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// field is the input element's; any number will do, of whatever step.
+// field returns the input element's attributes; numbers may have any step.
 func (s Setting) field() templ.Attributes {
 	if s.Open {
 		return templ.Attributes{"list": "offered-" + s.Key, "maxlength": "400", "autocomplete": "off"}
@@ -115,15 +114,15 @@ func (s Setting) field() templ.Attributes {
 	return nil
 }
 
-// formID names the form that takes out the i-th of a list.
+// formID returns the id of the form that removes item i of a list.
 func (s Setting) formID(i int) string { return "set-" + s.Key + "-" + strconv.Itoa(i) }
 
-// saysItself reports whether the value is understood without the setting's title.
+// saysItself reports whether the value is clear without the setting's title.
 func (s Setting) saysItself() bool {
 	return (s.Key == "model" || s.Key == "mode" || s.Key == "approval") && s.label() != ""
 }
 
-// label is the chosen value for those who cannot choose.
+// label returns the label of the chosen value, for viewers who cannot change it.
 func (s Setting) label() string {
 	for _, c := range s.Choices {
 		if c.Value == s.Value {
@@ -138,7 +137,7 @@ func (s Setting) chosen() bool {
 	return slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Value == s.Value })
 }
 
-// isUsual reports whether people often choose it as they start a session; the other settings are folded away.
+// isUsual reports whether people often choose it when they start a session; the form folds the other settings.
 func (s Setting) isUsual() bool { return s.Key == "model" || s.Key == "mode" }
 
 // moreOptions returns the settings that the form of a new session folds away.
@@ -146,7 +145,7 @@ func moreOptions(list []Setting) []Setting {
 	return slices.DeleteFunc(slices.Clone(list), func(s Setting) bool { return s.List || s.isUsual() })
 }
 
-// without is the list after one is taken out, as JSON.
+// without returns the list without an item, as JSON.
 func (s Setting) without(item string) string {
 	left := slices.DeleteFunc(slices.Clone(s.Items), func(x string) bool { return x == item })
 	raw, err := json.Marshal(left)

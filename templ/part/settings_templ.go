@@ -10,8 +10,8 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "slices"
 
-// SettingForms is #setting-forms: the forms of the settings in the composer. They stand outside of its own form, and their
-// fields name them.
+// SettingForms is #setting-forms: the forms of the settings in the composer. They are outside of
+// its own form, and their fields reference them.
 func SettingForms(base string, list []Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -152,7 +152,7 @@ func SettingForms(base string, list []Setting) templ.Component {
 }
 
 // SettingsPart is #settings: the agent, its model, its mode and other settings of a running session, as chips in the
-// composer. Everyone who writes there sees them; those with the right change them.
+// composer. Everyone who can prompt sees them; viewers with the right can change them.
 func SettingsPart(agent string, list []Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -431,7 +431,7 @@ func SettingsPart(agent string, list []Setting) templ.Component {
 	})
 }
 
-// SettingsSeen is #settings-seen: the same for those who do not write there.
+// SettingsSeen is #settings-seen: the same for viewers who cannot prompt.
 func SettingsSeen(agent string, list []Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -519,7 +519,7 @@ func agentChip(agent string) templ.Component {
 	})
 }
 
-// settingSeen is a setting for those who cannot change it.
+// settingSeen is a setting for viewers who cannot change it.
 func settingSeen(s Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -851,8 +851,8 @@ func settingSelect(id, name string, s Setting) templ.Component {
 	})
 }
 
-// SettingFields are the settings in the form of a new session: #config. Those that are seldom changed are folded into one
-// line, which says what they are set to.
+// SettingFields are the settings in the form of a new session: #config. Rarely changed ones are folded into one
+// line, which shows their values.
 func SettingFields(list []Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1221,7 +1221,7 @@ func settingField(s Setting) templ.Component {
 	})
 }
 
-// offered are the choices of a setting that takes others too.
+// offered lists suggestions for a setting that accepts any text.
 func offered(s Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

@@ -8,28 +8,28 @@ import (
 	"time"
 )
 
-// Thread is one annotation as it is drawn, under its line or at the head of its file. Like a file's rows it is the
-// same for all viewers: what only its author may do carries the author's id, and the page shows it to them alone.
+// Thread is one annotation, shown below its line or at the head of its file. Like a file's rows it is the
+// same for all viewers: actions of the author carry the author's id, and the page shows them only to the author.
 type Thread struct {
 	ID       string
-	Base     string // path of the session, as in "/s/ab12"
-	File     string // key of the file in this changeset, "" when the file is not in it
+	Base     string // path of the session, like "/s/ab12"
+	File     string // key of the file in this changeset; "" if it is not there
 	Path     string
-	Resource string // URI the annotation is about
+	Resource string // URI of the annotated resource
 	Side     Side
 	From     int // first line, 1-based; 0 for the whole file
 	To       int // last line
 	Entries  []Entry
 
 	Resolved  bool
-	Outdated  bool // its lines are gone
-	MovedFrom int  // the line it was written on, when the lines have moved since
+	Outdated  bool // its lines no longer exist
+	MovedFrom int  // the original line, if the lines have moved
 	Quote     string
-	Version   string // URI of the content it was written on, "" when that is not known
+	Version   string // URI of the content it was written on; "" if unknown
 	Unread    bool
-	Place     int // 1-based among the unresolved, 0 when resolved
+	Place     int // 1-based number among the unresolved threads; 0 if resolved
 	Of        int
-	Sent      bool // an agent has been given this thread
+	Sent      bool // it was sent to an agent
 }
 
 // Entry is one comment of a thread.
@@ -42,13 +42,13 @@ type Entry struct {
 	Edited bool
 	Text   string // Markdown
 
-	Pieces []Piece  // of Text, when there is a suggestion in it
-	Called []string // names of those mentioned
+	Pieces []Piece  // of Text, if it has suggestions
+	Called []string // names of the mentioned people
 
 	CalledIDs []string // their principals
 }
 
-// Side is the version of a file a line belongs to.
+// Side is the version of a file that a line belongs to.
 type Side string
 
 const (
@@ -56,7 +56,7 @@ const (
 	After  Side = "after"
 )
 
-// Letter is how a fragment names a side: L12, R12.
+// Letter returns the side's letter in fragments: L12, R12.
 func (s Side) Letter() string {
 	if s == Before {
 		return "L"
@@ -64,14 +64,14 @@ func (s Side) Letter() string {
 	return "R"
 }
 
-// actions is what the addresses of the thread's forms begin with. Clients choose ids, and one that climbs out of
-// the path would make a person press a button of another form.
+// actions returns the address prefix of the thread's forms. Clients choose ids, and an id that escapes
+// the path would make a button submit another form.
 func (t *Thread) actions() string { return t.Base + "/threads/" + url.PathEscape(t.ID) + "/" }
 
-// Where is the place of a thread as a fragment of the review page writes it, as in "R12-R20"; "" for a file.
+// Where returns the thread's position as in a URL fragment of the review page, like "R12-R20"; "" for a file.
 func (t *Thread) Where() string { return Where(t.Side, t.From, t.To) }
 
-// Where writes a range of lines as a fragment does.
+// Where formats a range of lines as in a URL fragment.
 func Where(side Side, from, to int) string {
 	if to == 0 {
 		return ""
@@ -83,7 +83,7 @@ func Where(side Side, from, to int) string {
 	return side.Letter() + strconv.Itoa(from) + "-" + end
 }
 
-// Lines is the place of a thread in words.
+// Lines describes the thread's position.
 func (t *Thread) Lines() string {
 	switch {
 	case t.To == 0:
@@ -108,7 +108,7 @@ func (t *Thread) state() string {
 	return "open"
 }
 
-// word is the state for people.
+// word returns the display word of the state.
 func (t *Thread) word() string {
 	switch {
 	case t.Resolved:
@@ -119,10 +119,10 @@ func (t *Thread) word() string {
 	return "Open"
 }
 
-// applicable reports whether a suggestion on these lines can be applied: they are there, as the file is now.
+// applicable reports whether suggestions on these lines can be applied: the lines exist in the current file.
 func (t *Thread) applicable() bool { return !t.Resolved && !t.Outdated && t.To > 0 && t.Side == After }
 
-// WrittenBy reports whether a person wrote in the thread.
+// WrittenBy reports whether a person wrote a comment in the thread.
 func (t *Thread) WrittenBy(who string) bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return e.ByID == who })
 }
@@ -132,7 +132,7 @@ func (t *Thread) Calls(who string) bool {
 	return slices.ContainsFunc(t.Entries, func(e Entry) bool { return slices.Contains(e.CalledIDs, who) })
 }
 
-// Applicable is the suggestion of the thread that is applied with others; none when it cannot be.
+// Applicable returns the suggestion of the thread to apply together with others; none if it cannot be applied.
 func (t *Thread) Applicable() []string {
 	if !t.applicable() {
 		return nil
@@ -140,17 +140,17 @@ func (t *Thread) Applicable() []string {
 	for i := range t.Entries {
 		for _, p := range t.Entries[i].Pieces {
 			if p.Suggest != nil {
-				return []string{p.Suggest.Ref} // another one of the same lines would overlap
+				return []string{p.Suggest.Ref} // another suggestion for the same lines would overlap
 			}
 		}
 	}
 	return nil
 }
 
-// Link leads to the thread on the review page.
+// Link returns the address of the thread on the review page.
 func (t *Thread) Link() string { return t.Base + "/changes#thread-" + url.PathEscape(t.ID) }
 
-// initials are the one or two letters that stand for a person.
+// initials returns the one or two letters that stand for a person.
 func initials(name string) string {
 	out := ""
 	for _, word := range strings.Fields(name) {
@@ -165,7 +165,7 @@ func initials(name string) string {
 	return strings.ToUpper(out)
 }
 
-// ParseWhere reads what Where writes. An empty place is the whole file.
+// ParseWhere parses the result of Where. "" is the whole file.
 func ParseWhere(s string) (side Side, from, to int, ok bool) {
 	if s == "" {
 		return After, 0, 0, true

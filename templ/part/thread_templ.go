@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// ThreadBox is a thread with its reply form. A patch replaces the thread alone (#thread-…), so that a reply being
-// written keeps its text and caret.
+// ThreadBox is a thread with its reply form. A patch replaces only the thread (#thread-…), so that an unsent
+// reply keeps its text and caret.
 func ThreadBox(t *Thread) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -156,7 +156,7 @@ func ThreadBox(t *Thread) templ.Component {
 	})
 }
 
-// ThreadCard is the part of a thread that changes.
+// ThreadCard is the part of a thread that patches replace.
 func ThreadCard(t *Thread) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -407,7 +407,7 @@ func ThreadCard(t *Thread) templ.Component {
 	})
 }
 
-// ThreadEntry is one comment. The page holds the author's actions for everyone; .own shows them to the author.
+// ThreadEntry is one comment. The page has the author's actions for everyone; .own shows them to the author.
 func ThreadEntry(t *Thread, e *Entry, first bool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -688,7 +688,7 @@ func ThreadEntry(t *Thread, e *Entry, first bool) templ.Component {
 	})
 }
 
-// suggestion is a proposed change with what can be done with it.
+// suggestion is a proposed change, with buttons to apply it.
 func suggestion(t *Thread, s *Suggestion) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -741,7 +741,7 @@ func suggestion(t *Thread, s *Suggestion) templ.Component {
 	})
 }
 
-// ApplyForm applies suggestions to the working tree, or commits them, for those who may write files.
+// ApplyForm applies or commits suggestions, for viewers who may write files.
 func ApplyForm(base string, refs []string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

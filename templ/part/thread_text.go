@@ -16,13 +16,13 @@ type Piece struct {
 	Suggest *Suggestion
 }
 
-// Suggestion is what a comment proposes its lines should read, as a small diff.
+// Suggestion is a comment's proposed replacement of its lines, as a small diff.
 type Suggestion struct {
-	Ref  string // names it in a form
+	Ref  string // identifies it in a form
 	Rows []diff.Row
 }
 
-// NewSuggestion compares what lines read with what they should.
+// NewSuggestion compares the old lines with the proposed ones.
 func NewSuggestion(ref, old string, lines []string) *Suggestion {
 	s := &Suggestion{Ref: ref}
 	text := ""
@@ -38,7 +38,8 @@ func NewSuggestion(ref, old string, lines []string) *Suggestion {
 	return s
 }
 
-// SuggestionRows draws the lines of a suggestion. Their class is none of the review's rows, which the keys walk over.
+// SuggestionRows renders the lines of a suggestion. Their classes differ from those of the review's
+// rows, so that keys skip them.
 func SuggestionRows(s *Suggestion) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, out io.Writer) error {
 		b := []byte(`<div class="suggest-rows" role="group" aria-label="Suggested change">`)

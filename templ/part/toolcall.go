@@ -14,12 +14,11 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// askID tells the parts of an approval card apart from those of other turns on the same page: agents number their
-// calls.
+// askID returns an id for elements of an approval card that is unique on the page: agents number their calls.
 func (t Tool) askID(of Turn) string { return of.ID + "-" + t.ToolCallID }
 
-// Shown is a digest of what an approval card asks for. A form sends it back, so that an answer is never applied to
-// something that was not read. A risk assessment may come in later.
+// Shown returns a digest of what an approval card shows. The form sends it back, so that an answer
+// is never applied to a request that the reader did not see. A risk assessment may be added later.
 func (t Tool) Shown() string {
 	asks := struct {
 		Status     ahp.ToolCallStatus
@@ -33,13 +32,13 @@ func (t Tool) Shown() string {
 	}{t.Status, t.ToolCallID, t.ToolName, t.Invocation, t.Input, t.title(), t.options(), t.Edits(), t.Content}
 	b, err := json.Marshal(asks)
 	if err != nil {
-		return "" // it came as JSON
+		return "" // the values came from JSON
 	}
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
 }
 
-// focusable lets the keys y, n and d reach a card that waits.
+// focusable makes a pending card focusable, for the keys y, n and d.
 func (t Tool) focusable() templ.Attributes {
 	if !t.waits() {
 		return nil
@@ -47,7 +46,7 @@ func (t Tool) focusable() templ.Attributes {
 	return templ.Attributes{"tabindex": "0"}
 }
 
-// Edits are the files a call would change, or changed.
+// Edits returns the file edits of a call, proposed or made.
 func (t Tool) Edits() []ahp.FileEdit {
 	if t.Pending != nil && t.Pending.Edits != nil {
 		return t.Pending.Edits.Items
@@ -61,19 +60,20 @@ func (t Tool) Edits() []ahp.FileEdit {
 	return out
 }
 
-// editsHref is where the changes of a call are drawn; they are others while it waits.
+// editsHref returns the address of a call's changes; it differs while the call is pending.
 func (t Tool) editsHref(chat string) string {
 	return chat + "/edits/" + url.PathEscape(t.ToolCallID) + "?at=" + string(t.Status)
 }
 
-// invocation is what the agent says about a call, unless that is the command, which stands below it whole.
+// invocation returns the agent's description of a call, unless it repeats the command or the file,
+// which are shown anyway.
 func (t Tool) invocation() ahp.StringOrMarkdown {
 	if t.Invocation.Text == t.command() || t.namesOnlyEdit() {
 		return ahp.StringOrMarkdown{}
 	}
 	if says, code, ok := strings.Cut(t.Invocation.Text, "\n\n```"); ok && len(t.Edits()) > 0 &&
 		strings.Contains(code, "diff\n") {
-		return ahp.StringOrMarkdown{Text: says, Markdown: t.Invocation.Markdown} // the changes are drawn whole
+		return ahp.StringOrMarkdown{Text: says, Markdown: t.Invocation.Markdown} // the changes are shown in full
 	}
 	verb, code, ok := strings.Cut(t.Invocation.Text, "`")
 	code = texts.OneLine(strings.TrimSuffix(strings.Trim(code, "` "), "…"))
@@ -83,7 +83,7 @@ func (t Tool) invocation() ahp.StringOrMarkdown {
 	return t.Invocation
 }
 
-// namesOnlyEdit reports whether what the agent says about a call is no more than the file it edits, which is drawn.
+// namesOnlyEdit reports whether the agent's description only names the edited file, which is shown anyway.
 func (t Tool) namesOnlyEdit() bool {
 	list := t.Edits()
 	if len(list) != 1 || t.Status != ahp.ToolCallStatusPendingConfirmation {
@@ -105,7 +105,7 @@ func firstApprove(list []ahp.ConfirmationOption) int {
 	return best
 }
 
-// groupOf is a group's number, 0 for the one that has none: agents put what lasts after what holds once.
+// groupOf returns an option's group; 0 if it has none. Agents put lasting options after one-time ones.
 func groupOf(o ahp.ConfirmationOption) int64 {
 	if o.Group == nil {
 		return 0
@@ -113,7 +113,7 @@ func groupOf(o ahp.ConfirmationOption) int64 {
 	return *o.Group
 }
 
-// riskWord names an assessment: 1 is safe.
+// riskWord describes a risk assessment: 1 is safe.
 func riskWord(safety float64) string {
 	switch {
 	case safety >= 0.9:
@@ -124,7 +124,7 @@ func riskWord(safety float64) string {
 	return "High risk."
 }
 
-// messageBy is who said something: the person the host stamped, else what kind of sender it was.
+// messageBy returns the sender of a message: the person recorded by the host, else the kind of sender.
 func messageBy(m ahp.Message) string {
 	if name := By(m.Meta); name != "" {
 		return name
@@ -151,18 +151,18 @@ func inline(s string) string {
 	return h
 }
 
-// peek is the start of a text on one line.
+// peek returns the start of a text on one line.
 func peek(s string) string {
 	return texts.ElideRunes(texts.OneLine(texts.CutBytes(s, 400)), 120)
 }
 
-// sessionBase is the session's path of a chat's: "/s/ab12" of "/s/ab12/c/cd34".
+// sessionBase returns the session's path from a chat's: "/s/ab12" from "/s/ab12/c/cd34".
 func sessionBase(chat string) string {
 	base, _, _ := strings.Cut(chat, "/c/")
 	return base
 }
 
-// directory is where a call would run: the host says so where it is not the turn's own.
+// directory returns where a call would run: the turn's directory, unless the host names another.
 func (c Tool) directory(t Turn) string {
 	if c.Pending == nil {
 		return t.Dir
@@ -174,7 +174,7 @@ func (c Tool) directory(t Turn) string {
 	return PathThere(says.Directory)
 }
 
-// terminal is the terminal a tool call shows, or nil.
+// terminal returns the terminal of a tool call; nil if it has none.
 func (c Tool) terminal() *ahp.ToolResultTerminalContent {
 	for _, content := range c.Content {
 		if t, ok := content.Value.(*ahp.ToolResultTerminalContent); ok {
@@ -184,12 +184,12 @@ func (c Tool) terminal() *ahp.ToolResultTerminalContent {
 	return nil
 }
 
-// movable reports whether the turn waits for a command of the shell agent, which can go on without it.
+// movable reports whether the turn waits for a command of the shell agent, which can continue in the background.
 func (c Tool) movable() bool {
 	return c.Status == ahp.ToolCallStatusRunning && c.ToolName == "shell" && c.terminal() != nil
 }
 
-// exit is the exit status of a call's command; nil while there is none.
+// exit returns the exit status of a call's command; nil while there is none.
 func (c Tool) exit() *int64 {
 	if t := c.terminal(); t != nil && t.Result != nil {
 		return t.Result.ExitCode
@@ -197,11 +197,11 @@ func (c Tool) exit() *int64 {
 	return nil
 }
 
-// widestRow is how many characters of a command a row of the inbox shows, wrapped if need be.
+// widestRow is the most characters of a command in a row of the inbox, which may wrap.
 const widestRow = 160
 
-// fitsRow reports whether one line says all that an answer to the request needs: a short command, or a file with its
-// counts, that the owner's own turn asks for, with nothing to warn of.
+// fitsRow reports whether one line shows everything needed to answer the request: a short command, or a file with its
+// counts, in the owner's own turn, without warnings.
 func (c Tool) fitsRow(t Turn) bool {
 	if t.Guest() != "" || c.Status != ahp.ToolCallStatusPendingConfirmation || c.isRisky() || c.directory(t) != t.Dir ||
 		hiddenWarning(c.command(), c.Invocation.Text, c.raw(), c.directory(t)) != "" {
@@ -214,7 +214,7 @@ func (c Tool) fitsRow(t Turn) bool {
 	return cmd != "" && len(cmd) <= widestRow && !strings.Contains(cmd, "\n")
 }
 
-// isRisky reports whether a finished assessment says more than low risk.
+// isRisky reports whether a finished assessment means high risk.
 func (c Tool) isRisky() bool {
 	if c.Pending == nil || c.Pending.RiskAssessment == nil {
 		return false
@@ -223,7 +223,7 @@ func (c Tool) isRisky() bool {
 	return ok && v.Safety < 0.7
 }
 
-// asksToEdit names the one file that a request would edit; "" for other requests.
+// asksToEdit returns the only file that a request would edit; "" for other requests.
 func (c Tool) asksToEdit(t Turn) string {
 	list := c.Edits()
 	if len(list) != 1 || c.Result != nil {
@@ -232,7 +232,7 @@ func (c Tool) asksToEdit(t Turn) string {
 	return relativeTo(t.Dir, FilePath(SideURI(list[0].Before, list[0].After)))
 }
 
-// relativeTo shortens a path below a directory.
+// relativeTo makes a path relative to a directory that contains it.
 func relativeTo(dir, path string) string {
 	if dir == "" {
 		return path
@@ -240,12 +240,12 @@ func relativeTo(dir, path string) string {
 	return strings.TrimPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// firstDeny is the place of the first option that denies, -1 without one.
+// firstDeny returns the index of the first denying option; -1 without one.
 func firstDeny(list []ahp.ConfirmationOption) int {
 	return slices.IndexFunc(list, func(o ahp.ConfirmationOption) bool { return o.Kind == ahp.ConfirmationOptionKindDeny })
 }
 
-// counts sums the lines that a finished call added and removed; ok is false for one that edited nothing.
+// counts sums the lines that a finished call added and removed; ok is false if it edited nothing.
 func (c Tool) counts() (add, del int64, ok bool) {
 	if c.Result == nil || !c.Result.Success {
 		return 0, 0, false
@@ -268,7 +268,8 @@ func (c Tool) isCommand() bool {
 	return c.ToolName == "shell" || c.ToolName == "execute" || c.terminal() != nil
 }
 
-// ran is the command of a call whose line says nothing else; "" for others, as one that continues in the background.
+// ran returns the command of a call whose line shows only the command; "" for others, such as one
+// that continues in the background.
 func (c Tool) ran() string {
 	if !c.isCommand() || c.Result != nil && c.exit() == nil {
 		return ""
@@ -276,16 +277,16 @@ func (c Tool) ran() string {
 	return c.command()
 }
 
-// widestCommand is how many characters of a command its line shows for certain.
+// widestCommand is how many characters of a command always fit on its line.
 const widestCommand = 60
 
-// isShownWhole reports whether the line of a call has all of its command.
+// isShownWhole reports whether the line of a call shows its whole command.
 func (c Tool) isShownWhole() bool {
 	cmd := c.ran()
 	return cmd != "" && !strings.Contains(strings.TrimSpace(cmd), "\n") && len(cmd) <= widestCommand
 }
 
-// edited names the file of a call that changed one.
+// edited returns the file of a call that changed one file.
 func (c Tool) edited(t Turn) string {
 	if list := c.Edits(); len(list) == 1 && c.Result != nil && c.Result.Success {
 		return relativeTo(t.Dir, FilePath(SideURI(list[0].Before, list[0].After)))
@@ -293,7 +294,7 @@ func (c Tool) edited(t Turn) string {
 	return ""
 }
 
-// icon is the picture of what a call does.
+// icon returns the icon of a call.
 func (c Tool) icon() string {
 	switch {
 	case len(c.Edits()) > 0:
@@ -304,7 +305,7 @@ func (c Tool) icon() string {
 	return "tool"
 }
 
-// startsOpen reports whether a call is open before its reader touches it: a command that runs or failed, and one whose
+// startsOpen reports whether a call is expanded at first: a command that runs or failed, or whose
 // output ends the turn.
 func (c Tool) startsOpen(t Turn) bool {
 	if c.terminal() == nil {
@@ -319,8 +320,8 @@ func (t *Turn) endsWith(c Tool) bool {
 	return len(t.Parts) > 0 && t.PartID(len(t.Parts)-1) == "tool-"+c.ToolCallID
 }
 
-// foldID names what a reader opens and shuts. It changes with the state a call starts in, so that what a reader did before
-// there was output does not count.
+// foldID returns the id of the foldable element. It changes with the initial state, so that what a
+// reader folded before there was output is ignored.
 func (c Tool) foldID(t Turn) string {
 	if c.terminal() != nil && c.startsOpen(t) {
 		return "fold-terminal-" + c.ToolCallID
@@ -328,7 +329,7 @@ func (c Tool) foldID(t Turn) string {
 	return "fold-" + c.ToolCallID
 }
 
-// PlainTerminal is the text of terminal output: escape sequences are dropped, a carriage return starts the line anew.
+// PlainTerminal converts terminal output to text: it drops escape sequences, and a carriage return restarts the line.
 func PlainTerminal(s string) string {
 	var out, line strings.Builder
 	for i := 0; i < len(s); {
@@ -349,7 +350,7 @@ func PlainTerminal(s string) string {
 	return strings.ToValidUTF8(out.String()+line.String(), "\uFFFD")
 }
 
-// escapeLen is the length of the escape sequence at the start of s.
+// escapeLen returns the length of the escape sequence at the start of s.
 func escapeLen(s string) int {
 	if len(s) < 2 {
 		return len(s)

@@ -11,7 +11,7 @@ import templruntime "github.com/a-h/templ/runtime"
 import "github.com/ahphub/ahphub/hub/ahp"
 import "strconv"
 
-// ToolPart is a tool call: one line that opens, or a card while it waits for a decision. #tool-<toolCallId>.
+// ToolPart is a tool call: one line that expands, or a card while it waits for a decision. #tool-<toolCallId>.
 func ToolPart(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -155,7 +155,7 @@ func ToolPart(t Turn, c Tool) templ.Component {
 	})
 }
 
-// toolSubject is what a call is about, said once: its command, its file, or what its agent calls it.
+// toolSubject is the subject of a call: its command, its file, or its agent's description.
 func toolSubject(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -221,7 +221,7 @@ func toolSubject(t Turn, c Tool) templ.Component {
 	})
 }
 
-// toolOutcome is how a call ended: who decided, then its exit status, its counts, or a word.
+// toolOutcome is the result of a call: who decided, then its exit status, its counts, or a word.
 func toolOutcome(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -388,7 +388,7 @@ func toolOutcome(t Turn, c Tool) templ.Component {
 	})
 }
 
-// ToolBody is what a tool call holds.
+// ToolBody is the content of an expanded tool call.
 func ToolBody(t Turn, c Tool) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

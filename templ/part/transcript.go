@@ -7,11 +7,11 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Editing is a message of the transcript that is written anew.
+// Editing is a message of the transcript that is being edited.
 type Editing struct {
 	Turn, Text string
-	Later      int // turns that go when it is sent
-	Attached   int // what came with it goes along again
+	Later      int // later turns, which sending removes
+	Attached   int // attachments, which are sent again
 }
 
 func (e *Editing) laterWords() string {
@@ -21,7 +21,7 @@ func (e *Editing) laterWords() string {
 	return Count(e.Later) + " turns"
 }
 
-// Answer is what the agent said, as the Markdown it wrote.
+// Answer returns the agent's text, as Markdown.
 func Answer(parts []ahp.ResponsePart) string {
 	var out []string
 	for _, p := range parts {
@@ -32,7 +32,7 @@ func Answer(parts []ahp.ResponsePart) string {
 	return strings.Join(out, "\n\n") + "\n"
 }
 
-// Transcript is a turn as Markdown that reads by itself.
+// Transcript renders a turn as self-contained Markdown.
 func (t *Turn) Transcript() string {
 	var b strings.Builder
 	b.WriteString("## " + texts.OneLine(messageBy(t.Message)))
@@ -67,7 +67,7 @@ func partText(p ahp.ResponsePart) string {
 	case *ahp.ToolCallResponsePart:
 		t := ToolOf(v.ToolCall)
 		if _, plan := planOf(t.ToolCallBase); plan {
-			return "" // the transcript has the newest one
+			return "" // the transcript has only the newest plan
 		}
 		out := "**" + strings.TrimSpace(firstLine(t.line().Text)) + "** — " + t.status().Word
 		if cmd := t.command(); cmd != "" {
@@ -84,7 +84,7 @@ func partText(p ahp.ResponsePart) string {
 	return ""
 }
 
-// fence puts marks around code that it does not hold itself.
+// fence encloses code in longer marks than it contains.
 func fence(s string) string {
 	marks := "```"
 	for strings.Contains(s, marks) {

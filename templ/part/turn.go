@@ -13,31 +13,31 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/place"
 )
 
-// Turn is one exchange as it is drawn: what was asked, what came back.
+// Turn is one turn of a chat: the message and the answer.
 type Turn struct {
-	ID, Base  string // Base is the path of the chat, as in "/s/ab12/c/cd34"
+	ID, Base  string // Base is the path of the chat, like "/s/ab12/c/cd34"
 	StartedAt string
 	Duration  *int64 // milliseconds; nil while it runs
 	Message   ahp.Message
 	Parts     []ahp.ResponsePart
 	Usage     *ahp.UsageInfo
 	State     ahp.TurnState // "" while it runs
-	Last      bool          // the newest one: only that can be resumed
+	Last      bool          // the newest turn, the only one that can be resumed
 	Changes   *ahp.ChangesSummary
-	Dir       string // where commands run, for approval cards
-	Measured         // how much of it a page shows
+	Dir       string // working directory of commands, for approval cards
+	Measured         // how much of it pages show
 }
 
-// Running reports whether more may come.
+// Running reports whether the turn is still running.
 func (t *Turn) Running() bool { return t.State == "" }
 
-// isInterruption reports whether a turn ended because ahphub restarted.
+// isInterruption reports whether a turn was interrupted by a restart of ahphub.
 func isInterruption(e ahp.ErrorResponsePart) bool { return e.Error.ErrorType == "interrupted" }
 
-// isLogin reports whether an agent wants a login first.
+// isLogin reports whether an agent requires a login.
 func isLogin(e ahp.ErrorInfo) bool { return e.ErrorType == "login" }
 
-// interrupted reports whether a restart ended the turn.
+// interrupted reports whether the turn was interrupted by a restart.
 func (t *Turn) interrupted() bool {
 	if t.State != ahp.TurnStateError || len(t.Parts) == 0 {
 		return false
@@ -46,18 +46,18 @@ func (t *Turn) interrupted() bool {
 	return ok && isInterruption(*e)
 }
 
-// NotAnswered is the status of a question that a restart ended before it was answered.
+// NotAnswered is the status of a question whose turn was interrupted by a restart.
 var NotAnswered = Status{"close", "Not answered", ""}
 
-// leftOpen reports whether the host skipped the call, and says why, because a restart ended the turn while the call
-// waited for approval. It stays open to be read.
+// leftOpen reports whether the host skipped the call, with a reason, because a restart interrupted
+// the turn while the call waited for approval. Such a call stays expanded.
 func (t *Turn) leftOpen(c Tool) bool {
 	return t.interrupted() && c.Cancelled != nil && c.Cancelled.Reason == ahp.ToolCallCancellationReasonSkipped &&
 		c.Cancelled.ReasonMessage != nil
 }
 
-// PartID is the element of a response part. Tool calls are named by their own id, everything else by the part's, or
-// by its place where it has none.
+// PartID returns the element id of a response part: for tool calls from their own id, for other parts from the part's
+// id, or else its index.
 func (t *Turn) PartID(i int) string {
 	switch v := t.Parts[i].Value.(type) {
 	case *ahp.MarkdownResponsePart:
@@ -72,17 +72,17 @@ func (t *Turn) PartID(i int) string {
 	return "part-" + t.ID + "-" + strconv.Itoa(i)
 }
 
-// BlockID names the i-th block of a part, shortly: it is in every patch of streamed text.
+// BlockID returns a short element id for the i-th block of a part: it is in every patch of streamed text.
 func BlockID(part string, i int) string {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(part))
 	return "b" + strconv.FormatUint(uint64(h.Sum32()), 36) + "." + strconv.Itoa(i)
 }
 
-// Streams reports whether part i may still grow at its end.
+// Streams reports whether text may still be appended to part i.
 func (t *Turn) Streams(i int) bool { return t.Running() && i == len(t.Parts)-1 }
 
-// Text is the text of a part that streams, and whether it is one.
+// Text returns the text of a part that streams, and whether it is such a part.
 func Text(p ahp.ResponsePart) (string, bool) {
 	switch v := p.Value.(type) {
 	case *ahp.MarkdownResponsePart:
@@ -93,7 +93,7 @@ func Text(p ahp.ResponsePart) (string, bool) {
 	return "", false
 }
 
-// Emptied is a part that streams before there was any text.
+// Emptied returns a part that streams without its text.
 func Emptied(p ahp.ResponsePart) ahp.ResponsePart {
 	switch v := p.Value.(type) {
 	case *ahp.MarkdownResponsePart:
@@ -109,10 +109,10 @@ func (t *Turn) blocks(i int) []Block {
 	return t.Splitter(i).Update(text, !t.Streams(i))
 }
 
-// Splitter cuts the text of part i as a page shows it.
+// Splitter returns the splitter for the text of part i.
 func (t *Turn) Splitter(i int) *Splitter { return &Splitter{Shown: t.excerpt(), Href: t.textHref(i)} }
 
-// Tool is a tool call in any of its states, as one thing to draw.
+// Tool is a tool call in any of its states.
 type Tool struct {
 	ahp.ToolCallBase
 	Status     ahp.ToolCallStatus
@@ -128,7 +128,7 @@ type Tool struct {
 	Auth       *ahp.McpAuthRequirement
 }
 
-// ToolOf reads the state of a tool call.
+// ToolOf converts the state of a tool call.
 func ToolOf(s ahp.ToolCallState) Tool {
 	switch v := s.Value.(type) {
 	case *ahp.ToolCallStreamingState:
@@ -201,7 +201,7 @@ func (t Tool) cancelWord() string {
 	return "Stopped" // with its turn
 }
 
-// line is what the folded tool call says.
+// line returns the text of a folded tool call.
 func (t Tool) line() ahp.StringOrMarkdown {
 	switch {
 	case t.Result != nil && t.Result.PastTenseMessage.Text != "":
@@ -216,7 +216,7 @@ func (t Tool) line() ahp.StringOrMarkdown {
 	return ahp.Plain(t.ToolName)
 }
 
-// command is the input as a person reads it: a command alone where the input is just that.
+// command returns the input for display: only the command, if the input is nothing else.
 func (t Tool) command() string {
 	if t.Input == nil {
 		return t.Partial
@@ -236,7 +236,7 @@ func (t Tool) command() string {
 	return t.Input.Text
 }
 
-// raw is the input as it is edited.
+// raw returns the input for editing.
 func (t Tool) raw() string {
 	if t.Input == nil {
 		return ""
@@ -244,7 +244,7 @@ func (t Tool) raw() string {
 	return t.Input.Text
 }
 
-// options are the host's, in its order; a host that names none gets the plain two.
+// options returns the host's options, in order; without any, the two basic ones.
 func (t Tool) options() []ahp.ConfirmationOption {
 	if t.Pending != nil && len(t.Pending.Options) > 0 {
 		return t.Pending.Options
@@ -263,18 +263,18 @@ func (t Tool) title() ahp.StringOrMarkdown {
 	return ahp.Plain("May " + firstOf(t.DisplayName, t.ToolName) + " run?")
 }
 
-// By is who the host says did something, from its own key of `_meta`.
+// By returns who the host recorded, from its own key of `_meta`.
 func By(m ahp.Meta) string {
 	var s struct {
 		By struct {
 			Name string `json:"name"`
 		} `json:"by"`
 	}
-	_ = json.Unmarshal(m["ahphub"], &s) // absent or not ours: nobody
+	_ = json.Unmarshal(m["ahphub"], &s) // absent or not ours: ""
 	return s.By.Name
 }
 
-// Guest is the name of the guest who asked for the turn; "" when the owner did.
+// Guest returns the name of the person who asked for the turn; "" for the owner.
 func (t *Turn) Guest() string {
 	var s struct {
 		By struct {
@@ -282,21 +282,21 @@ func (t *Turn) Guest() string {
 			Role string `json:"role"`
 		} `json:"by"`
 	}
-	_ = json.Unmarshal(t.Message.Meta["ahphub"], &s) // absent or not ours: nobody
+	_ = json.Unmarshal(t.Message.Meta["ahphub"], &s) // absent or not ours: ""
 	if s.By.Role == "owner" {
 		return ""
 	}
 	return s.By.Name
 }
 
-// member reports whether who asked has an account, and is no guest.
+// member reports whether the person who asked for the turn has an account.
 func (t *Turn) member() bool {
 	var s struct {
 		By struct {
 			ID string `json:"id"`
 		} `json:"by"`
 	}
-	_ = json.Unmarshal(t.Message.Meta["ahphub"], &s) // absent or not ours: nobody
+	_ = json.Unmarshal(t.Message.Meta["ahphub"], &s) // absent or not ours: false
 	return strings.HasPrefix(s.By.ID, "person:")
 }
 
@@ -309,7 +309,7 @@ func firstOf(list ...string) string {
 	return ""
 }
 
-// Duration writes milliseconds for people.
+// Duration formats milliseconds.
 func Duration(ms int64) string {
 	d := time.Duration(ms) * time.Millisecond
 	switch {
@@ -325,7 +325,7 @@ func Duration(ms int64) string {
 	return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// Age writes how long ago a time of the protocol was, in one unit.
+// Age formats how long ago a time of the protocol was, in one unit.
 func Age(at string, now time.Time) string {
 	t, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
@@ -343,7 +343,7 @@ func Age(at string, now time.Time) string {
 	return strconv.Itoa(int(d.Hours())/24) + " d"
 }
 
-// FilePath is the path of a file URI for people, on its machine; other URIs are as they are.
+// FilePath returns the path of a file URI, as on its machine; other URIs are unchanged.
 func FilePath(uri string) string {
 	if u, err := url.Parse(uri); err == nil && u.Scheme == "file" {
 		return PathThere(u.Path)
@@ -351,13 +351,13 @@ func FilePath(uri string) string {
 	return uri
 }
 
-// ProviderThere is an agent's provider without the machine that it is on.
+// ProviderThere returns an agent's provider without its machine.
 func ProviderThere(provider string) string {
 	_, there := place.SplitProvider(provider)
 	return there
 }
 
-// PathThere is a path of the hub as it is on the machine that it leads to.
+// PathThere returns a path of the hub as on its machine.
 func PathThere(path string) string {
 	if _, there, err := place.SplitPath(path); err == nil {
 		return there
@@ -365,7 +365,7 @@ func PathThere(path string) string {
 	return path
 }
 
-// clock is a time of the protocol as hours and minutes, in UTC; the element carries the whole for the script.
+// clock formats a time of the protocol as hours and minutes in UTC; the element has the full time for the script.
 func clock(at string) string {
 	t, err := time.Parse(time.RFC3339Nano, at)
 	if err != nil {
@@ -383,7 +383,8 @@ func value(p *int64) int64 {
 func isTrue(p *bool) bool { return p != nil && *p }
 func lines(s string) int  { return strings.Count(strings.TrimRight(s, "\n"), "\n") + 1 }
 
-// Tail is how a path names a chat or terminal: the end of its URI where that is plain, else a hash of it.
+// Tail returns the name of a chat or terminal in paths: the end of its URI if it has only plain
+// characters, else a hash.
 func Tail(uri string) string {
 	id := uri[strings.LastIndexByte(uri, '/')+1:]
 	if id != "" && strings.Trim(id, plainChars) == "" && strings.Trim(id, ".") != "" {
@@ -396,7 +397,7 @@ func Tail(uri string) string {
 
 const plainChars = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 
-// Files counts files in words: "1 file".
+// Files formats a number of files: "1 file".
 func Files(n int64) string {
 	if n == 1 {
 		return "1 file"
@@ -404,7 +405,7 @@ func Files(n int64) string {
 	return Count(int(n)) + " files"
 }
 
-// SideURI is the file an edit leaves, or the one it takes away.
+// SideURI returns the URI of the edited file: after the edit, or before if it was deleted.
 func SideURI(b, a *ahp.FileEditSide) string {
 	if a != nil {
 		return a.URI

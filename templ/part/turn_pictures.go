@@ -10,7 +10,7 @@ func (t *Turn) attachmentHref(i int) string {
 	return t.Base + "/attachments/" + t.ID + "/" + strconv.Itoa(i)
 }
 
-// isPicture reports whether a page shows an attachment itself: the route serves these as what they are.
+// isPicture reports whether a page shows an attachment as a picture, which the route serves with its media type.
 func isPicture(v *ahp.MessageEmbeddedResourceAttachment) bool {
 	return isPictureType(v.ContentType)
 }
@@ -23,15 +23,15 @@ func isPictureType(media string) bool {
 	return false
 }
 
-// pictureHref is where a picture of the answer is: part i, or the n-th content of the tool call that it is.
+// pictureHref returns the address of a picture: part i of the answer, or the n-th content of that tool call.
 func (t *Turn) pictureHref(i, n int) string {
 	return t.Base + "/pictures/" + t.ID + "/" + strconv.Itoa(i) + "/" + strconv.Itoa(n)
 }
 
-// toolPictureHref is where the n-th content of a tool call is, if it is a picture.
+// toolPictureHref returns the address of the n-th content of a tool call, if it is a picture.
 func (t *Turn) toolPictureHref(c Tool, n int) string { return t.pictureHref(t.partOf(c), n) }
 
-// partOf returns the place of a tool call; -1 if the turn does not have it.
+// partOf returns the index of a tool call in the turn; -1 if it has no such call.
 func (t *Turn) partOf(c Tool) int {
 	for i, p := range t.Parts {
 		if v, ok := p.Value.(*ahp.ToolCallResponsePart); ok && v.ToolCall.Base() != nil &&

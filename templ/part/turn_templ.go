@@ -10,7 +10,7 @@ import templruntime "github.com/a-h/templ/runtime"
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// TurnPart is one exchange: #turn-<id>.
+// TurnPart is one turn: #turn-<id>.
 func TurnPart(t Turn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -227,7 +227,7 @@ func MessagePart(t Turn) templ.Component {
 	})
 }
 
-// clipped is the beginning of a text, and where the rest is.
+// clipped is the beginning of a text, and a link to the rest.
 func clipped(class, text string, most int, href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -315,7 +315,7 @@ func clipped(class, text string, most int, href string) templ.Component {
 	})
 }
 
-// morePart is the link to what a page does not show.
+// morePart is the link to hidden content.
 func morePart(href, words string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -832,7 +832,7 @@ func ResponsePart(t Turn, i int) templ.Component {
 	})
 }
 
-// picturePart is a picture that the agent or a tool made.
+// picturePart is a picture by the agent or a tool.
 func picturePart(href string) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -917,7 +917,7 @@ func blockList(t Turn, i int) templ.Component {
 	})
 }
 
-// Blocklist are the blocks of a part.
+// Blocklist renders the blocks of a part.
 func Blocklist(part string, list []Block) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -1260,7 +1260,7 @@ func loginForm(base string) templ.Component {
 	})
 }
 
-// TurnFoot is #foot-<id>: how it ended, what it changed and cost.
+// TurnFoot is #foot-<id>: the turn's result, changes and cost.
 func TurnFoot(t Turn) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

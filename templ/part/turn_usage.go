@@ -37,14 +37,14 @@ func usageLine(u *ahp.UsageInfo) string {
 	return strings.Join(out, " · ")
 }
 
-// UsageWords sums what the turns of a chat used: tokens, and what their agent says they cost.
+// UsageWords sums the usage of a chat's turns: tokens, and the cost reported by the agent.
 func UsageWords(turns []Turn) string {
 	var in, out int64
 	cost := ""
 	for i := range turns {
 		if u := turns[i].Usage; u != nil {
 			in, out = in+value(u.InputTokens), out+value(u.OutputTokens)
-			cost = firstOf(costOf(u), cost) // of the session until then
+			cost = firstOf(costOf(u), cost) // the agent reports the total of the session so far
 		}
 	}
 	var words []string
@@ -57,7 +57,7 @@ func UsageWords(turns []Turn) string {
 	return strings.Join(words, " · ")
 }
 
-// costOf is what an agent says a session cost by the end of a turn; "" when it does not say.
+// costOf returns the cost of the session at the end of a turn, as reported by the agent; "" if it did not.
 func costOf(u *ahp.UsageInfo) string {
 	var says struct {
 		Cost     float64 `json:"cost"`
@@ -69,7 +69,7 @@ func costOf(u *ahp.UsageInfo) string {
 	return Money(says.Cost, says.Currency)
 }
 
-// Money writes an amount of a currency; "" is USD. Less than a cent is told as such.
+// Money formats an amount of a currency; "" is USD. Less than half a cent is shown as "<$0.01".
 func Money(amount float64, currency string) string {
 	text := fmt.Sprintf("%.2f", amount)
 	if whole, cents, _ := strings.Cut(text, "."); len(whole) > 3 {

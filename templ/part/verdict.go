@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// Verdict is a reviewer's verdict on a session's changes, as it is drawn.
+// Verdict is a reviewer's verdict on a session's changes.
 type Verdict struct {
 	By, ByID  string
 	Kind      string // "approve", "changes" or "comment"
 	Summary   string // Markdown
 	At        time.Time
-	Overtaken bool // the changes went on since
+	Overtaken bool // the changes are newer than the verdict
 
 	End     string // "", "withdrawn", "dismissed" or "replaced"
 	EndBy   string // "" for the host
 	EndAt   time.Time
-	Changed []string // paths, when that is why it ended
+	Changed []string // paths, if their changes ended it
 	More    int
 }
 
-// Words are who thinks what, as in "Ana approved".
+// Words describes the verdict, like "Ana approved".
 func (v *Verdict) Words() string { return v.By + " " + v.verb() }
 
-// VerdictWords says the same of a verdict that is not drawn.
+// VerdictWords returns the same as Words for a name and a kind.
 func VerdictWords(by, kind string) string { return (&Verdict{By: by, Kind: kind}).Words() }
 
 func (v *Verdict) verb() string {
@@ -50,7 +50,7 @@ func (v *Verdict) sign() string {
 	return "●"
 }
 
-// class is the colour: of one that ended none.
+// class returns the CSS class for the color: the kind, or "ended".
 func (v *Verdict) class() string {
 	if v.End != "" {
 		return "ended"
@@ -58,7 +58,7 @@ func (v *Verdict) class() string {
 	return v.Kind
 }
 
-// Ended returns how a verdict ended, in words.
+// Ended describes how a verdict ended.
 func (v *Verdict) Ended() string {
 	switch v.End {
 	case "withdrawn":

@@ -53,7 +53,7 @@ func VerdictsPart(base string, list []Verdict) templ.Component {
 	})
 }
 
-// VerdictChips are verdicts in a line; more than a few are a number.
+// VerdictChips are verdicts in one line, with a number for the rest.
 func VerdictChips(base string, list []Verdict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -189,7 +189,7 @@ func VerdictChips(base string, list []Verdict) templ.Component {
 	})
 }
 
-// VerdictMarks are verdicts in a row that is a link itself.
+// VerdictMarks are verdicts in a row that is itself a link.
 func VerdictMarks(list []Verdict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
@@ -267,8 +267,8 @@ func VerdictMarks(list []Verdict) templ.Component {
 	})
 }
 
-// VerdictList is #verdict-list: every verdict of a session, the newest first. It is the same for everyone; Dismiss shows
-// to its author and the owner.
+// VerdictList is #verdict-list: all verdicts of a session, newest first. It is the same for
+// everyone; Dismiss is visible only to the verdict's author and the owner.
 func VerdictList(base string, list []Verdict) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context
