@@ -1,8 +1,8 @@
-// Package static holds what browsers load beside the pages: our style sheets and scripts, and the vendored
-// front-end libraries. Everything is embedded and served by the hash of its content, so a cache may keep it for ever.
+// Package static has the files that browsers load besides pages: our style sheets and scripts, and the vendored
+// front-end libraries. Everything is embedded and served by content hash, so caches may keep it forever.
 //
-// The scripts are ES modules: one for each part of a page, which imports what it needs by relative address. They share
-// one hash, that of all of js, so that these addresses lead to files of the same version and one module runs once.
+// The scripts are ES modules: one for each part of a page, which imports others by relative address. They share
+// one hash, of all of js, so that these addresses lead to files of the same version and each module runs once.
 package static
 
 import (
@@ -34,12 +34,12 @@ type asset struct {
 	name, hash, kind string
 	source           []byte
 	once             sync.Once
-	body             []byte          // what is served: the source without what browsers do not need
-	packed           []byte          // gzip of body; nil where it would not be smaller
-	imports          func() []string // names of the modules that a module imports itself
+	body             []byte          // the served content: the minified source
+	packed           []byte          // gzip of body; nil if it is not smaller
+	imports          func() []string // names of a module's direct imports
 }
 
-// New reads what was embedded.
+// New reads the embedded files.
 func New() (*Assets, error) {
 	a := &Assets{byName: map[string]*asset{}}
 	tree := sha256.New()
@@ -75,7 +75,7 @@ func New() (*Assets, error) {
 	return a, err
 }
 
-// relative finds what a style sheet loads. It is served by a hash of its own, so its address is put there.
+// relative matches the files that a style sheet loads. Their addresses with hashes are inserted.
 var relative = regexp.MustCompile(`url\("\.\./([^"]+)"\)`)
 
 func (f *asset) setHash(content []byte) {
@@ -86,7 +86,7 @@ func (f *asset) setHash(content []byte) {
 // isModule reports whether a file is one of our scripts.
 func isModule(name string) bool { return strings.HasPrefix(name, "js/") }
 
-// imported finds what a module imports before it runs; what it loads later, by import(), is not among them.
+// imported matches the static imports of a module, not those by import().
 var imported = regexp.MustCompile(`(?m)(?:^import|^export [^;]*? from|^} from|^import [^;]*? from) '\./([\w-]+\.js)';`)
 
 func (f *asset) findImports() (names []string) {
@@ -96,8 +96,8 @@ func (f *asset) findImports() (names []string) {
 	return names
 }
 
-// Imports returns the addresses of the modules that scripts import, directly or not, beside the scripts themselves. A
-// page names them, so that a browser asks for all of them at once.
+// Imports returns the addresses of the modules that scripts import, directly or not, without the
+// scripts themselves. A page lists them, so that a browser requests all of them at once.
 func (a *Assets) Imports(scripts ...string) (paths []string) {
 	seen := map[string]bool{}
 	for _, name := range scripts {
@@ -123,7 +123,7 @@ func (a *Assets) Imports(scripts ...string) (paths []string) {
 	return paths
 }
 
-// Path is the address of a file, as in "/assets/3f2a…/css/base.css"; "" when there is no such file.
+// Path returns the address of a file, like "/assets/3f2a…/css/base.css"; "" when there is no such file.
 func (a *Assets) Path(name string) string {
 	f := a.byName[name]
 	if f == nil {
@@ -132,14 +132,14 @@ func (a *Assets) Path(name string) string {
 	return "/assets/" + f.hash + "/" + name
 }
 
-// Has reports whether ServeHTTP has the file of an address.
+// Has reports whether ServeHTTP serves an address.
 func (a *Assets) Has(address string) bool {
 	_, name, _ := strings.Cut(strings.TrimPrefix(address, "/assets/"), "/")
 	path := a.Path(name)
 	return path != "" && address == path
 }
 
-// ServeHTTP answers /assets/{hash}/{name}. An old hash is not found rather than answered with newer bytes.
+// ServeHTTP answers /assets/{hash}/{name}. For an old hash it answers 404, never newer bytes.
 func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	hash, name, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/assets/"), "/")
 	f := a.byName[name]
@@ -163,7 +163,7 @@ func (a *Assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(body)
 }
 
-// Content returns a file as it is served; nil when there is no such file.
+// Content returns a file as it is served; nil if there is none.
 func (a *Assets) Content(name string) []byte {
 	f := a.byName[name]
 	if f == nil {
@@ -173,7 +173,7 @@ func (a *Assets) Content(name string) []byte {
 	return body
 }
 
-// Compressed is how many bytes a file costs on the wire; budgets are checked with it.
+// Compressed returns the compressed size of a file; budgets are checked with it.
 func (a *Assets) Compressed(name string) int {
 	f := a.byName[name]
 	if f == nil {
@@ -186,7 +186,7 @@ func (a *Assets) Compressed(name string) int {
 	return len(body)
 }
 
-// prepare returns a file as it is served, plain and compressed. Both are made when they are first asked for.
+// prepare returns a file as it is served, plain and compressed. Both are created on first use.
 func (f *asset) prepare() (body, packed []byte) {
 	f.once.Do(func() {
 		f.body = minified(f.name, f.source)
@@ -201,8 +201,8 @@ func (f *asset) prepare() (body, packed []byte) {
 	return f.body, f.packed
 }
 
-// minified drops comments, space and long local names of our own scripts and style sheets. A test checks that none is
-// served as it was written because the library could not read it.
+// minified removes comments and whitespace and shortens local names in our scripts and style sheets. A test checks
+// that the library could parse each of them.
 func minified(name string, source []byte) []byte {
 	var out bytes.Buffer
 	var err error

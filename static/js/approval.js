@@ -1,4 +1,5 @@
-// Requests for approval, in a chat or the inbox: Deny opens a field for a reason, Enter there denies, and Esc steps back.
+// Requests for approval, in a chat or the inbox: Deny opens a field for a reason, Enter there
+// denies, and Esc closes it.
 document.addEventListener(
   'toggle',
   (e) => {

@@ -1,4 +1,5 @@
-// Automations: times in the reader's own time zone, what a schedule means while it is typed, settings of another agent.
+// Automations: times in the reader's own time zone, a preview of the schedule while it is edited,
+// settings of another agent.
 import { $, parse } from './dom.js';
 import { onPatch } from './patch.js';
 
@@ -27,7 +28,7 @@ function prepareForm() {
       ...Intl.supportedValuesOf('timeZone').map((z) => Object.assign(document.createElement('option'), { value: z })),
     );
   }
-  // Only the newest answer counts: each question ends the one before.
+  // Only the newest answer counts: each request aborts the previous one.
   let asking;
   let due;
   async function preview() {
@@ -46,7 +47,7 @@ function prepareForm() {
       at.replaceWith(parse(await r.text()));
       local(form);
     } catch {
-      /* another question came, or the host is away */
+      /* aborted by a newer request, or the host is unreachable */
     }
   }
   $('#schedule').addEventListener('input', () => {

@@ -1,11 +1,11 @@
-// The script of every page: forms without a reload, menus, what is the same everywhere. It starts the live stream.
+// The script of every page: forms without a reload, menus, and common behavior. It starts the live stream.
 import { $, $$, byId, post, toast } from './dom.js';
 import './keys.js';
 import './live.js';
 import './rail.js';
 import { scrollToEnd } from './patch.js';
 
-// A form with data-stay is sent without leaving the page: the stream brings what it changed. Without JavaScript the
+// A form with data-stay is sent without leaving the page: the stream updates the page. Without JavaScript, the
 // same form answers 303 to the same page.
 document.addEventListener('submit', async (e) => {
   const form = e.target;
@@ -23,14 +23,14 @@ document.addEventListener('submit', async (e) => {
   form.dispatchEvent(new CustomEvent(wrong ? 'refused' : 'sent', { bubbles: !wrong }));
   for (const b of buttons) b.removeAttribute('aria-disabled');
 });
-// A one-time token is in the fragment, which is never sent to a server: move it into the form and out of the address.
+// A one-time token is in the fragment, which is never sent to a server: move it to the form and out of the address.
 const now = $('form[data-send=now]');
 if (now && location.hash.length > 1) {
   now.token.value = decodeURIComponent(location.hash.slice(1));
   history.replaceState(null, '', location.pathname + location.search);
   if (now.checkValidity()) now.requestSubmit();
 }
-// A textarea grows with its text; where the style sheet does that, nothing is measured at each key.
+// A textarea grows with its text; where CSS does that, the script does not measure on each key.
 const grows = CSS.supports('field-sizing', 'content');
 function fit(t) {
   if (grows) return;
@@ -56,7 +56,7 @@ document.addEventListener('click', (e) => {
       () => toast('Copied'),
       () => {},
     );
-  } // refused: it is selected
+  } // if copying is refused, the text is selected
   if (img) {
     e.preventDefault();
     const i = new Image();

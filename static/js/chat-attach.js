@@ -1,5 +1,5 @@
-// Attachments of a message: chosen, pasted or dropped. They are in the form's own field, so that it is sent as
-// any form is; large pictures are made smaller first, since models use no more than this.
+// Attachments of a message: chosen, pasted or dropped. They are in the form's own field, so that the form is sent
+// normally; large pictures are scaled down first, since models do not use more pixels.
 import { fits, mostBytes } from './compose.js';
 import { $, toast } from './dom.js';
 
@@ -79,7 +79,7 @@ function attach() {
     box.hidden = !field.files.length;
   }
   field.addEventListener('change', () => {
-    // what was chosen takes the place of the rest; make it small as well
+    // the chosen files replace the earlier ones; scale them down, too
     const chosen = [...field.files];
     field.files = new DataTransfer().files;
     add(chosen);

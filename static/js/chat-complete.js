@@ -1,5 +1,5 @@
-// Completions while a message is written: a / at its start offers the agent's commands, an @ people and files. A listbox
-// that the field points to; arrows choose, Enter or Tab takes, Esc leaves. It comes before the composer's own keys.
+// Completions in the composer: a / at the start suggests the agent's commands, an @ people and files. The field
+// points to a listbox: arrows choose, Enter or Tab accepts, Esc closes. Its keys take precedence over the composer's.
 import { asksForCompletion, matchNames } from './compose.js';
 import { $ } from './dom.js';
 

@@ -1,5 +1,5 @@
-// What a tool call changes is drawn by the host, with the review's own rows: at once on a card that waits, and when its
-// line is opened afterwards. Cards are replaced now and then, so the answer is kept.
+// Loads the changes of tool calls, rendered by the host like review rows: at once on a pending
+// card, otherwise when the call is expanded. Patches may replace cards, so answers are cached.
 import { $, parse } from './dom.js';
 import { isAtEnd, onPatch, scrollToEnd } from './patch.js';
 
@@ -9,8 +9,8 @@ const get = async (url) => {
   if (!r.ok) throw new Error(await r.text());
   return r.text();
 };
-let style; // of the review's rows, once it was asked for
-// settled moves the style of a fragment to the document and waits for it, so that rows appear in one step.
+let style; // promise of the style sheet of review rows, once requested
+// settled moves a fragment's style sheet to the document and waits for it, so that rows appear in one step.
 async function settled(fragment) {
   const link = $('link', fragment);
   link?.remove();
@@ -35,7 +35,7 @@ async function draw(box) {
     const content = await settled(parse(await known.get(url)));
     const follows = isAtEnd();
     box.replaceChildren(content);
-    if (follows) scrollToEnd(); // at once: a button below must not move away from under the pointer
+    if (follows) scrollToEnd(); // at once: a button below must not move away from the pointer
   } catch {
     known.delete(url);
     delete box.dataset.drawn; // the link is still there

@@ -1,5 +1,5 @@
-// Sending from the composer. A message leaves the field when it is sent, with its own text, files and mentions, and messages
-// go out one after the other. One that fails is restored: into the field when that is empty, above it otherwise.
+// Sending from the composer. A sent message leaves the field, with its text, files and mentions. Messages are sent
+// one after the other. A failed one is restored: into the field if that is empty, above it otherwise.
 import { makeOutbox, unsent, withTyped } from './compose.js';
 import { $, $$, parse, post, store, storedData, toast } from './dom.js';
 import { scrollToEnd } from './patch.js';
@@ -9,13 +9,13 @@ const form = field?.form;
 const files = $('#attach');
 if (form?.dataset.stay === 'clear') compose();
 
-// newKey tells a message from others; crypto.randomUUID is missing on plain http.
+// newKey returns a unique key for a message; crypto.randomUUID is missing on plain http.
 const newKey = () =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, '0')).join('');
 
 function compose() {
   const key = `unsent:${location.pathname}`;
-  const patience = 400; // ms until a message that is under way is shown as such
+  const patience = 400; // ms until a message is shown as being sent
   let failed = [];
   const noFiles = () => new DataTransfer().files;
   const changed = () => field.dispatchEvent(new Event('input', { bubbles: true }));
@@ -27,10 +27,10 @@ function compose() {
   };
 
   form.addEventListener('submit', (e) => {
-    if ('keep' in (e.submitter?.dataset || {})) return; // Stop sends nothing of the message
+    if ('keep' in (e.submitter?.dataset || {})) return; // Stop does not send the message
     e.preventDefault();
     const body = new FormData(form, e.submitter);
-    body.set('key', newKey()); // sent twice, it is said once
+    body.set('key', newKey()); // if it is sent twice, it is added once
     $('#send-menu')?.removeAttribute('open');
     send({
       to: form.action,
@@ -52,7 +52,7 @@ function compose() {
     scrollToEnd();
   }
   const outbox = makeOutbox({
-    // a small message goes out even if the page is left
+    // a small message is sent even if the page is left
     post: (m) => post(m.to, m.body, { keepalive: !m.files.length && m.text.length < 8000 }),
     giveBack,
     changed: show,
@@ -80,7 +80,7 @@ function compose() {
     changed();
   }
 
-  // ---- what was not sent, or is under way for long: a row each --------------------------------------------------------
+  // ---- unsent messages, and slow ones: one row each ---------------------------------------------------------------
   function show() {
     remember();
     const late = waiting.filter((m) => Date.now() - m.since >= patience);
@@ -118,7 +118,7 @@ function compose() {
     form.before(box);
   }
 
-  // The page was left during a request: messages it shows by now have arrived.
+  // The page was left during a request: messages that it now shows have arrived.
   const left = storedData(key) || [];
   const arrived = [...$$('#turns .said .text'), ...$$('#queue textarea')].map((el) => el.textContent);
   failed = unsent(left, arrived).map(({ text, id }) => {

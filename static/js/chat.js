@@ -1,4 +1,4 @@
-// The chat page: composer keys, approval keys, shared answers, earlier turns without a jump, the pane.
+// The chat page: composer keys, approval keys, shared answers, earlier turns, the pane.
 import './approval.js';
 import { startingText } from './compose.js';
 import { $, $$, byId, parse, store, stored, toast } from './dom.js';
@@ -8,7 +8,7 @@ import { isAtEnd, measureEnd, onPatch, scrollToEnd } from './patch.js';
 const scroll = $('#scroll');
 const message = $('#message');
 
-// Open at the newest turn, unless an address names another place.
+// Start at the newest turn, unless the address names another place.
 if (scroll && !location.hash && !new URLSearchParams(location.search).has('before'))
   scroll.scrollTop = scroll.scrollHeight;
 scroll?.addEventListener(
@@ -22,8 +22,8 @@ scroll?.addEventListener(
   { passive: true },
 );
 
-// A reader at the end stays there while content grows: text, a terminal that fits its rows, a loaded picture, the queue
-// below. It is measured when the page was laid out anyway.
+// A reader at the end stays there while content grows: text, a resized terminal, a loaded picture, the queue
+// below. The position is measured after a layout that happens anyway.
 if (scroll) {
   let landed = !location.hash && !new URLSearchParams(location.search).has('before');
   if (!landed)
@@ -43,7 +43,7 @@ if (scroll) {
   });
 }
 
-// Times as the reader's clock shows them. Making a format takes longer than a patch may.
+// Times in the reader's locale. Creating a format takes longer than a patch may.
 const hours = new Intl.DateTimeFormat([], { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat([], { dateStyle: 'short', timeStyle: 'medium' });
 const clocks = (root) => {
@@ -61,7 +61,7 @@ onPatch((list) => {
   if (list.some((p) => p[0] === 'a' || (p[0] === 'r' && /^(turn|background)/.test(p[1])))) clocks(document);
 });
 
-// How long a turn runs, by the second.
+// The running time of a turn, updated every second.
 setInterval(() => {
   for (const el of $$('.elapsed')) {
     const s = Math.max(0, Math.round((Date.now() - Date.parse(el.dataset.since)) / 1000));
@@ -69,7 +69,7 @@ setInterval(() => {
   }
 }, 1000);
 
-// What an agent that does not answer logged, for those who may read it.
+// The log of an agent that does not respond, for readers with the right.
 let logged = '';
 const showLog = () => {
   const pre = $('#silent pre');
@@ -81,7 +81,7 @@ const logs = () => {
   const a = $('#silent [data-agent-log]');
   if (!a) logged = '';
   if (!a?.checkVisibility()) return;
-  showLog(); // what was there, until there is more
+  showLog(); // show the previous log until the new one arrives
   fetch(a.href)
     .then((r) => (r.ok ? r.text() : ''))
     .then((text) => {
@@ -95,7 +95,7 @@ onPatch((list) => {
   if (list.some((p) => p[1] === 'silent')) logs();
 });
 
-// What is being written survives a reload; js/chat-send.js sends it.
+// The draft survives a reload; js/chat-send.js sends it.
 const key = `draft:${location.pathname}${message?.form.elements.edit ? '?edit' : ''}`;
 if (message) {
   const kept = stored(key);
@@ -103,12 +103,12 @@ if (message) {
   message.value = startingText(kept, message.value, !!quote);
   message.addEventListener('input', () => store(key, message.value));
   if (quote) {
-    // what a terminal printed joins what was being written, once
+    // append the quoted terminal output to the draft, once
     history.replaceState(null, '', location.pathname);
     message.focus();
     message.dispatchEvent(new Event('input', { bubbles: true }));
   }
-  // An arrow up in an empty composer brings back what this person said before, and down goes back.
+  // Arrow up in an empty composer restores this person's earlier messages, and down goes back.
   const said = () =>
     $$('#turns .said')
       .filter((s) => s.querySelector('.who b')?.textContent === message.form.dataset.me)
@@ -162,7 +162,7 @@ document.addEventListener(
   true,
 );
 
-// An approval card with the focus inside: y, n, d.
+// Keys for the focused approval card: y, n, d.
 const card = () => document.activeElement?.closest?.('.asks');
 for (const [k, answer] of [
   ['y', 'button[data-kind=approve]'],
@@ -189,7 +189,7 @@ addEventListener('hashchange', () => {
   if (t?.tabIndex >= 0) t.focus({ preventScroll: true });
 });
 
-// The bar that says what waits hides while all of it is in view.
+// The bar about open requests hides while all of them are in view.
 const inView = new Set();
 const seen = new IntersectionObserver((list) => {
   for (const e of list) e.isIntersecting ? inView.add(e.target) : inView.delete(e.target);
@@ -214,7 +214,7 @@ onPatch((list) => {
   if (list.some((p) => p[0] !== 's' && /^(tool|ask|turn|parts|attention)/.test(p[1]))) watchAsks();
 });
 
-// Answers are edited together: each change of a field is shared with the others before sending.
+// Answers are edited together: each changed field is shared with other viewers before the form is sent.
 document.addEventListener('change', (e) => {
   const form = e.target.closest?.('form[data-answers]');
   const q = e.target.closest?.('[data-question]');
@@ -226,7 +226,7 @@ document.addEventListener('change', (e) => {
   );
 });
 
-// Copying: an answer as the Markdown it was written in, and code as it is.
+// Copying: an answer as its Markdown source, and code as is.
 const copy = async (text, b) => {
   try {
     await navigator.clipboard.writeText(await text);
@@ -260,12 +260,12 @@ const tool = (e) => {
   b.type = 'button';
   b.className = 'btn small copy';
   b.textContent = 'Copy';
-  c.prepend(b); // streamed text goes on at the end
+  c.prepend(b); // streamed text is appended at the end
 };
 document.addEventListener('pointerover', tool, { passive: true });
 document.addEventListener('focusin', tool);
 
-// Earlier turns are inserted above without moving the visible text.
+// Insert earlier turns above without moving the visible text.
 async function earlier(a) {
   if (a.dataset.busy) return;
   a.dataset.busy = 'yes';
@@ -331,7 +331,7 @@ const refreshSandbox = async () => {
 };
 if (location.hash === '#info') showInfo();
 
-// The changed files beside the chat: a column on wide screens, on others over the chat while they are open.
+// The changed files beside the chat: a column on wide screens, an overlay on narrow ones.
 const main = $('#main');
 const narrow = matchMedia('(max-width: 1199px)');
 function togglePane() {
@@ -350,14 +350,14 @@ async function fetchPane(open) {
     r = await fetch(`?pane=${open}`, { headers: { 'X-Fragment': 'pane' } });
   } catch {
     return;
-  } // the server is away: the stream says so
+  } // the server is unreachable: the stream shows that
   if (!r.ok || !$('#pane')) return;
   const had = +$('#pane').dataset.files;
   $('#pane').replaceWith(parse(await r.text()));
   if (!had && +$('#pane').dataset.files && !main.hasAttribute('data-pane-closed')) main.classList.remove('nopane'); // the first files
   reading();
 }
-// The list follows the head: new counts mean new files. While they are being compared it asks again.
+// The list follows the head: new counts mean new files. While they are being compared, it reloads.
 let due;
 const again = (wait) => {
   clearTimeout(due);

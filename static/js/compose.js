@@ -1,9 +1,9 @@
-// What composing a message decides, without the page: tests run it by itself.
+// The logic of composing a message, without the page, so that tests can run it.
 
-// makeOutbox sends messages one after the other. post returns an error, '' for none. Messages behind one that failed
-// were meant to follow it: all of them are given back.
+// makeOutbox sends messages one after the other. post returns an error, '' for none. If a message fails, it and all
+// queued messages are given back, since they were meant to follow it.
 export function makeOutbox({ post, giveBack, changed }) {
-  const waiting = []; // sent, not answered yet; the first of them is under way
+  const waiting = []; // unanswered messages; the first is being sent
   async function send(message) {
     waiting.push(message);
     changed();
@@ -18,27 +18,27 @@ export function makeOutbox({ post, giveBack, changed }) {
   return { waiting, send };
 }
 
-// withTyped puts a message that failed before what was typed meanwhile.
+// withTyped puts a failed message before the text typed since.
 export const withTyped = (text, typed) => (typed.trim() ? `${text}\n\n${typed}` : text);
 
-// startingText is what the composer begins with: what was kept of it, or what the page put there; a quote joins what was
-// kept, once.
+// startingText is the composer's initial text: the stored draft, or the page's text; a quote is
+// appended to the draft, once.
 export function startingText(kept, given, isQuote) {
   if (!isQuote || !given) return given || kept;
   if (kept.includes(given)) return kept;
   return kept ? `${kept.trimEnd()}\n\n${given}` : given;
 }
 
-// unsent are the messages that were on their way when the page was left, without those whose text arrived.
+// unsent returns the messages that were being sent when the page was left, except those whose text arrived.
 export function unsent(messages, arrived) {
   const there = new Set(arrived.map((text) => text.trim()));
   return messages.filter((m) => m.text?.trim() && !there.has(m.text.trim()));
 }
 
-// asksForCompletion reports whether the text before the caret ends in what the server may complete.
+// asksForCompletion reports whether the text before the caret ends in a word that the server may complete.
 export const asksForCompletion = (text) => /^\/\S*$/.test(text) || /(^|\s)@\S*$/.test(text);
 
-// matchNames returns the people that an @ before the caret may mean, and where their name begins.
+// matchNames returns the people that an @ before the caret may mean, and the offset of the name.
 export function matchNames(text, names, most) {
   const m = /(^|[^\p{L}\p{N}_@])@([\p{L}\p{N}_ ]{0,40})$/u.exec(text);
   if (!m) return { from: text.length, names: [] };

@@ -1,4 +1,4 @@
-// Helpers that every script shares: finding elements, parsing HTML, notes, forms, what the browser stores.
+// Helpers for all scripts: finding elements, parsing HTML, toasts, forms, browser storage.
 export const $ = (selector, root = document) => root.querySelector(selector);
 export const $$ = (selector, root = document) => [...root.querySelectorAll(selector)];
 export const byId = (id) => document.getElementById(id);
@@ -8,7 +8,7 @@ const asIs = {
   createHTML: (html) => html,
   createScriptURL: (address) => (workers.includes(address) ? address : null),
 };
-let made; // when it is first needed: a terminal's frame allows none of this name
+let made; // created on first use: a terminal's frame does not allow a policy of this name
 const policy = () => {
   made ||= window.trustedTypes?.createPolicy('ahphub', asIs) || asIs;
   return made;
@@ -21,13 +21,13 @@ export function parse(html) {
   return template.content;
 }
 
-// scriptAddress returns the address of a worker's script as browsers take it.
+// scriptAddress returns the trusted address of a worker's script.
 export const scriptAddress = (address) => policy().createScriptURL(address);
 
 // may reports whether the viewer has a right; the server checks it again.
 export const may = (right) => document.body.classList.contains(`may-${right}`);
 
-// stored and store read and write what the browser keeps. It may refuse: pages work without.
+// stored and store access the browser's storage. It may be blocked: pages work without it.
 const area = (local) => (local ? localStorage : sessionStorage);
 export function stored(key, local) {
   try {
@@ -36,7 +36,7 @@ export function stored(key, local) {
     return '';
   }
 }
-// storedData reads what was stored as JSON; null for what is none.
+// storedData parses a stored value as JSON; null if it is invalid.
 export function storedData(key, local) {
   try {
     return JSON.parse(stored(key, local));
@@ -62,11 +62,11 @@ export function toast(text, bad) {
   setTimeout(() => note.remove(), 8000);
 }
 
-// setCurrent marks the link that leads to what is shown; where it does not, value is false.
+// setCurrent marks the link to the current page; value false removes the mark.
 export const setCurrent = (link, value) =>
   value ? link.setAttribute('aria-current', value) : link.removeAttribute('aria-current');
 
-// say has screen readers announce a text.
+// say makes screen readers announce a text.
 let said = '';
 export function say(text) {
   if (!$('#said') || text === said) return;

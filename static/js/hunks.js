@@ -1,5 +1,5 @@
-// Hunks and places of a review: marks by hunk, the buttons of the hunk one is at, moved blocks, permalinks that find
-// their lines again, the menu of whitespace. It builds on what review.js shares.
+// Hunks and permalinks of a review: review marks by hunk, the buttons of the current hunk, moved
+// blocks, permalinks that follow their lines, the whitespace menu. It builds on review.js.
 import { $, $$, byId, may, parse, toast } from './dom.js';
 import { keys } from './keys.js';
 import { onPatch } from './patch.js';
@@ -30,7 +30,7 @@ const byKey = (key) => byId(`file-${key}`);
 // ---- hunks ----
 const bars = (f) => $$('.h[data-k]', f);
 const barOf = (row) => {
-  // the last bar before the row, in a list the browser keeps
+  // the last bar before the row, by binary search in a live collection
   const list = row ? fileOf(row).getElementsByClassName('h') : [];
   let lo = 0;
   let hi = list.length;
@@ -39,7 +39,7 @@ const barOf = (row) => {
     if (list[mid].compareDocumentPosition(row) & Node.DOCUMENT_POSITION_FOLLOWING) lo = mid + 1;
     else hi = mid;
   }
-  return list[lo - 1]?.dataset.k ? list[lo - 1] : null; // lines shown for a thread's sake are of no hunk
+  return list[lo - 1]?.dataset.k ? list[lo - 1] : null; // rows shown only for a thread belong to no hunk
 };
 const folded = (bar) => {
   const n = bar.nextElementSibling || bar.parentElement.nextElementSibling;
@@ -66,10 +66,10 @@ const inside = (bar) => {
   }
 };
 const resize = (ck) => {
-  // a chunk's class says how high it is
+  // a chunk's class has its height
   if (!ck.firstElementChild) return ck.remove();
   const bars = $$('.h', ck).length;
-  const empty = $$('.h.joined:not([data-h])', ck).length; // have no height
+  const empty = $$('.h.joined:not([data-h])', ck).length; // bars without height
   const n = Math.min(129, bars - empty + Math.ceil((ck.children.length - bars) / (split() ? 2 : 1)));
   ck.className = `chunk tens-${(n / 10) | 0} ones-${n % 10}`;
 };
@@ -160,14 +160,14 @@ const markAndNext = () => {
   else goFile(nextUnreviewed(f) || f);
 };
 
-// ---- the buttons of the hunk one is at ----
+// ---- the buttons of the current hunk ----
 let at = null;
 let tools = null;
 const place = (rows) => {
   const list = rows.filter((r) => r.matches('.a, .d'));
   const side = list.some((r) => r.matches('.a')) ? 'R' : 'L';
   const near = (r, step) => {
-    // the line beside stands for what was removed
+    // use the adjacent line for removed lines
     for (let i = rows.indexOf(r); rows[i]; i += step) if (line(rows[i], side)) return side + line(rows[i], side);
   };
   if (!list.length) return '';
@@ -176,7 +176,7 @@ const place = (rows) => {
   return from === to ? from : `${from}-${to}`;
 };
 const pressed = () => {
-  // as the head of the file has it: what is staged whole is not staged again
+  // like the head of the file: a fully staged hunk cannot be staged again
   const b = $('.hunk-mark', at);
   const staged = $('.file-head .stg', fileOf(at));
   const whole = staged?.matches('.all');
@@ -216,7 +216,7 @@ onPatch((list) => {
 root.addEventListener(
   'submit',
   (e) => {
-    // what cannot be taken back easily is asked twice
+    // confirm operations that are hard to undo
     const form = e.target;
     const b = form.matches('[data-confirm]') && $('button', form);
     if (!b || form.dataset.sure) return;
@@ -233,10 +233,10 @@ root.addEventListener(
   true,
 );
 
-// ---- places ----
+// ---- permalinks ----
 const versionOf = (f, side) => f?.dataset.v?.split(' ')[side === 'L' ? 0 : 1];
 const hiddenLine = async (f, n) => {
-  // opens the gap that holds a line of the new side
+  // opens the gap with a line of the new side
   const bar = $$('.h', f).find((h) => {
     const [a, b] = hidden(h);
     return a <= n && n <= b;
@@ -268,14 +268,14 @@ const arrive = async () => {
     card.scrollIntoView({ block: 'center' });
     return;
   }
-  if (t && !root.matches('.threads')) return location.replace(`${root.dataset.base}/threads?state=all${location.hash}`); // of a file that is not among these changes
+  if (t && !root.matches('.threads')) return location.replace(`${root.dataset.base}/threads?state=all${location.hash}`); // its file is not among these changes
   const m = /^#f-([0-9a-f]+)([LR]\d+(?:-[LR]\d+)?)?(?:@([0-9a-f]+))?$/.exec(location.hash);
   if (!m) return;
   let f = byKey(m[1]);
   let where = m[2] || '';
   if (m[3] && where && versionOf(f, where[0]) !== m[3])
     try {
-      // the file was edited since, or is another one
+      // the file was edited since, or is not in this changeset
       const res = await send(
         `${root.dataset.base}/changes/place?${root.dataset.query}&file=${m[1]}&at=${where}&v=${m[3]}`,
       );
@@ -293,7 +293,7 @@ const arrive = async () => {
   else if (!m[3]) toast("This link's file isn't among these changes.");
 };
 const link = () => {
-  // the line, the thread or the file one is at, with the version that is read
+  // the current line, thread or file, with the shown version
   const cur = currentRow();
   const thread = document.activeElement?.closest('.thread');
   const f = cur ? fileOf(cur) : nowFile();
@@ -307,7 +307,7 @@ hooks.link = () => history.replaceState(null, '', link() || location.search);
 addEventListener('hashchange', arrive);
 root.addEventListener('keydown', (e) => {
   if (e.key === 'Enter' && e.target.id === 'filter') {
-    // to the first that is left
+    // to the first match
     const li = $$('#tree li[id]').find((x) => !x.hidden);
     e.target.blur();
     if (li) goFile(byKey(li.id.slice(3)));

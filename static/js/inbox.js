@@ -1,6 +1,6 @@
-// The inbox keeps its order and layout while it is pointed at, touched, or has the focus by keyboard: what a click meets is
-// what was read. Meanwhile the newest list waits, a pill counts what is new in it, and a request that no longer waits says
-// so in its place.
+// The inbox keeps its order and layout while it is hovered, touched, or focused by keyboard, so that a click hits
+// what the reader saw. Meanwhile the newest list is held back, a pill counts its new entries, and closed requests are
+// marked in place.
 import './approval.js';
 import { $, byId, parse, toast } from './dom.js';
 import { holdPatches } from './patch.js';
@@ -8,9 +8,9 @@ import { holdPatches } from './patch.js';
 if ($('#inbox')) watchInbox();
 
 function watchInbox() {
-  const grace = 250; // ms after the pointer left: crossing a gap is not leaving, and a click comes after its touch
+  const grace = 250; // ms after the pointer left: it may just cross a gap, and a click follows its touch
   const answered = 'Answered';
-  const reaction = 350; // ms in which a hand that is on its way cannot follow what moved
+  const reaction = 350; // ms in which a moving hand cannot react to a changed layout
   let held = '';
   let pointed = false;
   let touched = false;
@@ -55,13 +55,13 @@ function watchInbox() {
     if (document.hidden) point(false);
   });
 
-  // ---- requests: one is the same as long as it asks for the same ------------------------------------------------------
+  // ---- requests: the same as long as they ask for the same --------------------------------------------------------
   const requests = (root) => [...root.querySelectorAll('form.approval')];
   const keyOf = (form) =>
     [form.getAttribute('action'), ...['call', 'stage', 'shown'].map((n) => form.elements[n]?.value)].join();
   function close(form, text) {
     if (form.classList.contains('answered')) {
-      if (text === answered) form.querySelector('[role=status]').textContent = text; // the newer list came before the reply
+      if (text === answered) form.querySelector('[role=status]').textContent = text; // the newer list arrived before the reply
       return;
     }
     const buttons = [...form.querySelectorAll('button[name]')];
@@ -69,7 +69,7 @@ function watchInbox() {
     form.classList.add('answered');
     for (const f of [...buttons, ...form.querySelectorAll('textarea')]) f.disabled = true;
     const note = Object.assign(document.createElement('span'), { className: 'grow cut reason', role: 'status' });
-    const reason = form.querySelector('.reason'); // the note takes its place, so that nothing moves
+    const reason = form.querySelector('.reason'); // replaced by the note, so that nothing moves
     if (reason) {
       note.style.minHeight = `${reason.offsetHeight}px`;
       reason.replaceWith(note);
@@ -81,7 +81,7 @@ function watchInbox() {
     if (e.target.matches?.('#inbox form.approval')) close(e.target, answered);
   });
 
-  // What a reader sorts shows at once where they put it, though they still point at it.
+  // The reader's own sorting is shown at once, even while they hover.
   let sorting = false;
   document.addEventListener('submit', (e) => {
     if (e.target.matches?.('[data-sorts]')) sorting = true;
@@ -121,7 +121,7 @@ function watchInbox() {
     const text = n ? `${n} new` : '';
     if (pill.textContent !== text) pill.textContent = text;
   }
-  // show puts the newest list in. A request that is still the same keeps its own form, with what was typed and opened there.
+  // show inserts the newest list. An unchanged request keeps its form, with the text typed and parts opened there.
   function show() {
     const next = parse(held);
     const old = requests($('#inbox'));
@@ -147,10 +147,10 @@ function watchInbox() {
   $('#inbox').before(pill.parentNode);
   pill.addEventListener('click', (e) => {
     show();
-    if (!e.detail) $('#inbox').querySelector('.inlink')?.focus(); // by keyboard
+    if (!e.detail) $('#inbox').querySelector('.inlink')?.focus(); // activated by keyboard
   });
 
-  // A press that began before the list moved is not meant for its new target.
+  // Ignore a press that began before the list moved: it was meant for another target.
   document.addEventListener(
     'click',
     (e) => {

@@ -1,4 +1,4 @@
-// Keys of a page: the scripts of its parts add theirs. Off in text fields; a setting turns all of them off.
+// Keyboard shortcuts; other scripts add theirs. They are off in text fields; a setting turns all of them off.
 import { $, $$, store, stored, toast } from './dom.js';
 
 export const keys = {}; // 'x', 'g d' → function
@@ -19,7 +19,7 @@ Object.assign(keys, {
   '/': () => $('input[type=search]')?.focus(),
   z: () => $('[data-pane-toggle]')?.click(),
 });
-// Esc closes the menu that is open and returns the focus to its button.
+// Esc closes the open menu and returns the focus to its button.
 function shutMenu() {
   const m = $$('details.menu[open]').pop();
   if (!m) return false;

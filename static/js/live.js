@@ -1,11 +1,11 @@
-// The stream of live patches, and what a page shows while it is away.
+// The stream of live patches, and the notice while it is disconnected.
 import { $, say, sayAgain } from './dom.js';
 import { makeMarks, retryDelay } from './feed.js';
 import { enqueue } from './patch.js';
 
-// One WebSocket a page. marks holds the newest number of each room; after a break the stream continues from there. The
-// server sends something every 2 s: silence is shown, and after a longer one the socket is closed. That takes longer
-// each time, as a large frame on a slow line is silent too.
+// Each page has one WebSocket. marks holds the newest frame of each room; after a reconnect the stream resumes from
+// there. The server sends something every 2 s: silence is shown, and after a longer one the socket is closed. That
+// timeout grows each time, as a large frame on a slow line is silent, too.
 const marks = makeMarks(new URLSearchParams(document.body.dataset.live || '').getAll('f'));
 const silent = 3600;
 const patience = 12000; // ms
@@ -17,7 +17,7 @@ let checks = 0;
 let given = 1;
 let shown;
 let retry;
-// The page's own report; it is sent again after a break.
+// The page's own report; it is sent again after a reconnect.
 export function report(text) {
   told = text;
   if (socket?.readyState === 1) socket.send(text);
@@ -58,7 +58,7 @@ function leave(code) {
     return;
   }
   if (code === 4404) {
-    retry = setTimeout(probe, 2500); // what was deleted; whoever deleted it is sent on by then
+    retry = setTimeout(probe, 2500); // the content was deleted; by then, the page that deleted it has been redirected
     return;
   }
   shown ||= setTimeout(lost, 700);
@@ -94,7 +94,8 @@ setInterval(() => {
     dispatchEvent(new Event('stale'));
   }
 }, 500);
-// A page whose session is gone, or whose reader was signed out, would retry forever: check with a plain request now and then.
+// A page whose session was deleted, or whose reader was signed out, would retry forever: check with
+// a plain request sometimes.
 async function probe() {
   try {
     const r = await fetch(location.href, {

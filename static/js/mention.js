@@ -1,4 +1,4 @@
-// Visitors of a session can be mentioned: an @ in a comment or a message offers their names.
+// Mentions: an @ in a comment or a message suggests the names of the session's visitors.
 import { matchNames } from './compose.js';
 
 const names = JSON.parse(document.body.dataset.people || '[]');

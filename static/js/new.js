@@ -1,4 +1,4 @@
-// The form of a new session: each agent has settings of its own.
+// The form of a new session: each agent has its own settings.
 import { $, byId, parse } from './dom.js';
 
 const form = $('form[action="/new"]');
@@ -18,5 +18,5 @@ form?.addEventListener('change', async (e) => {
   const fresh = parse(await r.text());
   $('#wide-note')?.replaceWith(fresh.querySelector('#wide-note'));
   if (e.target.name === 'agent') $('#config').replaceWith(fresh);
-  else for (const list of fresh.querySelectorAll('datalist')) byId(list.id)?.replaceWith(list); // what was set stays
+  else for (const list of fresh.querySelectorAll('datalist')) byId(list.id)?.replaceWith(list); // keep the chosen values
 });

@@ -1,5 +1,5 @@
-// Notifications of this browser. Of all its tabs one, which holds a lock, follows the stream; the tab that shows the
-// session in question is the one that notifies, so that a click leads there.
+// Notifications of this browser. One of its tabs, which holds a lock, follows the stream. If a tab shows the
+// notification's session, that tab notifies, so that a click leads there.
 import { $, $$, store, stored } from './dom.js';
 
 const box = $('#notify-here');
@@ -7,7 +7,7 @@ const can = 'Notification' in window && window.isSecureContext && navigator.lock
 const here = document.body.dataset.sessionHere;
 const allowed = () => can && Notification.permission === 'granted';
 
-// notify is false where only installed apps may show anything.
+// notify returns false where only installed apps may show notifications.
 function notify(x) {
   try {
     const n = new Notification(x.title, {
@@ -52,7 +52,7 @@ function follow() {
   };
   const last = () => stored('notified', true);
 
-  // Each tab of a session holds a lock of its own, so that the one that follows knows how many will answer.
+  // Each tab of a session holds a separate lock, so that the following tab knows how many will answer.
   if (here) navigator.locks.request(inSession(here) + me, () => new Promise(() => {}));
   async function ask(x) {
     const { held } = await navigator.locks.query();
@@ -64,7 +64,7 @@ function follow() {
       answered = () => answers.length >= all && done();
       asked = x.id;
       tabs.postMessage({ who: x.id, session: x.session });
-      setTimeout(done, 1000); // a tab that the browser has frozen does not answer
+      setTimeout(done, 1000); // a frozen tab does not answer
     });
     asked = '';
   }
@@ -96,7 +96,7 @@ function follow() {
   navigator.locks.request('ahphub-notify', () => {
     open();
     return new Promise(() => {});
-  }); // until this tab goes
+  }); // until this tab closes
 }
 
 if (box) showSettings();

@@ -1,7 +1,8 @@
-// The folded options of a new session: their one line says what is set, and they open for what the browser refuses.
+// The folded options of a new session: the summary shows their values, and they open for fields
+// that the browser refuses.
 import { $, $$ } from './dom.js';
 
-// describe returns what a field is set to, in words.
+// describe returns a field's value in words.
 function describe(field) {
   if (field.type === 'radio') return field.nextElementSibling.firstElementChild.textContent;
   return field.selectedOptions?.[0].textContent ?? field.value;

@@ -1,5 +1,4 @@
-// The palette (Ctrl K): sessions, pages and files here, and commands, filtered while typing. base.js loads it when it
-// is first asked for.
+// The palette (Ctrl K): sessions, pages, files and commands, filtered while typing. keys.js loads it on first use.
 import { $, $$, byId, parse } from './dom.js';
 
 const most = 8; // entries of a group
@@ -17,7 +16,7 @@ const press = (text, selector, hint = '') => {
   return b && b.checkVisibility?.({ visibilityProperty: true }) !== false ? [{ text, hint, run: () => b.click() }] : [];
 };
 const command = (text, selector, hint = '') => {
-  // what is in a closed menu counts too, what rights hide does not
+  // includes closed menus, but not what the viewer's rights hide
   const b = $(selector);
   const hides = b?.closest('.owner-only') && !document.body.classList.contains('may-own');
   return b && !hides ? [{ text, hint, run: () => b.click() }] : [];
@@ -133,7 +132,7 @@ function make() {
   });
   dialog.addEventListener('click', (e) => {
     if (e.target === dialog) dialog.close();
-  }); // beside it
+  }); // a click outside
 }
 
 export function open() {

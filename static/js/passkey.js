@@ -1,5 +1,5 @@
 // Passkeys: the host sends the browser's options, and gets the authenticator's answer. Without WebAuthn, or
-// without this script, the forms stay hidden and the other ways to sign in are there.
+// without this script, the forms stay hidden; the other ways to sign in work.
 import { $$ } from './dom.js';
 
 if (window.PublicKeyCredential?.parseRequestOptionsFromJSON) offerPasskeys();

@@ -1,9 +1,9 @@
-// Live patches: the server's HTML goes into the elements that the patches name. What a person has typed, opened or
-// selected there stays.
+// Live patches insert the server's HTML into the elements that they name. Text typed there, open parts and selections
+// stay.
 import { $, $$, byId, parse, say } from './dom.js';
 import { takeBatch } from './feed.js';
 
-// Text, open parts and selections inside an element survive its replacement, by id or name.
+// Text, open parts and selections inside an element survive its replacement, matched by id or name.
 function carry(from, to) {
   for (const d of $$('details[id]', from)) {
     const n = $(`#${CSS.escape(d.id)}`, to);
@@ -47,8 +47,8 @@ function replace(old, content) {
   }
   old.replaceWith(content);
 }
-// Scrolling records whether the reader is at the end: measuring at each patch would lay the page out each time. A
-// page that scrolled to its end itself gets the event a frame later, and may have grown by then: only scrolling up leaves the end.
+// Scrolling records whether the reader is at the end: measuring at each patch would force a layout each time. After
+// scrolling to its end, the page gets the event a frame later, and may have grown: only scrolling up leaves the end.
 const view = $('#scroll') || $('#main');
 let end = true;
 let top = 0;
@@ -64,12 +64,12 @@ export function measureEnd(scrolled) {
 }
 view?.addEventListener('scroll', measureEnd, { passive: true });
 
-// onPatch calls f with each list of patches that was applied.
+// onPatch calls f with each list of applied patches.
 const listeners = [];
 export const onPatch = (f) => {
   listeners.push(f);
 };
-// holdPatches has f look at each patch first: one that it returns true for is not applied.
+// holdPatches calls f with each patch first; if f returns true, the patch is not applied.
 let hold;
 export const holdPatches = (f) => {
   hold = f;
@@ -114,7 +114,7 @@ export function patch(list) {
   for (const f of listeners) f(list);
 }
 // A large batch is applied over several frames, so that keys and scrolling keep working. In a hidden tab
-// there are no frames, and no reader waits for one.
+// there are no frames, so all is applied at once.
 const queue = [];
 let draining = 0;
 export function enqueue(list) {

@@ -1,10 +1,10 @@
-// Presence: reports the reader's position, marks those of others, and follows one of them.
+// Presence: reports the reader's position, shows those of others, and follows one of them.
 import { $, $$, byId, parse, store, stored, toast } from './dom.js';
 import { report } from './live.js';
 import { isAtEnd, onPatch } from './patch.js';
 
 const me = document.body.dataset.me;
-const review = $('#review') && (await import('./review.js')); // loaded before
+const review = $('#review') && (await import('./review.js')); // already loaded
 if ($('#presence') && me) meet();
 
 function meet() {
@@ -15,14 +15,14 @@ function meet() {
   const others = () => [...($('#people')?.children || [])].filter((li) => li.dataset.who !== me);
   const hit = (x, y) => document.elementFromPoint(x, y);
 
-  // ---- where its reader is: at most four times a second, and only to others ------------------------------------------
+  // ---- the reader's position: sent at most four times a second, and only if others are here -----------------------
   let said = '';
   let due = 0;
   let used = Date.now();
   let typed = 0;
   let typing = '';
   let followed = null;
-  const patience = 120_000; // without a key or a click a reader counts as away
+  const patience = 120_000; // without input for this long, a reader counts as away
   const shows = (row) => (row.classList.contains('d') || row.classList.contains('l') ? 'L' : 'R');
   function spot() {
     const o = { a: document.hidden || Date.now() - used > patience };
@@ -94,18 +94,18 @@ function meet() {
   });
   setInterval(soon, 30_000);
 
-  // ---- where the others are ------------------------------------------------------------------------------------------
+  // ---- positions of others ----------------------------------------------------------------------------------------
   const chip = (li, tag, more) => {
     const el = document.createElement(tag);
     el.className = `whom ${li.dataset.hue}${more}`;
     const initials = li.querySelector('.face').textContent;
     if (tag === 'u')
-      el.dataset.i = initials; // of a line, whose text is copied
+      el.dataset.i = initials; // in a line, whose text is copied
     else el.textContent = initials;
     el.title = li.dataset.name + (li.dataset.typing ? ' is writing here' : ' is here');
     return el;
   };
-  const marks = new Map(); // of each other: what is marked, and with what
+  const marks = new Map(); // marked elements by person
   function mark(id, what, make) {
     const have = marks.get(id);
     if (have?.what === what && (have.el?.isConnected || !what)) return;
@@ -252,7 +252,7 @@ function meet() {
       follow(b.dataset.follow);
     }
   });
-  // Any action of the reader's own ends following.
+  // Any input by the reader ends following.
   const own = (e) => {
     if (!followed || e.target.closest?.('#presence, #following') || /^(Shift|Control|Alt|Meta)$/.test(e.key)) return;
     stop();

@@ -1,4 +1,4 @@
-// Push messages: subscribes this device when its reader says so, and ends that. The server lists the devices.
+// Push messages: subscribes and unsubscribes this device. The server lists the devices.
 import { $, post, scriptAddress } from './dom.js';
 
 const box = $('#push');
@@ -28,7 +28,7 @@ function showDevices() {
   });
 }
 
-// whatLacks says why this browser can't get push messages; '' when it can.
+// whatLacks returns why this browser can't get push messages; '' when it can.
 function whatLacks() {
   if (!window.isSecureContext)
     return 'Push notifications work only at https addresses and localhost. Open ahphub at one of these.';
@@ -44,7 +44,7 @@ async function subscribe(key) {
     return whatLacks() || 'The browser did not allow notifications. Try again and allow them.';
   await navigator.serviceWorker.register(scriptAddress('/service-worker'));
   const { pushManager } = await navigator.serviceWorker.ready;
-  await (await pushManager.getSubscription())?.unsubscribe(); // it may be of another person, or of an older key
+  await (await pushManager.getSubscription())?.unsubscribe(); // it may belong to another person, or to an older key
   const s = await pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
   const { endpoint, keys } = s.toJSON();
   const wrong = await post('/settings/notifications/push', new URLSearchParams({ endpoint, ...keys }));
@@ -52,20 +52,20 @@ async function subscribe(key) {
   return wrong;
 }
 
-// explain is what a failed subscription says: mostly that the push service cannot be reached.
+// explain describes a failed subscription: usually the push service is unreachable.
 const explain = (e) =>
   e.name === 'NotAllowedError'
     ? 'The browser did not allow push notifications. Check its settings, then try again.'
     : "The browser can't reach its push service. Check the connection and the browser's settings, then try again.";
 
-// unsubscribe tells the browser, too; the form tells the server.
+// unsubscribe unsubscribes the browser; the form informs the server.
 async function unsubscribe(e) {
   e.preventDefault();
   try {
     const worker = await navigator.serviceWorker?.getRegistration('/');
     await (await worker?.pushManager?.getSubscription())?.unsubscribe();
   } catch {
-    // the server sends nothing to it any more
+    // the server stops sending anyway
   }
   e.target.submit();
 }

@@ -1,8 +1,8 @@
-// The rail of sessions: which one is open, how many wait.
+// The rail of sessions: the current one, and the number that need an answer.
 import { $, $$, setCurrent } from './dom.js';
 import { onPatch } from './patch.js';
 
-// The number of sessions that wait stands in the tab's title and icon; the rail carries it.
+// The tab's title and icon show the number of sessions that need an answer, from the rail.
 const plain = document.body.dataset.title;
 function title() {
   const list = $('#rail-list') || $('#inbox');

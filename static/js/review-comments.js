@@ -1,5 +1,5 @@
-// Comments of a review: their boxes under lines, drafts that save themselves, suggestions, and the other small forms of
-// threads and operations. It stands on what review.js shares.
+// Comments of a review: their boxes below lines, autosaved drafts, suggestions, and the other small forms of
+// threads and operations. It builds on review.js.
 import { $, $$, byId, may, parse, toast } from './dom.js';
 import { keys } from './keys.js';
 import { onPatch } from './patch.js';
@@ -56,7 +56,7 @@ const openForm = (file, at) => {
   hooks.focused.focus({ preventScroll: true });
   form.scrollIntoView({ block: 'nearest' });
 };
-// What is opened to be written in has the focus, and is not under the bar.
+// A field that was opened gets the focus, clear of the bar.
 root.addEventListener('click', (e) => {
   const box = e.target.closest('summary')?.parentElement;
   if (box?.matches('.edit, .new-branch') && !box.open)
@@ -79,7 +79,7 @@ const comment = (hooks.comment = () => {
   }
 });
 const suggest = (form) => {
-  // what the lines read, to be changed
+  // insert the current lines, for editing
   const [a, b] = form.dataset.at.slice(1).split('-R').map(Number);
   const text = form.elements.text;
   const lines = [];
@@ -99,9 +99,9 @@ const suggest = (form) => {
   autosave(form);
 };
 
-// ---- drafts save themselves ----
-// A draft has its id from here, and each save its number, so that the server can ignore a save that was overtaken by a
-// newer one or by the end of its draft.
+// ---- drafts are saved automatically ----
+// A draft gets its id here, and each save a number, so that the server can ignore a late save: after a
+// newer one, or after the draft ended.
 const timers = new WeakMap();
 const hex = (n) => [...crypto.getRandomValues(new Uint8Array(n))].map((b) => b.toString(16).padStart(2, '0')).join('');
 const page = hex(8);
@@ -133,11 +133,11 @@ const autosave = (form) => {
   );
 };
 const still = (form) => {
-  // nothing more is saved by itself
+  // stops the autosave timer
   clearTimeout(timers.get(form));
   timers.delete(form);
 };
-// save keeps a draft; shown, it is replaced by what the server makes of it, unless it was typed on meanwhile.
+// save saves a draft; if shown, the server's rendering replaces it, unless the text has changed since.
 const save = async (form, shown) => {
   still(form);
   const text = form.elements.text.value;
@@ -150,7 +150,7 @@ const save = async (form, shown) => {
     if (res.headers.has('Draft-Gone') && form.isConnected) {
       form.elements.draft.value = '';
       autosave(form);
-    } // it ended on another page, and is still written here
+    } // it ended on another page, but its text is still edited here
     if (!res.headers.has('Draft-Id')) return;
     form.classList.add('draft');
     $('.saved', form).textContent = 'Saved';
@@ -164,7 +164,7 @@ const save = async (form, shown) => {
   }
 };
 const drop = async (form) => {
-  // what is typed next is another draft
+  // text typed next is a new draft
   still(form);
   if (!form.elements.draft.value) return;
   const body = bodyOf(form, 'discard');
@@ -180,7 +180,7 @@ const showCount = (h) => {
   }
 };
 const relabel = () => {
-  // the bar: my drafts, and what all share
+  // the bar: this person's drafts, and the shared counts
   const d = $('#draftcount');
   const shared = $('#review-counts')?.dataset;
   if (!d || !shared) return;
@@ -238,8 +238,8 @@ const submit = (form, button) => {
 };
 
 // ---- other small forms: reply, edit, resolve, operations ----
-// take empties the text of a form that is sent and returns how to put it back: before what was typed meanwhile, and
-// where a patch replaced the field, into its successor.
+// take empties the text field of a sent form and returns a function that restores it: before text typed since, and
+// if a patch replaced the field, into its successor.
 const take = (form) => {
   const old = form.elements.text;
   const { value, selectionStart, selectionEnd } = old;
@@ -262,7 +262,7 @@ const post = async (form, button) => {
     const res = await send(button?.hasAttribute('formaction') ? button.formAction : form.action, body);
     if (res.status === 200) done(await res.text(), form, button, body);
     const box = d && byId(d.id);
-    if (box && $('textarea', box).value === body.get('text')) box.open = false; // nothing was typed meanwhile
+    if (box && $('textarea', box).value === body.get('text')) box.open = false; // unless the text has changed since
     if (button?.matches('.resolve, .reopen') && document.activeElement === button) $('summary', thread).focus();
   } catch (err) {
     back?.();
@@ -270,11 +270,11 @@ const post = async (form, button) => {
   }
 };
 const done = (said, form, button, body) => {
-  // an operation's answer; that of a thread's form comes as a live patch
+  // an operation's answer; the result of a thread's form arrives as a live patch
   toast(said);
   const menu = button?.closest('.file-menu');
   if (menu) menu.open = false;
-  const box = 'close' in form.dataset && byId(form.closest('[popover]').id); // it may be another one by now
+  const box = 'close' in form.dataset && byId(form.closest('[popover]').id); // a patch may have replaced it
   const now = box && $$('form', box).find((f) => f.elements.op.value === body.get('op'));
   if (!now || [...new FormData(now)].some(([k, v]) => v !== body.get(k))) return;
   box.hidePopover();
@@ -294,7 +294,7 @@ onPatch(() => {
   if (box && !box.matches(':popover-open')) box.showPopover();
 });
 const firstLine = (area) => {
-  // how long the first line of a commit's message is
+  // the length of the first line of a commit message
   const n = [...area.value.split('\n', 1)[0]].length;
   const hint = $('#op-hint');
   hint.dataset.text ||= hint.textContent;
@@ -323,9 +323,9 @@ root.addEventListener('submit', (e) => {
     e.preventDefault();
     submit(form, e.submitter);
   } else if (form.closest('#sendbar')) {
-    // what was typed a moment ago goes along
+    // save pending drafts first
     const unsaved = $$('.comment-form', root).filter((f) => timers.has(f) || f.saving);
-    $('#files').inert = true; // what would be typed until the next page came were lost
+    $('#files').inert = true; // text typed until the next page loads would be lost
     if (!unsaved.length) return;
     e.preventDefault();
     Promise.all(unsaved.map(save)).then(
@@ -402,7 +402,7 @@ document.addEventListener('keydown', (e) => {
   }
 });
 const sendAll = async () => {
-  // all that is pending, without a word about it
+  // submits all drafts, without a summary
   const f = byId('verdict-form');
   if (!f?.elements.send) return;
   try {

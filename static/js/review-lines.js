@@ -1,12 +1,12 @@
-// Lines of a review by mouse: the "+" of the row under it, ranges by dragging, wrapped lines, the list of files on narrow
-// screens. It builds on what review.js shares.
+// Lines of a review by mouse: the "+" of the hovered row, ranges by dragging, wrapped lines, the
+// list of files on narrow screens. It builds on review.js.
 import { $, may } from './dom.js';
 import { currentRow, extendRange, fileOf, hooks, root, split, startRange } from './review.js';
 
-const plus = document.createElement('button'); // one for the page: it goes to the row under the mouse
+const plus = document.createElement('button'); // one for the page: it moves to the hovered row
 plus.className = 'plus';
 plus.type = 'button';
-plus.tabIndex = -1; // by keyboard it is c
+plus.tabIndex = -1; // the keyboard shortcut is c
 plus.title = 'Comment on this line';
 plus.setAttribute('aria-label', plus.title);
 let touched = false;
@@ -19,7 +19,7 @@ const gutter = (e) => {
   const width = row && parseFloat(getComputedStyle(row, '::before').width);
   return row && e.target === row && e.clientX - row.getBoundingClientRect().left < width ? row : null;
 };
-let drag = null; // where it began, and whether it ends with a comment
+let drag = null; // its start, and whether it ends with a comment
 root.addEventListener('mousedown', (e) => {
   const cell = e.target.closest?.('.r');
   if (cell && split()) {

@@ -1,12 +1,12 @@
 // The review page: rows, keys, folding, context, threads, live patches. Everything works by event delegation over the
-// server's HTML; nothing here renders a diff. Live patches may replace any file or thread at any moment: what a person
-// is writing is taken out of the removed nodes and put back under its line (rescue).
+// server's HTML; nothing here renders a diff. Live patches may replace any file or thread at any moment: text that is
+// being written is moved from the removed nodes to its line again (rescue).
 import { $, $$, byId, may, parse, say, toast } from './dom.js';
 import { keys } from './keys.js';
 import { onPatch, patch } from './patch.js';
 
 const root = $('#review');
-// hooks are what the other scripts of a review add: focused is the text being written.
+// hooks are set by the other scripts of a review: focused is the text being written.
 export const hooks = { focused: null, at: null, comment: null, headed: null, link: null, reveal: null };
 const split = () => !!$('.file-body.split', root);
 let cur = null;
@@ -18,7 +18,7 @@ let settling = 0;
 const fileOf = (el) => el?.closest('.file');
 const sideOf = (r) => (r.classList.contains('d') || r.classList.contains('l') ? 'L' : 'R');
 const line = (r, side) => {
-  // numbers of both sides share an attribute: "12 14"
+  // the numbers of both sides share an attribute: "12 14"
   const n = r.dataset.l.trim().split(/ +/);
   return side !== sideOf(r) && n.length < 2 ? 0 : +(side === 'L' ? n[0] : n[n.length - 1]);
 };
@@ -45,14 +45,14 @@ const walker = document.createTreeWalker(root, NodeFilter.SHOW_ELEMENT, (n) => {
   return c.contains('file-body') && !n.hidden ? NodeFilter.FILTER_SKIP : NodeFilter.FILTER_REJECT;
 });
 const move = (from, dir, all) => {
-  // rows of a hunk that was reviewed and is shut are no steps
+  // skips rows of folded, reviewed hunks
   walker.currentNode = from;
   let r;
   do r = dir > 0 ? walker.nextNode() : walker.previousNode();
   while (r && !all && r.closest('.reviewed-hunk:not([open])'));
   return r;
 };
-// In split view the other half of a visual row is not a step of its own.
+// In split view, the other half of a visual row is not a separate step.
 const partner = (a, b) =>
   split() &&
   (a.nextElementSibling === b ? a.classList.contains('l') : b.nextElementSibling === a && b.classList.contains('l'));
@@ -71,7 +71,7 @@ const topFile = () => {
   return $$('.file', root).find((f) => f.getBoundingClientRect().bottom > y);
 };
 const edge = () => $('.rbar').getBoundingClientRect().bottom;
-// The row just below the bar, where a file is open there. What the browser has not drawn yet is a chunk of rows to it.
+// The row just below the bar, if a file is open there. An undrawn part of the page is hit as a chunk of rows.
 const inSight = () => {
   const box = $('#files')?.getBoundingClientRect();
   const y = edge() + 60;
@@ -125,7 +125,7 @@ const code = (row) =>
     .join('')
     .replace(/\n$/, '');
 const goFile = (f) => {
-  // everything is changed before anything is measured
+  // change everything before measuring anything
   if (!f) return;
   cur?.classList.remove('cur');
   cur = null;
@@ -172,7 +172,7 @@ const nextUnreviewed = (from) => {
   return [...list.slice(i + 1), ...list.slice(0, i)].find((f) => !f.hasAttribute('data-reviewed'));
 };
 
-// ---- talking to the server ----
+// ---- requests to the server ----
 const send = async (url, body, keepalive) => {
   // keepalive: it is sent even if the page is left
   progress(1);
@@ -204,7 +204,7 @@ const fold = (f, shut) => {
 };
 const toggleFold = (f) => f && fold(f, !f.classList.contains('shut'));
 root.addEventListener('beforematch', (e) => fold(fileOf(e.target), false));
-const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // asking the server can wait that long
+const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // the request can wait until the page is painted
 const review = async (f, on) => {
   if (!f || !may('comment')) return;
   const body = new FormData();
@@ -229,7 +229,7 @@ const reviewAndNext = () => {
   goFile(next && next !== f ? next : f);
 };
 
-// ---- places of boxes ----
+// ---- positions of boxes ----
 const rowFor = (file, at) => {
   const m = /([LR])(\d+)$/.exec(at);
   return m ? rowAt(file, m[1], +m[2]) : null;
@@ -262,7 +262,7 @@ const expand = async (h, a, whole) => {
   await gap(h, entire || !up ? lo : Math.max(lo, hi - 19), entire || up ? hi : Math.min(hi, lo + 19));
 };
 const gap = async (h, from, to) => {
-  // rows of a gap, at its end if they reach it
+  // loads rows of a gap, appended to its end if they reach it
   const f = fileOf(h);
   const up = to === hidden(h)[1] && from > hidden(h)[0];
   const rows = parse(
@@ -272,7 +272,7 @@ const gap = async (h, from, to) => {
       )
     ).text(),
   );
-  const at = cur && fileOf(cur) === f ? cur : null; // stays where it is seen
+  const at = cur && fileOf(cur) === f ? cur : null; // keep its position on the screen
   const top = at?.getBoundingClientRect().top;
   if (up) h.after(rows);
   else h.before(rows);
@@ -371,7 +371,7 @@ const watcher = new IntersectionObserver(
   { threshold: 0.6 },
 );
 
-// ---- live patches: put back what a patch took away ----
+// ---- live patches: restore what a patch removed ----
 const own = (el) => {
   const me = root.dataset.me;
   for (const e of $$('[data-by]', el)) e.classList.toggle('mine', !!me && e.dataset.by === me);
@@ -387,7 +387,7 @@ const ago = (iso) => {
   return at.toLocaleString([], { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 };
 const settle = (box) => {
-  // a thread or draft that is not under its line yet
+  // moves a thread or draft below its line
   const f = byId(`file-${box.dataset.file}`) || byId(`group-${box.dataset.file}`);
   if (!f) return;
   const at = box.dataset.at;
@@ -396,7 +396,7 @@ const settle = (box) => {
     $('.file-body', f).prepend(box);
     const { reveal } = hooks;
     if (!at.startsWith('R') || box.sought || !reveal || $('.outdated', box)) return;
-    box.sought = true; // on context that is not open here
+    box.sought = true; // in context that is not loaded
     reveal(f, +at.match(/\d+$/)[0]).then(
       () => rowFor(f, at) && settle(box),
       () => {},
@@ -407,8 +407,8 @@ const settle = (box) => {
   while (after.nextElementSibling?.matches('.thr, .comment-form')) after = after.nextElementSibling;
   after.after(box);
 };
-// The Threads page has its groups, counts and quoted lines from the server: when a thread comes, they are drawn anew, and
-// what was being typed stays.
+// The Threads page gets its groups, counts and quoted lines from the server: when a thread is
+// added, they are rendered again; text being typed stays.
 let redrawing = false;
 const redrawThreads = async () => {
   if (redrawing) return;
@@ -423,7 +423,7 @@ const redrawThreads = async () => {
       if (el) patch([['r', part, el.outerHTML]]);
     }
   } catch {
-    // not connected: the page is loaded again when it is
+    // not connected: the page reloads later
   } finally {
     redrawing = false;
   }
@@ -436,7 +436,7 @@ const rescue = (node) => {
   if (hooks.focused && (document.activeElement === document.body || !document.activeElement))
     hooks.focused.focus({ preventScroll: true });
 };
-// The line one is at, and what is selected, are kept when a file comes anew.
+// Keep the current line and the selection when a file is replaced.
 const keepPlace = (was, now) => {
   if (!cur || cur.isConnected || !was.contains(cur) || !now?.matches('.file')) return;
   const again = (r) => r && rowAt(now, sideOf(r), line(r, sideOf(r)));
@@ -476,7 +476,7 @@ new MutationObserver((list) => {
   else for (const box of fresh) settle(box);
 }).observe(root, { childList: true, subtree: true });
 const headed = (h) => {
-  // a head that came alone: its file is as the head says, and as folded as it was
+  // a head was replaced alone: apply its state to the file
   const f = fileOf(h);
   f.toggleAttribute('data-reviewed', $('.file-mark', h)?.getAttribute('aria-pressed') === 'true');
   $('.fold', h)?.setAttribute('aria-expanded', String(!f.classList.contains('shut')));
@@ -521,7 +521,7 @@ $('#tree')?.addEventListener('click', (e) => {
 root.addEventListener(
   'scroll',
   (e) => {
-    // one scroll bar moves every row of its file
+    // one scroll bar moves all rows of its file
     if (e.target.classList?.contains('scroll-x'))
       e.target.parentElement.style.setProperty('--sx', `${e.target.scrollLeft}px`);
   },
@@ -542,7 +542,7 @@ root.addEventListener(
 const filter = (text) => {
   const q = text.trim().toLowerCase();
   const list = [...$('#tree ul').children];
-  const dirs = new Set(); // those with a file that is left
+  const dirs = new Set(); // directories with a visible file
   for (const li of list.filter((x) => x.id)) {
     li.hidden = !!q && !li.dataset.path.toLowerCase().includes(q);
     for (let i = 0; !li.hidden && (i = li.dataset.path.indexOf('/', i) + 1) > 0; )
@@ -554,7 +554,7 @@ root.addEventListener('input', (e) => {
   if (e.target.id === 'filter') filter(e.target.value);
 });
 
-// ---- what the scripts of comments and of hunks stand on ----
+// ---- shared with the scripts of comments and hunks ----
 const currentRow = () => (cur?.isConnected ? cur : null);
 const unselect = () => {
   anchor = null;
@@ -627,9 +627,9 @@ for (const b of $$('[data-copy-from]', root)) {
   );
 }
 
-// ---- another look at the same place ----
+// ---- switch the view, keep the place ----
 const place = () => {
-  // as a permalink says it: the line the reader is at, or the first in sight
+  // like a permalink: the reader's current line, or the first in sight
   const row = cur?.isConnected ? cur : inSight();
   const f = row ? fileOf(row) : nowFile();
   return f ? `#f-${f.dataset.file}${row ? sideOf(row) + line(row, sideOf(row)) : ''}` : '';
@@ -645,7 +645,7 @@ root.addEventListener(
 const phone = matchMedia('(max-width: 640px)');
 const unified = $('.seg a[data-key]');
 const unify = () => {
-  // by the address: the files may not be here yet
+  // by a new address: the files may not be loaded yet
   if (phone.matches && root.dataset.query.includes('view=split') && unified)
     location.replace(unified.href + location.hash);
 };

@@ -1,9 +1,9 @@
-// Shows push messages while no page is open, and opens what they are about. It answers no request of a page and keeps
+// Shows push messages while no page is open, and opens their pages. It does not intercept requests and stores
 // nothing.
-const icon = '/assets/push-icon'; // the server puts the address here
+const icon = '/assets/push-icon'; // replaced by the server
 
 self.addEventListener('install', () => self.skipWaiting());
-self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim())); // to go to a place in an open page
+self.addEventListener('activate', (e) => e.waitUntil(self.clients.claim())); // needed to navigate open pages
 
 self.addEventListener('push', (e) => e.waitUntil(show(read(e.data))));
 
@@ -15,7 +15,7 @@ function read(data) {
   }
 }
 
-// address keeps what is opened on this server.
+// address resolves a path, limited to this server.
 function address(path) {
   const url = new URL(path || '/', self.location.origin);
   return url.origin === self.location.origin ? url : new URL('/', self.location.origin);
@@ -23,7 +23,7 @@ function address(path) {
 
 const pages = () => self.clients.matchAll({ type: 'window', includeUncontrolled: true });
 
-// isViewed reports whether the reader looks at the session of a message.
+// isViewed reports whether the reader is looking at the session of a message.
 const isViewed = (open, session) =>
   !!session && open.some((c) => c.focused && `${new URL(c.url).pathname}/`.startsWith(`/s/${session}/`));
 
@@ -38,7 +38,7 @@ async function show(x) {
   });
 }
 
-// A browser that replaces its subscription says so once; without an answer the device would be removed.
+// When a browser replaces its subscription, this event is sent once; without an answer, the device would be removed.
 self.addEventListener('pushsubscriptionchange', (e) => e.waitUntil(renew(e.oldSubscription, e.newSubscription)));
 
 async function renew(before, now) {
@@ -55,10 +55,10 @@ self.addEventListener('notificationclick', (e) => {
   e.waitUntil(open(address(e.notification.data?.path)));
 });
 
-// open goes to a page that is open there already, so that nothing that was typed elsewhere is lost, or to a new one.
+// open focuses a page that is already open there, so that no typed text is lost, or opens a new one.
 async function open(url) {
   const there = (await pages()).find((c) => new URL(c.url).pathname === url.pathname);
   if (!there) return self.clients.openWindow(url.href);
   const page = await there.focus();
-  return page.navigate(url.href).catch(() => self.clients.openWindow(url.href)); // a page that is not controlled
+  return page.navigate(url.href).catch(() => self.clients.openWindow(url.href)); // the page may be uncontrolled
 }

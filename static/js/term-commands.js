@@ -1,7 +1,7 @@
-// From command to command, by the places that the host marks in the output.
+// Jumps between commands, using the places that the host marks in the output.
 import { places, term } from './term.js';
 
-// found gives each command of the list its row; of one whose lines are gone there is none.
+// found returns the listed commands with their rows, without those whose lines are gone.
 const found = () =>
   [...(frameElement?.closest('.termpane')?.querySelectorAll('[data-jump]') || [])]
     .map((b) => ({ id: b.dataset.jump, row: places.get(b.dataset.jump)?.line ?? -1 }))

@@ -1,5 +1,5 @@
-// Links of a terminal: http and https alone. Where one leads is shown before it is followed: on hover, and after a click
-// as a real link, because its text may say anything (OSC 8). Ctrl or ⌘ and a click follow a plain one at once.
+// Links of a terminal: only http and https. The target is shown before it is followed: on hover, and after a click
+// as a real link, because the text may say anything (OSC 8). Ctrl or ⌘ with a click follows a plain link at once.
 import { $ } from './dom.js';
 import { term } from './term.js';
 

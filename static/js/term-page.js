@@ -1,15 +1,15 @@
-// The page around the terminals' frames: who has the keyboard, tabs after a patch, the list of commands, settings.
+// The page around the terminals' frames: who has control, tabs after a patch, the list of commands, settings.
 import { $, $$, setCurrent, store, storedData, toast } from './dom.js';
 import { onPatch } from './patch.js';
 
 const panes = () => $$('.termpane');
 const frameOf = (el) =>
   el.closest('.termpane')?.querySelector('.termframe')?.contentDocument?.getElementById('term')?.frame;
-// The keyboard of a phone shrinks the page instead of lying over the keys.
+// A phone's keyboard shrinks the page instead of covering the keys.
 const view = $('meta[name=viewport]');
 view.content += ', interactive-widget=resizes-content';
 
-// What differs by viewer is a class of the pane, around what all viewers share.
+// Differences between viewers are a class of the pane, around the shared HTML.
 addEventListener('terminal', (e) => {
   const { frame, mine, held, asked, gone } = e.detail;
   const pane = frame?.closest('.termpane');
@@ -45,7 +45,7 @@ async function copy(a) {
     toast('Output copied');
   } catch {
     location.assign(a.href);
-  } // no clipboard here: the text as a page
+  } // no clipboard: open the text as a page
 }
 document.addEventListener('click', (e) => {
   const tool = e.target.closest?.('[data-term]');
@@ -64,7 +64,7 @@ document.addEventListener('click', (e) => {
   if (size) set({ font: Math.min(Math.max(own.font + +size.dataset.termFont, 8), 32) });
 });
 
-// ---- settings: kept by the browser, the frames hear of them --------------------------------------------------------
+// ---- settings: stored by the browser, passed on to the frames -----------------------------------------------------
 const own = {
   font: matchMedia('(pointer: coarse)').matches ? 12 : 13,
   chord: 'Ctrl+Alt+.',
@@ -111,7 +111,7 @@ $('#term-chord').addEventListener('keydown', (e) => {
   });
 });
 
-// Enter on a tab goes into its terminal when it is shown already.
+// Enter on a tab focuses its terminal if it is already shown.
 document.addEventListener('keydown', (e) => {
   const tab = e.target.closest?.('.termtab[aria-current]');
   if (e.key !== 'Enter' || !tab) return;

@@ -1,4 +1,4 @@
-// Finding in a terminal and its scrollback: a box over its corner, "3 of 17", the ones before and after.
+// Search in a terminal and its scrollback: a box over its corner, "3 of 17", previous and next.
 import { $ } from './dom.js';
 import { chordOf, leave, own, term } from './term.js';
 
@@ -80,7 +80,7 @@ function go(way, typing) {
     return;
   }
   const how = { ...options, decorations: colours() };
-  if (typing) term.clearSelection(); // what is nearest to the end comes first
+  if (typing) term.clearSelection(); // the match nearest to the end comes first
   try {
     way < 0 || typing ? search.findPrevious(input.value, how) : search.findNext(input.value, how);
   } catch {

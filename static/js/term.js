@@ -1,9 +1,9 @@
-// The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output. Text frames are JSON:
-// {"reset":true} before a whole screen and what keyboard of handlers/pages says from the host; {"i":keys},
-// {"r":[cols,rows]} and {"a":bytes taken} to it. Search, links and wide characters are loaded when they are needed.
+// The terminal inside its frame: xterm.js fed by a WebSocket. Binary frames are output. Text frames are JSON: from
+// the host {"reset":true} before a whole screen, and the keyboard of handlers/pages/terminals; to the host
+// {"i":keys}, {"r":[cols,rows]} and {"a":bytes consumed}. Search, links and wide characters are loaded on demand.
 import { $, storedData } from './dom.js';
 
-// The server went away before the library was here: the frame begins anew once it answers.
+// The server was down before the library loaded: the frame reloads once it answers.
 if (!window.Terminal) {
   const again = () =>
     fetch('/healthz', { cache: 'no-store' }).then(
@@ -11,13 +11,13 @@ if (!window.Terminal) {
       () => setTimeout(again, 1000),
     );
   again();
-  await new Promise(() => {}); // nothing below runs
+  await new Promise(() => {}); // skips the code below
 }
 const data = document.body.dataset;
 const may = 'type' in data;
 export const outside = parent !== window && parent.document;
 
-// ---- a person's own settings: kept by the browser, shared by all frames -------------------------------------------
+// ---- a person's settings: stored by the browser, shared by all frames ---------------------------------------------
 const touch = matchMedia('(pointer: coarse)').matches;
 export const own = { font: touch ? 12 : 13, chord: 'Ctrl+Alt+.', reader: false, clip: false };
 function read() {
@@ -32,7 +32,7 @@ addEventListener('storage', (e) => {
   }
 });
 
-// ---- colours follow the page ---------------------------------------------------------------------------------------
+// ---- colors of the page's theme -----------------------------------------------------------------------------------
 const dark = matchMedia('(prefers-color-scheme: dark)');
 const names = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
 const palettes = {
@@ -68,11 +68,11 @@ dark.addEventListener('change', () => {
   term.options.theme = theme();
 });
 
-// The cells are measured once: with the font that stays, unless it takes too long.
+// The cells are measured once: with the final font, unless it takes too long.
 const font = document.fonts.load('12px "JetBrains Mono"').catch(() => {});
 await Promise.race([font, new Promise((late) => setTimeout(late, 1000))]);
 
-// A library does not arrive while the server restarts: the frame is loaded again.
+// The library does not load while the server restarts: the frame reloads.
 if (!window.Terminal || !window.FitAddon) {
   setTimeout(() => location.reload(), 2000);
   await new Promise(() => {});
@@ -102,7 +102,7 @@ const fit = new FitAddon.FitAddon();
 term.loadAddon(fit);
 term.open($('#term'));
 
-// ---- parts that are loaded when they are needed --------------------------------------------------------------------
+// ---- parts that are loaded on demand ------------------------------------------------------------------------------
 const loading = {};
 const checked = {
   createScriptURL(src) {
@@ -139,7 +139,7 @@ const find = () =>
     );
 setTimeout(() => links(() => {}), 200);
 
-// ---- places: where a prompt stands, and which command was typed there, as the host tells in the output --------------
+// ---- places: the rows of prompts and commands, as the host marks them in the output -------------------------------
 export const places = new Map();
 let prompt = null;
 term.parser.registerOscHandler(6973, (s) => {
@@ -164,7 +164,7 @@ const open = () => socket && socket.readyState === 1;
 const tell = (m) => {
   if (open()) socket.send(JSON.stringify(m));
 };
-// Keys typed while the line is down are sent when it is back, up to a few: a word, not a script.
+// Keys typed while disconnected are sent after a reconnect, up to a few: a word, not a script.
 function type(keys) {
   if (!state.mine && !state.may) {
     nudge();
@@ -176,7 +176,7 @@ function type(keys) {
   }
   for (let i = 0, n; i < keys.length; i = n) {
     n = Math.min(i + 16000, keys.length);
-    if (n < keys.length && keys.charCodeAt(n - 1) >> 10 === 0x36) n--; // a pair of surrogates stays together
+    if (n < keys.length && keys.charCodeAt(n - 1) >> 10 === 0x36) n--; // keep surrogate pairs together
     tell({ i: keys.slice(i, n) });
   }
 }
@@ -214,7 +214,7 @@ function connect() {
         if (m.drawn) resize(...m.drawn);
       });
       return;
-    } // in its place among the output
+    } // in order with the output
     Object.assign(state, { exit: undefined, holder: '' }, m);
     if (unsent.length && (state.mine || state.may)) {
       const all = unsent.join('');
@@ -235,7 +235,7 @@ addEventListener('pagehide', () => {
   const left = socket;
   socket = null;
   left?.close(4000);
-}); // a deliberate close: the keyboard is free at once
+}); // a deliberate close releases control at once
 addEventListener('pageshow', (e) => {
   if (e.persisted) connect();
 });
@@ -250,9 +250,9 @@ if (outside)
       was.close();
       show();
     }
-  }); // the page gave up its own stream
-let drawing = false; // a whole screen comes next: it is written at the size it was drawn for
-// Output waits for the widths of Unicode 11 where it has characters that may be wide: the host's own screen counts by them.
+  }); // the page closed its own stream
+let drawing = false; // a whole screen comes next: it is written at the size it was made for
+// Output with characters that may be wide waits for the widths of Unicode 11, which the host's own screen uses.
 let held = null;
 let wide = false;
 function write(x, then) {
@@ -286,8 +286,8 @@ function write(x, then) {
   });
 }
 
-// ---- size: the holder's window decides, others' type shrinks until it fits --------------------------------
-// The terminal is always as large as the host says, or what is on its way would be cut: the holder asks, and is told.
+// ---- size: the holder's window decides, others shrink the font until it fits --------------------------------------
+// The terminal always has the host's size, or output in transit would be cut: the holder requests a size and waits.
 let sent = '';
 function layout() {
   if (drawing) return;
@@ -301,7 +301,7 @@ function layout() {
     const d = fit.proposeDimensions();
     const fits = d && d.cols > 1 && d.rows > 0;
     const now = fits && `${d.cols}x${d.rows}`;
-    // Of two windows of one person the one in use decides.
+    // Of two windows of one person, the focused one decides.
     if (fits && now !== `${cols}x${rows}` && now !== sent && (!sent || (outside || document).hasFocus())) {
       sent = now;
       tell({ r: [d.cols, d.rows] });
@@ -314,7 +314,7 @@ function layout() {
   if (!(cols > 0 && rows > 0)) return;
   resize(cols, rows);
   for (let i = 0; i < 12; i++) {
-    // grown once, then shrunk until it fits
+    // grow once, then shrink until it fits
     const d = fit.proposeDimensions();
     const size = term.options.fontSize;
     if (!d?.cols || !d.rows) return;
@@ -326,7 +326,7 @@ function layout() {
     term.options.fontSize = next;
   }
 }
-// Within a chat the type fits the width and stays readable, and the frame is as high as what is shown: it only grows.
+// In a chat, the font fits the width but stays readable, and the frame is as high as its content: it only grows.
 const inline = outside && !frameElement.matches('.termframe');
 const leastFont = 11;
 const mostLines = 30;
@@ -389,7 +389,7 @@ const words = { free: 'Type to take control', agent: 'Agent is typing', over: 'E
 function who() {
   if (gone) return 'This terminal was closed';
   if (!open()) return tries || socket?.readyState > 1 ? 'Reconnecting…' : '';
-  if (state.mine) return outside && !inline ? '' : "You're in control"; // the page around says so
+  if (state.mine) return outside && !inline ? '' : "You're in control"; // the page around shows this
   if (state.held === 'over') return words.over + (state.exit == null ? '' : ` ${state.exit}`);
   if (state.held === 'held') return `${state.holder} is in control`;
   return ((state.held !== 'free' || may) && words[state.held]) || 'No one is in control';
@@ -411,13 +411,13 @@ function show() {
       }),
     );
 }
-// Keys that go nowhere say so.
+// Ignored keys show a hint.
 function nudge() {
   $('#who').classList.remove('nudge');
   requestAnimationFrame(() => $('#who').classList.add('nudge'));
 }
 
-// ---- keys: everything goes to the shell but the chord that leaves, finding, and what copies and jumps --------------
+// ---- keys: all go to the shell except the chord that leaves, search, copying and jumps ----------------------------
 export const chordOf = (e) =>
   [
     e.ctrlKey && 'Ctrl',
@@ -452,10 +452,10 @@ term.attachCustomKeyEventHandler((e) => {
     return false;
   }
   if (e.type === 'keydown' && !state.mine && !state.may && e.key.length === 1 && !e.ctrlKey && !e.metaKey) nudge();
-  return !(chord === 'Ctrl+Shift+V' || (e.metaKey && /^[cv]$/i.test(e.key))); // the browser's own
+  return !(chord === 'Ctrl+Shift+V' || (e.metaKey && /^[cv]$/i.test(e.key))); // handled by the browser
 });
 function copy() {
-  const text = term.getSelection(); // a page without TLS has no clipboard but this one
+  const text = term.getSelection(); // without TLS there is no navigator.clipboard
   if (text && !document.execCommand('copy')) navigator.clipboard?.writeText(text).catch(() => {});
 }
 const press = { ctrl: false, alt: false };
@@ -471,7 +471,7 @@ term.onData((s) => {
   type(s);
 });
 term.onBinary(type);
-// More than one line, and a program that does not ask for pastes in brackets: each line would run at once.
+// Several lines, and a program without bracketed paste: each line would run at once.
 document.addEventListener(
   'paste',
   (e) => {
@@ -500,7 +500,7 @@ $('#keys').addEventListener('click', (e) => {
   term.focus();
 });
 
-// OSC 52 writes to the clipboard only where its reader said so, and never reads it.
+// OSC 52 writes to the clipboard only if its reader allowed it, and never reads it.
 term.parser.registerOscHandler(52, (s) => {
   const text = s.slice(s.indexOf(';') + 1);
   if (own.clip && text !== '?' && text.length < 1e5)
@@ -514,7 +514,7 @@ term.parser.registerOscHandler(52, (s) => {
   return true;
 });
 
-// What the page around this frame uses is a property of its element.
+// The page around this frame uses it through a property of its element.
 const frame = {
   state,
   places,

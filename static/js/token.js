@@ -1,20 +1,20 @@
-// Sign-in and join links carry their token in the fragment, which browsers never send. It goes into the form here, and out
-// of the address before it can be copied from there.
+// Sign-in and join links have their token in the fragment, which browsers never send. It is moved to the form, and
+// removed from the address before anyone can copy it there.
 import { $ } from './dom.js';
 
-// Where one signs in first, no name is asked for: the account has one.
+// If sign-in comes first, no name is needed: the account has one.
 const first = (form) => {
   form.querySelector('[data-anonymous]')?.remove();
   const go = form.querySelector('[data-go-on]');
   go.textContent = go.dataset.goOn;
 };
-// An invalid token needs no name: only the error stays.
+// For an invalid token, only the error is shown.
 const over = (form, look) => {
   for (const e of form.children) e.hidden = e !== look && e.tagName !== 'H1';
   look.className = 'note bad';
   look.setAttribute('role', 'alert');
 };
-// A link that is opened where another one was is no new page for a browser.
+// Opening another link with the same path does not reload the page.
 addEventListener('hashchange', () => {
   if (location.hash.length > 20) location.reload();
 });
@@ -37,6 +37,6 @@ function takeToken() {
         if (r.ok || r.status === 403) look.textContent = await r.text();
         if (r.status === 403) over(form, look);
       })
-      .catch(() => {}); // sending the form says what is wrong
+      .catch(() => {}); // sending the form shows the error
   }
 }
