@@ -94,9 +94,8 @@ func (e *Engine) Renders() int64 { return e.renders.Load() }
 // Pages returns how many pages have open streams.
 func (e *Engine) Pages() int64 { return e.pages.Load() }
 
-// Draw calls draw with a room and its states at one moment and returns the mark from which its
-// stream continues. name is
-// like "chat:<session>:<chat>"; the audience of who decides what the room shows.
+// Draw calls draw with a room and its states at one moment and returns the mark from which its stream continues.
+// name is like "chat:<session>:<chat>"; the audience of who decides what the room shows.
 func (e *Engine) Draw(ctx context.Context, who access.Principal, name string, draw func(Room, States)) (
 	mark string, err error) {
 	for try := 0; ; try++ {

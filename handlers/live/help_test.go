@@ -94,7 +94,7 @@ func (e *Engine) setTitle(t *testing.T, title string) {
 	}
 }
 
-// draw opens the room as a page does and returns the title it shows and its mark.
+// draw opens the room like a page, and returns the title it shows and its mark.
 func (e *Engine) draw(t *testing.T, who access.Principal) (title, mark string) {
 	t.Helper()
 	mark, err := e.Draw(t.Context(), who, sessionRoom, func(_ Room, s States) {
@@ -131,7 +131,7 @@ func serveFar(t *testing.T, e *Engine, who access.Principal) string {
 	return url
 }
 
-// startFollower starts a leader and a follower, which serves streams until it is cut off.
+// startFollower starts a leader and a follower, which serves streams until cut is called.
 func startFollower(t *testing.T, e *Engine, who access.Principal) (url string, cut func()) {
 	t.Helper()
 	return startFollowerOf(t, startLeader(t, e, who))
@@ -191,7 +191,7 @@ func (s slowAnswers) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, err
 }
 
-// memoryListener accepts connections that are made by dial.
+// memoryListener accepts connections made by dial.
 type memoryListener struct {
 	conns  chan net.Conn
 	closed context.Context
@@ -232,7 +232,7 @@ func (l *memoryListener) Close() error {
 
 func (l *memoryListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// memoryConn does not wait until the other side reads what is written, unlike a pipe.
+// memoryConn does not wait until the other side reads, unlike a pipe.
 type memoryConn struct {
 	net.Conn
 	written chan []byte
@@ -267,7 +267,7 @@ func (c *memoryConn) Write(b []byte) (int, error) {
 
 func (c *memoryConn) Close() error { return c.close() }
 
-// connectNode opens a trunk as a follower does, and sends and reads nothing more over it.
+// connectNode opens a trunk like a follower, and then neither sends nor reads.
 func connectNode(t *testing.T, url string, client *http.Client) (trunk *websocket.Conn, name string) {
 	t.Helper()
 	trunk, _, err := websocket.Dial(t.Context(), url, &websocket.DialOptions{HTTPClient: client,
@@ -283,7 +283,7 @@ func connectNode(t *testing.T, url string, client *http.Client) (trunk *websocke
 	return trunk, hello.Trunk
 }
 
-// admitVisitor asks for a grant as a follower does.
+// admitVisitor requests a grant like a follower.
 func admitVisitor(t *testing.T, url string, client *http.Client, grant, mark string) {
 	t.Helper()
 	ask, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+"/?"+Query(mark), nil)
@@ -301,7 +301,7 @@ func admitVisitor(t *testing.T, url string, client *http.Client, grant, mark str
 	}
 }
 
-// startFollowerOf starts a follower of a leader, which serves streams until it is cut off.
+// startFollowerOf starts a follower of a leader, which serves streams until cut is called.
 func startFollowerOf(t *testing.T, leader *httptest.Server) (url string, cut func()) {
 	t.Helper()
 	transport := &http.Transport{}
@@ -338,7 +338,7 @@ func answer(w http.ResponseWriter, err error) {
 	}
 }
 
-// refusal returns what a stream with these marks is answered with.
+// refusal returns the answer to a stream with these marks.
 func refusal(t *testing.T, url string, marks ...string) string {
 	t.Helper()
 	res, err := http.Get(url + "/?" + Query(marks...))
@@ -351,11 +351,11 @@ func refusal(t *testing.T, url string, marks ...string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// stream is an open page's.
+// stream is the stream of an open page.
 type stream struct {
 	t      *testing.T
 	ws     *websocket.Conn
-	frames []string // of rooms, as they came
+	frames []string // of rooms, in order of arrival
 }
 
 func dial(t *testing.T, url string, marks ...string) *stream {
@@ -371,7 +371,7 @@ func dial(t *testing.T, url string, marks ...string) *stream {
 	return &stream{t: t, ws: ws}
 }
 
-// until reads frames until one has a text, and returns it.
+// until reads frames until one contains a text, and returns it.
 func (s *stream) until(text string) string {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)

@@ -108,7 +108,7 @@ func TestBadMarksAreRefused(t *testing.T) {
 	})
 }
 
-// notedVisitor notes what becomes of a page's reader.
+// notedVisitor records the events of a page's reader.
 type notedVisitor struct{ events chan string }
 
 func (v notedVisitor) Hear(said []byte) error {

@@ -17,7 +17,7 @@ func (s *testSite) automationForm() url.Values {
 		"time": {"06:00"}, "zone": {"Europe/Berlin"}, "enabled": {"yes"}, "catchup": {"yes"}}
 }
 
-// With plain forms alone an automation is made, run, changed, switched off and deleted.
+// Plain forms create, run, change, disable and delete an automation.
 func TestAutomationByForms(t *testing.T) {
 	s := open(t)
 	if list := s.get("/automations"); !strings.Contains(list, "No automations yet") {
@@ -28,7 +28,7 @@ func TestAutomationByForms(t *testing.T) {
 		!strings.Contains(page, "No runs yet") {
 		t.Errorf("the new automation is\n%s", page)
 	}
-	for range 2 { // the same form twice is one run
+	for range 2 { // sending the form twice starts one run
 		if back := s.post(at+"/run", url.Values{"request": {"first"}}); back != at {
 			t.Errorf("running leads to %s", back)
 		}
@@ -76,7 +76,7 @@ func get(t *testing.T, s *testSite, path string) *http.Response {
 	return res
 }
 
-// What is wrong with a form is said next to its field, and what was typed stays.
+// Errors of a form are shown at their fields, and the entered values stay.
 func TestAutomationFormProblems(t *testing.T) {
 	s := open(t)
 	for field, c := range map[string]struct {
@@ -112,7 +112,7 @@ func TestAutomationFormProblems(t *testing.T) {
 	}
 }
 
-// An open page follows what others do, and says when it comes by itself.
+// Open pages show changes by others: creation, runs and removal.
 func TestAutomationPageIsLive(t *testing.T) {
 	s := open(t)
 	list := s.tab("/automations")
@@ -127,7 +127,7 @@ func TestAutomationPageIsLive(t *testing.T) {
 	list.wait("automations", "No automations yet")
 }
 
-// What a client made with more than the form can show is left alone by it.
+// The form leaves parts of a client's automation alone that it cannot show.
 func TestAutomationOfAClientKeepsItsParts(t *testing.T) {
 	s := open(t)
 	uri := ahp.URI("ahp-automation:/theirs")

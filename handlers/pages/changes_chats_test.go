@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// apart is a session in two repositories, with a chat that works in the second one alone.
+// apart returns a session in two repositories, with a chat that works only in the second one.
 func apart(t *testing.T) (x *tree, two string, chat ahp.URI) {
 	x = openTree(t)
 	two = filepath.Join(t.TempDir(), "two")
@@ -44,7 +44,7 @@ func apart(t *testing.T) (x *tree, two string, chat ahp.URI) {
 	return x, two, chat
 }
 
-// Where a chat has directories of its own its changes are looked at by themselves, at an address, and kept current.
+// A chat with its own directories has its own changes, with an address, which are live.
 func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 	x, two, chat := apart(t)
 	o := openTree(t)
@@ -82,7 +82,7 @@ func TestChangesOfAChatWithItsOwnDirectories(t *testing.T) {
 	}
 }
 
-// Turns of a chat are its own, and are compared with those of chats that share a directory with it.
+// Turns of a chat are listed with those of chats that share a directory with it, for comparison.
 func TestTurnsOfChatsAreCompared(t *testing.T) {
 	x, two, chat := apart(t)
 	session := x.session0(x.base)
@@ -124,10 +124,10 @@ func (s *testSite) await(what string, ok func() bool) {
 	soon(s.t, what, ok)
 }
 
-// offeredTurn is a turn that the review offers to compare.
+// offeredTurn is a turn offered for comparison.
 type offeredTurn struct{ id, chat, text string }
 
-// turnsOffered reads the turns that the review page offers.
+// turnsOffered returns the turns offered by the review page.
 func (s *tree) turnsOffered() (list []offeredTurn) {
 	s.t.Helper()
 	doc, err := html.Parse(strings.NewReader(s.get(s.base + "/changes")))

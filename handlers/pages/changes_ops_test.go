@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// tree is a session in a repository of git's.
+// tree is a session in a git repository.
 type tree struct {
 	*testSite
 	dir, base string
@@ -65,7 +65,7 @@ func (x *tree) read(name string) string {
 	return string(data)
 }
 
-// op sends the form of an operation as a browser without JavaScript does, and returns what it is answered.
+// op submits the form of an operation without JavaScript, and returns the answer.
 func (x *tree) op(want int, op string, more ...string) string {
 	x.t.Helper()
 	form := url.Values{"q": {"scope=uncommitted"}, "op": {op}}
@@ -81,7 +81,7 @@ func (x *tree) changes(want string) string {
 	return x.until(x.base+"/changes?scope=uncommitted", want)
 }
 
-// key is what the page calls a file.
+// key returns the page's key of a file.
 func (x *tree) key(page, name string) string {
 	x.t.Helper()
 	m := regexp.MustCompile(`id="file-([0-9a-f]+)"[^>]* data-path="` + regexp.QuoteMeta(name) + `"`).FindStringSubmatch(
@@ -92,7 +92,7 @@ func (x *tree) key(page, name string) string {
 	return m[1]
 }
 
-// A person without JavaScript stages, commits, discards, brings back and reverts; every step says what happens.
+// Without JavaScript, a person stages, commits, discards, undoes and reverts; every step reports its result.
 func TestOperationsByForms(t *testing.T) {
 	x := openTree(t)
 	edited := "1\ntwo\n3\n4\n5\n6\n7\n8\n9\n10\neleven\n12\n"
@@ -171,7 +171,7 @@ func TestOperationsByForms(t *testing.T) {
 	x.git("fsck", "--full", "--strict")
 }
 
-// A turn's or session's changes are reverted by hunk too; there is no index to speak of.
+// A turn's or session's changes can also be reverted by hunk; these scopes have no index.
 func TestRevertAHunkByForm(t *testing.T) {
 	x := openTree(t)
 	x.get(x.base + "/changes?scope=session") // the session begins here

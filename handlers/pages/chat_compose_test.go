@@ -16,7 +16,7 @@ import (
 
 var onePixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89")
 
-// sendFiles posts a message as a browser without JavaScript does, and returns the answer's status and text.
+// sendFiles posts a message without JavaScript, and returns the answer's status and text.
 func (s *testSite) sendFiles(chat, text string, files map[string][]byte) (int, string) {
 	s.t.Helper()
 	return s.postFiles(chat+"/message", url.Values{"text": {text}}, files)
@@ -47,7 +47,7 @@ func (s *testSite) postFiles(path string, fields url.Values, files map[string][]
 	return res.StatusCode, out.String()
 }
 
-// The first message of a new session takes files as any other does; what cannot be taken makes no session.
+// The first message of a new session accepts files, like any other; refused files create no session.
 func TestNewSessionTakesFiles(t *testing.T) {
 	s := open(t)
 	dir := t.TempDir()
@@ -71,7 +71,7 @@ func TestNewSessionTakesFiles(t *testing.T) {
 	}
 }
 
-// Files go along with a message without a script; pictures are served as what they are and nothing as a page.
+// Files can be sent without a script; pictures are served with their media type, and nothing as a page.
 func TestFilesGoAlongWithAMessage(t *testing.T) {
 	s := open(t)
 	_, chat := s.session()
@@ -119,7 +119,7 @@ func TestFilesGoAlongWithAMessage(t *testing.T) {
 	}
 }
 
-// What a call would change is a page of its own without a script, and a fragment for one.
+// Without a script, the changes of a call are a page; a script gets a fragment.
 func TestChangesOfACall(t *testing.T) {
 	s := open(t)
 	dir := t.TempDir()

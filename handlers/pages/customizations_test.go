@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/script"
 )
 
-// customized is a session in a directory with a rule, a skill that cannot be read, and a server.
+// customized returns a session in a directory with a rule, an unreadable skill, and a server.
 func customized(t *testing.T) (s *testSite, base, dir string) {
 	t.Helper()
 	s, dir = open(t), t.TempDir()
@@ -33,7 +33,7 @@ func customized(t *testing.T) (s *testSite, base, dir string) {
 	return s, s.post("/new", url.Values{"dir": {dir}, "agent": {script.Provider}}), dir
 }
 
-// idOf finds the id in the form of an entry by the entry's name.
+// idOf returns the id in the form of an entry, by the entry's name.
 func idOf(t *testing.T, page, name string) string {
 	t.Helper()
 	m := regexp.MustCompile(`id="switch-([^"]+)" aria-label="` + regexp.QuoteMeta(name) + `: `).FindStringSubmatch(page)
@@ -60,7 +60,7 @@ func TestPageNamesCustomizationsAndSources(t *testing.T) {
 	if !strings.Contains(text, "# House &lt;rules&gt;") || !strings.Contains(text, "Tabs.") {
 		t.Error("the text of a rule is not shown")
 	}
-	for _, id := range []string{"nobody", "", idOf(t, page, "files")} { // a server's file may hold secrets
+	for _, id := range []string{"nobody", "", idOf(t, page, "files")} { // a server's file may contain secrets
 		res, err := s.web.Get(s.url + base + "/customizations/file?id=" + id)
 		s.body("a file", res, err, http.StatusNotFound)
 	}
@@ -107,7 +107,7 @@ func TestAServerIsTrustedAsItWasSeen(t *testing.T) {
 	}
 	send(http.StatusBadRequest, url.Values{"do": {"dance"}})
 	send(http.StatusConflict, url.Values{"do": {"trust"}, "digest": {"0000"}})
-	send(http.StatusConflict, url.Values{"do": {"start"}}) // this host's test starts none
+	send(http.StatusConflict, url.Values{"do": {"start"}}) // this test's host starts no servers
 	send(http.StatusSeeOther, url.Values{"do": {"trust"}, "digest": {digest}})
 	if page := s.get(at); strings.Contains(page, "Not trusted yet") || !strings.Contains(page, "Trusted by Ana") {
 		t.Error("a server that is trusted does not look so")

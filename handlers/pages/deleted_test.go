@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A session that was deleted waits to be restored, and comes back with what was said in it.
+// A deleted session can be restored, with its turns.
 func TestADeletedSessionIsRestored(t *testing.T) {
 	s := open(t)
 	if empty := s.get("/deleted"); !strings.Contains(empty, "No deleted sessions") {
@@ -21,7 +21,7 @@ func TestADeletedSessionIsRestored(t *testing.T) {
 	}
 
 	res, err := s.web.PostForm(s.url+base+"/delete", url.Values{})
-	s.body(base, res, err, http.StatusBadRequest) // not by accident
+	s.body(base, res, err, http.StatusBadRequest) // without the confirmation
 	if to := s.post(base+"/delete", url.Values{"delete": {"yes"}}); to != "/deleted" {
 		t.Fatalf("deleting leads to %s", to)
 	}

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Requests overtake each other: a save that comes after a newer one, or after the end of its draft, changes nothing.
+// Requests overtake each other: a save that arrives after a newer one, or after the end of its draft, is ignored.
 func TestLateSaveDoesNotBringADraftBack(t *testing.T) {
 	s := open(t)
 	base, _, file := s.reviewed("one\ntwo\nthree\n")
@@ -33,7 +33,7 @@ func TestLateSaveDoesNotBringADraftBack(t *testing.T) {
 	say("d1", "save", "4", "a ghost")
 	shows("d1", "")
 
-	say("d2", "discard", "6", "") // it comes before the save that it follows
+	say("d2", "discard", "6", "") // arrives before the save that it follows
 	say("d2", "save", "5", "a ghost")
 	shows("d2", "")
 
@@ -48,7 +48,7 @@ func TestLateSaveDoesNotBringADraftBack(t *testing.T) {
 		"text": {"x"}}, http.StatusBadRequest, "Draft not found")
 }
 
-// Saves and the end of a draft at the same moment leave nothing behind.
+// A draft that ends while it is saved leaves nothing behind.
 func TestDraftEndsWhileItIsSaved(t *testing.T) {
 	s := open(t)
 	base, _, file := s.reviewed("one\ntwo\n")

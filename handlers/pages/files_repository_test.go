@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// A repository that leads elsewhere is a question in the inbox: which place it is and what leads there. The page of the
-// changes says so until it is answered.
+// A repository with a path that leads elsewhere causes a request in the inbox, with the place and
+// the path. The page of the changes shows it until it is answered.
 func TestInboxAsksWhereRepositoryMayLead(t *testing.T) {
 	x := openTree(t)
 	other := filepath.Join(t.TempDir(), "<b>elsewhere")

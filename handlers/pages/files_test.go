@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// A client's request for files stands in the inbox while it waits, live, and is answered there by a form.
+// A client's request for files is shown in the inbox, live, and answered there by a form.
 func TestFilesAreGrantedInTheInbox(t *testing.T) {
 	s := open(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -82,7 +82,7 @@ func TestApproveFromTheInbox(t *testing.T) {
 	s.body(chat, res, err, http.StatusConflict)
 }
 
-// A message whose answer was lost is sent again with its key: it is said once, also after it waited in the queue.
+// A message resent with its key after a lost answer is added once, even if it was queued.
 func TestMessageSentAgainIsSaidOnce(t *testing.T) {
 	s := open(t)
 	_, chat := s.session()
@@ -125,7 +125,7 @@ func option(page, kind string) string {
 	return m[1]
 }
 
-// formOf reads the hidden and filled-in fields of the first form with an action.
+// formOf returns the hidden and filled-in fields of the first form with an action.
 func formOf(t *testing.T, page, action string) url.Values {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(page))
@@ -187,7 +187,7 @@ func TestQuestionsOfAllKinds(t *testing.T) {
 		draft[k] = v
 	}
 	s.post(chat+"/answer", draft)
-	s.until(base, "greet") // somebody else sees what is filled in before it is sent
+	s.until(base, "greet") // another viewer sees the values before they are sent
 
 	answers.Set("response", "accept")
 	s.post(chat+"/input", answers)
@@ -269,7 +269,7 @@ func TestGuestsSeeOneSession(t *testing.T) {
 	}
 }
 
-// What models, people and files are called may be hostile anywhere on a page.
+// Names of models, people and files may be hostile anywhere on a page.
 func TestHostileTextIsText(t *testing.T) {
 	s := open(t)
 	base, chat, uri, turn := s.held()

@@ -52,7 +52,7 @@ type testSite struct {
 
 var ana = access.Owner("Ana")
 
-// open serves the pages to Ana; set changes what they are made with.
+// open serves the pages to Ana; set changes their dependencies.
 func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	t.Helper()
 	s := &testSite{t: t, who: ana}
@@ -68,7 +68,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 		s.host.Derive(tx, e)
 		s.usage.Derive(tx, e)
 	}})
-	// without a watch: each look reads the disk
+	// without a watch: each access reads the disk
 	library := custom.NewLibrary(custom.Limits{}, slog.New(slog.DiscardHandler))
 	data := t.TempDir()
 	s.host, err = host.New(host.Config{Hub: s.hub, Machine: localtest.New(t, data, local.WithCustoms(library,
@@ -112,7 +112,7 @@ func open(t *testing.T, set ...func(*pages.Deps)) *testSite {
 	return s
 }
 
-// get returns a page that must be there.
+// get returns a page, which must exist.
 func (s *testSite) get(path string) string {
 	s.t.Helper()
 	res, err := s.web.Get(s.url + path)
@@ -133,7 +133,7 @@ func (s *testSite) body(path string, res *http.Response, err error, want int) st
 	return string(b)
 }
 
-// post sends a form as a browser without JavaScript does, and returns where it is sent.
+// post submits a form without JavaScript, and returns the address of the redirect.
 func (s *testSite) post(path string, form url.Values) string {
 	s.t.Helper()
 	res, err := s.web.PostForm(s.url+path, form)
@@ -141,7 +141,7 @@ func (s *testSite) post(path string, form url.Values) string {
 	return res.Header.Get("Location")
 }
 
-// session makes one and returns the path of its chat.
+// session creates a session and returns the path of its chat.
 func (s *testSite) session() (base, chat string) {
 	s.t.Helper()
 	base = s.post("/new", url.Values{"dir": {s.t.TempDir()}, "agent": {script.Provider}})
@@ -159,7 +159,7 @@ func (s *testSite) say(chat, text string) {
 	s.post(chat+"/message", url.Values{"text": {text}})
 }
 
-// until asks for a page again and again until it shows something.
+// until requests a page until it shows a text.
 func (s *testSite) until(path, want string) string {
 	s.t.Helper()
 	page := ""
@@ -169,7 +169,7 @@ func (s *testSite) until(path, want string) string {
 	return page
 }
 
-// tab is an open page: its document as patches leave it.
+// tab is an open page, with its patched document.
 type tab struct {
 	t    *testing.T
 	doc  *html.Node
@@ -198,7 +198,7 @@ func (s *testSite) tab(path string) *tab {
 	return b
 }
 
-// connect opens the stream from where the page is.
+// connect opens the stream from the page's marks.
 func (b *tab) connect(s *testSite) {
 	b.t.Helper()
 	q := url.Values{}
@@ -215,7 +215,7 @@ func (b *tab) connect(s *testSite) {
 	b.t.Cleanup(func() { _ = ws.CloseNow() })
 }
 
-// read takes one frame.
+// read reads one frame.
 func (b *tab) read(ctx context.Context) error {
 	_, raw, err := b.ws.Read(ctx)
 	if err != nil {
@@ -238,7 +238,7 @@ func (b *tab) read(ctx context.Context) error {
 		name, _, _ := strings.Cut(mark, "~")
 		b.mark[name] = mark
 	}
-	if room != "" { // a heartbeat has none
+	if room != "" { // heartbeats have none
 		b.raw = append(b.raw, raw)
 	}
 	for _, p := range patches {
@@ -247,7 +247,7 @@ func (b *tab) read(ctx context.Context) error {
 	return nil
 }
 
-// wait reads until the element shows something.
+// wait reads until the element shows a text.
 func (b *tab) wait(id, want string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
@@ -259,7 +259,7 @@ func (b *tab) wait(id, want string) {
 	}
 }
 
-// apply does what the page's script does.
+// apply applies a patch like the page's script.
 func (b *tab) apply(p []any) {
 	str := func(i int) string { s, _ := p[i].(string); return s }
 	if str(0) == "s" {
@@ -346,7 +346,7 @@ func attr(n *html.Node, name string) string {
 	return ""
 }
 
-// html is an element as it is, with runs of space folded: they are not shown.
+// html returns an element's HTML with whitespace folded, because it is not visible.
 func (b *tab) html(id string) string {
 	el := b.id(id)
 	if el == nil {

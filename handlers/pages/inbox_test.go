@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// boxing is what a test says of sandboxes.
+// boxing is a fake of sandboxes.
 type boxing struct {
 	site.Sandboxes
 	usual, boxed bool
@@ -18,7 +18,7 @@ type boxing struct {
 func (b *boxing) IsUsual() bool              { return b.usual }
 func (b *boxing) IsSandboxed(_ ahp.URI) bool { return b.boxed }
 
-// Rows say of their sandbox only what is unusual; one line says what is usual where that is none.
+// Rows show only an unusual sandbox; one line says so if sessions are not sandboxed by default.
 func TestInboxMarksOnlyUnusualSandboxes(t *testing.T) {
 	b := &boxing{}
 	s := open(t, func(d *pages.Deps) { b.Sandboxes, d.Sandboxes = d.Sandboxes, b })
@@ -47,7 +47,7 @@ func TestInboxMarksOnlyUnusualSandboxes(t *testing.T) {
 	}
 }
 
-// What happened to the programs of a session's sandbox stands in the turn that runs, and on the page afterwards.
+// A notice about the programs in a session's sandbox is shown in the running turn, and afterwards on the page.
 func TestSessionSaysWhatHappenedToItsPrograms(t *testing.T) {
 	s := open(t)
 	base, _, _, _ := s.held()

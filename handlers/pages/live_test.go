@@ -16,12 +16,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The clock of the regular expressions that colours are read with runs on for a moment.
+// The clock of the regular expressions for syntax highlighting runs a moment longer.
 func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// held starts a turn that does nothing until it is stopped, so that a test can play the agent.
+// held starts a turn that does nothing until it is stopped, so that a test can act as the agent.
 func (s *testSite) held() (base, chat string, uri ahp.URI, turn string) {
 	s.t.Helper()
 	base, chat = s.session()
@@ -33,7 +33,7 @@ func (s *testSite) held() (base, chat string, uri ahp.URI, turn string) {
 	return base, chat, state.DefaultChat, c.ActiveTurn.ID
 }
 
-// agent says something on a chat as the agent would.
+// agent dispatches actions on a chat like the agent.
 func (s *testSite) agent(uri ahp.URI, actions ...ahp.Action) {
 	s.t.Helper()
 	err := s.hub.Do(func(tx *hub.Tx) {
@@ -58,7 +58,7 @@ const answer = "Here is **the plan** for `main.go`, with <b>no</b> HTML:\n\n1. r
 	"```go\nfunc main() {\n\n\tprintln(\"<hi> & bye\")\n}\n```\n\n| a | b |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 " +
 	"|\n\n> quoted\n\nThe *end*."
 
-// What a page that watched shows must be what a reload shows, whatever the pieces were.
+// A page that followed the stream must equal a reloaded page, however the text was split.
 func TestWatchedPageEqualsReload(t *testing.T) {
 	s := open(t)
 	base, _, uri, turn := s.held()
@@ -67,7 +67,7 @@ func TestWatchedPageEqualsReload(t *testing.T) {
 	for i := 0; i < len(answer); i += 7 {
 		s.agent(uri, delta(turn, "p1", answer[i:min(i+7, len(answer))]))
 		if i%5 == 0 {
-			b.wait("turns", answer[:4]) // have some of it drawn in between
+			b.wait("turns", answer[:4]) // render some of it in between
 		}
 	}
 	s.agent(uri,

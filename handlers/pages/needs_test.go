@@ -13,7 +13,7 @@ func member(id, name string) access.Principal {
 		Approve: true}
 }
 
-// A session needs those who may answer it: for the others it waits, uncounted and without a card they could not use.
+// A session needs only members who may answer it: for others it waits, uncounted and without a card.
 func TestWhomASessionNeeds(t *testing.T) {
 	s := open(t)
 	ben, cleo, viewer := member("ben", "Ben"), member("cleo", "Cleo"), access.Principal{ID: "person:dan", Name: "Dan",
@@ -23,7 +23,7 @@ func TestWhomASessionNeeds(t *testing.T) {
 	for _, test := range []struct {
 		by    access.Principal
 		needs map[string]bool
-		head  string // is drawn once for all of them
+		head  string // rendered once for all of them
 	}{
 		{ana, map[string]bool{"Ana": true, "Ben": true, "Cleo": true, "Dan": false},
 			`class="answer-only by-approve by-guests"`},
@@ -34,7 +34,7 @@ func TestWhomASessionNeeds(t *testing.T) {
 		s.until(base, test.head)
 		for _, who := range []access.Principal{ana, ben, cleo, viewer} {
 			s.who = who
-			b := s.tab("/") // what its stream draws is checked by the numbers it begins with
+			b := s.tab("/") // its marks verify the stream
 			inbox, rail := b.text("inbox"), b.text("rail-list")
 			want, count := "Waiting", "0"
 			if test.needs[who.Name] {
@@ -54,7 +54,7 @@ func TestWhomASessionNeeds(t *testing.T) {
 	}
 }
 
-// The lists of members who may differ are live each by itself.
+// Members whose rights differ have separate live lists.
 func TestListsOfMembersAreTheirOwn(t *testing.T) {
 	s := open(t)
 	_, chat := s.session()

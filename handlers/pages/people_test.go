@@ -52,7 +52,7 @@ func (e events) Each(_ context.Context, visit func(audit.Entry) error) error {
 	return nil
 }
 
-// Page has numbers as its places.
+// Page uses numbers as positions.
 func (e events) Page(_ context.Context, q audit.Query) (p audit.Page, err error) {
 	at := len(e)
 	if q.Before != "" {
@@ -71,7 +71,7 @@ func (e events) Page(_ context.Context, q audit.Query) (p audit.Page, err error)
 	return p, nil
 }
 
-// linkStore is a store of documents that forgets.
+// linkStore is a store of documents that keeps nothing.
 type linkStore struct{}
 
 func (linkStore) Put(context.Context, string, string, []byte) error { return nil }
@@ -127,7 +127,7 @@ func TestPeoplePage(t *testing.T) {
 	s.body("an unknown link", res, err, http.StatusNotFound)
 }
 
-// The page says in words how a call ended that is not simply done, and the export names it.
+// The page describes outcomes other than success, and the export names them.
 func TestAuditShowsOutcomes(t *testing.T) {
 	s := open(t)
 	s.pages.People.Audit = events{{What: "wrote a file", Outcome: audit.Unknown},

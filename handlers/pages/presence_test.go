@@ -18,7 +18,7 @@ import (
 
 var benHere = access.Principal{ID: "guest:ben", Name: "Ben", Role: access.RoleViewer, Link: "l"}
 
-// within reports whether something is so before ten seconds are over.
+// within reports whether a condition holds within ten seconds.
 func within(is func() bool) bool {
 	tick, late := time.NewTicker(2*time.Millisecond), time.After(10*time.Second)
 	defer tick.Stop()
@@ -32,7 +32,7 @@ func within(is func() bool) bool {
 	return true
 }
 
-// soon waits until something is so.
+// soon waits until a condition holds.
 func soon(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	if !within(is) {
@@ -40,7 +40,7 @@ func soon(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// visitor is a page of s.who that says where its reader is.
+// visitor opens a page of s.who that reports its reader's position.
 func (s *testSite) visitor(base, at, in string) *websocket.Conn {
 	s.t.Helper()
 	mark := s.tab(base).mark["people:"+strings.TrimPrefix(base, "/s/")]
@@ -59,7 +59,7 @@ func (s *testSite) uri(base string) ahp.URI {
 	return uri
 }
 
-// here is the one person of a session.
+// here returns the only person of a session.
 func (s *testSite) here(base string) presence.Place {
 	if all := s.pages.Presence.People(s.uri(base)); len(all) == 1 {
 		return all[0].Place
@@ -136,7 +136,7 @@ func TestAPageSaysWhereItsReaderIs(t *testing.T) {
 	}
 }
 
-// What is not in the session, or not to be seen, is no place.
+// A page cannot report a place outside of the session, or one that its reader may not see.
 func TestInvalidPlaces(t *testing.T) {
 	for _, c := range []struct{ at, in string }{{"chat", "other"}, {"changes", "../x"}, {"terminals", "nothing"},
 		{"nowhere", ""}, {"", ""}} {
@@ -150,7 +150,7 @@ func TestInvalidPlaces(t *testing.T) {
 	}
 }
 
-// A page whose network died without a word is not shown, though its stream may still come back; then it is again.
+// After a silent disconnect a page's reader is not shown, although its stream may recover; then it is shown again.
 func TestADeadNetworkIsNoticed(t *testing.T) {
 	s := open(t, func(d *pages.Deps) {
 		d.Heartbeat = live.Heartbeat{Every: 5 * time.Millisecond, LostAfter: 20 * time.Millisecond}

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// A link is for the whole session unless a part is chosen; a part that is missing or gone is refused, and stays a part.
+// A link is for the whole session unless a part is chosen; a missing or deleted part is refused, and stays selected.
 func TestWhatALinkIsFor(t *testing.T) {
 	s := open(t)
 	links, err := access.OpenLinks(t.Context(), linkStore{})

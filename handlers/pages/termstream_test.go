@@ -11,7 +11,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-const underWay = 256 << 10 // bytes sent and not taken, at most
+const underWay = 256 << 10 // most bytes that were sent and not acknowledged
 
 // watcher is a terminal's frame without a browser.
 type watcher struct {
@@ -61,7 +61,7 @@ func (v *watcher) read(ctx context.Context) error {
 
 func (v *watcher) wait(want string) {
 	v.t.Helper()
-	// drawing a screen under the race detector takes seconds
+	// rendering a screen under the race detector takes seconds
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for !strings.Contains(v.text.String(), want) {
@@ -76,7 +76,7 @@ func tail(s string) string { return s[max(0, len(s)-500):] }
 
 func (s *testSite) terminal() (base, id string) {
 	s.t.Helper()
-	s.t.Setenv("HOME", s.t.TempDir()) // a person's own .bashrc may take its time
+	s.t.Setenv("HOME", s.t.TempDir()) // a user's .bashrc may be slow
 	base, _ = s.session()
 	to := s.post(base+"/t", url.Values{})
 	return base, to[strings.LastIndexByte(to, '/')+1:]
@@ -109,12 +109,12 @@ func TestTypeIntoATerminal(t *testing.T) {
 	}
 }
 
-// A watcher that takes nothing is sent little and slows nobody; once it takes again it is sent the screen.
+// A viewer that reads nothing is sent little and slows down no one; once it reads again, it gets the screen.
 func TestSlowViewerIsSkippedAhead(t *testing.T) {
 	s := open(t)
 	base, id := s.terminal()
 	fast, slow := s.watcher(base, id), s.watcher(base, id)
-	fast.wait("") // both are there
+	fast.wait("") // both are connected
 	fast.send(map[string]string{"i": "seq 1 80000; echo E$((1+1))E\r"})
 	fast.wait("E2E")
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)

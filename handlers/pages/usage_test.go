@@ -43,7 +43,7 @@ func (c *counted) SetBudget(_ context.Context, b usage.Budget) error {
 	return nil
 }
 
-// The owner sees what everyone used, a member their own alone.
+// The owner sees everyone's usage, a member only their own.
 func TestMemberSeesOwnUsageAlone(t *testing.T) {
 	ledger := &counted{budget: usage.Budget{Day: usage.Limit{Cost: 5}}}
 	s := open(t, func(d *pages.Deps) { d.Usage = ledger })
@@ -75,7 +75,7 @@ func TestMemberSeesOwnUsageAlone(t *testing.T) {
 	}
 }
 
-// Names are chosen by others: a spreadsheet must not run them.
+// Other people choose names: a spreadsheet must not evaluate them.
 func TestUsageExportHasNoFormulas(t *testing.T) {
 	s := open(t, func(d *pages.Deps) { d.Usage = &counted{} })
 	got := s.get("/usage.csv")
@@ -107,7 +107,7 @@ func TestOwnerSetsBudgets(t *testing.T) {
 	}
 }
 
-// What an agent tells of a turn is on the page, and stops the next turn once the budget is used up.
+// The usage that an agent reports is on the page, and stops the next turn once the budget is used up.
 func TestUsedUpBudgetStopsTurn(t *testing.T) {
 	s := open(t)
 	_, chat := s.session()

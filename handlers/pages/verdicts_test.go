@@ -53,7 +53,7 @@ func (p *papers) Each(_ context.Context, bucket string, visit func(string, []byt
 	return nil
 }
 
-// reviewed is a session whose directory has one new file, and the key of the file.
+// reviewed returns a session whose directory has one new file, and the key of the file.
 func (s *testSite) reviewed(text string) (base, dir, file string) {
 	s.t.Helper()
 	s.pages.Review.Docs = &papers{}
@@ -73,7 +73,7 @@ func (s *testSite) draft(base, file, at, text string) {
 		"text": {text}})
 }
 
-// A review is finished by plain forms: drafts become threads, the verdict is on every page, a suggestion is applied.
+// Plain forms finish a review: drafts become threads, the verdict is on every page, a suggestion is applied.
 func TestFinishingAReviewWithoutJavaScript(t *testing.T) {
 	s := open(t)
 	base, dir, file := s.reviewed("one\ntwo\nthree\n")
@@ -139,7 +139,7 @@ func (s *testSite) session0(base string) string {
 	return uri
 }
 
-// refuses sends a form that is turned down with a reason.
+// refuses submits a form that must be refused with a reason.
 func (s *testSite) refuses(path string, form url.Values, status int, says string) {
 	s.t.Helper()
 	res, err := s.web.PostForm(s.url+path, form)
@@ -148,7 +148,7 @@ func (s *testSite) refuses(path string, form url.Values, status int, says string
 	}
 }
 
-// Who looks at a session or at the inbox sees a verdict and its end without a reload.
+// Open pages of the session and the inbox show a verdict and its end without a reload.
 func TestVerdictsAreLive(t *testing.T) {
 	s := open(t)
 	base, _, _ := s.reviewed("one\n")

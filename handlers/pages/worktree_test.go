@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/worktrees"
 )
 
-// A session is given a worktree when it is made; its changes are committed in the review, merged and the tree removed,
-// all by forms. What git says no to is said on the page, with nothing done.
+// A session is created with a worktree; its changes are committed in the review and merged, and the worktree is
+// removed, all by forms. The page shows git's refusals, and nothing happens.
 func TestAWorktreeByForms(t *testing.T) {
 	x := openTree(t)
 	if form := x.get("/new?config.isolation=worktree&dir=" + url.QueryEscape(x.dir)); !strings.Contains(form,
@@ -70,7 +70,7 @@ func TestAWorktreeByForms(t *testing.T) {
 	x.refuses(at, url.Values{"do": {"merge"}}, http.StatusNotFound, "no worktree")
 }
 
-// What would be lost is lost when somebody insists.
+// Forced removal discards uncommitted changes.
 func TestAWorktreeIsDiscarded(t *testing.T) {
 	x := openTree(t)
 	x.base = x.post("/new", url.Values{"dir": {x.dir}, "agent": {script.Provider}, "config.isolation": {"worktree"}})
@@ -84,7 +84,7 @@ func TestAWorktreeIsDiscarded(t *testing.T) {
 	}
 }
 
-// The head of a session says what is checked out while that changes, in a terminal of anybody's.
+// The head of a session shows the branch when it changes, in anyone's terminal.
 func TestTheHeadShowsTheBranch(t *testing.T) {
 	x := openTree(t)
 	x.until(x.base, `title="Branch main"`)
@@ -97,7 +97,7 @@ func TestTheHeadShowsTheBranch(t *testing.T) {
 	x.until(x.base, "Detached HEAD at this commit")
 }
 
-// shows wants a page to have some words.
+// shows checks that a page contains some texts.
 func (s *testSite) shows(path string, words ...string) {
 	s.t.Helper()
 	p := s.get(path)

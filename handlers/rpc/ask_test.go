@@ -15,7 +15,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// readers describe what is attached to a message.
+// readers describe the attachments of a message.
 type readers struct{ script.Backend }
 
 func (readers) Open(context.Context, agent.Spec) (agent.Session, error) { return reader{}, nil }
@@ -69,7 +69,7 @@ const attached = `{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel"
 	"startedAt":"2026-01-02T03:04:05.000Z","message":{"text":"read it","origin":{"kind":"user"},"attachments":[
 	{"type":"resource","label":"notes.md","uri":"virtual://editor/notes.md","contentType":"text/markdown"}]}}}}`
 
-// editing is a client that has sent a message with a file of its own.
+// editing returns a client that sent a message with one of its files.
 func editing(t *testing.T, limits Limits) (w *world, editor *peer, chat string) {
 	t.Helper()
 	w = realWorldOf(t, readers{}, limits)
@@ -93,7 +93,7 @@ func (p *peer) says(text string) {
 	}
 }
 
-// The host gives an agent what a message names by a URI of its client, by asking that client.
+// The host asks a client for a file that its message references, and gives it to the agent.
 func TestAgentReadsFileOfClient(t *testing.T) {
 	_, editor, chat := editing(t, Limits{})
 	if got := editor.serves("resourceRead",
@@ -190,7 +190,7 @@ func TestFilesOfAClient(t *testing.T) {
 	}
 }
 
-// A silent client is given up, and so is a request of a cancelled turn.
+// A request to a silent client times out, and so does a request of a cancelled turn.
 func TestSilentClient(t *testing.T) {
 	w, editor, _ := editing(t, Limits{Ask: 50 * time.Millisecond})
 	editor.asked("resourceRead")
@@ -200,7 +200,7 @@ func TestSilentClient(t *testing.T) {
 	other.initialize("other")
 	other.send(`{"jsonrpc":"2.0","id":5,"method":"resourceRead","params":{"channel":"ahp-root://","uri":"virtual://editor/notes.md"}}`)
 	must(t, other.find(`{"jsonrpc":"2.0","id":5,"error":{"code":-32603,"message":"client editor did not answer resourceRead within 50ms"}}`))
-	editor.send(`{"jsonrpc":"2.0","id":99,"result":{}}`) // nobody waits for it
+	editor.send(`{"jsonrpc":"2.0","id":99,"result":{}}`) // an answer without a request
 	editor.send(`{"jsonrpc":"2.0","id":7,"method":"ping","params":{"channel":"ahp-root://"}}`)
 	must(t, editor.find(`{"jsonrpc":"2.0","id":7,"result":null}`))
 

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/store"
 )
 
-// A clientId is free for others seven days after its last visit, by what is in memory and by what is stored.
+// A clientId is free for others seven days after its last use, both in memory and in the store.
 func TestClientIdIsFreeAfterSevenDays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &bindings{hub: hub.New(hub.Config{}), log: slog.New(slog.DiscardHandler), known: map[string]binding{}}

@@ -39,7 +39,7 @@ func TestMethodsOfTheConnectionNameRoot(t *testing.T) {
 	}
 }
 
-// What a client deletes is answered as deleted once other nodes of a cluster do not show it any more.
+// A deletion is answered once other nodes of a cluster do not show the session any more.
 func TestDeletionAwaitsNodes(t *testing.T) {
 	var w *world
 	awaited := 0

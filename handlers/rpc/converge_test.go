@@ -56,7 +56,7 @@ func TestAllClientsConverge(t *testing.T) { // AHP requirements 40, 42 and 206
 	}
 	party.Wait()
 	for _, g := range clients {
-		g.check() // its answers come after those of everything that went before
+		g.check() // its answers follow those of all earlier requests
 		if len(g.pending) > 0 {
 			t.Errorf("%s has no answer to %v", g.id, g.pending)
 		}

@@ -22,7 +22,7 @@ type mirror struct {
 
 func newMirror(p *peer) *mirror { return &mirror{p, newPlainStates(ahp.Version), 0} }
 
-// plainStates are what a client of a version holds of the channels it follows, as JSON.
+// plainStates are a client's states of the channels it follows, as JSON.
 type plainStates struct {
 	version string
 	kinds   map[ahp.URI]ahp.ChannelKind
@@ -40,7 +40,7 @@ func (p *plainStates) adopt(uri ahp.URI, kind ahp.ChannelKind, state []byte) (er
 	return err
 }
 
-// reduced returns a state after an action; the state stays as it is.
+// reduced returns a state after an action, without changing the state.
 func (p *plainStates) reduced(uri ahp.URI, s map[string]any, action []byte) (map[string]any, error) {
 	a, err := oracle.Decode(action)
 	if err != nil {
@@ -49,7 +49,7 @@ func (p *plainStates) reduced(uri ahp.URI, s map[string]any, action []byte) (map
 	return oracle.Reduce(p.version, string(p.kinds[uri]), s, a), nil
 }
 
-// session reads a session as far as tests look at it.
+// session decodes the parts of a session that tests check.
 func (p *plainStates) session(uri ahp.URI) (s struct {
 	Title       string
 	Lifecycle   ahp.SessionLifecycle
@@ -60,7 +60,7 @@ func (p *plainStates) session(uri ahp.URI) (s struct {
 	return s
 }
 
-// chat reads a chat as far as tests look at it.
+// chat decodes the parts of a chat that tests check.
 func (p *plainStates) chat(uri ahp.URI) (s struct {
 	Turns []struct {
 		ID      string
@@ -83,10 +83,10 @@ func readPlain(state map[string]any, into any) {
 	}
 }
 
-// canonical writes a state so that equal ones are equal. Null stands for an absent key.
+// canonical encodes equal states equally. Null is the same as an absent key.
 func canonical(state map[string]any) string { return oracle.Canonical(oracle.WithoutNulls(state)) }
 
-// until reads frames, mirrors them, and returns the first that ok takes.
+// until reads frames, mirrors them, and returns the first that ok accepts.
 func (m *mirror) until(ok func(frame) bool) frame {
 	m.t.Helper()
 	for {
@@ -154,7 +154,7 @@ func (m *mirror) followTurns(uri ahp.URI, kind ahp.ChannelKind, view string) {
 	must(m.t, m.adopt(uri, kind, r.Snapshot.State))
 }
 
-// mirrored returns what a mirror has in common with a fresh snapshot.
+// mirrored returns the parts of a state that a mirror and a fresh snapshot share.
 func mirrored(kind ahp.ChannelKind, state map[string]any) any {
 	return oracle.WithoutNulls(oracle.Mirrored(string(kind), state))
 }

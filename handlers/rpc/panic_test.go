@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// panicking fails outside of what a request recovers from.
+// panicking panics outside of a request's recovery.
 type panicking struct{ noop.Tracer }
 
 func (panicking) Start(ctx context.Context, name string, opts ...trace.SpanStartOption) (context.Context, trace.Span) {
@@ -22,7 +22,8 @@ func (panicking) Start(ctx context.Context, name string, opts ...trace.SpanStart
 	return noop.Tracer{}.Start(ctx, name, opts...)
 }
 
-// A panic of the reader or the writer ends its socket: the client is told, the others go on, and nothing stays behind.
+// A panic of the reader or the writer ends its socket: the client gets an error, other sockets
+// continue, and nothing leaks.
 func TestPanicEndsItsSocketAlone(t *testing.T) {
 	w := newWorld(t, Config{Tracer: panicking{}}, hub.Config{})
 	const hello = `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"channel":"ahp-root://","protocolVersions":["1.0.0"],"clientId":`

@@ -29,7 +29,7 @@ func (b slow) Open(ctx context.Context, spec agent.Spec) (agent.Session, error) 
 	return reader{}, nil
 }
 
-// The client that makes a session with a progressToken gets the progress of the agent's start,
+// The client that creates a session with a progressToken gets the progress of the agent's start,
 // which the first turn triggers; no other client does (AHP requirements 57 to 59).
 func TestProgress(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -181,7 +181,7 @@ func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
 	reader.initialize("reader", chatURI)
 	big := strings.Repeat("x", 100_000)
 	sent := 0
-	for w.end.Sockets() == 2 && sent < 1000 { // as long as the kernel takes more for a peer that does not read
+	for w.end.Sockets() == 2 && sent < 1000 { // until the kernel's buffers for the stalled peer are full
 		must(t, w.hub.Do(func(tx *hub.Tx) {
 			tx.Apply(chatURI, &ahp.ChatDeltaAction{TurnID: "t4", PartID: "p", Content: big})
 		}))
@@ -205,7 +205,7 @@ func TestStalledReaderIsClosedAndResumes(t *testing.T) { // AHP requirement 209
 	}
 }
 
-// A client that asks and does not read is closed, so that memory is bounded.
+// A client that sends requests and does not read answers is closed, so that memory is bounded.
 func TestUnreadAnswersAreBounded(t *testing.T) {
 	w := newWorld(t, Config{Limits: Limits{AnswerBytes: 1 << 20}}, hub.Config{})
 	p := w.dial("owner")
@@ -227,11 +227,11 @@ func TestUnreadAnswersAreBounded(t *testing.T) {
 
 func TestDetectLostPeer(t *testing.T) {
 	t.Parallel()
-	// which the living one has to answer in
+	// time limit for answering a ping
 	w := newWorld(t, Config{Limits: Limits{Ping: 1500 * time.Millisecond}}, hub.Config{})
 	alive, gone := w.dial("owner"), w.dial("owner")
 	alive.initialize("alive")
-	gone.initialize("gone") // and reads no more, so it answers no ping
+	gone.initialize("gone") // reads no more, so it answers no ping
 	read := make(chan error)
 	go func() {
 		_, err := alive.next()
@@ -263,7 +263,7 @@ func TestBatchNeedsFewWrites(t *testing.T) {
 	for range frames {
 		p.read()
 	}
-	if got := writes.Load() - before; got > frames/5 { // a slow reader has some of them leave before the rest is there
+	if got := writes.Load() - before; got > frames/5 { // a slow reader makes some frames leave before the rest is queued
 		t.Errorf("%d frames took %d writes", frames, got)
 	}
 	p.ws.CloseNow()

@@ -28,7 +28,7 @@ const subscribeTo = `{"jsonrpc":"2.0","id":7,"method":"subscribe","params":{"cha
 
 func subscribeFrame(uri string) string { return strings.Replace(subscribeTo, "%", uri, 1) }
 
-// Telemetry is advertised as templates, subscribe answers {}, and batches name the channel as it was subscribed (AHP
+// Telemetry is advertised as templates, subscribe answers {}, and batches name the channel as subscribed (AHP
 // requirements 201 to 203, and 25: stateless channels answer {}).
 func TestTelemetry(t *testing.T) {
 	w, log := telling(t)
@@ -95,7 +95,7 @@ func TestTelemetryReconnect(t *testing.T) {
 	}
 }
 
-// The log names every session: it is for the owner, and guests do not learn that it exists.
+// The log names every session: only the owner gets it, and guests do not learn that it exists.
 func TestTelemetryIsForOwner(t *testing.T) {
 	w, log := telling(t)
 	p := w.dial("guest")
@@ -117,7 +117,7 @@ func TestTelemetryOfSlowReader(t *testing.T) {
 	p := w.dial("owner")
 	p.initialize("a", "ahp-otlp:/logs/info")
 	long := strings.Repeat("x", 4000)
-	for range 5_000 { // 20 MB: more than the sockets' buffers and what may wait
+	for range 5_000 { // 20 MB: more than all buffers
 		log.Info(long)
 	}
 	log.Info("the end")

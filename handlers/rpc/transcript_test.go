@@ -13,12 +13,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestTranscripts plays testdata: a file a topic, a section a scenario on a
-// server of its own, a line a step:
+// TestTranscripts plays testdata: one file per topic, one section per scenario on its own
+// server, one step per line:
 //
 //	a = guest       client a is the guest from its next connection on (else the owner); "owner at root" and
 //	                "guest at root" connect where sessions are named by their provider
-//	a> JSON         a sends; it connects when it has not yet
+//	a> JSON         a sends; it connects first if necessary
 //	a< JSON         a's next frame; "*" stands for any value, "*whole" for a number written without a fraction,
 //	                a key "..." for any further ones
 //	a~ JSON         like a<, after any other frames
@@ -44,8 +44,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// sections splits a txtar archive; what comes before the first file is for
-// people.
+// sections splits a txtar archive, without the comment before the first file.
 func sections(text string) map[string]string {
 	out, name := map[string]string{}, ""
 	for line := range strings.Lines(text) {

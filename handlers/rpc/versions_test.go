@@ -19,10 +19,10 @@ type elder struct {
 	*dialect.Dialect
 	plainStates
 	name string
-	id   string // what it calls itself
+	id   string // its own name
 	seq  int
 
-	refusable bool // it dispatches what may be refused
+	refusable bool // it dispatches actions that may be refused
 	last      int64
 	pending   []unanswered
 }
@@ -142,8 +142,8 @@ func (e *elder) check() {
 	}
 }
 
-// untimed removes what no action changes, when a chat changed, which clients before 0.6 do not get, and when a session
-// changed, which clients before 0.5 do not get.
+// untimed removes fields that no action changes: when a chat changed, which clients before 0.6 do not get, and when a
+// session changed, which clients before 0.5 do not get.
 func (e *elder) untimed(kind ahp.ChannelKind, state map[string]any) any {
 	v := oracle.Mirrored(string(kind), state)
 	if e.Before("0.6.0") {

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// watch asks for a watch on the host's directory and follows it.
+// watch requests a watch on the host's directory and follows it.
 func (p *peer) watch(w *world) (channel ahp.URI) {
 	p.t.Helper()
 	p.send(`{"jsonrpc":"2.0","id":"w","method":"createResourceWatch","params":{"channel":"ahp-root://","uri":"file://` +

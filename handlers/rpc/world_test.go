@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(checked{m}) }
 
-// checked fails the package when an endpoint sent what its client's version does not allow.
+// checked fails the package if an endpoint sent frames that its client's version does not allow.
 type checked struct{ m *testing.M }
 
 func (c checked) Run() int { return wire.Main(c.m) }

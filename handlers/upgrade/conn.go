@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// Conn is the net.Conn below a WebSocket. While held, it gathers frames, so that the frames of one
-// batch share a system
-// call. A piece that is not sent in time is an error: a deadline costs less than a context for every write.
+// Conn is the net.Conn below a WebSocket. While held, it gathers frames, so that the frames of one batch share a
+// system call. A piece that is not sent in time is an error: a deadline costs less than a context for every write.
 type Conn struct {
 	net.Conn
 	timeout time.Duration

@@ -18,7 +18,7 @@ import (
 
 var errStopping = errors.New("stopping")
 
-// serveKept serves h as the server does; what ended is sent on the channel.
+// serveKept serves h like the server; the channel reports what ended says.
 func serveKept(t *testing.T, server context.Context, h http.HandlerFunc) (url string, ended <-chan any) {
 	t.Helper()
 	done := make(chan any, 1)
@@ -40,7 +40,7 @@ func dial(t *testing.T, url string) *websocket.Conn {
 	return ws
 }
 
-// echo answers every message by itself.
+// echo answers every message with itself.
 func echo(ws *websocket.Conn) {
 	ws.SetReadLimit(-1)
 	for {
@@ -131,7 +131,7 @@ func TestRefusedUpgradeEndsWithItsRequest(t *testing.T) {
 	<-ended
 }
 
-// TestFramesOfEverySizeArriveInOrder sends frames below, at and above the sizes of all buffers, many at once.
+// TestFramesOfEverySizeArriveInOrder sends frames below, at and above the sizes of all buffers, many concurrently.
 func TestFramesOfEverySizeArriveInOrder(t *testing.T) {
 	url, _ := serveKept(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
 		ws, c := accept(t, w, r)
@@ -172,7 +172,7 @@ func TestFramesOfEverySizeArriveInOrder(t *testing.T) {
 	}
 }
 
-// TestFrameSentWithTheRequestArrives has a client that does not wait for the answer to its upgrade.
+// TestFrameSentWithTheRequestArrives uses a client that does not wait for the answer to its upgrade.
 func TestFrameSentWithTheRequestArrives(t *testing.T) {
 	url, _ := serveKept(t, t.Context(), func(w http.ResponseWriter, r *http.Request) {
 		ws, _ := accept(t, w, r)

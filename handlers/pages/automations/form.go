@@ -274,8 +274,7 @@ func schedules(d *ahp.AutomationDefinition, s page.ScheduleFields) error {
 }
 
 // conditions reads when the automation disables itself. A date means the end of that day in the
-// schedule's time zone; an
-// unchanged date keeps its exact time.
+// schedule's time zone; an unchanged date keeps its exact time.
 func conditions(d *ahp.AutomationDefinition, before ahp.AutomationDefinition, form url.Values) string {
 	runs, date := strings.TrimSpace(form.Get("stopruns")), strings.TrimSpace(form.Get("stopdate"))
 	if hadRuns, hadDate := stops(before); runs == hadRuns && date == hadDate {

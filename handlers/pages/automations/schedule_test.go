@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// The presets and cron say the same, there and back.
+// The presets and cron convert to each other.
 func TestScheduleFields(t *testing.T) {
 	for cron, when := range map[string]string{"5 * * * *": "hourly", "30 9 * * *": "daily", "30 9 * * 1-5": "weekdays",
 		"30 9 * * MON-FRI": "weekdays", "0 18 * * 1,3": "weekly", "0 0 15 * *": "monthly", "*/10 * * * *": "cron",

@@ -13,8 +13,7 @@ func status(id string, online, draining bool, load float64, memory int64) machin
 		Report: machines.Report{Cores: 8, Load: load, FreeMemory: memory << 30}}
 }
 
-// A new session is offered on the computer that has the most free, of those where the repository of the newest session was
-// used.
+// A new session is offered on the least loaded computer among those where the newest session's repository was used.
 func TestNewSessionGoesToTheLeastLoadedComputerWithTheRepository(t *testing.T) {
 	p := &Pages{load: func() machines.Report { return machines.Report{Cores: 4, Load: 1, FreeMemory: 8 << 30} }}
 	var agents []ahp.AgentInfo

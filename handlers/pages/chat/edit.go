@@ -22,8 +22,7 @@ func editing(chat *ahp.ChatState, turn string) *part.Editing {
 }
 
 // resend truncates a chat before a turn, whose message is then sent again. The form has the number
-// of later turns that
-// the page showed: newer turns are never removed unseen.
+// of later turns that the page showed: newer turns are never removed unseen.
 func (p *Pages) resend(r *http.Request, f chatForm, chat *ahp.ChatState, m *ahp.Message) error {
 	turn := r.PostForm.Get("edit")
 	i := turnIndex(chat, turn)

@@ -13,8 +13,7 @@ import (
 )
 
 // ShowPicture serves GET …/pictures/{turn}/{part}/{n}: a picture of an answer, or the n-th content
-// of a tool call if it
-// is one. Data whose bytes are not a picture's is not found.
+// of a tool call if it is one. Data whose bytes are not a picture's is not found.
 func (p *Pages) ShowPicture(w http.ResponseWriter, r *http.Request) error {
 	_, chat, err := p.FindChat(r)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// openPage is what a page holds of blocks: their HTML by id, as patches make it.
+// openPage is a page's blocks: their HTML by id, as patches leave it.
 type openPage map[string]string
 
 var blockElement = regexp.MustCompile(`(?s)<div id="(b[0-9a-z]+\.[0-9]+)">(.*?)\n?</div>`)
@@ -45,8 +45,8 @@ func (o openPage) size() (n int) {
 	return n
 }
 
-// TestPageOfALongTurnStaysSmallWhileItStreams streams two megabytes into an open page, of which it has the
-// beginning and the end all the time, and the same after a reload.
+// TestPageOfALongTurnStaysSmallWhileItStreams streams two megabytes into an open page, which always has only the
+// beginning and the end, like a reloaded page.
 func TestPageOfALongTurnStaysSmallWhileItStreams(t *testing.T) {
 	chat := ahp.State(&ahp.ChatState{Resource: "ahp-chat:/b", Status: ahp.SessionStatusInProgress,
 		ActiveTurn: &ahp.ActiveTurn{ID: "t",

@@ -69,9 +69,8 @@ func (p *Pages) sendShare(w http.ResponseWriter, r *http.Request, v site.Visit, 
 
 const mostParts = 50 // most chats that the form offers
 
-// offerParts adds what a link can share besides the session: its chats and changesets, and the part
-// whose Share button
-// the owner pressed. If a session has only one chat, Share on that chat means the session.
+// offerParts adds what a link can share besides the session: its chats and changesets, and the part whose Share
+// button the owner pressed. If a session has only one chat, Share on that chat means the session.
 func (p *Pages) offerParts(ctx context.Context, v site.Visit, m *page.Share) {
 	s := p.SessionState(v.Session)
 	for _, c := range s.Chats {

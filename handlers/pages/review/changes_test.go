@@ -40,7 +40,8 @@ func ops(list []live.Patch) string {
 	return strings.Join(out, "|")
 }
 
-// What a patch costs: a mark is a head and a line of the tree, a reply a card; rows are sent only when they changed.
+// Patches are small: a mark sends a head and a line of the tree, a reply a card; rows are sent only
+// when they changed.
 func TestPatchesAreNoLargerThanTheChange(t *testing.T) {
 	src, other := &diff.File{}, &diff.File{Additions: 1}
 	a, b := part.DiffKey("a"), part.DiffKey("b")
@@ -130,7 +131,7 @@ func TestALookSurvivesItsRoomName(t *testing.T) {
 	}
 }
 
-// The address of a comparison of turns is its scope, whoever opens it and however it was chosen.
+// The address of a comparison of turns is its scope, however it was chosen.
 func TestTheAddressHoldsTheScope(t *testing.T) {
 	v := site.Visit{Short: "ab", Session: "ahp-session:/one"}
 	for query, want := range map[string]string{

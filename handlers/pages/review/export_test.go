@@ -45,7 +45,7 @@ func TestReviewAsMarkdown(t *testing.T) {
 	}
 }
 
-// git applies a patch with comments in it, whatever they say and wherever they stand.
+// git applies a patch with comments, whatever they contain and wherever they are.
 func TestPatchWithCommentsApplies(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// That directories are looked at from time to time comes to open pages, and goes again.
+// Open pages show that directories are only polled, and stop when they are watched again.
 func TestLateChangesAreSaid(t *testing.T) {
 	late := drawingOf(nil)
 	late.page.Late = "Changes show up to 10 seconds late."
@@ -18,7 +18,7 @@ func TestLateChangesAreSaid(t *testing.T) {
 	}
 }
 
-// A page is not drawn again because files are being read: what comes of that follows.
+// A page is not redrawn because files are being read again: the result follows.
 func TestReadingAgainIsNotDrawn(t *testing.T) {
 	for status, want := range map[ahp.ChangesetStatus]bool{ahp.ChangesetStatusRecomputing: false,
 		ahp.ChangesetStatusReady: true, ahp.ChangesetStatusError: true} {

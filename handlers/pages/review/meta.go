@@ -43,8 +43,7 @@ func pictureType(name string, data []byte) string {
 }
 
 // foldedKind returns why a file with few changes is folded; "" if it is not. The repository's
-// attributes take precedence
-// over the file's name and first lines.
+// attributes take precedence over the file's name and first lines.
 func foldedKind(name string, said machine.Generated, f *diff.File) string {
 	kind := diff.Folded(name)
 	switch {

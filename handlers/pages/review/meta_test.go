@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// A file is folded for what its repository says of it, and else for what its name and its first lines tell.
+// A file is folded because of its repository's attributes, or else because of its name and first lines.
 func TestFoldedFiles(t *testing.T) {
 	edited := &diff.File{Hunks: []diff.Hunk{{}}}
 	itself := &diff.File{Hunks: []diff.Hunk{{}}, Generated: true}

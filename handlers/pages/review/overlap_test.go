@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/templ/page"
 )
 
-// Where turns overlapped the review offers a worktree for the next session.
+// If turns overlapped, the review offers a worktree for the next session.
 func TestOverlappingTurnsOfferAWorktree(t *testing.T) {
 	note := ahp.Meta{"ahphub": json.RawMessage(`{"status":"M","overlap":true}`)}
 	s := &ahp.SessionState{WorkingDirectories: []ahp.URI{"file:///home/ana/project"}}

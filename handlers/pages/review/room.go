@@ -260,8 +260,7 @@ func insert(now *drawing, i int) live.Patch {
 }
 
 // sameRows reports whether two comparisons have the same rows, highlighting aside. Open pages get
-// new highlighting when
-// they reload, since replacing a file would disturb its reader.
+// new highlighting when they reload, since replacing a file would disturb its reader.
 func sameRows(a, b *diff.File) bool {
 	return a == b || a != nil && b != nil && a.SameRows(b)
 }

@@ -129,8 +129,7 @@ func (b *builder) text(ctx context.Context, s *ahp.FileEditSide) []string {
 }
 
 // content returns a side of a file with threads, which are positioned for each page. Git takes
-// milliseconds for a file,
-// so versions are cached; the caller's access is checked each time.
+// milliseconds for a file, so versions are cached; the caller's access is checked each time.
 func (b *builder) content(ctx context.Context, s *ahp.FileEditSide) ([]byte, error) {
 	if s == nil {
 		return nil, nil

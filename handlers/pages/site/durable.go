@@ -24,9 +24,9 @@ func (st *Site) AwaitDurable(ctx context.Context, since int64) error {
 	return st.Hub.Settle(ctx, since)
 }
 
-// serve runs a handler. A form is answered once its effects are durable, whichever part of the host
-// made them: otherwise the browser would show as done what a crash or a full disk undoes.
-// A form that revokes access is answered once other nodes of a cluster show nothing more to those visitors.
+// serve runs a handler. A form is answered once its effects are durable, whichever part of the host made them:
+// otherwise the browser would show as done what a crash or a full disk undoes. A form that revokes access is answered
+// once other nodes of a cluster show nothing more to those visitors.
 func (st *Site) serve(w http.ResponseWriter, r *http.Request, h Handler) error {
 	reads := r.Method == http.MethodGet || r.Method == http.MethodHead
 	switch {
@@ -163,8 +163,7 @@ func reasonOf(err error) string {
 var secretFields = []string{"password", "current", "token", "code", "secret"}
 
 // keptForm returns the fields of a form sent without a script that could not be saved; nil for
-// other failures, and for
-// forms with secrets.
+// other failures, and for forms with secrets.
 func keptForm(r *http.Request, f *Fault) *page.KeptForm {
 	if f.Status != http.StatusServiceUnavailable || r.Method != http.MethodPost || len(r.PostForm) == 0 {
 		return nil

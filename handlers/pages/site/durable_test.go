@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// On a quorum a page is sent once what it shows is durable. When that may never be, nothing of it is.
+// On a quorum, a page is sent once its content is durable. If that may never happen, nothing is sent.
 func TestPageOnAQuorumShowsWhatIsDurable(t *testing.T) {
 	for name, c := range map[string]struct {
 		end    func(*hub.Hub, hub.Batch)
@@ -37,7 +37,7 @@ func TestPageOnAQuorumShowsWhatIsDurable(t *testing.T) {
 				failed := make(chan error, 1)
 				go func() {
 					failed <- st.serve(got, httptest.NewRequest(http.MethodGet, "/", nil), func(w http.ResponseWriter, _ *http.Request) error {
-						_, _ = io.WriteString(w, "renamed") // the reader may have left
+						_, _ = io.WriteString(w, "renamed") // the client may have disconnected
 						return nil
 					})
 				}()

@@ -40,8 +40,7 @@ func (st *Site) Act(ctx context.Context, channel ahp.URI, a ahp.Action) error {
 func (st *Site) Timestamp() string { return st.Now().UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // Address returns the address at which teammates reach the hub, without a final slash: the public
-// URL, else the host of
-// this request.
+// URL, else the host of this request.
 func (st *Site) Address(r *http.Request) string {
 	if st.Public != "" {
 		return strings.TrimSuffix(st.Public, "/")

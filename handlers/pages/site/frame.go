@@ -140,8 +140,7 @@ func (st *Site) isMuted(v Visit) bool {
 }
 
 // ShowPeople adds the current viewers of a session to its page, and makes the page's stream report
-// where its reader is:
-// in names the part within the tab, such as the id of a chat.
+// where its reader is: in names the part within the tab, such as the id of a chat.
 func (st *Site) ShowPeople(ctx context.Context, v Visit, f *part.Frame, in string) error {
 	mark, err := st.Live.Draw(ctx, v.Who, "people:"+v.Short, func(room live.Room, _ live.States) {
 		f.Session.People = room.(interface{ People() []part.Person }).People()

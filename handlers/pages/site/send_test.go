@@ -14,7 +14,7 @@ import (
 
 var errTemplate = errors.New("the template fails")
 
-// bodyOf returns a component of so many bytes that waits, and fails, at its end.
+// bodyOf returns a component of a size that waits, and fails, at its end.
 func bodyOf(bytes int, wait chan struct{}, err error) templ.Component {
 	return templ.ComponentFunc(func(_ context.Context, w io.Writer) error {
 		for range bytes / 100 {
@@ -39,7 +39,7 @@ func TestSmallPageThatFailsSendsNothing(t *testing.T) {
 	}
 }
 
-// The browser has the beginning of a large page before the rest is rendered.
+// The browser gets the beginning of a large page before the rest is rendered.
 func TestLargePageBeginsEarly(t *testing.T) {
 	rest := make(chan struct{})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -62,14 +62,14 @@ func TestLargePageBeginsEarly(t *testing.T) {
 	}
 }
 
-// A browser is not to take half a page for the whole.
+// A browser must not mistake half a page for the whole.
 func TestLargePageThatFailsIsCutOff(t *testing.T) {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		defer func() {
 			if recover() == nil {
 				t.Error("half a page is a success")
 			}
-			panic(http.ErrAbortHandler) // as the server's middleware does
+			panic(http.ErrAbortHandler) // like the server's middleware
 		}()
 		_ = Send(w, http.StatusOK, bodyOf(1_000_000, nil, errTemplate))
 	}))
@@ -84,7 +84,7 @@ func TestLargePageThatFailsIsCutOff(t *testing.T) {
 	}
 }
 
-// An answer that waits for the disk does not begin before that.
+// An answer that waits for the disk does not start earlier.
 func TestHeldAnswerIsNotFlushed(t *testing.T) {
 	w := httptest.NewRecorder()
 	held := &heldAnswer{ResponseWriter: w, header: http.Header{}, status: http.StatusOK}

@@ -128,9 +128,8 @@ func (p *Pages) CloseExited(w http.ResponseWriter, r *http.Request) error {
 }
 
 // Claim serves POST …/claim, which changes who controls a terminal. "me" takes a free one, "session" releases it,
-// "background" takes an agent's terminal from its tool call, which continues. "ask" and "withdraw"
-// are for requesters,
-// "grant" and "deny" for the holder, "take" for the owner.
+// "background" takes an agent's terminal from its tool call, which continues. "ask" and "withdraw" are for
+// requesters, "grant" and "deny" for the holder, "take" for the owner.
 func (p *Pages) Claim(r *http.Request, v site.Visit, uri ahp.URI) error {
 	c, client := p.CallerOf(r.Context()), r.PostFormValue("client")
 	switch r.PostFormValue("to") {

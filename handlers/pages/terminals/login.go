@@ -21,12 +21,10 @@ import (
 // promptTime is how long to wait for a new shell's prompt before typing the login command.
 const promptTime = 3 * time.Second
 
-// OpenLogin serves POST /s/{session}/t/login: it opens a shell for the owner and types the command
-// that logs in to the
-// session's agent. The owner reads it and presses Enter. The shell is outside of the session's sandbox, like the
-// credentials. It starts in the home directory, since files that agents wrote into the session's
-// directory could make the
-// program run other commands.
+// OpenLogin serves POST /s/{session}/t/login: it opens a shell for the owner and types the command that logs in to
+// the session's agent. The owner reads it and presses Enter. The shell is outside of the session's sandbox, like the
+// credentials. It starts in the home directory, since files that agents wrote into the session's directory could make
+// the program run other commands.
 func (p *Pages) OpenLogin(w http.ResponseWriter, r *http.Request) error {
 	ctx := r.Context()
 	v, err := p.FindVisit(r)

@@ -66,8 +66,7 @@ func (p *Pages) NewRoom(_ context.Context, who access.Principal, rest []string) 
 }
 
 // Channels implements live.Room. The list in root reports when a terminal exits. The terminal's own
-// channel would send
-// all its output; Watch reports the rest.
+// channel would send all its output; Watch reports the rest.
 func (t *terminalRoom) Channels() []ahp.URI { return []ahp.URI{ahp.RootURI} }
 
 // Watch pings when the terminal's holder, title, directory or commands change.

@@ -47,9 +47,8 @@ func (p *Pages) ShowFrame(w http.ResponseWriter, r *http.Request) error {
 
 const screenSize = 192 << 10 // bytes at the end of the output that make the screen of a terminal of an earlier run
 
-// Stream serves GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, as
-// bytes; holder, size
-// and closing come from the hub. A slow viewer skips ahead to the current screen, and never slows down others.
+// Stream serves GET …/stream, the WebSocket of the frame. Output comes from the terminal's feed, as bytes; holder,
+// size and closing come from the hub. A slow viewer skips ahead to the current screen, and never slows down others.
 func (p *Pages) Stream(w http.ResponseWriter, r *http.Request) error {
 	v, err := p.FindVisit(r)
 	if err != nil {

@@ -19,7 +19,7 @@ type one struct {
 
 func (o one) Sees(ch hub.ChannelInfo) bool { return ch.URI == o.uri }
 
-// Whoever may see one chat alone learns who is here, and of those elsewhere nothing but that.
+// A guest of one chat sees who is in the session, but no places outside of the chat.
 func TestPlacesOutsideOfTheScope(t *testing.T) {
 	const uri = "ahp-session:/1"
 	ana := access.Owner("Ana")
