@@ -11,7 +11,7 @@ import (
 	"golang.org/x/crypto/acme/autocert"
 )
 
-// turned stands for keys: it seals by turning bytes.
+// turned is a fake of keys: it seals by shifting bytes.
 type turned struct{ lost error }
 
 func turn(data []byte) []byte {

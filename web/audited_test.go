@@ -39,7 +39,7 @@ func TestEveryFormIsAuditedOrExempt(t *testing.T) {
 	}
 	for _, table := range []map[string]string{audited, notAudited} {
 		for form, words := range table {
-			if !forms[form] && form != "POST /signin/oidc" { // there without a provider, too
+			if !forms[form] && form != "POST /signin/oidc" { // exists without a provider, too
 				t.Errorf("%s is no form any more: take its row away", form)
 			}
 			if len(words) < 5 || strings.HasSuffix(words, ".") {

@@ -86,7 +86,7 @@ func unpack(t *testing.T, coding string, body []byte) string {
 	return string(text)
 }
 
-// The length of an answer may give away what stands beside text of an attacker's choice (BREACH).
+// The length of an answer may reveal text beside an attacker's text (BREACH).
 func TestCrossSiteAnswersAreNotCompressed(t *testing.T) {
 	text := strings.Repeat("a secret beside text of theirs ", 1000)
 	page := typed("text/html; charset=utf-8", text)
@@ -111,7 +111,7 @@ func TestCrossSiteAnswersAreNotCompressed(t *testing.T) {
 	}
 }
 
-// A long review is drawn while it is sent.
+// A long review is rendered while it is sent.
 func TestCompressedPageIsSentAsItIsFlushed(t *testing.T) {
 	seen := make(chan struct{})
 	res := answerOf(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ func (x *site) guess() {
 	for range 25 {
 		x.ask("GET /ahp?tkn=x", "Sec-Fetch-Site: cross-site")
 		x.ask("GET /ahp?tkn=x", "Origin: https://evil.example", "Upgrade: websocket")
-		x.ask("GET /ahp?tkn=x") // as an image over plain http
+		x.ask("GET /ahp?tkn=x") // like an image over plain http
 		x.ask("GET /ahp", "Authorization: Bearer x")
 		x.ask("POST /mcp", "Authorization: Bearer x")
 		x.ask("POST /signin", "token=x")
@@ -94,8 +94,8 @@ func TestGuessesOfForeignPagesDoNotCount(t *testing.T) {
 	}
 }
 
-// A token that a person chose can be weak: guesses are limited by address, and those of a foreign
-// page separately.
+// A token that a person chose can be weak: guesses are limited by address, and those from another
+// site's page separately.
 func TestGuessesAtChosenTokenAreLimited(t *testing.T) {
 	x := newSite(t, func(c *Config) {
 		c.Limits.Failures = 3
@@ -137,7 +137,7 @@ func TestPasswordGuessesAreLimitedByAccount(t *testing.T) {
 	sign := func(name, password string) *http.Response {
 		return x.ask("POST /signin/password", url.Values{"username": {name}, "password": {password}}.Encode())
 	}
-	for _, name := range []string{"Ben", "Nemo"} { // an account and a name without one look alike
+	for _, name := range []string{"Ben", "Nemo"} { // an account and an unknown name look alike
 		var hashed, refused atomic.Int32
 		var all sync.WaitGroup
 		for i := range 12 {

@@ -35,8 +35,7 @@ func (s *Server) favicon(w http.ResponseWriter, r *http.Request) {
 }
 
 // serviceWorker serves the script that shows push messages. It is at the root because a worker
-// controls only pages below
-// its own address.
+// controls only pages below its own address.
 func (s *Server) serviceWorker(w http.ResponseWriter, _ *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", workerPolicy)

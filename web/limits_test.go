@@ -37,7 +37,7 @@ func listening(t *testing.T, change func(*Config)) string {
 	return l.Addr().String()
 }
 
-// said returns all bytes a server sends until it closes the connection, which it must.
+// said returns all bytes a server sends until it closes the connection.
 func said(t *testing.T, address, bytes string) string {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)

@@ -85,7 +85,7 @@ func TestInvitation(t *testing.T) {
 	}
 }
 
-// Removing a person ends what they have open, their cookie and their tokens at once; a change of
+// Removing a member ends their open connections, their cookie and their tokens at once; a change of
 // rights ends only streams.
 func TestRemovePerson(t *testing.T) {
 	x := newSite(t, nil)
@@ -200,7 +200,7 @@ func TestLinkThatRequiresSignIn(t *testing.T) {
 	}
 }
 
-// A removed person loses access to what they joined by links, too.
+// A removed member also loses access to sessions they joined by links.
 func TestRemovePersonEndsTheirLinks(t *testing.T) {
 	x := newSite(t, nil)
 	member, id := x.invited(access.Member{Role: access.RoleMember}, "Ben")

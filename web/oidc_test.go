@@ -45,7 +45,7 @@ func TestSignInByProvider(t *testing.T) {
 		path string
 		code int
 	}{
-		{people.Claims{Subject: "1"}, "/new", 500}, // the page of tests is a bug; who may not see it has 403
+		{people.Claims{Subject: "1"}, "/new", 500}, // 500: the test's page panics; visitors without access get 403
 		{people.Claims{Subject: "2", Email: "ana@example.com", Verified: true}, "/s/theirs", 200},
 		{people.Claims{Subject: "2", Email: "ana@example.com", Verified: true}, "/new", 403},
 	} {

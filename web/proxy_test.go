@@ -23,7 +23,7 @@ func TestForwardedHeaders(t *testing.T) {
 		proxies string
 		headers []string
 		from    string
-		hsts    bool // it was taken for one that came by https
+		hsts    bool // the request counts as https
 		code    int
 	}{
 		"nobody is trusted": {"", []string{"X-Forwarded-For: 203.0.113.9", "X-Forwarded-Proto: https",
@@ -68,7 +68,7 @@ func TestForwardedHeaders(t *testing.T) {
 	}
 }
 
-// Attempts are counted by the sender's own address: claiming another helps only behind a trusted
+// Attempts are counted by the sender's own address: claiming another one works only behind a trusted
 // proxy.
 func TestGuessersCannotChangeTheirAddress(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -88,7 +88,7 @@ func TestGuessersCannotChangeTheirAddress(t *testing.T) {
 	}
 }
 
-// A cookie made over https behind a proxy is sent over https alone.
+// A cookie made over https behind a proxy is sent only over https.
 func TestCookiesBehindProxy(t *testing.T) {
 	for proto, secure := range map[string]bool{"https": true, "http": false} {
 		x := newSite(t, func(c *Config) { c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} })

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// Redirect redirects from http to the same page of the public address, whatever
-// the Host header.
+// Redirect redirects from http to the same page of the public address, whatever the Host header.
 func Redirect(public *url.URL) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -352,12 +352,12 @@ func TestStopEndsOpenStreams(t *testing.T) {
 	go func() { served <- x.s.Serve(ctx, l) }()
 	x.URL = "http://" + l.Addr().String()
 	x.ask("GET /live", cookie)
-	quiet, err := net.Dial("tcp", l.Addr().String()) // as a browser does in advance
+	quiet, err := net.Dial("tcp", l.Addr().String()) // browsers open connections in advance
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer quiet.Close()
-	x.ask("GET /healthz") // so the quiet one has been accepted
+	x.ask("GET /healthz") // ensures that the quiet connection was accepted
 	stop()
 	select {
 	case err := <-served:
@@ -374,7 +374,7 @@ func TestStopEndsOpenStreams(t *testing.T) {
 
 func TestClientAddressBehindProxy(t *testing.T) {
 	x := newSite(t, func(c *Config) { c.Limits.Failures = 2 })
-	for i := range 3 { // the header of somebody who is no proxy changes nothing
+	for i := range 3 { // the header of a client that is no proxy is ignored
 		res := x.ask("GET /ahp?tkn=guess", fmt.Sprintf("X-Forwarded-For: 192.0.2.%d", i))
 		if want := []int{403, 403, 429}[i]; res.StatusCode != want {
 			t.Errorf("guess %d: %s, want %d", i, res.Status, want)
@@ -382,7 +382,7 @@ func TestClientAddressBehindProxy(t *testing.T) {
 	}
 }
 
-// The worker is the same for everyone, is asked for without a sign-in, and reaches this server alone.
+// The worker is the same for everyone, is fetched without a sign-in, and connects only to this server.
 func TestServiceWorkerReachesThisServerAlone(t *testing.T) {
 	x := newSite(t, nil)
 	res := x.ask("GET /service-worker")

@@ -61,7 +61,7 @@ func request(t *testing.T, method, url, body string) *http.Request {
 	return r
 }
 
-// The leader learns the visitor's address from the visitor's node, whatever headers the visitor sends.
+// The leader gets the visitor's address from the visitor's node, whatever headers the visitor sends.
 func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
 	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{visitorHeader, secureHeader, grantHeader, "X-Forwarded-For"} {
@@ -85,7 +85,7 @@ func TestFollowerTellsWhereAVisitorIs(t *testing.T) {
 	}
 }
 
-// A form goes to the next leader, whole, when the one it was sent to does not lead any more.
+// A form is resent, whole, to the next leader if the first one does not lead any more.
 func TestFormReachesTheNextLeader(t *testing.T) {
 	asked := make(chan struct{}, 100)
 	f, url := startFront(t, nil, map[string]http.Handler{
@@ -109,7 +109,7 @@ func TestFormReachesTheNextLeader(t *testing.T) {
 	}
 }
 
-// A form that a leader took and did not answer is not sent again: it may have been done.
+// A form that a leader accepted and did not answer is not resent: it may have been applied.
 func TestTakenFormIsNotSentAgain(t *testing.T) {
 	var taken atomic.Int32
 	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -124,7 +124,7 @@ func TestTakenFormIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// Without a leader a page waits for a moment, says so, and reloads. Streams of a leader that was replaced end.
+// Without a leader, a page waits for a moment, shows that, and reloads. Streams of a replaced leader end.
 func TestWithoutALeaderPagesReload(t *testing.T) {
 	f, url := startFront(t, nil, map[string]http.Handler{"leader": http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "begun")
@@ -141,7 +141,7 @@ func TestWithoutALeaderPagesReload(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.SetLeader("")
-	_, _ = io.Copy(io.Discard, res.Body) // ends
+	_, _ = io.Copy(io.Discard, res.Body) // it ends
 	if status, _ := send(t, request(t, http.MethodGet, url+"/readyz", "")); status != http.StatusServiceUnavailable {
 		t.Errorf("ready: %d", status)
 	}
@@ -157,7 +157,7 @@ func TestWithoutALeaderPagesReload(t *testing.T) {
 	}
 }
 
-// Requests that wait are bounded.
+// The number of waiting requests is bounded.
 func TestWaitingRequestsAreBounded(t *testing.T) {
 	f, url := startFront(t, nil, nil)
 	for range mostWaiting {
@@ -170,7 +170,8 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 	}
 }
 
-// Only other nodes are believed where a visitor is: the address is taken from what they say.
+// A request that another node passed on is refused while this node does not lead; requests of the
+// nodes themselves are answered.
 func TestNodeHandlerRefusesWhileNotLeading(t *testing.T) {
 	f, _ := startFront(t, nil, nil)
 	own := false
@@ -188,8 +189,8 @@ func TestNodeHandlerRefusesWhileNotLeading(t *testing.T) {
 	}
 }
 
-// A follower serves files that are named by their content, without asking the leader, with the headers of every answer. Those
-// of another release are the leader's.
+// A follower serves content-hashed files without the leader, with the headers of every answer. Files
+// of another release come from the leader.
 func TestFollowerServesAssets(t *testing.T) {
 	assets, err := static.New()
 	if err != nil {

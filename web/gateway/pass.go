@@ -27,8 +27,7 @@ const (
 )
 
 // passOn passes a request to the leader, or serves a live stream that the leader admitted. It
-// returns false when nothing
-// was sent to the visitor.
+// returns false when nothing was sent to the visitor.
 func (g *Gateway) passOn(w http.ResponseWriter, r *http.Request, s state, body *replay) bool {
 	if r.URL.Path == "/live" && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return g.serveStream(w, r, s, body)
@@ -92,8 +91,7 @@ func (a *attempt) cancelAfterGrace(ctx context.Context, cancel func()) {
 }
 
 // pass passes a request to the leader. It returns false when that node does not lead or cannot be
-// reached, and nothing
-// was sent to the visitor.
+// reached, and nothing was sent to the visitor.
 func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, s state, body *replay) bool {
 	if g.cfg.Before != nil {
 		g.cfg.Before(r)
