@@ -18,7 +18,7 @@ var (
 	ruleBody = regexp.MustCompile(`([^{}]*)\{([^{}]*)\}`)
 )
 
-// declarations reads our style sheets, but the one that holds the tokens.
+// declarations reads our style sheets, except for the tokens.
 func declarations(t *testing.T) (all []declaration) {
 	t.Helper()
 	names, err := fs.Glob(files, "css/*.css")
@@ -49,7 +49,7 @@ func declarations(t *testing.T) (all []declaration) {
 	return all
 }
 
-// Every colour, size of text, weight and radius is one of tokens.css.
+// Every color, font size, weight and radius is one of tokens.css.
 func TestStyleSheetsUseTokens(t *testing.T) {
 	colour := regexp.MustCompile(`(?i)light-dark\(|#[0-9a-f]{3,8}\b|\b(rgb|hsl|hwb|lab|lch|oklab|oklch)a?\(`)
 	size := regexp.MustCompile(`^(var\(--(small|normal|large|huge)\)|inherit|0)$`)
@@ -76,7 +76,7 @@ func TestStyleSheetsUseTokens(t *testing.T) {
 	}
 }
 
-// offGrid are the parts of rows of a diff, whose text stands in columns: of the other rules all space is in steps of 4 px.
+// offGrid are the rows of a diff, whose text is in columns; all other spacing is in steps of 4 px.
 var offGrid = regexp.MustCompile(`\.(r|h|chunk|scroll-x|reviewed-hunk|hunk-tools|mv)\b`)
 
 // Paddings, margins and gaps are in steps of 4 px.
@@ -95,7 +95,7 @@ func TestSpaceIsOnTheGrid(t *testing.T) {
 	}
 }
 
-// What a page as a whole depends on is computed anew with each change below it: half a second for a comment box in a
+// If a style depends on the whole page, each change below recomputes it: half a second for a comment box in a
 // large review on a slow processor.
 func TestNoStyleLooksForItsCauseInWholePage(t *testing.T) {
 	whole := regexp.MustCompile(`(^|[\s,>+~(])(html|body|:root|#main|main|\.app)[^\s,>+~]*:has\(`)
@@ -106,7 +106,7 @@ func TestNoStyleLooksForItsCauseInWholePage(t *testing.T) {
 	}
 }
 
-// Strong lines are for what takes input, and shadows for what lies over the page.
+// Strong lines are only for inputs, and shadows for elements above the page.
 func TestStrongLinesAreForInputs(t *testing.T) {
 	inputs := regexp.MustCompile(`input|textarea|select|\.field|\.compose|\.file-mark::before|\.hunk-mark::before|\.tree`)
 	for _, d := range declarations(t) {
@@ -119,7 +119,7 @@ func TestStrongLinesAreForInputs(t *testing.T) {
 	}
 }
 
-// Amber is for risk alone: a rule that is new must say here which risk it shows.
+// Amber is only for risk: a new rule must state here which risk it shows.
 func TestAmberIsForRisk(t *testing.T) {
 	risks := map[string]string{
 		".note.warn":              "what the note says can do harm",
@@ -150,7 +150,7 @@ func TestAmberIsForRisk(t *testing.T) {
 	}
 }
 
-// A session's title in the rail is bold while there is something in it that its reader has not seen, and only then.
+// A session's title in the rail is bold if and only if it has unread changes.
 func TestRailTitlesAreBoldWhenUnread(t *testing.T) {
 	weights := map[string]string{}
 	for _, d := range declarations(t) {
@@ -166,8 +166,8 @@ func TestRailTitlesAreBoldWhenUnread(t *testing.T) {
 	}
 }
 
-// TestHasNamesItsSubject checks that :has() stands behind a tag, class, id or attribute: on any element at all it makes
-// the browser match styles again up the tree of each element that is added, which doubled the time of a key while an
+// TestHasNamesItsSubject checks that :has() follows a tag, class, id or attribute: without one, the browser matches
+// styles again up the tree of each added element, which doubled the time of a key press while an
 // answer streams.
 func TestHasNamesItsSubject(t *testing.T) {
 	unnamed := regexp.MustCompile(`(^|[\s>+~,*])(:[a-z-]+(\([^()]*\))?)*:has\(`)

@@ -24,7 +24,7 @@ func assets(t *testing.T) *Assets {
 	return a
 }
 
-// What a page costs to load is a promise: compressed bytes of scripts and style sheets.
+// The cost of loading a page is bounded: compressed bytes of scripts and style sheets.
 func TestBudgets(t *testing.T) {
 	a := assets(t)
 	withImports := func(scripts ...string) []string {
@@ -60,7 +60,7 @@ func TestBudgets(t *testing.T) {
 	}
 }
 
-// Nothing that only people need is sent: a script that the minifier cannot read would be served as it was written.
+// Comments and whitespace are not sent: a script that the minifier cannot parse would be served unchanged.
 func TestOwnFilesAreMinified(t *testing.T) {
 	a := assets(t)
 	for name, f := range a.byName {
@@ -73,8 +73,8 @@ func TestOwnFilesAreMinified(t *testing.T) {
 	}
 }
 
-// A module that is reached by two addresses would run twice. All share one hash, name each other by relative
-// addresses, and import only what is there.
+// A module with two addresses would run twice. All share one hash, import each other by relative
+// addresses, and import only existing files.
 func TestModulesShareOneTree(t *testing.T) {
 	a := assets(t)
 	tree := path.Dir(a.Path("js/base.js"))
@@ -129,7 +129,7 @@ func TestAssetsAreServedForEver(t *testing.T) {
 	}
 }
 
-// The content security policy forbids what these would need.
+// The content security policy forbids these.
 func TestOwnFilesKeepToThePolicy(t *testing.T) {
 	for _, dir := range []string{"js", "css"} {
 		entries, err := fs.ReadDir(files, dir)
@@ -150,7 +150,7 @@ func TestOwnFilesKeepToThePolicy(t *testing.T) {
 	}
 }
 
-// What is vendored is what the lock names, with a licence beside it.
+// The vendored files match the lock, each with a license.
 func TestVendoredFilesMatchTheLock(t *testing.T) {
 	lock, err := os.ReadFile("vendor/LOCK")
 	if err != nil {
@@ -179,7 +179,7 @@ func TestVendoredFilesMatchTheLock(t *testing.T) {
 	}
 }
 
-// A browser reads the scripts as they are served: the minifier's output is a module of JavaScript, too.
+// Browsers can parse the served scripts: the minifier's output is a valid module.
 func TestServedScriptsParse(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {
@@ -205,7 +205,7 @@ func TestServedScriptsParse(t *testing.T) {
 	}
 }
 
-// What scripts decide without a page is tested by node's own runner: static/tests.
+// The logic of scripts without a page is tested by node's own runner: static/tests.
 func TestScriptUnits(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -354,7 +354,7 @@ async function fetchPane(open) {
   if (!r.ok || !$('#pane')) return;
   const had = +$('#pane').dataset.files;
   $('#pane').replaceWith(parse(await r.text()));
-  if (!had && +$('#pane').dataset.files && !main.hasAttribute('data-pane-closed')) main.classList.remove('nopane'); // the first files
+  if (!had && +$('#pane').dataset.files && !main.hasAttribute('data-pane-closed')) main.classList.remove('nopane');
   reading();
 }
 // The list follows the head: new counts mean new files. While they are being compared, it reloads.

@@ -268,7 +268,8 @@ const arrive = async () => {
     card.scrollIntoView({ block: 'center' });
     return;
   }
-  if (t && !root.matches('.threads')) return location.replace(`${root.dataset.base}/threads?state=all${location.hash}`); // its file is not among these changes
+  // a thread whose file is not among these changes
+  if (t && !root.matches('.threads')) return location.replace(`${root.dataset.base}/threads?state=all${location.hash}`);
   const m = /^#f-([0-9a-f]+)([LR]\d+(?:-[LR]\d+)?)?(?:@([0-9a-f]+))?$/.exec(location.hash);
   if (!m) return;
   let f = byKey(m[1]);

@@ -61,7 +61,7 @@ function watchInbox() {
     [form.getAttribute('action'), ...['call', 'stage', 'shown'].map((n) => form.elements[n]?.value)].join();
   function close(form, text) {
     if (form.classList.contains('answered')) {
-      if (text === answered) form.querySelector('[role=status]').textContent = text; // the newer list arrived before the reply
+      if (text === answered) form.querySelector('[role=status]').textContent = text; // the list arrived first
       return;
     }
     const buttons = [...form.querySelectorAll('button[name]')];

@@ -18,5 +18,5 @@ form?.addEventListener('change', async (e) => {
   const fresh = parse(await r.text());
   $('#wide-note')?.replaceWith(fresh.querySelector('#wide-note'));
   if (e.target.name === 'agent') $('#config').replaceWith(fresh);
-  else for (const list of fresh.querySelectorAll('datalist')) byId(list.id)?.replaceWith(list); // keep the chosen values
+  else for (const list of fresh.querySelectorAll('datalist')) byId(list.id)?.replaceWith(list); // keep chosen values
 });

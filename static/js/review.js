@@ -204,7 +204,8 @@ const fold = (f, shut) => {
 };
 const toggleFold = (f) => f && fold(f, !f.classList.contains('shut'));
 root.addEventListener('beforematch', (e) => fold(fileOf(e.target), false));
-const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done))); // the request can wait until the page is painted
+// painted resolves after the next paint: requests can wait for it.
+const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 const review = async (f, on) => {
   if (!f || !may('comment')) return;
   const body = new FormData();

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// loads are attributes that make a browser ask for something by itself.
+// loads are attributes that make a browser load something automatically.
 var loads = map[string]bool{"src": true, "srcset": true, "poster": true, "background": true, "data": true, "ping": true,
 	"srcdoc": true, "style": true, "xlink:href": true, "manifest": true, "archive": true, "codebase": true,
 	"cite": true, "longdesc": true, "dynsrc": true, "lowsrc": true}
@@ -26,7 +26,7 @@ var never = map[string]bool{"base": true, "object": true, "embed": true, "applet
 	"foreignobject": true, "animate": true, "set": true, "math": true, "marquee": true, "video": true, "audio": true,
 	"source": true, "track": true, "portal": true, "xmp": true, "plaintext": true}
 
-// dangers finds what would run or load in a document. Scripts and sheets of the page itself come from the asset
+// dangers finds elements that run or load code. The page's own scripts and style sheets come from the asset
 // function of the test.
 func dangers(doc *html.Node) (found []string) {
 	for n := range doc.Descendants() {
@@ -59,8 +59,8 @@ func dangers(doc *html.Node) (found []string) {
 	return found
 }
 
-// foreign reports whether an address runs something or is loaded from elsewhere: links of people's clicks may go
-// to http alone.
+// foreign reports whether an address runs code or loads from elsewhere. Links may only lead to
+// http.
 func foreign(element, address string, own bool) string {
 	if strings.HasPrefix(address, "#") {
 		return ""
@@ -151,7 +151,7 @@ func hostileParts(p string) map[string]templ.Component {
 	}
 }
 
-// Whatever an agent, a repository or a guest writes is text: no script, no handler, nothing that loads by itself.
+// Text by agents, repositories or guests stays text: no script, no handler, nothing that loads automatically.
 func TestHostileTextIsHarmlessEverywhere(t *testing.T) {
 	all := hostile.Payloads()
 	if len(all) < 300 {
@@ -159,7 +159,7 @@ func TestHostileTextIsHarmlessEverywhere(t *testing.T) {
 	}
 	wrapped, texts := map[string]bool{}, map[string]bool{"markdown": true, "code": true, "shown": true, "turn": true,
 		"approval": true, "thread": true, "rows": true}
-	for _, p := range all { // pages draw the same parts around what they show: the bare payloads are enough for them
+	for _, p := range all { // pages render the same parts, so the bare payloads are enough for them
 		wrapped[p] = !slices.Contains(hostile.Scripts, p) && !slices.Contains(hostile.Markups, p)
 	}
 	for _, p := range all[len(all)-8:] {
@@ -188,7 +188,7 @@ func TestHostileTextIsHarmlessEverywhere(t *testing.T) {
 	t.Logf("%d payloads in %d documents", len(all), drawn)
 }
 
-// The test sees what it looks for.
+// dangers detects what it should.
 func TestDangersAreSeen(t *testing.T) {
 	for _, m := range []string{`<script>alert(1)</script>`, `<img src=x>`, `<p onclick=x>`, `<a href="javascript:x">`,
 		`<form action="https://evil.example/">`, `<link href="https://evil.example/">`, `<iframe srcdoc=x></iframe>`,

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// A person has the same color where links, members and terminals name them as among those who are here.
+// A person has the same color in links, members and terminals as in the list of people online.
 func TestPersonHasOneColorOnEveryPage(t *testing.T) {
 	const id = "person:7"
 	want := "face hue-" + strconv.Itoa(texts.Hue(id))

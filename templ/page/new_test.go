@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// An agent's sign stands before its name, and is not read out: the name says it.
+// An agent's sign is before its name, and not read out, because the name is.
 func TestAgentsHaveTheirSigns(t *testing.T) {
 	m := New{Frame: part.Frame{Asset: func(name string) string { return "/" + name }},
 		Signs:  map[string]string{"mine": "M<"},

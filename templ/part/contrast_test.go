@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Text on tinted rows keeps 4.5:1, in both themes and with the colour-blind-safe tints: syntax is read there too.
+// Text on tinted rows has a contrast of 4.5:1, in both themes and with the colorblind-safe tints:
+// code is read there, too.
 func TestCodeIsLegibleOnEveryTint(t *testing.T) {
 	css, err := os.ReadFile("../../static/css/tokens.css")
 	if err != nil {

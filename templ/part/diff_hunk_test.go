@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/changeset/diff"
 )
 
-// The bar of a hunk has its name; where lines are links it has forms too, so that a reader without a script can mark
+// The bar of a hunk has its name; if lines are links, it also has forms, so that a reader without a script can mark
 // and revert it.
 func TestHunkTools(t *testing.T) {
 	far := strings.Repeat("line\n", 12)

@@ -172,7 +172,7 @@ func TestLargePagesDrawFewerColours(t *testing.T) {
 	}
 }
 
-// Of a file that changed since it was reviewed only what is new stands open; what a thread speaks of does too.
+// In a file that changed since its review, only new hunks and those with threads are open.
 func TestOnlyHunksSinceReviewAreOpen(t *testing.T) {
 	lines := func(edit map[int]string) []byte {
 		var b strings.Builder

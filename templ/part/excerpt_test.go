@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// longTexts are over what a page shows, each with another kind of block that does not end.
+// longTexts are longer than a page shows, each with a different kind of unfinished block.
 func longTexts() map[string]string {
 	line := strings.Repeat("word ", 19) + "word\n"
 	return map[string]string{
@@ -23,8 +23,8 @@ func longTexts() map[string]string {
 	}
 }
 
-// TestLongTextIsShownByItsEnds streams long texts: a page has the beginning and the end, in blocks of bounded size, and
-// the same after a reload.
+// TestLongTextIsShownByItsEnds streams long texts: a page has the beginning and the end, in blocks
+// of bounded size, like a reloaded page.
 func TestLongTextIsShownByItsEnds(t *testing.T) {
 	for name, text := range longTexts() {
 		t.Run(name, func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestLongTextIsShownByItsEnds(t *testing.T) {
 	}
 }
 
-// checkEnds fails when a page would have too much of a text, or a block twice.
+// checkEnds fails if a page would show too much of a text, or a block twice.
 func checkEnds(t *testing.T, list []Block) {
 	t.Helper()
 	size, last := 0, -1
@@ -69,7 +69,7 @@ func checkEnds(t *testing.T, list []Block) {
 	}
 }
 
-// TestPiecesMakeUpTheWholeText reads long texts piece by piece, as the links lead.
+// TestPiecesMakeUpTheWholeText reads long texts piece by piece, following the links.
 func TestPiecesMakeUpTheWholeText(t *testing.T) {
 	for name, text := range longTexts() {
 		t.Run(name, func(t *testing.T) {
@@ -103,7 +103,7 @@ func TestPiecesMakeUpTheWholeText(t *testing.T) {
 	}
 }
 
-// TestTurnOfManyPartsShowsItsEnds draws a turn of thousands of tool calls that printed much each.
+// TestTurnOfManyPartsShowsItsEnds renders a turn of thousands of tool calls with long output.
 func TestTurnOfManyPartsShowsItsEnds(t *testing.T) {
 	turn := Turn{ID: "t", Base: "/s/a/c/b", State: ahp.TurnStateComplete}
 	for i := range 1000 {

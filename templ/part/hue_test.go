@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// A person's comments, verdicts and place among those who are here have the same colour.
+// A person's comments, verdicts and position in the list of people online have the same color.
 func TestPersonHasOneColour(t *testing.T) {
 	const id = "member-7"
 	var b strings.Builder

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Long code is cut into chunks at line ends, also inside of a comment over many lines, and no character is lost.
+// Long code is split into chunks at line ends, even inside of a multi-line comment, and no character is lost.
 func TestLongCodeIsInChunks(t *testing.T) {
 	code := "package x\n\n/* a comment\n" + strings.Repeat("over many lines\n", 60) + "*/\n" +
 		strings.Repeat("var a = \"<b>\" // why\n", 100)

@@ -29,7 +29,7 @@ func TestMarkdownLooksAsWritten(t *testing.T) {
 	}
 }
 
-// hostile is what models and files may be made to say; nothing of it may run, load or restyle the page.
+// hostile is text that models and files may contain; none of it may run, load or restyle the page.
 var hostile = []string{
 	`<script>alert(1)</script>`, `<img src=x onerror=alert(1)>`, `<svg onload=alert(1)>`,
 	`<svg><script>alert(1)</script></svg>`,
@@ -85,7 +85,7 @@ func checkHarmless(t *testing.T, in, out string, allowed map[string]bool) {
 	}
 }
 
-// unquoted removes attribute values for checks of attribute names; schemes are looked for at the start of values.
+// unquoted removes attribute values for checks of attribute names; schemes are searched at the start of values.
 func unquoted(s, bad string) string {
 	var b strings.Builder
 	for i, piece := range strings.Split(s, `"`) {
@@ -121,7 +121,7 @@ const sample = "Here is **the plan** for `main.go`:\n\n1. read\n2. write\n   mor
 	"check\n\nThen:\n\n```go\nfunc main() {\n\n\tprintln(\"<hi>\")\n}\n```\nAfter the code.\n\n| a | b |\n| --- | " +
 	"--- |\n| 1 | 2 |\n| 3 | 4 |\n\n> quoted\n> text\n\n- [ ] open\n- [x] done\n\n  ```sh\n  ls\n  ```\n\nlast words"
 
-// What a reader saw grow must equal what a reload shows.
+// A streamed text must equal a reloaded one.
 func TestStreamedEqualsLoaded(t *testing.T) {
 	want := Markdown(longSample)
 	for step := 1; step < 50; step += 7 {

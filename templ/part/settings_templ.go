@@ -963,7 +963,7 @@ func SettingFields(list []Setting) templ.Component {
 	})
 }
 
-// settingField is one setting in the form of a new session: radio buttons for a few choices, else a list or a text field.
+// settingField is one setting in the form of a new session: radio buttons for few choices, else a list or a text field.
 func settingField(s Setting) templ.Component {
 	return templruntime.GeneratedTemplate(func(templ_7745c5c3_Input templruntime.GeneratedComponentInput) (templ_7745c5c3_Err error) {
 		templ_7745c5c3_W, ctx := templ_7745c5c3_Input.Writer, templ_7745c5c3_Input.Context

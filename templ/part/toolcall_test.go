@@ -31,7 +31,7 @@ func TestCardShowsCommandOnce(t *testing.T) {
 	}
 }
 
-// While a command runs its terminal is in the chat, open; afterwards what it printed is.
+// While a command runs, its terminal is open in the chat; afterwards, its output is.
 func TestCommandShowsTerminal(t *testing.T) {
 	content := func(r *ahp.TerminalCommandResult) []ahp.ToolResultContent {
 		return []ahp.ToolResultContent{{Value: &ahp.ToolResultTerminalContent{Resource: "ahp-terminal:/t1",

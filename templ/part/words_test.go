@@ -87,7 +87,7 @@ func TestApprovalCardKeepsTheHostsOrder(t *testing.T) {
 	}
 }
 
-// What stands out is the approval that binds the least, wherever the agent lists it.
+// The primary button is the approval with the shortest effect, wherever the agent lists it.
 func TestApproveOnceIsPrimary(t *testing.T) {
 	option := func(id, kind string, group int64) ahp.ConfirmationOption {
 		return ahp.ConfirmationOption{ID: id, Kind: ahp.ConfirmationOptionKind(kind), Group: ahp.Ptr(group)}
@@ -119,7 +119,7 @@ func TestFinishedTurnTellsWhatItDid(t *testing.T) {
 
 func unasked(key, value string) bool { return key == "approval" && value == "auto" }
 
-// What lets everything happen unasked is red where it is offered, and where it is set.
+// A value that skips all approvals is red where it is offered, and where it is set.
 func TestAllowingEverythingIsRed(t *testing.T) {
 	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{"approval": {Type: "string", SessionMutable: ahp.Ptr(true),
 		Enum: []json.RawMessage{json.RawMessage(`"ask"`), json.RawMessage(`"auto"`)}}}}
@@ -137,7 +137,7 @@ func TestAllowingEverythingIsRed(t *testing.T) {
 	}
 }
 
-// A number is set in a field for numbers, be it a new session's or one that lives.
+// A number has a number field, in the form of a new session and in a running one.
 func TestNumberQuestionHasNumberField(t *testing.T) {
 	schema := ahp.SessionConfigSchema{Properties: map[string]ahp.SessionConfigPropertySchema{
 		"temperature": {Type: "number", Title: "Temperature", Default: json.RawMessage("0.5"),
