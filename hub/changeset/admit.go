@@ -12,17 +12,18 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// admission decides where git may go for one look. A look that was allowed somewhere says nothing about the next one.
+// admission decides which paths git may access during one look at a directory. It says nothing
+// about later looks.
 type admission struct {
 	s     *Service
 	ws    machine.Workspace
-	asks  bool     // what the owner granted counts
-	roots []string // links resolved
+	asks  bool     // the owner's grants count
+	roots []string // symbolic links resolved
 }
 
-// admit checks that a repository lies within the session's directories, or has one of the layouts that lead elsewhere
-// by what both sides say, or was granted by the owner. It looks at what git reads, links and borrowed objects included,
-// and refuses special files there.
+// admit checks that a repository is within the session's directories, has one of the external
+// layouts that both sides confirm, or was granted by the owner. It follows what git reads,
+// including links and alternates, and refuses special files there.
 func (s *Service) admit(ctx context.Context, ws machine.Workspace, l layout) (*admission, error) {
 	if err := checkUserFiles(); err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (a *admission) admit(ctx context.Context, l layout) error {
 	return a.alternates(filepath.Join(l.common, "objects"), mostAlternates)
 }
 
-// checkLayout is admit for what was read already.
+// checkLayout finds the layout of a directory and admits it.
 func (s *Service) checkLayout(ctx context.Context, ws machine.Workspace, dir string) error {
 	l, err := findLayout(dir)
 	if err == nil {
@@ -84,7 +85,7 @@ func (a *admission) layout(ctx context.Context, l layout) error {
 	return a.pass(filepath.Join(l.gitDir, "commondir"), l.common)
 }
 
-// pointsBack reports whether the git directory is that of a linked work tree, and names this one.
+// pointsBack reports whether the git directory belongs to a linked work tree and names this one.
 func (l layout) pointsBack() bool {
 	worktrees := filepath.Dir(l.gitDir)
 	data, err := readPlain(filepath.Join(l.gitDir, "gitdir"), mostPointer)
@@ -94,7 +95,7 @@ func (l layout) pointsBack() bool {
 	return sameFile(joinPath(l.gitDir, strings.TrimRight(string(data), "\r\n")), filepath.Join(l.top, ".git"))
 }
 
-// isSubmodule reports whether the settings of a git directory name this work tree.
+// isSubmodule reports whether the settings in a git directory name this work tree.
 func (s *Service) isSubmodule(ctx context.Context, l layout) (bool, error) {
 	for _, name := range []string{"config.worktree", "config"} {
 		file := filepath.Join(l.gitDir, name)
@@ -119,11 +120,11 @@ func sameFile(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// pass lets git go to a path, or refuses it by what leads there.
+// pass admits a path, or refuses it with the file that leads there.
 func (a *admission) pass(by, path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil || a.holds(real) || real == os.DevNull {
-		return nil // what is not there leads nowhere
+		return nil // a missing target leads nowhere
 	}
 	out := machine.Outside{By: by, Path: real}
 	if !a.asks || !a.s.anywhere && !slices.Contains(a.ws.Granted, out) {
@@ -136,7 +137,8 @@ func (a *admission) pass(by, path string) error {
 	return nil
 }
 
-// holds reports whether a path lies in one of the roots. The host's own data is in none that lies around it.
+// holds reports whether a path is in one of the roots. The host's data counts only for roots inside
+// it.
 func (a *admission) holds(path string) bool {
 	return slices.ContainsFunc(a.roots, func(root string) bool {
 		return inside(path, root) && !slices.ContainsFunc(a.s.ignoredDirs(), func(own string) bool {
@@ -145,7 +147,7 @@ func (a *admission) holds(path string) bool {
 	})
 }
 
-// entry is asked about what lies in a directory of git's.
+// entry checks one entry of a git directory.
 func (a *admission) entry(dir string, d fs.DirEntry) error {
 	if err := checkEntry(dir, d); err != nil || d.Type()&fs.ModeSymlink == 0 {
 		return err
@@ -154,9 +156,10 @@ func (a *admission) entry(dir string, d fs.DirEntry) error {
 	return a.pass(name, name)
 }
 
-const mostAlternates = 6 // steps, as git takes
+const mostAlternates = 6 // levels of alternates, the same limit as git's
 
-// alternates admits where objects are borrowed from. Git cannot be told to do without.
+// alternates admits the repositories whose objects are borrowed. Git has no option to ignore
+// alternates.
 func (a *admission) alternates(objects string, left int) error {
 	by := filepath.Join(objects, "info", "alternates")
 	data, err := readPlain(by, mostMirrored)
@@ -182,14 +185,14 @@ func (a *admission) alternates(objects string, left int) error {
 	return nil
 }
 
-const elsewhere = "its repository is elsewhere" // why the commit of a repository inside of another one is not told
+const elsewhere = "its repository is elsewhere" // why the commit of a nested repository is not shown
 
-// nestedElsewhere reports whether the repository of a directory inside of another one leads out. The owner is not
-// asked.
+// nestedElsewhere reports whether a nested repository leads out of the session's directories. The
+// owner's grants do not count.
 func (s *Service) nestedElsewhere(ctx context.Context, src source, ws machine.Workspace, dir string) bool {
 	l, err := findLayout(dir)
 	if err != nil || l.top != l.dir {
-		return err != nil // a directory without a repository is no matter here
+		return err != nil // a directory without a repository is fine
 	}
 	a := &admission{s: s, ws: ws, roots: []string{src.root(), src.common}}
 	return a.admit(ctx, l) != nil

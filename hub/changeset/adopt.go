@@ -13,9 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Adopt stores with a session what another one keeps of some directories, so that checkpoints of
-// that one can be compared
-// here too. Content is shared on the disk, not copied.
+// Adopt copies another session's checkpoints of some directories, so that this session can compare
+// them too. Content is hard-linked, not copied.
 func (s *Service) Adopt(ctx context.Context, ws machine.Workspace, from string, dirs []string) error {
 	for _, dir := range dirs {
 		if err := s.repo(ws, dir).adopt(ctx, s.repo(machine.Workspace{Session: from}, dir)); err != nil {
@@ -25,14 +24,15 @@ func (s *Service) Adopt(ctx context.Context, ws machine.Workspace, from string, 
 	return nil
 }
 
-// adopt links the objects of another repository of the same directory. Those never change, and while both are locked no
-// pack goes away; what is added meanwhile is of later checkpoints.
+// adopt links the objects of another repository of the same directory. Objects never change, and
+// the locks on both repositories keep packs from being removed. Objects added meanwhile belong to
+// later checkpoints.
 func (r *repo) adopt(ctx context.Context, from *repo) error {
 	if _, err := os.Stat(from.git); errors.Is(err, fs.ErrNotExist) {
-		return nil // no checkpoint was taken of it
+		return nil // it has no checkpoint yet
 	}
 	names := []string{r.git + keepLock, from.git + keepLock}
-	slices.Sort(names) // always in one order, so that two never wait for each other
+	slices.Sort(names) // a fixed order prevents deadlocks
 	for _, name := range slices.Compact(names) {
 		unlock, err := r.s.lock(ctx, name)
 		if err != nil {
@@ -55,7 +55,7 @@ func (r *repo) adopt(ctx context.Context, from *repo) error {
 }
 
 func (r *repo) linkObjects(objects string) error {
-	var names, indexes []string // git takes a pack for there once its index is
+	var names, indexes []string // git considers a pack present once its index is
 	err := filepath.WalkDir(objects, func(path string, d fs.DirEntry, err error) error {
 		name, _ := filepath.Rel(objects, path)
 		switch {
@@ -73,7 +73,7 @@ func (r *repo) linkObjects(objects string) error {
 	return err
 }
 
-// link makes a file that is not there yet of another one.
+// link links a file unless the target exists.
 func link(from, to string, how func(from, to string) error) error {
 	if _, err := os.Lstat(to); err == nil {
 		return nil
@@ -84,7 +84,7 @@ func link(from, to string, how func(from, to string) error) error {
 	return how(from, to)
 }
 
-// linkFile copies where the file system has no links.
+// linkFile copies if the file system has no hard links.
 func linkFile(from, to string) error {
 	if err := os.Link(from, to); err == nil || errors.Is(err, fs.ErrExist) {
 		return nil

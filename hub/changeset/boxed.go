@@ -15,7 +15,7 @@ import (
 // Boxes runs git in the sandboxes of sessions.
 type Boxes interface {
 	Start(cmd *exec.Cmd, policy *sandbox.Policy) error
-	Forget(session string) error // ends the sandbox of that name, and removes its files
+	Forget(session string) error // ends the sandbox and removes its files
 }
 
 // start starts git, in its box if it has one.
@@ -29,9 +29,9 @@ func (s *Service) start(cmd *exec.Cmd, r run) error {
 	return s.cfg.Boxes.Start(cmd, r.box)
 }
 
-// boxOf returns the box in which git acts on a repository: the one of the session's programs when they reach the
-// repository, otherwise one that reaches it besides. It is nil for a session without a sandbox, and for repositories
-// whose hooks the owner trusts.
+// boxOf returns the box in which git acts on a repository: the box of the session's programs if
+// they can access the repository, otherwise one that adds this access. It is nil for a session
+// without a sandbox, and for repositories whose hooks the owner trusts.
 func (s *Service) boxOf(src source) *sandbox.Policy {
 	p := src.sandbox
 	if p == nil || s.trustsHooks(src.top) {
@@ -46,8 +46,9 @@ func (s *Service) boxOf(src source) *sandbox.Policy {
 	return s.boxAround(src)
 }
 
-// boxAround returns a box beside the session's, whose programs write directories besides and the git directory of a
-// repository, but for what makes git run programs.
+// boxAround returns a second box for git. Compared with the session's box, it may also write the
+// given directories and the repository's git directory, except for files that make git run
+// programs.
 func (s *Service) boxAround(src source, write ...string) *sandbox.Policy {
 	if src.sandbox == nil || s.trustsHooks(src.top) {
 		return nil
@@ -57,7 +58,8 @@ func (s *Service) boxAround(src source, write ...string) *sandbox.Policy {
 	p.Write = append(slices.Clone(p.Write), write...)
 	p.Read = append(slices.Clone(p.Read), src.top)
 	p.Git = slices.Clone(p.Git)
-	// By Landlock alone, a git directory below a writable one cannot be sealed in part: git would make no lock in it.
+	// Landlock alone cannot seal parts of a git directory below a writable one: git could not
+	// create locks in it.
 	sealed := p.Mode != sandbox.Landlock || !slices.ContainsFunc(p.Write, func(dir string) bool {
 		return inside(src.common, dir)
 	})
@@ -70,19 +72,20 @@ func (s *Service) boxAround(src source, write ...string) *sandbox.Policy {
 	return &p
 }
 
-// endBox ends a box that boxAround made. Others are of the session.
+// endBox ends a box that boxAround made; other boxes belong to the session.
 func (s *Service) endBox(p *sandbox.Policy) {
 	if p != nil && s.cfg.Boxes != nil && strings.HasSuffix(p.Session, machine.GitBox) {
-		_ = s.cfg.Boxes.Forget(p.Session) // what is left goes with the session
+		_ = s.cfg.Boxes.Forget(p.Session) // the session's end removes the rest
 	}
 }
 
-// trustsHooks reports whether the owner lets git act on a repository outside of sandboxes.
+// trustsHooks reports whether the owner allows git to act on a repository outside of sandboxes.
 func (s *Service) trustsHooks(top string) bool {
 	return slices.ContainsFunc(s.cfg.TrustHooks, func(dir string) bool { return inside(top, filepath.Clean(dir)) })
 }
 
-// committer returns the identity that git is configured to commit with. Nothing of the repository runs.
+// committer returns the identity that git is configured to commit with. It runs none of the
+// repository's programs.
 func (s *Service) committer(ctx context.Context, src source) (name, address string, err error) {
 	out, err := s.git(ctx, run{of: src, dir: src.top, config: []string{"-c", "user.useConfigOnly=true"},
 		args: []string{"var", "GIT_COMMITTER_IDENT"}})
@@ -94,13 +97,13 @@ func (s *Service) committer(ctx context.Context, src source) (name, address stri
 	return name, address, nil
 }
 
-// committerEnv gives git an identity: in a box, files that configure it may be missing.
+// committerEnv passes an identity to git: the files that configure it may be missing in a box.
 func committerEnv(name, address string) []string {
 	return []string{"GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + address}
 }
 
-// makeWorktree makes a worktree and its branch. In a sandbox, files are written and the hook runs in a box: outside, git
-// only makes its own files.
+// makeWorktree makes a worktree and its branch. In a sandbox, a box writes the files and runs the
+// hook; outside, git only creates its own files.
 func (s *Service) makeWorktree(ctx context.Context, src source, w machine.Worktree) error {
 	box := s.boxAround(src, w.Dir)
 	add := run{of: src, dir: src.top, acting: true,
@@ -124,7 +127,7 @@ func (s *Service) makeWorktree(ctx context.Context, src source, w machine.Worktr
 	return nil
 }
 
-// dropWorktree removes a worktree and its branch. Nothing of the repository runs.
+// dropWorktree removes a worktree and its branch. It runs none of the repository's programs.
 func (s *Service) dropWorktree(ctx context.Context, home source, w machine.Worktree) error {
 	for _, args := range [][]string{{"worktree", "remove", "--force", "--", w.Dir}, {"branch", "--quiet", "-D", "--",
 		w.Branch}} {
@@ -135,11 +138,11 @@ func (s *Service) dropWorktree(ctx context.Context, home source, w machine.Workt
 	return nil
 }
 
-// noKeys are words of git and gpg for a signature that cannot be made.
+// noKeys are parts of the messages of git and gpg about a failed signature.
 var noKeys = []string{"failed to sign", "cannot run gpg", "secret key", "No agent running", "Couldn't load public key",
 	"load private key"}
 
-// said returns what git printed and, of what fails because of a sandbox, what to do.
+// said returns what git printed and, if a sandbox caused the failure, what to do.
 func (e *gitError) said() string {
 	has := func(word string) bool { return strings.Contains(e.stderr, word) }
 	switch {

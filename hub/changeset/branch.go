@@ -8,18 +8,18 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Branch is what the branch that is checked out began as: the merge base of the last commit and the default branch, by
-// directory. Without a repository, or before the first commit, that is nothing at all, as with Head. It fails where no
-// default branch can be told, since a comparison with something else would be taken for the branch's.
+// Branch returns the merge base of the last commit and the default branch, by directory. Like Head,
+// it is empty without a repository or before the first commit. It fails if it finds no default
+// branch: a comparison with anything else would be mistaken for the branch's.
 func (s *Service) Branch(ctx context.Context, ws machine.Workspace, dirs []string) (machine.Checkpoint, error) {
 	return s.each(ctx, ws, dirs, func(r *repo) (machine.Tree, error) { return r.committed(ctx, r.s.branchTree) })
 }
 
-// defaults are where the default branch is looked for: what the remote says it is, then the usual names.
+// defaults are the candidates for the default branch: the remote's HEAD, then the usual names.
 var defaults = []string{"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master",
 	"refs/heads/main", "refs/heads/master", "refs/heads/trunk"}
 
-// branchTree is the tree of the merge base, "" when nothing is committed.
+// branchTree returns the tree of the merge base, "" without a commit.
 func (s *Service) branchTree(ctx context.Context, src source) (string, error) {
 	if head, err := s.headTree(ctx, src); head == "" || err != nil {
 		return "", err

@@ -12,9 +12,9 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Commit commits what is staged, or when nothing is all of these files. Hooks and filters run, and the identity git is
-// configured for is the committer. When it is refused the index is what it was before. Errors:
-// ErrConflict, *RefusedError.
+// Commit commits what is staged or, if nothing is, all of the given files. Hooks and filters run,
+// and the committer is git's configured identity. A refused commit leaves the index unchanged.
+// Errors: ErrConflict, *RefusedError.
 func (s *Service) Commit(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
 	c machine.Commit) (machine.Committed, error) {
 	if strings.TrimSpace(c.Message) == "" {
@@ -34,7 +34,7 @@ func (s *Service) Commit(ctx context.Context, ws machine.Workspace, tops []machi
 	return done, err
 }
 
-// whereToCommit finds the one repository in which something is staged or, when nothing is, changed.
+// whereToCommit finds the only repository with staged or, if there are none, with changed files.
 func (s *Service) whereToCommit(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
 	files []machine.ChangedFile) (machine.Tree, error) {
 	var staged, changed []machine.Tree
@@ -97,7 +97,7 @@ func (w *rewriting) commit(ctx context.Context, files []machine.ChangedFile,
 }
 
 // stagedElsewhere refuses to commit files that are not shown: a commit contains the whole index, a
-// session one directory.
+// session only one directory.
 func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	if w.src.prefix == "" {
 		return nil
@@ -117,7 +117,8 @@ func (w *rewriting) stagedElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// runCommit releases the session's repository: hooks may take minutes, during which readers must not wait.
+// runCommit releases the lock of the session's repository: hooks may take minutes, and readers must
+// not wait for them.
 func (w *rewriting) runCommit(ctx context.Context, c machine.Commit, env []string) error {
 	w.unlock()
 	_, err := w.s.git(ctx, run{of: w.src, dir: w.src.top, stdin: []byte(c.Message), acting: true, slotless: true,
@@ -126,8 +127,8 @@ func (w *rewriting) runCommit(ctx context.Context, c machine.Commit, env []strin
 	return commitRefusal(err)
 }
 
-// commitAll commits files by way of an index beside the person's, as git commit -a does: theirs is as it was unless the
-// commit is made.
+// commitAll commits files from a second index, as git commit -a does: the person's index changes
+// only if the commit succeeds.
 func (w *rewriting) commitAll(ctx context.Context, files []machine.ChangedFile, c machine.Commit,
 	env []string) (n int, err error) {
 	gitDir, err := w.openGitDir(ctx)
@@ -174,7 +175,7 @@ func commitRefusal(err error) error {
 	return &machine.RefusedError{Output: plain(said)}
 }
 
-// plain drops what is meant for a terminal alone: sequences of colours, and other control characters.
+// plain removes escape sequences and other control characters.
 func plain(text string) string {
 	var out strings.Builder
 	escape := false
@@ -191,8 +192,8 @@ func plain(text string) string {
 	return strings.ToValidUTF8(out.String(), "\uFFFD")
 }
 
-// author returns who wrote and who commits it, for git's environment. Whether git knows who commits is asked first: it
-// says that at length.
+// author returns the author and committer for git's environment. It checks the committer first,
+// because git's own message about a missing one is long.
 func (w *rewriting) author(ctx context.Context, c machine.Commit) ([]string, error) {
 	name, address, err := w.s.committer(ctx, w.src)
 	if err != nil {
@@ -223,7 +224,7 @@ func hostName() string {
 	return "localhost"
 }
 
-// localPart makes a name into what may stand before the @.
+// localPart converts a name into the part of an address before the @.
 func localPart(name string) string {
 	out := strings.Map(func(r rune) rune {
 		switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Compare lists what differs between two checkpoints of a session, by directory and path. A directory only one of them
-// knows is left out: there is nothing to compare it with.
+// Compare lists the differences between two checkpoints of a session, by directory and path. It
+// skips a directory that only one of them has.
 func (s *Service) Compare(ctx context.Context, ws machine.Workspace, from,
 	to machine.Checkpoint) ([]machine.ChangedFile, error) {
 	files := []machine.ChangedFile{}
@@ -50,7 +50,7 @@ func (r *repo) compare(ctx context.Context, from, to machine.Tree) ([]machine.Ch
 	return files, nil
 }
 
-// skippedFiles are those that are not stored and look different than before, by size and time.
+// skippedFiles lists files that are not stored and whose size or time changed.
 func skippedFiles(from, to machine.Tree) (files []machine.ChangedFile) {
 	was := map[string]machine.SkippedFile{}
 	for _, s := range from.SkippedBelow(to.Prefix) {
@@ -76,7 +76,7 @@ func skippedFiles(from, to machine.Tree) (files []machine.ChangedFile) {
 	return files
 }
 
-// parseDiff reads what --raw and --numstat write with -z: records of the one, then of the other.
+// parseDiff parses the output of --raw and --numstat with -z: all --raw records come first.
 func parseDiff(in []string, top string) ([]machine.ChangedFile, error) {
 	files, at := []machine.ChangedFile{}, map[string]int{}
 	for len(in) > 0 {
@@ -149,7 +149,7 @@ func parseNumstat(in []string, files []machine.ChangedFile, at map[string]int) (
 	return rest, err
 }
 
-// sizes asks for the size of every version in one run.
+// sizes gets the size of every version in one run of git.
 func (r *repo) sizes(ctx context.Context, src source, files []machine.ChangedFile) error {
 	var ask bytes.Buffer
 	for _, f := range files {

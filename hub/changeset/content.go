@@ -29,8 +29,8 @@ func (s *Service) Content(ctx context.Context, ws machine.Workspace, oid string)
 	return nil, machine.ErrNoContent
 }
 
-// Contents returns the versions of many files, read at once: those that it does not return are read by Content, which
-// says why.
+// Contents returns the versions of many files, read in one run per repository. For a missing one,
+// Content returns the reason.
 func (s *Service) Contents(ctx context.Context, ws machine.Workspace, oids []string) map[string][]byte {
 	ctx, done := s.reading(ctx)
 	defer done()
@@ -56,14 +56,15 @@ func (s *Service) Contents(ctx context.Context, ws machine.Workspace, oids []str
 	return found
 }
 
-// takeContents reads the output of cat-file --batch: a line, and after that of a blob its bytes and a newline.
+// takeContents parses the output of cat-file --batch: a header line, and after that of a blob its
+// bytes and a newline.
 func takeContents(found map[string][]byte, out []byte) {
 	for len(out) > 0 {
 		head, rest, _ := bytes.Cut(out, []byte("\n"))
 		out = rest
 		words := strings.Fields(string(head))
 		if len(words) != 3 {
-			continue // it is missing
+			continue // missing
 		}
 		n, err := strconv.Atoi(words[2])
 		if err != nil || n < 0 || n >= len(out) {
@@ -76,7 +77,7 @@ func takeContents(found map[string][]byte, out []byte) {
 	}
 }
 
-// content reads type, size and bytes in one run, which ends early when there are too many.
+// content reads type, size and bytes in one run, which ends early at the size limit.
 func (r *repo) content(ctx context.Context, oid string) ([]byte, error) {
 	out, err := r.run(ctx, source{top: r.git}, []byte(oid+"\n"), "cat-file", "--batch=%(objecttype) %(objectsize)")
 	if err != nil {

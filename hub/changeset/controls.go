@@ -12,13 +12,14 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Names of the files that tell git how to read others: in every directory, and at the top alone.
+// The names of files that tell git how to read others: in every directory, and only at the top.
 var (
 	controlNames = []string{".gitattributes", ".gitignore"}
 	topNames     = []string{".gitmodules", ".mailmap"}
 )
 
-// checkTop refuses special files among those that git reads at the top of a work tree, and those that settings name.
+// checkTop refuses special files among those that git reads at the top of a work tree and those
+// named by settings.
 func (src source) checkTop() error {
 	for _, name := range append(topNames, controlNames...) {
 		if err := checkPlain(filepath.Join(src.top, name)); err != nil {
@@ -33,7 +34,7 @@ func (src source) checkTop() error {
 	return nil
 }
 
-// expandHome reads a path of git's settings.
+// expandHome resolves a path in git's settings.
 func expandHome(name, relativeTo string) string {
 	if rest, ok := strings.CutPrefix(name, "~/"); ok {
 		return filepath.Join(userHome(), rest)
@@ -41,13 +42,13 @@ func expandHome(name, relativeTo string) string {
 	return joinPath(relativeTo, name)
 }
 
-// checkTree refuses special files wherever git reads one to know how to read the files of the session's directory:
-// above it, and in each directory below it that git goes into.
+// checkTree refuses special files wherever git reads control files for the session's directory:
+// above it, and in each directory below it that git enters.
 func (src source) checkTree(ctx context.Context) error {
 	return src.checkBelow(ctx, src.root())
 }
 
-// checkBelow is checkTree for one directory.
+// checkBelow does the same for one directory.
 func (src source) checkBelow(ctx context.Context, dir string) error {
 	c := treeCheck{ctx: ctx, top: src.top}
 	rules, err := c.rulesOf(src)
@@ -63,8 +64,8 @@ func (src source) checkBelow(ctx context.Context, dir string) error {
 	return c.folder(rel, rules)
 }
 
-// checkAround refuses special files in the directories of some paths below the top, and in those above them. A path
-// that is a directory stands for what is in it.
+// checkAround refuses special files in the directories of some paths below the top, and in their
+// parents. A directory among the paths stands for its content.
 func (src source) checkAround(ctx context.Context, paths []string) error {
 	if err := src.checkParents(paths); err != nil {
 		return err
@@ -80,7 +81,7 @@ func (src source) checkAround(ctx context.Context, paths []string) error {
 	return nil
 }
 
-// checkParents is checkAround for what is no directory.
+// checkParents checks only the directories above some paths.
 func (src source) checkParents(paths []string) error {
 	seen := map[string]bool{}
 	for _, p := range paths {
@@ -104,7 +105,7 @@ func relSlash(top, dir string) string {
 	return filepath.ToSlash(rel)
 }
 
-// nextBelow is the directory one step from at towards rel.
+// nextBelow returns the directory one level below at on the way to rel.
 func nextBelow(at, rel string) string {
 	rest := strings.TrimPrefix(strings.TrimPrefix(rel, at), "/")
 	first, _, _ := strings.Cut(rest, "/")
@@ -117,7 +118,7 @@ type treeCheck struct {
 	top string
 }
 
-// rulesOf are the rules about what is ignored that lie outside of the work tree.
+// rulesOf returns the ignore rules outside of the work tree.
 func (c treeCheck) rulesOf(src source) (rules []ignoreRules, err error) {
 	files := []string{expandHome(cmp.Or(src.value("core.excludesfile"), userIgnore()), src.top)}
 	if src.common != "" {
@@ -131,7 +132,7 @@ func (c treeCheck) rulesOf(src source) (rules []ignoreRules, err error) {
 	return rules, nil
 }
 
-// addRules adds those of a file; what cannot be read has none.
+// addRules adds the rules of a file; an unreadable file has none.
 func addRules(rules []ignoreRules, below, name string) ([]ignoreRules, error) {
 	data, err := readPlain(name, mostAttributes)
 	if err != nil {
@@ -140,7 +141,7 @@ func addRules(rules []ignoreRules, below, name string) ([]ignoreRules, error) {
 	return append(rules[:len(rules):len(rules)], parseIgnore(below, data)), nil
 }
 
-// enter looks at the control files of one directory.
+// enter checks the control files of one directory.
 func (c treeCheck) enter(rel string, rules []ignoreRules) ([]ignoreRules, error) {
 	dir := filepath.Join(c.top, filepath.FromSlash(rel))
 	for _, name := range controlNames {
@@ -151,7 +152,7 @@ func (c treeCheck) enter(rel string, rules []ignoreRules) ([]ignoreRules, error)
 	return addRules(rules, rel, filepath.Join(dir, ".gitignore"))
 }
 
-// folder looks at a directory and at those below it that are not ignored.
+// folder checks a directory and its subdirectories that are not ignored.
 func (c treeCheck) folder(rel string, rules []ignoreRules) error {
 	if err := c.ctx.Err(); err != nil {
 		return context.Cause(c.ctx)
@@ -218,8 +219,9 @@ func checkNested(dir string) (inner bool, err error) {
 
 const mostSought = 200_000 // directory entries
 
-// findSpecial looks for what git may have waited for, also where it is not looked for before: a file that was put
-// there between the look and the run, or among what is ignored. It returns nil when nothing is found.
+// findSpecial searches for the special file that git probably waited for, also in places that are
+// not checked in advance: a file created between check and run, or an ignored one. It returns nil
+// if it finds none.
 func (src source) findSpecial() (found *machine.SpecialFileError) {
 	left := mostSought
 	for _, root := range []string{src.top, src.gitDir, src.common} {

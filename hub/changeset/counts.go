@@ -14,7 +14,8 @@ type counted struct {
 	oldSize, newSize     int64
 }
 
-// versions names two versions of a file; a side that is not there is "". The path is in it for its attributes.
+// versions names two versions of a file; a missing side is "". The path is included because
+// attributes depend on it.
 type versions struct{ path, old, new, oldMode, newMode string }
 
 func versionsOf(f *machine.ChangedFile) versions {
@@ -29,13 +30,14 @@ func setCounted(f *machine.ChangedFile, c counted) {
 	f.Additions, f.Deletions, f.Binary, f.OldSize, f.NewSize = c.additions, c.deletions, c.binary, c.oldSize, c.newSize
 }
 
-// mostCounted is how many comparisons are remembered of one directory; fewAsked is how many are asked for by name.
+// mostCounted limits remembered comparisons of one directory; fewAsked limits the files that are
+// passed to git by name.
 const (
 	mostCounted = 20_000
 	fewAsked    = 200
 )
 
-// countKnown fills in what is remembered, and names the files of which nothing is.
+// countKnown fills in remembered counts and returns the names of all other files.
 func (r *repo) countKnown(files []machine.ChangedFile) (unknown []string) {
 	r.s.mu.Lock()
 	defer r.s.mu.Unlock()
@@ -67,9 +69,8 @@ func (r *repo) rememberCounts(files []machine.ChangedFile) {
 	}
 }
 
-// changedFiles lists what differs between two trees. Lines are counted of what was not compared
-// before: after the write of
-// one file that is one file, however many others have changed.
+// changedFiles lists the differences between two trees. It counts lines only for pairs of versions
+// not compared before: after one file is written, only for that file.
 func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([]machine.ChangedFile, error) {
 	files, err := r.namesChanged(ctx, src, from, to)
 	if err != nil {
@@ -95,8 +96,8 @@ func (r *repo) changedFiles(ctx context.Context, src source, from, to string) ([
 	return files, err
 }
 
-// namesChanged lists what differs between two trees without a look at the work tree, and then looks at the attribute
-// files that speak of it: counting lines reads them.
+// namesChanged lists the differences between two trees without reading the work tree. Then it
+// checks the attribute files that apply to them, which counting lines reads.
 func (r *repo) namesChanged(ctx context.Context, src source, from, to string) ([]machine.ChangedFile, error) {
 	stored := src
 	stored.top = r.git
@@ -120,7 +121,7 @@ func (r *repo) diffTree(ctx context.Context, src source, from, to string, pathsp
 	return parseDiff(fields(out), src.top)
 }
 
-// countTree lists what differs with lines and sizes.
+// countTree lists the differences with lines and sizes.
 func (r *repo) countTree(ctx context.Context, src source, from, to string,
 	pathspec []string) ([]machine.ChangedFile, error) {
 	files, err := r.diffTree(ctx, src, from, to, pathspec, "--numstat")

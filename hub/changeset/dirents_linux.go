@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// Where the kernel's records of directory entries have their parts.
+// The offsets in the kernel's directory entry records.
 const (
 	direntLength = 16
 	direntType   = 18
@@ -21,8 +21,9 @@ var direntModes = map[byte]fs.FileMode{
 	syscall.DT_SOCK: fs.ModeSocket, syscall.DT_CHR: fs.ModeDevice | fs.ModeCharDevice, syscall.DT_BLK: fs.ModeDevice,
 }
 
-// eachName visits the names in a directory with their types, in no order. The names are valid during the call alone: a
-// look at a large work tree goes through all of them and keeps few. A directory that cannot be read has none.
+// eachName visits the names in a directory with their types, unordered. A name is only valid during
+// the call, because a look at a large work tree visits many names and keeps few. An unreadable
+// directory has none.
 func eachName(dir string, visit func(name []byte, mode fs.FileMode) error) error {
 	fd, err := syscall.Open(dir, syscall.O_RDONLY|syscall.O_DIRECTORY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -55,7 +56,7 @@ func eachName(dir string, visit func(name []byte, mode fs.FileMode) error) error
 	}
 }
 
-// direntMode asks the file itself where its directory does not tell.
+// direntMode stats the file if its directory entry has no type.
 func direntMode(dir string, name []byte, kind byte) fs.FileMode {
 	mode, known := direntModes[kind]
 	if known {

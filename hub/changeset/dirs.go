@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// distinct cleans directories and drops those inside of another one, whose files would count twice. One that is a
-// repository of its own stays: its files are not the outer one's.
+// distinct cleans directories and drops those inside another one, whose files would count twice. A
+// directory that is its own repository stays: its files do not belong to the outer one.
 func distinct(dirs []string) (out []string, err error) {
 	all := make([]string, len(dirs))
 	for i, d := range dirs {
@@ -30,7 +30,7 @@ func distinct(dirs []string) (out []string, err error) {
 	return out, nil
 }
 
-// innermost is the deepest of some directories that a path lies in, "" when it lies in none.
+// innermost returns the deepest of some directories that contains a path, "" for none.
 func innermost(path string, dirs []string) (deepest string) {
 	for _, d := range dirs {
 		if inside(path, d) && len(d) > len(deepest) {
@@ -40,7 +40,7 @@ func innermost(path string, dirs []string) (deepest string) {
 	return deepest
 }
 
-// isOwnRepository reports whether the git directory of dir is that of none of the directories around it.
+// isOwnRepository reports whether dir has a different git directory than all directories around it.
 func isOwnRepository(dir string, around []string) (bool, error) {
 	l, err := findLayout(dir)
 	if err != nil || l.top == "" {
@@ -57,7 +57,8 @@ func isOwnRepository(dir string, around []string) (bool, error) {
 	return true, nil
 }
 
-// withoutNested drops from each tree what is listed in it as a repository of its own and has a tree beside it.
+// withoutNested drops from each tree the nested repositories that have their own tree in the
+// checkpoint.
 func withoutNested(c machine.Checkpoint) machine.Checkpoint {
 	for i, t := range c.Trees {
 		c.Trees[i].Skipped = slices.DeleteFunc(slices.Clone(t.Skipped), func(sk machine.SkippedFile) bool {

@@ -7,8 +7,9 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// PlanDiscard returns what puts files back to what is staged, or committed where nothing is: what is untracked goes.
-// Lines are taken back from one file alone. The index stays as it is. Otherwise it is as PlanRevert.
+// PlanDiscard plans to restore files to their staged version, or to the committed one if none is
+// staged; untracked files are removed. With lines, it takes one file. The index does not change.
+// Otherwise it works like PlanRevert.
 func (s *Service) PlanDiscard(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
 	files []machine.ChangedFile, lines *machine.Lines) (
 	machine.Rewrite, error,
@@ -33,7 +34,7 @@ func (w *rewriting) discard(ctx context.Context, f machine.ChangedFile,
 		return w.discardLines(ctx, f, *lines)
 	}
 	for _, path := range f.Paths() {
-		var head, work [2]string // mode and name of what is committed, and of what is there
+		var head, work [2]string // mode and object name of the committed and of the current version
 		switch {
 		case path == f.OldPath:
 			head = [2]string{f.OldMode, f.OldOID}

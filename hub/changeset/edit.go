@@ -12,7 +12,8 @@ import (
 
 const mostEdited = 4 << 20 // bytes of a file
 
-// Texts reads files below the directories, to edit them. Errors: ErrConflict, when one cannot be edited.
+// Texts reads files below the directories, to edit them. Error: ErrConflict if a file cannot be
+// edited.
 func (s *Service) Texts(ctx context.Context, ws machine.Workspace, dirs, paths []string) ([]machine.Text, error) {
 	texts := make([]machine.Text, len(paths))
 	_, done, err := s.eachEdited(ctx, ws, dirs, paths, func(w *rewriting, i int) error {
@@ -26,8 +27,9 @@ func (s *Service) Texts(ctx context.Context, ws machine.Workspace, dirs, paths [
 	return texts, err
 }
 
-// Edit rewrites files below the directories: all of them or, with an error, none. It returns how to take that back.
-// Errors: ErrConflict, when a file cannot be edited; ErrStale, when it is not what was read.
+// Edit rewrites files below the directories: all of them or, after an error, none. It returns how
+// to undo that. Errors: ErrConflict if a file cannot be edited; ErrStale if it has changed since it
+// was read.
 func (s *Service) Edit(ctx context.Context, ws machine.Workspace, dirs []string,
 	edits []machine.TextEdit) (machine.Rewrite, error) {
 	paths := make([]string, len(edits))
@@ -46,7 +48,8 @@ func (s *Service) Edit(ctx context.Context, ws machine.Workspace, dirs []string,
 	return r, carryAll(all)
 }
 
-// eachEdited opens the worktrees of some paths, until done is called, and visits each path in its own.
+// eachEdited opens the worktrees of some paths until done is called, and visits each path in its
+// worktree.
 func (s *Service) eachEdited(ctx context.Context, ws machine.Workspace, dirs, paths []string,
 	visit func(w *rewriting, i int) error) (all []*rewriting, done func(), err error) {
 	var open []func()
@@ -84,7 +87,7 @@ func (s *Service) eachEdited(ctx context.Context, ws machine.Workspace, dirs, pa
 	return all, done, nil
 }
 
-// editable returns the path of a text below the worktree's top, and what it holds now.
+// editable returns the path of a text below the worktree's top, and its current content.
 func (w *rewriting) editable(full string) (path string, now *entry, err error) {
 	path, err = filepath.Rel(w.src.top, full)
 	if err != nil || !filepath.IsLocal(path) || isGits(path) {

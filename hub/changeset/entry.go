@@ -46,7 +46,7 @@ func (e *entry) mode() string {
 	return "100644"
 }
 
-// oid returns git's name of the content, as long as the given one.
+// oid returns git's object name of the content, of the same length as like.
 func (e *entry) oid(like string) string {
 	if e == nil {
 		return ""
@@ -79,7 +79,7 @@ func readEntry(root *os.Root, path string) (*entry, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%w: %s is no longer a file", machine.ErrConflict, path)
 	}
-	f, err := plainFile(root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)) // it may be another one by now
+	f, err := plainFile(root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)) // it may have been replaced
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func writeEntry(root *os.Root, path string, e *entry) error {
 		err := root.Remove(name)
 		for dir := filepath.Dir(name); err == nil && dir != "."; dir = filepath.Dir(dir) {
 			if root.Remove(dir) != nil {
-				break // not empty: others are in there
+				break // not empty
 			}
 		}
 		return err
@@ -217,5 +217,5 @@ func writeTemp(root *os.Root, temp string, e *entry, perm fs.FileMode) error {
 	if err := root.WriteFile(temp, e.data, perm); err != nil {
 		return err
 	}
-	return root.Chmod(temp, perm) // whatever the umask says
+	return root.Chmod(temp, perm) // whatever the umask
 }

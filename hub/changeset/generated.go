@@ -59,10 +59,10 @@ func (r *repo) namesGenerated(src source, files []machine.ChangedFile) bool {
 	return false
 }
 
-const mostAttributes = 1 << 20 // bytes of an attribute file that are looked at
+const mostAttributes = 1 << 20 // bytes of an attribute file that are read
 
 func mentions(name string) bool {
-	// a link is none of git's, a pipe has no end
+	// git does not follow links here, and a pipe has no end
 	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false
 	}
@@ -71,6 +71,6 @@ func mentions(name string) bool {
 		return false
 	}
 	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, mostAttributes)) // what cannot be read names nothing
+	data, _ := io.ReadAll(io.LimitReader(f, mostAttributes)) // an unreadable file mentions nothing
 	return bytes.Contains(data, []byte(generatedAttr))
 }

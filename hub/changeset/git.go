@@ -25,11 +25,11 @@ type run struct {
 	stdin  []byte
 	args   []string
 
-	acting   bool          // for a person who acts: git does what it would do in their terminal
-	slotless bool          // what may take long is not in the way of others
-	patience time.Duration // in place of the service's
+	acting   bool          // for a person's action: git does the same as in their terminal
+	slotless bool          // takes no slot, so that a long run does not block others
+	patience time.Duration // replaces the service's timeout
 
-	box *sandbox.Policy // what one that acts is kept from; nil: nothing
+	box *sandbox.Policy // the box of an acting run; nil: none
 }
 
 // safety disables everything that would run a program chosen by the repository.
@@ -93,12 +93,12 @@ func (s *Service) git(ctx context.Context, r run) ([]byte, error) {
 	if r.acting {
 		config, env, said = actingConfig, actingEnv(s.cfg.Pass), 16<<10
 	}
-	if r.box != nil { // who owns the files does not matter: what they make git run is kept in the box
+	if r.box != nil { // the owner of the files does not matter: git's programs run in the box
 		config = append(slices.Clip(config), "-c", "safe.directory=*")
 	}
 	cmd := exec.CommandContext(ctx, s.cfg.Git, slices.Concat(config, r.config, r.args)...)
 	cmd.Dir, cmd.Env = r.dir, append(env, r.env...)
-	cmd.WaitDelay = 5 * time.Second // on a busy computer a second is not enough to read what git has said
+	cmd.WaitDelay = 5 * time.Second // on a busy computer, one second is not enough to read git's output
 	ownGroup(cmd)
 	stdout := &bounded{most: s.cfg.OutputBytes, full: cancel}
 	stderr := &bounded{most: said}

@@ -7,13 +7,13 @@ import (
 	"os/exec"
 )
 
-// ownGroup does nothing where there are no process groups: the program itself is ended.
+// ownGroup does nothing: without process groups, only the program itself is ended.
 func ownGroup(*exec.Cmd) {}
 
-// yield does nothing where programs have no nice value.
+// yield does nothing: programs have no nice value.
 func yield(int) {}
 
-const nonBlocking = 0 // there are no named pipes among files
+const nonBlocking = 0 // files cannot be named pipes
 
-// fileID is unknown here; paths are compared in its place.
+// fileID is unknown here; callers compare paths instead.
 func fileID(fs.FileInfo) (dev, ino uint64) { return 0, 0 }

@@ -19,7 +19,7 @@ func (s *Service) CheckedOut(ctx context.Context, ws machine.Workspace, dir stri
 	if err != nil || src.gitDir == "" {
 		return machine.CheckedOut{Stamp: stampFiles(filepath.Join(dir, ".git"))}, err
 	}
-	c := machine.CheckedOut{Stamp: stampFiles(filepath.Join(src.gitDir, "HEAD"))} // before it is read
+	c := machine.CheckedOut{Stamp: stampFiles(filepath.Join(src.gitDir, "HEAD"))} // taken before reading
 	if c.Branch, err = s.ask(ctx, src, "symbolic-ref", "--quiet", "--short", "HEAD"); c.Branch == "" && err == nil {
 		c.Commit, err = s.ask(ctx, src, "rev-parse", "--short", "--verify", "--quiet", "HEAD")
 	}

@@ -15,8 +15,8 @@ type ignoreRules struct {
 }
 
 type ignoreRule struct {
-	pattern  string // as path.Match has it
-	anchored bool   // the whole path counts, and not the name alone
+	pattern  string // in the syntax of path.Match
+	anchored bool   // matches the whole path, not only the name
 	negated  bool
 	unsure   bool
 }
@@ -41,7 +41,7 @@ func parseIgnore(below string, data []byte) ignoreRules {
 
 func parseIgnoreRule(line string) (rule ignoreRule) {
 	line, rule.negated = strings.CutPrefix(line, "!")
-	line = strings.TrimSuffix(line, "/") // only directories are asked about
+	line = strings.TrimSuffix(line, "/") // only directories are checked
 	if rest, ok := strings.CutPrefix(line, "**/"); ok && !strings.Contains(rest, "/") {
 		line = rest
 	}

@@ -14,7 +14,7 @@ import (
 
 // index holds the differences between one worktree's index and the last commit.
 type index struct {
-	stamp string                        // of the file, before it was read
+	stamp string                        // of the file, taken before reading
 	files map[string]machine.StagedFile // by path below the top
 }
 

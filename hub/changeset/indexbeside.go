@@ -19,7 +19,8 @@ const (
 	mostIndex = 1 << 30 // bytes
 )
 
-// openGitDir opens the person's git directory: what a program of the session puts in its place later is not written.
+// openGitDir opens the person's git directory. If a program of the session replaces it later, the
+// replacement is not written.
 func (w *rewriting) openGitDir(ctx context.Context) (*os.Root, error) {
 	root, err := os.OpenRoot(w.src.gitDir)
 	if err != nil {
@@ -36,7 +37,7 @@ func (w *rewriting) openGitDir(ctx context.Context) (*os.Root, error) {
 	return root, nil
 }
 
-// isRoot refuses a root that a path does not lead to any more.
+// isRoot returns an error if path no longer leads to root.
 func isRoot(root *os.Root, path string) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -50,16 +51,16 @@ func isRoot(root *os.Root, path string) error {
 	return nil
 }
 
-// besideIndex is an index beside the person's.
+// besideIndex is a second index next to the person's.
 type besideIndex struct {
-	root *os.Root // that holds it
+	root *os.Root // contains the file
 	name string
 	path string // for git
 	made string // the directory to remove
 }
 
-// newIndex makes an index beside the person's, with the same content. In a box it lies in the person's git directory,
-// because git reaches no other there.
+// newIndex copies the person's index to a second one. In a box, the copy is in the person's git
+// directory, because git can access no other there.
 func (w *rewriting) newIndex(gitDir *os.Root, before []byte) (x *besideIndex, err error) {
 	x = &besideIndex{root: gitDir, made: "ahphub-commit-" + rand.Text(), path: w.src.gitDir}
 	if w.s.boxOf(w.src) == nil {
@@ -78,7 +79,7 @@ func (w *rewriting) newIndex(gitDir *os.Root, before []byte) (x *besideIndex, er
 	}
 	err = x.root.WriteFile(x.name, before, 0o600)
 	if err == nil {
-		info, statErr := gitDir.Stat("index") // git compares its time with those of files
+		info, statErr := gitDir.Stat("index") // git compares the index's time with those of files
 		if err = statErr; err == nil {
 			err = x.root.Chtimes(x.name, info.ModTime(), info.ModTime())
 		}
@@ -92,7 +93,8 @@ func (w *rewriting) newIndex(gitDir *os.Root, before []byte) (x *besideIndex, er
 
 func (x *besideIndex) remove() { _ = x.root.RemoveAll(x.made) }
 
-// readPlainIn reads a regular file below a root. Programs of a session may have put something else there.
+// readPlainIn reads a regular file below a root; the session's programs may have put a special file
+// there.
 func readPlainIn(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {
@@ -109,7 +111,7 @@ func readPlainIn(root *os.Root, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, mostIndex))
 }
 
-// replaceIndex makes ours the person's index under git's own lock, if theirs is still what it was.
+// replaceIndex replaces the person's index with ours under git's own lock, if theirs is unchanged.
 func replaceIndex(gitDir *os.Root, before []byte, ours *besideIndex) error {
 	data, err := readPlainIn(ours.root, ours.name)
 	if err != nil {

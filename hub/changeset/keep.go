@@ -11,9 +11,9 @@ import (
 
 const keepLock = "#keep"
 
-// keep packs what a tree holds that the last kept one does not, the user's objects included, so that the private
-// repository stands alone when theirs is pruned or gone. It has a lock of its own: of a large repository the first time
-// takes long, and packing must not delay others.
+// keep packs the objects of a tree that the last kept one lacks, including those borrowed from the
+// user, so that the private repository is complete if theirs is pruned or removed. It has a
+// separate lock: the first pack of a large repository takes long and must not delay other work.
 func (r *repo) keep(ctx context.Context, tree string) error {
 	unlock, err := r.s.lock(ctx, r.git+keepLock)
 	if err != nil {
@@ -21,7 +21,7 @@ func (r *repo) keep(ctx context.Context, tree string) error {
 	}
 	defer unlock()
 	mark := filepath.Join(r.git, "kept")
-	had, _ := os.ReadFile(mark) // none: everything is packed
+	had, _ := os.ReadFile(mark) // without a mark, everything is packed
 	last := strings.TrimSpace(string(had))
 	if last == tree {
 		return nil
@@ -45,8 +45,8 @@ func (r *repo) keep(ctx context.Context, tree string) error {
 	return r.joinPacks(ctx, src)
 }
 
-// prune removes the loose objects that are packed now, and their directories when they are empty: a writer about
-// to write into one would find it gone, so the lock excludes writers.
+// prune removes loose objects that are packed now, and empty directories. The lock excludes
+// writers, which would miss a removed directory.
 func (r *repo) prune(ctx context.Context, src source) error {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
@@ -65,7 +65,7 @@ func (r *repo) pack(ctx context.Context, src source, stdin []byte, args ...strin
 
 const mostPacks = 30
 
-// joinPacks merges packs into one: git searches them one after the other.
+// joinPacks merges packs into one, because git searches them one after the other.
 func (r *repo) joinPacks(ctx context.Context, src source) error {
 	dir := filepath.Join(r.git, "objects", "pack")
 	indexes, err := filepath.Glob(filepath.Join(globEscape(dir), "pack-*.idx"))

@@ -27,7 +27,7 @@ const (
 )
 
 // findLayout looks for a repository in dir and its parents. A bare repository, or a directory
-// inside of a git directory, counts as none.
+// inside a git directory, counts as none.
 func findLayout(dir string) (layout, error) {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -160,7 +160,7 @@ func isHead(name string) (bool, error) {
 	}
 	defer f.Close()
 	head := make([]byte, 256)
-	n, _ := f.Read(head) // an empty file is none
+	n, _ := f.Read(head) // an empty file is not a HEAD
 	head = head[:n]
 	if ref, ok := bytes.CutPrefix(head, []byte("ref:")); ok {
 		return bytes.HasPrefix(bytes.TrimLeft(ref, " \t\n\r"), []byte("refs/")), nil
@@ -227,7 +227,7 @@ func (l layout) checkFiles(a *admission) error {
 			return err
 		}
 	}
-	for _, dir := range tops { // a linked work tree has some of its own
+	for _, dir := range tops { // a linked work tree has its own
 		if err := eachBelow(filepath.Join(dir, "refs"), a.entry); err != nil {
 			return err
 		}
@@ -239,7 +239,7 @@ func (l layout) checkFiles(a *admission) error {
 	return eachEntry(dir, func(d fs.DirEntry) error { return a.entry(dir, d) })
 }
 
-// eachBelow visits the entries of a directory and of its subdirectories.
+// eachBelow visits the entries of a directory and its subdirectories.
 func eachBelow(dir string, visit func(dir string, d fs.DirEntry) error) error {
 	return eachEntry(dir, func(d fs.DirEntry) error {
 		if d.IsDir() {
@@ -249,7 +249,7 @@ func eachBelow(dir string, visit func(dir string, d fs.DirEntry) error) error {
 	})
 }
 
-// eachEntry visits a directory in no order; git cannot read an unreadable one either.
+// eachEntry visits a directory unordered. It skips an unreadable one, as git does.
 func eachEntry(dir string, visit func(fs.DirEntry) error) error {
 	f, err := os.OpenFile(dir, os.O_RDONLY|nonBlocking, 0)
 	if err != nil {

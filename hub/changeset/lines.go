@@ -23,10 +23,9 @@ func blocks(x, y []byte) []block {
 	return out
 }
 
-// pick returns the selected lines of a block. The first line of one side belongs to the first of
-// the other, and so on; surplus lines of a side are selected with their own numbers, and on the
-// other side with its last line. If the named side has no lines, the neighbours of the gap stand
-// for it.
+// pick returns the selected lines of a block. Lines of both sides correspond in order; surplus
+// lines of a side are selected by their own numbers, and on the other side with its last line. If
+// the named side has no lines, the lines around the gap select the block.
 func (b block) pick(l machine.Lines) (x, y []bool) {
 	x, y = make([]bool, b.x1-b.x0), make([]bool, b.y1-b.y0)
 	named, other, first := y, x, b.y0
@@ -131,7 +130,7 @@ func (w *lineWriter) end(i int) string {
 // differences. ok is false when there are none.
 func carried(x, y []byte, l machine.Lines) (out machine.Lines, ok bool) {
 	out = machine.Lines{Before: l.Before}
-	include := func(from, to int) { // from zero on, without the end
+	include := func(from, to int) { // 0-based, end exclusive
 		if from < to {
 			if !ok {
 				out.From = from + 1
@@ -139,7 +138,7 @@ func carried(x, y []byte, l machine.Lines) (out machine.Lines, ok bool) {
 			out.To, ok = to, true
 		}
 	}
-	equal := func(x0, y0, y1 int) { // y0 to y1 is equal to what begins at x0
+	equal := func(x0, y0, y1 int) { // y0 to y1 equals the lines from x0
 		from, to := max(y0, l.From-1), min(y1, l.To)
 		include(x0+from-y0, x0+to-y0)
 	}
@@ -155,7 +154,7 @@ func carried(x, y []byte, l machine.Lines) (out machine.Lines, ok bool) {
 	return out, ok
 }
 
-// hasLines returns why a version has no lines to name; "" when it has.
+// hasLines returns why a version has no selectable lines; "" if it has.
 func hasLines(e *entry, path string) string {
 	switch {
 	case e == nil:

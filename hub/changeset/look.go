@@ -14,8 +14,8 @@ import (
 type known struct {
 	src  source
 	tree machine.Tree
-	from string // which version of the user's index the private one began as
-	set  string // which version of the repository's settings was read
+	from string // version of the user's index that the private one was copied from
+	set  string // version of the repository's settings
 }
 
 // Look takes a Checkpoint when the files written since the last one are known, from a watch: it
@@ -51,7 +51,7 @@ func (r *repo) look(ctx context.Context, paths []string) (machine.Tree, error) {
 	if len(written) == 0 {
 		return k.tree, nil
 	}
-	r.s.forgetLook(r) // until it has gone well
+	r.s.forgetLook(r) // until it has succeeded
 	return r.takeSome(ctx, *k, written)
 }
 
@@ -85,7 +85,7 @@ func (src source) root() string { return filepath.Join(src.top, filepath.FromSla
 // takeSome updates the tree for some paths; the lock is held.
 func (r *repo) takeSome(ctx context.Context, k known, written []string) (machine.Tree, error) {
 	if _, err := os.Stat(k.src.root()); err != nil {
-		return r.takeAll(ctx) // which says what is wrong
+		return r.takeAll(ctx) // returns the error
 	}
 	if err := k.src.checkAround(ctx, written); err != nil {
 		return machine.Tree{}, err
@@ -143,7 +143,7 @@ func outside(list []machine.SkippedFile, paths []string) []machine.SkippedFile {
 func (r *repo) sameLayout(ctx context.Context, k *known) (bool, error) {
 	l, err := findLayout(r.dir)
 	if err != nil {
-		return false, onlySpecial(err) // a directory that is gone is looked at as a whole
+		return false, onlySpecial(err) // a missing directory is looked at as a whole
 	}
 	if l.top == "" {
 		return k.src.gitDir == "", checkUserFiles()
@@ -162,13 +162,13 @@ func (l layout) settingsStamp() string {
 	return stampOf(filepath.Join(l.common, "config")) + stampOf(filepath.Join(l.gitDir, "config.worktree"))
 }
 
-// sameIndex reports whether the user's index is unchanged and the private one began as it.
+// sameIndex reports whether the user's index is unchanged since the private one was copied.
 func (r *repo) sameIndex(k *known) bool {
 	theirs, err := r.indexVersion(k.src)
 	return err == nil && theirs == k.from && r.indexFrom() == k.from
 }
 
-// indexFrom returns which version of the user's index the private one began as; "" when they have
+// indexFrom returns the version of the user's index that the private one was copied from; "" for
 // none.
 func (r *repo) indexFrom() string {
 	mark, err := os.ReadFile(filepath.Join(r.git, "index.from"))

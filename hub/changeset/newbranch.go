@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// CreateBranch makes a branch at HEAD in each repository of the directories, and checks it out;
-// files and index stay. If the branch exists in one of them, none is made.
+// CreateBranch creates a branch at HEAD in each repository of the directories and checks it out;
+// files and index do not change. If the branch exists in one of them, it creates none.
 func (s *Service) CreateBranch(ctx context.Context, ws machine.Workspace, tops []machine.Tree, name string) error {
 	var at []*rewriting
 	for _, t := range tops {
@@ -29,7 +29,7 @@ func (s *Service) CreateBranch(ctx context.Context, ws machine.Workspace, tops [
 	if len(at) == 0 {
 		return fmt.Errorf("%w: there is no git repository here", machine.ErrConflict)
 	}
-	made := map[string]bool{} // two directories of one work tree
+	made := map[string]bool{} // two directories may share a work tree
 	for _, w := range at {
 		if made[w.src.gitDir] {
 			continue

@@ -26,8 +26,8 @@ func special(mode fs.FileMode) string {
 	return ""
 }
 
-// checkPlain refuses special files, links to them included. A file that is absent or unreadable is fine: git
-// does not wait for those, nor for the null device, which is what settings name to have no file.
+// checkPlain refuses special files and links to them. Missing and unreadable files pass, because
+// git does not wait for them; so does the null device, which settings name to disable a file.
 func checkPlain(name string) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -44,7 +44,7 @@ func isNull(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(info, null)
 }
 
-// checkEntry is checkPlain for a directory entry, whose type is known already.
+// checkEntry does the same for a directory entry, whose type is known.
 func checkEntry(dir string, d fs.DirEntry) error { return checkMode(dir, d.Name(), d.Type()) }
 
 func checkMode(dir, name string, mode fs.FileMode) error {
@@ -79,7 +79,7 @@ func plainFile(f *os.File, err error) (*os.File, error) {
 	return f, nil
 }
 
-// readPlain reads a file without waiting for a pipe; what is larger than most bytes is ErrTooLarge.
+// readPlain reads a file without waiting for a pipe. Error: ErrTooLarge above most bytes.
 func readPlain(name string, most int64) ([]byte, error) {
 	f, err := openPlain(name)
 	if err != nil {

@@ -45,7 +45,7 @@ func nonEmpty(list ...string) (out []string) {
 	return out
 }
 
-// commitOf resolves a name to a commit; "" is HEAD. Errors: ErrConflict, with what is missing.
+// commitOf resolves a name to a commit; "" is HEAD. Error: ErrConflict, with what is missing.
 func (s *Service) commitOf(ctx context.Context, src source, name string) (string, error) {
 	spec := name
 	if name == "" {

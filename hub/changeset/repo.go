@@ -18,7 +18,7 @@ import (
 type repo struct {
 	s   *Service
 	ws  machine.Workspace
-	dir string // what the session calls its directory
+	dir string // as the session names it
 	git string // the private git directory
 }
 
@@ -48,9 +48,8 @@ func (r *repo) write(ctx context.Context, src source, stdin []byte, args ...stri
 	return r.s.git(ctx, r.on(src, run{stdin: stdin, args: args, patience: r.s.cfg.Checkpoint}))
 }
 
-// splits reports whether it is worth it. Where the person's own index is split, the private
-// directory has their shared file
-// too, which git would consider stale.
+// splits reports whether to split the private index. It does not if the user's index is split: the
+// private directory then has their shared file too, which git would consider stale.
 func (r *repo) splits(src source) bool {
 	if src.gitDir == "" {
 		return false
@@ -67,7 +66,7 @@ func (r *repo) splits(src source) bool {
 // place of versions they seem to equal: they may change at any moment.
 func (r *repo) trees(ctx context.Context, src source, stdin []byte, args ...string) ([]byte, error) {
 	if _, err := os.Stat(src.top); err != nil {
-		src.top = r.git // the directory is gone, what was stored of it is not
+		src.top = r.git // the directory is gone, but its stored content is not
 	}
 	return r.s.git(ctx, run{of: src, dir: src.top, stdin: stdin, args: args,
 		env: append(isolated(), "GIT_DIR="+r.git, "GIT_WORK_TREE="+src.top,
@@ -90,8 +89,8 @@ func (r *repo) take(ctx context.Context) (machine.Tree, error) {
 
 // takeAll reads every file; the lock is held.
 func (r *repo) takeAll(ctx context.Context) (machine.Tree, error) {
-	r.s.forgetLook(r)   // until it has gone well
-	r.s.forgetCounts(r) // attributes may say otherwise what is text
+	r.s.forgetLook(r)   // until it has succeeded
+	r.s.forgetCounts(r) // attributes may have changed what counts as text
 	src, err := r.s.locate(ctx, r.ws, r.dir)
 	if err != nil {
 		return machine.Tree{}, err
@@ -199,7 +198,7 @@ func keepWritten(name, content string) error {
 	return os.WriteFile(name, []byte(content), 0o600)
 }
 
-const mostMirrored = 64 << 20 // bytes of a file about what is ignored; git takes up to 100 MB of attributes
+const mostMirrored = 64 << 20 // bytes of an exclude or attributes file; git allows attributes up to 100 MB
 
 // mirror makes to a copy of from, or removes it when from does not exist.
 func mirror(from, to string) error {
@@ -224,7 +223,7 @@ func mirror(from, to string) error {
 func (r *repo) copyIndex(src source) error {
 	version, err := r.indexVersion(src)
 	if version == "" || err != nil {
-		return err // nothing was ever added there
+		return err // nothing was ever added
 	}
 	mark := filepath.Join(r.git, "index.from")
 	if had, err := os.ReadFile(mark); err == nil && string(had) == version {
@@ -234,7 +233,7 @@ func (r *repo) copyIndex(src source) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range shared { // a split index keeps most of itself in these
+	for _, name := range shared { // a split index has most of its content in these
 		if err := copyFile(name, filepath.Join(r.git, filepath.Base(name))); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
 			return err
@@ -258,7 +257,7 @@ func (r *repo) indexVersion(src source) (string, error) {
 	}
 	version := fmt.Sprintf("%s\n%d\n%d\n", name, info.ModTime().UnixNano(), info.Size())
 	if r.s.isTrusted(src.top) {
-		version += "filtered\n" // what was read without filters is read again
+		version += "filtered\n" // read everything again that was read without filters
 	}
 	return version, nil
 }

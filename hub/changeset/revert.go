@@ -28,15 +28,15 @@ type rewriting struct {
 	*repo
 	src   source
 	root  *os.Root
-	index *index // what the person's index has that the last commit has not; nil when it does not matter
+	index *index // what the person's index has and the last commit lacks; nil if unneeded
 	steps []step
 
-	unlock    func()          // the session's repository; may be called early, and again
-	filters   map[string]bool // nil until they are asked for
+	unlock    func()          // the lock of the session's repository; may be called early, and again
+	filters   map[string]bool // nil until needed
 	indexFile []string        // for git's environment; the person's own index when empty
 }
 
-// planRewrite plans the writes to every file, and keeps what they are about.
+// planRewrite plans the writes to every file, and stores their content.
 func (s *Service) planRewrite(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
 	files []machine.ChangedFile, plan func(context.Context, *rewriting, machine.ChangedFile) ([]step, error),
 ) (machine.Rewrite, error) {
@@ -115,7 +115,7 @@ func (r *repo) rewriting(ctx context.Context) (w *rewriting, done func(), err er
 	return &rewriting{repo: r, src: src, root: root, unlock: unlock}, func() { root.Close(); unlock() }, nil
 }
 
-// checkKept refuses files whose former version is not kept.
+// kept refuses files whose former version is not stored.
 func kept(f machine.ChangedFile) error {
 	if f.Skipped != "" {
 		return fmt.Errorf("%w: %s was not stored (%s)", machine.ErrConflict, f.Path, f.Skipped)
@@ -219,7 +219,7 @@ func (w *rewriting) undo(ctx context.Context, path string, old, new *entry) ([]s
 	return []step{{path, now, &entry{exec: exec, data: merged}}}, nil
 }
 
-// present returns the most likely version: if it matches byte for byte, git is not run.
+// present returns a version. If the current file equals it, git does not run.
 func (w *rewriting) present(ctx context.Context, path, mode, oid string) (*entry, error) {
 	if now, err := readEntry(w.root, path); err == nil && now != nil && now.mode() == mode && now.oid(oid) == oid {
 		return now, nil

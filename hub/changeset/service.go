@@ -17,30 +17,30 @@ import (
 
 // Config of a Service. Only Dir is needed.
 type Config struct {
-	Dir       string                  // private repositories live here, a directory a session
-	Worktrees string                  // worktrees are made here, a directory for each name; "" allows none
-	Ignore    func() []string         // directories that are never looked into, like the host's own data; nil: none
-	Refuse    func(path string) error // refuses places where no repository may lead, granted or not; nil: none
+	Dir       string                  // private repositories, one directory per session
+	Worktrees string                  // worktrees, one directory per name; "" allows none
+	Ignore    func() []string         // directories that are never read, like the host's own data; nil: none
+	Refuse    func(path string) error // refuses locations for repositories, even granted ones; nil: none
 	Closed    func(fs.FileInfo) bool  // reports files that are never stored; nil: none
 
-	Pass         []string // names of more variables of the environment that git and its hooks see
-	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run when they are looked at
+	Pass         []string // names of more environment variables for git and its hooks
+	TrustFilters []string // directories whose repositories' filters (LFS, clean and smudge) run for reading
 	TrustHooks   []string // directories in whose repositories git acts outside of sandboxes, with its hooks
 
 	Notify NotifyFunc // watches folders; nil: the system does
 	Boxes  Boxes      // runs git in the sandboxes of sessions; nil: there are none
 
 	Git        string        // the program; "git"
-	Reads      time.Duration // of what a page or a client waits for; 10 seconds
-	Checkpoint time.Duration // of one git run of a checkpoint; 30 seconds
-	Timeout    time.Duration // of one git run for a person who acts, or that packs; 2 minutes
-	Hooks      time.Duration // of a commit, whose hooks may run tests; 10 minutes
-	Processes  int           // git programs at a time; 4
+	Reads      time.Duration // for reads that a page or a client waits for; 10 seconds
+	Checkpoint time.Duration // for one git run of a checkpoint; 30 seconds
+	Timeout    time.Duration // for one git run that packs or acts for a person; 2 minutes
+	Hooks      time.Duration // for a commit, whose hooks may run tests; 10 minutes
+	Processes  int           // concurrent git programs; 4
 
 	FileBytes      int64 // an untracked file larger than this is listed, not stored; 10 MB
-	UntrackedBytes int64 // all untracked files together; 500 MB
-	UntrackedFiles int   // likewise; 100 000
-	OutputBytes    int   // most that a git program may write, a version of a file included; 64 MB
+	UntrackedBytes int64 // total of all untracked files; 500 MB
+	UntrackedFiles int   // number of untracked files; 100 000
+	OutputBytes    int   // most output of a git program, including a file's content; 64 MB
 }
 
 func (c Config) withDefaults() Config {
@@ -65,14 +65,14 @@ type Service struct {
 
 	mu    sync.Mutex
 	locks map[string]chan struct{} // by repository
-	known map[string]*known        // likewise: what the last look found
-	// counts are the lines that comparisons have counted since the last look at everything, likewise.
+	known map[string]*known        // by repository: the result of the last look
+	// counts are the lines counted by comparisons since the last look at everything, by repository.
 	counts map[string]map[versions]counted
 
-	anywhere  bool   // repositories may lead everywhere, as tests want
-	atOnce    int64  // bytes of kept content that git is asked for in one run, unless one alone has more
-	splitFrom int64  // bytes of a person's index from which the private one is split
-	starting  func() // called before each git program; tests put files there meanwhile
+	anywhere  bool   // repositories may lead anywhere; for tests
+	atOnce    int64  // bytes of kept content that one run of git reads, except for a single larger file
+	splitFrom int64  // size in bytes from which the private copy of an index is split
+	starting  func() // called before each git program; tests create files in it
 }
 
 const (
@@ -139,7 +139,7 @@ func (s *Service) each(ctx context.Context, ws machine.Workspace, dirs []string,
 	for _, dir := range dirs {
 		t, err := f(s.repo(ws, dir))
 		if err == nil {
-			err = s.checkLayout(ctx, ws, dir) // what was read meanwhile may be of elsewhere by now
+			err = s.checkLayout(ctx, ws, dir) // the layout may have changed during the read
 		}
 		if err != nil {
 			return machine.Checkpoint{}, fmt.Errorf("looking at %s: %w", dir, err)
@@ -160,7 +160,7 @@ func (s *Service) Drop(ctx context.Context, ws machine.Workspace) error {
 }
 
 func (s *Service) dropOne(ctx context.Context, dir string) error {
-	for _, name := range []string{dir + keepLock, dir} { // in the order that keep takes them
+	for _, name := range []string{dir + keepLock, dir} { // in the order of keep
 		unlock, err := s.lock(ctx, name)
 		if err != nil {
 			return err
@@ -184,7 +184,7 @@ func shortHash(text string) string {
 func (s *Service) repositories(ws machine.Workspace) (dirs []string) {
 	found, err := os.ReadDir(s.home(ws))
 	if err != nil {
-		return nil // no checkpoint was taken yet
+		return nil // no checkpoint exists
 	}
 	for _, d := range found {
 		if d.IsDir() {

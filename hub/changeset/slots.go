@@ -20,7 +20,7 @@ type slots struct {
 
 type ownSlots struct {
 	free  chan struct{}
-	users int // that hold or wait for one
+	users int // hold or wait for a slot
 }
 
 // mostOfOne is how many slots one repository can take.
@@ -75,8 +75,8 @@ func (s *slots) leave(repository string, own *ownSlots) {
 	}
 }
 
-// slotKey names the repository that a program is run for, by device and inode of its common git directory, or else
-// of the directory itself.
+// slotKey identifies the repository that a program runs for, by device and inode of its common git
+// directory, or of the directory itself.
 func (src source) slotKey() string {
 	dir := src.common
 	if dir == "" {

@@ -23,11 +23,11 @@ type source struct {
 	format string // sha1 or sha256
 	config []string
 
-	sandbox  *sandbox.Policy // of the session, when a person acts; nil: none
+	sandbox  *sandbox.Policy // of the session, for a person's action; nil: none
 	boxed    bool            // the session's programs are in a sandbox
 	settings []setting
 	found    layout
-	stamp    string // of the settings, before they were read
+	stamp    string // of the settings, taken before reading
 }
 
 // setting is one line of git's configuration.
@@ -37,8 +37,9 @@ type setting struct {
 	origin string // as in file:/path
 }
 
-// locate finds out about a directory of a session. One that is no work tree is looked at as it is. It refuses a
-// repository in which git would wait for a special file, or that leads out of the session's directories.
+// locate finds the repository around a directory of a session. A directory without one is its own
+// top. It refuses a repository in which git would wait for a special file, or that leads out of the
+// session's directories.
 func (s *Service) locate(ctx context.Context, ws machine.Workspace, dir string) (source, error) {
 	src := source{dir: dir, top: dir, format: "sha1", sandbox: ws.Sandbox, boxed: ws.Sandboxed}
 	if info, err := os.Stat(dir); err != nil {
@@ -57,7 +58,7 @@ func (s *Service) locate(ctx context.Context, ws machine.Workspace, dir string) 
 	return a.read(ctx, src, l)
 }
 
-// read reads the configuration of a repository that was admitted.
+// read reads the configuration of an admitted repository.
 func (a *admission) read(ctx context.Context, src source, l layout) (source, error) {
 	none, s := src, a.s
 	src.top, src.prefix, src.gitDir, src.common = l.top, relSlash(l.top, l.dir), l.gitDir, l.common
@@ -67,7 +68,7 @@ func (a *admission) read(ctx context.Context, src source, l layout) (source, err
 		if !hasExited(err) {
 			return src, err
 		}
-		return none, nil // git takes it for no repository
+		return none, nil // git does not consider it a repository
 	}
 	src.settings = parseSettings(fields(out))
 	if err := a.worktree(&src, l); err != nil {
@@ -84,7 +85,7 @@ func (a *admission) read(ctx context.Context, src source, l layout) (source, err
 	return src, src.checkTop()
 }
 
-// worktree moves the top to where the repository's settings say it is, when git may go there.
+// worktree moves the top to the core.worktree of the settings, if git may go there.
 func (a *admission) worktree(src *source, l layout) error {
 	set, ok := src.own("core.worktree")
 	if !ok {
@@ -101,11 +102,12 @@ func (a *admission) worktree(src *source, l layout) error {
 	return nil
 }
 
-// parseSettings reads what git config writes with -z --list --show-origin: an origin, then a name and a value.
+// parseSettings parses the output of git config -z --list --show-origin: pairs of an origin and a
+// name with a value.
 func parseSettings(in []string) (out []setting) {
 	for ; len(in) >= 2; in = in[2:] {
 		if in[0] == "command line:" {
-			continue // what was given here
+			continue // set by our own arguments
 		}
 		key, value, valued := strings.Cut(in[1], "\n")
 		if !valued {
@@ -116,7 +118,7 @@ func parseSettings(in []string) (out []setting) {
 	return out
 }
 
-// value is what counts of a setting, "" when it is not set.
+// value returns the effective value of a setting, "" if it is not set.
 func (src source) value(key string) string {
 	for _, s := range slices.Backward(src.settings) {
 		if s.key == key {
@@ -126,12 +128,13 @@ func (src source) value(key string) string {
 	return ""
 }
 
-// own is what the repository's own file says, without those it includes: git asks no other about where a repository is.
+// own returns a value from the repository's own file without includes: for the location of a
+// repository, git reads no other.
 func (src source) own(key string) (_ setting, set bool) {
 	from := []string{"file:" + filepath.Join(src.common, "config")}
 	if src.gitDir != src.common {
 		if strings.HasPrefix(key, "core.") {
-			from = nil // of the main work tree
+			from = nil // applies to the main work tree
 		}
 	}
 	from = append(from, "file:"+filepath.Join(src.gitDir, "config.worktree"))
@@ -148,7 +151,7 @@ func (src source) ownValue(key string) string {
 	return set.value
 }
 
-// args are the settings whose names count, as arguments of git.
+// args returns the settings whose names count, as arguments of git.
 func (src source) args(counts func(key string) bool) (args []string) {
 	for _, s := range src.settings {
 		if counts(s.key) {
@@ -158,7 +161,7 @@ func (src source) args(counts func(key string) bool) (args []string) {
 	return args
 }
 
-// readers are the settings that decide how files are read; none of them names a program.
+// readers are the settings that affect how files are read; none names a program.
 var readers = []string{"autocrlf", "eol", "excludesfile", "ignorecase", "precomposeunicode", "filemode", "symlinks",
 	"checkstat", "trustctime", "sparsecheckout", "sparsecheckoutcone"}
 
@@ -167,13 +170,14 @@ func isReader(key string) bool {
 	return ok && slices.Contains(readers, name)
 }
 
-// theirs runs git on the user's repository, as it was found: git looks for none.
+// theirs runs git on the user's repository at the location found before; git does not search for
+// one.
 func (s *Service) theirs(ctx context.Context, src source, args ...string) ([]byte, error) {
 	return s.git(ctx, run{of: src, dir: src.top, args: args,
 		env: []string{"GIT_DIR=" + src.gitDir, "GIT_COMMON_DIR=" + src.common, "GIT_WORK_TREE=" + src.top}})
 }
 
-// ask runs git on the user's repository for one line; "" when git says no, or there is no repository.
+// ask runs git on the user's repository for one line; "" if git fails, or without a repository.
 func (s *Service) ask(ctx context.Context, src source, args ...string) (string, error) {
 	if src.gitDir == "" {
 		return "", nil
@@ -185,12 +189,12 @@ func (s *Service) ask(ctx context.Context, src source, args ...string) (string, 
 	return strings.TrimSpace(string(out)), err
 }
 
-// headTree is the tree of the last commit, "" when there is none.
+// headTree returns the tree of the last commit, "" without one.
 func (s *Service) headTree(ctx context.Context, src source) (string, error) {
 	return s.ask(ctx, src, "rev-parse", "--verify", "--quiet", "HEAD^{tree}")
 }
 
-// ignored are directories below top that are not looked at, as paths with slashes.
+// ignored returns the directories below top that are not read, with slashes.
 func (s *Service) ignored(src source) (out []string) {
 	for _, d := range s.ignoredDirs() {
 		if rel, err := filepath.Rel(src.top, d); err == nil && filepath.IsLocal(rel) {

@@ -10,11 +10,10 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-const ownRepository = "a separate git repository" // why such a directory is not stored
+const ownRepository = "a separate git repository" // why a nested repository is not stored
 
-// Stage adds uncommitted changes to the person's index, or of one file those lines alone, as git
-// add would: filters run.
-// It returns how many files are staged by it.
+// Stage adds uncommitted changes, or some lines of one file, to the person's index. Filters run, as
+// for git add. It returns the number of files staged.
 func (s *Service) Stage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
 	lines *machine.Lines) (int, error) {
 	return s.onIndex(ctx, ws, tops, files, func(w *rewriting, of []machine.ChangedFile) (int, error) {
@@ -25,8 +24,8 @@ func (s *Service) Stage(ctx context.Context, ws machine.Workspace, tops []machin
 	})
 }
 
-// Unstage puts what the person's index has of these files back to what the last commit has. Of a whole changeset, files
-// nil, that is everything below its directories, shown or not.
+// Unstage restores the index's version of files to the last commit's. Without files, it restores
+// everything below the directories, including files that are not shown.
 func (s *Service) Unstage(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
 	lines *machine.Lines) (int, error) {
 	return s.onIndex(ctx, ws, tops, files, func(w *rewriting, of []machine.ChangedFile) (int, error) {
@@ -37,7 +36,7 @@ func (s *Service) Unstage(ctx context.Context, ws machine.Workspace, tops []mach
 	})
 }
 
-// onIndex does something in each work tree that has some of the files.
+// onIndex calls do for each work tree that has some of the files.
 func (s *Service) onIndex(ctx context.Context, ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile,
 	do func(*rewriting, []machine.ChangedFile) (int, error)) (n int, err error) {
 	for _, t := range tops {
@@ -89,7 +88,7 @@ func (w *rewriting) stage(ctx context.Context, files []machine.ChangedFile) (int
 	return len(files), err
 }
 
-// lines0 is a list as git reads it with -z.
+// lines0 joins paths for git's -z input.
 func lines0(paths []string) []byte {
 	var b bytes.Buffer
 	for _, p := range paths {
@@ -98,7 +97,7 @@ func lines0(paths []string) []byte {
 	return append([]byte{}, b.Bytes()...)
 }
 
-// stagedOf are the paths of files that differ in the index.
+// stagedOf returns the paths of files that differ in the index.
 func (w *rewriting) stagedOf(files []machine.ChangedFile, all bool) (paths []string) {
 	if all {
 		for path, i := range w.index.files {
@@ -130,7 +129,7 @@ func (w *rewriting) unstage(ctx context.Context, paths []string) (int, error) {
 	return len(paths), w.updateIndex(ctx, list.String())
 }
 
-// entryLine is what update-index --index-info reads: an entry, or that there is none.
+// entryLine formats a line for update-index --index-info: an entry, or its removal.
 func (w *rewriting) entryLine(path, mode, oid string) string {
 	if mode == "" {
 		mode, oid = "0", strings.Repeat("0", w.src.hashLen())
@@ -150,13 +149,14 @@ func (w *rewriting) updateIndex(ctx context.Context, list string) error {
 	return err
 }
 
-// three are the versions of a file as they are stored: committed, in the index, and in the work tree.
+// three holds the stored versions of a file: in the last commit, in the index, and in the work
+// tree.
 type three struct {
 	head, index, work *entry
 	indexMode         string
 }
 
-// threeOf reads them. Of a renamed file the index has the old name until it is staged.
+// threeOf reads the versions. Until a renamed file is staged, the index has its old name.
 func (w *rewriting) threeOf(ctx context.Context, f machine.ChangedFile) (v three, err error) {
 	if err := errors.Join(kept(f), w.checkUnfiltered(ctx, f.Path)); err != nil {
 		return v, err
@@ -191,7 +191,8 @@ func (w *rewriting) indexVersion(f machine.ChangedFile) (mode, oid string) {
 	return w.index.version(f.OldPath, f.OldMode, f.OldOID)
 }
 
-// stored reads a version as git stores it, by the session's repository, which borrows from the person's.
+// stored reads a version without filters from the session's repository, which borrows the person's
+// objects.
 func (w *rewriting) stored(ctx context.Context, path, mode, oid string) (*entry, error) {
 	if mode == "" {
 		return nil, nil
@@ -210,9 +211,8 @@ func nothingThere(n int, path string) error {
 	return fmt.Errorf("%w: these lines of %s have no changes", machine.ErrConflict, path)
 }
 
-// stageLines takes some of what is different between the index and the work tree. Lines of the old
-// side are those of the
-// last commit.
+// stageLines stages some of the differences between the index and the work tree. Line numbers of
+// the old side refer to the last commit.
 func (w *rewriting) stageLines(ctx context.Context, f machine.ChangedFile, l machine.Lines) error {
 	v, err := w.threeOf(ctx, f)
 	if err != nil {
@@ -230,14 +230,13 @@ func (w *rewriting) stageLines(ctx context.Context, f machine.ChangedFile, l mac
 		mode = f.NewMode
 	}
 	if f.NewMode == "" && len(data) == 0 {
-		mode = "" // the last line of a file that was deleted
+		mode = "" // the last line of a deleted file
 	}
 	return w.putLines(ctx, f, mode, data)
 }
 
-// unstageLines takes back some of what is different between the last commit and the index. Lines of
-// the new side are those
-// of the work tree.
+// unstageLines undoes some of the differences between the last commit and the index. Line numbers
+// of the new side refer to the work tree.
 func (w *rewriting) unstageLines(ctx context.Context, f machine.ChangedFile, l machine.Lines) error {
 	v, err := w.threeOf(ctx, f)
 	if err != nil {
@@ -255,12 +254,12 @@ func (w *rewriting) unstageLines(ctx context.Context, f machine.ChangedFile, l m
 		mode = f.OldMode
 	}
 	if v.head == nil && len(data) == 0 {
-		mode = "" // the last line of a file that is new
+		mode = "" // the last line of a new file
 	}
 	return w.putLines(ctx, f, mode, data)
 }
 
-// follow names the lines of x that stand where lines of y are; none when there are none.
+// follow maps lines of y to those of x; an empty selection if there are none.
 func follow(x, y []byte, l machine.Lines) machine.Lines {
 	out, ok := carried(x, y, l)
 	if !ok {
@@ -269,7 +268,7 @@ func follow(x, y []byte, l machine.Lines) machine.Lines {
 	return out
 }
 
-// putLines writes content into the person's index, as it is: filters were none.
+// putLines writes content to the person's index without filters; the file has none.
 func (w *rewriting) putLines(ctx context.Context, f machine.ChangedFile, mode string, data []byte) error {
 	oid := ""
 	if mode != "" {

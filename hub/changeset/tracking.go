@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Track returns what git makes of a file below a directory: its own repository, and every one around that as far as the
-// directory's. Without a repository nothing is tracked and nothing ignored.
+// Track reports whether git tracks or ignores a file: in its own repository, and in each one around
+// it up to the directory's. Without a repository, nothing is tracked or ignored.
 func (s *Service) Track(ctx context.Context, ws machine.Workspace, dir, path string) (machine.Tracking, error) {
 	ctx, done := s.reading(ctx)
 	defer done()
@@ -59,7 +59,8 @@ func (s *Service) trackedIn(ctx context.Context, src source, path string) (machi
 	return t, err
 }
 
-// TrackedFiles lists what git tracks in the repositories of these directories, as absolute paths in their order.
+// TrackedFiles lists the tracked files in the directories' repositories as absolute paths, in that
+// order.
 func (s *Service) TrackedFiles(ctx context.Context, ws machine.Workspace, dirs []string) (paths []string, err error) {
 	tops := map[string]bool{}
 	for _, dir := range dirs {

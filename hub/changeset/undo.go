@@ -15,13 +15,13 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// keepRewrite keeps both sides of what will be written, and returns that.
+// keepRewrite stores both sides of the planned writes, and returns the rewrite.
 func keepRewrite(ctx context.Context, all []*rewriting) (r machine.Rewrite, err error) {
 	for _, w := range all {
 		if len(w.steps) == 0 {
 			continue
 		}
-		if err := w.create(w.src); err != nil { // this directory may not have been read yet
+		if err := w.create(w.src); err != nil { // this directory may not have been read before
 			return machine.Rewrite{}, err
 		}
 		var sides []*entry
@@ -77,20 +77,21 @@ func (w *rewriting) keepEntries(ctx context.Context, entries []*entry) ([]machin
 	return kept, nil
 }
 
-// keptOf names an entry, by an object id as long as the given one.
+// keptOf describes an entry, with an object name of the same length as like.
 func keptOf(e *entry, like string) machine.KeptContent {
 	return machine.KeptContent{Mode: e.mode(), OID: e.oid(like), Size: int64(len(e.bytes()))}
 }
 
-// isKept reports whether an entry is what is kept.
+// isKept reports whether an entry equals kept content.
 func isKept(k machine.KeptContent, e *entry) bool { return k == keptOf(e, k.OID) }
 
-// CarryOut writes what was planned, unless a file was written to since: then it is ErrConflict, and nothing is done.
+// CarryOut performs a planned rewrite. Error: ErrConflict, with nothing written, if a file has
+// changed since.
 func (s *Service) CarryOut(ctx context.Context, ws machine.Workspace, r machine.Rewrite) error {
 	return s.writeKept(ctx, ws, r)
 }
 
-// TakeBack undoes what was written, unless a file was written to since: then it is ErrConflict, and nothing is done.
+// TakeBack undoes a rewrite. Error: ErrConflict, with nothing written, if a file has changed since.
 func (s *Service) TakeBack(ctx context.Context, ws machine.Workspace, r machine.Rewrite) error {
 	back := machine.Rewrite{Files: slices.Clone(r.Files)}
 	for i, f := range back.Files {
@@ -124,7 +125,7 @@ func dirsOf(r machine.Rewrite) (dirs []string) {
 	return slices.Compact(dirs)
 }
 
-// stepsOf checks that files are what they were, and reads what they are to be.
+// stepsOf checks that files are unchanged, and reads their new content.
 func (w *rewriting) stepsOf(ctx context.Context, files []machine.RewrittenFile) (steps []step, err error) {
 	for _, f := range files {
 		now, err := readEntry(w.root, f.Path)
@@ -153,7 +154,7 @@ func (w *rewriting) stepsOf(ctx context.Context, files []machine.RewrittenFile) 
 	return steps, nil
 }
 
-// readKept reads what files are to hold, by object id.
+// readKept reads the new content of files, by object name.
 func (w *rewriting) readKept(ctx context.Context, files []machine.RewrittenFile) (map[string][]byte, error) {
 	found := map[string][]byte{}
 	var ask bytes.Buffer
@@ -184,9 +185,10 @@ func (w *rewriting) readKept(ctx context.Context, files []machine.RewrittenFile)
 	return found, flush()
 }
 
-const undoLooked = 8 << 20 // bytes read to see whether an undo still applies; beyond, sizes are compared
+const undoLooked = 8 << 20 // bytes read to check whether an undo still applies; beyond, only sizes are compared
 
-// CanTakeBack reports whether everything is as it was left. It is quick, and looks at the sizes alone of what is large.
+// CanTakeBack reports whether all files are as the rewrite left them. It is fast, and compares only
+// the sizes of large files.
 func (s *Service) CanTakeBack(_ context.Context, _ machine.Workspace, r machine.Rewrite) bool {
 	budget := int64(undoLooked)
 	for _, f := range r.Files {

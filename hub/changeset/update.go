@@ -16,9 +16,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// update brings the private index up to what the files are, and returns what is not stored. What
-// must be written is asked
-// for in three runs side by side, each of which looks at every file.
+// update brings the private index up to date with the files, and returns those not stored. Three
+// concurrent runs of git, each over all files, find what to write.
 func (r *repo) update(ctx context.Context, src source) ([]machine.SkippedFile, error) {
 	var dropped, changed, fresh []string
 	var skipped []machine.SkippedFile
@@ -37,7 +36,7 @@ func (r *repo) update(ctx context.Context, src source) ([]machine.SkippedFile, e
 	return bySkippedPath(append(skipped, unread...)), err
 }
 
-// store brings paths of the private index up to what the files are, and returns those that cannot be read.
+// store brings paths of the private index up to date, and returns unreadable files.
 func (r *repo) store(ctx context.Context, src source, paths []string) (unread []machine.SkippedFile, err error) {
 	paths, hidden := behindLinks(src.top, paths)
 	if err := r.drop(ctx, src, hidden); err != nil {
@@ -66,7 +65,7 @@ func (r *repo) store(ctx context.Context, src source, paths []string) (unread []
 	return unread, err
 }
 
-// leadsElsewhere reports whether a path is a repository of its own whose commit is not shown.
+// leadsElsewhere reports whether a path is a nested repository whose commit is not shown.
 func (r *repo) leadsElsewhere(ctx context.Context, src source, path string) bool {
 	full := filepath.Join(src.top, filepath.FromSlash(path))
 	info, err := os.Lstat(full)
@@ -78,9 +77,8 @@ func bySkippedPath(list []machine.SkippedFile) []machine.SkippedFile {
 	return list
 }
 
-// nowIgnored lists files that were untracked when they were stored and are ignored by now. What the
-// user's own index has
-// stays, ignored or not.
+// nowIgnored lists stored untracked files that are ignored now. Files in the user's index stay,
+// ignored or not.
 func (r *repo) nowIgnored(ctx context.Context, src source) ([]string, error) {
 	list := append([]string{"ls-files", "-z", "--cached", "--ignored", "--exclude-standard"}, src.pathspec()...)
 	out, err := r.run(ctx, src, nil, list...)
@@ -98,7 +96,7 @@ func (r *repo) nowIgnored(ctx context.Context, src source) ([]string, error) {
 	return slices.DeleteFunc(fields(out), func(path string) bool { return tracked[path] }), nil
 }
 
-// drop takes files out of the private index.
+// drop removes files from the private index.
 func (r *repo) drop(ctx context.Context, src source, paths []string) error {
 	if len(paths) == 0 {
 		return nil
@@ -108,8 +106,8 @@ func (r *repo) drop(ctx context.Context, src source, paths []string) error {
 	return err
 }
 
-// changed lists tracked files that may differ from the index. A submodule counts by its commit alone: to look for
-// changes inside, git would run itself there.
+// changed lists tracked files that may differ from the index. Only a submodule's commit counts: to
+// find changes inside, git would run itself there.
 func (r *repo) changed(ctx context.Context, src source) ([]string, error) {
 	args := []string{"diff-files", "-z", "--name-only", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty"}
 	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
@@ -129,7 +127,7 @@ func (src source) pathspec() []string {
 	return []string{"--", src.prefix}
 }
 
-// untracked lists the files git does not know and does not ignore: those to store, and those that are only listed.
+// untracked lists files that git neither tracks nor ignores: those to store, and those only listed.
 func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipped []machine.SkippedFile, err error) {
 	args := []string{"ls-files", "-z", "--others", "--exclude-standard"}
 	out, err := r.run(ctx, src, nil, append(args, src.pathspec()...)...)
@@ -140,7 +138,7 @@ func (r *repo) untracked(ctx context.Context, src source) (paths []string, skipp
 	return paths, skipped, nil
 }
 
-// affordable sorts new files into those to store and those that are only listed.
+// affordable splits new files into those to store and those only listed.
 func (r *repo) affordable(src source, fresh []string) (paths []string, skipped []machine.SkippedFile) {
 	budget, ignored := r.s.cfg.UntrackedBytes, r.s.ignored(src)
 	for _, path := range fresh {
@@ -185,11 +183,12 @@ func (r *repo) tooMuch(path string, info fs.FileInfo, budget int64, files int) s
 
 const mayNotBeRead = "may not be read"
 
-// unreadable tells why a file is not stored: git would give up on all of them, or no one may have it.
+// unreadable returns why a file is not stored: git would fail for all files, or the file must stay
+// private.
 func (s *Service) unreadable(path string) string {
 	info, err := os.Lstat(path)
 	if err != nil {
-		return "" // gone: git knows what to do, as with a link or a directory
+		return "" // gone: git handles it, like a link or a directory
 	}
 	if kind := special(info.Mode()); kind != "" {
 		return kind

@@ -13,16 +13,15 @@ import (
 // Folder is a directory to be watched.
 type Folder struct {
 	Path   string
-	Git    bool   // of git's: its HEAD, index and settings count, not what else lies in it
-	Refs   bool   // of git's branches
-	Nested string // with Git: the submodule or inner repository whose commit it tells
+	Git    bool   // a git directory: only its HEAD, index and settings count
+	Refs   bool   // a directory of branches
+	Nested string // with Git: the submodule or nested repository whose commit it determines
 }
 
-// Walk visits every folder in which a change of these directories would show: those of files, empty
-// ones too and ignored
-// ones not, and those of git. With below only folders of files at and below these paths are
-// visited. A folder is visited
-// before it is read, so that a watch that starts there misses nothing. An error of visit ends the walk.
+// Walk visits every folder in which a change of these directories shows: folders of files,
+// including empty but not ignored ones, and those of git. With below, it only visits folders of
+// files at and below these paths. It visits a folder before reading it, so that a watch that starts
+// there misses nothing. An error of visit ends the walk.
 func (s *Service) Walk(ctx context.Context, ws machine.Workspace, dirs, below []string,
 	visit func(Folder) error) error {
 	dirs, err := distinct(dirs)
@@ -70,7 +69,7 @@ func (r *repo) walk(ctx context.Context, below []string, visit func(Folder) erro
 	return gitFolders(src.gitDir, src.common, visit)
 }
 
-// ignoredFolders lists what is ignored as a whole, as paths with slashes, and what is the host's own.
+// ignoredFolders lists wholly ignored folders, with slashes, and the host's own.
 func (r *repo) ignoredFolders(ctx context.Context, src source, roots []string) (map[string]bool, error) {
 	unlock, err := r.s.lock(ctx, r.git)
 	if err != nil {
@@ -109,7 +108,7 @@ type walker struct {
 	skip  map[string]bool // paths below top with slashes
 	visit func(Folder) error
 
-	elsewhere func(dir string) bool // reports whether a repository inside of this one leads out
+	elsewhere func(dir string) bool // reports whether a nested repository leads out
 }
 
 func (w *walker) folder(path string, root bool) error {
@@ -130,7 +129,7 @@ func (w *walker) folder(path string, root bool) error {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return nil // gone meanwhile, or not to be read: git cannot either
+		return nil // gone meanwhile, or unreadable for git too
 	}
 	for _, e := range entries {
 		if !e.IsDir() || e.Name() == ".git" {
@@ -143,9 +142,8 @@ func (w *walker) folder(path string, root bool) error {
 	return nil
 }
 
-// nested visits where a repository inside of another one tells that it has another commit: its log,
-// as what HEAD leads to
-// may lie anywhere.
+// nested visits the folder that shows a new commit in a nested repository: its logs, because HEAD's
+// target may be anywhere.
 func (w *walker) nested(path, git string) error {
 	logs := filepath.Join(git, "logs")
 	if info, err := os.Stat(logs); err == nil && info.IsDir() {
@@ -156,7 +154,7 @@ func (w *walker) nested(path, git string) error {
 	return w.visit(Folder{Path: git, Git: true, Nested: path})
 }
 
-// gitOf is the git directory of a repository inside of another one; "" when it is none.
+// gitOf returns the git directory of a nested repository; "" for none.
 func gitOf(path string) string {
 	name := filepath.Join(path, ".git")
 	info, err := os.Stat(name)
@@ -173,7 +171,8 @@ func gitOf(path string) string {
 	return target
 }
 
-// gitFolders are where the user's git keeps what the comparisons with commits, and what is ignored, depend on.
+// gitFolders visits the folders of the user's git that affect comparisons with commits and what is
+// ignored.
 func gitFolders(gitDir, common string, visit func(Folder) error) error {
 	for _, d := range []string{gitDir, filepath.Join(gitDir, "info"), common, filepath.Join(common, "info")} {
 		if info, err := os.Stat(d); err != nil || !info.IsDir() {
@@ -186,7 +185,7 @@ func gitFolders(gitDir, common string, visit func(Folder) error) error {
 	return walkRefs(filepath.Join(common, "refs"), visit)
 }
 
-// walkRefs visits a folder of branches and those below it.
+// walkRefs visits a folder of branches and its subfolders.
 func walkRefs(dir string, visit func(Folder) error) error {
 	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {

@@ -19,13 +19,13 @@ import (
 // settle is how long a Watch waits after the first of a burst of writes.
 const settle = 50 * time.Millisecond
 
-// mostMade is how many new paths are looked at one by one.
+// mostMade limits the new paths that are looked at one by one.
 const mostMade = 1000
 
 // NotifyFunc starts a Notifier and returns its events and errors.
 type NotifyFunc func() (Notifier, <-chan fsnotify.Event, <-chan error, error)
 
-// Notifier has the system tell of what is written in folders.
+// Notifier reports writes to folders.
 type Notifier interface {
 	Add(folder string) error
 	Remove(folder string) error
@@ -41,7 +41,7 @@ func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 	return w, w.Events, w.Errors, nil
 }
 
-// Watch is told by the system of what is written in directories.
+// Watch reports writes to directories.
 type Watch struct {
 	svc     *Service
 	ws      machine.Workspace
@@ -56,15 +56,15 @@ type Watch struct {
 	system Notifier
 	events <-chan fsnotify.Event
 	errors <-chan error
-	seen   map[string]bool   // everything that is watched
-	git    map[string]Folder // those of git's
+	seen   map[string]bool   // all watched folders
+	git    map[string]Folder // the git folders among them
 	due    due
-	made   []string // what is new, perhaps folders
-	rewalk bool     // what is ignored may have changed
+	made   []string // new paths, which may be folders
+	rewalk bool     // the set of ignored folders may have changed
 }
 
-// Watch watches every folder in which a change of the directories would count, at most the given number of them. It
-// fails when the system watches no more folders, or there are too many; the error says what to do.
+// Watch watches every folder in which a change of the directories counts, up to most. It fails at
+// this or the system's limit; the error says what to do.
 func (s *Service) Watch(ctx context.Context, ws machine.Workspace, dirs []string, most int) (*Watch, error) {
 	begin := s.cfg.Notify
 	if begin == nil {
@@ -86,8 +86,8 @@ func (s *Service) Watch(ctx context.Context, ws machine.Workspace, dirs []string
 	return w, nil
 }
 
-// mostFolders returns how many folders are watched. Where the system has a file open for each file in a watched folder,
-// as macOS has, they are few.
+// mostFolders returns how many folders may be watched: few on systems like macOS, which open each
+// file in a watched folder.
 func mostFolders(most int) int {
 	if runtime.GOOS == "linux" || runtime.GOOS == "windows" {
 		return most
@@ -95,14 +95,15 @@ func mostFolders(most int) int {
 	return min(most, 500)
 }
 
-// Written returns a channel of what is written, which is closed when watching ends. While the receiver is slow, writes
-// are gathered.
+// Written returns a channel of writes, which is closed when watching ends. Writes are merged while
+// the receiver is slow.
 func (w *Watch) Written() <-chan machine.Written { return w.written }
 
-// Err returns why watching ended, nil when its context or Close ended it. Call it after Written was closed.
+// Err returns why watching ended, nil after Close or the end of its context. Call it after Written
+// is closed.
 func (w *Watch) Err() error { return w.err }
 
-// Close ends watching, and waits.
+// Close ends watching, and waits for the end.
 func (w *Watch) Close() {
 	w.cancel()
 	<-w.done
@@ -124,7 +125,7 @@ func (w *Watch) run(ctx context.Context) {
 			return
 		case e := <-w.events:
 			w.take(e)
-		case <-w.errors: // most likely more was written than could be told
+		case <-w.errors: // most likely an overflow of the system's queue
 			w.due.whole, w.rewalk = true, true
 		case out <- ready.written():
 			ready = due{}
@@ -142,8 +143,8 @@ func (w *Watch) run(ctx context.Context) {
 	}
 }
 
-// walk watches every folder in which a change would count, or those at and below some paths. What does not count any
-// more is let go.
+// walk watches every folder in which a change counts, or those at and below some paths, and removes
+// other watches.
 func (w *Watch) walk(ctx context.Context, below []string) error {
 	counted := map[string]bool{}
 	err := w.svc.Walk(ctx, w.ws, w.dirs, below, func(d Folder) error {
@@ -155,7 +156,7 @@ func (w *Watch) walk(ctx context.Context, below []string) error {
 	}
 	for path := range w.seen {
 		if !counted[path] {
-			_ = w.system.Remove(path) // gone already
+			_ = w.system.Remove(path) // may be gone already
 			delete(w.git, path)
 		}
 	}
@@ -186,7 +187,7 @@ func (w *Watch) add(d Folder) error {
 	return nil
 }
 
-// walkNew watches the folders that are new.
+// walkNew watches new folders.
 func (w *Watch) walkNew(ctx context.Context) error {
 	made, rewalk := folders(w.made), w.rewalk
 	w.made, w.rewalk = nil, false
@@ -209,12 +210,12 @@ func folders(paths []string) (dirs []string) {
 	return dirs
 }
 
-// take sorts what happened into what must be looked at.
+// take determines what to look at after an event.
 func (w *Watch) take(e fsnotify.Event) {
 	dir, base := filepath.Split(e.Name)
 	dir = filepath.Clean(dir)
 	if e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename) {
-		delete(w.seen, e.Name) // the system has let go of it, if it was a folder
+		delete(w.seen, e.Name) // the system has removed the watch, if it was a folder
 	}
 	if g, ok := w.git[dir]; ok {
 		w.takeGit(g, e, base)
@@ -233,7 +234,7 @@ func (w *Watch) take(e fsnotify.Event) {
 	}
 }
 
-// takeGit sorts what happened in a folder of git's. Lock files are git at work.
+// takeGit does this for an event in a git folder. Lock files do not count.
 func (w *Watch) takeGit(g Folder, e fsnotify.Event, base string) {
 	switch {
 	case strings.HasSuffix(base, ".lock"):
@@ -244,7 +245,7 @@ func (w *Watch) takeGit(g Folder, e fsnotify.Event, base string) {
 	case g.Refs, base == "HEAD", base == "packed-refs":
 		w.due.bases = true
 		if g.Refs && e.Has(fsnotify.Create) {
-			_ = walkRefs(e.Name, w.add) // a branch in a folder is seen again at the next full look
+			_ = walkRefs(e.Name, w.add) // the next full look finds branches in a folder
 		}
 	case base == "index":
 		w.due.whole = true
@@ -253,7 +254,7 @@ func (w *Watch) takeGit(g Folder, e fsnotify.Event, base string) {
 	}
 }
 
-// due gathers what was written until it is told.
+// due gathers writes until they are sent.
 type due struct {
 	paths        map[string]bool
 	whole, bases bool
@@ -261,7 +262,7 @@ type due struct {
 
 func (d *due) isEmpty() bool { return len(d.paths) == 0 && !d.whole && !d.bases }
 
-// add notes a file; of very many everything counts as written.
+// add adds a file; above a limit, everything counts as written.
 func (d *due) add(path string) {
 	if d.whole {
 		return

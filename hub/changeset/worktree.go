@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// AddWorktree makes a worktree of the repository around a directory, and returns where that directory is in it. Errors:
-// ErrConflict, when there is no repository or commit to make it of, or the branch exists.
+// AddWorktree makes a worktree of the repository around a directory, and returns that directory's
+// path in it. Error: ErrConflict, without a repository or commit, or if the branch exists.
 func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace,
 	n machine.NewWorktree) (machine.Worktree, string, error) {
 	src, err := s.locate(ctx, ws, n.Dir)
@@ -47,7 +47,7 @@ func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace,
 	return w, filepath.Join(at, filepath.FromSlash(src.prefix)), nil
 }
 
-// said makes git's own no a conflict: nothing was changed.
+// said converts git's own refusal to ErrConflict: nothing was changed.
 func said(err error) error {
 	if hasExited(err) {
 		return fmt.Errorf("%w: %w", machine.ErrConflict, err)
@@ -55,8 +55,8 @@ func said(err error) error {
 	return err
 }
 
-// MergeWorktree brings the branch of a work tree back to where it came from, and returns how many commits that were. A
-// merge that does not go through is taken back. Errors: ErrConflict, with what to do.
+// MergeWorktree merges the branch of a work tree into its origin, and returns the number of
+// commits. It aborts a merge that fails. Error: ErrConflict, with what to do.
 func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace,
 	w machine.Worktree) (commits int, err error) {
 	if err := s.clean(ctx, ws, w); err != nil {
@@ -87,7 +87,7 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace,
 	}
 	merge := run{of: home, dir: w.Repo, acting: true, box: s.boxAround(home, home.top),
 		args: []string{"merge", "--quiet", "--no-edit", "-m", "Merge " + w.Branch, refOf(w)}}
-	if name, address, err := s.committer(ctx, home); err == nil { // else git says who it does not know
+	if name, address, err := s.committer(ctx, home); err == nil { // otherwise git reports the missing identity
 		merge.env = committerEnv(name, address)
 	}
 	defer s.endBox(merge.box)
@@ -105,7 +105,7 @@ func (s *Service) MergeWorktree(ctx context.Context, ws machine.Workspace,
 	return commits, nil
 }
 
-// Standing looks at a work tree.
+// Standing returns the state of a work tree.
 func (s *Service) Standing(ctx context.Context, ws machine.Workspace,
 	w machine.Worktree) (st machine.WorktreeStanding, err error) {
 	if _, err := os.Stat(w.Dir); err != nil {
@@ -127,7 +127,8 @@ func (s *Service) Standing(ctx context.Context, ws machine.Workspace,
 	return st, err
 }
 
-// uncommitted counts the files that a commit would hold. git status would run the repository's filters.
+// uncommitted counts the files that a commit would contain. It avoids git status, which would run
+// the repository's filters.
 func (s *Service) uncommitted(ctx context.Context, ws machine.Workspace, w machine.Worktree) (int, error) {
 	r := s.repo(ws, w.Dir)
 	src, x, err := r.readIndex(ctx)
@@ -152,7 +153,7 @@ func (s *Service) uncommitted(ctx context.Context, ws machine.Workspace, w machi
 	return len(x.files), err
 }
 
-// clean wants everything in a work tree to be committed.
+// clean returns an error if a work tree has uncommitted changes.
 func (s *Service) clean(ctx context.Context, ws machine.Workspace, w machine.Worktree) error {
 	n, err := s.uncommitted(ctx, ws, w)
 	if err != nil {
@@ -172,9 +173,9 @@ func fileCount(n int) string {
 	return fmt.Sprintf("%d files are", n)
 }
 
-// RemoveWorktree takes a work tree and its branch away. Unless force is set it does not when something would be lost: a
-// change that is not committed, or a commit that is on no other branch. Nothing of the repository runs. Errors:
-// ErrConflict.
+// RemoveWorktree removes a work tree and its branch. Without force, it refuses if changes that are
+// not committed, or commits on no other branch, would be lost. It runs none of the repository's
+// programs. Error: ErrConflict.
 func (s *Service) RemoveWorktree(ctx context.Context, ws machine.Workspace, w machine.Worktree, force bool) error {
 	home, err := s.locate(ctx, ws, w.Repo)
 	if err != nil {

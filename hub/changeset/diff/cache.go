@@ -8,15 +8,15 @@ import (
 	"github.com/ahphub/ahphub/hub/recent"
 )
 
-// Key names a comparison: object ids, never paths, say what is compared.
+// Key names a comparison by object names, independent of paths.
 type Key struct {
 	Old, New string
 	Options
 }
 
-// Cache keeps the comparisons that were used last, in 64 MiB. The zero value is empty.
+// Cache keeps the most recently used comparisons, up to 64 MiB. The zero value is empty.
 type Cache struct {
-	Syntax Store // keeps the syntax of files between runs of the program; nil: it is read each time
+	Syntax Store // keeps the syntax of files between runs of the program; nil: none
 
 	kept  recent.Values[Key, *File]
 	group singleflight.Group
@@ -24,8 +24,8 @@ type Cache struct {
 	painter painter
 }
 
-// Compute returns what is cached, or loads both versions and compares them, once for all who ask meanwhile. The result
-// is shared: do not write to it.
+// Compute returns the cached comparison, or loads both versions and compares them, once for all
+// concurrent callers. The result is shared: do not write to it.
 func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context) (old, new []byte,
 	err error)) (*File, error) {
 	return c.computeOnce(ctx, key, load, func(old, new []byte) *File {
@@ -35,7 +35,8 @@ func (c *Cache) Compute(ctx context.Context, key Key, load func(context.Context)
 	})
 }
 
-// computeOnce returns what is cached, or loads both versions and has them compared once for all who ask for the key.
+// computeOnce returns the cached comparison, or loads and compares both versions, once for all
+// concurrent callers of the key.
 func (c *Cache) computeOnce(ctx context.Context, key Key, load func(context.Context) (old, new []byte, err error),
 	compare func(old, new []byte) *File) (*File, error) {
 	if f := c.get(key); f != nil {
@@ -43,7 +44,7 @@ func (c *Cache) computeOnce(ctx context.Context, key Key, load func(context.Cont
 	}
 	flight := key.Old + "\x00" + key.New + "\x00" + key.Path + flags(key.Options)
 	done := c.group.DoChan(flight, func() (any, error) {
-		old, new, err := load(context.WithoutCancel(ctx)) // others wait for it too
+		old, new, err := load(context.WithoutCancel(ctx)) // other callers wait for it too
 		if err != nil {
 			return nil, err
 		}
@@ -58,7 +59,7 @@ func (c *Cache) computeOnce(ctx context.Context, key Key, load func(context.Cont
 	}
 }
 
-// Has reports whether a comparison is there, with its colours or without.
+// Has reports whether a comparison is cached, with or without colours.
 func (c *Cache) Has(key Key) bool { return c.get(key) != nil || c.get(key.plain()) != nil }
 
 func flags(o Options) string {
@@ -76,7 +77,7 @@ func (c *Cache) get(key Key) *File {
 
 func (c *Cache) put(key Key, f *File) { c.kept.Put(key, f, sizeOf(f)) }
 
-// sizeOf estimates the memory of a comparison: 96 bytes a row, 48 a span, and both texts behind the rows.
+// sizeOf estimates the memory of a comparison: 96 bytes per row, 48 per span, and both texts.
 func sizeOf(f *File) int {
 	n := 256 + f.held
 	for _, h := range f.Hunks {

@@ -12,10 +12,10 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// classes holds the syntax of the lines that were asked for.
+// classes holds the syntax of the wanted lines.
 type classes map[int][]Span
 
-// line returns a copy, since laying words over it changes it.
+// line returns a copy, because overlay changes it.
 func (c classes) line(n int, text string) []Span {
 	spans := c[n]
 	if len(spans) == 0 || len(text) > wordBytes*5 {
@@ -25,21 +25,22 @@ func (c classes) line(n int, text string) []Span {
 }
 
 const (
-	wholeBytes = 64 << 10        // a side up to this is read from its first line
+	wholeBytes = 64 << 10        // a side up to this size is read from its first line
 	runUp      = 40              // lines read before a run of wanted ones in larger sides
-	classTime  = 3 * time.Second // some texts make a lexer's patterns run for ever: after this the rest stays plain
+	classTime  = 3 * time.Second // some texts make a lexer's patterns run forever: after this, the rest stays plain
 )
 
 // syntax reads the classes of lines.
 type syntax struct {
-	store   Store       // keeps what was read; nil: nothing does
-	kept    bool        // no lexer is asked: what is not in the store is missing
-	pause   func() bool // called now and then while a lexer reads; false ends it; nil: it reads on
+	store   Store       // keeps the classes; nil: nothing does
+	kept    bool        // no lexer runs: classes that are not stored are missing
+	pause   func() bool // called regularly while a lexer reads; false ends it; nil: it is not called
 	missing bool        // some classes were not in the store
 }
 
-// classes returns the wanted lines (0-based, ascending) of a side. Small sides are read as a whole; in larger ones only
-// what is near the wanted lines, since colouring 10 000 lines takes from 0.3 s (Go) to 2 s (TypeScript).
+// classes returns the syntax of the wanted lines (0-based, ascending) of a side. It reads small
+// sides as a whole, and larger ones only near the wanted lines, because colouring 10 000 lines
+// takes from 0.3 s (Go) to 2 s (TypeScript).
 func (x *syntax) classes(s side, name string, want []int) classes {
 	if name == "" || len(want) == 0 || len(s.text) > classBytes || len(s.lines) > classLines {
 		return nil
@@ -50,7 +51,7 @@ func (x *syntax) classes(s side, name string, want []int) classes {
 	}
 	whole := len(s.text) <= wholeBytes
 	if whole && x.store != nil {
-		want = allLines(len(s.lines)) // of use to every comparison of this version
+		want = allLines(len(s.lines)) // useful to every comparison of this version
 	}
 	var key string
 	if x.store != nil {
@@ -78,7 +79,7 @@ func allLines(n int) []int {
 	return all
 }
 
-// read asks the lexer, and reports whether it came to the end.
+// read runs the lexer, and reports whether it reached the end.
 func (x *syntax) read(lexer chroma.Lexer, s side, want []int, whole bool) (classes, bool) {
 	r := reading{classes: classes{}, lexer: lexer, end: time.Now().Add(classTime), pause: x.pause}
 	if whole {
@@ -98,7 +99,7 @@ func (x *syntax) read(lexer chroma.Lexer, s side, want []int, whole bool) (class
 	return r.classes, true
 }
 
-// known remembers languages by file name: to find one takes chroma 5 ms.
+// known caches languages by file name: finding one takes chroma 5 ms.
 var known = struct {
 	sync.Mutex
 	byName map[string]chroma.Lexer
@@ -106,7 +107,8 @@ var known = struct {
 
 const mostKnown = 4096
 
-// special are the patterns of names that decide a language by more than the extension, as Makefile and *rc do.
+// special returns the name patterns that determine a language by more than the extension, such as
+// Makefile and *rc.
 var special = sync.OnceValue(func() (all struct {
 	names    map[string]bool
 	patterns []string
@@ -127,15 +129,15 @@ var special = sync.OnceValue(func() (all struct {
 	return all
 })
 
-// languageKey returns a name that has the language of a file, which files of the same extension share where
-// nothing else counts.
+// languageKey returns a name with the same language. Files with the same extension share it, unless
+// more of the name counts.
 func languageKey(name string) string {
 	stem, ext, ok := strings.Cut(name, ".")
 	if !ok || stem == "" || strings.Contains(ext, ".") {
 		return name
 	}
 	all := special()
-	for _, part := range []string{name, stem} { // stem: chroma leaves out endings of backups and templates
+	for _, part := range []string{name, stem} { // stem: chroma ignores the endings of backups and templates
 		if all.names[part] {
 			return name
 		}
@@ -148,7 +150,7 @@ func languageKey(name string) string {
 	return "x." + ext
 }
 
-// lexerFor picks the language by the file's name, nil when it has none.
+// lexerFor returns the lexer for a file's name, nil for none.
 func lexerFor(name string) chroma.Lexer {
 	name = languageKey(path.Base(name))
 	known.Lock()
@@ -169,7 +171,7 @@ func lexerFor(name string) chroma.Lexer {
 	return lexer
 }
 
-// reading is one side on its way through a lexer.
+// reading is the state of running a lexer over one side.
 type reading struct {
 	classes classes
 	lexer   chroma.Lexer
@@ -179,12 +181,12 @@ type reading struct {
 
 const pauseEvery = 64 // tokens
 
-// read colours lines; first is the number of the first of them. What comes after the last wanted one is not read. It
-// reports whether it was not cut short.
+// read colours lines, the first of which has the number first, up to the last wanted one. It
+// reports whether it finished.
 func (r *reading) read(lines []string, first int, want []int) bool {
 	tokens, err := r.lexer.Tokenise(&chroma.TokeniseOptions{State: "root"}, lexable(lines))
 	if err != nil {
-		return true // a line without colours is still the line
+		return true // on an error, lines stay plain
 	}
 	line, col, next, last := first, 0, 0, want[len(want)-1]
 	for n, t := 1, tokens(); t != chroma.EOF && line <= last; n, t = n+1, tokens() {
@@ -210,7 +212,7 @@ func (r *reading) read(lines []string, first int, want []int) bool {
 	return true
 }
 
-// mayGoOn waits while others are to go first, which does not count as the reading's own time.
+// mayGoOn waits while pause does, which does not count as reading time.
 func (r *reading) mayGoOn() bool {
 	if r.pause != nil {
 		began := time.Now()
@@ -228,7 +230,8 @@ func (c classes) add(line int, part string, col int, class string) {
 	c[line] = append(c[line], s)
 }
 
-// lexable joins lines for the lexers, byte for byte as long: what they choke on becomes spaces.
+// lexable joins lines for the lexers, with the same length in bytes: characters that break them
+// become spaces.
 func lexable(lines []string) string {
 	text := strings.Join(lines, "\n") + "\n"
 	if strings.IndexByte(text, '\r') >= 0 {
@@ -248,7 +251,7 @@ func lexable(lines []string) string {
 	return string(b)
 }
 
-// classFor maps the hundred kinds of tokens to the seven that are worth an element.
+// classFor maps about a hundred kinds of tokens to the seven that are shown.
 func classFor(t chroma.TokenType) string {
 	switch {
 	case t == chroma.KeywordType || t == chroma.NameBuiltin || t == chroma.NameBuiltinPseudo || t == chroma.NameClass:

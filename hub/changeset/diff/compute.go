@@ -7,10 +7,10 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
-// Compute compares two versions of a file; nil is a version that is not there.
+// Compute compares two versions of a file; nil is a missing version.
 func Compute(old, new []byte, o Options) *File { return compute(old, new, o, &syntax{}) }
 
-// compute is Compute with the syntax that s reads.
+// compute compares two versions with the syntax that s reads.
 func compute(old, new []byte, o Options, s *syntax) *File {
 	f := &File{NotUTF8: !utf8.Valid(old) || !utf8.Valid(new)}
 	f.TooBig = len(old) > foldBytes || len(new) > foldBytes
@@ -38,8 +38,8 @@ func compute(old, new []byte, o Options, s *syntax) *File {
 	return f
 }
 
-// ContextRows returns the unchanged rows between two lines of the new side (1-based, both included), for a reader
-// who opens a gap between hunks. Lines inside hunks are left out.
+// ContextRows returns the unchanged rows between two lines of the new side (1-based, inclusive), to
+// expand a gap between hunks. It omits lines inside hunks.
 func ContextRows(old, new []byte, o Options, from, to int) []Row {
 	if IsBinary(old) || IsBinary(new) || len(old) > mostBytes || len(new) > mostBytes {
 		return nil
@@ -94,7 +94,7 @@ func (c *comparison) hunk(h textdiff.Hunk[string]) Hunk {
 }
 
 func (c *comparison) row(e textdiff.Edit[string]) Row {
-	r := Row{Old: e.LineNoX + 1, New: e.LineNoY + 1, Pair: -1} // the side that lacks the line has -1
+	r := Row{Old: e.LineNoX + 1, New: e.LineNoY + 1, Pair: -1} // the side without the line has -1
 	switch e.Op {
 	case diff.Delete:
 		r.Kind, r.Text, r.NoNewline = Delete, c.old.lines[e.LineNoX], c.old.endsAt(e.LineNoX)
@@ -116,12 +116,12 @@ func (c *comparison) between(rows []Row, from, to, delta int) []Row {
 	return rows
 }
 
-// decorate adds words and classes to rows that have their text.
+// decorate adds words and classes to rows.
 func (c *comparison) decorate(o Options) {
 	oldClasses := c.syntax.classes(c.old, o.Path, c.wanted(true))
 	newClasses := c.syntax.classes(c.new, o.Path, c.wanted(false))
 	if c.syntax.missing {
-		oldClasses, newClasses = nil, nil // half of the colours would look like a mistake
+		oldClasses, newClasses = nil, nil // partial colours would look like a mistake
 	}
 	for i := range c.file.Hunks {
 		rows := c.file.Hunks[i].Rows
@@ -141,7 +141,7 @@ func (c *comparison) decorate(o Options) {
 	}
 }
 
-// wanted lists the lines (0-based, in order) whose classes are shown from one side.
+// wanted lists the lines (0-based, ascending) of one side whose classes are shown.
 func (c *comparison) wanted(old bool) (lines []int) {
 	for _, h := range c.file.Hunks {
 		for _, r := range h.Rows {

@@ -1,6 +1,6 @@
 // Package diff compares two versions of a file for people who review: lines, words within changed lines and syntax
 // classes. It reads and writes nothing, so templates may import it.
 //
-// Lines are compared as git does (with the indentation heuristic); the bytes of a line are never changed, so the rows
-// of a whole file give back both sides exactly.
+// Lines are compared as git does (with the indentation heuristic). The bytes of a line never
+// change, so the rows of a whole file reproduce both sides exactly.
 package diff

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// Folded returns the kind of a file that should start folded, by its name: "a lock file", "a notebook"; "" for others.
+// Folded returns the kind of a file that should start folded, from its name: "a lock file", "a
+// notebook"; "" for others.
 func Folded(name string) string {
 	base := strings.ToLower(path.Base(name))
 	switch {

@@ -6,14 +6,13 @@ import (
 	"strings"
 )
 
-// IsBinary applies git's rule: a zero byte among the first 8000.
+// IsBinary applies git's rule: a zero byte within the first 8000.
 func IsBinary(data []byte) bool {
 	return bytes.IndexByte(data[:min(len(data), 8000)], 0) >= 0
 }
 
-// ImageType returns the media type of a picture a browser can show, by the name and the first
-// bytes; "" for other files.
-// SVG is left out: it is text, and its lines say more.
+// ImageType returns the media type of an image that browsers show, from the name and the first
+// bytes; "" for other files. SVG is excluded: it is text, and its lines are more useful.
 func ImageType(name string, data []byte) string {
 	for _, m := range magics {
 		if strings.EqualFold(path.Ext(name), m.ext) && bytes.HasPrefix(data, []byte(m.magic)) {

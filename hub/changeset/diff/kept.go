@@ -10,17 +10,19 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// Store keeps the syntax of versions of files, which takes long to read, between runs of the program. It may forget.
+// Store keeps the syntax of files, which is slow to read, between runs of the program. It may lose
+// entries.
 type Store interface {
-	Get(key string) []byte // nil: it is not there
+	Get(key string) []byte // nil: missing
 	Put(key string, data []byte)
 }
 
-// lexerVersion changes when the same text may get other classes: with the library, and with what is made of its tokens.
+// lexerVersion changes whenever the same text may get other classes: with the library, and with the
+// mapping of its tokens.
 const lexerVersion = "chroma v2.27.0, classes 1"
 
-// keyOfSyntax names the classes of the wanted lines of a text: of the whole of it by its content, the language and the
-// lexers' version.
+// keyOfSyntax identifies the classes of the wanted lines of a text by its content, the language and
+// the lexers' version.
 func keyOfSyntax(lexer chroma.Lexer, s side, want []int, whole bool) string {
 	sum := sha256.New()
 	sum.Write([]byte(lexerVersion + "\n" + lexer.Config().Name + "\n"))
@@ -36,8 +38,9 @@ func keyOfSyntax(lexer chroma.Lexer, s side, want []int, whole bool) string {
 
 const classLetters = "kscntfp"
 
-// encode writes classes as numbers: how many lines have some, and of each line how far it is from the one before
-// and how many spans it has, each with its distance from the span before, its length and its class.
+// encode writes classes as numbers: the number of lines with classes; for each line, its distance
+// from the previous one and its number of spans; for each span, its distance from the previous one,
+// its length and its class.
 func (c classes) encode() []byte {
 	last := -1
 	for line := range c {
@@ -64,7 +67,7 @@ func (c classes) encode() []byte {
 	return b
 }
 
-// decodeClasses reads what encode wrote of these lines, and reports whether it is that.
+// decodeClasses decodes what encode wrote for these lines, and reports whether that succeeded.
 func decodeClasses(b []byte, lines []string) (classes, bool) {
 	if b == nil {
 		return nil, false
@@ -86,7 +89,7 @@ type classDecoder struct {
 	bad bool
 }
 
-// number reads a number that is at most limit.
+// number reads a number up to limit.
 func (d *classDecoder) number(limit int) int {
 	n, size := binary.Uvarint(d.b)
 	if size <= 0 || n > uint64(limit) {
@@ -97,7 +100,7 @@ func (d *classDecoder) number(limit int) int {
 	return int(n)
 }
 
-// spans reads those of a line of so many bytes.
+// spans reads the spans of a line of the given length.
 func (d *classDecoder) spans(length int) []Span {
 	n := d.number(length)
 	if n == 0 {

@@ -5,8 +5,8 @@ import (
 	"encoding/hex"
 )
 
-// keyOf hashes what a hunk changes and the line next to it on either end: enough to tell two additions of the same line
-// apart, and little enough to last while the lines around change.
+// keyOf hashes the changes of a hunk and one adjacent line at each end: enough to distinguish two
+// additions of the same line, and stable when more distant lines change.
 func keyOf(rows []Row) string {
 	first, last := 0, len(rows)-1
 	for first < len(rows) && rows[first].Kind == Context {
@@ -26,8 +26,8 @@ func keyOf(rows []Row) string {
 	return hex.EncodeToString(sum.Sum(b[:0])[:16])
 }
 
-// Changed are the lines of a hunk that differ, first and last, on the new side, or on the old one when it only removes.
-// Where it begins or ends with removing, the line beside that stands for it.
+// Changed returns the first and last changed line of a hunk, on the new side, or on the old one if
+// it only deletes. A deletion at either end counts as the line next to it.
 func (h *Hunk) Changed() (old bool, from, to int) {
 	first, last := -1, -1
 	old = true

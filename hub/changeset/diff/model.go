@@ -1,6 +1,6 @@
 package diff
 
-// File is the difference of two versions.
+// File is the difference between two versions.
 type File struct {
 	Hunks     []Hunk
 	Additions int // changed lines of the new side
@@ -10,29 +10,28 @@ type File struct {
 	// A side that does not end in a newline. An empty side has no line that could lack one.
 	OldNoNewline bool
 	NewNoNewline bool
-	NotUTF8      bool // some bytes are not UTF-8; Text holds them as they are
+	NotUTF8      bool // some bytes are not UTF-8; Text holds them unchanged
 	Binary       bool // a side is not text: there are no hunks
 	// TooBig is set for files that should start folded: over 20 000 changed lines, or 2 MB on a
-	// side. Rows are there, without
-	// words and classes, up to 10 MB a side.
+	// side. Rows exist up to 10 MB a side, without words and classes.
 	TooBig bool
-	// Generated is set for files that say so themselves.
+	// Generated is set for files that declare it.
 	Generated bool
-	// Sizes of the sides of a picture.
+	// Sizes of both sides of an image.
 	OldPixels, NewPixels Pixels
 
-	texts [2]string // both sides, which the rows keep alive anyway
-	held  int       // bytes of them
+	texts [2]string // both sides, which the rows keep in memory anyway
+	held  int       // their size in bytes
 }
 
 // Hunk is a run of changed lines with the context around it. Starts are 1-based; 0 for a side without lines.
 type Hunk struct {
 	OldStart, OldLines int
 	NewStart, NewLines int
-	Section            string // the line the hunk stands under, as a function's head; "" when none is seen
+	Section            string // the line above the hunk that introduces it, such as a function's head; "" for none
 	Rows               []Row
-	// Key names what the hunk changes, with the lines next to it, wherever it stands: 32 hex digits. Marks are
-	// kept by it.
+	// Key identifies the hunk's changes and adjacent lines, independent of its position: 32 hex
+	// digits. Marks refer to it.
 	Key string
 }
 
@@ -46,15 +45,15 @@ const (
 	Delete
 )
 
-// Row is one line. A context row has the text of the new side, which differs from the old one in spaces only, and only
-// when spaces are ignored; where an added empty line is not shown as added, it has no old number.
+// Row is one line. A context row has the text of the new side, which may differ from the old one
+// only in ignored spaces. An added empty line that is not shown as added has no old number.
 type Row struct {
 	Kind      Kind
 	Old, New  int    // 1-based line numbers; 0 on the side that lacks the line
 	Text      string // without the newline, with the carriage return if there is one
-	Spans     []Span // sorted, disjoint; what lies between is plain
+	Spans     []Span // sorted, disjoint; the text between is plain
 	NoNewline bool   // the file ends here without a newline
-	Pair      int    // index in Hunk.Rows of the other version of this line, -1 when it has none
+	Pair      int    // index in Hunk.Rows of the other version of this line, -1 for none
 }
 
 // Span is a part of a row's text, in bytes.
@@ -66,18 +65,18 @@ type Span struct {
 	Changed bool // these words differ from the other version of the line
 }
 
-// Options of a comparison. The zero value compares every byte and colours nothing.
+// Options of a comparison. The zero value compares every byte and adds no syntax.
 type Options struct {
-	Path    string // the name decides the language; "" leaves out syntax classes
-	Space   Space  // which changes of white space count
-	NoWords bool   // leave out words
+	Path    string // the name determines the language; "" omits syntax classes
+	Space   Space  // which whitespace changes count
+	NoWords bool   // omit words
 }
 
-// Limits of what is worked out.
+// Limits of a comparison.
 const (
-	foldLines   = 20_000   // changed lines of a file that is better folded
+	foldLines   = 20_000   // changed lines from which a file starts folded
 	foldBytes   = 2 << 20  // bytes of a side, likewise
-	mostBytes   = 10 << 20 // bytes of a side that is compared at all
+	mostBytes   = 10 << 20 // largest side that is compared
 	wordBytes   = 1_000    // longest line whose words are compared
 	classBytes  = 512 << 10
 	classLines  = 20_000

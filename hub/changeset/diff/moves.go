@@ -5,27 +5,28 @@ import (
 	"slices"
 )
 
-// Block is lines of one file that were deleted there and stand elsewhere now, or were added there and come from
-// elsewhere. Lines are of the side they were changed on.
+// Block is a run of lines that moved: deleted here and added elsewhere, or the reverse. Lines refer
+// to the side they were changed on.
 type Block struct {
 	Kind     Kind // Add or Delete
 	From, To int
-	File     int // where the other end is: index of the file
-	Line     int // and its first line, of the other side
+	File     int // index of the file with the other end
+	Line     int // first line of the other end, on the other side
 }
 
-// What makes a block: git's 20 letters and digits, and three lines that say something, so that the ends of
-// functions and single statements are not called moved.
+// The minimum of a block: git's 20 letters and digits, and three lines with content, so that ends
+// of functions and single statements do not count as moved.
 const (
 	leastAlnum = 20
 	leastLines = 3
-	// places a line may stand in and still begin a search: more common ones are found by their neighbours
+	// a line starts a search if it has at most this many matches; more common lines are found
+	// through their neighbours
 	mostAlike = 8
 )
 
-// Moves finds the blocks of a changeset that were moved, within a file or to another, also when their indentation
-// changed. Files may be nil. The result has, for each file, its blocks in the order of their lines, deletions first.
-// The time it takes grows with the changed lines: a place in the text is looked at for eight others at most.
+// Moves finds the moved blocks of a changeset, within a file or between files, also with changed
+// indentation. Files may be nil. The result has each file's blocks in line order, deletions first.
+// The time is linear in the changed lines: each is compared with eight others at most.
 func Moves(files []*File) [][]Block {
 	m := mover{out: make([][]Block, len(files)), seed: maphash.MakeSeed(), where: map[uint64][]int{},
 		replaced: map[int]int{}}
@@ -47,10 +48,10 @@ func Moves(files []*File) [][]Block {
 // moving is a changed line.
 type moving struct {
 	file, line int
-	run        int // lines of a run follow each other
+	run        int // consecutive lines share a run
 	hash       uint64
 	alnum      int
-	taken      bool // in a block already
+	taken      bool // already in a block
 }
 
 type mover struct {
@@ -58,9 +59,9 @@ type mover struct {
 	seed           maphash.Seed
 	added, deleted []moving
 	where          map[uint64][]int // indexes in deleted
-	replaced       map[int]int      // a run of added lines to the run of deleted ones in whose place it stands
+	replaced       map[int]int      // maps a run of added lines to the run of deleted ones that it replaces
 	runs           int
-	done           int // added lines before this one are settled
+	done           int // added lines before this one are done
 	steps          int // lines compared
 	squeezed       []byte
 }
@@ -103,11 +104,11 @@ func (m *mover) hunk(file int, rows []Row) {
 	}
 }
 
-// match is lines [added, added+lines) that equal [deleted, deleted+lines).
+// match says that lines [added, added+lines) equal [deleted, deleted+lines).
 type match struct{ added, deleted, lines int }
 
-// search looks for the block an added line belongs to and returns where to go on. What replaced a run of lines was not
-// moved from there: that is how re-indented lines look.
+// search finds the block that contains an added line and returns the next line to search. Lines did
+// not move from a run that they replace: re-indented lines look like that.
 func (m *mover) search(i int) int {
 	var best match
 	if at := m.where[m.added[i].hash]; m.added[i].alnum > 0 && len(at) <= mostAlike &&
@@ -129,9 +130,9 @@ func (m *mover) search(i int) int {
 	return m.done
 }
 
-const mostSteps = 64 // lines compared for one that changed
+const mostSteps = 64 // compared lines per changed one
 
-// nearer prefers lines that are not the source of another move, and those of the same file.
+// nearer prefers lines that are not the source of another move, then those of the same file.
 func (m *mover) nearer(a, b match) bool {
 	x, y := &m.deleted[a.deleted], &m.deleted[b.deleted]
 	if x.taken != y.taken {
@@ -153,7 +154,7 @@ func (m *mover) grow(i, d int) match {
 	return match{i - first, d - first, first + last + 1}
 }
 
-// same reports whether two lines are alike and of the runs of i and d.
+// same reports whether two lines are equal and in the runs of i and d.
 func (m *mover) same(x, y, i, d int) bool {
 	return x >= 0 && y >= 0 && x < len(m.added) && y < len(m.deleted) && m.added[x].hash == m.deleted[y].hash &&
 		m.added[x].run == m.added[i].run && m.deleted[y].run == m.deleted[d].run
@@ -170,7 +171,7 @@ func (m *mover) worth(b match) bool {
 	return lines >= leastLines && alnum >= leastAlnum
 }
 
-// trim leaves out the empty lines around a block.
+// trim removes the empty lines around a block.
 func (m *mover) trim(b match) match {
 	empty := maphash.Bytes(m.seed, nil)
 	for m.added[b.added].hash == empty {
@@ -182,7 +183,7 @@ func (m *mover) trim(b match) match {
 	return b
 }
 
-// note writes both ends down; lines that were copied to several places went to the first.
+// note records both ends; the source of several copies refers to the first.
 func (m *mover) note(b match) {
 	to, from := m.added[b.added], m.deleted[b.deleted]
 	m.out[to.file] = append(m.out[to.file], Block{Kind: Add, From: to.line, To: to.line + b.lines - 1, File: from.file,
@@ -199,7 +200,7 @@ func (m *mover) note(b match) {
 		File: to.file, Line: to.line})
 }
 
-// read hashes a line without its spaces, and counts its letters and digits.
+// read hashes a line without spaces, and counts its letters and digits.
 func (m *mover) read(text string) (hash uint64, alnum int) {
 	m.squeezed = m.squeezed[:0]
 	for i := range len(text) {

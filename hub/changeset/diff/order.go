@@ -2,8 +2,7 @@ package diff
 
 import "strings"
 
-// ComparePaths orders files as a review shows them: those of a directory before those of its subdirectories'
-// neighbours, so that they have the order of the tree, by directory, then name.
+// ComparePaths orders files like the tree of a review: by directory, then name.
 func ComparePaths(a, b string) int {
 	x, y := strings.Split(a, "/"), strings.Split(b, "/")
 	for i := 0; i < len(x) && i < len(y); i++ {

@@ -6,24 +6,25 @@ import (
 	"time"
 )
 
-// painter reads the syntax of files in the background, one after the other at a low priority: of most languages it
-// takes longer than all else together (35 ms for two versions of 10 KB).
+// painter reads the syntax of files in the background, one after the other at a low priority: for
+// most languages, this takes longer than everything else together (35 ms for two versions of 10
+// KB).
 type painter struct {
 	mu sync.Mutex
-	// comparisons that readers see without colours, in the order they were asked for
+	// comparisons shown without colours, in the order of their requests
 	jobs    []*job
 	byKey   map[Key]*job                         // jobs
-	sets    []func(context.Context) []Comparison // what readers may look at next
-	set     []Comparison                         // of the sets, the one at hand
+	sets    []func(context.Context) []Comparison // comparisons that viewers may open next
+	set     []Comparison                         // the set in progress
 	working bool
 	closed  bool
 	cancel  func()        // ends the loading of a set
-	held    int           // readers who wait for comparisons
-	changed chan struct{} // closed when held falls to 0, and by Close; nil: no one waits
+	held    int           // callers that wait for comparisons
+	changed chan struct{} // closed when held falls to 0, and by Close; nil: the painter does not wait
 	wg      sync.WaitGroup
 }
 
-// job is a comparison that is shown without colours.
+// job is a comparison shown without colours.
 type job struct {
 	key   Key
 	plain *File
@@ -38,11 +39,11 @@ type Comparison struct {
 const (
 	mostJobs = 4096
 	mostSets = 64
-	mostHeld = time.Second // that the painter waits for readers at a time, so that it comes to its end
+	mostHeld = time.Second // limits each wait of the painter for callers, so that it finishes
 )
 
-// ComputePlain returns a comparison with its colours when they are known, and otherwise without: they are read in the
-// background.
+// ComputePlain returns a comparison with colours if they are known, otherwise without; the painter
+// then reads them.
 func (c *Cache) ComputePlain(ctx context.Context, key Key, load func(context.Context) (old, new []byte,
 	err error)) (*File, error) {
 	if f := c.get(key); f != nil {
@@ -71,20 +72,20 @@ func (k Key) plain() Key {
 	return k
 }
 
-// ReadSyntax has the syntax of comparisons read and kept in the background, in their order, after that of all that
-// readers look at. load is called when it is their turn. Without a store nothing is read.
+// ReadSyntax queues reading and storing the syntax of comparisons, in order, after those that
+// viewers see. load is called when it is their turn. Without a store, it does nothing.
 func (c *Cache) ReadSyntax(load func(context.Context) []Comparison) {
 	p := &c.painter
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c.Syntax == nil || p.closed || len(p.sets) >= mostSets {
-		return // it is read when a reader asks for it
+		return // it is read when a viewer opens it
 	}
 	p.sets = append(p.sets, load)
 	c.start()
 }
 
-// Hold keeps the painter from working until release is called, as while a reader waits.
+// Hold pauses the painter until release is called, for example while a viewer waits.
 func (c *Cache) Hold() (release func()) {
 	p := &c.painter
 	p.mu.Lock()
@@ -99,7 +100,7 @@ func (c *Cache) Hold() (release func()) {
 	}
 }
 
-// tell wakes the painter that waits; p.mu is held.
+// tell wakes the waiting painter; p.mu is held.
 func (p *painter) tell() {
 	if p.changed != nil {
 		close(p.changed)
@@ -107,7 +108,7 @@ func (p *painter) tell() {
 	}
 }
 
-// pause waits while readers wait, and reports whether the painter is to go on.
+// pause waits while the painter is held, and reports whether it should continue.
 func (p *painter) pause() bool {
 	p.mu.Lock()
 	if p.held == 0 || p.closed {
@@ -135,7 +136,7 @@ func (c *Cache) paintLater(key Key, plain *File) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.byKey[key] != nil || p.closed || len(p.jobs) >= mostJobs {
-		return // it stays without until it is asked for again
+		return // it stays plain until the next request
 	}
 	j := &job{key: key, plain: plain}
 	if p.byKey == nil {
@@ -154,14 +155,14 @@ func (c *Cache) start() {
 	}
 }
 
-// paint reads the syntax of what waits, until nothing does.
+// paint reads queued syntax until the queue is empty.
 func (c *Cache) paint() {
 	lowerPriority()
 	for c.painter.pause() && c.paintNext() {
 	}
 }
 
-// paintNext does what comes first, and reports whether there was something to do.
+// paintNext does the next task, and reports whether there was one.
 func (c *Cache) paintNext() bool {
 	j, next, load := c.painter.next()
 	switch {
@@ -189,7 +190,7 @@ func (c *Cache) paintOne(j *job) {
 	c.kept.Drop(j.key.plain())
 }
 
-// next returns what to do next: what readers see, or else the next of the set at hand, or else the next set.
+// next returns the next task: a job, or else a comparison of the current set, or else a set.
 func (p *painter) next() (*job, *Comparison, func(context.Context) []Comparison) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -198,7 +199,7 @@ func (p *painter) next() (*job, *Comparison, func(context.Context) []Comparison)
 		return p.jobs[0], nil, nil
 	case len(p.set) > 0:
 		first := p.set[0]
-		p.set[0] = Comparison{} // its texts need not wait for those of the others
+		p.set[0] = Comparison{} // frees its texts early
 		p.set = p.set[1:]
 		return nil, &first, nil
 	case len(p.sets) > 0:
@@ -210,7 +211,7 @@ func (p *painter) next() (*job, *Comparison, func(context.Context) []Comparison)
 	return nil, nil, nil
 }
 
-// take loads a set and makes it the one at hand.
+// take loads a set and makes it current.
 func (p *painter) take(load func(context.Context) []Comparison) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -226,7 +227,7 @@ func (p *painter) take(load func(context.Context) []Comparison) {
 	p.set = set
 }
 
-// done removes a job. Until then others may ask for it.
+// done removes a job; until then, more requests can join it.
 func (p *painter) done(j *job) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -235,7 +236,7 @@ func (p *painter) done(j *job) {
 	delete(p.byKey, j.key)
 }
 
-// Close stops reading syntax and waits for what is at hand, which is cut short.
+// Close stops reading syntax; it interrupts the current task and waits for it.
 func (c *Cache) Close() {
 	c.painter.mu.Lock()
 	c.painter.closed = true
@@ -247,7 +248,7 @@ func (c *Cache) Close() {
 	c.painter.wg.Wait()
 }
 
-// SameRows reports whether f and o compare the same texts into the same rows, whatever their colours.
+// SameRows reports whether f and o have the same texts and rows, regardless of colours.
 func (f *File) SameRows(o *File) bool {
 	return f.texts == o.texts && f.Additions == o.Additions && f.Deletions == o.Deletions &&
 		len(f.Hunks) == len(o.Hunks) &&

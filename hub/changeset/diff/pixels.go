@@ -9,10 +9,10 @@ import (
 	_ "image/png"  // likewise
 )
 
-// Pixels is the size of a picture; zero when it is not told.
+// Pixels is the size of an image; zero if unknown.
 type Pixels struct{ W, H int }
 
-// PixelsOf reads the size of a PNG, JPEG, GIF, WebP, AVIF or BMP from its head.
+// PixelsOf reads the size of a PNG, JPEG, GIF, WebP, AVIF or BMP from its header.
 func PixelsOf(data []byte) Pixels {
 	if c, _, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
 		return Pixels{c.Width, c.Height}
@@ -23,7 +23,7 @@ func PixelsOf(data []byte) Pixels {
 	case len(data) >= 12 && string(data[4:8]) == "ftyp":
 		return avif(data)
 	case len(data) >= 26 && string(data[:2]) == "BM":
-		h := int32(binary.LittleEndian.Uint32(data[22:])) // negative: the rows come from the top
+		h := int32(binary.LittleEndian.Uint32(data[22:])) // negative: rows are top-down
 		return sane(int64(binary.LittleEndian.Uint32(data[18:])), int64(max(h, -h)))
 	}
 	return Pixels{}
@@ -44,7 +44,7 @@ func webp(data []byte) Pixels {
 	return Pixels{}
 }
 
-// avif finds the box that holds the size; the first one is the picture's.
+// avif finds the first box with a size, which is the image's.
 func avif(data []byte) Pixels {
 	head := data[:min(len(data), 4096)]
 	at := bytes.Index(head, []byte("ispe"))

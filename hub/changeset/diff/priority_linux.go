@@ -7,8 +7,8 @@ import (
 
 const niceness = 10
 
-// lowerPriority runs the goroutine at the lowest priority until it ends, on a thread that ends with it.
+// lowerPriority gives the goroutine the lowest priority until it ends, on a thread of its own.
 func lowerPriority() {
 	runtime.LockOSThread()
-	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), niceness) // without, it is only less polite
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), niceness) // on failure, the priority just stays
 }

@@ -2,5 +2,5 @@
 
 package diff
 
-// lowerPriority does nothing where threads have no priority of their own.
+// lowerPriority does nothing: threads have no priority of their own.
 func lowerPriority() {}

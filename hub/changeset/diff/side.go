@@ -30,8 +30,8 @@ func (s side) endsAt(line int) bool { return s.open && line == len(s.lines)-1 }
 
 const sectionBytes = 80
 
-// section finds the line a hunk stands under: as in git, the last one before it that begins with a letter,
-// an underscore or a dollar sign.
+// section finds the heading of a hunk as git does: the last line before it that starts with a
+// letter, an underscore or a dollar sign.
 func section(before []string) string {
 	for i := len(before) - 1; i >= 0; i-- {
 		line := before[i]

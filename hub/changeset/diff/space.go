@@ -7,18 +7,18 @@ import (
 	"znkr.io/diff/textdiff"
 )
 
-// Space selects which changes of whitespace count, as git's options do.
+// Space selects which whitespace changes count, like git's options.
 type Space byte
 
-// What counts.
+// The values of Space.
 const (
 	SpaceAll    Space = iota // every byte
-	SpaceAmount              // -b: not how many spaces stand somewhere, nor any at the end of a line
-	SpaceNone                // -w: no space at all
-	SpaceBlank               // --ignore-blank-lines: not hunks that add or remove empty lines alone
+	SpaceAmount              // -b: not the number of spaces, nor those at the end of a line
+	SpaceNone                // -w: no spaces
+	SpaceBlank               // --ignore-blank-lines: not hunks that only add or remove empty lines
 )
 
-// squeezed is the text with the spaces that do not count gone, line by line, so that lines that differ in those are
+// squeezed returns the text without ignored spaces, so that lines that only differ in them are
 // equal.
 func (s side) squeezed(space Space) string {
 	var b strings.Builder
@@ -42,10 +42,10 @@ func (s side) squeezed(space Space) string {
 	return b.String()
 }
 
-const spaces = " \t\r" // git's, within a line
+const spaces = " \t\r" // git's set, within a line
 
-// blankLines reports whether a hunk adds and removes empty lines only. One that is near to another
-// change is shown with it.
+// blankLines reports whether a hunk only adds and removes empty lines. It is still shown if another
+// change is near.
 func (c *comparison) blankLines(h textdiff.Hunk[string]) bool {
 	for _, e := range h.Edits {
 		if e.Op == diff.Delete && strings.TrimRight(c.old.lines[e.LineNoX], "\r") != "" ||
@@ -56,7 +56,8 @@ func (c *comparison) blankLines(h textdiff.Hunk[string]) bool {
 	return true
 }
 
-// ignored is the new side of a hunk that is not shown as one, as far as its lines are wanted.
+// ignored returns context rows for the new side of a hunk that is not shown, as far as its lines
+// are wanted.
 func (c *comparison) ignored(rows []Row, h textdiff.Hunk[string], from, to int) []Row {
 	for _, e := range h.Edits {
 		n := e.LineNoY + 1

@@ -1,7 +1,7 @@
 package diff
 
-// overlay lays the changed parts over the classes of a line and joins neighbours that look the same, since every
-// span becomes an element of a page.
+// overlay applies the changed parts to the classes of a line, and merges equal neighbours, because
+// every span becomes an element of a page.
 func overlay(text string, classes, changed []Span) []Span {
 	if len(changed) == 0 {
 		return merged(text, classes)
@@ -16,19 +16,19 @@ func overlay(text string, classes, changed []Span) []Span {
 			out = append(out, classes[at])
 		}
 		out, at = overlayOne(out, classes, at, ch)
-		if at < len(classes) && classes[at].Start < ch.End { // reaches past the changed part
+		if at < len(classes) && classes[at].Start < ch.End { // extends past the changed part
 			classes[at].Start = ch.End
 		}
 	}
 	return merged(text, append(out, classes[at:]...))
 }
 
-// overlayOne writes one changed part, cut along the classes under it.
+// overlayOne adds one changed part, split along the classes under it.
 func overlayOne(out, classes []Span, at int, ch Span) ([]Span, int) {
 	pos := ch.Start
 	for ; at < len(classes) && classes[at].Start < ch.End; at++ {
 		c := classes[at]
-		if c.Start < pos { // begins before the changed part
+		if c.Start < pos { // starts before the changed part
 			out = append(out, Span{Start: c.Start, End: pos, Class: c.Class})
 			c.Start = pos
 		}
@@ -48,7 +48,7 @@ func overlayOne(out, classes []Span, at int, ch Span) ([]Span, int) {
 	return out, at
 }
 
-// merged joins neighbours of the same look with nothing but spaces between them.
+// merged merges equal neighbours with only spaces between them.
 func merged(text string, spans []Span) []Span {
 	out := spans[:0]
 	for _, s := range spans {

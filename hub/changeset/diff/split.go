@@ -1,9 +1,11 @@
 package diff
 
-// SplitRow is a row of a side-by-side view: indexes in Hunk.Rows, -1 for an empty half. Context stands on both.
+// SplitRow is a row of a side-by-side view: indexes in Hunk.Rows, -1 for an empty half. Context has
+// both.
 type SplitRow struct{ Left, Right int }
 
-// Split lays rows side by side: versions of one line beside each other, the others in order around them.
+// Split arranges rows side by side: versions of one line next to each other, the others in order
+// around them.
 func Split(rows []Row) []SplitRow {
 	out := make([]SplitRow, 0, len(rows))
 	for i := 0; i < len(rows); {
@@ -19,7 +21,8 @@ func Split(rows []Row) []SplitRow {
 	return out
 }
 
-// changedRun is the run of changed rows from d on: its deletions end at a, its additions at end.
+// changedRun returns the bounds of the changed rows from d on: deletions end at a, additions at
+// end.
 func changedRun(rows []Row, d int) (a, end int) {
 	for a = d; a < len(rows) && rows[a].Kind == Delete; {
 		a++
@@ -30,7 +33,8 @@ func changedRun(rows []Row, d int) (a, end int) {
 	return a, end
 }
 
-// splitRun lays out deletions [d,a) and additions [a,end): up to each pair, what is unpaired shares rows.
+// splitRun arranges deletions [d,a) and additions [a,end): unpaired rows before each pair share
+// rows.
 func splitRun(out []SplitRow, rows []Row, d, a, end int) []SplitRow {
 	left, right := d, a
 	for ; d < a; d++ {

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// words pairs deleted with added rows and returns, by row index, the parts that differ. Rows too different to be
-// versions of one line stay unpaired.
+// words pairs deleted with added rows and returns the changed parts by row index. Rows that differ
+// too much stay unpaired.
 func words(rows []Row) map[int][]Span {
 	changed := map[int][]Span{}
 	for i := 0; i < len(rows); {
@@ -28,10 +28,10 @@ func words(rows []Row) map[int][]Span {
 	return changed
 }
 
-// mostAlign bounds the pairs looked at for one run; longer runs are paired by their order.
+// mostAlign limits the pairs compared for one run; longer runs are paired in order.
 const mostAlign = 400
 
-// align pairs rows [d,a) with rows [a,end) in order, so that the sum of likenesses is greatest.
+// align pairs rows [d,a) with rows [a,end) in order, with the greatest total similarity.
 func align(rows []Row, d, a, end int) (pairs [][2]int) {
 	n, m := a-d, end-a
 	if n == m || n*m > mostAlign {
@@ -75,7 +75,8 @@ func bag(text string) map[string]int {
 	return words
 }
 
-// likeness of two lines: the share of bytes in words they have in common, 0 when it is small.
+// likeness returns the similarity of two lines: the share of bytes in common words, 0 if it is
+// small.
 func likeness(x, y map[string]int) float64 {
 	common, all := 0, 0
 	for t, n := range x {
@@ -93,7 +94,7 @@ func likeness(x, y map[string]int) float64 {
 
 const leastLike = 0.3
 
-// pairWords notes two rows as versions of one line, with the words that differ, when they are alike.
+// pairWords pairs two similar rows, with the words that differ.
 func pairWords(rows []Row, d, a int, changed map[int][]Span) {
 	x, y := rows[d].Text, rows[a].Text
 	if len(x) > wordBytes || len(y) > wordBytes {
@@ -140,7 +141,7 @@ func compareWords(x, y string) (old, new []Span, alike bool) {
 	return joined(x, a.spans), joined(y, b.spans), true
 }
 
-// marks collects the changed parts of a line from left to right.
+// marks collects the changed parts of a line, left to right.
 type marks struct {
 	at    int
 	spans []Span
@@ -181,7 +182,7 @@ func weight(tokens []string) (n int) {
 	return n
 }
 
-// tokens cuts a line into words, runs of spaces and single other characters.
+// tokens splits a line into words, runs of spaces and other single characters.
 func tokens(line string) []string {
 	out := make([]string, 0, 8+len(line)/4)
 	for line != "" {
@@ -208,7 +209,7 @@ func token(s string) int {
 	return n
 }
 
-// runeKind is 0 for characters that stand alone, 1 for those of words, 2 for spaces.
+// runeKind returns 0 for single characters, 1 for word characters, 2 for spaces.
 func runeKind(r rune) int {
 	switch {
 	case r == '_' || r|0x20 >= 'a' && r|0x20 <= 'z' || r >= '0' && r <= '9':
