@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// heartbeat is how often the lock file is touched, so that the next process knows when this one ended, however it did.
+// heartbeat is the interval at which the lock file is touched, so that the next process knows when
+// this one ended, even after a crash.
 const heartbeat = time.Second
 
-// LastAlive returns when the process before this one was last seen alive, about a second before it ended; zero when
+// LastAlive returns when the previous process was last alive, accurate to about a second; zero if
 // there was none.
 func (s *Store) LastAlive() time.Time { return s.lastAlive }
 
-// later returns when the file was last written, if that is after t and t is a time.
+// later returns the file's modification time if it is after t and t is not zero.
 func later(t time.Time, file string) time.Time {
 	if info, err := os.Stat(file); err == nil && !t.IsZero() && info.ModTime().After(t) {
 		return info.ModTime()

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// Which client actions are known to be answered over a restart is bounded by
-// age and number, and at a start by the clients that acted last.
+// Limits of the record of answered client actions, which survives restarts: age and number, and at
+// startup the most recently active clients.
 const (
 	answersFor    = 7 * 24 * time.Hour
 	keptAnswers   = 50_000
@@ -19,21 +19,21 @@ const (
 	pruneEvery    = time.Hour
 )
 
-// prune forgets clients and answers that are past their bounds at a time, in microseconds.
+// prune deletes clients and answers beyond their limits; at is in microseconds.
 func (p *plan) prune(at int64) {
 	p.add("DELETE FROM answers WHERE at < ?", at-answersFor.Microseconds())
 	p.add("DELETE FROM answers WHERE seq <= (SELECT seq FROM answers ORDER BY seq DESC LIMIT 1 OFFSET ?)", keptAnswers)
 	p.pruneClients(at)
 }
 
-// keepPruning prunes soon after the start, and while the program runs.
+// keepPruning prunes soon after the start, and regularly after that.
 func (s *Store) keepPruning(ctx context.Context, h *hub.Hub) {
 	due := time.NewTimer(pruneFirst)
 	defer due.Stop()
 	for {
 		select {
 		case <-due.C:
-			_ = h.Do((*hub.Tx).Prune) // while the host is read-only, the next one does it
+			_ = h.Do((*hub.Tx).Prune) // if the host is read-only, the next run prunes
 			due.Reset(pruneEvery)
 		case <-ctx.Done():
 			return
@@ -41,7 +41,7 @@ func (s *Store) keepPruning(ctx context.Context, h *hub.Hub) {
 	}
 }
 
-// answered lists the client actions that are not to be run again, oldest first.
+// answered lists the client actions that must not run again, oldest first.
 func (s *Store) answered(ctx context.Context) ([]hub.Answered, error) {
 	rows, err := s.read.QueryContext(ctx,
 		"SELECT client, client_seq, seq, channel FROM answers WHERE at >= ? ORDER BY seq DESC LIMIT ?",

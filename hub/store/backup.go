@@ -9,13 +9,13 @@ import (
 	"path/filepath"
 )
 
-// Backup writes a consistent copy of the database to path, which must not
-// exist, while the work goes on. It never opens the file itself: see makeDB.
+// Backup writes a consistent copy of the database to path, which must not exist, while the store is
+// in use. It never opens the file itself: see makeDB.
 func (s *Store) Backup(ctx context.Context, path string) error {
 	return backupDB(ctx, filepath.Join(s.cfg.Dir, databaseName), path)
 }
 
-// BackupDir is Backup for a data directory that another process may be serving.
+// BackupDir backs up a data directory that another process may be serving.
 func BackupDir(ctx context.Context, dir, path string) error {
 	source := filepath.Join(dir, databaseName)
 	if _, err := os.Stat(source); err != nil {
@@ -35,8 +35,8 @@ func backupDB(ctx context.Context, source, path string) error {
 	return errors.Join(backup(ctx, db, path), db.Close())
 }
 
-// backup lets SQLite write the copy, compacted, into a file that only its owner
-// can read; a half copy is removed.
+// backup has SQLite write a compacted copy into a file that only its owner can read. It removes a
+// partial copy.
 func backup(ctx context.Context, db *sql.DB, path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

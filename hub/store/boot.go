@@ -9,10 +9,9 @@ import (
 const sqlReserve = "INSERT INTO meta (key, value) VALUES ('" + metaReserved + "', ?) ON CONFLICT DO UPDATE SET value=max(value, " +
 	"excluded.value)"
 
-// Boot is what the hub starts from: the catalogue, not the transcripts. Numbers
-// go on behind everything that was ever reserved, used or not, so that none
-// repeats after a crash, terminals' unjournaled ones included. The next block
-// is on disk when Boot returns.
+// Boot returns the initial state of the hub: the catalogue, without transcripts. Numbers continue
+// after all reserved ones, used or not, so that none repeats after a crash, including those of
+// terminal output, which is not in the journal. The next block is durable when Boot returns.
 func (s *Store) Boot(ctx context.Context) (hub.Boot, error) {
 	var b hub.Boot
 	err := s.transact(func(c *conn) (err error) {
@@ -27,8 +26,7 @@ func (s *Store) Boot(ctx context.Context) (hub.Boot, error) {
 	return b, err
 }
 
-// reserve returns the end of the numbers reserved so far and makes a further
-// block the program's.
+// reserve returns the end of the reserved numbers and reserves another block.
 func (c *conn) reserve(block int64) (from, to int64, err error) {
 	rows, err := c.query("SELECT value FROM meta WHERE key='" + metaReserved + "'")
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// catalogue is what is known of each channel without reading its rows. It runs
-// ahead of the disk by the batch being written.
+// catalogue holds what is known of each channel without reading its rows. It includes the batch
+// that is being written.
 type catalogue struct {
 	mu    sync.Mutex
 	byURI map[ahp.URI]*channelRow
@@ -24,7 +24,7 @@ type channelRow struct {
 	floor, last int64
 	run         int64 // bytes of envelopes after the snapshot
 	snap        int64 // bytes of the snapshot
-	busy        bool  // a snapshot is being made
+	busy        bool  // a snapshot is in progress
 }
 
 func (c *catalogue) load(ctx context.Context, db *sql.DB) error {
@@ -46,7 +46,7 @@ func (c *catalogue) load(ctx context.Context, db *sql.DB) error {
 	}))
 }
 
-// metaValue reads a value of meta; one that is missing leaves v as it is.
+// metaValue reads a value of meta; a missing one leaves v unchanged.
 func metaValue(ctx context.Context, db *sql.DB, key string, v *int64) error {
 	err := db.QueryRowContext(ctx, "SELECT value FROM meta WHERE key=?", key).Scan(v)
 	if errors.Is(err, sql.ErrNoRows) {

@@ -12,7 +12,7 @@ import (
 	"slices"
 )
 
-// auditBucket is of records that go into the audit. Their keys are not kept.
+// auditBucket holds records for the audit. Their keys are not stored.
 const auditBucket = "audit"
 
 // chain is the end of the audit's chain of hashes. Only the journal's writer adds to it.
@@ -21,8 +21,8 @@ type chain struct {
 	hash [sha256.Size]byte
 }
 
-// add puts an entry at the end of the chain and returns its place and its hash: of the hash before, the place and
-// the entry.
+// add appends an entry to the chain and returns its number and its hash: of the previous hash, the
+// number and the entry.
 func (c *chain) add(entry []byte) (n int64, hash []byte) {
 	c.n++
 	buf := make([]byte, 0, sha256.Size+8+len(entry))
@@ -43,11 +43,12 @@ func (c *chain) load(ctx context.Context, db *sql.DB) error {
 	return describe(err)
 }
 
-// auditRows is how many entries of the audit are in memory at once while all are read.
+// auditRows limits the audit entries in memory while all are read.
 const auditRows = 500
 
-// AuditEntries calls visit with every entry of the audit, oldest first, and stops at its first error. It reads some
-// entries at a time, and no statement is open while visit runs: a slow reader does not keep the database from checkpoints.
+// AuditEntries calls visit with every entry of the audit, oldest first, and stops at its first
+// error. It reads in pages and no statement is open during visit, so that a slow visit does not
+// block checkpoints.
 func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error) error {
 	key := ""
 	err := s.eachPage(ctx, visit, func() (*sql.Rows, error) {
@@ -63,8 +64,8 @@ func (s *Store) AuditEntries(ctx context.Context, visit func(entry []byte) error
 	}, func(rows *sql.Rows, entry *[]byte) error { return rows.Scan(&n, entry) })
 }
 
-// eachPage queries until a page is not full, and visits the entries of each page once it is read. read scans a row, and
-// notes where the next page begins.
+// eachPage queries until a page is not full, and visits each page's entries after reading it. read
+// scans a row and records where the next page starts.
 func (s *Store) eachPage(ctx context.Context, visit func(entry []byte) error, query func() (*sql.Rows, error),
 	read func(rows *sql.Rows, entry *[]byte) error) error {
 	for {
@@ -93,8 +94,9 @@ func (s *Store) eachPage(ctx context.Context, visit func(entry []byte) error, qu
 	}
 }
 
-// AuditBefore calls visit with the entries of the audit before a place, newest first, until it returns false.
-// Places count from 1; entries of before there was a chain have -1 for the newest of them, and so on. Before 0 are all.
+// AuditBefore calls visit with the audit's entries before a number, newest first, until it returns
+// false. Numbers start at 1. Entries older than the chain count down from -1, the newest of them. 0
+// returns all.
 func (s *Store) AuditBefore(ctx context.Context, before int64, visit func(place int64, entry []byte) bool) error {
 	more := true
 	if before >= 0 {
@@ -115,7 +117,7 @@ func (s *Store) AuditBefore(ctx context.Context, before int64, visit func(place 
 	return s.visitAudit(ctx, query, -before, func(_ int64, entry []byte) bool { place--; return visit(place, entry) })
 }
 
-// visitAudit calls visit with what a query finds, until it returns false.
+// visitAudit calls visit with a query's rows until it returns false.
 func (s *Store) visitAudit(ctx context.Context, query string, arg int64, visit func(n int64, entry []byte) bool) error {
 	rows, err := s.read.QueryContext(ctx, query, arg)
 	if err != nil {
@@ -140,8 +142,8 @@ func (s *Store) visitAudit(ctx context.Context, query string, arg int64, visit f
 
 var errEnough = errors.New("enough was read")
 
-// CheckAudit compares the hashes of the audit of a directory, which another process may be serving, with its
-// entries, and returns how many there are. Entries of before there was a chain are not among them.
+// CheckAudit verifies the hashes of a directory's audit, which another process may be serving, and
+// returns the number of entries in the chain. It skips entries older than the chain.
 func CheckAudit(ctx context.Context, dir string) (entries int64, err error) {
 	db, err := openToCheck(filepath.Join(dir, databaseName))
 	if err != nil {
@@ -156,7 +158,7 @@ func CheckAudit(ctx context.Context, dir string) (entries int64, err error) {
 }
 
 func checkChain(ctx context.Context, db *sql.DB) (entries int64, err error) {
-	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // entries and their count belong together
+	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true}) // entries and their count must be consistent
 	if err != nil {
 		return 0, describe(err)
 	}

@@ -9,14 +9,14 @@ import (
 	"sync"
 )
 
-// damage remembers what a check in the background found.
+// damage holds the result of a background check.
 type damage struct {
 	mu  sync.Mutex
 	err error
 }
 
-// Err returns what is wrong with the database, or nil: a check of a large one
-// ends after Open has returned. It is one part of being ready to serve.
+// Err returns what is wrong with the database, or nil: the check of a large one finishes after Open
+// returns. Readiness depends on it.
 func (s *Store) Err() error {
 	if err := s.guard.err(); err != nil {
 		return err
@@ -26,13 +26,13 @@ func (s *Store) Err() error {
 	return s.damage.err
 }
 
-// querier is what a check needs of a connection.
+// querier is the part of a connection that checks need.
 type querier interface {
 	queryStrings(ctx context.Context, q string) ([]string, error)
 }
 
-// checkNow checks before Open returns: all of a small database, the catalogue
-// of a large one (quick_check reads about 1 GB a second at best).
+// checkNow checks before Open returns: all of a small database, but only the catalogue of a large
+// one (quick_check reads at most about 1 GB a second).
 func (s *Store) checkNow(ctx context.Context, path string) error {
 	switch size, fresh := databaseSize(path); {
 	case fresh:
@@ -48,7 +48,7 @@ func (s *Store) checkNow(ctx context.Context, path string) error {
 	return nil
 }
 
-// checkLater checks the rest of a large database beside the work.
+// checkLater checks the rest of a large database in the background.
 func (s *Store) checkLater(ctx context.Context, path string) {
 	if size, _ := databaseSize(path); size <= s.cfg.CheckBytes {
 		return
@@ -62,7 +62,7 @@ func (s *Store) checkLater(ctx context.Context, path string) {
 	})
 }
 
-// noteDamage makes the store say that it is not ready, when that is what err is about. What is whole is still served.
+// noteDamage makes the store not ready if err reports damage. Intact data is still served.
 func (s *Store) noteDamage(err error) {
 	if !errors.Is(err, ErrDamaged) {
 		return

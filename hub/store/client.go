@@ -11,16 +11,15 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// clientBucket holds what is remembered of AHP clients, by clientKey. A record
-// that the timeline puts there begins the client's sequence numbers anew: what
-// it was answered in its earlier life is forgotten with it.
+// clientBucket holds the records of AHP clients, by clientKey. Writing a record resets the client's
+// sequence numbers and deletes its earlier answers.
 const clientBucket = "client"
 
-// seenBucket holds nothing: a record there makes the client's own record as new as it is.
+// seenBucket stores nothing: a record in it renews the client's own record.
 const seenBucket = "client-seen"
 
-// bindingBuckets hold whose a clientId is, each for the principals of one rank: however many clients guests name,
-// those of people with an account are kept.
+// bindingBuckets store which principal a clientId belongs to, one bucket per rank: however many
+// clientIds guests use, those of people with an account are kept.
 var bindingBuckets = []string{"client-of-guest", "client-of-person", "client-of-owner"}
 
 const (
@@ -28,8 +27,8 @@ const (
 	keptClients = 10_000
 )
 
-// clientKey names a client: a clientId alone would let one principal answer for
-// another. A principal's id holds no line break.
+// clientKey identifies a client. It includes the principal, so that no principal can use another's
+// record. A principal's id has no line break.
 func clientKey(principal, clientID string) string { return principal + "\n" + clientID }
 
 func splitClientKey(key string) (principal, clientID string) {
@@ -37,18 +36,19 @@ func splitClientKey(key string) (principal, clientID string) {
 	return principal, clientID
 }
 
-// ClientRecord is what the timeline records when a client initializes. Its
-// earlier sequence numbers are forgotten, in order with its actions.
+// ClientRecord returns the record to write when a client initializes. It deletes the client's
+// earlier sequence numbers, in order with its actions.
 func (s *Store) ClientRecord(principal, clientID string, v []byte) hub.Record {
 	return hub.Record{Bucket: clientBucket, Key: clientKey(principal, clientID), Value: v}
 }
 
-// SeenRecord is what the timeline records when a client comes back: it is remembered for another seven days.
+// SeenRecord returns the record to write when a client reconnects: it keeps the client for another
+// seven days.
 func (s *Store) SeenRecord(principal, clientID string) hub.Record {
 	return hub.Record{Bucket: seenBucket, Key: clientKey(principal, clientID), Value: []byte{}}
 }
 
-// Client reads what was recorded of a client in the last seven days.
+// Client reads a client's record if it is at most seven days old.
 func (s *Store) Client(ctx context.Context, principal, clientID string) ([]byte, bool, error) {
 	key := clientKey(principal, clientID)
 	var v []byte
@@ -64,13 +64,14 @@ func (s *Store) Client(ctx context.Context, principal, clientID string) ([]byte,
 	return v, true, nil
 }
 
-// BindingRecord is what the timeline records when a clientId begins to belong to a principal of a rank, or does so for
-// another seven days.
+// BindingRecord returns the record that binds a clientId to a principal of a rank for seven days,
+// or renews the binding.
 func (s *Store) BindingRecord(clientID string, rank int, v []byte) hub.Record {
 	return hub.Record{Bucket: bindingBuckets[rank], Key: clientID, Value: v}
 }
 
-// Binding reads what was recorded of a clientId in the last seven days: for the highest rank, where there are several.
+// Binding reads a clientId's binding of the last seven days; of several, the one with the highest
+// rank.
 func (s *Store) Binding(ctx context.Context, clientID string) ([]byte, bool, error) {
 	for _, bucket := range slices.Backward(bindingBuckets) {
 		var v []byte

@@ -2,8 +2,8 @@ package store
 
 import "context"
 
-// Compact rewrites the database and empties its log, so that nothing that was deleted or replaced is left in free pages.
-// Writes wait meanwhile.
+// Compact rewrites the database and empties its log, so that no deleted or replaced data remains in
+// free pages. Writes wait for it.
 func (s *Store) Compact(ctx context.Context) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()

@@ -11,13 +11,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Deep is what a check of every row found.
+// Deep is the result of a check of every row.
 type Deep struct {
 	Channels, Rows int
-	Entries        int64 // of the audit's chain
+	Entries        int64 // in the audit's chain
 	Unchecked      int   // rows written before there were checksums
 	Damage         []error
-	More           int // damage past mostDamage
+	More           int // number of damages beyond mostDamage
 }
 
 const mostDamage = 20
@@ -30,8 +30,8 @@ func (d *Deep) note(err error) {
 	d.More++
 }
 
-// DeepCheck reads every row of the database of a directory, which another process may be serving, and compares
-// checksums. The error is for a database that cannot be read at all.
+// DeepCheck reads every row of a directory's database, which another process may be serving, and
+// compares checksums. It returns an error only if the database cannot be read.
 func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
 	db, err := openToCheck(filepath.Join(dir, databaseName))
 	if err != nil {
@@ -42,7 +42,7 @@ func DeepCheck(ctx context.Context, dir string) (*Deep, error) {
 	return d, d.all(ctx, db, "PRAGMA quick_check(8)")
 }
 
-// all checks by SQLite, and then everything that has a checksum.
+// all runs SQLite's check and compares every checksum.
 func (d *Deep) all(ctx context.Context, db *sql.DB, pragma string) error {
 	if err := checkBy(ctx, pool{db}, pragma); err != nil {
 		d.note(err)
@@ -67,7 +67,7 @@ func (d *Deep) all(ctx context.Context, db *sql.DB, pragma string) error {
 	return d.rest(ctx, db, version)
 }
 
-// openToCheck opens a database to read it.
+// openToCheck opens a database read-only.
 func openToCheck(path string) (*sql.DB, error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil, err
@@ -96,7 +96,8 @@ func (d *Deep) channels(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// channel checks one in a transaction of its own, so that a process which serves can move its log into the database.
+// channel checks one channel in its own transaction, so that a serving process can checkpoint its
+// log meanwhile.
 func (d *Deep) channel(ctx context.Context, db *sql.DB, uri ahp.URI) error {
 	tx, err := db.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -111,7 +112,7 @@ func (d *Deep) channel(ctx context.Context, db *sql.DB, uri ahp.URI) error {
 		return ctx.Err()
 	case err != nil:
 		d.note(named(err, "the snapshot", uri))
-		return nil // its rows are read with it
+		return nil // its rows are read together with it
 	}
 	d.Channels++
 	if !c.summed {
@@ -123,7 +124,7 @@ func (d *Deep) channel(ctx context.Context, db *sql.DB, uri ahp.URI) error {
 	return ctx.Err()
 }
 
-// missing tells a channel without its snapshot from one that was closed meanwhile.
+// missing distinguishes a channel without its snapshot from one that was closed meanwhile.
 func (d *Deep) missing(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
 	n := 0
 	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM channels WHERE uri=?", uri).Scan(&n); err != nil {
@@ -135,7 +136,8 @@ func (d *Deep) missing(ctx context.Context, tx *sql.Tx, uri ahp.URI) error {
 	return nil
 }
 
-// rows checks the journal rows of a channel, and that none is missing: their bytes are counted with the channel.
+// rows checks the journal rows of a channel, including that none is missing: the channel counts
+// their bytes.
 func (d *Deep) rows(ctx context.Context, tx *sql.Tx, c *loaded) error {
 	rows, err := tx.QueryContext(ctx, sqlReadEnvelopes, c.id)
 	if err != nil {
@@ -169,7 +171,7 @@ func (d *Deep) rows(ctx context.Context, tx *sql.Tx, c *loaded) error {
 	return nil
 }
 
-// named gives damage that SQLite found the name of what was read.
+// named adds what was read to damage that SQLite found.
 func named(err error, what string, uri ahp.URI) error {
 	if known, ok := errors.AsType[*DamageError](err); ok {
 		return known

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// rest checks what is no part of a channel's journal: the rows of channels, answers and documents, the numbers of meta, and the
-// tables themselves.
+// rest checks everything outside of channels' journals: the rows of channels, answers and
+// documents, the numbers of meta, and the schema.
 func (d *Deep) rest(ctx context.Context, db *sql.DB, version int) error {
 	schema := func(ctx context.Context, tx *sql.Tx) error { return d.schema(ctx, tx, version) }
 	for _, check := range []func(context.Context, *sql.Tx) error{schema, d.meta, d.catalogue, d.answers, d.docs} {
@@ -36,7 +36,7 @@ func (d *Deep) schema(ctx context.Context, tx *sql.Tx, version int) error {
 		return err
 	}
 	defer fresh.Close()
-	fresh.SetMaxOpenConns(1) // each has another database
+	fresh.SetMaxOpenConns(1) // each connection has its own database
 	for _, m := range migrations[:version] {
 		if _, err := fresh.ExecContext(ctx, m); err != nil {
 			return err
@@ -105,13 +105,13 @@ func (d *Deep) docs(ctx context.Context, tx *sql.Tx) error {
 		if err := rows.Scan(&bucket, &key, &at, &value, &sum); err != nil {
 			return err
 		}
-		// Keys may be secrets.
+		// Keys may be secrets, so the error has none.
 		d.compare(sum, sums.doc(bucket, key, at, value), DamageError{What: "a document of " + bucket})
 		return nil
 	})
 }
 
-// scanSums calls row for each row of a query, with what makes checksums.
+// scanSums calls row for each row of a query, with a checksummer.
 func scanSums(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows, *checksummer) error) error {
 	rows, err := tx.QueryContext(ctx, query)
 	if err != nil {
@@ -121,7 +121,7 @@ func scanSums(ctx context.Context, tx *sql.Tx, query string, row func(*sql.Rows,
 	return scan(rows, func() error { return row(rows, &sums) })
 }
 
-// compare notes a row that has another checksum than it should, or none.
+// compare reports a row with a wrong checksum, and counts one without.
 func (d *Deep) compare(stored sql.NullInt64, sum int64, damage DamageError) {
 	if !stored.Valid {
 		d.Unchecked++
@@ -132,7 +132,8 @@ func (d *Deep) compare(stored sql.NullInt64, sum int64, damage DamageError) {
 	}
 }
 
-// CheckWhole reads every row of the database of a directory, indexes included, and returns the first damage.
+// CheckWhole reads every row of a directory's database, including indexes, and returns the first
+// damage.
 func CheckWhole(ctx context.Context, dir string) error {
 	return checkWhole(ctx, filepath.Join(dir, databaseName))
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// Doc is a document: a link, an account, a cookie, a draft, a mark.
+// Doc is a document, such as a link, an account, a cookie, a draft or a mark.
 type Doc struct {
 	Key   string
 	Value []byte
-	At    time.Time // when it was last written
+	At    time.Time // of the last write
 }
 
 // Get reads a document; the second result reports whether it exists.
@@ -26,7 +26,7 @@ func (s *Store) Get(ctx context.Context, bucket, key string) ([]byte, bool, erro
 	return v, err == nil, describe(err)
 }
 
-// List reads the documents of a bucket whose key begins with prefix, by key.
+// List reads the documents of a bucket whose keys begin with prefix, ordered by key.
 func (s *Store) List(ctx context.Context, bucket, prefix string) ([]Doc, error) {
 	rows, err := s.read.QueryContext(ctx,
 		"SELECT key, at, value FROM docs WHERE bucket=? AND key>=? AND substr(key,1,length(?))=? ORDER BY key",
@@ -46,8 +46,8 @@ func (s *Store) List(ctx context.Context, bucket, prefix string) ([]Doc, error) 
 	return docs, describe(err)
 }
 
-// Each calls visit with every document of a bucket, by key, and stops at its
-// first error. visit may write.
+// Each calls visit with every document of a bucket, ordered by key, and stops at its first error.
+// visit may write.
 func (s *Store) Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error {
 	docs, err := s.List(ctx, bucket, "")
 	for _, d := range docs {
@@ -58,7 +58,7 @@ func (s *Store) Each(ctx context.Context, bucket string, visit func(key string, 
 	return err
 }
 
-// Records reads a bucket of what the host wrote in order with the timeline.
+// Records reads a bucket that the host writes in order with the timeline.
 func (s *Store) Records(ctx context.Context, bucket string) ([]hub.Record, error) {
 	docs, err := s.List(ctx, bucket, "")
 	records := make([]hub.Record, len(docs))

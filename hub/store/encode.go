@@ -10,12 +10,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A batch is encoded once and applied from its bytes alone: they hold no pointer and no clock but
-// the times that the hub gave its writes, so that another process applies them to the same effect.
+// A batch is encoded once and applied only from its bytes. They contain no pointers, and no times
+// except those that the hub set, so that applying them in another process has the same effect.
 //
-// Encoding: version, number of the timeline, writes, CRC-32C. A write is its kind and its fields;
-// a text that repeats (channels, principals, clients, buckets) is written once and named by its
-// place after that.
+// Encoding: version, sequence number of the timeline, writes, CRC-32C. A write is its kind and its
+// fields. A repeated text (channels, principals, clients, buckets) is written once and then
+// referenced by its index.
 const encodingVersion = 1
 
 // Kinds of encoded writes.
@@ -28,11 +28,12 @@ const (
 	kindPrune
 )
 
-// errEncoding says that bytes are no batch, or one of another program.
+// errEncoding reports that bytes are not a batch, or one of another version.
 var errEncoding = errors.New("a batch of the journal cannot be read")
 
-// Encode returns the bytes of a batch, which Apply takes. The same batch gives the same bytes. reserved is up to which
-// number the batch makes numbers durable, 0 for none. Records that are encoded late are encoded here.
+// Encode returns the bytes of a batch for Apply; the result is deterministic. reserved is the
+// number up to which the batch reserves numbers, 0 for none. Encode also encodes records that were
+// left unencoded.
 func Encode(b hub.Batch, reserved int64) ([]byte, error) {
 	e := encoder{texts: map[string]uint64{}, buf: make([]byte, 0, 64+512*len(b.Writes))}
 	e.buf = append(e.buf, encodingVersion)
@@ -64,7 +65,7 @@ func (e *encoder) string(s string) {
 	e.buf = append(e.buf, s...)
 }
 
-// text writes a text that repeats: its place, or 0 and the text itself.
+// text writes a text that may repeat: its index, or 0 and the text.
 func (e *encoder) text(s string) {
 	n, known := e.texts[s]
 	e.buf = binary.AppendUvarint(e.buf, n)
@@ -150,14 +151,14 @@ func (e *encoder) record(r *hub.Record) error {
 	return nil
 }
 
-// decoder reads an encoded batch. What it returns shares the bytes.
+// decoder reads an encoded batch. Its results share the bytes.
 type decoder struct {
 	buf   []byte
 	texts []string
 	err   error
 }
 
-// decodeBatch checks a batch and returns a decoder that is at its first field.
+// decodeBatch verifies a batch and returns a decoder at its first field.
 func decodeBatch(b []byte) (*decoder, error) {
 	n := len(b) - 4
 	if n < 1 || binary.LittleEndian.Uint32(b[n:]) != crc32.Checksum(b[:n], crcTable) {

@@ -10,26 +10,26 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// guard notices that files of the store are no longer those it opened: the directory was removed,
-// or the lock taken away under which another process could write. What is written then is lost with
-// the last handle, or damages the other's work.
+// guard detects that the store's files are no longer those it opened: the directory was removed, or
+// the lock that keeps other processes from writing. Later writes would be lost with the last
+// handle, or damage the other process's data.
 type guard struct {
 	mu    sync.Mutex
-	files map[string]os.FileInfo // by path, as they were opened
+	files map[string]os.FileInfo // by path, as opened
 	lost  error
 }
 
-// lostError says which file is gone.
+// lostError names the missing file.
 type lostError struct{ path string }
 
 func (e *lostError) Error() string { return e.Reason() }
 
-// Reason says what happened and what to do, for people.
+// Reason describes the problem and the remedy for people.
 func (e *lostError) Reason() string {
 	return e.path + " was removed or replaced while ahphub runs: put it back, or stop ahphub and restore a backup"
 }
 
-// watch notes the files that must stay.
+// watch records the files that must stay.
 func (g *guard) watch(lock *os.File, dir string) error {
 	info, err := lock.Stat()
 	if err != nil {
@@ -45,8 +45,8 @@ func (g *guard) watch(lock *os.File, dir string) error {
 	return nil
 }
 
-// look compares them with what lies at their paths now. It is asked before each commit: three calls
-// that take microseconds.
+// look compares the files with those now at their paths. It runs before each commit; its three
+// calls take microseconds.
 func (g *guard) look() error {
 	for path, was := range g.files {
 		if now, err := os.Stat(path); err != nil || !os.SameFile(was, now) {
@@ -56,7 +56,7 @@ func (g *guard) look() error {
 	return nil
 }
 
-// check looks, and reports whether what it found is news.
+// check compares the files, and reports whether the result changed.
 func (g *guard) check() (lost error, news bool) {
 	lost = g.look()
 	g.mu.Lock()
@@ -66,14 +66,14 @@ func (g *guard) check() (lost error, news bool) {
 	return lost, news
 }
 
-// err is what is lost, nil for nothing.
+// err returns the error of a lost file, or nil.
 func (g *guard) err() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.lost
 }
 
-// keepGuard turns the host read-only while files are lost.
+// keepGuard makes the host read-only while files are lost.
 func (s *Store) keepGuard(ctx context.Context, h *hub.Hub) {
 	tick := time.NewTicker(s.cfg.GuardEvery)
 	defer tick.Stop()

@@ -10,12 +10,11 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// Run writes the hub's journal until ctx ends, and then what is left of it. A
-// batch that cannot be written turns the host read-only and is tried again
-// until it can: nothing that was accepted is dropped.
+// Run writes the hub's journal until ctx ends, and then the rest of it. After a failed write, the
+// host is read-only and the write is retried until it succeeds: accepted changes are never dropped.
 //
-// Two writers take turns: one takes the next batch and encodes it while the other writes. A
-// batch that comes alone passes through one of them from the hub to the disk.
+// Two writers take turns: one takes and encodes the next batch while the other writes. A single
+// batch passes from the hub to the disk in one of them.
 func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 	snaps := s.newSnapshotter(ctx)
 	defer snaps.stop()
@@ -29,14 +28,14 @@ func (s *Store) Run(ctx context.Context, h *hub.Hub) error {
 		writers.Go(func() {
 			for t.next(ctx) {
 			}
-			cancel() // after an error, too
+			cancel() // also after an error
 		})
 	}
 	writers.Wait()
 	return t.err
 }
 
-// runBeside does what a journal needs besides writing, until ctx ends; wait waits for that.
+// runBeside starts the journal's other tasks until ctx ends; wait waits for their end.
 func (s *Store) runBeside(ctx context.Context, h *hub.Hub) (wait func()) {
 	var g sync.WaitGroup
 	g.Go(func() { s.keepGuard(ctx, h) })
@@ -45,24 +44,24 @@ func (s *Store) runBeside(ctx context.Context, h *hub.Hub) (wait func()) {
 	return g.Wait
 }
 
-// turns is what two writers of the journal share.
+// turns is the shared state of the two writers.
 type turns struct {
 	store *Store
 	hub   *hub.Hub
 	snaps *snapshotter
-	take  sync.Mutex // held from taking a batch until it is the batch's turn to be written
+	take  sync.Mutex // held from taking a batch until its turn to be written
 	write sync.Mutex // held while batches are written
-	err   error      // why nothing is written any more; guarded by write
+	err   error      // why writing ended; guarded by write
 }
 
-// next takes what the hub has, waits for its turn, and writes it with what came meanwhile. It reports whether its
-// writer is to go on.
+// next takes the hub's next batch, waits for its turn, and writes it with later batches. It reports
+// whether its writer should continue.
 func (t *turns) next(ctx context.Context) bool {
 	t.take.Lock()
 	b, err := t.hub.Unjournaled(ctx)
 	if err != nil {
 		t.take.Unlock()
-		return false // ctx has ended and everything is taken
+		return false // ctx has ended and the journal is empty
 	}
 	flights, err := t.encode(nil, b) // while the other writer writes
 	t.write.Lock()
@@ -104,7 +103,7 @@ func (t *turns) encode(flights []flight, b hub.Batch) ([]flight, error) {
 	return append(flights, f), err
 }
 
-// giveUp ends the journal for good; the program stops with it.
+// giveUp ends the journal permanently; the program stops too.
 func (s *Store) giveUp(h *hub.Hub, err error) error {
 	h.JournalFailed(err)
 	s.log.Error("the journal cannot continue", "err", err)
@@ -132,8 +131,9 @@ func (s *Store) writeFlights(ctx context.Context, h *hub.Hub, flights []flight, 
 	return nil
 }
 
-// Apply writes an encoded batch at its position in one transaction. One that was applied before changes nothing; the
-// next is the one after the newest. After an error the store is to be opened anew: its memory is ahead of the disk.
+// Apply writes an encoded batch at its position in one transaction. Applying it again changes
+// nothing; otherwise the position must follow the newest one. After an error, reopen the store: its
+// memory is ahead of the disk.
 func (s *Store) Apply(pos int64, batch []byte) error {
 	if pos <= s.position {
 		return nil
@@ -146,12 +146,11 @@ func (s *Store) Apply(pos int64, batch []byte) error {
 
 const (
 	maxPause = 5 * time.Second
-	// lastTries bounds how long a disk that takes nothing keeps the program
-	// from stopping.
+	// lastTries limits how long a failing disk delays the program's end.
 	lastTries = 2 * time.Second
 )
 
-// insist writes a plan, however often it takes; once ctx has ended, for lastTries.
+// insist writes a plan with retries; after the end of ctx, only for lastTries.
 func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 	err := s.try(p)
 	if err == nil {
@@ -175,16 +174,16 @@ func (s *Store) insist(ctx context.Context, h *hub.Hub, p *plan) error {
 	}
 	s.log.Info("the journal is back")
 	if s.full.Load() {
-		return nil // back once there is room
+		return nil // endFull ends this state once there is room
 	}
 	h.JournalBack() // a lost directory would have failed the last try
 	return nil
 }
 
-// try is not cut short by the end of the program: half a commit helps no caller.
+// try ignores the program's end: an interrupted commit helps no caller.
 func (s *Store) try(p *plan) error { return s.transact(p.apply) }
 
-// sleep pauses until d is over or ctx ends; with ctx over already, all of d.
+// sleep pauses for d or until ctx ends; if ctx has already ended, for all of d.
 func sleep(ctx context.Context, d time.Duration) {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -17,17 +17,17 @@ type loaded struct {
 	info        hub.ChannelInfo
 	state       ahp.State
 	floor, last int64
-	base        int64 // the snapshot's number
-	run         int64 // bytes of the envelopes after it
-	ran         int64 // the same, as the channel's row counts them
-	summed      bool  // what was read last has a checksum
+	base        int64 // sequence number of the snapshot
+	run         int64 // bytes of the envelopes after the snapshot
+	ran         int64 // the same, as counted in the channel's row
+	summed      bool  // the last row read has a checksum
 	envs        []*hub.Envelope
 	bytes       []int
 	sums        checksummer
 }
 
-// Load reads a sleeping channel: its snapshot, reduced by what came after, and
-// its replay window.
+// Load reads a channel that is not in memory: its snapshot, reduced by later envelopes, and its
+// replay window.
 func (s *Store) Load(ctx context.Context, uri ahp.URI) (hub.Loaded, error) {
 	c, err := s.readChannel(ctx, uri)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) Load(ctx context.Context, uri ahp.URI) (hub.Loaded, error) {
 	return out, nil
 }
 
-// readChannel reads in one transaction, so that the rows belong together.
+// readChannel reads in one transaction, for consistency.
 func (s *Store) readChannel(ctx context.Context, uri ahp.URI) (*loaded, error) {
 	tx, err := s.read.BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *loaded) scanEnvelope(rows *sql.Rows) (*hub.Envelope, int, error) {
 	var at int64
 	var principal, client sql.NullString
 	var clientSeq, sum sql.NullInt64
-	var action []byte // a copy: the decoded action may share it
+	var action []byte // a copy, because the decoded action may share it
 	e := &hub.Envelope{Channel: c.info}
 	if err := rows.Scan(&e.Seq, &at, &principal, &client, &clientSeq, &action, &sum); err != nil {
 		return nil, 0, err
@@ -138,7 +138,7 @@ func damagedRow(e *hub.Envelope, cause error) *DamageError {
 	return &DamageError{What: fmt.Sprintf("journal row %d", e.Seq), URI: e.Channel.URI, At: e.At, Cause: cause}
 }
 
-// cut returns the number up to which envelopes are past the replay window.
+// cut returns the number up to which envelopes are outside of the replay window.
 func (c *loaded) cut(window int) int64 {
 	total := 0
 	for i := len(c.envs) - 1; i >= 0; i-- {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// lockDir takes the directory for this process. The lock goes with the open
-// file, so a killed process leaves nothing to clean up; the number inside is
-// for the message alone. touched is when the process before this one last touched it.
+// lockDir locks the directory for this process. The lock ends with the open file, so a killed
+// process needs no cleanup; the process id in it is only for messages. touched is when the previous
+// process last touched the file.
 func lockDir(dir string) (f *os.File, touched time.Time, err error) {
 	path := filepath.Join(dir, lockName)
 	f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)

@@ -20,9 +20,9 @@ import (
 const applicationID = 0x61687068
 
 var (
-	// A commit that moves the log into the database waits for more syncs of the disk, and what it
-	// holds is seen that much later. SQLite's own 4 MB are full about once a second while twenty
-	// agents stream, 32 MB last for several.
+	// A commit that checkpoints the log waits for more disk syncs, which delays what it contains.
+	// SQLite's default of 4 MB fills about once a second while twenty agents stream; 32 MB last for
+	// several seconds.
 	writerPragmas = []string{"journal_mode(WAL)", "synchronous(FULL)", "busy_timeout(5000)", "foreign_keys(0)",
 		"wal_autocheckpoint(8000)", "journal_size_limit(67108864)", "temp_store(MEMORY)"}
 	readerPragmas = []string{"busy_timeout(5000)", "query_only(1)", "temp_store(MEMORY)"}
@@ -39,10 +39,10 @@ func openDB(path string, pragmas []string) (*sql.DB, error) {
 	return sql.Open("sqlite", dsn(abs, pragmas))
 }
 
-// makeDB makes the file when it is not there, because SQLite would make it readable by all. One
-// that is there is never opened here: closing it would release the locks of every connection of
-// this process (POSIX), and the next program that has a look at the database, as ahphub backup,
-// would take itself for the last and remove the log in use.
+// makeDB creates a missing file, because SQLite would make it readable by all. It never opens an
+// existing one: closing it would release the locks of all this process's connections (POSIX). The
+// next program to open the database, such as ahphub backup, would then consider itself the last and
+// remove the log in use.
 func makeDB(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
@@ -59,8 +59,8 @@ func dsn(abs string, pragmas []string) string {
 	return u.String()
 }
 
-// inspect reads the header of an existing file without opening it as a
-// database: SQLite would make its side files, and a newer one stays untouched.
+// inspect reads the header of an existing file without opening it as a database: SQLite would
+// create side files, and a newer database must stay untouched.
 func inspect(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -73,7 +73,7 @@ func inspect(path string) error {
 	var header [100]byte
 	n, err := io.ReadFull(f, header[:])
 	if n == 0 && errors.Is(err, io.EOF) {
-		return nil // made, and killed before its first page
+		return nil // created, and killed before its first page
 	}
 	if err != nil || string(header[:16]) != "SQLite format 3\x00" {
 		return fmt.Errorf("%w: %s is not a SQLite database: move it away, or %s", ErrDamaged, path, advice)
@@ -93,11 +93,11 @@ func known(path string, version int) error {
 	return nil
 }
 
-// describe adds what to do to errors whose cause SQLite names in one word.
+// describe adds advice to SQLite's terse errors.
 func describe(err error) error {
 	var e *sqlite.Error
 	if !errors.As(err, &e) {
-		if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error") { // a column of another type than it was
+		if err != nil && strings.HasPrefix(err.Error(), "sql: Scan error") { // a column has the wrong type
 			return fmt.Errorf("%w (%w): %s", ErrDamaged, err, advice)
 		}
 		return err
@@ -105,7 +105,7 @@ func describe(err error) error {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
 		return fmt.Errorf("%w (%w): %s", ErrDamaged, err, advice)
-	case sqlite3.SQLITE_ERROR: // of statements that are right
+	case sqlite3.SQLITE_ERROR: // from a valid statement
 		return fmt.Errorf("%w: its tables are not what they were (%w): %s", ErrDamaged, err, advice)
 	case sqlite3.SQLITE_FULL:
 		return &diskError{"the disk is full: free some space", err}
@@ -117,7 +117,7 @@ func describe(err error) error {
 	return err
 }
 
-// diskError is the failure of a disk, with what to do about it.
+// diskError is a disk failure, with advice.
 type diskError struct {
 	reason string
 	cause  error
@@ -126,11 +126,11 @@ type diskError struct {
 func (e *diskError) Error() string { return e.reason + " (" + e.cause.Error() + ")" }
 func (e *diskError) Unwrap() error { return e.cause }
 
-// Reason says what is wrong and what to do, for people.
+// Reason describes the problem and the remedy for people.
 func (e *diskError) Reason() string { return e.reason }
 
-// conn is the connection that writes, with its prepared statements. Its calls
-// take no context: a commit is not to be interrupted half way.
+// conn is the writing connection, with its prepared statements. Its calls take no context, because
+// a commit must not be interrupted.
 type conn struct {
 	*sql.Conn
 	stmts map[string]*sql.Stmt
@@ -176,7 +176,7 @@ func (c *conn) transaction(f func() error) error {
 		_, err = c.exec("COMMIT")
 	}
 	if err != nil {
-		c.exec("ROLLBACK") // fails when SQLite has rolled back by itself
+		c.exec("ROLLBACK") // fails if SQLite has already rolled back
 	}
 	return err
 }

@@ -12,23 +12,24 @@ import (
 
 // Keys of meta.
 const (
-	metaReserved = "reserved" // numbers up to it are used, or may be
+	metaReserved = "reserved" // numbers up to this may be in use
 	metaApplied  = "applied"  // position of the newest batch
 	metaChannels = "channels" // id of the next channel
-	metaEntries  = "entries"  // of the audit, in its chain
+	metaEntries  = "entries"  // number of entries in the audit's chain
 )
 
-// plan is one or several batches as the statements of one transaction. It is made once, tried until it is on disk, and
-// changes nothing when it is tried twice. Batches that share a plan leave what they leave one by one.
+// plan is one or more batches as the statements of one transaction. It is built once and retried
+// until it is durable; applying it twice changes nothing. Batches in one plan have the same result
+// as one by one.
 type plan struct {
 	ops      []op
-	docs     map[docKey]int        // place of the newest write of each document in ops
+	docs     map[docKey]int        // index in ops of each document's newest write
 	touched  map[*channelRow]int64 // bytes added
 	clients  map[string]int64      // highest clientSeq by client
 	pos      int64                 // of the newest batch
 	reserved int64
 	channels bool // some were opened
-	entries  bool // of the audit were added
+	entries  bool // audit entries were added
 	grown    []*channelRow
 	sums     checksummer
 }
@@ -52,7 +53,7 @@ const (
 	sqlThin   = "DELETE FROM answers WHERE client=? AND client_seq<=?"
 	sqlOpen   = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap, sum) VALUES " +
 		"(?,?,?,?,?,?,?,0,?,?)"
-	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // weighed as by checksummer
+	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // weights as in checksummer
 	sqlSnapshot = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
 	sqlAudit    = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
 	sqlMeta     = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"
@@ -61,14 +62,15 @@ const (
 	sqlDeleteDoc   = "DELETE FROM docs WHERE bucket=? AND key=?"
 	sqlSeen        = "UPDATE docs SET at=?1, sum=sum+?1-at WHERE bucket=?2 AND key=?3"
 	answersAClient = 1024
-	thinEvery      = 64 // answers of a client are dropped so many at a time: each drop changes pages of its own
+	thinEvery      = 64 // a client's answers are deleted in groups: each deletion changes its own pages
 )
 
 func (p *plan) add(query string, args ...any) { p.ops = append(p.ops, op{query, args}) }
 
 func (p *plan) addMeta(key string, value int64) { p.add(sqlMeta, key, value) }
 
-// addBatch adds an encoded batch to a plan. The catalogue and the audit's chain run ahead of the disk by it.
+// addBatch adds an encoded batch to a plan. The catalogue and the audit's chain then are ahead of
+// the disk.
 func (s *Store) addBatch(p *plan, pos int64, batch []byte) error {
 	d, err := decodeBatch(batch)
 	if err != nil {
@@ -76,7 +78,7 @@ func (s *Store) addBatch(p *plan, pos int64, batch []byte) error {
 	}
 	s.catalogue.mu.Lock()
 	defer s.catalogue.mu.Unlock()
-	d.int() // the number of the timeline
+	d.int() // the sequence number of the timeline
 	p.pos, p.reserved = pos, max(p.reserved, d.int())
 	n := d.int()
 	p.ops = slices.Grow(p.ops, int(min(2*n+8, int64(len(batch)))))
@@ -88,8 +90,8 @@ func (s *Store) addBatch(p *plan, pos int64, batch []byte) error {
 	return d.err
 }
 
-// finish adds what is written once a transaction: what became of each channel and client, in the order of their
-// ids, and what meta has.
+// finish adds the writes made once per transaction: the new values of each channel and client,
+// ordered by id, and meta.
 func (s *Store) finish(p *plan) {
 	for r := range p.touched {
 		p.grown = append(p.grown, r)
@@ -197,7 +199,7 @@ func (s *Store) planRecord(p *plan, d *decoder, gone bool) {
 	switch {
 	case d.err != nil:
 	case bucket == auditBucket:
-		if !gone { // what is in the audit stays
+		if !gone { // audit entries are permanent
 			n, hash := s.chain.add(value)
 			p.add(sqlAudit, n, value, hash)
 			p.entries = true
@@ -209,8 +211,8 @@ func (s *Store) planRecord(p *plan, d *decoder, gone bool) {
 	}
 }
 
-// record writes or deletes a document. Of several writes of one in a transaction only the newest counts, but a
-// client's, whose answers go in order.
+// record writes or deletes a document. Of several writes in a transaction, only the newest is kept,
+// except for clients, whose answers are written in order.
 func (p *plan) record(bucket, key string, at int64, value []byte, gone bool) {
 	if bucket == clientBucket {
 		p.add(sqlForget, key)

@@ -9,14 +9,14 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// Append hands an encoded batch to a log outside of this store, after those before it. wait returns nil once the batch
-// is durable and was applied to this store by ApplyMarked.
+// Append passes an encoded batch to a log outside of this store, after earlier ones. wait returns
+// nil once the batch is durable and ApplyMarked has applied it to this store.
 type Append func(batch []byte) (wait func() error)
 
-// mostUnderway is how many batches may be appended and not durable.
+// mostUnderway limits appended batches that are not durable yet.
 const mostUnderway = 64
 
-// BootBy is Boot for a hub whose journal is written by RunBy: the block of numbers is reserved by the log, too.
+// BootBy boots a hub whose journal RunBy writes: the log also reserves the block of numbers.
 func (s *Store) BootBy(ctx context.Context, add Append) (hub.Boot, error) {
 	var reserved int64
 	if err := metaValue(ctx, s.read, metaReserved, &reserved); err != nil {
@@ -34,9 +34,9 @@ func (s *Store) BootBy(ctx context.Context, add Append) (hub.Boot, error) {
 	return b, err
 }
 
-// RunBy writes the hub's journal to a log until ctx ends, and then what is left of it. The log applies what is durable
-// to this store. The first batch that does not become durable ends it: the host is read-only from then on, and whether
-// the log has that batch is not known.
+// RunBy writes the hub's journal to a log until ctx ends, and then the rest of it. The log applies
+// durable batches to this store. The first batch that does not become durable ends RunBy and makes
+// the host read-only; whether the log has that batch is unknown.
 func (s *Store) RunBy(ctx context.Context, h *hub.Hub, add Append) error {
 	ctx, cancel := context.WithCancel(ctx)
 	wait := s.runBeside(ctx, h)
@@ -50,14 +50,14 @@ func (s *Store) RunBy(ctx context.Context, h *hub.Hub, add Append) error {
 	return errors.Join(err, <-confirmed)
 }
 
-// appended is a batch that the log was given.
+// appended is a batch passed to the log.
 type appended struct {
 	upto, reserved int64
 	began          time.Time
 	wait           func() error
 }
 
-// appendAll gives the log what the hub has, until ctx has ended and everything is taken.
+// appendAll passes the hub's batches to the log until ctx has ended and the journal is empty.
 func (s *Store) appendAll(ctx context.Context, h *hub.Hub, add Append, underway chan<- appended) error {
 	for {
 		b, err := h.Unjournaled(ctx)
@@ -77,8 +77,8 @@ func (s *Store) appendAll(ctx context.Context, h *hub.Hub, add Append, underway 
 	}
 }
 
-// confirm tells the hub of what has become durable, in order, until underway is closed. What was appended after a batch
-// that failed is not durable, either.
+// confirm reports durable batches to the hub, in order, until underway is closed. Batches after a
+// failed one are not durable either.
 func (s *Store) confirm(h *hub.Hub, underway <-chan appended, stop func()) (failed error) {
 	for a := range underway {
 		err := a.wait()

@@ -15,8 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// reserve is a file that keeps room on the disk. When the disk is full it is removed, and what was
-// accepted until then is written in its place. Once it can be made again, the disk has room.
+// reserve is a file that reserves disk space. When the disk is full, it is removed, so that
+// accepted changes can be written. Once it can be recreated, the disk has room again.
 type reserve struct {
 	path string
 	size int64
@@ -25,7 +25,8 @@ type reserve struct {
 	kept bool
 }
 
-// keep makes the file. It wants twice its size, so that there is room left to write.
+// keep creates the file. It requires twice its size in free space, so that there is room left to
+// write.
 func (r *reserve) keep() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,7 +45,7 @@ func (r *reserve) keep() error {
 	return nil
 }
 
-// release gives the room back, and reports whether there was some.
+// release removes the file, and reports whether it existed.
 func (r *reserve) release() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -53,14 +54,14 @@ func (r *reserve) release() bool {
 	return os.Remove(r.path) == nil && had
 }
 
-// isKept reports whether there is a reserve.
+// isKept reports whether the file exists.
 func (r *reserve) isKept() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.kept
 }
 
-// fill writes zeros where the system has no call to allocate.
+// fill writes zeros, for systems without an allocation call.
 func fill(f *os.File, size int64) error {
 	zeros := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(zeros)) {
@@ -71,7 +72,8 @@ func fill(f *os.File, size int64) error {
 	return nil
 }
 
-// makeReserve keeps as much room as there is for it. Without any the host works, and stops at once on a full disk.
+// makeReserve reserves as much as fits. Without a reserve, the host works, but stops immediately on
+// a full disk.
 func (s *Store) makeReserve() {
 	var err error
 	for size := s.cfg.ReserveBytes; size >= 1<<20; size /= 2 {
@@ -84,11 +86,11 @@ func (s *Store) makeReserve() {
 	s.log.Warn("no room is kept for the end of the journal: the disk is nearly full", "err", err)
 }
 
-// smallDisk is the free space below which the log is moved into the database early.
+// smallDisk is the free space below which the log is checkpointed early.
 const smallDisk = 256 << 20
 
-// fitLog keeps the log smaller than the reserve on a small disk, which it would fill by itself: moving it into the
-// database takes as much room again.
+// fitLog keeps the log smaller than the reserve on a small disk, which it could fill: checkpointing
+// it takes the same room again.
 func (s *Store) fitLog() {
 	if hasRoom(s.reserve.path, smallDisk) {
 		return
@@ -99,7 +101,7 @@ func (s *Store) fitLog() {
 	}
 }
 
-// errFull is why the host is read-only while the reserve is used.
+// errFull is the reason why the host is read-only while the reserve is in use.
 var errFull = &diskError{"the disk is full: free some space", errors.New("the reserve is used")}
 
 func isFull(err error) bool {
@@ -107,9 +109,9 @@ func isFull(err error) bool {
 	return ok && e.Code()&0xff == sqlite3.SQLITE_FULL
 }
 
-// makeRoom gives the reserve back on a full disk and empties the log, which may be what fills it.
-// When the reserve finds no place after that, the disk is full, and what the reserve took is for
-// what was accepted already.
+// makeRoom releases the reserve on a full disk and empties the log, which may be what fills it. If
+// the reserve then does not fit, the disk is full, and the freed space is for already accepted
+// changes.
 func (s *Store) makeRoom() {
 	had := s.reserve.release()
 	s.truncateLog()
@@ -122,14 +124,15 @@ func (s *Store) makeRoom() {
 	}
 }
 
-// truncateLog moves the log into the database and empties it. Readers may be in the way: it is tried again.
+// truncateLog checkpoints the log and empties it. Readers may prevent that; it is retried.
 func (s *Store) truncateLog() {
 	if _, err := s.read.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
 		s.log.Debug("the log was not emptied", "err", err)
 	}
 }
 
-// keepReserve ends a full disk's read-only time once there is room, and makes the reserve where there was none.
+// keepReserve ends the read-only state of a full disk once there is room, and creates a missing
+// reserve.
 func (s *Store) keepReserve(ctx context.Context, h *hub.Hub) {
 	tick := time.NewTicker(s.cfg.RoomEvery)
 	defer tick.Stop()
@@ -144,12 +147,12 @@ func (s *Store) keepReserve(ctx context.Context, h *hub.Hub) {
 			s.truncateLog()
 			s.endFull(h)
 		case !s.reserve.isKept():
-			_ = s.reserve.keep() // there was no room for it at the start
+			_ = s.reserve.keep() // there was no room at startup
 		}
 	}
 }
 
-// endFull takes the reserve back, if there is room, and ends the read-only time.
+// endFull recreates the reserve, if there is room, and ends the read-only state.
 func (s *Store) endFull(h *hub.Hub) {
 	s.fullMu.Lock()
 	defer s.fullMu.Unlock()
@@ -161,8 +164,8 @@ func (s *Store) endFull(h *hub.Hub) {
 	h.JournalBack()
 }
 
-// staysFull keeps the host read-only while the reserve is used: what was accepted is saved, nothing more is. It reports
-// whether that is so.
+// staysFull keeps the host read-only while the reserve is in use: it saves accepted changes, but
+// accepts no new ones. It reports whether that is the case.
 func (s *Store) staysFull(h *hub.Hub) bool {
 	s.fullMu.Lock()
 	defer s.fullMu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// allocate takes room on the disk for a file.
+// allocate reserves disk space for a file.
 func allocate(f *os.File, size int64) error {
 	err := syscall.Fallocate(int(f.Fd()), 0, 0, size)
 	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
@@ -15,7 +15,7 @@ func allocate(f *os.File, size int64) error {
 	return err
 }
 
-// hasRoom reports whether the disk of a file has room for so many bytes.
+// hasRoom reports whether a file's disk has this much free space.
 func hasRoom(path string, size uint64) bool {
 	var fs syscall.Statfs_t
 	return syscall.Statfs(path, &fs) != nil || fs.Bavail*uint64(fs.Bsize) >= size

@@ -4,8 +4,8 @@ package store
 
 import "os"
 
-// allocate takes room on the disk for a file.
+// allocate reserves disk space for a file.
 func allocate(f *os.File, size int64) error { return fill(f, size) }
 
-// hasRoom is only asked on Linux; elsewhere the log has its usual size.
+// hasRoom is only implemented on Linux; elsewhere the log keeps its usual size.
 func hasRoom(string, uint64) bool { return true }

@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// pool gives a pool of connections the shape of a querier.
+// pool implements querier with a pool of connections.
 type pool struct{ *sql.DB }
 
 func (p pool) queryStrings(ctx context.Context, q string) ([]string, error) {

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// migrations lead from each version of the database to the next; the number of
-// those applied is its user_version. One that shipped is never edited.
+// migrations lead from each version of the database to the next; user_version is the number
+// applied. Never edit a released one.
 var migrations = []string{
-	// 1: a number is unique in the whole timeline, so it is the row id.
+	// 1: sequence numbers are unique in the whole timeline, so they are row ids.
 	`CREATE TABLE meta (key TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
 	CREATE TABLE channels (
 		id INTEGER PRIMARY KEY, uri TEXT NOT NULL UNIQUE, kind TEXT NOT NULL, session TEXT NOT NULL,
@@ -32,25 +32,26 @@ var migrations = []string{
 		bucket TEXT NOT NULL, key TEXT NOT NULL, at INTEGER NOT NULL, value BLOB NOT NULL, PRIMARY KEY (bucket, key)
 	) WITHOUT ROWID;
 	CREATE TABLE blobs (id TEXT PRIMARY KEY, at INTEGER NOT NULL, data BLOB NOT NULL);`,
-	// 2: what is in the audit stays as it was written. A change of it is passed over, not failed: the rest of its
-	// transaction is others' work.
+	// 2: audit entries are immutable. Changes are ignored instead of failing, because the rest of
+	// their transaction is unrelated.
 	`CREATE TRIGGER audit_stays BEFORE UPDATE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;
 	CREATE TRIGGER audit_kept BEFORE DELETE ON docs WHEN OLD.bucket = 'audit' BEGIN SELECT RAISE(IGNORE); END;
 	CREATE TRIGGER audit_once BEFORE INSERT ON docs WHEN NEW.bucket = 'audit' AND EXISTS
 		(SELECT 1 FROM docs WHERE bucket = 'audit' AND key = NEW.key) BEGIN SELECT RAISE(IGNORE); END; -- REPLACE fires no other`,
-	// 3: a terminal, or what a turn changed, is a chat's, so that who may see that chat alone is told of it.
+	// 3: the chat of a terminal or of a turn's changes, so that a viewer of only that chat is sent
+	// them.
 	`ALTER TABLE channels ADD COLUMN chat TEXT NOT NULL DEFAULT '';`,
 	// 4: checksums. Rows that are there have none.
 	`ALTER TABLE envelopes ADD COLUMN sum INTEGER; ALTER TABLE snapshots ADD COLUMN sum INTEGER;`,
-	// 5: the audit in a table of its own, whose entries are a chain: each hash is of the one before and of its entry.
-	// Entries that are there stay in docs, outside of the chain.
+	// 5: the audit in its own table as a chain: each hash covers the previous one and its entry.
+	// Existing entries stay in docs, outside of the chain.
 	`CREATE TABLE audit (n INTEGER PRIMARY KEY, entry BLOB NOT NULL, hash BLOB NOT NULL);
 	CREATE TRIGGER entry_stays BEFORE UPDATE ON audit BEGIN SELECT RAISE(IGNORE); END;
 	CREATE TRIGGER entry_kept BEFORE DELETE ON audit BEGIN SELECT RAISE(IGNORE); END;
 	CREATE TRIGGER entry_once BEFORE INSERT ON audit WHEN EXISTS (SELECT 1 FROM audit WHERE n = NEW.n)
 		BEGIN SELECT RAISE(IGNORE); END;`,
-	// 6: checksums of everything else, by checksummer; numbers that change by themselves are added to those with a weight. What meta
-	// has is there twice.
+	// 6: checksums of everything else, by checksummer; counters are included by weight. Each value
+	// of meta has a copy.
 	`ALTER TABLE channels ADD COLUMN sum INTEGER; ALTER TABLE answers ADD COLUMN sum INTEGER; ALTER TABLE docs ADD COLUMN sum INTEGER;
 	INSERT INTO meta SELECT 'copy of ' || key, value FROM meta;
 	CREATE TRIGGER meta_new AFTER INSERT ON meta WHEN NEW.key NOT LIKE 'copy of %' BEGIN
@@ -59,16 +60,16 @@ var migrations = []string{
 		UPDATE meta SET value = NEW.value WHERE key = 'copy of ' || NEW.key; END;`,
 }
 
-// sumsSince is the version of the database whose rows have checksums.
+// sumsSince is the first database version with checksums on rows.
 const sumsSince = 4
 
-// chainSince is the version of the database whose audit is a chain.
+// chainSince is the first database version with the audit as a chain.
 const chainSince = 5
 
-// allSince is the version of the database in which everything has a checksum.
+// allSince is the first database version with checksums on everything.
 const allSince = 6
 
-// migrate brings the database to the newest version, each step a transaction.
+// migrate brings the database to the newest version, with a transaction per step.
 func (c *conn) migrate(steps []string) error {
 	var version int
 	if err := c.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&version); err != nil {
@@ -85,7 +86,7 @@ func (c *conn) migrate(steps []string) error {
 			return fmt.Errorf("migration to version %d: %w", version+1, describe(err))
 		}
 	}
-	// Into the header of the file itself, where inspect looks.
+	// Write it into the file's header, which inspect reads.
 	_, err := c.ExecContext(context.Background(), "PRAGMA wal_checkpoint(TRUNCATE)")
 	return describe(err)
 }

@@ -8,10 +8,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// snapshotter closes runs of envelopes by snapshots, beside the journal. It
-// rebuilds the state from the rows instead of asking the hub, so what it writes
-// can never be ahead of the journal, and a terminal's bytes, which have no
-// rows, never reach the disk.
+// snapshotter writes snapshots in the background. It rebuilds the state from rows instead of
+// reading the hub's, so that a snapshot is never ahead of the journal, and terminal output, which
+// has no rows, is never written to disk.
 type snapshotter struct {
 	store *Store
 	ctx   context.Context
@@ -25,8 +24,8 @@ func (s *Store) newSnapshotter(ctx context.Context) *snapshotter {
 	return sn
 }
 
-// want queues the channels whose run is due. When the queue is full a channel
-// comes again with its next envelope.
+// want queues the channels that are due for a snapshot. If the queue is full, a channel is retried
+// with its next envelope.
 func (sn *snapshotter) want(grown []*channelRow) {
 	cat := &sn.store.catalogue
 	cat.mu.Lock()
@@ -47,7 +46,7 @@ func (sn *snapshotter) want(grown []*channelRow) {
 func (sn *snapshotter) run() {
 	for r := range sn.queue {
 		if sn.ctx.Err() != nil {
-			continue // the run stays open; it costs the next start nothing
+			continue // no snapshot is needed: it costs the next start nothing
 		}
 		closed, size, err := sn.store.snapshot(sn.ctx, r)
 		if err != nil && sn.ctx.Err() == nil {
@@ -72,9 +71,9 @@ func (sn *snapshotter) stop() {
 	sn.wg.Wait()
 }
 
-// snapshot writes a channel's state as of its newest row, and drops the rows
-// before it that replay does not need. It returns the bytes of the run that is
-// closed now, and of the state; zeros when the channel is gone.
+// snapshot writes a channel's state as of its newest row, and deletes earlier rows that replay does
+// not need. It returns the size of the envelopes in the new snapshot, and of the state; zeros if
+// the channel is gone.
 func (s *Store) snapshot(ctx context.Context, r *channelRow) (closed, size int64, err error) {
 	c, err := s.readChannel(ctx, r.info.URI)
 	if errors.Is(err, ErrNotFound) {
@@ -97,7 +96,7 @@ func (s *Store) snapshot(ctx context.Context, r *channelRow) (closed, size int64
 
 func (w *conn) closeRun(c *loaded, floor int64, state []byte) error {
 	changed, err := w.exec("UPDATE channels SET floor=?1, snap=?2, run=run-?3, sum=sum+3*(?1-floor)+11*(?2-snap)-7*?3 WHERE id=?4",
-		floor, len(state), c.run, c.id) // weighed as by checksummer
+		floor, len(state), c.run, c.id) // weights as in checksummer
 	if err != nil || changed == 0 {
 		return err // 0: closed meanwhile
 	}

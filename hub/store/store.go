@@ -22,38 +22,38 @@ const (
 )
 
 var (
-	// ErrLocked means that another process works on the data directory.
+	// ErrLocked reports that another process uses the data directory.
 	ErrLocked = errors.New("the data directory is in use by another process")
-	// ErrNewer means that a newer program wrote the database; nothing was touched.
+	// ErrNewer reports that a newer program wrote the database; it is untouched.
 	ErrNewer = errors.New("the database was written by a newer ahphub")
-	// ErrDamaged means that the database is not one of ours or fails its check.
+	// ErrDamaged reports that the database is not ahphub's or fails its check.
 	ErrDamaged = errors.New("the database is damaged")
 	// ErrClosed is returned by calls after Close.
 	ErrClosed = errors.New("the store is closed")
-	// ErrNotFound is returned for a channel that the store does not hold.
+	// ErrNotFound reports that the store lacks a channel.
 	ErrNotFound = errors.New("not in the store")
 )
 
-// Config says where the store lies; zero fields take the stated default.
+// Config configures a store; zero fields take the stated default.
 type Config struct {
 	Dir         string
-	WindowBytes int           // envelopes kept of a channel for replay: 4 MiB
-	SeqBlock    int64         // numbers made durable at once before use: 1<<20
-	CheckBytes  int64         // a database up to this size is checked whole before Open returns: 64 MiB
+	WindowBytes int           // envelopes of a channel kept for replay: 4 MiB
+	SeqBlock    int64         // numbers reserved at once: 1<<20
+	CheckBytes  int64         // largest database checked completely before Open returns: 64 MiB
 	RetryAfter  time.Duration // first pause after a failed journal write, doubled up to 5 s: 50 ms
-	GuardEvery  time.Duration // between looks whether the files are still there: 2 s
+	GuardEvery  time.Duration // interval of checks that the files still exist: 2 s
 	Log         *slog.Logger  // default: slog.Default()
 
-	ReserveBytes int64         // kept free for the end of the journal: 8 MiB
-	RoomEvery    time.Duration // between looks whether a full disk has room again: 1 s
+	ReserveBytes int64         // disk space reserved for the end of the journal: 8 MiB
+	RoomEvery    time.Duration // interval of checks whether a full disk has room: 1 s
 
-	// Replays says that another log has each batch until Sync returns, and gives it again after a crash of the computer: a
-	// commit does not wait for the disk then.
+	// Replays says that another log keeps each batch until Sync returns and replays it after a
+	// crash of the computer, so that commits need not wait for the disk.
 	Replays bool
 
-	Wrote func(took time.Duration) // told after each write of the journal; nil: nothing is
+	Wrote func(took time.Duration) // called after each write of the journal; nil: nothing
 
-	fail func() error // asked before each commit; tests make the disk fail with it
+	fail func() error // called before each commit; lets tests fail the disk
 }
 
 func (c Config) withDefaults() Config {
@@ -74,9 +74,9 @@ type Store struct {
 	cfg       Config
 	log       *slog.Logger
 	lock      *os.File
-	lastAlive time.Time // of the process before this one
-	read      *sql.DB   // connections that only read
-	db        *sql.DB   // holds the one connection that writes
+	lastAlive time.Time // of the previous process
+	read      *sql.DB   // read-only connections
+	db        *sql.DB   // has only the writing connection
 	conn      *conn
 
 	tasks  sync.WaitGroup
@@ -84,24 +84,24 @@ type Store struct {
 	once   sync.Once
 
 	writing  sync.Mutex   // held while conn is used
-	closed   bool         // conn is, guarded by writing
-	position int64        // of the newest batch; Run and Apply have it
+	closed   bool         // conn is closed; guarded by writing
+	position int64        // of the newest batch; used by Run and Apply
 	applied  atomic.Int64 // position of the newest batch that ApplyMarked wrote
 	syncing  sync.Mutex
 	unsynced atomic.Pointer[error] // why Sync failed
 
 	catalogue catalogue
-	chain     chain        // Run and Apply have it
-	snaps     *snapshotter // of a store that is tended; ApplyMarked has it
+	chain     chain        // used by Run and Apply
+	snaps     *snapshotter // used by ApplyMarked; nil without Maintain
 	damage    damage
 	guard     guard
 	reserve   reserve
-	fullMu    sync.Mutex  // held while full and the hub's read-only time change together
-	full      atomic.Bool // the disk is: nothing new is taken until the reserve is back
+	fullMu    sync.Mutex  // held while full and the hub's read-only state change together
+	full      atomic.Bool // the disk is full: no new changes until the reserve is back
 }
 
-// Open locks the data directory, creating it when absent, brings the database
-// up to date, checks it and starts its writer. Close gives all of it back.
+// Open locks the data directory, creating it if absent, migrates and checks the database, and
+// starts the background tasks. Close ends them and releases the lock.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	cfg = cfg.withDefaults()
 	path := filepath.Join(cfg.Dir, databaseName)
@@ -166,7 +166,7 @@ func (s *Store) open(ctx context.Context, path string) error {
 	return s.guard.watch(s.lock, s.cfg.Dir)
 }
 
-// Close waits for the transaction that is under way and unlocks the directory. Run has ended before.
+// Close waits for the current transaction and unlocks the directory. Call it after Run has ended.
 func (s *Store) Close() error {
 	var err error
 	s.once.Do(func() {
@@ -195,9 +195,8 @@ func (s *Store) closeFiles() error {
 	return errors.Join(errs...)
 }
 
-// makePrivate makes the directory and the database readable by their owner
-// alone: tokens and transcripts lie in them. A directory that already holds
-// something else keeps its mode.
+// makePrivate makes the directory and the database readable only by their owner: they contain
+// tokens and transcripts. A directory with other files keeps its mode.
 func makePrivate(dir, path string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("data directory %s: %w", dir, err)

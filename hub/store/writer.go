@@ -1,6 +1,7 @@
 package store
 
-// transact runs f in a transaction of the one connection that writes. On a full disk it makes room and tries again.
+// transact runs f in a transaction of the writing connection. On a full disk, it makes room and
+// retries.
 func (s *Store) transact(f func(*conn) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
