@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// apply brings a copy in memory up to date with a record of a bucket; a nil value was deleted. It is the same
-// function at the start, for each record that is kept, and for each one that is journaled later.
+// apply updates a copy in memory from a record of a bucket; a nil value is a deletion. It runs at
+// startup, after each own write, and for records that are journaled later.
 type apply func(key string, value []byte) error
 
-// applyDoc returns an apply that decodes documents; an error calls one what, and by its key. drop takes a deleted one
-// away.
+// applyDoc returns an apply that decodes documents and passes them to take, or deleted keys to
+// drop. Errors call a document what.
 func applyDoc[D any](what string, take func(D), drop func(key string)) apply {
 	return func(key string, value []byte) error {
 		if value == nil {
@@ -39,7 +39,7 @@ func keep(ctx context.Context, store Store, bucket, key string, doc any, to appl
 	return to(key, b)
 }
 
-// remove deletes a document and applies that once it is durable.
+// remove deletes a document and applies the deletion once it is durable.
 func remove(ctx context.Context, store Store, bucket, key string, to apply) error {
 	if err := store.Delete(ctx, bucket, key); err != nil {
 		return err

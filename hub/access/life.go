@@ -5,17 +5,17 @@ import (
 	"sync"
 )
 
-// life is how long what lets people in lasts. What is open by it ends in the call that ends it: whoever revokes something knows that
-// nothing goes on.
+// life is the lifetime of a link, account or token. Ending it ends everything bound to it before
+// end returns, so that after a revocation nothing stays open.
 type life struct {
 	mu    sync.Mutex
-	cause error                                 // why it is over
-	open  map[*context.CancelCauseFunc]struct{} // that are bound to it
+	cause error                                 // why it ended
+	open  map[*context.CancelCauseFunc]struct{} // contexts bound to it
 }
 
 func newLife() *life { return &life{open: map[*context.CancelCauseFunc]struct{}{}} }
 
-// bind returns a context that ends with it. Call cancel when done.
+// bind returns a context that ends with the life. Call cancel when done.
 func (l *life) bind(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	l.mu.Lock()
@@ -33,7 +33,7 @@ func (l *life) bind(ctx context.Context) (context.Context, context.CancelFunc) {
 	}
 }
 
-// end ends it; only the first cause counts.
+// end ends the life; only the first cause counts.
 func (l *life) end(cause error) {
 	l.mu.Lock()
 	open := l.open

@@ -17,7 +17,7 @@ import (
 const (
 	linkBucket  = "link"
 	useBucket   = "link-use"
-	maxLinks    = 1000 // live ones, on the whole host
+	maxLinks    = 1000 // live links, on the whole host
 	maxUsesKept = 500  // guests of one link
 )
 
@@ -72,7 +72,7 @@ func OpenLinks(ctx context.Context, store Store) (*Links, error) {
 // SetWorld sets where the scopes of links are looked up. Call it before the first guest arrives.
 func (l *Links) SetWorld(w World) { l.world = w }
 
-// applyLink takes a link's record in; links are revoked, never deleted.
+// applyLink applies a link's record; links are revoked, never deleted.
 func (l *Links) applyLink(key string, value []byte) error {
 	return applyDoc("link", l.takeLink, func(string) {})(key, value)
 }
@@ -91,14 +91,15 @@ func (l *Links) takeLink(doc linkDoc) {
 	}
 }
 
-// applyUse takes the record of a use in. It says who was here: one that cannot be read keeps no one out.
+// applyUse applies the record of a use. An unreadable one is skipped: it only shows who used the
+// link.
 func (l *Links) applyUse(key string, value []byte) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.addUse(key, value)
 }
 
-// addUse is applyUse; l.mu is held.
+// addUse does the same while l.mu is held.
 func (l *Links) addUse(key string, value []byte) error {
 	id, _, _ := strings.Cut(key, "/")
 	k := l.byID[id]
@@ -208,8 +209,8 @@ func (l *Links) Revoke(ctx context.Context, id string) error {
 	if doc.Revoked.IsZero() {
 		doc.Revoked = l.now().UTC()
 	}
-	doc.Uses = nil  // they have records of their own
-	l.takeLink(doc) // at once, whatever the disk does
+	doc.Uses = nil  // uses have their own records
+	l.takeLink(doc) // immediately, even if the write fails
 	return keep(ctx, l.store, linkBucket, id, doc, l.applyLink)
 }
 

@@ -143,7 +143,7 @@ func (l *Links) writeUse(ctx context.Context, k *link, use Use) (Principal, erro
 	err := keep(ctx, l.store, useBucket, k.ID+"/"+use.Guest, use, func(key string, value []byte) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.leaveDoor(k, use) // its place is the use's from here on
+		l.leaveDoor(k, use) // the use now counts
 		return l.addUse(key, value)
 	})
 	l.mu.Lock()
@@ -158,7 +158,7 @@ func (l *Links) writeUse(ctx context.Context, k *link, use Use) (Principal, erro
 	return l.guest(k, use), nil
 }
 
-// leaveDoor gives the place of a use that was being written back; l.mu is held.
+// leaveDoor releases the place reserved while a use was written; l.mu is held.
 func (l *Links) leaveDoor(k *link, use Use) {
 	if wait := k.entering[use.key()]; wait != nil {
 		close(wait)

@@ -54,7 +54,7 @@ func OpenMembers(ctx context.Context, store Store, owner string) (*Members, erro
 	return m, store.Each(ctx, memberBucket, m.apply)
 }
 
-// apply takes the record of a person or an invitation in.
+// apply applies the record of an account or an invitation.
 func (m *Members) apply(key string, value []byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -182,7 +182,7 @@ func (m *Members) change(ctx context.Context, find func() (*member, error), edit
 		m.mu.Lock()
 		removed = m.byID[key] != k
 		m.mu.Unlock()
-		if removed { // meanwhile, so what was written goes again
+		if removed { // removed meanwhile, so delete the new record too
 			return errors.Join(ErrWrongToken, remove(ctx, m.store, memberBucket, key, m.apply))
 		}
 		return m.apply(key, value)

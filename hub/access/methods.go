@@ -65,7 +65,7 @@ func MayCall(p Principal, method string, ch hub.ChannelInfo) error {
 	return p.mayOn(row.need, ch)
 }
 
-// MayEverCall reports whether p may call a method about any channel: without that, every call is refused.
+// MayEverCall reports whether p may call a method about any channel at all.
 func MayEverCall(p Principal, method string) bool {
 	row, ok := methodRights[method]
 	return ok && p.Has(row.need)

@@ -10,8 +10,8 @@ import (
 
 const longestName = 60
 
-// CleanName makes a name that can stand in a page: one line, no invisible characters, at
-// most 60 characters.
+// CleanName returns a name fit for a page: one line, no invisible characters, at most 60
+// characters.
 func CleanName(s string) (string, error) {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) {

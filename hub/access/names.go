@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Methods lists the rows of the table, as MayCall takes them.
+// Methods lists the methods in the form MayCall takes.
 func Methods() []string { return slices.Sorted(maps.Keys(methodRights)) }
 
 // Actions lists the actions that clients may dispatch, in the form MayAct takes.

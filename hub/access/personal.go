@@ -67,7 +67,7 @@ func OpenPersonal(ctx context.Context, store Store) (*Personal, error) {
 	return p, store.Each(ctx, usedBucket, p.applyUsed)
 }
 
-// apply takes the record of a token in.
+// apply applies a token's record.
 func (p *Personal) apply(key string, value []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,12 +88,12 @@ func (p *Personal) drop(id string) {
 	}
 }
 
-// applyUsed takes in when a token was used last.
+// applyUsed applies the record of a token's last use.
 func (p *Personal) applyUsed(key string, value []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if t := p.byID[key]; t != nil && value != nil {
-		_ = t.Used.UnmarshalText(value) // one that cannot be read counts as never
+		_ = t.Used.UnmarshalText(value) // an unreadable time counts as never
 	}
 	return nil
 }
@@ -206,7 +206,8 @@ func (p *Personal) bind(ctx context.Context, id string) (context.Context, contex
 	return ctx, func() { end(); release() }
 }
 
-// use notes the use of a token, which Flush writes: nothing is written when a token is checked.
+// use records the use of a token in memory; Flush writes it, so that checking a token writes
+// nothing.
 func (p *Personal) use(id string) *personal {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -218,7 +219,7 @@ func (p *Personal) use(id string) *personal {
 	return t
 }
 
-// Flush writes when tokens were used last. Call it from time to time, and at the end.
+// Flush writes the tokens' last uses. Call it regularly, and at shutdown.
 func (p *Personal) Flush(ctx context.Context) error {
 	p.mu.Lock()
 	list := slices.Sorted(maps.Keys(p.used))

@@ -57,7 +57,7 @@ func IsPerson(id string) bool { return strings.HasPrefix(id, personPrefix) }
 // IsKnown reports whether the principal is authenticated.
 func (p Principal) IsKnown() bool { return p.ID != "" && roleRights[p.Role] != nil }
 
-// sees reports whether a channel lies in the principal's scope.
+// sees reports whether a channel is in the principal's scope.
 func (p Principal) sees(ch hub.ChannelInfo) bool {
 	switch {
 	case p.Role == RoleOwner:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Names of files that guests are never shown, in lower case. docs/security.md lists them for people.
+// The names of files never shown to guests, in lower case. docs/security.md lists them.
 var (
 	privateDirs = []string{".git", ".hg", ".svn", ".ssh", ".aws", ".azure", ".gnupg", ".kube", ".docker",
 		".password-store"}
@@ -23,8 +23,8 @@ var (
 	privateStarts = []string{".env"}
 )
 
-// IsPrivateName reports whether a path names what guests are never shown: keys, passwords, tokens, environments, and
-// what is git's own.
+// IsPrivateName reports whether guests are never shown a path: keys, passwords, tokens,
+// environments, and git's own files.
 func IsPrivateName(name string) bool {
 	name = strings.ToLower(filepath.ToSlash(name))
 	parts := strings.Split(name, "/")

@@ -50,7 +50,7 @@ var routeRights = map[string]Right{
 	"POST /settings/notifications/hooks/{hook}/test":    RightAccount,
 	"POST /settings/notifications/hooks/{hook}/remove":  RightAccount,
 
-	"GET /settings/secrets":                  RightManage, // the visitor's own
+	"GET /settings/secrets":                  RightManage, // the owner's
 	"GET /settings/secrets.json":             RightManage,
 	"POST /settings/secrets":                 RightManage,
 	"POST /settings/secrets/rotate":          RightManage,

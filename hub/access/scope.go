@@ -30,8 +30,8 @@ func (s Scope) check() error {
 	return fmt.Errorf("a link can share a session, one of its chats or one of its changesets, but not a %q", s.Kind)
 }
 
-// contains reports whether a channel of the session lies in the scope. The session itself and its
-// annotations do, cut down to what concerns the scope.
+// contains reports whether a channel of the session is in the scope. The session and its
+// annotations are, reduced to what concerns the scope.
 func (s Scope) contains(ch hub.ChannelInfo) bool {
 	switch {
 	case s.IsWhole(), ch.URI == s.URI, ch.Kind == ahp.ChannelSession, ch.Kind == ahp.ChannelAnnotations:

@@ -8,8 +8,8 @@ import (
 )
 
 // SignIn issues one-time tokens that sign the owner in. A token is a file named by its hash, in a
-// directory that only the owner of the data reads. With write access there, everything else could
-// be read anyway; so `ahphub link` needs no running server. SignIns takes the files over.
+// directory only readable by the owner of the data. Anyone who can write there could also read
+// everything else, so `ahphub link` needs no running server. SignIns imports the files.
 type SignIn struct {
 	Dir string
 	Now func() time.Time // default time.Now

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// Account is whom a cookie stands for.
+// Account is the account or guest that a cookie signs in.
 type Account struct {
-	ID   string `json:"id"`             // principal id: "owner" or "guest:…"
-	Name string `json:"name,omitempty"` // a guest's, as they gave it
-	Link string `json:"link,omitempty"` // id of the link a guest came by; "" for the owner
+	ID   string `json:"id"`             // principal id: "owner", "person:…" or "guest:…"
+	Name string `json:"name,omitempty"` // of a guest, as they entered it
+	Link string `json:"link,omitempty"` // id of a guest's link; "" for accounts
 }
 
-// row is the server's side of a cookie: it counts only while the row is there.
+// row is the server's record of a cookie, which is valid only while the row exists.
 type row struct {
 	Account
 	Since time.Time `json:"since"`
-	Agent string    `json:"agent,omitempty"` // what the browser calls itself
-	Seen  time.Time `json:"seen"`            // to the hour; what sliding expiry counts from
+	Agent string    `json:"agent,omitempty"` // User-Agent of the browser
+	Seen  time.Time `json:"seen"`            // to the hour; sliding expiry counts from it
 }
 
 // Store keeps documents; each call returns once it is durable.

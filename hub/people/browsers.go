@@ -20,23 +20,23 @@ var ErrSignedOut = errors.New("this browser has been signed out")
 
 const longestAgent = 200
 
-// Browser is one that is signed in.
+// Browser is a signed-in browser.
 type Browser struct {
-	Key string // names it to SignOutBrowser; no cookie can be made of it
+	Key string // identifies it to SignOutBrowser; the cookie cannot be derived from it
 	Account
 	Agent       string // User-Agent, at most 200 printable characters
 	Since, Seen time.Time
-	This        bool // the one that asks
+	This        bool // the browser of the request
 }
 
-// Browsers lists who is signed in, last seen first.
+// Browsers lists the signed-in browsers, last seen first.
 func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
 	this := c.Key(r)
 	var out []Browser
 	err := c.cfg.Store.Each(r.Context(), rowBucket, func(key string, b []byte) error {
 		var kept row
 		if json.Unmarshal(b, &kept) != nil || c.cfg.Now().Sub(c.seen.of(key, kept)) > c.cfg.Life {
-			return nil // Sweep's
+			return nil // Sweep deletes it
 		}
 		out = append(out, Browser{key, kept.Account, kept.Agent, kept.Since, c.seen.of(key, kept), key == this})
 		return nil
@@ -47,10 +47,10 @@ func (c *Cookies) Browsers(r *http.Request) ([]Browser, error) {
 	return out, err
 }
 
-// ErrNoBrowser says that a browser is not signed in.
+// ErrNoBrowser reports that a browser is not signed in.
 var ErrNoBrowser = errors.New("this browser is no longer signed in")
 
-// SignOutBrowser signs one out and ends what it has open, or returns ErrNoBrowser.
+// SignOutBrowser signs a browser out and ends its open pages, or returns ErrNoBrowser.
 func (c *Cookies) SignOutBrowser(ctx context.Context, key string) error {
 	_, found, err := c.cfg.Store.Get(ctx, rowBucket, key)
 	if err == nil && !found {
@@ -62,7 +62,7 @@ func (c *Cookies) SignOutBrowser(ctx context.Context, key string) error {
 	return c.forget(ctx, key)
 }
 
-// SignOutOthers signs out every browser of the asking one's account but itself, and tells how many.
+// SignOutOthers signs out all other browsers of the caller's account, and returns their number.
 func (c *Cookies) SignOutOthers(r *http.Request) (n int, err error) {
 	all, err := c.Browsers(r)
 	if err != nil {
@@ -84,7 +84,8 @@ func (c *Cookies) SignOutOthers(r *http.Request) (n int, err error) {
 	return n, nil
 }
 
-// SignOutAccount signs out every browser of an account, as of one that is removed, and tells how many.
+// SignOutAccount signs out every browser of an account, for example a removed one, and returns
+// their number.
 func (c *Cookies) SignOutAccount(ctx context.Context, account string) (n int, err error) {
 	var keys []string
 	err = c.cfg.Store.Each(ctx, rowBucket, func(key string, b []byte) error {
@@ -103,8 +104,8 @@ func (c *Cookies) SignOutAccount(ctx context.Context, account string) (n int, er
 	return n, err
 }
 
-// Bind returns a context that ends with ErrSignedOut as its cause once the browser of a request
-// is signed out, so that its open pages end too. Call cancel when done.
+// Bind returns a context that ends with ErrSignedOut as its cause when the request's browser is
+// signed out, so that its open pages end too. Call cancel when done.
 func (c *Cookies) Bind(ctx context.Context, r *http.Request) (context.Context, context.CancelFunc) {
 	key := c.Key(r)
 	if key == "" {
@@ -115,7 +116,7 @@ func (c *Cookies) Bind(ctx context.Context, r *http.Request) (context.Context, c
 	return ctx, func() { leave(); end(context.Canceled) }
 }
 
-// Key names the browser of a request, as in Browser; "" when its cookie is not ours.
+// Key returns the Browser.Key of a request; "" if its cookie is not valid.
 func (c *Cookies) Key(r *http.Request) string {
 	id := c.id(r)
 	if id == "" {
@@ -124,7 +125,7 @@ func (c *Cookies) Key(r *http.Request) string {
 	return rowKey(id)
 }
 
-// IsSignedIn reports whether an account is signed in with the browser of a key.
+// IsSignedIn reports whether an account is signed in with the browser that has this key.
 func (c *Cookies) IsSignedIn(ctx context.Context, key, account string) (bool, error) {
 	b, found, err := c.cfg.Store.Get(ctx, rowBucket, key)
 	if err != nil || !found {
@@ -137,7 +138,7 @@ func (c *Cookies) IsSignedIn(ctx context.Context, key, account string) (bool, er
 	return kept.ID == account && c.cfg.Now().Sub(c.seen.of(key, kept)) <= c.cfg.Life, nil
 }
 
-// forget deletes a row and ends the requests of its browser.
+// forget deletes a browser's row and ends its requests.
 func (c *Cookies) forget(ctx context.Context, key string) error {
 	err := c.drop(ctx, key)
 	if err == nil {
@@ -146,7 +147,7 @@ func (c *Cookies) forget(ctx context.Context, key string) error {
 	return err
 }
 
-// openRequests are those that are being answered, by browser.
+// openRequests holds the current requests, by browser.
 type openRequests struct {
 	mu    sync.Mutex
 	byKey map[string]map[*context.CancelCauseFunc]struct{}

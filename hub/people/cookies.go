@@ -25,14 +25,14 @@ const (
 type Config struct {
 	Store  Store
 	Key    []byte           // signs cookies: 32 bytes or more
-	Secure bool             // people come over https only
-	Life   time.Duration    // without a visit: 30 days
+	Secure bool             // pages are served over https only
+	Life   time.Duration    // time without a visit: 30 days
 	Now    func() time.Time // default time.Now
 }
 
-// Cookies signs people in and out. A cookie holds a signed random id; whom it stands for is
-// a row in the store, found by the id's hash, so that it survives a restart, can be taken
-// back, and a reader of the store cannot make a cookie of it.
+// Cookies signs people in and out. A cookie contains a signed random id. The account is in a row of
+// the store under the id's hash, so that a sign-in survives a restart and can be revoked, and
+// access to the store is not enough to forge a cookie.
 type Cookies struct {
 	cfg   Config
 	store *sessions.CookieStore
@@ -40,7 +40,7 @@ type Cookies struct {
 	seen  lastSeen
 }
 
-// New needs a store and a key.
+// New returns Cookies; it requires a store and a key.
 func New(cfg Config) (*Cookies, error) {
 	if cfg.Store == nil || len(cfg.Key) < 32 {
 		return nil, errors.New("people: cookies need a store and a key of at least 32 bytes")
@@ -58,11 +58,11 @@ func New(cfg Config) (*Cookies, error) {
 	return c, nil
 }
 
-// NewKey makes a key for Config.
+// NewKey returns a random key for Config.
 func NewKey() []byte { return securecookie.GenerateRandomKey(32) }
 
-// SignIn sets a cookie for an account: always a new id, so that one planted before is worth
-// nothing, and the row of an older cookie of this browser goes.
+// SignIn sets a cookie for an account. The id is always new, so that a planted cookie is useless;
+// the row of this browser's older cookie is deleted.
 func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) error {
 	old := c.id(r)
 	id := newID()
@@ -79,19 +79,18 @@ func (c *Cookies) SignIn(w http.ResponseWriter, r *http.Request, a Account) erro
 			return err
 		}
 	}
-	s, _ := c.store.New(r, cookieName) // a broken old cookie is replaced
+	s, _ := c.store.New(r, cookieName) // an invalid old cookie is replaced
 	s.Values = map[any]any{idKey: id}
 	s.Options.Secure = c.cfg.Secure || Secure(r)
 	return s.Save(r, w)
 }
 
-// Secure reports whether a request came by TLS: to this server, or to a proxy that the server
-// believes, which then says so
-// in the request's URL.
+// Secure reports whether a request came over TLS: to this server, or to a trusted proxy, which is
+// recorded in the request's URL.
 func Secure(r *http.Request) bool { return r.TLS != nil || r.URL.Scheme == "https" }
 
-// Account tells who a request comes from; false when there is no sign-in, or it has ended. On
-// a plain page view it keeps the cookie from expiring: w is nil where headers are not ours.
+// Account returns the account of a request; false without a valid sign-in. If w is not nil, it
+// renews the cookie; w is nil where the response's headers are not ours.
 func (c *Cookies) Account(w http.ResponseWriter, r *http.Request) (Account, bool, error) {
 	id := c.id(r)
 	if id == "" {
@@ -115,7 +114,7 @@ func (c *Cookies) Account(w http.ResponseWriter, r *http.Request) (Account, bool
 	return kept.Account, true, nil
 }
 
-// renew notes a visit and sends the cookie again.
+// renew records a visit and sends the cookie again.
 func (c *Cookies) renew(w http.ResponseWriter, r *http.Request, id string) {
 	c.seen.note(rowKey(id), c.cfg.Now().UTC())
 	s, _ := c.store.New(r, cookieName)
@@ -124,7 +123,7 @@ func (c *Cookies) renew(w http.ResponseWriter, r *http.Request, id string) {
 	_ = s.Save(r, w)
 }
 
-// SignOut takes back the cookie of a request.
+// SignOut revokes the cookie of a request.
 func (c *Cookies) SignOut(w http.ResponseWriter, r *http.Request) error {
 	if id := c.id(r); id != "" {
 		if err := c.forget(r.Context(), rowKey(id)); err != nil {
@@ -137,7 +136,7 @@ func (c *Cookies) SignOut(w http.ResponseWriter, r *http.Request) error {
 	return s.Save(r, w)
 }
 
-// id is what the cookie of a request says, when we signed it.
+// id returns the id in the request's cookie if its signature is valid.
 func (c *Cookies) id(r *http.Request) string {
 	s, err := c.store.New(r, cookieName)
 	if err != nil {

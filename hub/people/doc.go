@@ -1,4 +1,4 @@
-// Package people keeps who is signed in: cookie sessions with a row on the server, and the
-// audit of sign-ins and links. It knows accounts by their id; what they may do is a matter
-// of package access.
+// Package people keeps who is signed in: cookie sessions with a row on the server, passwords,
+// passkeys and OpenID Connect. It identifies accounts by id; package access decides what they may
+// do.
 package people

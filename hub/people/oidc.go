@@ -21,24 +21,26 @@ import (
 
 const (
 	providerTime   = 10 * time.Second // for one answer of a provider
-	providerAnswer = 1 << 20          // bytes of it
+	providerAnswer = 1 << 20          // size limit of an answer
 	soonestRetry   = time.Second
 	latestRetry    = time.Minute
 )
 
-// ErrProviderDown says that a provider could not be asked.
+// ErrProviderDown reports that a provider cannot be reached.
 var ErrProviderDown = errors.New("the sign-in service does not answer")
 
-// ErrNotBegun refuses an answer to nothing this browser began, or began too long ago, or has used already.
+// ErrNotBegun refuses an answer to a sign-in that this browser did not start, started too long ago,
+// or has already finished.
 var ErrNotBegun = errors.New("this sign-in was not started in this browser, took too long, or was used already")
 
-// Refused reports that a provider does not vouch for a person. Reason is for them, Cause for the log.
+// Refused reports that a provider refuses to identify a person. Reason is for the person, Cause for
+// the log.
 type Refused struct {
 	Reason string
 	Cause  error
 }
 
-// Error says both.
+// Error returns the reason and the cause.
 func (r *Refused) Error() string {
 	if r.Cause != nil {
 		return r.Reason + ": " + r.Cause.Error()
@@ -49,11 +51,11 @@ func (r *Refused) Error() string {
 // Unwrap returns the cause.
 func (r *Refused) Unwrap() error { return r.Cause }
 
-// OIDCConfig names a provider of OpenID Connect. Zero fields take the stated default.
+// OIDCConfig configures a provider of OpenID Connect. Zero fields take the stated default.
 type OIDCConfig struct {
-	Issuer   string // its address, as it spells it
+	Issuer   string // its address, exactly as the provider writes it
 	ClientID string
-	Secret   string // "" for a public client: PKCE alone
+	Secret   string // "" for a public client, which only uses PKCE
 
 	Scopes      []string // besides openid, profile and email
 	GroupsClaim string   // "groups"
@@ -63,8 +65,8 @@ type OIDCConfig struct {
 	Log       *slog.Logger
 }
 
-// OIDC signs people in by a provider: authorization code with PKCE, a state and a nonce that count once and in the
-// browser that began alone. What a provider gives is read and forgotten: no token is kept or logged.
+// OIDC signs people in through a provider: authorization code with PKCE, and a state and a nonce
+// that are valid once, and only in the browser that started. Tokens are neither stored nor logged.
 type OIDC struct {
 	cfg     OIDCConfig
 	http    *http.Client
@@ -73,17 +75,17 @@ type OIDC struct {
 
 	mu    sync.Mutex
 	found *provider
-	err   error // of the last time it was looked for
+	err   error // of the last discovery
 }
 
-// provider is one that was found.
+// provider is a discovered provider.
 type provider struct {
 	*oidc.Provider
 	verifier *oidc.IDTokenVerifier
 	style    oauth2.AuthStyle
 }
 
-// NewOIDC knows a provider, and does not ask it yet.
+// NewOIDC returns an OIDC without contacting the provider.
 func NewOIDC(cfg OIDCConfig) (*OIDC, error) {
 	if err := checkIssuer(cfg.Issuer); err != nil {
 		return nil, err
@@ -106,7 +108,8 @@ func NewOIDC(cfg OIDCConfig) (*OIDC, error) {
 	return o, nil
 }
 
-// checkIssuer keeps secrets off the wire in the clear: plain http is for a provider on this machine.
+// checkIssuer prevents sending secrets unencrypted: plain http is only allowed for a provider on
+// this machine.
 func checkIssuer(issuer string) error {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Hostname() == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
@@ -118,7 +121,7 @@ func checkIssuer(issuer string) error {
 	return fmt.Errorf("the issuer %s does not use https. Tokens would be sent unencrypted", issuer)
 }
 
-// Run looks for the provider until it answers, or ctx ends.
+// Run retries discovery until it succeeds or ctx ends.
 func (o *OIDC) Run(ctx context.Context) {
 	wait := soonestRetry
 	for {
@@ -134,14 +137,14 @@ func (o *OIDC) Run(ctx context.Context) {
 	}
 }
 
-// Down returns why sign-in fails now; nil when the provider was found, or was not looked for yet.
+// Down returns why sign-in currently fails; nil if the provider was discovered, or not tried yet.
 func (o *OIDC) Down() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
 }
 
-// find returns the provider, and looks for it when it was not found yet: once for all who ask.
+// find returns the provider; if necessary, it discovers it, once for concurrent callers.
 func (o *OIDC) find(ctx context.Context) (*provider, error) {
 	o.mu.Lock()
 	p := o.found
@@ -201,8 +204,8 @@ func (o *OIDC) client(p *provider, redirect string) *oauth2.Config {
 		Scopes: append([]string{oidc.ScopeOpenID, "profile", "email"}, o.cfg.Scopes...)}
 }
 
-// Begin returns the address at the provider that a browser is sent to, and a secret for a cookie of that browser,
-// without which the answer is refused. The answer comes to redirect; next is handed back with it.
+// Begin returns the provider's address for the browser, and a secret for a cookie of that browser,
+// without which Finish refuses the answer. The answer is sent to redirect; Finish returns next.
 func (o *OIDC) Begin(ctx context.Context, redirect, next string) (address, browser string, err error) {
 	p, err := o.find(ctx)
 	if err != nil {
@@ -216,11 +219,11 @@ func (o *OIDC) Begin(ctx context.Context, redirect, next string) (address, brows
 		browser, nil
 }
 
-// BegunLife is how long a person has at the provider.
+// BegunLife is how long a person may take at the provider.
 const BegunLife = begunLife
 
-// Finish takes the answer that a browser brought back, with the secret of its cookie, and says who they are. Each state
-// counts once, whatever comes of it.
+// Finish verifies the answer that a browser returned, with the secret of its cookie, and returns
+// the person's claims. Each state is valid once, even if Finish fails.
 func (o *OIDC) Finish(ctx context.Context, browser string, answer url.Values) (who Claims, next string, err error) {
 	b, ok := o.begun.take(answer.Get("state"))
 	if !ok || subtle.ConstantTimeCompare([]byte(b.browser), []byte(rowKey(browser))) != 1 {
@@ -240,7 +243,7 @@ func (o *OIDC) Finish(ctx context.Context, browser string, answer url.Values) (w
 	return who, b.next, err
 }
 
-// exchange takes the code for an ID token, and what it does not say from the provider's own page about the person.
+// exchange exchanges the code for an ID token, and reads missing claims from the userinfo endpoint.
 func (o *OIDC) exchange(ctx context.Context, p *provider, b begun, code string) (Claims, error) {
 	token, err := o.client(p, b.redirect).Exchange(ctx, code, oauth2.VerifierOption(b.verifier))
 	if err != nil {
@@ -267,7 +270,7 @@ func (o *OIDC) exchange(ctx context.Context, p *provider, b begun, code string) 
 	return c, err
 }
 
-// ask reads the provider's page about the person, which has to be the same one.
+// ask reads the userinfo endpoint, whose subject must be the same.
 func (o *OIDC) ask(ctx context.Context, p *provider, token *oauth2.Token, c *Claims) error {
 	info, err := p.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
@@ -281,7 +284,7 @@ func (o *OIDC) ask(ctx context.Context, p *provider, token *oauth2.Token, c *Cla
 	return o.read(c, info.Claims)
 }
 
-// exchangeError leaves out what the provider answered, but for its code: it may hold what is secret.
+// exchangeError omits the provider's answer except its code, because it may contain secrets.
 func exchangeError(err error) error {
 	var refused *oauth2.RetrieveError
 	if !errors.As(err, &refused) {
@@ -293,7 +296,7 @@ func exchangeError(err error) error {
 	return &Refused{Reason: said(refused.ErrorCode, refused.ErrorDescription)}
 }
 
-// bounded reads no more of an answer than a provider has to say.
+// bounded limits the size of answers.
 type bounded struct{ http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -10,17 +10,16 @@ const (
 	mostBegun = 10_000
 )
 
-// begun is a sign-in at a provider that has not come back.
+// begun is a started sign-in at a provider.
 type begun struct {
-	// hash of the cookie's secret; what the ID token must say; what proves the code ours
+	// hash of the cookie's secret; nonce for the ID token; PKCE verifier
 	browser, nonce, verifier string
 	redirect, next           string
 	until                    time.Time
 }
 
-// begunSignIns are kept in memory, by their state. Past a limit the oldest goes, so that a client
-// that begins without end
-// takes no memory.
+// begunSignIns keeps started sign-ins in memory, by state. Above a limit it drops the oldest, so
+// that a client cannot exhaust memory.
 type begunSignIns struct {
 	now func() time.Time
 
@@ -45,7 +44,7 @@ func (s *begunSignIns) add(state string, b begun) {
 	s.order = append(s.order, state)
 }
 
-// take returns what was begun with a state, once.
+// take returns a started sign-in by its state, once.
 func (s *begunSignIns) take(state string) (begun, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,18 +17,18 @@ const (
 	mostGroups  = 500
 )
 
-// read adds a provider's claims to those known already; read is called with it, as go-oidc does.
+// read adds a provider's claims to c; from decodes them.
 func (o *OIDC) read(c *Claims, from func(any) error) error {
 	var all map[string]json.RawMessage
 	if err := from(&all); err != nil {
 		return err
 	}
 	text := func(name string) (s string) {
-		_ = json.Unmarshal(all[name], &s) // another kind is as good as none
+		_ = json.Unmarshal(all[name], &s) // another type counts as missing
 		return printable(s)
 	}
 	c.Name = cmp.Or(c.Name, text("name"), text("preferred_username"), text("nickname"))
-	if c.Email == "" { // and whether it is theirs is said beside it
+	if c.Email == "" { // email_verified refers to this email
 		c.Email, c.Verified = text("email"), truth(all["email_verified"])
 	}
 	if c.Groups == nil {
@@ -37,13 +37,13 @@ func (o *OIDC) read(c *Claims, from func(any) error) error {
 	return nil
 }
 
-// truth reads a boolean, which some providers write as a string.
+// truth parses a boolean, which some providers send as a string.
 func truth(raw json.RawMessage) bool {
 	return string(raw) == "true" || string(raw) == `"true"`
 }
 
-// groups reads a list, a single name, or an object whose keys are the names, as providers variously write it. Nil when
-// nothing was said.
+// groups parses the formats that providers use: a list, a single name, or an object whose keys are
+// the names. Nil if missing.
 func groups(raw json.RawMessage) []string {
 	var list []string
 	var one string
@@ -58,7 +58,7 @@ func groups(raw json.RawMessage) []string {
 	return list[:min(len(list), mostGroups)]
 }
 
-// said is an error as a provider names it.
+// said formats a provider's error.
 func said(code, description string) string {
 	text := printable(code)
 	if d := printable(description); d != "" {
@@ -77,7 +77,7 @@ func printable(s string) string {
 	return texts.CutRunes(s, longestSaid)
 }
 
-// IsLocal tells the names of this very machine from others.
+// IsLocal reports whether a host name or address is this machine's.
 func IsLocal(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -13,20 +13,21 @@ import (
 const (
 	identityBucket = "identity"
 	identityPrefix = "person:oidc-"
-	// identityFresh is how long a provider's word counts: who left it there is out here a week later at the latest.
+	// identityFresh is how long claims are valid: a person removed at the provider loses access
+	// here within a week.
 	identityFresh = 7 * 24 * time.Hour
 )
 
-// Identity is a person whom a provider vouched for.
+// Identity is a person identified by a provider.
 type Identity struct {
-	ID string `json:"id"` // principal id: "person:oidc-…", made of issuer and subject, never of an e-mail
+	ID string `json:"id"` // principal id: "person:oidc-…", derived from issuer and subject, never from an e-mail address
 	Claims
-	First time.Time `json:"first"` // when they signed in
+	First time.Time `json:"first"` // first sign-in
 	Last  time.Time `json:"last"`
 }
 
-// Identities keeps what a provider said of people when they last signed in, so that the rules can be asked at each
-// visit.
+// Identities stores people's claims from their last sign-in, so that the rules can be evaluated at
+// each visit.
 type Identities struct {
 	Store Store
 	Now   func() time.Time // default time.Now
@@ -45,7 +46,7 @@ func identityID(issuer, subject string) string {
 	return identityPrefix + base64.RawURLEncoding.EncodeToString(sum[:16])
 }
 
-// IsIdentity tells an account of a person that a provider vouched for from others.
+// IsIdentity reports whether a provider identifies this account.
 func IsIdentity(account string) bool { return strings.HasPrefix(account, identityPrefix) }
 
 // Save stores the claims about a person who signs in.
@@ -66,7 +67,7 @@ func (i Identities) Save(ctx context.Context, c Claims) (Identity, error) {
 	return made, i.Store.Put(ctx, identityBucket, id, b)
 }
 
-// Get returns a person while what was said of them counts.
+// Get returns a person while their claims are valid.
 func (i Identities) Get(ctx context.Context, id string) (Identity, bool, error) {
 	kept, found, err := i.read(ctx, id)
 	return kept, found && i.now().Sub(kept.Last) < identityFresh, err

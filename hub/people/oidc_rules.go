@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Claims are what a provider says of a person. Issuer and Subject together are who they are; everything else may
-// change.
+// Claims are a provider's statements about a person. Issuer and Subject identify the person;
+// everything else may change.
 type Claims struct {
 	Issuer   string   `json:"issuer"`
 	Subject  string   `json:"subject"`
 	Name     string   `json:"name,omitempty"`
 	Email    string   `json:"email,omitempty"`
-	Verified bool     `json:"verified,omitempty"` // the provider knows that the e-mail is theirs
+	Verified bool     `json:"verified,omitempty"` // the provider verified the e-mail address
 	Groups   []string `json:"groups,omitempty"`
 }
 
-// Rule lets in whom a provider says something of, as a role.
+// Rule admits people with matching claims, as a role.
 type Rule struct {
 	Kind  string // email, domain, group, subject or anyone
 	Value string
@@ -27,7 +27,7 @@ type Rule struct {
 const ruleForm = "use KIND:VALUE=ROLE with email, domain, group or subject, as in domain:example.com=commenter, or " +
 	"anyone=viewer"
 
-// ParseRule reads "domain:example.com=commenter". What roles there are is the caller's to know.
+// ParseRule parses "domain:example.com=commenter". The caller checks the role.
 func ParseRule(text string) (Rule, error) {
 	at := strings.LastIndex(text, "=")
 	if at < 0 {
@@ -56,9 +56,8 @@ func ParseRule(text string) (Rule, error) {
 	return r, nil
 }
 
-// lets reports whether the rule is about a person. An e-mail counts only when the provider says it
-// is theirs: anyone can
-// write another's address into a profile.
+// lets reports whether the rule matches a person. An e-mail address only counts if the provider
+// verified it: anyone can enter another person's address in a profile.
 func (r Rule) lets(c Claims) bool {
 	switch r.Kind {
 	case "email":

@@ -26,38 +26,38 @@ const (
 	passkeyBucket = "passkey"
 	handleBucket  = "passkey-handle"
 	mostPasskeys  = 20
-	mostPending   = 200             // ceremonies that were begun and not finished
-	pendingLife   = 5 * time.Minute // to finish one
+	mostPending   = 200             // started ceremonies that are not finished
+	pendingLife   = 5 * time.Minute // time to finish one
 	longestKey    = 60
 )
 
-// ErrNoPasskey refuses what an authenticator answered.
+// ErrNoPasskey refuses an authenticator's answer.
 var ErrNoPasskey = errors.New("passkey not accepted: it isn't registered on this server, or the request timed out")
 
-// ErrNoName says that an address cannot have passkeys: they belong to names.
+// ErrNoName reports that an address cannot have passkeys: they belong to host names.
 var ErrNoName = errors.New(
 	"passkeys need a hostname. Open ahphub at one, as in http://localhost or https://hub.example.com, not at an IP " +
 		"address")
 
-// Passkey is one that signs an account in.
+// Passkey is a passkey that signs an account in.
 type Passkey struct {
-	Key     string    `json:"-"` // names it to Remove
+	Key     string    `json:"-"` // identifies it to Remove
 	Account string    `json:"account"`
 	Name    string    `json:"name"`
-	Host    string    `json:"host"` // the name it belongs to
+	Host    string    `json:"host"` // host name it belongs to
 	Created time.Time `json:"created"`
-	Used    time.Time `json:"used,omitzero"` // last
+	Used    time.Time `json:"used,omitzero"` // last use
 
 	Credential webauthn.Credential `json:"credential"`
 }
 
-// Passkeys signs accounts in by WebAuthn. A ceremony begins with a challenge, which is kept in memory, counts once and
-// for five minutes, and ends with what the browser's authenticator answered.
+// Passkeys signs accounts in by WebAuthn. A ceremony starts with a challenge, which is kept in
+// memory and valid once for five minutes, and ends with the authenticator's answer.
 type Passkeys struct {
 	Store Store
 	Now   func() time.Time // default time.Now
 
-	writing sync.Mutex // held from looking a passkey up until it is written
+	writing sync.Mutex // held from reading a passkey to writing it
 
 	mu      sync.Mutex
 	pending map[string]pendingPasskey // by challenge
@@ -66,11 +66,11 @@ type Passkeys struct {
 type pendingPasskey struct {
 	webauthn.SessionData
 	origin  string
-	account string // that a passkey is made for; "" for signing in
+	account string // account to make a passkey for; "" for signing in
 	until   time.Time
 }
 
-// user is an account as the library asks for it.
+// user implements webauthn.User for an account.
 type user struct {
 	handle []byte
 	name   string
@@ -82,7 +82,7 @@ func (u *user) WebAuthnName() string                       { return u.name }
 func (u *user) WebAuthnDisplayName() string                { return u.name }
 func (u *user) WebAuthnCredentials() []webauthn.Credential { return u.keys }
 
-// at is the library for the origin that a page was opened at, as in "https://hub.example.com".
+// at returns the library's instance for the origin of a page, as in "https://hub.example.com".
 func at(origin string) (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Hostname() == "" || net.ParseIP(u.Hostname()) != nil {
@@ -91,8 +91,8 @@ func at(origin string) (*webauthn.WebAuthn, error) {
 	return webauthn.New(&webauthn.Config{RPID: u.Hostname(), RPDisplayName: "ahphub", RPOrigins: []string{origin}})
 }
 
-// Origin is what the browser of a request calls the place it is at: the public address when it came by that, which a
-// proxy may serve as https, and else what it asked for.
+// Origin returns the origin that the browser sees: the public address if the request's host matches
+// it, because a proxy may serve it over https, and otherwise the requested one.
 func Origin(r *http.Request, public string) string {
 	if u, err := url.Parse(public); err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host) {
 		return u.Scheme + "://" + u.Host
@@ -126,10 +126,10 @@ func (p *Passkeys) List(ctx context.Context, account string) ([]Passkey, error) 
 	return out, err
 }
 
-// ErrPasskeyGone says that there is no such passkey of that account.
+// ErrPasskeyGone reports that the account has no such passkey.
 var ErrPasskeyGone = errors.New("passkey not found. It may have been removed already")
 
-// Remove takes a passkey away from an account, or returns ErrPasskeyGone.
+// Remove deletes a passkey of an account, or returns ErrPasskeyGone.
 func (p *Passkeys) Remove(ctx context.Context, account, key string) (removed Passkey, err error) {
 	list, err := p.List(ctx, account)
 	if err != nil {
@@ -144,7 +144,7 @@ func (p *Passkeys) Remove(ctx context.Context, account, key string) (removed Pas
 	return list[i], p.Store.Delete(ctx, passkeyBucket, key)
 }
 
-// RemoveAll takes every passkey away from an account.
+// RemoveAll deletes all passkeys of an account.
 func (p *Passkeys) RemoveAll(ctx context.Context, account string) error {
 	list, err := p.List(ctx, account)
 	for _, k := range list {
@@ -153,7 +153,8 @@ func (p *Passkeys) RemoveAll(ctx context.Context, account string) error {
 	return errors.Join(err, p.Store.Delete(ctx, handleBucket, account))
 }
 
-// user reads an account; its handle is random, so that two hosts of one name keep apart.
+// user returns an account; its handle is random, so that two servers with the same host name do not
+// conflict.
 func (p *Passkeys) user(ctx context.Context, account, name string) (*user, error) {
 	handle, found, err := p.Store.Get(ctx, handleBucket, account)
 	if err == nil && !found {
@@ -172,7 +173,7 @@ func (p *Passkeys) user(ctx context.Context, account, name string) (*user, error
 	return u, err
 }
 
-// BeginMaking returns what the browser needs to make a passkey for an account, as JSON.
+// BeginMaking returns the options for a browser to create a passkey for an account, as JSON.
 func (p *Passkeys) BeginMaking(ctx context.Context, origin, account, name string) (any, error) {
 	lib, err := at(origin)
 	if err != nil {
@@ -195,7 +196,7 @@ func (p *Passkeys) BeginMaking(ctx context.Context, origin, account, name string
 	return options, p.keep(*kept, origin, account)
 }
 
-// Make ends what BeginMaking began and keeps the passkey under a name.
+// Make finishes what BeginMaking started and stores the passkey under a name.
 func (p *Passkeys) Make(ctx context.Context, account, name string, answer []byte) error {
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
@@ -223,7 +224,7 @@ func (p *Passkeys) Make(ctx context.Context, account, name string, answer []byte
 	return p.write(ctx, hex.EncodeToString(made.ID), b, false)
 }
 
-// BeginSigningIn returns what the browser needs to ask for any passkey of this host, as JSON.
+// BeginSigningIn returns the options for a browser to request any passkey of this host, as JSON.
 func (p *Passkeys) BeginSigningIn(origin string) (any, error) {
 	lib, err := at(origin)
 	if err != nil {
@@ -236,7 +237,7 @@ func (p *Passkeys) BeginSigningIn(origin string) (any, error) {
 	return options, p.keep(*kept, origin, "")
 }
 
-// SignIn ends what BeginSigningIn began: whose passkey it was.
+// SignIn finishes what BeginSigningIn started, and returns the passkey's account.
 func (p *Passkeys) SignIn(ctx context.Context, answer []byte) (account string, err error) {
 	parsed, err := protocol.ParseCredentialRequestResponseBytes(answer)
 	if err != nil {
@@ -276,8 +277,8 @@ func (p *Passkeys) SignIn(ctx context.Context, answer []byte) (account string, e
 	return k.Account, p.write(ctx, key, b, true)
 }
 
-// write writes a passkey that is there, or one that is new: one that was removed meanwhile does not come back, and no
-// one takes another's.
+// write updates an existing passkey or adds a new one. A passkey that was removed meanwhile is not
+// restored, and an existing one is never taken over.
 func (p *Passkeys) write(ctx context.Context, key string, b []byte, known bool) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
@@ -306,7 +307,7 @@ func (p *Passkeys) keep(s webauthn.SessionData, origin, account string) error {
 	return nil
 }
 
-// take finds what was begun with a challenge; it counts once.
+// take returns a started ceremony by its challenge, once.
 func (p *Passkeys) take(challenge string) (pendingPasskey, *webauthn.WebAuthn, error) {
 	p.mu.Lock()
 	began, found := p.pending[challenge]

@@ -14,13 +14,13 @@ const (
 	passwordBucket = "password"
 	minPassword    = 10  // characters
 	maxPassword    = 200 // bytes
-	hashesAtOnce   = 2   // each takes 64 MiB for a moment
+	hashesAtOnce   = 2   // each temporarily takes 64 MiB
 )
 
-// ErrWrongPassword refuses a password, also where none was set.
+// ErrWrongPassword refuses a password, also if none is set.
 var ErrWrongPassword = errors.New("incorrect password")
 
-// Passwords keeps what accounts sign in by, as argon2id hashes.
+// Passwords stores accounts' passwords as argon2id hashes.
 type Passwords struct {
 	Store  Store
 	Params *argon2id.Params // default argon2id.DefaultParams: 64 MiB
@@ -29,7 +29,7 @@ type Passwords struct {
 	busy chan struct{}
 }
 
-// Set replaces an account's password; "" takes it away, so that none signs in.
+// Set replaces an account's password; "" removes it.
 func (p *Passwords) Set(ctx context.Context, account, password string) error {
 	if password == "" {
 		return p.Store.Delete(ctx, passwordBucket, account)
@@ -66,8 +66,8 @@ func (p *Passwords) Has(ctx context.Context, account string) (bool, error) {
 	return found, err
 }
 
-// Check returns nil for the account's password and ErrWrongPassword for any other. It takes a while on purpose:
-// callers bound how often it is asked.
+// Check returns nil for the account's password and ErrWrongPassword for any other. It is slow on
+// purpose; callers rate-limit it.
 func (p *Passwords) Check(ctx context.Context, account, password string) error {
 	hash, found, err := p.Store.Get(ctx, passwordBucket, account)
 	if err != nil {
@@ -81,7 +81,7 @@ func (p *Passwords) Check(ctx context.Context, account, password string) error {
 		return err
 	}
 	defer done()
-	if !found { // takes as long as for an account with one, so that the time reveals nothing
+	if !found { // takes as long as with a password, to reveal nothing by timing
 		_, err := argon2id.CreateHash(password, p.params())
 		return errors.Join(ErrWrongPassword, err)
 	}
@@ -99,7 +99,7 @@ func (p *Passwords) params() *argon2id.Params {
 	return p.Params
 }
 
-// enter waits for one of the few places, so that many guesses at once take no more memory.
+// enter waits for one of few slots, so that concurrent guesses take no more memory.
 func (p *Passwords) enter(ctx context.Context) (leave func(), err error) {
 	p.once.Do(func() { p.busy = make(chan struct{}, hashesAtOnce) })
 	select {

@@ -10,19 +10,19 @@ import (
 	"time"
 )
 
-// seenBucket holds when each browser was seen last, apart from its row: what is written late must not bring back a row
-// that was deleted.
+// seenBucket stores when each browser was last seen, separately from its row: a late write must not
+// restore a deleted row.
 const seenBucket = "cookie-seen"
 
-// lastSeen is when browsers were seen last, by key, in memory. Nothing is written when a page is looked at: Flush
-// does it.
+// lastSeen holds when browsers were last seen, by key, in memory. Page views write nothing; Flush
+// does.
 type lastSeen struct {
 	mu      sync.Mutex
 	at      map[string]time.Time
 	unsaved map[string]bool
 }
 
-// of returns when a browser was seen last.
+// of returns when a browser was last seen.
 func (s *lastSeen) of(key string, kept row) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -32,14 +32,14 @@ func (s *lastSeen) of(key string, kept row) time.Time {
 	return kept.Seen
 }
 
-// note keeps that a browser is seen now.
+// note records that a browser is seen now.
 func (s *lastSeen) note(key string, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.at[key], s.unsaved[key] = now, true
 }
 
-// apply takes a record of the bucket in.
+// apply applies a record of the bucket.
 func (s *lastSeen) apply(key string, value []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -55,7 +55,7 @@ func (s *lastSeen) apply(key string, value []byte) error {
 	return nil
 }
 
-// take returns what is not written yet.
+// take returns the unsaved entries.
 func (s *lastSeen) take() map[string]time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,7 +67,7 @@ func (s *lastSeen) take() map[string]time.Time {
 	return out
 }
 
-// Flush writes when browsers were seen last. Call it from time to time, and at the end.
+// Flush writes when browsers were last seen. Call it regularly, and at shutdown.
 func (c *Cookies) Flush(ctx context.Context) error {
 	unsaved := c.seen.take()
 	for _, key := range slices.Sorted(maps.Keys(unsaved)) {
@@ -85,8 +85,8 @@ func (c *Cookies) Flush(ctx context.Context) error {
 	return nil
 }
 
-// Sweep deletes rows of cookies that expired, after reading when browsers were seen; call it at the start, and
-// from time to time.
+// Sweep reads when browsers were last seen, and deletes rows of expired cookies; call it at startup
+// and regularly.
 func (c *Cookies) Sweep(ctx context.Context) error {
 	if err := c.cfg.Store.Each(ctx, seenBucket, c.seen.apply); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (c *Cookies) Sweep(ctx context.Context) error {
 	return err
 }
 
-// drop deletes what is kept of a browser.
+// drop deletes a browser's records.
 func (c *Cookies) drop(ctx context.Context, key string) error {
 	if err := c.cfg.Store.Delete(ctx, rowBucket, key); err != nil {
 		return err
