@@ -27,21 +27,21 @@ const (
 	longestAgent  = 200
 )
 
-// Subscription is what a browser says of where its messages go.
+// Subscription is the address and the keys that a browser gives for its push messages.
 type Subscription = webpush.Subscription
 
-// Device is a signed-in browser that push messages are sent to. Where, and the keys that they are
-// encrypted for, are sealed where it is stored.
+// Device is a signed-in browser that receives push messages. Its address and encryption keys are
+// stored sealed.
 type Device struct {
 	ID      string    `json:"id"`
 	Owner   string    `json:"owner"`   // principal
-	Browser string    `json:"browser"` // as Config.SignedIn knows it
+	Browser string    `json:"browser"` // its id for Config.SignedIn
 	Agent   string    `json:"agent,omitempty"`
 	Created time.Time `json:"created"`
 	Sealed  string    `json:"sealed"` // a webpush.Subscription
 
 	Last   *Result              `json:"-"`
-	to     webpush.Subscription // once opened
+	to     webpush.Subscription // after opening
 	locked bool                 // the key of Sealed is missing
 }
 
@@ -58,10 +58,10 @@ func (d *Device) Service() string {
 	return u.Hostname()
 }
 
-// deviceID names the device of a browser. Nothing leads from it to the browser's cookie.
+// deviceID returns the device id of a browser. The browser's cookie cannot be derived from it.
 func deviceID(browser string) string { return id("device", browser)[:16] }
 
-// RefusedError says what is wrong with a device, and what to do.
+// RefusedError describes a problem with a device, and its remedy.
 type RefusedError struct{ text string }
 
 func (e *RefusedError) Error() string { return e.text }
@@ -80,8 +80,8 @@ var (
 
 var pushKeyLabel = secret.Label{Kind: "push", Name: "key"}
 
-// OpenPush reads the key that signs push messages, or makes it; call it once the store can be written. Without the key
-// that it is sealed with, all works but push.
+// OpenPush reads or creates the key that signs push messages; call it once the store can be
+// written. If the key that seals it is missing, only push is unavailable.
 func (n *Notifier) OpenPush(ctx context.Context) error {
 	sealed, found, err := n.cfg.Store.Get(ctx, pushKeyBucket, pushKeyName)
 	if err != nil {
@@ -121,7 +121,7 @@ func (n *Notifier) makePushKey(ctx context.Context) error {
 	return nil
 }
 
-// PushKey returns the public key that browsers subscribe to; "" while the server's own key is locked.
+// PushKey returns the public key for browsers' subscriptions; "" while the server's key is locked.
 func (n *Notifier) PushKey() string {
 	key := n.pushKey.Load()
 	if key == nil {
@@ -130,7 +130,8 @@ func (n *Notifier) PushKey() string {
 	return key.Public()
 }
 
-// ResetPush replaces a key that is locked for good. Browsers subscribed to the old one, so all devices are removed.
+// ResetPush replaces a key that cannot be unlocked. Browsers subscribed to the old one, so all
+// devices are removed.
 func (n *Notifier) ResetPush(ctx context.Context) error {
 	n.hooks.Lock()
 	defer n.hooks.Unlock()
@@ -149,8 +150,8 @@ func (n *Notifier) ResetPush(ctx context.Context) error {
 	return n.makePushKey(ctx)
 }
 
-// checkEndpoint refuses what cannot be the address of a push service. It must be reached by TLS, except on this
-// computer where the owner allows that.
+// checkEndpoint refuses addresses that cannot be a push service's. It requires TLS, except on this
+// computer if the owner allows that.
 func (p *poster) checkEndpoint(endpoint string) error {
 	if err := p.check(endpoint); err != nil {
 		return errPushEndpoint
@@ -165,8 +166,8 @@ func (p *poster) checkEndpoint(endpoint string) error {
 	return nil
 }
 
-// AddDevice sends a person's notifications to a browser from now on. A new subscription of a browser replaces the one
-// before.
+// AddDevice starts sending a person's notifications to a browser. A new subscription replaces the
+// browser's previous one.
 func (n *Notifier) AddDevice(ctx context.Context, d Device, to Subscription) (Device, error) {
 	switch {
 	case n.pushKey.Load() == nil:
@@ -199,7 +200,7 @@ func (n *Notifier) AddDevice(ctx context.Context, d Device, to Subscription) (De
 	return d, n.putDevice(ctx, d)
 }
 
-// putDevice stores a device, sealed. One that is locked stays as it was sealed.
+// putDevice stores a device, sealed. It refuses a locked one.
 func (n *Notifier) putDevice(ctx context.Context, d Device) error {
 	if d.locked {
 		return ErrPushLocked
@@ -228,7 +229,7 @@ func (n *Notifier) openDevice(d *Device) error {
 	return err
 }
 
-// allDevices returns every device, not opened.
+// allDevices returns every device, unopened.
 func (n *Notifier) allDevices(ctx context.Context) ([]Device, error) {
 	found, err := each[Device](ctx, n.cfg.Store, deviceBucket)
 	all := make([]Device, 0, len(found))
@@ -241,7 +242,7 @@ func (n *Notifier) allDevices(ctx context.Context) ([]Device, error) {
 	return all, err
 }
 
-// Devices returns the devices of owner that are signed in, oldest first, with the result of their last delivery.
+// Devices returns owner's signed-in devices, oldest first, with their last delivery's result.
 func (n *Notifier) Devices(ctx context.Context, owner string) (mine []Device, err error) {
 	all, err := n.allDevices(ctx)
 	if err != nil {
@@ -276,7 +277,8 @@ func (n *Notifier) isSignedIn(ctx context.Context, d *Device) (bool, error) {
 	return n.cfg.SignedIn(ctx, d.Browser, d.Owner)
 }
 
-// PushesTo reports whether a person's notifications are pushed to a browser, so that its pages show none themselves.
+// PushesTo reports whether a browser gets a person's notifications by push, so that its pages show
+// none.
 func (n *Notifier) PushesTo(ctx context.Context, owner, browser string) bool {
 	if browser == "" || n.pushKey.Load() == nil {
 		return false
@@ -285,7 +287,7 @@ func (n *Notifier) PushesTo(ctx context.Context, owner, browser string) bool {
 	return err == nil && d.Owner == owner && d.Browser == browser && !d.locked
 }
 
-// device returns a device, opened.
+// device returns an opened device.
 func (n *Notifier) device(ctx context.Context, id string) (d Device, err error) {
 	raw, found, err := n.cfg.Store.Get(ctx, deviceBucket, id)
 	if err == nil && !found {
@@ -308,7 +310,7 @@ func (n *Notifier) findDevice(ctx context.Context, owner, id string) (Device, er
 	return d, err
 }
 
-// RemoveDevice removes a device of owner with its pending jobs.
+// RemoveDevice removes a device of owner and its pending jobs.
 func (n *Notifier) RemoveDevice(ctx context.Context, owner, id string) (Device, error) {
 	d, err := n.findDevice(ctx, owner, id)
 	if err != nil {
@@ -324,7 +326,7 @@ func (n *Notifier) dropDevice(ctx context.Context, d *Device) error {
 	return n.dropTarget(d.target())
 }
 
-// dropTarget forgets what is known of a receiver: pending jobs, and how the last one ended.
+// dropTarget deletes the pending jobs and the last result of a target.
 func (n *Notifier) dropTarget(target string) error {
 	return n.cfg.Hub.Do(func(tx *hub.Tx) {
 		tx.Record(resultBucket, target, nil)
@@ -339,7 +341,7 @@ func (n *Notifier) dropTarget(target string) error {
 	})
 }
 
-// SweepDevices removes the devices of browsers that were signed out; call it at start and from time to time.
+// SweepDevices removes the devices of signed-out browsers; call it at start and regularly.
 func (n *Notifier) SweepDevices(ctx context.Context) error {
 	all, err := n.allDevices(ctx)
 	if err != nil {
@@ -356,7 +358,7 @@ func (n *Notifier) SweepDevices(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// TestDevice sends a test to a device of owner.
+// TestDevice sends a test message to a device of owner.
 func (n *Notifier) TestDevice(ctx context.Context, owner, id string) (Device, error) {
 	d, err := n.findDevice(ctx, owner, id)
 	if err != nil {
@@ -372,13 +374,13 @@ func deviceJob(device string, x Notice) *job {
 	return &job{key: x.ID + "/" + device, Device: device, Notices: []Notice{x}, Due: time.Now().UTC()}
 }
 
-// testNotice returns what the test buttons send.
+// testNotice returns the notice of the test buttons.
 func testNotice(owner string) Notice {
 	return Notice{ID: rand.Text(), Kind: Test, At: time.Now().UTC(), Title: said[Test], Session: "No session",
 		Text: "Sent from the notification settings", Path: "/settings/notifications", By: review.Person{ID: owner}}
 }
 
-// resealDevices seals the key that signs push messages, and all devices, with the newest key.
+// resealDevices seals the signing key and all devices with the newest key.
 func (n *Notifier) resealDevices(ctx context.Context) (changed, locked int, err error) {
 	sealed, found, err := n.cfg.Store.Get(ctx, pushKeyBucket, pushKeyName)
 	if err != nil {

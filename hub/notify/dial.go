@@ -32,7 +32,7 @@ func withPlain(ctx context.Context, plain bool) context.Context {
 	return context.WithValue(ctx, plainKey{}, plain)
 }
 
-// dial connects to a webhook's address when it may be reached.
+// dial connects to a webhook's address if that is allowed.
 func (p *poster) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	plain, _ := ctx.Value(plainKey{}).(bool)
 	d := outbound.Dialer{Timeout: 10 * time.Second,

@@ -1,4 +1,4 @@
-// Package notify sends people notifications while they look elsewhere: in open pages of their
+// Package notify notifies people outside of a session's page: in other open pages of their
 // browsers, by push message, by webhook, and by e-mail.
 //
 // Notices are derived from the timeline in one place (observe.go) and written in the same step as

@@ -74,7 +74,8 @@ func (n *Notifier) addJobs(jobs []*job) {
 	n.wakeRun()
 }
 
-// reach returns the deliveries of a notice: jobs for webhooks and devices, and due times of mailboxes by owner.
+// reach returns the deliveries of a notice: jobs for webhooks and devices, and the due times of
+// mailboxes by owner.
 func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails letters, err error) {
 	hooks, err := n.allHooks(ctx)
 	if err != nil {
@@ -120,8 +121,8 @@ func (n *Notifier) reach(ctx context.Context, x *Notice) (jobs []*job, mails let
 	return jobs, mails, nil
 }
 
-// hears reports whether the account who gets a notice through a channel other than an open page,
-// and returns the notice as that person sees it.
+// hears reports whether an account gets a notice through a channel other than an open page, and
+// returns the notice as that account sees it.
 func (n *Notifier) hears(ctx context.Context, who string, c Channel, x *Notice) (Notice, Prefs, bool, error) {
 	if !slices.Contains(x.To, who) {
 		return *x, Prefs{}, false, nil // true for most notices: skip the lookup of the person

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Format is the shape of what a webhook is sent.
+// Format is the format of a webhook's messages.
 type Format string
 
 // The formats.
 const (
 	FormatSigned Format = ""      // a payload
-	FormatSlack  Format = "slack" // an incoming webhook of Slack, which Mattermost, Rocket.Chat and others take too
+	FormatSlack  Format = "slack" // an incoming webhook of Slack, also supported by Mattermost, Rocket.Chat and others
 	FormatNtfy   Format = "ntfy"  // a message of ntfy, published as JSON
 )
 
 // Formats returns all formats, in the order of the page.
 func Formats() []Format { return []Format{FormatSigned, FormatSlack, FormatNtfy} }
 
-// check refuses an unknown format, and an address that the format cannot go to.
+// check refuses an unknown format, and an address that does not fit it.
 func (f Format) check(address string) error {
 	switch f {
 	case FormatSigned, FormatSlack:
@@ -34,7 +34,7 @@ func (f Format) check(address string) error {
 	return errors.New("choose a format: signed JSON, Slack or ntfy")
 }
 
-// encode returns the body for one notice and the address that it is posted to.
+// encode returns the body for one notice and its target address.
 func (f Format) encode(address string, p *payload) (target string, body []byte, err error) {
 	target = address
 	var message any = p
@@ -53,7 +53,7 @@ func (f Format) encode(address string, p *payload) (target string, body []byte, 
 	return target, body, err
 }
 
-// slackEscape keeps texts of a session from mentioning channels and from being links to elsewhere.
+// slackEscape prevents texts of a session from mentioning channels or adding links.
 var slackEscape = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 func slackText(p *payload) string {
@@ -68,7 +68,7 @@ func slackText(p *payload) string {
 	return text
 }
 
-// ntfyMessage is what ntfy publishes.
+// ntfyMessage is a message in ntfy's JSON format.
 type ntfyMessage struct {
 	Topic    string `json:"topic"`
 	Title    string `json:"title"`
@@ -77,7 +77,7 @@ type ntfyMessage struct {
 	Priority int    `json:"priority"`
 }
 
-// splitTopic returns the server of a topic's address, where JSON is posted to, and the topic.
+// splitTopic splits a topic's address into the server, which JSON is posted to, and the topic.
 func splitTopic(address string) (server, topic string, err error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -91,7 +91,7 @@ func splitTopic(address string) (server, topic string, err error) {
 	return u.String(), topic, nil
 }
 
-// ntfyText is never empty: ntfy would say "triggered".
+// ntfyText is never empty, because ntfy would show "triggered".
 func ntfyText(p *payload) string {
 	switch by := personOf(p); {
 	case p.Text == "" && by == "":
@@ -105,7 +105,7 @@ func ntfyText(p *payload) string {
 	}
 }
 
-// ntfyPriority is high for what waits for a person.
+// ntfyPriority is high for notices that wait for a person.
 func ntfyPriority(k Kind) int {
 	if k == Approval || k == Question {
 		return 4

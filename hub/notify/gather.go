@@ -27,7 +27,7 @@ func mailKey(who, notice string) string { return who + "/" + notice }
 
 func mailboxOf(key string) string { return key[:max(0, strings.LastIndexByte(key, '/'))] }
 
-// isFull reports whether a mailbox accepts no more until its next mail; the hub's lock may be held.
+// isFull reports whether a mailbox is full until its next mail; the hub's lock may be held.
 func (n *Notifier) isFull(who string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -35,7 +35,7 @@ func (n *Notifier) isFull(who string) bool {
 	return b != nil && len(b.notices) >= maxGathered
 }
 
-// toMail adds a notice to the next mail; the first notice sets when it is due. n.mu is held.
+// toMail adds a notice to the next mail; the first notice sets its due time. n.mu is held.
 func (n *Notifier) toMail(who string, x Notice, due time.Time) {
 	b := n.waiting[who]
 	if b == nil {
@@ -45,7 +45,7 @@ func (n *Notifier) toMail(who string, x Notice, due time.Time) {
 	b.notices = append(b.notices, x)
 }
 
-// Reschedule moves a person's next mail to the time their rhythm now gives.
+// Reschedule moves a person's next mail according to their rhythm.
 func (n *Notifier) Reschedule(ctx context.Context, who string) error {
 	p, err := n.Prefs(who)
 	if err != nil {
@@ -75,7 +75,7 @@ func (n *Notifier) takeMail(who string) *batch {
 	return b
 }
 
-// sendDueMail makes jobs of the batches that are due.
+// sendDueMail creates jobs for due batches.
 func (n *Notifier) sendDueMail(ctx context.Context) {
 	n.mu.Lock()
 	var due []string
@@ -172,7 +172,7 @@ func requestID(r ahp.SessionInputRequest) string {
 	return ""
 }
 
-// loadMail reads the batches that were gathered when the program ended.
+// loadMail reads the batches that were pending when the program ended.
 func (n *Notifier) loadMail(ctx context.Context) error {
 	kept, err := each[Notice](ctx, n.cfg.Store, mailBucket)
 	if err != nil {

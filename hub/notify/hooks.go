@@ -22,15 +22,15 @@ const (
 	longestURL = 2000
 )
 
-// Hook is a webhook. Its address, which often holds a token, and the secret that signs notices are sealed where it is
-// stored.
+// Hook is a webhook. Its address, which often contains a token, and its signing secret are stored
+// sealed.
 type Hook struct {
 	ID         string    `json:"id"`
 	Owner      string    `json:"owner"`                // principal
-	Everything bool      `json:"everything,omitempty"` // notices of the whole host, whomever they concern
+	Everything bool      `json:"everything,omitempty"` // all notices of the host
 	Format     Format    `json:"format,omitempty"`
-	URL        string    `json:"url,omitempty"`    // when stored: by earlier programs alone
-	Secret     string    `json:"secret,omitempty"` // as URL
+	URL        string    `json:"url,omitempty"`    // stored only by earlier versions
+	Secret     string    `json:"secret,omitempty"` // likewise
 	Sealed     string    `json:"sealed,omitempty"` // URL and Secret: a hookSecrets
 	Created    time.Time `json:"created"`
 	Gone       string    `json:"gone,omitempty"` // the reason nothing is sent any more
@@ -39,7 +39,7 @@ type Hook struct {
 	locked bool    // the key of Sealed is missing
 }
 
-// hookSecrets is what is sealed of a webhook.
+// hookSecrets is the sealed part of a webhook.
 type hookSecrets struct {
 	URL    string `json:"url"`
 	Secret string `json:"secret"`
@@ -47,7 +47,7 @@ type hookSecrets struct {
 
 func (h *Hook) label() secret.Label { return secret.Label{Kind: "webhook", Owner: h.Owner, Name: h.ID} }
 
-// ErrLockedHook is the error of a webhook that cannot be opened; nothing is sent to it.
+// ErrLockedHook reports a webhook that cannot be opened; nothing is sent to it.
 var ErrLockedHook = errors.New("the key that this webhook's address and signing secret were sealed with is missing. " +
 	"Restore the key and restart ahphub, or create the webhook again")
 
@@ -67,8 +67,8 @@ func (h *Hook) Where() string {
 	return where
 }
 
-// NewHook makes a webhook as want has its owner, address, format and scope. It returns the secret, which is shown only once;
-// formats that are not signed have none to show.
+// NewHook creates a webhook with want's owner, address, format and scope. It returns the signing
+// secret, which is shown only once; "" for unsigned formats.
 func (n *Notifier) NewHook(ctx context.Context, want Hook) (Hook, string, error) {
 	if err := n.post.check(want.URL); err != nil {
 		return Hook{}, "", err
@@ -104,7 +104,7 @@ func newSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// putHook stores a webhook, sealed. One that is locked stays as it was sealed.
+// putHook stores a webhook, sealed. It refuses a locked one.
 func (n *Notifier) putHook(ctx context.Context, h Hook) error {
 	if h.locked {
 		return ErrLockedHook
@@ -121,7 +121,8 @@ func (n *Notifier) putHook(ctx context.Context, h Hook) error {
 	return n.cfg.Store.Put(ctx, hookBucket, h.ID, raw)
 }
 
-// openHook unseals a webhook that was read. One whose key is missing is given up until the key is back.
+// openHook opens a webhook that was read. Without its key, the webhook is locked and marked as
+// gone.
 func (n *Notifier) openHook(h *Hook) error {
 	if h.Sealed == "" {
 		return nil
@@ -142,7 +143,8 @@ func (n *Notifier) openHook(h *Hook) error {
 	return nil
 }
 
-// Reseal seals all webhooks and devices with the newest key, also webhooks that an earlier program stored in plain text.
+// Reseal seals all webhooks and devices with the newest key, including webhooks that an earlier
+// version stored in plain text.
 func (n *Notifier) Reseal(ctx context.Context) (changed, locked int, err error) {
 	n.hooks.Lock()
 	defer n.hooks.Unlock()
@@ -163,7 +165,7 @@ func (n *Notifier) Reseal(ctx context.Context) (changed, locked int, err error) 
 	return changed, locked, err
 }
 
-// HasPlain reports whether an earlier program stored webhooks in plain text.
+// HasPlain reports whether webhooks of an earlier version are stored in plain text.
 func (n *Notifier) HasPlain(ctx context.Context) (bool, error) {
 	all, err := n.allHooks(ctx)
 	return slices.ContainsFunc(all, func(h Hook) bool { return h.Sealed == "" }), err

@@ -9,12 +9,12 @@ type Kind string
 const (
 	Approval Kind = "approval" // a tool call waits for approval
 	Question Kind = "question" // the agent asks a question
-	Finished Kind = "finished" // a turn ended without an error and none is queued behind it
+	Finished Kind = "finished" // a turn ended without an error and no message is queued
 	Failed   Kind = "failed"   // a turn ended in an error
 	Comment  Kind = "comment"  // a new comment in a thread
 	Mention  Kind = "mention"  // the comment mentions the recipient
 	Verdict  Kind = "verdict"  // a reviewer approved the changes, requested others, or commented
-	Machine  Kind = "machine"  // a machine is away from its running turns, a node of the cluster is down, or either is back
+	Machine  Kind = "machine"  // a machine is away from its running turns, a node is down, or either is back
 	Test     Kind = "test"     // sent by the test button, never chosen
 )
 
@@ -45,7 +45,7 @@ var defaults = map[Channel][]Kind{Browser: urgent, Mail: urgent, Webhook: Kinds(
 // needs maps a kind to the right it needs: people who cannot answer are not notified.
 var needs = map[Kind]access.Right{Approval: access.RightApprove, Question: access.RightPrompt}
 
-// said maps each kind to the beginning of its title.
+// said maps each kind to the start of its title.
 var said = map[Kind]string{
 	Approval: "Approval needed",
 	Question: "Asks you something",

@@ -9,9 +9,10 @@ import (
 	"strings"
 )
 
-// Letter is one mail. Its texts are our lines around cleaned lines; the sender still encodes them.
+// Letter is one mail. Its texts combine fixed lines with cleaned ones; the sender still encodes
+// them.
 type Letter struct {
-	ID      string // the same for each attempt, for Message-ID
+	ID      string // the same for each attempt, as Message-ID
 	To      string
 	Subject string
 	Text    string
@@ -20,7 +21,7 @@ type Letter struct {
 	Unsubscribe string // address that ends these mails; "" for a mail that was requested
 }
 
-// deliverMail sends a batch, or a code.
+// deliverMail sends a batch, or a verification code.
 func (n *Notifier) deliverMail(ctx context.Context, j *job) (string, error) {
 	p, err := n.Prefs(j.Who)
 	if err != nil {
@@ -108,8 +109,8 @@ func (v *letterView) text() string {
 	return b.String()
 }
 
-// html is deliberately plain: mail programs agree on little else. Every value in it is escaped; html/template would do
-// so by itself, but keeps every exported method of the program, used or not.
+// html is deliberately simple, because mail programs support little else in common. It escapes
+// every value itself: html/template would too, but it makes the linker keep every exported method.
 func (v *letterView) html() string {
 	var b strings.Builder
 	b.WriteString(letterHead + "\n")

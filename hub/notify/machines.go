@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// Absence is a machine that stays away from running turns, or is back from that.
+// Absence reports a machine that is disconnected from running turns, or has reconnected.
 type Absence struct {
 	ID, Name string // of the machine
 	Since    time.Time
@@ -18,8 +18,8 @@ type Absence struct {
 	Sessions []ahp.URI
 }
 
-// MachineAway tells the owner and the people of each session that its machine is away, or back. The owner gets one notice
-// for all sessions of the machine.
+// MachineAway notifies the owner and the people of each session that its machine is disconnected,
+// or has reconnected. The owner gets one notice for all of the machine's sessions.
 func (n *Notifier) MachineAway(tx *hub.Tx, a Absence) {
 	now := time.Now()
 	name := texts.ElideRunes(clean(a.Name), 40)

@@ -146,7 +146,7 @@ func (n *Notifier) unsubscriber(who, address string) string {
 // ErrNotSubscribed reports that a link is not valid, or that its address gets no mail from here.
 var ErrNotSubscribed = errors.New("this address is already unsubscribed")
 
-// Unsubscribes returns whose mail a link would end, and the address.
+// Unsubscribes returns whose mail a link ends, and the address.
 func (n *Notifier) Unsubscribes(ctx context.Context, token string) (who, address string, err error) {
 	name, _, _ := strings.Cut(token, ".")
 	raw, err := base64.RawURLEncoding.DecodeString(name)

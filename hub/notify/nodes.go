@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// NodeAbsence is a node of the cluster that is down, or back.
+// NodeAbsence reports a node of the cluster that is down, or has returned.
 type NodeAbsence struct {
 	Name      string
 	Since     time.Time
@@ -18,7 +18,7 @@ type NodeAbsence struct {
 	Tolerates int // how many more nodes may fail now
 }
 
-// NodeAway notifies the owner of a node that is down, or back.
+// NodeAway notifies the owner that a node is down, or has returned.
 func (n *Notifier) NodeAway(tx *hub.Tx, a NodeAbsence) {
 	now := time.Now()
 	name := texts.ElideRunes(clean(a.Name), 40)
@@ -32,7 +32,7 @@ func (n *Notifier) NodeAway(tx *hub.Tx, a NodeAbsence) {
 	n.put(tx, now, x)
 }
 
-// tolerance says how many more nodes may fail.
+// tolerance describes how many more nodes may fail.
 func tolerance(more int) string {
 	switch more {
 	case 0:

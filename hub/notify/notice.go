@@ -18,15 +18,15 @@ type Notice struct {
 	Kind    Kind            `json:"kind"`
 	At      time.Time       `json:"at"`
 	About   hub.ChannelInfo `json:"about"` // only people who see this channel are notified
-	Short   string          `json:"short"` // of the session, as in addresses
+	Short   string          `json:"short"` // short name of the session, as in addresses
 	Session string          `json:"session"`
 	Title   string          `json:"title"`
 	Text    string          `json:"text,omitempty"`
 	Path    string          `json:"path"`             // on this host
-	Waits   string          `json:"waits,omitempty"`  // the entry of the session's inputNeeded that it is about
-	Guest   bool            `json:"guest,omitempty"`  // an approval of a prompt that the owner did not write
+	Waits   string          `json:"waits,omitempty"`  // id of the session's pending input request
+	Guest   bool            `json:"guest,omitempty"`  // approval of a prompt that the owner did not write
 	Thread  string          `json:"thread,omitempty"` // the thread it was written in
-	Brief   bool            `json:"brief,omitempty"`  // answered before a mail would be read: none is sent
+	Brief   bool            `json:"brief,omitempty"`  // usually answered before a mail is read, so none is sent
 	By      review.Person   `json:"by,omitzero"`
 	To      []string        `json:"to,omitempty"` // principals, without the one who caused it
 }

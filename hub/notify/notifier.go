@@ -36,7 +36,7 @@ type Sessions interface {
 	Summary(session ahp.URI) (ahp.SessionSummary, bool)
 }
 
-// Mailer hands one mail to a server.
+// Mailer sends mail through a server.
 type Mailer interface {
 	Send(ctx context.Context, m Letter) error
 }
@@ -49,7 +49,7 @@ type Config struct {
 	// Person returns an account as the principal it is in a session. Guests have none, and get
 	// neither mail nor webhooks.
 	Person func(id string, session ahp.URI) (access.Principal, bool)
-	Short  func(session ahp.URI) string                                        // as in addresses
+	Short  func(session ahp.URI) string                                        // short name, as in addresses
 	ChatID func(chat ahp.URI) string                                           // as in addresses
 	Author func(ahp.AnnotationEntry) (by review.Person, at time.Time, ok bool) // of a comment, as the host recorded it
 	// reports whether the owner did not write the prompt
@@ -134,7 +134,7 @@ func (n *Notifier) Waiting() int {
 	return len(n.inbox) + len(n.waiting) + len(n.jobs)
 }
 
-// enqueueNotice takes in a notice that is durable.
+// enqueueNotice adds a durable notice to the inbox.
 func (n *Notifier) enqueueNotice(x Notice) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -176,7 +176,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// load reads what was pending when the program ended.
+// load reads the notices and jobs that were pending when the program ended.
 func (n *Notifier) load(ctx context.Context) error {
 	notices, err := each[Notice](ctx, n.cfg.Store, noticeBucket)
 	if err != nil {
@@ -190,7 +190,7 @@ func (n *Notifier) load(ctx context.Context) error {
 	n.loaded = map[string]bool{}
 	for _, x := range slices.SortedFunc(maps.Values(notices), func(a, b Notice) int { return a.At.Compare(b.At) }) {
 		n.loaded[x.ID] = true
-		// written since this start
+		// it may have been written since the start
 		if !slices.ContainsFunc(n.inbox, func(have Notice) bool { return have.ID == x.ID }) {
 			n.inbox = append(n.inbox, x)
 		}
@@ -216,13 +216,13 @@ func each[T any](ctx context.Context, s Store, bucket string) (map[string]T, err
 	return out, err
 }
 
-// next returns when something is due, at the latest in an hour.
+// next returns when the next work is due, at most an hour from now.
 func (n *Notifier) next() time.Time {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	at := time.Now().Add(time.Hour)
 	for _, j := range n.jobs {
-		if !n.busy[j.target()] && len(n.busy) < maxAtOnce { // those wait for a delivery that ends
+		if !n.busy[j.target()] && len(n.busy) < maxAtOnce { // other jobs wait for a delivery to end
 			at = earlier(at, j.Due)
 		}
 	}

@@ -53,7 +53,7 @@ type Mailbox struct {
 	Sent  []string  `json:"sent,omitempty"` // times of the codes sent in the last hour, RFC 3339
 }
 
-// Wants reports whether a kind is switched on for a channel.
+// Wants reports whether a kind is enabled for a channel.
 func (p *Prefs) Wants(c Channel, k Kind) bool {
 	on, chosen := p.On[c]
 	if !chosen {
@@ -65,7 +65,7 @@ func (p *Prefs) Wants(c Channel, k Kind) bool {
 // Mutes reports whether a session is muted.
 func (p *Prefs) Mutes(session ahp.URI) bool { return slices.Contains(p.Muted, session) }
 
-// Hears reports whether the person wants a notice by a channel.
+// Hears reports whether the person wants a notice through a channel.
 func (p *Prefs) Hears(c Channel, x *Notice) bool {
 	return !p.Paused && !p.Mutes(x.uri()) && p.Wants(c, x.Kind)
 }
@@ -79,7 +79,7 @@ func (p *Prefs) Mute(session ahp.URI, off bool) {
 	p.Muted = p.Muted[max(0, len(p.Muted)-maxMuted):]
 }
 
-// SetRhythm parses a form's choice of when mail is sent: at is HH:MM.
+// SetRhythm parses a form's mail schedule; at is HH:MM.
 func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 	if r != AtOnce && r != Hourly && r != Daily {
 		return errors.New("choose when to send email: immediately, hourly or daily")
@@ -102,10 +102,10 @@ func (m *Mailbox) SetRhythm(r Rhythm, at, zone string) error {
 // At returns the time of the day as a form shows it.
 func (m *Mailbox) At() string { return fmt.Sprintf("%02d:%02d", m.Minute/60, m.Minute%60) }
 
-// gather is how long mail waits for further notices.
+// gather is how long mail waits for more notices.
 const gather = 2 * time.Second
 
-// due returns when a notice that arrived at a time is mailed.
+// due returns when to mail a notice that arrived at the given time.
 func (m *Mailbox) due(came time.Time) time.Time {
 	zone, err := time.LoadLocation(m.Zone)
 	if err != nil {
@@ -126,7 +126,7 @@ func (m *Mailbox) due(came time.Time) time.Time {
 	return came.Add(gather)
 }
 
-// choices holds every person's Prefs in memory; what is journaled of them is applied to that copy.
+// choices holds every person's Prefs in memory; journaled changes are applied to that copy.
 type choices struct {
 	writing sync.Mutex // held from reading to writing
 
@@ -140,8 +140,8 @@ type choice struct {
 	err   error
 }
 
-// apply takes the record of a person's choices in; nil deletes them. One that cannot be read is that person's
-// problem alone.
+// apply applies the record of a person's choices; nil deletes them. An unreadable record affects
+// only that person.
 func (c *choices) apply(who string, value []byte) error {
 	var one choice
 	if value != nil {
@@ -186,7 +186,7 @@ func (p *Prefs) clone() Prefs {
 // Prefs returns a copy of a person's choices.
 func (n *Notifier) Prefs(who string) (Prefs, error) { return n.prefs.get(who) }
 
-// Change changes a person's choices. An error from change leaves them as they are.
+// Change changes a person's choices. After an error from change, they are unchanged.
 func (n *Notifier) Change(ctx context.Context, who string, change func(*Prefs) error) error {
 	n.prefs.writing.Lock()
 	defer n.prefs.writing.Unlock()
@@ -223,7 +223,7 @@ func (n *Notifier) Sweep(ctx context.Context, gone func(who string) bool) error 
 	return errors.Join(errs...)
 }
 
-// Choose switches the given kinds of a channel on, and all others off.
+// Choose enables the given kinds of a channel, and disables all others.
 func (p *Prefs) Choose(c Channel, on []Kind) {
 	if p.On == nil {
 		p.On = map[Channel][]Kind{}

@@ -17,13 +17,13 @@ import (
 	"github.com/ahphub/ahphub/hub/notify/webpush"
 )
 
-// pushLife is how long a push service keeps a message for a device that is off.
+// pushLife is how long a push service keeps a message for an offline device.
 const pushLife = 24 * time.Hour
 
-// ourPage is the contact of servers that have no https address: some push services refuse others.
+// ourPage is the contact for servers without an https address: some push services require one.
 const ourPage = "https://github.com/ahphub/ahphub"
 
-// pushed is a notice as static/js/service-worker.js gets it.
+// pushed is a notice in the format of static/js/service-worker.js.
 type pushed struct {
 	ID      string `json:"id"`
 	Kind    Kind   `json:"kind"`
@@ -33,7 +33,8 @@ type pushed struct {
 	Path    string `json:"path"`
 }
 
-// pushMessage returns the message of a notice. An agent chooses what a path ends with: one that is too long loses it.
+// pushMessage encodes a notice. A path that is too long, because an agent chose its fragment, loses
+// the fragment.
 func pushMessage(x *Notice) ([]byte, error) {
 	m := pushed{x.ID, x.Kind, x.Short, x.Heading(), x.Text, x.Path}
 	if x.Kind == Test {
@@ -47,7 +48,7 @@ func pushMessage(x *Notice) ([]byte, error) {
 	return raw, err
 }
 
-// deliverDevice pushes one notice, when its reader may still have it.
+// deliverDevice pushes one notice, if its recipient may still have it.
 func (n *Notifier) deliverDevice(ctx context.Context, j *job) (string, error) {
 	d, err := n.device(ctx, j.Device)
 	switch {
@@ -73,8 +74,8 @@ func (n *Notifier) deliverDevice(ctx context.Context, j *job) (string, error) {
 	return n.push(ctx, &d, &x)
 }
 
-// stillHears reports whether a person is still to get a notice: their rights, choices and what waits may have changed
-// since it was queued.
+// stillHears reports whether a person should still get a notice: their rights, choices and the
+// pending request may have changed since it was queued.
 func (n *Notifier) stillHears(ctx context.Context, who string, x *Notice) (Notice, bool, error) {
 	if x.Kind == Test {
 		return *x, true, nil
@@ -103,7 +104,7 @@ func (n *Notifier) push(ctx context.Context, d *Device, x *Notice) (string, erro
 	return n.judgePush(ctx, d, status, wait)
 }
 
-// judgePush returns what an answer of a push service means.
+// judgePush interprets the answer of a push service.
 func (n *Notifier) judgePush(ctx context.Context, d *Device, status int, wait time.Duration) (string, error) {
 	err := fmt.Errorf("the push service answered %d", status)
 	switch {
@@ -117,7 +118,7 @@ func (n *Notifier) judgePush(ctx context.Context, d *Device, status int, wait ti
 	return "", final{fmt.Errorf("%w. Remove this device and enable push notifications there again", err)}
 }
 
-// giveUpDevice removes a device that nothing can be sent to any more.
+// giveUpDevice removes a device that can no longer receive messages.
 func (n *Notifier) giveUpDevice(ctx context.Context, d *Device, why error) error {
 	n.log.InfoContext(ctx, "a device for push notifications was removed", "device", d.ID, "owner", d.Owner, "err", why)
 	if err := n.dropDevice(ctx, d); err != nil {
@@ -153,7 +154,8 @@ func (n *Notifier) pushHeader(d *Device, x *Notice) (http.Header, error) {
 	return h, nil
 }
 
-// urgencyOf has devices that save power wake up for what waits for a person.
+// urgencyOf returns high for notices that wait for a person, so that devices in power saving wake
+// up.
 func urgencyOf(k Kind) string {
 	if k == Approval || k == Question || k == Test {
 		return "high"
@@ -161,8 +163,8 @@ func urgencyOf(k Kind) string {
 	return "normal"
 }
 
-// topicOf names what a later message replaces while the device is off: the same kind in the same session, as the
-// browser replaces it on the screen.
+// topicOf returns the topic of a notice. Push services replace a pending message of the same topic,
+// which stands for the same kind and session, as browsers do on screen.
 func topicOf(x *Notice) string {
 	sum := sha256.Sum256([]byte(x.Short + " " + string(x.Kind)))
 	return base64.RawURLEncoding.EncodeToString(sum[:24])

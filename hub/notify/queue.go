@@ -56,16 +56,16 @@ type Result struct {
 	Again    time.Time `json:"again,omitzero"`     // the next attempt; zero: none
 }
 
-// final is a failure that another attempt would not change.
+// final is a failure that a retry would not change.
 type final struct{ error }
 
-// later is a failure whose receiver says when to try again.
+// later is a failure with a retry time set by the receiver.
 type later struct {
 	error
 	wait time.Duration
 }
 
-// record writes jobs, and drops the oldest of a target that has too many.
+// record writes jobs, and drops the oldest jobs of a full target.
 func (n *Notifier) record(tx *hub.Tx, jobs ...*job) {
 	for _, j := range jobs {
 		raw, err := json.Marshal(j)
@@ -137,7 +137,7 @@ func (n *Notifier) try(ctx context.Context, j *job) {
 	to, cancel := context.WithTimeout(ctx, n.cfg.Limits.Attempt)
 	text, err := n.deliver(to, j)
 	cancel()
-	if err != nil && ctx.Err() != nil { // shutdown: this does not count as an attempt
+	if err != nil && ctx.Err() != nil { // shutdown: not counted as an attempt
 		n.free(j)
 		return
 	}
@@ -186,7 +186,7 @@ func (n *Notifier) settle(ctx context.Context, j *job, next job, res Result) {
 	n.mu.Lock()
 	still := n.jobs[j.key] == j
 	n.mu.Unlock()
-	if !still { // it was removed, or replaced by a newer one
+	if !still { // removed, or replaced by a newer job
 		n.free(j)
 		return
 	}
@@ -201,7 +201,7 @@ func (n *Notifier) settle(ctx context.Context, j *job, next job, res Result) {
 			tx.Record(jobBucket, j.key, raw)
 		}
 	})
-	if err != nil { // the journal cannot be written now; the result in memory counts until then
+	if err != nil { // the journal is not writable; until it is, the result in memory counts
 		n.log.WarnContext(ctx, "cannot save the result of a notification", "to", j.target(), "err", err)
 	}
 	n.mu.Lock()

@@ -101,7 +101,7 @@ func (s *SMTP) options() []gomail.Option {
 	return o
 }
 
-// message returns the mail in its wire format: the library encodes every header and text.
+// message returns the mail; the library encodes every header and text.
 func (s *SMTP) message(l Letter) (*gomail.Msg, error) {
 	m := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	err := errors.Join(m.FromFormat(s.From.Name, s.From.Address), m.To(l.To))

@@ -12,11 +12,11 @@ const (
 	keptNotices = 200              // remembered for pages that reconnect
 	maxStreams  = 2000             // open at once
 	streamQueue = 64               // pending for one page; beyond it the page is disconnected and reconnects
-	stale       = 10 * time.Minute // older notices are not new to a page
+	stale       = 10 * time.Minute // older notices are not sent to pages
 )
 
-// live delivers notices to open pages. A stream sees every notice and passes on only those for its
-// reader.
+// live sends notices to open pages. A stream gets every notice and passes on only those for its
+// viewer.
 type live struct {
 	mu   sync.Mutex
 	ring []*Notice
@@ -30,7 +30,7 @@ type Stream struct {
 	live *live
 }
 
-// tell sends a notice to every stream; each checks whether it is for its reader.
+// tell sends a notice to every stream; each checks whether it is for its viewer.
 func (l *live) tell(x Notice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -53,8 +53,8 @@ func (l *live) drop(s *Stream) {
 	}
 }
 
-// Follow opens a page's stream; after is the id of the last notice it had, and newer ones come
-// first. It returns false when too many streams are open. Close the stream.
+// Follow opens a page's stream. It starts with the notices newer than after, the id of the page's
+// last one. It returns false if too many streams are open. Close the stream.
 func (n *Notifier) Follow(after string) (*Stream, bool) {
 	l := &n.live
 	l.mu.Lock()
@@ -67,7 +67,7 @@ func (n *Notifier) Follow(after string) (*Stream, bool) {
 	for i := range l.ring {
 		if l.ring[i].ID == after {
 			for _, x := range l.ring[i+1:] {
-				s.c <- x // the channel holds the whole ring
+				s.c <- x // the channel has room for the whole ring
 			}
 		}
 	}
@@ -85,7 +85,7 @@ func (s *Stream) Close() {
 	s.live.drop(s)
 }
 
-// Shown returns the notice as the browser of who shows it; false when it does not.
+// Shown returns the notice as a browser of who shows it; false if it does not.
 func (n *Notifier) Shown(ctx context.Context, who access.Principal, x Notice) (Notice, bool) {
 	x, ok := x.For(who)
 	if !ok {

@@ -10,12 +10,12 @@ import (
 
 const (
 	longestLine = 140     // characters of text by an agent or a person
-	maxRead     = 8 << 10 // bytes of it that are examined, because the hub's lock is held
+	maxRead     = 8 << 10 // bytes of it that are read, because the hub's lock is held
 	mostOfLine  = 1 << 10
 )
 
-// line returns the first line of prose of a text, fit to leave the host: without fenced code, and
-// without what looks like a secret.
+// line returns the first line of prose of a text, safe to send elsewhere: without code blocks, and
+// with likely secrets removed.
 func line(text string) string {
 	text, fence := text[:min(len(text), maxRead)], ""
 	for l := range strings.Lines(text) {
@@ -46,10 +46,10 @@ func fenceOf(l string) string {
 	return ""
 }
 
-// blank are characters that count as letters or symbols and are invisible.
+// blank lists characters that count as letters or symbols but are invisible.
 const blank = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
 
-// clean returns one plain line: without control and invisible characters, and without the marks of
+// clean returns one plain line: without control and invisible characters, and without the markup of
 // a heading, quote or list.
 func clean(l string) string {
 	l = strings.Map(func(r rune) rune {
@@ -64,8 +64,8 @@ func clean(l string) string {
 	return texts.OneLine(strings.TrimLeft(l, "#>*- "))
 }
 
-// secrets match what in people's and agents' texts can only be a secret. Mail and webhooks are read
-// in more places than the host's pages.
+// secrets match parts of texts that must be secrets. Mail and webhooks are read in more places than
+// the host's pages.
 var secrets = []*regexp.Regexp{
 	regexp.MustCompile(`(?i)\b((?:authorization|bearer|basic)["']?\s*[=:\s]\s*)["']?(?:(?:bearer|basic)\s+)?[^\s"',;]{8,}["']?`),
 	regexp.MustCompile(`(?i)\b((?:token|secret|passwd|password|passphrase|pwd|credential|api[-_ ]?key|access[-_ ]?key|private[-_ ]?key)s?["']?\s*[=:]\s*)["']?[^\s"',;]{3,}["']?`),

@@ -103,7 +103,7 @@ func (n *Notifier) deliverHook(ctx context.Context, j *job) (string, error) {
 	return fmt.Sprintf("Delivered: the receiver answered %d", status), nil
 }
 
-// poster posts to addresses that people type in; these must not open a way into the host's network.
+// poster posts to addresses that people enter; it must not give access to the host's network.
 type poster struct {
 	allow  []netip.Prefix
 	client *http.Client
@@ -125,7 +125,7 @@ func newPoster(allow []netip.Prefix, timeout time.Duration) *poster {
 	return p
 }
 
-// check refuses what cannot be a webhook's address, before anything is stored.
+// check refuses an invalid webhook address before it is stored.
 func (p *poster) check(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || len(address) > longestURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" ||
@@ -169,7 +169,8 @@ func (p *poster) sendHook(ctx context.Context, h *Hook, id string, body []byte) 
 	return status, later{fmt.Errorf("the receiver answered %d", status), wait}
 }
 
-// send posts a body and returns the answer's status, and how long it asks to wait. plainError reduces its errors.
+// send posts a body and returns the answer's status and Retry-After. plainError simplifies its
+// errors.
 func (p *poster) send(ctx context.Context, to string, header http.Header, body []byte) (int, time.Duration, error) {
 	req, err := http.NewRequestWithContext(withPlain(ctx, strings.HasPrefix(to, "http://")), http.MethodPost, to,
 		bytes.NewReader(body))
@@ -183,7 +184,7 @@ func (p *poster) send(ctx context.Context, to string, header http.Header, body [
 		return 0, 0, err
 	}
 	defer res.Body.Close()
-	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // not kept: it may contain anything
+	_, _ = io.CopyN(io.Discard, res.Body, maxAnswer) // not stored: it may contain anything
 	return res.StatusCode, retryAfter(res.Header), nil
 }
 
@@ -195,9 +196,9 @@ func retryAfter(h http.Header) time.Duration {
 	return min(time.Duration(min(s, 1<<20))*time.Second, longestWait)
 }
 
-// plainError reduces an error of net/http to what a person can use, without the address, which may
-// hold a secret. Only the owner may learn what names of this network resolve to; the name server
-// stays hidden from all.
+// plainError simplifies an error of net/http for people. It omits the address, which may contain a
+// secret. Only the owner may see what names in this network resolve to; no one sees the name
+// server.
 func plainError(err error, owner bool) error {
 	if never, ok := errors.AsType[final](err); ok {
 		return never

@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// tokenLife is how long a signature counts; push services refuse more than 24 hours.
+// tokenLife is the validity of a signature; push services refuse more than 24 hours.
 const tokenLife = 12 * time.Hour
 
-// Key is the server's own: browsers subscribe to its public half, and push services take messages
-// for them only from who has the other.
+// Key is the server's key pair: browsers subscribe to its public key, and push services then only
+// accept messages signed with the private key.
 type Key struct {
 	private *ecdsa.PrivateKey
 	public  string
@@ -30,7 +30,7 @@ func NewKey() (*Key, error) {
 	return keyOf(private)
 }
 
-// ParseKey reads what Bytes returned.
+// ParseKey parses the result of Bytes.
 func ParseKey(raw []byte) (*Key, error) {
 	private, err := ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 	if err != nil {
@@ -47,14 +47,14 @@ func keyOf(private *ecdsa.PrivateKey) (*Key, error) {
 	return &Key{private, base64.RawURLEncoding.EncodeToString(point)}, nil
 }
 
-// Bytes returns the secret half.
+// Bytes returns the private key.
 func (k *Key) Bytes() ([]byte, error) { return k.private.Bytes() }
 
-// Public returns the public half as browsers subscribe to it, in base64url.
+// Public returns the public key for subscriptions, in base64url.
 func (k *Key) Public() string { return k.public }
 
-// Authorize returns the Authorization header of a request to an endpoint. The contact is an address where the
-// operator of the push service reaches this server's.
+// Authorize returns the Authorization header of a request to an endpoint. contact is an address
+// through which the operator of the push service can reach this server's operator.
 func (k *Key) Authorize(endpoint *url.URL, contact string, now time.Time) (string, error) {
 	claims, err := json.Marshal(struct {
 		Audience string `json:"aud"`

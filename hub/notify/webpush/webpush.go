@@ -16,28 +16,29 @@ import (
 )
 
 const (
-	// MaxMessage is the size of the longest message: push services take bodies of 4096 bytes.
+	// MaxMessage is the maximum size of a message: push services accept bodies of 4096 bytes.
 	MaxMessage = 3<<10 - 1
 
-	padTo      = 1 << 10 // messages are padded to a multiple of it, so that their size says little
+	padTo      = 1 << 10 // messages are padded to a multiple, to hide their size
 	recordSize = 4096
 	saltSize   = 16
 	secretSize = 16
-	pointSize  = 65 // of a key of P-256, not compressed
-	lastRecord = 2  // ends the message of the last record
+	pointSize  = 65 // of an uncompressed P-256 key
+	lastRecord = 2  // marks the end of the last record
 )
 
-// Subscription names a browser's inbox at its push service, and has the keys that messages are encrypted for.
+// Subscription holds the address of a browser at its push service, and the keys to encrypt its
+// messages.
 type Subscription struct {
 	Endpoint string `json:"endpoint"`
-	Key      string `json:"p256dh"` // the browser's public key, in base64url as the browser gives it
-	Secret   string `json:"auth"`   // shared with the browser alone
+	Key      string `json:"p256dh"` // the browser's public key, in base64url
+	Secret   string `json:"auth"`   // known only to the browser and this server
 }
 
-// ErrKeys reports keys that no browser gave.
+// ErrKeys reports keys that are not a browser's.
 var ErrKeys = errors.New("the browser's keys for push messages can't be read. Reload the page and try again")
 
-// Check refuses keys that cannot be used.
+// Check refuses unusable keys.
 func (s *Subscription) Check() error {
 	_, _, err := s.keys()
 	return err
@@ -53,7 +54,7 @@ func (s *Subscription) keys() (*ecdh.PublicKey, []byte, error) {
 		return nil, nil, err
 	}
 	key, err := ecdh.P256().NewPublicKey(point)
-	if err != nil { // no point of the curve
+	if err != nil { // not on the curve
 		return nil, nil, ErrKeys
 	}
 	return key, secret, nil
@@ -70,7 +71,7 @@ func decode(text string, size int) ([]byte, error) {
 	return raw, nil
 }
 
-// Encrypt returns the body of a request that brings a message to the browser.
+// Encrypt returns the body of a request that sends a message to the browser.
 func (s *Subscription) Encrypt(message []byte) ([]byte, error) {
 	once, err := ecdh.P256().GenerateKey(rand.Reader)
 	if err != nil {
@@ -106,7 +107,7 @@ func (s *Subscription) encrypt(message []byte, pad int, once *ecdh.PrivateKey, s
 	return seal.Seal(body, nonce, padded, nil), nil
 }
 
-// deriveKeys returns what encrypts the one record of a message, as both sides derive it.
+// deriveKeys returns the cipher and nonce for a message's only record, which both sides derive.
 func deriveKeys(shared, secret, salt, browser, server []byte) (cipher.AEAD, []byte, error) {
 	input, err := derive(shared, secret, "WebPush: info\x00"+string(browser)+string(server), 32)
 	if err != nil {

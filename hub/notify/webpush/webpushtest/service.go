@@ -1,5 +1,6 @@
-// Package webpushtest is the other side of push messages, for tests: browsers that subscribe, and the push service that
-// takes messages for them. It checks and decrypts by RFC 8291 and RFC 8292, and shares no code with package webpush.
+// Package webpushtest implements the other side of push messages for tests: subscribed browsers and
+// their push service. It verifies and decrypts according to RFC 8291 and RFC 8292, and shares no
+// code with package webpush.
 package webpushtest
 
 import (
@@ -25,7 +26,7 @@ import (
 	"time"
 )
 
-// Browser is one that subscribed.
+// Browser is a subscribed browser.
 type Browser struct {
 	Endpoint string
 	private  *ecdh.PrivateKey
@@ -43,13 +44,13 @@ func NewBrowser(endpoint string) *Browser {
 	return b
 }
 
-// Keys returns what a subscription's toJSON has as keys.
+// Keys returns the keys in a subscription's toJSON.
 func (b *Browser) Keys() (p256dh, auth string) {
 	return base64.RawURLEncoding.EncodeToString(b.private.PublicKey().Bytes()),
 		base64.RawURLEncoding.EncodeToString(b.secret[:])
 }
 
-// Message is what a push service took for a browser.
+// Message is a message that the push service accepted.
 type Message struct {
 	Path    string // of the endpoint
 	Header  http.Header
@@ -58,7 +59,7 @@ type Message struct {
 	Subject string // of the token
 }
 
-// Service is a push service: an HTTP server that takes messages for its browsers.
+// Service is a push service: an HTTP server that accepts messages for its browsers.
 type Service struct {
 	Origin string // "scheme://host", the audience of tokens
 	Key    string // the public key that browsers subscribed to; "": any
@@ -70,7 +71,7 @@ type Service struct {
 	answers  []Answer
 }
 
-// Answer is one that is not 201.
+// Answer is an answer other than 201.
 type Answer struct {
 	Status     int
 	RetryAfter string
@@ -88,28 +89,28 @@ func (s *Service) Subscribe(name string) *Browser {
 	return b
 }
 
-// Answer has the next messages answered in this way, without being taken.
+// Answer sets the answers to the next messages, which are then not accepted.
 func (s *Service) Answer(next ...Answer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers = append(s.answers, next...)
 }
 
-// Messages returns what was taken, oldest first.
+// Messages returns the accepted messages, oldest first.
 func (s *Service) Messages() []Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]Message{}, s.got...)
 }
 
-// Problems returns what was wrong with requests.
+// Problems returns the errors found in requests.
 func (s *Service) Problems() []error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]error{}, s.problems...)
 }
 
-// ServeHTTP takes a message.
+// ServeHTTP accepts a message.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -148,7 +149,7 @@ func (s *Service) take(w http.ResponseWriter, r *http.Request, body []byte) int 
 	return http.StatusCreated
 }
 
-// check refuses a request as push services do, and returns the contact of its token.
+// check refuses a request as push services do, and returns the contact in its token.
 func (s *Service) check(r *http.Request, body []byte) (subject string, err error) {
 	switch {
 	case r.Method != http.MethodPost:
@@ -213,7 +214,7 @@ func read(part string, to any) error {
 	return json.Unmarshal(raw, to)
 }
 
-// decrypt returns the message of a body, as the browser does.
+// decrypt decrypts a body as the browser does.
 func (b *Browser) decrypt(body []byte) ([]byte, error) {
 	if len(body) < 86+17 || body[20] != 65 || binary.BigEndian.Uint32(body[16:20]) < uint32(len(body)-86) {
 		return nil, errors.New("the body has no header of RFC 8188, or more than one record")
@@ -249,7 +250,7 @@ func (b *Browser) decrypt(body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// expand is the second half of HKDF, for at most 32 bytes; mac is the first.
+// expand is the second step of HKDF, for at most 32 bytes; mac is the first.
 func expand(key, info []byte, size int) []byte { return mac(key, append(info, 1))[:size] }
 
 func mac(key, message []byte) []byte {
