@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ids"
 )
 
-// Call is something that a caller began: an intent until Done says how it ended. The nil Call is not audited.
+// Call is an audited call: an intent until Done records its outcome. A nil Call is not audited.
 type Call struct {
 	log     *Log
 	entry   Entry
@@ -21,8 +21,8 @@ type Call struct {
 	mu      sync.Mutex
 	detail  string
 	nothing bool
-	what    string            // instead of the words of before
-	who     *access.Principal // known at the end alone
+	what    string            // replaces the entry's What
+	who     *access.Principal // set if it is only known at the end
 }
 
 type callKey struct{}
@@ -32,7 +32,8 @@ func callOf(ctx context.Context) *Call {
 	return c
 }
 
-// Detail says more of what a call does, as in "revert". For one that carries an action, say it before the action.
+// Detail adds detail to the entry of a call, as in "revert". For a Carried call, call it before the
+// action.
 func Detail(ctx context.Context, text string) {
 	if c := callOf(ctx); c != nil {
 		c.mu.Lock()
@@ -41,7 +42,7 @@ func Detail(ctx context.Context, text string) {
 	}
 }
 
-// DidNothing says that a call changed nothing, although it succeeds.
+// DidNothing records that a successful call changed nothing.
 func DidNothing(ctx context.Context) {
 	if c := callOf(ctx); c != nil {
 		c.mu.Lock()
@@ -50,7 +51,7 @@ func DidNothing(ctx context.Context) {
 	}
 }
 
-// IsFor says who a call was for, when that is known at its end alone.
+// IsFor sets the principal of a call, if it is only known at the end.
 func (c *Call) IsFor(who access.Principal) {
 	if c == nil {
 		return
@@ -60,7 +61,7 @@ func (c *Call) IsFor(who access.Principal) {
 	c.who = &who
 }
 
-// inVain says that a request was denied, which is written down too.
+// inVain marks a denied request, which is recorded too.
 func (c *Call) inVain() {
 	if c == nil {
 		return
@@ -89,13 +90,12 @@ type Kind int
 // The kinds.
 const (
 	Inside  Kind = iota // its effects are steps of the timeline: its intent is written before them, in order
-	Outside             // it has effects elsewhere: its intent is on disk before they begin
+	Outside             // it has effects elsewhere: its intent is durable before they begin
 	Carried             // it is one audited action, whose entry is written with it
 )
 
-// Begin writes the intent of e and returns a context in which the call is to run, and the call, whose Done must be
-// called.
-// An error means that the intent could not be written: nothing may be done.
+// Begin writes the intent of e and returns a context to run the call in, and the Call; call its
+// Done. After an error the intent is not written, and the call must not run.
 func (l *Log) Begin(ctx context.Context, kind Kind, e Entry) (context.Context, *Call, error) {
 	if l == nil {
 		return ctx, nil, nil
@@ -121,7 +121,7 @@ func (l *Log) Begin(ctx context.Context, kind Kind, e Entry) (context.Context, *
 
 var errNotBegun = ahp.Errorf(ahp.CodeInternalError, "the intent was not written")
 
-// Done writes how the call ended: it was done, refused, or failed on the way.
+// Done records the outcome of the call: done, refused or failed.
 func (c *Call) Done(ctx context.Context, err error) {
 	if c == nil || c.carried {
 		return
@@ -147,12 +147,13 @@ func (c *Call) Done(ctx context.Context, err error) {
 	c.log.write(ctx, r)
 }
 
-// refusal is an error of a call that did nothing.
+// refusal is an error of a call that had no effect.
 type refusal struct{ error }
 
 func (r refusal) Unwrap() error { return r.error }
 
-// Refusal marks err, for Done, as one of a call that was refused before it did anything; nil stays nil.
+// Refusal marks err, for Done, as an error of a call that was refused before it had an effect; nil
+// stays nil.
 func Refusal(err error) error {
 	if err == nil || errors.Is(err, hub.ErrUnsaved) {
 		return err
@@ -160,7 +161,7 @@ func Refusal(err error) error {
 	return refusal{err}
 }
 
-// isRefusal reports whether an error says that nothing was done.
+// isRefusal reports whether an error means that nothing was done.
 func isRefusal(err error) bool {
 	if _, ok := errors.AsType[refusal](err); ok {
 		return true

@@ -1,8 +1,8 @@
-// Package audit keeps what people and clients did: who, what, on what, from where.
+// Package audit records what people and clients do: who, what, on what, from where.
 //
-// The entry of an action is derived inside the step that applies the action, so both are durable or neither is. A call
-// or a form, whose effects may lie outside of the timeline, records its intent before anything happens and its outcome
-// when it has ended. An intent without an outcome is of a program that was stopped in between: its outcome is unknown.
+// The entry of an action is derived in the step that applies the action, so both are durable or
+// neither is. A call or a form, which may have effects outside of the timeline, records its intent
+// first and its outcome at the end. If the program stops in between, the outcome is unknown.
 //
 // Entries are records of the timeline; the store chains them by hashes.
 package audit

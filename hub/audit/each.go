@@ -7,18 +7,20 @@ import (
 	"slices"
 )
 
-// mostHeld is how many entries Each holds back for the outcome of an older one before it looks the outcome up.
+// mostHeld limits the entries that Each holds back for the outcome of an older one before it looks
+// the outcome up.
 const mostHeld = 1000
 
-// List returns all entries, oldest first, with how intents ended.
+// List returns all entries, oldest first, with the outcomes of intents.
 func (l *Log) List(ctx context.Context) (all []Entry, err error) {
 	err = l.Each(ctx, func(e Entry) error { all = append(all, e); return nil })
 	return all, err
 }
 
-// Each calls visit with every entry, oldest first, with how intents ended, until visit returns an error. It holds a
-// bounded number of entries in memory: a first pass finds the intents that have no outcome, and the second holds an
-// entry back only while an intent before it waits for its outcome.
+// Each calls visit with every entry, oldest first, with the outcomes of intents, until visit
+// returns an error. It holds a bounded number of entries in memory: a first pass finds the intents
+// without an outcome; the second holds an entry back only while an earlier intent waits for its
+// outcome.
 func (l *Log) Each(ctx context.Context, visit func(Entry) error) error {
 	l.settle(ctx)
 	open, err := l.findOpen(ctx)
@@ -32,7 +34,7 @@ func (l *Log) Each(ctx context.Context, visit func(Entry) error) error {
 	return r.pass(true)
 }
 
-// findOpen returns the ids of the intents that have no outcome.
+// findOpen returns the ids of the intents without an outcome.
 func (l *Log) findOpen(ctx context.Context) (map[string]bool, error) {
 	open := map[string]bool{}
 	err := l.cfg.Store.AuditEntries(ctx, func(b []byte) error {
@@ -49,20 +51,20 @@ func (l *Log) findOpen(ctx context.Context) (map[string]bool, error) {
 	return open, err
 }
 
-// held is an entry that waits for its own outcome, or for that of an older one.
+// held is an entry that waits for its own or an older outcome.
 type held struct {
 	row   row
 	entry Entry
 	ready bool // its outcome is known
 }
 
-// eachReader reads entries from the oldest to the newest: the outcome of an intent comes after it.
+// eachReader reads entries from oldest to newest, so that an intent precedes its outcome.
 type eachReader struct {
 	log     *Log
 	open    map[string]bool // intents without an outcome
 	visit   func(Entry) error
 	held    []*held
-	waiting map[string]*held // intents among held whose outcome has not come, by id
+	waiting map[string]*held // held intents without an outcome so far, by id
 }
 
 func (r *eachReader) read(ctx context.Context, b []byte) error {
@@ -71,7 +73,7 @@ func (r *eachReader) read(ctx context.Context, b []byte) error {
 		return err
 	}
 	if o.Of != "" {
-		if h := r.waiting[o.Of]; h != nil { // otherwise it came after the first pass, or was looked up
+		if h := r.waiting[o.Of]; h != nil { // otherwise it is newer than the first pass, or was looked up
 			r.settle(h, &o)
 		}
 		return r.pass(false)
@@ -92,7 +94,7 @@ func (r *eachReader) read(ctx context.Context, b []byte) error {
 	return r.pass(false)
 }
 
-// settle notes the outcome of an intent.
+// settle sets the outcome of an intent.
 func (r *eachReader) settle(h *held, outcome *row) {
 	h.entry, h.ready = outcome.ended(h.entry), true
 	delete(r.waiting, h.row.ID)
@@ -100,7 +102,7 @@ func (r *eachReader) settle(h *held, outcome *row) {
 
 var errFound = errors.New("it was found")
 
-// lookUp reads ahead for the outcome of an intent, and of all others that wait and are met on the way.
+// lookUp reads ahead for the outcome of an intent, and sets others found on the way.
 func (r *eachReader) lookUp(ctx context.Context, first *held) error {
 	err := r.log.cfg.Store.AuditEntries(ctx, func(b []byte) error {
 		var o row
@@ -125,7 +127,7 @@ func (r *eachReader) lookUp(ctx context.Context, first *held) error {
 	return err
 }
 
-// pass visits the entries up to the first whose outcome is not known; at the end, all of them.
+// pass visits the entries before the first without a known outcome; at the end, all of them.
 func (r *eachReader) pass(end bool) error {
 	n := 0
 	for _, h := range r.held {

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// others are kinds of entries besides actions, methods and forms: of those who come and go.
+// others are the kinds of entries besides actions, methods and forms: signing in and joining.
 var others = []string{"signed in", "signed in by password", "signed in by passkey", "sign-in refused", "signed out",
 	"joined", "joining refused", "took an invitation", "invitation refused"}
 
-// Kinds returns the kinds of entries there can be, in order. How people sign in at a provider of OpenID Connect is not
-// among them, as it has the provider's name.
+// Kinds returns all possible kinds of entries, in order, except sign-in by OpenID Connect, which
+// includes the provider's name.
 func Kinds() []string {
 	all := slices.Clone(others)
 	for _, what := range actions {
@@ -26,7 +26,8 @@ func Kinds() []string {
 	return slices.Compact(all)
 }
 
-// Kind returns what an entry is about without the detail, as in "made a token" for "made a token: laptop".
+// Kind returns what an entry is about without the detail, as in "created a token" for "created a
+// token: laptop".
 func (e *Entry) Kind() string {
 	kind, _, _ := strings.Cut(e.What, ": ")
 	return kind

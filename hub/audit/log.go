@@ -20,16 +20,16 @@ type Config struct {
 	Log   *slog.Logger     // default slog.Default()
 }
 
-// Log writes the audit. A nil Log writes none.
+// Log writes the audit. A nil Log writes nothing.
 type Log struct {
 	cfg     Config
 	lately  *lately
-	started time.Time // intents of before that have no outcome never get one
+	started time.Time // older intents without an outcome never get one
 
 	next pending // the action that is being applied; guarded by the hub's lock
 }
 
-// New returns a log that writes by the hub's journal.
+// New returns a Log that writes through the hub's journal.
 func New(cfg Config) *Log {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -40,22 +40,22 @@ func New(cfg Config) *Log {
 	return &Log{cfg: cfg, lately: newLately(), started: cfg.Now()}
 }
 
-// pending is an action that was accepted, and its entry.
+// pending is an accepted action and its entry.
 type pending struct {
 	action ahp.Action
 	entry  Entry
 	call   *Call
 }
 
-// rowSize is about how long the encoding of a row is.
+// rowSize is the approximate size of an encoded row.
 const rowSize = 200
 
 func record(tx *hub.Tx, r row) {
 	tx.RecordLater(bucket, r.ID, rowSize, func() ([]byte, error) { return json.Marshal(r) })
 }
 
-// Action wraps the check of an action that who dispatches: Derive writes the entry of an audited one in the step that
-// applies it.
+// Action wraps the check of an action that who dispatches: if the action is audited, Derive writes
+// its entry in the step that applies it.
 func (l *Log) Action(ctx context.Context, who access.Principal, channel ahp.URI, check hub.Check) hub.Check {
 	if l == nil {
 		return check
@@ -73,15 +73,16 @@ func (l *Log) Action(ctx context.Context, who access.Principal, channel ahp.URI,
 	}
 }
 
-// expect keeps the entry of an action until it is applied. Keys of a terminal change no state: they are written at
-// once, once a minute for each of its holders. The hub's lock is held.
+// expect stores the entry of an action until the action is applied. Terminal input changes no
+// state, so its entry is written immediately, at most once a minute per holder. The hub's lock is
+// held.
 func (l *Log) expect(tx *hub.Tx, ctx context.Context, who access.Principal, channel ahp.URI, a ahp.Action,
 	what string) {
 	now := l.cfg.Now().UTC()
 	e := Entry{At: now, Who: who.ID, Name: who.Name, What: what, On: channel, From: origin(ctx)}
 	call := callOf(ctx)
 	if call != nil && !call.carried {
-		return // its intent is written
+		return // its intent is already written
 	}
 	if _, keys := a.(*ahp.TerminalInputAction); keys {
 		if l.lately.isDue(who.ID+" "+channel, now) {
@@ -92,7 +93,7 @@ func (l *Log) expect(tx *hub.Tx, ctx context.Context, who access.Principal, chan
 	l.next = pending{action: a, entry: e, call: call}
 }
 
-// Derive writes the entry of the action that was applied last. It is called in the step of the action.
+// Derive writes the entry of the last applied action. Call it in the action's step.
 func (l *Log) Derive(tx *hub.Tx, e *hub.Envelope) {
 	if l == nil || l.next.action == nil || e.Action != l.next.action {
 		return
@@ -106,7 +107,7 @@ func (l *Log) Derive(tx *hub.Tx, e *hub.Envelope) {
 	record(tx, row{Entry: p.entry})
 }
 
-// Note writes down what had no effect to wait for, as a sign-in that was refused.
+// Note records an event without effects, such as a refused sign-in.
 func (l *Log) Note(ctx context.Context, e Entry) {
 	if l == nil {
 		return
@@ -126,7 +127,7 @@ const (
 	mostLately  = 1000
 )
 
-// lately bounds what goes on and on, as typing, to one entry a minute.
+// lately limits frequent events, such as typing, to one entry a minute.
 type lately struct {
 	mu sync.Mutex
 	at map[string]time.Time
@@ -134,7 +135,7 @@ type lately struct {
 
 func newLately() *lately { return &lately{at: map[string]time.Time{}} }
 
-// isDue reports whether a key was not written down in the last minute, and counts it as written.
+// isDue reports whether a key had no entry in the last minute, and records one.
 func (l *lately) isDue(key string, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -150,7 +151,7 @@ func (l *lately) isDue(key string, now time.Time) bool {
 
 type originKey struct{}
 
-// WithOrigin returns a context whose entries name the address that a request comes from.
+// WithOrigin returns a context whose entries have the address of a request.
 func WithOrigin(ctx context.Context, address string) context.Context {
 	return context.WithValue(ctx, originKey{}, address)
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// BeginMethod is Begin for a call of the protocol. done says how it ended. A caller who may not call the method leaves
-// nothing: the host refuses it.
+// BeginMethod calls Begin for a call of the protocol; done records its outcome. A caller without
+// the right to the method gets no entry, because the host refuses the call.
 func (l *Log) BeginMethod(ctx context.Context, who access.Principal, name string,
 	params any) (_ context.Context, done func(error), err error) {
 	m, audited := methods[name]
@@ -32,10 +32,10 @@ func (l *Log) BeginMethod(ctx context.Context, who access.Principal, name string
 	}, err
 }
 
-// onceAMinute are calls that clients make again and again: one entry a minute for each caller and file.
+// onceAMinute lists calls that clients repeat often: one entry a minute per caller and file.
 var onceAMinute = map[string]bool{"resourceWrite": true, "resourceRequest": true}
 
-// about returns what a call is about, and more of what it does.
+// about returns the subject of a call, and its detail.
 func about(params any) (on, detail string) {
 	if p, ok := params.(interface{ Subject() (on, detail string) }); ok {
 		return p.Subject()

@@ -10,9 +10,9 @@ import (
 	"strings"
 )
 
-// Query asks for a part of the audit, newest first.
+// Query selects a part of the audit, newest first.
 type Query struct {
-	Before string             // Next of the part before; "": the newest entries
+	Before string             // Next of the previous page; "": the newest entries
 	Limit  int                // entries
 	Match  func(e Entry) bool // nil: every entry
 }
@@ -23,15 +23,15 @@ type Page struct {
 	Next    string  // for the next Query; "" on the last page
 }
 
-// ErrPage is returned for a Query that begins at no place.
+// ErrPage reports a Query with an invalid place.
 var ErrPage = errors.New("this address names no place in the audit: open the audit again")
 
 const (
-	mostRead = 20_000 // rows read for one page: what is rare is found on one of the next
+	mostRead = 20_000 // rows read for one page; rare matches may be on later pages
 	mostOpen = 256    // outcomes whose intents are on later pages
 )
 
-// Page returns a part of the audit. It reads no more of it than it needs.
+// Page returns a page of the audit. It reads no more than it needs.
 func (l *Log) Page(ctx context.Context, q Query) (Page, error) {
 	at, err := parsePlace(q.Before)
 	if err != nil {
@@ -56,20 +56,20 @@ func (l *Log) Page(ctx context.Context, q Query) (Page, error) {
 	return r.page, nil
 }
 
-// end is the outcome of an intent, and its place.
+// end is the outcome of an intent, with its place.
 type end struct {
 	row   row
 	place int64
 }
 
-// pageReader reads entries from the newest to the oldest: the outcome of an intent comes before it.
+// pageReader reads entries from newest to oldest, so that an outcome precedes its intent.
 type pageReader struct {
 	log   *Log
 	query Query
-	ends  map[string]end // outcomes whose intents have not come, by their id
+	ends  map[string]end // outcomes whose intents are not read yet, by id
 	page  Page
 	read  int
-	next  string // the place after the last entry of the page
+	next  string // place after the last entry of the page
 	more  bool
 	err   error
 }
@@ -88,7 +88,7 @@ func (r *pageReader) readEnd(ctx context.Context, place int64) error {
 func (r *pageReader) visit(place int64, entry []byte) bool {
 	if r.read++; r.read > mostRead {
 		if r.more = true; r.next == "" {
-			r.next = r.place(cmp.Or(place+1, 1)) // before 1 are those that have no chain
+			r.next = r.place(cmp.Or(place+1, 1)) // places below 1 are entries older than the chain
 		}
 		return false
 	}
@@ -129,7 +129,8 @@ func (r *pageReader) ended(intent *row) Entry {
 	return o.row.ended(e)
 }
 
-// place names where the next page begins: before an entry, with the outcomes that have come and whose intents have not.
+// place encodes where the next page begins: before an entry, with the outcomes whose intents are
+// still to come.
 func (r *pageReader) place(before int64) string {
 	var open []int64
 	for _, o := range r.ends {
@@ -143,7 +144,7 @@ func (r *pageReader) place(before int64) string {
 	return text
 }
 
-// pagePlace is what a place says.
+// pagePlace is a decoded place.
 type pagePlace struct {
 	before int64
 	open   []int64

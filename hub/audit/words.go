@@ -1,6 +1,6 @@
 package audit
 
-// actions are the actions that are written down, in words. What was typed never is.
+// actions maps audited actions to words. Entries never contain input.
 var actions = map[string]string{
 	"chat/toolCallConfirmed":               "answered an approval",
 	"chat/toolCallResultConfirmed":         "answered an approval",
@@ -32,7 +32,7 @@ const (
 	changesNot = "it changes nothing"
 )
 
-// notActions are the others that a client may dispatch, and why they are not.
+// notActions maps the other actions that a client may dispatch to why they are not audited.
 var notActions = map[string]string{
 	"chat/turnStarted":             inTimeline,
 	"chat/turnCancelled":           inTimeline,
@@ -61,13 +61,13 @@ var notActions = map[string]string{
 	"annotations/entryRemoved":     inTimeline,
 }
 
-// method is a call that is written down, in words.
+// method is an audited call, in words.
 type method struct {
 	what string
 	kind Kind
 }
 
-// methods are the calls that are written down.
+// methods are the audited calls.
 var methods = map[string]method{
 	"createSession":            {"created a session", Inside},
 	"disposeSession":           {"deleted a session", Inside},
@@ -86,7 +86,7 @@ var methods = map[string]method{
 	"runAutomation":            {"ran an automation", Inside},
 }
 
-// notMethods are the others, and why they are not.
+// notMethods maps the other methods to why they are not audited.
 var notMethods = map[string]string{
 	"initialize":                       changesNot,
 	"reconnect":                        changesNot,

@@ -7,13 +7,13 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// form is a form whose success is written down, in words. A handler says more by Detail.
+// form is a form whose success is audited, in words. Handlers add more by Detail.
 type form struct {
 	what string
 	kind Kind
 }
 
-// forms are the forms that are written down, besides signing in and joining, which write for themselves.
+// forms are the audited forms, except signing in and joining, which write their own entries.
 var forms = map[string]form{
 	"POST /s/{session}/share":                          {"created a link", Inside},
 	"POST /s/{session}/share/{link}/revoke":            {"revoked a link", Inside},
@@ -86,7 +86,7 @@ const (
 	written  = "it writes for itself"
 )
 
-// notForms are the forms that change something and are not in forms, and why.
+// notForms maps the other forms that change something to why they are not audited.
 var notForms = map[string]string{
 	"POST /signin":                 written,
 	"POST /signin/password":        written,
@@ -124,7 +124,7 @@ var notForms = map[string]string{
 	"POST /s/{session}/t/exited":                "what it takes away has ended already",
 }
 
-// BeginForm is Begin for a form, by its method and route. A form that is not audited has a nil call.
+// BeginForm calls Begin for a form, given its method and route. An unaudited form has a nil Call.
 func (l *Log) BeginForm(ctx context.Context, who access.Principal, route, path string) (context.Context, *Call, error) {
 	f, audited := forms[route]
 	if !audited {
@@ -133,7 +133,7 @@ func (l *Log) BeginForm(ctx context.Context, who access.Principal, route, path s
 	return l.Begin(ctx, f.kind, Entry{Who: who.ID, Name: who.Name, What: f.what, On: path})
 }
 
-// Forms returns the words of each form that is written down, and of each that is not, why.
+// Forms returns the words of each audited form, and for each other one, why it is not audited.
 func Forms() (audited, not map[string]string) {
 	audited = map[string]string{}
 	for route, f := range forms {

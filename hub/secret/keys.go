@@ -19,25 +19,25 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// KeyFile is the name of the file of keys in a data directory.
+// KeyFile is the name of the key file in a data directory.
 const KeyFile = "secrets.key"
 
-// mostKeyBytes bounds a file of keys.
+// mostKeyBytes limits the size of a key file.
 const mostKeyBytes = 64 << 10
 
 // Keys seal and open values. Its methods may be called from any goroutine.
 type Keys struct {
-	path string // of the file in the data directory; "" when the keys come from elsewhere
-	from string // where they come from, for people
+	path string // of the file in the data directory; "" for other sources
+	from string // their source, for display
 
 	rotating sync.Mutex // held while keys change
-	shared   bool       // others have copies; guarded by rotating
+	shared   bool       // other nodes have copies; guarded by rotating
 
 	mu   sync.RWMutex
 	list []key // the first one seals
 }
 
-// OpenKeys reads the keys of a data directory, and makes the first one when there is none.
+// OpenKeys reads the keys of a data directory, or creates the first one.
 func OpenKeys(dir string) (*Keys, error) {
 	k := &Keys{path: filepath.Join(dir, KeyFile)}
 	k.from = k.path
@@ -53,7 +53,7 @@ func OpenKeys(dir string) (*Keys, error) {
 	return k, nil
 }
 
-// ReadKeys reads keys from a file that the owner keeps; it is never written.
+// ReadKeys reads keys from the owner's file, which is never written.
 func ReadKeys(path string) (*Keys, error) {
 	list, err := readKeys(path)
 	if err != nil {
@@ -79,7 +79,7 @@ func readKeys(path string) ([]key, error) {
 	return list, nil
 }
 
-// parseKeys reads a file of keys. No error quotes what is in it.
+// parseKeys parses a key file. Errors never quote its content.
 func parseKeys(raw []byte) (list []key, err error) {
 	if len(raw) > mostKeyBytes {
 		return nil, errors.New("this is not a file of keys: it is too long")
@@ -122,7 +122,7 @@ func decodeKey(text string) ([]byte, error) {
 	return nil, errors.New("this is not a key")
 }
 
-// write writes the file of keys; it is durable on return.
+// write writes the key file; it is durable on return.
 func (k *Keys) write(list []key) error {
 	head := "# Keys of ahphub's secrets. Backups of the database open only with them: keep a copy elsewhere.\n"
 	if err := access.WriteSecret(k.path, []byte(head+formatKeys(list))); err != nil {
@@ -131,7 +131,7 @@ func (k *Keys) write(list []key) error {
 	return syncDir(filepath.Dir(k.path))
 }
 
-// formatKeys returns the lines of a file of keys.
+// formatKeys returns the lines of a key file.
 func formatKeys(list []key) string {
 	var b strings.Builder
 	for _, one := range list {
@@ -140,13 +140,13 @@ func formatKeys(list []key) string {
 	return b.String()
 }
 
-// ID returns the id of the key that seals.
+// ID returns the id of the sealing key.
 func (k *Keys) ID() string { return k.current().id }
 
-// Source returns where the keys come from: the path of a file.
+// Source returns the source of the keys: the path of a file.
 func (k *Keys) Source() string { return k.from }
 
-// IsOwners reports whether only the owner changes the keys.
+// IsOwners reports whether only the owner can change the keys.
 func (k *Keys) IsOwners() bool { return k.path == "" }
 
 func (k *Keys) current() key {
@@ -155,14 +155,14 @@ func (k *Keys) current() key {
 	return k.list[0]
 }
 
-// Seal encrypts a value for what it belongs to.
+// Seal encrypts a value under a label.
 func (k *Keys) Seal(l Label, value []byte) string {
 	nonce := make([]byte, 24)
 	rand.Read(nonce)
 	return k.current().seal(l, nonce, value)
 }
 
-// Open decrypts what Seal returned for the same label.
+// Open decrypts the result of Seal, given the same label.
 func (k *Keys) Open(l Label, sealed string) ([]byte, error) {
 	id, body, ok := split(sealed)
 	if !ok {
@@ -181,13 +181,14 @@ func (k *Keys) Open(l Label, sealed string) ([]byte, error) {
 	return found.open(l, body)
 }
 
-// IsCurrent reports whether a value is sealed with the key that seals.
+// IsCurrent reports whether a value is sealed with the newest key.
 func (k *Keys) IsCurrent(sealed string) bool {
 	id, _, ok := split(sealed)
 	return ok && id == k.ID()
 }
 
-// Reseal returns a value sealed with the newest key; changed is false when it was. A value that is not sealed is sealed.
+// Reseal returns a value sealed with the newest key; changed is false if it already was. It seals a
+// plain value.
 func (k *Keys) Reseal(l Label, value string) (sealed string, changed bool, err error) {
 	if !IsSealed(value) {
 		return k.Seal(l, []byte(value)), true, nil
@@ -202,13 +203,14 @@ func (k *Keys) Reseal(l Label, value string) (sealed string, changed bool, err e
 	return k.Seal(l, plain), true, nil
 }
 
-// Sealer keeps sealed values. Reseal seals all of them with the newest key and returns once that is durable. Values whose
-// key is missing stay as they are, and are counted.
+// Sealer stores sealed values. Reseal seals all of them with the newest key and returns once that
+// is durable. It skips and counts values whose key is missing.
 type Sealer interface {
 	Reseal(ctx context.Context) (changed, locked int, err error)
 }
 
-// Rotate makes a new key, seals everything with it and then forgets the older keys. After a crash Finish does the rest.
+// Rotate makes a new key, seals everything with it, and deletes the older keys. After a crash,
+// Finish completes this.
 func (k *Keys) Rotate(ctx context.Context, sealers ...Sealer) error {
 	if k.path == "" {
 		return Refusef("the key comes from %s, which ahphub does not change. Put a new key in its first line, keep the "+
@@ -227,19 +229,19 @@ func (k *Keys) Rotate(ctx context.Context, sealers ...Sealer) error {
 	return err
 }
 
-// Finish seals what older keys have sealed, or nothing yet, and then forgets those keys if they are the data directory's.
-// It returns how many values were sealed, and how many stay locked.
+// Finish seals values that are plain or sealed with older keys, and deletes those keys if they are
+// the data directory's. It returns the numbers of sealed and locked values.
 func (k *Keys) Finish(ctx context.Context, sealers ...Sealer) (Progress, error) {
 	k.rotating.Lock()
 	defer k.rotating.Unlock()
 	return k.finish(ctx, sealers)
 }
 
-// Progress counts what Finish did.
+// Progress is the result of Finish.
 type Progress struct {
-	Sealed int // anew
+	Sealed int // with the newest key
 	Locked int // their keys are missing
-	Spare  int // older keys that open nothing any more and are still in a file of the owner
+	Spare  int // older keys in the owner's file that nothing needs any more
 }
 
 func (k *Keys) finish(ctx context.Context, sealers []Sealer) (p Progress, err error) {

@@ -20,23 +20,23 @@ const (
 	format   = "ahs1"
 )
 
-// ErrDamaged is the error of a sealed value that was changed, or moved to another name or owner.
+// ErrDamaged reports a sealed value that was changed, or moved to another name or owner.
 var ErrDamaged = errors.New("a sealed value was changed or belongs to another name. Enter it again")
 
-// LockedError is the error of a value that was sealed with a key that is not here.
+// LockedError reports a value that was sealed with a missing key.
 type LockedError struct{ Key string }
 
 func (e *LockedError) Error() string {
 	return fmt.Sprintf("it was sealed with the key %s, which is not here. Restore that key, or enter the value again", e.Key)
 }
 
-// IsLocked reports whether an error says that the key of a value is missing.
+// IsLocked reports whether an error means that a value's key is missing.
 func IsLocked(err error) bool {
 	_, locked := errors.AsType[*LockedError](err)
 	return locked
 }
 
-// Label is what a sealed value belongs to. It is authenticated with the value and not part of it.
+// Label identifies a sealed value. It is authenticated with the value, but not stored in it.
 type Label struct{ Kind, Owner, Name string }
 
 // data returns the associated data.
@@ -56,7 +56,7 @@ type key struct {
 	aead cipher.AEAD
 }
 
-// newKey makes a key of 32 bytes, which it keeps.
+// newKey returns a key of 32 bytes; it keeps raw.
 func newKey(raw []byte) (key, error) {
 	aead, err := chacha20poly1305.NewX(raw)
 	if err != nil {
@@ -73,7 +73,7 @@ func randomKey() key {
 	rand.Read(raw)
 	k, err := newKey(raw)
 	if err != nil {
-		panic(err) // the length is right
+		panic(err) // the length is correct
 	}
 	return k
 }
@@ -84,7 +84,7 @@ func (k key) seal(l Label, nonce, value []byte) string {
 	return format + "." + k.id + "." + base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// open decrypts what follows the key id of a sealed value.
+// open decrypts the part of a sealed value after the key id.
 func (k key) open(l Label, body string) ([]byte, error) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(body)
 	if err != nil || len(raw) < k.aead.NonceSize()+k.aead.Overhead() {
@@ -98,7 +98,7 @@ func (k key) open(l Label, body string) ([]byte, error) {
 	return value, nil
 }
 
-// split divides a sealed value into its key's id and its body.
+// split splits a sealed value into its key's id and its body.
 func split(sealed string) (id, body string, ok bool) {
 	rest, ok := strings.CutPrefix(sealed, format+".")
 	if !ok {

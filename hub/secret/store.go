@@ -18,7 +18,7 @@ import (
 	"github.com/ahphub/ahphub/hub/redact"
 )
 
-// Documents keep documents; each write is durable on return.
+// Documents stores documents; each write is durable on return.
 type Documents interface {
 	Put(ctx context.Context, bucket, key string, v []byte) error
 	Delete(ctx context.Context, bucket, key string) error
@@ -27,23 +27,23 @@ type Documents interface {
 
 const bucket = "secret"
 
-// Bounds of named secrets.
+// Limits of named secrets.
 const (
-	mostNamed  = 200      // of a person
-	mostValue  = 32 << 10 // bytes of one
-	mostGrants = 100      // sessions and directories that have one
+	mostNamed  = 200      // per person
+	mostValue  = 32 << 10 // bytes of a value
+	mostGrants = 100      // sessions and directories per secret
 )
 
-// Named is a secret that a person keeps, without its value.
+// Named is a person's secret, without its value.
 type Named struct {
-	Name     string    `json:"name"`  // of the variable
+	Name     string    `json:"name"`  // also of the variable
 	Owner    string    `json:"owner"` // principal
 	File     bool      `json:"file,omitempty"`
 	Sealed   string    `json:"sealed"`
-	Sessions []string  `json:"sessions,omitempty"` // URIs of those that have it
-	Dirs     []string  `json:"dirs,omitempty"`     // sessions that work there or below have it
+	Sessions []string  `json:"sessions,omitempty"` // URIs of the sessions that get it
+	Dirs     []string  `json:"dirs,omitempty"`     // sessions that work there or below get it
 	Created  time.Time `json:"created"`
-	Changed  time.Time `json:"changed"` // when its value was
+	Changed  time.Time `json:"changed"` // last change of its value
 
 	Locked bool `json:"-"` // its key is missing
 }
@@ -58,19 +58,19 @@ type Value struct {
 	File        bool
 }
 
-// Refused is the error of a call that did nothing; its text is for the person who asked.
+// Refused is an error of a call without effect; its text is for the caller.
 type Refused struct{ error }
 
 // Refusef returns a Refused.
 func Refusef(format string, args ...any) error { return Refused{fmt.Errorf(format, args...)} }
 
-// IsRefused reports whether an error says that nothing was done, and why.
+// IsRefused reports whether an error is a Refused.
 func IsRefused(err error) bool {
 	_, refused := errors.AsType[Refused](err)
 	return refused
 }
 
-// ErrNone is the error of a name that its owner has no secret of.
+// ErrNone reports that the owner has no secret with this name.
 var ErrNone error = Refused{errors.New("there is no secret of this name. It may have been removed")}
 
 // Store keeps named secrets. Its methods may be called from any goroutine.
@@ -100,11 +100,12 @@ func OpenStore(ctx context.Context, docs Documents, keys *Keys) (*Store, error) 
 
 var nameForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`)
 
-// taken are variables that make programs run or find something: a secret in one would be no secret but a way to lead them.
+// taken matches variables that affect how programs run or what they find: a secret in one would
+// control programs.
 var taken = regexp.MustCompile(`^(PATH|HOME|SHELL|USER|LOGNAME|PWD|TERM|TMPDIR|IFS|ENV|BASH_ENV|PROMPT_COMMAND|PS[0-9]|` +
 	`LD_.*|DYLD_.*|AHPHUB_.*|GIT_.*|NODE_OPTIONS|PYTHON(PATH|STARTUP|HOME)|PERL5(LIB|OPT)|RUBYOPT)$`)
 
-// CheckName refuses what cannot name a secret.
+// CheckName refuses an invalid name of a secret.
 func CheckName(name string) error {
 	switch {
 	case !nameForm.MatchString(name):
@@ -115,7 +116,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckValue refuses what cannot be a secret. The error does not quote it.
+// CheckValue refuses an invalid value. The error does not quote it.
 func CheckValue(value string, file bool) error {
 	switch n := len(value); {
 	case len(strings.TrimSpace(value)) < redact.Least:
@@ -130,7 +131,7 @@ func CheckValue(value string, file bool) error {
 	return nil
 }
 
-// Put keeps a secret of an owner, new or with a new value. Who has it stays.
+// Put stores a secret of an owner, or its new value. Its grants do not change.
 func (s *Store) Put(ctx context.Context, owner, name, value string, file bool) error {
 	if !file {
 		value = strings.TrimRight(value, "\r\n")
@@ -153,7 +154,7 @@ func (s *Store) Put(ctx context.Context, owner, name, value string, file bool) e
 	return s.put(ctx, n)
 }
 
-// Grant gives a secret to sessions, and to all that work in directories or below, and takes it from all others.
+// Grant gives a secret to exactly these sessions, and to all that work in the directories or below.
 func (s *Store) Grant(ctx context.Context, owner, name string, sessions, dirs []string) error {
 	if len(sessions)+len(dirs) > mostGrants {
 		return Refusef("a secret can be given to at most %d sessions and directories", mostGrants)
@@ -179,7 +180,7 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// Remove forgets a secret.
+// Remove deletes a secret.
 func (s *Store) Remove(ctx context.Context, owner, name string) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
@@ -220,7 +221,7 @@ func (s *Store) find(owner, name string) (Named, error) {
 	return n, nil
 }
 
-// List returns an owner's secrets by name.
+// List returns an owner's secrets, sorted by name.
 func (s *Store) List(owner string) []Named {
 	list := s.filter(func(n *Named) bool { return n.Owner == owner })
 	for i := range list {
@@ -241,7 +242,8 @@ func (s *Store) filter(has func(*Named) bool) (list []Named) {
 	return list
 }
 
-// For returns the secrets of a session that works in directories. Of several owners' secrets of a name it has the oldest.
+// For returns the secrets of a session that works in directories. If several owners have a secret
+// with the same name, it returns the oldest.
 func (s *Store) For(session string, dirs []string) ([]Value, error) {
 	list := s.filter(func(n *Named) bool { return n.isFor(session, dirs) })
 	slices.SortStableFunc(list, func(a, b Named) int { return a.Created.Compare(b.Created) })
