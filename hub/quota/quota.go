@@ -1,5 +1,5 @@
-// Package quota bounds what callers hold of something scarce, as open connections or bytes of unfinished frames: each
-// caller, all guests of one link together, and the whole process.
+// Package quota limits how much of a scarce resource callers hold, such as open connections or
+// bytes of unfinished frames: each caller, all guests of one link together, and the whole process.
 package quota
 
 import (
@@ -8,19 +8,19 @@ import (
 )
 
 var (
-	// ErrHolder refuses a caller who holds as much as one may.
+	// ErrHolder refuses a caller at its own limit.
 	ErrHolder = errors.New("quota: this caller holds as much as one may")
-	// ErrGroup refuses a guest of a link whose guests together hold as much as they may.
+	// ErrGroup refuses a guest whose link's guests are together at their limit.
 	ErrGroup = errors.New("quota: the guests of this link hold as much as they may")
-	// ErrTotal refuses everyone once the process holds as much as it may.
+	// ErrTotal refuses every caller while the process is at its limit.
 	ErrTotal = errors.New("quota: the process holds as much as it may")
 )
 
-// Holder is a caller. Those with the same Group, as the guests of one link, also share a bound; "" is no group. A
-// holder without an ID has the bound of its group alone.
+// Holder is a caller. Holders with the same Group, such as the guests of one link, also share a
+// limit; "" is no group. A holder without an ID only has its group's limit.
 type Holder struct{ ID, Group string }
 
-// Limits are the bounds of a Pool. A field of 0 bounds nothing.
+// Limits are the limits of a Pool. A field of 0 means no limit.
 type Limits struct {
 	Account int64 // of a holder without a group
 	Guest   int64 // of a holder in a group
@@ -28,7 +28,7 @@ type Limits struct {
 	Total   int64 // of all holders
 }
 
-// Pool counts what holders took. A nil Pool bounds nothing.
+// Pool counts what holders hold. A nil Pool has no limits.
 type Pool struct {
 	limits Limits
 
@@ -38,12 +38,12 @@ type Pool struct {
 	groups  map[string]int64
 }
 
-// New makes a pool of which nothing is taken.
+// New returns an unused pool.
 func New(l Limits) *Pool {
 	return &Pool{limits: l, holders: map[string]int64{}, groups: map[string]int64{}}
 }
 
-// Take takes n for a holder, or returns the bound that refuses it.
+// Take takes n for a holder, or returns the limit that refuses it.
 func (p *Pool) Take(h Holder, n int64) error {
 	if p == nil {
 		return nil
@@ -72,7 +72,7 @@ func (p *Pool) take(h Holder, n int64) error {
 
 func over(n, most int64) bool { return most > 0 && n > most }
 
-// Return gives back what Take took.
+// Return returns n taken by Take.
 func (p *Pool) Return(h Holder, n int64) {
 	if p == nil || n == 0 {
 		return
@@ -82,7 +82,7 @@ func (p *Pool) Return(h Holder, n int64) {
 	p.add(h, -n)
 }
 
-// Move has another holder hold what Take took; an error leaves it where it is.
+// Move transfers n taken by Take to another holder; after an error, nothing changes.
 func (p *Pool) Move(from, to Holder, n int64) error {
 	if p == nil {
 		return nil
@@ -107,14 +107,14 @@ func (p *Pool) add(h Holder, n int64) {
 	}
 }
 
-// count keeps no entry for a holder of nothing.
+// count removes the entry of a holder that holds nothing.
 func count(m map[string]int64, key string, n int64) {
 	if m[key] += n; m[key] == 0 {
 		delete(m, key)
 	}
 }
 
-// Used is what all holders have.
+// Used returns what all holders hold.
 func (p *Pool) Used() int64 {
 	if p == nil {
 		return 0

@@ -21,7 +21,7 @@ type Meters struct {
 	journal  prometheus.Histogram
 }
 
-// newMeters makes the metrics of a version of the program.
+// newMeters creates the metrics of a program version.
 func newMeters(version string) *Meters {
 	m := &Meters{
 		registry: prometheus.NewRegistry(),
@@ -53,15 +53,15 @@ func newMeters(version string) *Meters {
 	return m
 }
 
-// Request counts a client's request. The method is one of the table, or "other".
+// Request counts a client's request. method is one of the method table, or "other".
 func (m *Meters) Request(method, outcome string) { m.requests.WithLabelValues(method, outcome).Inc() }
 
-// Turn counts a turn that ended.
+// Turn counts a turn at its end.
 func (m *Meters) Turn(agent, outcome string, took time.Duration) {
 	m.turns.WithLabelValues(agent, outcome).Observe(took.Seconds())
 }
 
-// ToolCall counts a tool call that ended.
+// ToolCall counts a tool call at its end.
 func (m *Meters) ToolCall(agent, outcome string) { m.calls.WithLabelValues(agent, outcome).Inc() }
 
 // JournalWrite counts a write of the journal.
@@ -74,7 +74,7 @@ func (m *Meters) Tokens(agent, kind string, n int64) {
 	}
 }
 
-// Cost counts what an agent cost.
+// Cost counts the cost of an agent's turns.
 func (m *Meters) Cost(agent, currency string, amount float64) {
 	if amount > 0 {
 		m.cost.WithLabelValues(agent, currency).Add(amount)

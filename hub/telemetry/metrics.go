@@ -17,7 +17,7 @@ type otlpMetric struct {
 	Summary     *otlpSummary `json:"summary,omitempty"`
 }
 
-// cumulative is OTLP's number for values that count from the start, as all do here.
+// cumulative is OTLP's number for values since the start, as all are here.
 const cumulative = 2
 
 type otlpPoints struct {

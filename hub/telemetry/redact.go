@@ -12,7 +12,7 @@ import (
 const hidden = "[hidden]"
 
 var (
-	// secretKey matches names whose value is a secret, whatever it looks like.
+	// secretKey matches names whose values are secret, whatever their form.
 	secretKey = regexp.MustCompile(
 		`(?i)(^|[._-])(authorization|cookie|password|passwd|secret|token|tkn|api[._-]?key|private[._-]?key)s?$`)
 	// secretText matches secrets in running text: values after such a name, and tokens with a
@@ -47,12 +47,12 @@ func (s *secrets) text(v string) string {
 	return secretText.ReplaceAllString(v, hidden)
 }
 
-// marks has, in lower case, a part of each text that secretText matches.
+// marks lists, in lower case, a part of every match of secretText.
 var marks = []string{"bearer", "basic", "authorization", "cookie", "password", "passwd", "secret", "token", "tkn", "api",
 	"ahp_", "sk-", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "xox", "glpat-", "akia", "eyj"}
 
-// mayHoldSecret reports whether secretText has to look at a text. The expression takes 30 times as long as this, and
-// most texts have none of its words. Beyond ASCII, a letter may fold to one of them.
+// mayHoldSecret reports whether secretText must run on a text. The expression is 30 times slower,
+// and most texts have none of its words. Letters beyond ASCII may fold to one of them.
 func mayHoldSecret(v string) bool {
 	for i := range len(v) {
 		if v[i] >= utf8.RuneSelf {

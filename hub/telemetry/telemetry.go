@@ -105,7 +105,7 @@ func (t *Telemetry) Registry() *prometheus.Registry { return t.registry }
 // Hide registers a secret that must not be published.
 func (t *Telemetry) Hide(secret string) { t.secrets.hide(secret) }
 
-// Hidden removes the registered secrets from a text; other logs than the published one use it.
+// Hidden removes the registered secrets from a text; the logs that are not published use it.
 func (t *Telemetry) Hidden(text string) string { return t.secrets.replaceKnown(text) }
 
 // Run sends batches until ctx ends.

@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Amount is what turns used.
+// Amount is the usage of turns.
 type Amount struct {
 	Turns     int64 `json:"turns,omitempty"`
 	Input     int64 `json:"input,omitempty"` // tokens
@@ -18,10 +18,10 @@ type Amount struct {
 	Cost map[string]float64 `json:"cost,omitempty"` // by currency
 }
 
-// Tokens returns the tokens in and out.
+// Tokens returns the sum of input and output tokens.
 func (a Amount) Tokens() int64 { return a.Input + a.Output }
 
-// Add adds b to a, whose map it may change.
+// Add adds b to a; it may change a's map.
 func (a *Amount) Add(b Amount) {
 	a.Turns, a.Input, a.Output = a.Turns+b.Turns, a.Input+b.Input, a.Output+b.Output
 	a.CacheRead += b.CacheRead
@@ -38,7 +38,7 @@ func (a Amount) clone() Amount {
 	return a
 }
 
-// since returns what came to a run after its amount was old: agents tell the whole of a run each time.
+// since returns the increase of a run's amount over old: agents report totals of a run.
 func (a Amount) since(old Amount) Amount {
 	out := Amount{Input: max(0, a.Input-old.Input), Output: max(0, a.Output-old.Output),
 		CacheRead: max(0, a.CacheRead-old.CacheRead)}
@@ -55,12 +55,12 @@ func (a Amount) isZero() bool {
 }
 
 const (
-	mostTokens   = 1 << 40 // of one turn: more is an agent's mistake
+	mostTokens   = 1 << 40 // of one turn; more is an agent's error
 	mostCost     = 1e6
 	mostCurrency = 8 // bytes
 )
 
-// amountOf returns what an agent says a turn used. Its numbers are not trusted to be sound.
+// amountOf returns the usage that an agent reports for a turn. Its numbers are not trusted.
 func amountOf(u ahp.UsageInfo) Amount {
 	a := Amount{Input: tokens(u.InputTokens), Output: tokens(u.OutputTokens), CacheRead: tokens(u.CacheReadTokens)}
 	var says struct {
@@ -73,7 +73,7 @@ func amountOf(u ahp.UsageInfo) Amount {
 	return a
 }
 
-// currencyOf returns the code of a currency; USD when there is none that could be one.
+// currencyOf returns a currency code; USD for an invalid one.
 func currencyOf(code string) string {
 	if code == "" || len(code) > mostCurrency {
 		return "USD"

@@ -15,20 +15,20 @@ const (
 	budgetKey    = "all"
 )
 
-// Limit bounds an amount; a zero field does not.
+// Limit limits an amount; zero means no limit.
 type Limit struct {
 	Cost   float64 `json:"cost,omitempty"` // in USD
 	Tokens int64   `json:"tokens,omitempty"`
 }
 
-// Budget bounds what new turns may use, for each person and each session.
+// Budget limits the usage of new turns, per person and per session.
 type Budget struct {
 	Day     Limit `json:"day,omitzero"`     // of a person
 	Month   Limit `json:"month,omitzero"`   // of a person
-	Session Limit `json:"session,omitzero"` // of all people together
+	Session Limit `json:"session,omitzero"` // of everyone together
 }
 
-// ErrBudget refuses a budget that cannot be.
+// ErrBudget refuses an invalid budget.
 var ErrBudget = errors.New("a budget is a number from 0.01 to 1,000,000 USD, or up to 1,000,000,000,000 tokens. " +
 	"Leave a field empty for no limit")
 
@@ -51,7 +51,7 @@ func (l *Ledger) Budget() Budget {
 	return l.budget
 }
 
-// SetBudget changes the limits, once they are durable.
+// SetBudget changes the limits once that is durable.
 func (l *Ledger) SetBudget(ctx context.Context, b Budget) error {
 	if !b.Day.isValid() || !b.Month.isValid() || !b.Session.isValid() {
 		return ErrBudget
@@ -69,8 +69,8 @@ func (l *Ledger) SetBudget(ctx context.Context, b Budget) error {
 	return nil
 }
 
-// Check says which budget stops a new turn of a person in a session, and who may raise it; "" when none
-// does. Turns of no person count toward their session alone.
+// Check returns which budget stops a new turn of a person in a session, and who may raise it; ""
+// for none. Turns without a person only count for their session.
 func (l *Ledger) Check(person string, session ahp.URI) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -94,7 +94,7 @@ func (l *Ledger) Check(person string, session ahp.URI) string {
 	return ""
 }
 
-// reached says that an amount has reached the limit; "" when it has not.
+// reached describes a reached limit; "" if it is not reached.
 func (b Limit) reached(used Amount) string {
 	switch cost := used.Cost["USD"]; {
 	case b.Cost > 0 && cost >= b.Cost:
@@ -112,7 +112,7 @@ func (l *Ledger) whoRaises(person string) string {
 	return "Ask the owner to raise it on the Usage page"
 }
 
-// grouped writes a number as 5,000.
+// grouped formats a number as 5,000.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	var b strings.Builder

@@ -18,7 +18,7 @@ const (
 	bucket = "usage"
 
 	Keep     = 400     // days that rows are kept
-	MostRows = 100_000 // rows in memory; the oldest day goes first
+	MostRows = 100_000 // rows in memory; the oldest day is dropped first
 )
 
 // Store keeps documents; each write returns once it is durable.
@@ -29,7 +29,7 @@ type Store interface {
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }
 
-// Row is what a person's turns used in a session on a day.
+// Row is the usage of a person's turns in a session on a day.
 type Row struct {
 	Day     string  `json:"day"` // in UTC, as 2006-01-02
 	Person  string  `json:"person"`
@@ -45,10 +45,10 @@ func (r *Row) key() string {
 
 // Config of a ledger.
 type Config struct {
-	Store  Store                                   // nil: in memory alone
-	Sender func(ahp.Message) (person, name string) // who wrote a message; "" for none
-	Owner  string                                  // the owner's id, for what people read
-	Count  func(agent string, a Amount)            // counts for metrics; nil: none
+	Store  Store                                   // nil: in memory only
+	Sender func(ahp.Message) (person, name string) // author of a message; "" for none
+	Owner  string                                  // the owner's id, for texts to people
+	Count  func(agent string, a Amount)            // updates metrics; nil: none
 	Now    func() time.Time
 }
 
@@ -58,12 +58,12 @@ type Ledger struct {
 
 	mu     sync.Mutex
 	rows   map[string]*Row
-	sums   map[string]*Amount // by day and person, month and person, or session
-	runs   map[ahp.URI]Amount // what the running turn of a chat has told so far
+	sums   map[string]*Amount // by day and person, by month and person, and by session
+	runs   map[ahp.URI]Amount // what a chat's running turn has reported so far
 	budget Budget
 }
 
-// Open reads what is kept and removes what is too old.
+// Open reads the stored rows and removes expired ones.
 func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -95,7 +95,7 @@ func Open(ctx context.Context, cfg Config) (*Ledger, error) {
 	return l, err
 }
 
-// Derive sees every accepted envelope, under the hub's lock, and records what it adds in the same step.
+// Derive records the usage of every accepted envelope in the same step; the hub's lock is held.
 func (l *Ledger) Derive(tx *hub.Tx, e *hub.Envelope) {
 	if e.Channel.Kind != ahp.ChannelChat {
 		return
@@ -114,14 +114,14 @@ func (l *Ledger) Derive(tx *hub.Tx, e *hub.Envelope) {
 	}
 }
 
-// forget ends the run of a chat. A resumed turn is a new run.
+// forget ends a chat's run. A resumed turn is a new run.
 func (l *Ledger) forget(chat ahp.URI) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.runs, chat)
 }
 
-// advance returns what the run of a chat used since it last told.
+// advance returns a chat's usage since its last report.
 func (l *Ledger) advance(chat ahp.URI, now Amount) Amount {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -130,7 +130,7 @@ func (l *Ledger) advance(chat ahp.URI, now Amount) Amount {
 	return more
 }
 
-// add adds an amount to the row it belongs to.
+// add adds an amount to its row.
 func (l *Ledger) add(tx *hub.Tx, e *hub.Envelope, m ahp.Message, more Amount) {
 	if more.isZero() {
 		return
@@ -160,7 +160,7 @@ func (l *Ledger) add(tx *hub.Tx, e *hub.Envelope, m ahp.Message, more Amount) {
 	}
 }
 
-// makeRoom removes the oldest day when there are too many rows. l.mu is held.
+// makeRoom removes the oldest day if there are too many rows; l.mu is held.
 func (l *Ledger) makeRoom(tx *hub.Tx) {
 	if len(l.rows) < MostRows {
 		return
@@ -179,7 +179,7 @@ func (l *Ledger) makeRoom(tx *hub.Tx) {
 	}
 }
 
-// sum adds an amount to what budgets are compared with. l.mu is held, or the ledger is being opened.
+// sum adds an amount to the sums for budgets; l.mu is held, or the ledger is being opened.
 func (l *Ledger) sum(r *Row, more Amount) {
 	for _, key := range []string{dayKey(r.Day, r.Person), monthKey(r.Day, r.Person), sessionKey(r.Session)} {
 		s := l.sums[key]
@@ -198,7 +198,7 @@ func (l *Ledger) today() string              { return l.cfg.Now().UTC().Format(t
 func byKey(a, b Row) int                     { return cmp.Compare(a.key(), b.key()) }
 func (r *Row) isWithin(from, to string) bool { return r.Day >= from && r.Day <= to }
 
-// Rows returns the rows of a range of days, both included, by day; person "" is everyone.
+// Rows returns the rows of a range of days, inclusive, by day; person "" is everyone.
 func (l *Ledger) Rows(from, to, person string) []Row {
 	l.mu.Lock()
 	defer l.mu.Unlock()
