@@ -14,7 +14,7 @@ import (
 
 // Limits bounds definitions. Zero fields take the stated default.
 type Limits struct {
-	Interval time.Duration // least time between two occurrences of a schedule: 5 min
+	Interval time.Duration // minimum time between two occurrences of a schedule: 5 min
 	Triggers int           // of one automation: 8
 }
 
@@ -41,8 +41,8 @@ func problem(field, format string, args ...any) error {
 	return &Problem{field, fmt.Sprintf(format, args...)}
 }
 
-// Check looks at everything in a definition that needs no agent and no disk, and writes it as the host keeps it: the
-// title on one line, the message as one of an automation. The error is a *Problem.
+// Check validates the parts of a definition that need neither an agent nor a disk, and normalizes
+// it: the title to one line, the message to an automation's. The error is a *Problem.
 func Check(d *ahp.AutomationDefinition, l Limits) error {
 	l = l.withDefaults()
 	d.Title = texts.OneLine(d.Title)
@@ -124,7 +124,7 @@ func checkTrigger(t *ahp.AutomationScheduleTrigger, l Limits) error {
 	return nil
 }
 
-// Often reports whether a schedule comes more often than a host allows.
+// Often reports whether a schedule runs more often than a host allows.
 func Often(s Schedule, least time.Duration) error {
 	if got := s.Shortest(); got < least {
 		return fmt.Errorf("this schedule runs every %s. Leave at least %s between two runs",
@@ -171,7 +171,7 @@ func checkCondition(c ahp.AutomationDisableCondition) (kind string, err error) {
 	return "", problem("conditions", "only the conditions afterRuns and afterDate are supported")
 }
 
-// Apply is a definition with some of its fields replaced, as whole values.
+// Apply returns a definition with some fields replaced as a whole.
 func Apply(d ahp.AutomationDefinition, p ahp.AutomationDefinitionPatch) ahp.AutomationDefinition {
 	if p.Title != nil {
 		d.Title = *p.Title

@@ -7,12 +7,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// OnTime is how late an occurrence may be found and still count as on time. Later ones were missed: the host was
-// down or asleep, or a run before it was still going on.
+// OnTime is how late an occurrence still counts as on time. Later ones were missed: the host was
+// down or asleep, or an earlier run had not ended.
 const OnTime = time.Minute
 
-// Set is an entry with another definition: when it runs next, and what is left of its allowance. A new entry has no
-// definition before.
+// Set returns an entry with a new definition, its next run, and its run count. A new entry has no
+// previous definition.
 func Set(e ahp.AutomationEntry, d ahp.AutomationDefinition, now time.Time) ahp.AutomationEntry {
 	before := e.Definition
 	began := d.Enabled && !before.Enabled
@@ -28,9 +28,8 @@ func Set(e ahp.AutomationEntry, d ahp.AutomationDefinition, now time.Time) ahp.A
 	return e
 }
 
-// count returns the used part of the allowance of scheduled runs: it restarts when the automation
-// is switched on and when it gets
-// such a condition; nothing without one.
+// count returns the number of scheduled runs used: it restarts when the automation is enabled and
+// when a limit is set; nil without a limit.
 func count(have *int64, before, after ahp.AutomationDefinition, began bool) *int64 {
 	if AfterRuns(after) == 0 {
 		return nil
@@ -41,7 +40,7 @@ func count(have *int64, before, after ahp.AutomationDefinition, began bool) *int
 	return have
 }
 
-// AfterRuns is after how many scheduled runs an automation stops; 0 for never.
+// AfterRuns returns the number of scheduled runs after which an automation stops; 0 for never.
 func AfterRuns(d ahp.AutomationDefinition) int64 {
 	for _, c := range d.DisableConditions {
 		if v, ok := c.Value.(*ahp.AutomationAfterRunsCondition); ok {
@@ -51,18 +50,18 @@ func AfterRuns(d ahp.AutomationDefinition) int64 {
 	return 0
 }
 
-// AfterDate is when an automation stops; the zero time for never.
+// AfterDate returns when an automation stops; the zero time for never.
 func AfterDate(d ahp.AutomationDefinition) time.Time {
 	for _, c := range d.DisableConditions {
 		if v, ok := c.Value.(*ahp.AutomationAfterDateCondition); ok {
-			at, _ := time.Parse(time.RFC3339, v.Date) // checked when it was saved
+			at, _ := time.Parse(time.RFC3339, v.Date) // validated when saved
 			return at
 		}
 	}
 	return time.Time{}
 }
 
-// Disabled switches an entry off once one of its conditions is met.
+// Disabled disables an entry once one of its conditions is met.
 func Disabled(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
 	end, most := AfterDate(e.Definition), AfterRuns(e.Definition)
 	if !end.IsZero() && !now.Before(end) || most > 0 && e.RunCount != nil && *e.RunCount >= most {
@@ -71,8 +70,9 @@ func Disabled(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
 	return e
 }
 
-// Due looks at an entry at a moment: what to run now, if anything, and the entry with the time it is to be looked at
-// again. While busy nothing runs: what comes meanwhile is missed, and made up for once or not, as its trigger says.
+// Due returns what to run at a given time, if anything, and the entry with its next due time. While
+// busy, nothing runs: occurrences are missed, and made up for once or not, depending on their
+// trigger.
 func Due(e ahp.AutomationEntry, now time.Time, busy bool) (ahp.AutomationEntry, *ahp.AutomationTriggerRunOrigin) {
 	e = Disabled(e, now)
 	from := parse(e.NextRunAt)
@@ -96,7 +96,7 @@ func Due(e ahp.AutomationEntry, now time.Time, busy bool) (ahp.AutomationEntry, 
 		e.NextRunAt = stamp(next(e.Definition.Triggers, now))
 		return e, nil
 	case busy:
-		e.NextRunAt = stamp(at) // made up for when the run that goes on has ended
+		e.NextRunAt = stamp(at) // made up for when the current run ends
 		return e, nil
 	}
 	if now.Sub(at) > OnTime {
@@ -105,7 +105,7 @@ func Due(e ahp.AutomationEntry, now time.Time, busy bool) (ahp.AutomationEntry, 
 	return admitted(e, now), first
 }
 
-// admitted is an entry one of whose occurrences runs: all that was due by now is dealt with.
+// admitted returns an entry after one of its occurrences runs: everything due until now is done.
 func admitted(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
 	e.NextRunAt = stamp(next(e.Definition.Triggers, now))
 	if AfterRuns(e.Definition) > 0 {
@@ -118,12 +118,12 @@ func admitted(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
 	return Disabled(e, now)
 }
 
-// waits is the occurrence of a trigger that is to run: the earliest since a moment, or the zero time. With the policy
-// skip only one that is on time counts.
+// waits returns the occurrence of a trigger to run: the earliest one from a given time on, or the
+// zero time. With the policy skip, only one on time counts.
 func waits(t *ahp.AutomationScheduleTrigger, from, now time.Time, busy bool) time.Time {
 	s, err := Parse(t.Schedule)
 	if err != nil {
-		return time.Time{} // it was checked when it was saved
+		return time.Time{} // validated when saved
 	}
 	if t.MisfirePolicy == ahp.AutomationMisfirePolicySkip {
 		if busy {
@@ -140,7 +140,7 @@ func waits(t *ahp.AutomationScheduleTrigger, from, now time.Time, busy bool) tim
 	return at
 }
 
-// next is the earliest occurrence of any trigger after a moment.
+// next returns the earliest occurrence of any trigger after a given time.
 func next(triggers []ahp.AutomationTrigger, now time.Time) time.Time {
 	var list []time.Time
 	for _, t := range triggers {
@@ -153,7 +153,7 @@ func next(triggers []ahp.AutomationTrigger, now time.Time) time.Time {
 	return earliest(list...)
 }
 
-// Wake is when an entry is to be looked at next by itself; the zero time for never.
+// Wake returns when an entry is next due; the zero time for never.
 func Wake(e ahp.AutomationEntry) time.Time {
 	if !e.Definition.Enabled {
 		return time.Time{}
@@ -162,7 +162,7 @@ func Wake(e ahp.AutomationEntry) time.Time {
 }
 
 func parse(s string) time.Time {
-	at, _ := time.Parse(time.RFC3339, s) // "" is no time
+	at, _ := time.Parse(time.RFC3339, s) // the zero time for ""
 	return at
 }
 

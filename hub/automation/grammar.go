@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// field is one of the five of an expression: what it is called, its smallest and largest value, and the names that
-// stand for values from the smallest on.
+// field is one of the five fields of an expression: its name, its minimum and maximum, and the
+// names for values from the minimum on.
 type field struct {
 	word      string
 	low, high int
@@ -23,9 +23,10 @@ var fields = []field{
 	{"day of the week", 0, 7, []string{"SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"}},
 }
 
-// plain reads an expression by the grammar of the protocol, which is narrower than what cron libraries read: five
-// fields of *, values, ranges and lists, with steps on * and ranges (guide/automations.md). It returns the same in
-// numbers alone, as libraries differ in the names they know, too.
+// plain parses an expression by the grammar of the protocol, which is stricter than that of cron
+// libraries: five fields of *, values, ranges and lists, with steps on * and ranges
+// (guide/automations.md). It returns the expression with numbers only, because libraries also
+// differ in the names they know.
 func plain(expression string) (string, error) {
 	if len(expression) > mostExpression {
 		return "", fmt.Errorf("this schedule is too long: at most %d characters", mostExpression)
@@ -52,7 +53,7 @@ func plain(expression string) (string, error) {
 	return strings.Join(parts, " "), nil
 }
 
-// plain reads one item of a field's list.
+// plain parses one item of a field's list.
 func (f field) plain(item string) (string, error) {
 	of, by, stepped := strings.Cut(item, "/")
 	step := 1
@@ -69,7 +70,7 @@ func (f field) plain(item string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case low == high || step > high-low: // the first alone; the library refuses such a step
+	case low == high || step > high-low: // only the first value; the library refuses such a step
 		return strconv.Itoa(low), nil
 	case of == "*":
 		return "*/" + strconv.Itoa(step), nil
@@ -77,7 +78,7 @@ func (f field) plain(item string) (string, error) {
 	return fmt.Sprintf("%d-%d/%d", low, high, step), nil
 }
 
-// span is the first and last value that an item is about.
+// span returns the first and last value of an item.
 func (f field) span(item, of string, stepped bool) (low, high int, err error) {
 	if of == "*" {
 		return f.low, f.high, nil
@@ -109,7 +110,7 @@ func (f field) value(s string) (int, error) {
 	return n, nil
 }
 
-// digits is Atoi without signs.
+// digits is strconv.Atoi without signs.
 func digits(s string) (int, error) {
 	if strings.Trim(s, "0123456789") != "" {
 		return 0, strconv.ErrSyntax

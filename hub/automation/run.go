@@ -7,10 +7,10 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Times are the times of a lifecycle: created, started and completed; "" for later steps.
+// Times holds the times of a lifecycle; "" for later steps.
 type Times struct{ Created, Started, Completed string }
 
-// TimesOf reads a lifecycle.
+// TimesOf returns the times of a lifecycle.
 func TimesOf(l ahp.AutomationRunLifecycle) Times {
 	switch v := l.Value.(type) {
 	case *ahp.AutomationRunPending:
@@ -27,7 +27,7 @@ func TimesOf(l ahp.AutomationRunLifecycle) Times {
 	return Times{}
 }
 
-// Ended reports whether nothing more happens to a run.
+// Ended reports whether a run has ended.
 func Ended(l ahp.AutomationRunLifecycle) bool {
 	switch l.Value.(type) {
 	case *ahp.AutomationRunPending, *ahp.AutomationRunRunning:
@@ -36,27 +36,27 @@ func Ended(l ahp.AutomationRunLifecycle) bool {
 	return true
 }
 
-// Running reports whether a run has begun and not ended.
+// Running reports whether a run has started and not ended.
 func Running(l ahp.AutomationRunLifecycle) bool {
 	_, ok := l.Value.(*ahp.AutomationRunRunning)
 	return ok
 }
 
-// Summary is a run as its automation lists it.
+// Summary returns a run's entry in its automation's list.
 func Summary(s *ahp.AutomationRunState) ahp.AutomationRunSummary {
 	return ahp.AutomationRunSummary{Resource: s.Resource, Automation: s.Automation, Origin: s.Origin,
 		Lifecycle:      s.Lifecycle,
 		PrimarySession: s.PrimarySession, SessionCount: int64(len(s.Sessions)), Meta: s.Meta}
 }
 
-// NewestFirst orders runs by when they were made.
+// NewestFirst compares runs by creation time.
 func NewestFirst(a, b ahp.AutomationRunSummary) int {
 	return cmp.Or(-cmp.Compare(TimesOf(a.Lifecycle).Created, TimesOf(b.Lifecycle).Created),
 		-cmp.Compare(a.Resource, b.Resource))
 }
 
-// Prune splits runs, newest first, into those that are kept and those past the limit. What has not ended is kept, and
-// does not count.
+// Prune splits runs, newest first, into those to keep and those above the limit. Runs that have not
+// ended are kept and do not count.
 func Prune(list []ahp.AutomationRunSummary, limit int) (kept, gone []ahp.AutomationRunSummary) {
 	for _, r := range list {
 		switch {
@@ -72,8 +72,8 @@ func Prune(list []ahp.AutomationRunSummary, limit int) (kept, gone []ahp.Automat
 	return kept, gone
 }
 
-// Window is the part of an automation's runs that its entry shows: the newest n, and whatever has not ended. More tells
-// whether older ones are left.
+// Window returns the runs that an automation's entry shows: the newest n, and all that have not
+// ended. more reports whether there are older ones.
 func Window(list []ahp.AutomationRunSummary, n int) (shown []ahp.AutomationRunSummary, more bool) {
 	shown = slices.Clone(list[:min(n, len(list))])
 	for _, r := range list[len(shown):] {

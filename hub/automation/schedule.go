@@ -16,7 +16,7 @@ import (
 
 const (
 	mostExpression = 200
-	searchYears    = 12 // 29 February is up to eight years away
+	searchYears    = 12 // 29 February may be eight years away
 )
 
 var parser = cron.MustNewParser(
@@ -25,12 +25,12 @@ var parser = cron.MustNewParser(
 // Schedule is a cron expression in a time zone.
 type Schedule struct {
 	numbers    string // the expression without names
-	expression string // as it was written
+	expression string // as entered
 	fields     cron.SpecSchedule
 	zone       *time.Location
 }
 
-// Parse reads a schedule of the protocol. Its errors say what to write instead.
+// Parse parses a schedule of the protocol. Its errors say what to write instead.
 func Parse(s ahp.AutomationSchedule) (Schedule, error) {
 	numbers, err := plain(s.Expression)
 	if err != nil {
@@ -55,7 +55,7 @@ func Parse(s ahp.AutomationSchedule) (Schedule, error) {
 	return out, nil
 }
 
-// Zone finds an IANA time zone.
+// Zone loads an IANA time zone.
 func Zone(name string) (*time.Location, error) {
 	if name == "" || name == "Local" {
 		return nil, errors.New("a schedule needs a time zone, like UTC or Europe/Berlin")
@@ -67,11 +67,11 @@ func Zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Next is the first occurrence after a moment; the zero time when there is none.
+// Next returns the first occurrence after a given time; the zero time for none.
 //
-// A local minute that a change of the clock skips is no occurrence, one that comes twice is two (guide/automations.md);
-// cron libraries each do something else. So the library counts within one stretch of the zone at a time, in which the
-// clock is monotonic.
+// A local minute skipped by a clock change has no occurrence; one that repeats has two
+// (guide/automations.md). Cron libraries differ in this, so the library only computes within one
+// period of the zone at a time, in which the clock is monotonic.
 func (s Schedule) Next(after time.Time) time.Time {
 	for limit := after.AddDate(searchYears, 0, 0); after.Before(limit); {
 		local := after.Add(time.Nanosecond).In(s.zone)
@@ -81,7 +81,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 		here.Location = time.FixedZone(name, offset)
 		next := here.Next(after)
 		if next.IsZero() {
-			return time.Time{} // in no stretch: the fields never meet
+			return time.Time{} // in no period: the fields never match
 		}
 		if end.IsZero() || next.Before(end) {
 			return next.In(s.zone)
@@ -91,7 +91,7 @@ func (s Schedule) Next(after time.Time) time.Time {
 	return time.Time{}
 }
 
-// Upcoming are the next n occurrences.
+// Upcoming returns the next n occurrences.
 func (s Schedule) Upcoming(after time.Time, n int) []time.Time {
 	var out []time.Time
 	for range n {
@@ -103,9 +103,9 @@ func (s Schedule) Upcoming(after time.Time, n int) []time.Time {
 	return out
 }
 
-// Shortest is the least time between two occurrences by the calendar; changes of the clock aside.
+// Shortest returns the minimum time between two occurrences, ignoring clock changes.
 func (s Schedule) Shortest() time.Duration {
-	var minutes []int // of a day, at which it occurs
+	var minutes []int // minutes of the day with an occurrence
 	for m := range 24 * 60 {
 		if has(s.fields.Hour, m/60) && has(s.fields.Minute, m%60) {
 			minutes = append(minutes, m)
@@ -121,7 +121,8 @@ func (s Schedule) Shortest() time.Duration {
 	return time.Duration(shortest) * time.Minute
 }
 
-// daysInARow reports whether it ever occurs on two days that follow each other. The calendar repeats after 28 years.
+// daysInARow reports whether occurrences can be on two consecutive days. The calendar repeats after
+// 28 years.
 func (s Schedule) daysInARow() bool {
 	before := false
 	for day := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < 2029; day = day.AddDate(0, 0, 1) {
@@ -139,18 +140,18 @@ func (s Schedule) on(day time.Time) bool {
 		return false
 	}
 	dom, dow := has(s.fields.Dom, day.Day()), has(s.fields.Dow, int(day.Weekday()))
-	if s.restricts(2) && s.restricts(4) { // Unix cron: either is enough
+	if s.restricts(2) && s.restricts(4) { // Unix cron: either one matches
 		return dom || dow
 	}
 	return dom && dow
 }
 
-// restricts reports whether a field is anything but *.
+// restricts reports whether a field is not *.
 func (s Schedule) restricts(i int) bool { return strings.Fields(s.numbers)[i] != "*" }
 
 func has(bits uint64, n int) bool { return bits&(1<<n) != 0 }
 
-// values are those of a field's bits between two numbers.
+// values returns the values of a field's bits between two numbers.
 func values(bits uint64, low, high int) (out []int) {
 	for n := low; n <= high; n++ {
 		if has(bits, n) {
@@ -160,7 +161,7 @@ func values(bits uint64, low, high int) (out []int) {
 	return out
 }
 
-// earliest is the smallest of several times; zero ones do not count.
+// earliest returns the earliest non-zero time.
 func earliest(list ...time.Time) (first time.Time) {
 	list = slices.DeleteFunc(list, time.Time.IsZero)
 	if len(list) == 0 {

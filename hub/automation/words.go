@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Words returns a schedule in words, or its expression when it is none of the usual kinds. The time zone is not
-// in it.
+// Words describes a schedule in words, or returns its expression for uncommon ones. It omits the
+// time zone.
 func (s Schedule) Words() string {
 	parts := strings.Fields(s.numbers)
 	days := s.days(parts[2:])
@@ -31,7 +31,7 @@ func (s Schedule) Words() string {
 
 const everyDay = "Every day"
 
-// days puts the last three fields into words; "" for what has none.
+// days describes the last three fields; "" for uncommon ones.
 func (s Schedule) days(parts []string) string {
 	dow := values(s.fields.Dow&^(1<<7), 0, 6)
 	switch {
@@ -69,7 +69,7 @@ func everyHour(minutes []int, as string) string {
 	return "Every hour at minute " + as
 }
 
-// even reports whether values lie evenly in a round of n.
+// even reports whether values are evenly spaced in a cycle of n.
 func even(list []int, n int) bool {
 	return len(list) > 1 && len(list) < n && n%len(list) == 0 && func() bool {
 		for i := 1; i < len(list); i++ {

@@ -1,4 +1,4 @@
-// Package redact replaces known secrets in what programs print. It is pure.
+// Package redact replaces known secrets in the output of programs. It is pure.
 package redact
 
 import (
@@ -13,32 +13,32 @@ import (
 	"strings"
 )
 
-// Least is the length of the shortest value that is looked for. Of shorter ones every other line would have one.
+// Least is the minimum length of a secret. Shorter values would match in most lines.
 const Least = 6
 
-// leastEncoded is the length from which encoded forms of a value are looked for.
+// leastEncoded is the minimum length of a value whose encoded forms are searched.
 const leastEncoded = 8
 
-// leastLine is the length from which lines of a value of several lines are looked for one by one.
+// leastLine is the minimum length of the lines of a multi-line value that are searched separately.
 const leastLine = 16
 
-// Secret is a value to hide, and the name that is shown in its place.
+// Secret is a value to hide, and the name shown instead.
 type Secret struct{ Name, Value string }
 
 // Set hides secrets. A nil Set hides nothing. Its methods may be called from any goroutine.
 type Set struct {
 	secrets []Secret
-	needles map[uint16][]needle // by their first two bytes, the longest first
-	pairs   [1 << 10]uint64     // bits of the pairs that begin a needle
+	needles map[uint16][]needle // by their first two bytes, longest first
+	pairs   [1 << 10]uint64     // bits of the pairs that start a needle
 	firsts  [256]bool
 }
 
 type needle struct {
 	text, shown []byte
-	wrapped     bool // tools may break its line anywhere, as they do with base64
+	wrapped     bool // tools may wrap it anywhere, as they do with base64
 }
 
-// New returns a Set; nil when there is nothing to hide.
+// New returns a Set; nil if there is nothing to hide.
 func New(secrets []Secret) *Set {
 	s := &Set{secrets: slices.Clone(secrets), needles: map[uint16][]needle{}}
 	known := map[string]bool{}
@@ -66,7 +66,7 @@ func New(secrets []Secret) *Set {
 	return s
 }
 
-// Secrets returns what a Set hides, so that another computer can hide it too.
+// Secrets returns the secrets of a Set, so that another computer can hide them too.
 func (s *Set) Secrets() []Secret {
 	if s == nil {
 		return nil
@@ -83,7 +83,7 @@ func (s *Set) add(n needle) {
 
 func pair(a, b byte) uint16 { return uint16(a)<<8 | uint16(b) }
 
-// forms returns the ways in which a value is written that are looked for.
+// forms returns the forms of a value to search.
 func forms(value string) (list []string) {
 	value = strings.TrimRight(value, "\r\n")
 	if len(value) < Least {
@@ -102,7 +102,7 @@ func forms(value string) (list []string) {
 			}
 		}
 	}
-	for range 2 { // a tool's input is JSON in a string of JSON
+	for range 2 { // a tool's input is JSON within a JSON string
 		for _, form := range list {
 			list = append(list, quoted(form)...)
 		}
@@ -110,8 +110,9 @@ func forms(value string) (list []string) {
 	return slices.DeleteFunc(list, func(form string) bool { return len(form) < Least })
 }
 
-// wrappedForms returns the forms of a value in whose lines there may be breaks. A break behind the first character hides
-// the pair by which a form is found, so that there is one without it.
+// wrappedForms returns the forms of a value that may contain line breaks. A break after the first
+// character separates the pair that a form is indexed by, so each form also exists without that
+// character.
 func wrappedForms(value string) (list []string) {
 	value = strings.TrimRight(value, "\r\n")
 	if len(value) < leastEncoded {
@@ -123,8 +124,8 @@ func wrappedForms(value string) (list []string) {
 	return list
 }
 
-// find reports whether data begins with a needle, and how many bytes of data that takes; more is true when data ends
-// before that is known.
+// find reports whether data starts with a needle, and how many bytes of data it takes; more is true
+// if data is too short to decide.
 func (n *needle) find(data []byte) (size int, more bool) {
 	if !n.wrapped {
 		if bytes.HasPrefix(data, n.text) {
@@ -152,8 +153,9 @@ func (n *needle) find(data []byte) (size int, more bool) {
 	return at, false
 }
 
-// lineBreak returns the length of a line break at the beginning of data, also as it is written in a string of JSON; more
-// is true when data ends before that is known. There is one break at most, so that what is held back is bounded.
+// lineBreak returns the length of a line break at the start of data, including its escaped forms in
+// JSON; more is true if data is too short to decide. At most one break is skipped, so that the held
+// bytes are bounded.
 func lineBreak(data []byte) (size int, more bool) {
 	for _, b := range lineBreaks {
 		if bytes.HasPrefix(data, b) {
@@ -164,13 +166,13 @@ func lineBreak(data []byte) (size int, more bool) {
 	return 0, more
 }
 
-// mostBreak is how many bytes a character takes at most, with the line break before it.
+// mostBreak is the maximum size of a character with the preceding line break.
 const mostBreak = 7
 
 var lineBreaks = [][]byte{[]byte("\n"), []byte("\r\n"), []byte(`\n`), []byte(`\r\n`), []byte(`\\n`), []byte(`\\r\\n`)}
 
-// base64Forms returns what a value looks like within a longer text in base64: it begins at one of three places of a
-// group of four characters. Characters that depend on its neighbours are left out.
+// base64Forms returns the forms of a value within a longer base64 text: it starts at one of three
+// offsets in a group of four characters. Characters that depend on neighbouring text are left out.
 func base64Forms(value string) (list []string) {
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
@@ -183,7 +185,7 @@ func base64Forms(value string) (list []string) {
 	return list
 }
 
-// quoted returns how a text is written in a string of JSON, if that differs.
+// quoted returns the form of a text in a JSON string, if it differs.
 func quoted(text string) (list []string) {
 	b, err := json.Marshal(text)
 	if err != nil {
@@ -211,7 +213,7 @@ func (s *Set) String(text string) string {
 	return string(append(st.Write([]byte(text)), st.Close()...))
 }
 
-// has reports whether a text has a secret.
+// has reports whether a text contains a secret.
 func has[T string | []byte](s *Set, text T) bool {
 	for i := 0; i+1 < len(text); i++ {
 		p := pair(text[i], text[i+1])
@@ -233,10 +235,10 @@ func has[T string | []byte](s *Set, text T) bool {
 	return false
 }
 
-// begins reports whether a needle begins with a pair of bytes.
+// begins reports whether a needle starts with a pair of bytes.
 func (s *Set) begins(p uint16) bool { return s.pairs[p>>6]&(1<<(p&63)) != 0 }
 
-// JSON returns an encoded JSON value without secrets in its strings; nil when there is none in them.
+// JSON returns an encoded JSON value without secrets in its strings; nil if they contain none.
 func (s *Set) JSON(raw []byte) ([]byte, error) {
 	if s == nil || !has(s, raw) {
 		return nil, nil

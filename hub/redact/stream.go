@@ -2,15 +2,16 @@ package redact
 
 import "bytes"
 
-// mostShown is how many bytes of what may become a secret are shown when a program pauses: people type behind a prompt
-// whose end looks like the beginning of one.
+// mostShown limits the held bytes that are shown when a program pauses: a prompt must be visible
+// even if its end looks like the start of a secret.
 const mostShown = 3
 
-// Stream hides secrets in what arrives in pieces. What may be the beginning of a secret is held back until it is known.
+// Stream hides secrets in a stream of pieces. It holds back bytes that may start a secret until
+// that is decided.
 type Stream struct {
 	set   *Set
-	held  []byte // may begin a secret
-	shown int    // bytes of it that were returned already
+	held  []byte // may start a secret
+	shown int    // bytes of held that were already returned
 }
 
 // NewStream returns a stream; nil for a nil Set.
@@ -21,7 +22,7 @@ func (s *Set) NewStream() *Stream {
 	return &Stream{set: s}
 }
 
-// Write takes a piece and returns what can be shown. It shares no bytes with the piece.
+// Write adds a piece and returns what can be shown, which shares no bytes with the piece.
 func (st *Stream) Write(piece []byte) []byte {
 	data := piece
 	if len(st.held) > 0 {
@@ -55,15 +56,15 @@ func (st *Stream) Write(piece []byte) []byte {
 	return out
 }
 
-// show appends what is no secret, but for what was returned already.
+// show appends text without the bytes that were already returned.
 func (st *Stream) show(out, text []byte) []byte {
 	n := min(st.shown, len(text))
 	st.shown -= n
 	return append(out, text[n:]...)
 }
 
-// match returns the longest needle that data begins with, and how many bytes it takes. wait is true when a longer one may
-// follow.
+// match returns the longest needle at the start of data, and how many bytes it takes. wait is true
+// if a longer one may follow.
 func (s *Set) match(data []byte) (found *needle, size int, wait bool) {
 	if len(data) == 1 {
 		return nil, 0, s.firsts[data[0]]
@@ -82,7 +83,7 @@ func (s *Set) match(data []byte) (found *needle, size int, wait bool) {
 // IsHolding reports whether Pause would return something.
 func (st *Stream) IsHolding() bool { return st != nil && min(len(st.held), mostShown) > st.shown }
 
-// Pause returns what is shown of the held bytes when the program prints nothing more for a while. It still is part of a
+// Pause returns the held bytes to show when the program pauses. They still count as part of a
 // secret that is completed later.
 func (st *Stream) Pause() []byte {
 	n := min(len(st.held), mostShown)
@@ -94,7 +95,7 @@ func (st *Stream) Pause() []byte {
 	return out
 }
 
-// Close returns what is left. The beginning of a secret whose end is missing is hidden when it is half of it or more.
+// Close returns the remaining bytes. It hides an incomplete secret if at least half of it is there.
 func (st *Stream) Close() []byte {
 	data, at := st.held, 0
 	out := make([]byte, 0, len(data))
@@ -114,7 +115,8 @@ func (st *Stream) Close() []byte {
 	return out
 }
 
-// rest returns the longest needle that data begins with, or half of which is all of data; and how many bytes it takes.
+// rest returns the longest needle that data starts with, or that data is at least the first half
+// of, and how many bytes it takes.
 func (s *Set) rest(data []byte) (*needle, int) {
 	if len(data) < 2 {
 		return nil, 0

@@ -1,5 +1,5 @@
 // Package review keeps comments at their lines while the lines move, and verdicts while the changes
-// go on. It does no I/O.
+// continue. It does no I/O.
 package review
 
 import (
@@ -24,8 +24,8 @@ const (
 
 // Reanchor finds the lines of a range of an old version in a new one. It follows a line through
 // edits around it, and a moved line by its text. If fewer than half of a range's lines are found,
-// the range is outdated. An outdated range still lies within the new version (or is 1 to 1 when
-// that is empty), so that its comments have a place.
+// the range is outdated. An outdated range is still within the new version (or 1 to 1 if that is
+// empty), so that its comments have a position.
 func Reanchor(old, new []string, r Range) (Range, State) {
 	r = clamp(r, len(old))
 	if len(old) == 0 {
