@@ -1,3 +1,3 @@
-// Package organize keeps how people organize sessions: what each pinned and which filters they saved, and the labels that
-// all of them see.
+// Package organize keeps how people organize sessions: each person's pins and saved filters, and
+// the labels that everyone sees.
 package organize

@@ -20,7 +20,7 @@ const (
 	prefsBucket = "organize-people"
 	labelBucket = "organize-labels"
 
-	MostPins    = 200 // pinned sessions of a person; the one pinned first is unpinned
+	MostPins    = 200 // pinned sessions of a person; above it, the oldest pin is removed
 	MostFilters = 20  // saved filters of a person
 	MostLabels  = 10  // labels of a session
 	longest     = 40  // characters of a label or of a filter's name
@@ -34,27 +34,27 @@ type Store interface {
 	Each(ctx context.Context, bucket string, visit func(key string, value []byte) error) error
 }
 
-// Invalid is what is wrong with an input, for the person who typed it.
+// Invalid describes an invalid input to the person who entered it.
 type Invalid string
 
-// Error says what is wrong.
+// Error returns the description.
 func (e Invalid) Error() string { return string(e) }
 
 func invalid(format string, args ...any) error { return Invalid(fmt.Sprintf(format, args...)) }
 
-// Filter is a search of the inbox under a name.
+// Filter is a named search of the inbox.
 type Filter struct {
 	Name string `json:"name"`
 	Find string `json:"find"`
 }
 
-// Prefs are what a person pinned and saved.
+// Prefs holds a person's pins and filters.
 type Prefs struct {
 	Pins    []ahp.URI `json:"pins,omitempty"` // sessions, newest last
 	Filters []Filter  `json:"filters,omitempty"`
 }
 
-// Shelf holds the pins, filters and labels in memory; a write applies to it what it journaled.
+// Shelf holds the pins, filters and labels in memory and journals changes.
 type Shelf struct {
 	store   Store
 	writing sync.Mutex // held from reading to writing
@@ -65,7 +65,8 @@ type Shelf struct {
 	watchers map[chan struct{}]struct{}
 }
 
-// Open reads what is kept; without a store it is kept in memory alone. A document that cannot be read counts as empty.
+// Open reads the stored documents; without a store, changes stay in memory. An unreadable document
+// counts as empty.
 func Open(ctx context.Context, store Store) (*Shelf, error) {
 	s := &Shelf{store: store, prefs: map[string]Prefs{}, labels: map[ahp.URI][]string{},
 		watchers: map[chan struct{}]struct{}{}}
@@ -89,7 +90,7 @@ func Open(ctx context.Context, store Store) (*Shelf, error) {
 		}))
 }
 
-// Of returns a copy of what a person keeps.
+// Of returns a copy of a person's Prefs.
 func (s *Shelf) Of(person string) Prefs {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +105,7 @@ func (s *Shelf) Labels(session ahp.URI) []string {
 	return slices.Clone(s.labels[session])
 }
 
-// Watch ticks after every change; ticks not yet taken merge. Call cancel when done.
+// Watch ticks after every change; pending ticks merge. Call cancel when done.
 func (s *Shelf) Watch() (changed <-chan struct{}, cancel func()) {
 	ch := make(chan struct{}, 1)
 	s.mu.Lock()
@@ -122,7 +123,7 @@ func (s *Shelf) notify() {
 	for ch := range s.watchers {
 		select {
 		case ch <- struct{}{}:
-		default: // it has not taken the last one
+		default: // a tick is pending
 		}
 	}
 }
@@ -139,7 +140,7 @@ func (s *Shelf) Pin(ctx context.Context, person string, session ahp.URI, on bool
 	})
 }
 
-// SaveFilter keeps a search under a name; one of the same name is replaced.
+// SaveFilter saves a search under a name, and replaces one of the same name.
 func (s *Shelf) SaveFilter(ctx context.Context, person string, f Filter) error {
 	f.Find = clean(f.Find)
 	if f.Name = clean(f.Name); f.Name == "" {
@@ -166,7 +167,7 @@ func (s *Shelf) SaveFilter(ctx context.Context, person string, f Filter) error {
 	})
 }
 
-// RemoveFilter removes a saved filter by its name; one that is not there is no error.
+// RemoveFilter removes a saved filter by name; a missing one is not an error.
 func (s *Shelf) RemoveFilter(ctx context.Context, person, name string) error {
 	return s.change(ctx, person, func(p *Prefs) error {
 		p.Filters = slices.DeleteFunc(p.Filters, func(f Filter) bool { return f.Name == name })
@@ -195,7 +196,7 @@ func (s *Shelf) change(ctx context.Context, person string, change func(*Prefs) e
 	return nil
 }
 
-// SetLabels replaces the labels of a session by those of a list with commas.
+// SetLabels replaces the labels of a session with a comma-separated list.
 func (s *Shelf) SetLabels(ctx context.Context, session ahp.URI, text string) error {
 	list, err := parseLabels(text)
 	if err != nil {
@@ -221,7 +222,8 @@ func (s *Shelf) SetLabels(ctx context.Context, session ahp.URI, text string) err
 	return nil
 }
 
-// Sweep forgets people who left and sessions that are gone for good; call it at start.
+// Sweep deletes the data of people who left and of permanently deleted sessions; call it at
+// startup.
 func (s *Shelf) Sweep(ctx context.Context, left func(person string) bool, gone func(session ahp.URI) bool) error {
 	var errs []error
 	for who := range s.everyone() {
@@ -252,7 +254,7 @@ func (s *Shelf) labeled() iter.Seq[ahp.URI] {
 	return slices.Values(slices.Collect(maps.Keys(s.labels)))
 }
 
-// put writes a document, or deletes it when the value is nil.
+// put writes a document; nil deletes it.
 func (s *Shelf) put(ctx context.Context, bucket, key string, value []byte) error {
 	switch {
 	case s.store == nil:
@@ -263,7 +265,7 @@ func (s *Shelf) put(ctx context.Context, bucket, key string, value []byte) error
 	return s.store.Put(ctx, bucket, key, value)
 }
 
-// parseLabels reads labels with commas between them; the same label counts once, whatever its case.
+// parseLabels parses comma-separated labels, and drops duplicates regardless of case.
 func parseLabels(text string) (list []string, err error) {
 	for one := range strings.SplitSeq(text, ",") {
 		one = strings.ReplaceAll(clean(one), `"`, "")
@@ -281,7 +283,7 @@ func parseLabels(text string) (list []string, err error) {
 	return list, nil
 }
 
-// clean makes a text one line without control characters.
+// clean returns a text as one line without control characters.
 func clean(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {

@@ -5,13 +5,14 @@ import (
 	"strings"
 )
 
-// Search is a filter of the inbox, taken apart: every word and label has to match.
+// Search is a parsed filter of the inbox: every word and label must match.
 type Search struct {
 	words, labels  []string // in lower case
 	pinned, unread bool
 }
 
-// ParseSearch reads a filter: words, label:name (with quotes around a name of several words), is:pinned and is:unread.
+// ParseSearch parses a filter: words, label:name (with quotes around a name of several words),
+// is:pinned and is:unread.
 func ParseSearch(text string) (s Search) {
 	for _, word := range splitWords(strings.ToLower(clean(text))) {
 		switch label, isLabel := strings.CutPrefix(word, "label:"); {
@@ -44,7 +45,7 @@ func splitWords(text string) (words []string) {
 	return words
 }
 
-// Match reports whether a session with these texts and labels is found.
+// Match reports whether a session with these texts and labels matches.
 func (s Search) Match(texts, labels []string, pinned, unread bool) bool {
 	if s.pinned && !pinned || s.unread && !unread {
 		return false

@@ -1,5 +1,5 @@
-// Package presence tracks which people look at which session, and where in it. The protocol has no
-// shape for it, so it is the host's own state, in memory, for pages alone.
+// Package presence tracks which people view which session, and where in it. The protocol has no
+// messages for it, so it is the host's own state in memory, only for pages.
 package presence
 
 import (
@@ -185,8 +185,8 @@ func (r *Tracker) forget(uri ahp.URI, g *guest) {
 	r.dropIfEmpty(uri, s)
 }
 
-// pickHue returns a person's hue: the one that belongs to their id, so that they have it in every session, or the next
-// one that fewer people have.
+// pickHue returns the hue derived from a person's id, so that it is the same in every session, or
+// the next one that fewer people have.
 func (s *session) pickHue(id string) int {
 	var used [texts.Hues]int
 	for _, g := range s.people {

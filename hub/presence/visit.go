@@ -30,7 +30,7 @@ type guest struct {
 	gone     *time.Timer // nil unless lingering
 }
 
-// At returns the last position of the page's reader.
+// At returns the last position of the page's viewer.
 func (v *Visit) At() Place {
 	if v == nil {
 		return Place{}
@@ -48,7 +48,7 @@ func (v *Visit) Session() ahp.URI {
 	return v.uri
 }
 
-// Move sets the position of the page's reader.
+// Move sets the position of the page's viewer.
 func (v *Visit) Move(at Place) {
 	v.change(func() bool {
 		if at = at.clipped(); v.at == at {
@@ -62,7 +62,7 @@ func (v *Visit) Move(at Place) {
 	})
 }
 
-// MarkLost records that the page stopped answering. Its reader is hidden until the page answers
+// MarkLost records that the page stopped answering. Its viewer is hidden until the page answers
 // again or has another page open.
 func (v *Visit) MarkLost() { v.setLost(true) }
 
@@ -82,7 +82,7 @@ func (v *Visit) setLost(lost bool) {
 	})
 }
 
-// End records that the page was closed. Its reader lingers, unless the page was lost.
+// End records that the page was closed. Its viewer lingers, unless the page was lost.
 func (v *Visit) End() {
 	v.change(func() bool {
 		g := v.guest

@@ -1,5 +1,5 @@
-// Package version names versions of files by URI: a version that a changeset refers to stays readable after the file
-// changed.
+// Package version names versions of files by URI: a version in a changeset stays readable after the
+// file changes.
 package version
 
 import (
@@ -10,22 +10,22 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Scheme begins the URIs of versions.
+// Scheme is the prefix of version URIs.
 const Scheme = "ahp-blob:/"
 
-// Kinds of versions. Kept ones lie in the session's own directory, since what a tool call would write is in no
-// checkpoint yet. A submodule's version is a commit.
+// Kinds of versions. Kept ones are stored in the session's own directory, because no checkpoint
+// contains what a tool call would write. A submodule's version is a commit.
 const (
 	Kept   = "kept"
 	Commit = "commit"
 )
 
-// Ref names a version of a file: ahp-blob:<path>?kind=<kind>&session=<short>&version=<id>. The path is the file's and
-// the same on both sides of a comparison, since editors name a version, choose its language, and tell a change from a
-// renaming by it.
+// Ref names a version of a file: ahp-blob:<path>?kind=<kind>&session=<short>&version=<id>. The path
+// is the file's and the same on both sides of a comparison: editors derive the name, the language,
+// and whether the file was renamed from it.
 type Ref struct {
 	Session string // the short id of the session
-	OID     string // names the content
+	OID     string // identifies the content
 	Path    string
 	Kind    string // "" for content in the session's checkpoints
 }
@@ -40,7 +40,7 @@ func (r Ref) URI() ahp.URI {
 	return "ahp-blob:" + u.EscapedPath() + "?" + q.Encode()
 }
 
-// Parse reads a version's URI, also as editors escape it. States from before the path was the file's have
+// Parse parses a version's URI, also as escaped by editors. Older states have
 // ahp-blob:/<short>/<id>?path=<path>.
 func Parse(uri ahp.URI) (r Ref, ok bool) {
 	u, err := url.Parse(uri)
@@ -59,7 +59,7 @@ func Parse(uri ahp.URI) (r Ref, ok bool) {
 	return r, true
 }
 
-// IsOf reports whether a URI names a version of a file of the session with a short id.
+// IsOf reports whether a URI names a file version of the session with a short id.
 func IsOf(short string, uri ahp.URI) bool {
 	r, ok := Parse(uri)
 	return ok && r.Session == short
