@@ -50,8 +50,8 @@ func (ch *channel) dropSub(c *Conn) {
 	}
 }
 
-// window keeps a channel's newest envelopes for replay, bounded by bytes, so
-// that a chatty channel costs only its own subscribers a replay.
+// window keeps a channel's newest envelopes for replay, limited by size, so that a busy channel
+// only affects the replay of its own subscribers.
 type window struct {
 	envs    []*Envelope
 	floor   int64 // everything up to here is no longer in envs
@@ -66,7 +66,7 @@ func (w *window) add(e *Envelope, limit int) {
 	w.trim(limit)
 }
 
-// settle replaces estimates by real sizes, for envelopes that have been encoded.
+// settle replaces estimates by real sizes for envelopes that have been encoded.
 func (w *window) settle() {
 	for w.settled < len(w.envs) {
 		e := w.envs[w.settled]
@@ -92,7 +92,7 @@ func (w *window) trim(limit int) {
 	w.settled = max(0, w.settled-drop)
 }
 
-// since returns the envelopes after seq, or false when some of them were trimmed.
+// since returns the envelopes after seq, or false if some of them were trimmed.
 func (w *window) since(seq int64) ([]*Envelope, bool) {
 	if seq < w.floor {
 		return nil, false
@@ -104,7 +104,7 @@ func (w *window) since(seq int64) ([]*Envelope, bool) {
 	return w.envs[i:], true
 }
 
-// find returns the envelope with this number, or nil when it was trimmed.
+// find returns the envelope with this number, or nil if it was trimmed.
 func (w *window) find(seq int64) *Envelope {
 	i, ok := slices.BinarySearchFunc(w.envs, seq, func(e *Envelope, n int64) int { return cmp.Compare(e.Seq, n) })
 	if !ok {

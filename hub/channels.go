@@ -2,7 +2,7 @@ package hub
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// CountFollowers counts the connections that follow a channel.
+// CountFollowers returns the number of connections that follow a channel.
 func (h *Hub) CountFollowers(uri ahp.URI) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -12,7 +12,7 @@ func (h *Hub) CountFollowers(uri ahp.URI) int {
 	return 0
 }
 
-// OfSession lists the channels of a session, asleep or not, in no particular order.
+// OfSession lists the channels of a session, asleep or not, unordered.
 func (h *Hub) OfSession(session ahp.URI) (uris []ahp.URI) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -24,7 +24,7 @@ func (h *Hub) OfSession(session ahp.URI) (uris []ahp.URI) {
 	return uris
 }
 
-// OfKind lists the channels of a kind, asleep or not, in no particular order.
+// OfKind lists the channels of a kind, asleep or not, unordered.
 func (h *Hub) OfKind(kind ahp.ChannelKind) (uris []ahp.URI) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

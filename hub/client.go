@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// clientKey names a client: a clientId alone would let one principal answer
-// for another.
+// clientKey identifies a client. It includes the principal, so that no principal can use another's
+// clientId.
 type clientKey struct{ principal, id string }
 
 // client is the hub's memory of one client across its connections; guarded by Hub.mu.

@@ -38,7 +38,8 @@ type ConnConfig struct {
 	// End is called once, with the reason, when the connection is closed; it must not block, as a
 	// CancelCauseFunc does not.
 	End context.CancelCauseFunc
-	// Closed is called when a channel that the connection follows is closed, within that step; it must not block.
+	// Closed is called when a channel that the connection follows is closed, in that step; it must
+	// not block.
 	Closed func(ChannelInfo)
 }
 

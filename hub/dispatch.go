@@ -86,8 +86,9 @@ func (h *Hub) accept(tx *Tx, c *Conn, ch *channel, next ahp.State, e *Envelope, 
 	return e
 }
 
-// answerAlone numbers an envelope for its sender only, and keeps it for that client's replay: a
-// refusal, or an action that changed nothing, which is answered once what it agrees with is durable.
+// answerAlone numbers an envelope for its sender only and keeps it for that client's replay: a
+// refusal, or an action that changed nothing, which is answered once the state it agrees with is
+// durable.
 func (h *Hub) answerAlone(c *Conn, e *Envelope, mark uint64, pos int64) *Envelope {
 	e.Seq, e.At, e.estimate = h.next(), h.now(), estimateSize(e.Action)
 	c.client.remember(e.Origin.ClientSeq, answered{e.Seq, mark}, h.limits.Answers)

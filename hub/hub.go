@@ -13,8 +13,8 @@ import (
 type Config struct {
 	Now     func() time.Time // default time.Now
 	Limits  Limits
-	Journal bool                 // false: nothing is stored, and everything counts as durable at once
-	Quorum  func() error         // nil while no other host goes on; with it, nobody is shown what is not durable, even while the journal fails
+	Journal bool                 // false: nothing is stored, and every change counts as durable immediately
+	Quorum  func() error         // fails once another host may lead; if set, only durable changes are shown
 	Derive  func(*Tx, *Envelope) // the host's aggregation, under the lock after each accepted envelope; no I/O
 	Boot    Boot
 }
@@ -89,7 +89,7 @@ type Hub struct {
 	tx          Tx // the running step
 }
 
-// New makes a hub from the state of the store.
+// New returns a hub with the state of the store.
 func New(cfg Config) *Hub {
 	h := &Hub{
 		now:      cfg.Now,
@@ -118,8 +118,8 @@ func New(cfg Config) *Hub {
 	return h
 }
 
-// CompleteSnapshots has f add to the states that subscribers are given what no action changes, under the lock and
-// without I/O. It is called once, before the first connection.
+// CompleteSnapshots sets f, which adds to subscribers' snapshots what no action changes, under the
+// lock and without I/O. Call it once, before the first connection.
 func (h *Hub) CompleteSnapshots(f func(tx *Tx, ch ChannelInfo, s ahp.State) ahp.State) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

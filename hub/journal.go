@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// ErrReadOnly is returned while the journal is failing or too far behind: what
-// was accepted is kept, nothing new is taken.
+// ErrReadOnly is returned while the journal fails or is too far behind: accepted changes are kept,
+// but no new ones accepted.
 var ErrReadOnly = errors.New(
 	"this server is read-only for now, because its journal cannot be written: try again in a moment")
 
@@ -20,10 +20,10 @@ type Write struct {
 	Open   *OpenWrite
 	Close  ahp.URI
 	Record *Record
-	Prune  time.Time // forget what is past its time at this moment
+	Prune  time.Time // expire old entries as of this time
 }
 
-// OpenWrite is a channel that came to be, with its first state.
+// OpenWrite is a new channel with its first state.
 type OpenWrite struct {
 	Info  ChannelInfo
 	State ahp.State
@@ -35,29 +35,30 @@ type Record struct {
 	Bucket, Key string
 	At          time.Time
 	Value       []byte
-	Encode      func() ([]byte, error) // makes the Value when it is written, off the hub's lock; nil: Value is it
+	Encode      func() ([]byte, error) // makes the Value when it is written, outside the hub's lock; nil: Value is set
 }
 
-// Batch is what the journal has to write next. Several may be under way; they become durable in order.
+// Batch is the next part of the journal to write. Several may be in progress; they become durable
+// in order.
 type Batch struct {
 	Writes  []Write
-	Upto    int64 // give it to Durable once the writes are on disk
+	Upto    int64 // pass it to Durable once the writes are durable
 	Seq     int64 // the timeline's newest number
-	Reserve bool  // numbers run low: make a further block durable, and say so with Durable
+	Reserve bool  // numbers run low: reserve another block, and pass it to Durable
 }
 
-// flight is a batch that the store has and that is not durable.
+// flight is a batch that the store has taken and that is not durable yet.
 type flight struct {
 	upto    int64
 	bytes   int
 	reserve bool
 }
 
-// reserveMargin is how many reserved numbers may be left before the store is
-// asked for more; a block is expected to be several times as large.
+// reserveMargin is the number of reserved numbers below which the store is asked for more; a block
+// should be several times larger.
 const reserveMargin = 1 << 18
 
-// journal is the queue before the store; guarded by Hub.mu.
+// journal is the queue for the store; guarded by Hub.mu.
 type journal struct {
 	on        bool
 	pos       int64 // position of the newest write
@@ -69,7 +70,7 @@ type journal struct {
 	asked     bool
 	reserving bool  // a flight reserves
 	failed    error // nothing more is accepted
-	saving    bool  // while failed: what was accepted is written all the same
+	saving    bool  // while failed: accepted changes are still written
 	settlers  []settler
 	wake      chan struct{}
 }
@@ -94,7 +95,7 @@ func (h *Hub) add(w Write, size int) int64 {
 	return j.pos
 }
 
-// next gives out the next number and asks for more in time.
+// next returns the next number, and requests more in time.
 func (h *Hub) next() int64 {
 	h.seq++
 	if j := &h.journal; j.on && !j.asked && j.reserved-h.seq < reserveMargin {
@@ -104,7 +105,7 @@ func (h *Hub) next() int64 {
 	return h.seq
 }
 
-// readOnly says why nothing may be accepted now.
+// readOnly returns why no change is accepted now.
 func (h *Hub) readOnly() error {
 	j := &h.journal
 	switch {
@@ -132,8 +133,8 @@ func (h *Hub) ReadOnly() error {
 	return h.readOnly()
 }
 
-// Unjournaled blocks until there is something to write or to reserve. Only the
-// store's one writer calls it, also while earlier batches are not durable yet.
+// Unjournaled blocks until there is something to write or to reserve. Only the store's writer calls
+// it, also while earlier batches are not durable yet.
 func (h *Hub) Unjournaled(ctx context.Context) (Batch, error) {
 	for {
 		if b, ok := h.takeBatch(); ok {
@@ -163,18 +164,18 @@ func (h *Hub) takeBatch() (Batch, bool) {
 	return b, true
 }
 
-// MoreUnjournaled returns what Unjournaled would return at once, if there is something.
+// MoreUnjournaled returns what Unjournaled would return without blocking, if anything.
 func (h *Hub) MoreUnjournaled() (Batch, bool) { return h.takeBatch() }
 
-// Taken reports whether the store has taken everything that was accepted so far.
+// Taken reports whether the store has taken all accepted changes.
 func (h *Hub) Taken() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.journal.writes) == 0
 }
 
-// Durable says that everything up to a batch's Upto is on disk, with the batches before it,
-// and that numbers up to reserved may be used (0: as before).
+// Durable reports that everything up to a batch's Upto is durable, including earlier batches, and
+// that numbers up to reserved may be used (0: unchanged).
 func (h *Hub) Durable(upto, reserved int64) {
 	h.mu.Lock()
 	j := &h.journal
@@ -192,7 +193,7 @@ func (h *Hub) Durable(upto, reserved int64) {
 	}
 }
 
-// land drops the batches that are durable now; Hub.mu is held.
+// land removes the batches that are now durable; Hub.mu is held.
 func (j *journal) land(upto int64) {
 	n := 0
 	for n < len(j.flights) && j.flights[n].upto <= upto {
@@ -203,7 +204,7 @@ func (j *journal) land(upto int64) {
 	j.flights = append(j.flights[:0], j.flights[n:]...)
 }
 
-// takeWaiting returns the connections to wake and keeps those that wait on.
+// takeWaiting returns the connections to wake and keeps the others.
 func (h *Hub) takeWaiting(upto int64) []*Conn {
 	wake := make([]*Conn, len(h.waiting))
 	copy(wake, h.waiting)
@@ -220,10 +221,10 @@ func (h *Hub) takeWaiting(upto int64) []*Conn {
 	return wake
 }
 
-// JournalFailed turns the host read-only; the store keeps its batch and tries again.
+// JournalFailed makes the host read-only; the store keeps its batch and retries.
 func (h *Hub) JournalFailed(err error) { h.turnReadOnly(err, false) }
 
-// JournalFull turns the host read-only, too, but what was accepted is still written.
+// JournalFull also makes the host read-only, but accepted changes are still written.
 func (h *Hub) JournalFull(err error) { h.turnReadOnly(err, true) }
 
 func (h *Hub) turnReadOnly(err error, saving bool) {
@@ -237,15 +238,15 @@ func (h *Hub) turnReadOnly(err error, saving bool) {
 	if !saving {
 		h.journal.settle(0, err)
 	}
-	for _, c := range h.waiting { // reads are answered all the same
+	for _, c := range h.waiting { // reads are still answered
 		signal(c.wake)
 	}
 }
 
-// JournalBack ends what JournalFailed or JournalFull began.
+// JournalBack ends the state set by JournalFailed or JournalFull.
 func (h *Hub) JournalBack() { h.JournalFailed(nil) }
 
-// signal wakes the one reader of a channel with room for one.
+// signal wakes the reader of a channel with a buffer of one.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

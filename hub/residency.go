@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Loaded is a sleeping channel as the store has it.
+// Loaded is a sleeping channel as stored.
 type Loaded struct {
 	State       ahp.State
 	Last, Floor int64

@@ -48,11 +48,12 @@ func (h *Hub) Settle(ctx context.Context, since int64) error {
 	}
 }
 
-// HasQuorum reports whether another host may go on without what is not durable here.
+// HasQuorum reports whether another host may continue without what is not durable here.
 func (h *Hub) HasQuorum() bool { return h.quorum != nil }
 
-// SettleShown blocks until what was read may be shown: with a quorum, until everything accepted so far is durable and no other host
-// can have gone on. It returns an error that wraps ErrUnsaved when that may never be.
+// SettleShown blocks until a result may be shown: with a quorum, until everything accepted is
+// durable and no other host can have taken over. It returns an error that wraps ErrUnsaved when
+// that may never happen.
 func (h *Hub) SettleShown(ctx context.Context) error {
 	if h.quorum == nil {
 		return nil

@@ -5,9 +5,9 @@ import "github.com/ahphub/ahphub/hub/ahp"
 // stateReader is implemented by *Hub and, within a step, by *Tx.
 type stateReader interface{ peek(uri ahp.URI) ahp.State }
 
-// StateOf returns a channel's state as an S: StateOf[*ahp.ChatState](tx, uri). It returns
-// S's zero value and false when the channel is unknown, asleep or of another kind.
-// A step reads from its Tx: reading from the Hub takes the lock that the step holds.
+// StateOf returns a channel's state as an S: StateOf[*ahp.ChatState](tx, uri). It returns S's zero
+// value and false if the channel is unknown, asleep or of another kind. A step must read from its
+// Tx: reading from the Hub takes the lock that the step holds.
 func StateOf[S ahp.State](r stateReader, uri ahp.URI) (S, bool) {
 	s, ok := r.peek(uri).(S)
 	return s, ok

@@ -65,8 +65,8 @@ func (tx *Tx) Apply(uri ahp.URI, a ahp.Action) *Envelope {
 	return tx.commit(ch, next, &Envelope{Action: a}, nil)
 }
 
-// isEvent reports whether an action goes to subscribers although it changes no
-// state (DESIGN promise 6: resource watches, terminal data).
+// isEvent reports whether an action is sent to subscribers although it changes no state (DESIGN
+// promise 6: resource watches, terminal data).
 func isEvent(a ahp.Action) bool {
 	info, ok := ahp.Info(a.ActionType())
 	return ok && info.Event
@@ -100,7 +100,7 @@ func (tx *Tx) commit(ch *channel, next ahp.State, e *Envelope, sender *Conn) *En
 	return e
 }
 
-// Open makes a channel with its first state.
+// Open creates a channel with its first state.
 func (tx *Tx) Open(info ChannelInfo, s ahp.State) error {
 	h := tx.h
 	if h.channels[info.URI] != nil {
@@ -116,7 +116,7 @@ func (tx *Tx) Open(info ChannelInfo, s ahp.State) error {
 	return nil
 }
 
-// Close removes a channel; nothing is delivered on it afterwards.
+// Close removes a channel; nothing is sent on it afterwards.
 func (tx *Tx) Close(uri ahp.URI) {
 	h := tx.h
 	ch := h.channels[uri]
@@ -143,7 +143,7 @@ type Notification struct {
 	once Envelope // its encode-once cache
 }
 
-// Bytes is Envelope.Bytes for a notification.
+// Bytes returns an encoding of the notification, as Envelope.Bytes does.
 func (n *Notification) Bytes(key string, encode func(*Notification) []byte) []byte {
 	return n.once.Bytes(key, func(*Envelope) []byte { return encode(n) })
 }
@@ -184,11 +184,11 @@ func (tx *Tx) RecordLater(bucket, key string, size int, encode func() ([]byte, e
 	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, At: tx.h.now(), Encode: encode}}, size+len(key)+64)
 }
 
-// Prune has the store forget what is past its time now: clients and answers of long ago.
+// Prune has the store delete expired clients and answers.
 func (tx *Tx) Prune() { tx.h.add(Write{Prune: tx.h.now()}, 64) }
 
-// Effect has run called after the lock, once what happened so far is durable;
-// effects of one key run in order.
+// Effect queues run, to be called outside the lock once all changes so far are durable; effects of
+// one key run in order.
 func (tx *Tx) Effect(key string, run func(context.Context)) {
 	tx.h.effects.add(Effect{Key: key, Run: run, pos: tx.h.journal.pos})
 }
