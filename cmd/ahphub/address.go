@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// listen opens the listener before anything else is touched.
+// listen opens the listener.
 func listen(address string) (net.Listener, error) {
 	l, err := net.Listen("tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -29,7 +29,7 @@ func listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// addresses are the addresses at which a server is reached.
+// addresses is the address of a server.
 type addresses struct {
 	URL    string `json:"url"`
 	Public bool   `json:"public"` // named by --public-url

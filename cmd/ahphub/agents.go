@@ -41,8 +41,8 @@ func makeAgents(cfg Config, g *guard.Guard, starter local.Programs) (map[string]
 	return agents, err
 }
 
-// addPrograms adds the agents that programs are. Each is a copy of backend, and remembers what it was in a file of its
-// own in the data directory.
+// addPrograms adds an agent for each program. Each is a copy of backend with its own memory file in
+// the data directory.
 func addPrograms(agents map[string]agent.Backend, all map[string]acp.Program, backend acp.Backend, data string) {
 	for name, p := range all {
 		b := backend
@@ -67,14 +67,15 @@ func agentNames(configured []acp.Program) []string {
 	return append([]string{shell.Provider, script.Provider}, slices.Sorted(maps.Keys(programs(configured, nil)))...)
 }
 
-// firstAgent is what a page says to an owner who has no agent but Shell. It starts nothing.
+// firstAgent returns what a page tells an owner whose only agent is Shell. It starts no program.
 func firstAgent() page.FirstAgent {
 	_, err := exec.LookPath("npm")
 	return page.FirstAgent{LookedFor: acp.Names(), NoNpm: err != nil}
 }
 
-// setupNotes says what this server lacks, as doctor does, without starting anything. unboxed is why sessions are in no
-// sandbox, or partly in one; "" when they are, or are not to be.
+// setupNotes returns what this server lacks, like doctor, without starting programs. unboxed is why
+// sessions have no sandbox or, if partly, an incomplete one; "" if they are sandboxed or should not
+// be.
 func setupNotes(configured []acp.Program, unboxed string, partly bool) (notes []part.SetupNote) {
 	switch {
 	case unboxed != "" && partly:
@@ -99,7 +100,7 @@ func setupNotes(configured []acp.Program, unboxed string, partly bool) (notes []
 	return notes
 }
 
-// unsigned returns what reports whether an agent wanted a login when it was last asked to work.
+// unsigned returns a function that reports whether an agent required a login at its last request.
 func unsigned(agents map[string]agent.Backend) func(provider string) bool {
 	return func(provider string) bool {
 		b, ok := agents[provider].(acp.Backend)
@@ -107,8 +108,8 @@ func unsigned(agents map[string]agent.Backend) func(provider string) bool {
 	}
 }
 
-// loginLines returns the commands that log in to agents, by provider. They are the program's own list and the owner's
-// configuration: nothing that an agent says is among them.
+// loginLines returns the login commands of agents, by provider. They come from the program's own
+// list and the owner's configuration, never from an agent.
 func loginLines(all map[string]acp.Program) map[string]string {
 	lines := map[string]string{}
 	for name, p := range all {

@@ -14,7 +14,7 @@ type backupCommand struct {
 	Path string `arg:"" help:"File to write; it must not exist."`
 }
 
-// Run copies the database, even while an ahphub is serving from it.
+// Run copies the database, also while an ahphub serves it.
 func (c backupCommand) Run(e *environment) error {
 	if err := store.BackupDir(e.ctx, c.Data, c.Path); err != nil {
 		return err
@@ -26,16 +26,16 @@ func (c backupCommand) Run(e *environment) error {
 	return nil
 }
 
-// lastBackupFile has the time of the newest backup. It is a file because a backup is made by another process than the
-// one that serves.
+// lastBackupFile has the time of the newest backup. It is a file because another process than the
+// server makes backups.
 const lastBackupFile = "last-backup"
 
-// markBackup notes when the data directory was last backed up.
+// markBackup records the time of a backup of the data directory.
 func markBackup(data string, at time.Time) error {
 	return os.WriteFile(filepath.Join(data, lastBackupFile), []byte(at.UTC().Format(time.RFC3339)+"\n"), 0o600)
 }
 
-// readLastBackup returns when that was, in seconds since 1970; 0 if never or not known.
+// readLastBackup returns the time of the last backup, in seconds since 1970; 0 if unknown.
 func readLastBackup(data string) float64 {
 	raw, err := os.ReadFile(filepath.Join(data, lastBackupFile))
 	if err != nil {

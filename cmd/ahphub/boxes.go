@@ -19,19 +19,19 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 )
 
-// boxSetup is what the boxes of a computer stand on besides its configuration.
+// boxSetup is what a computer's boxes need besides their configuration.
 type boxSetup struct {
 	data     string                 // the data directory
-	programs map[string]acp.Program // the agents, whose programs boxes show
+	programs map[string]acp.Program // the agents, whose programs are visible in boxes
 	guard    *guard.Guard           // refuses the data directory
 	log      *slog.Logger
-	isHub    func(netip.AddrPort) bool       // tells addresses of the hub itself, which no proxy leads to
-	tell     func(session, text string)      // takes what the people of a session are told of its programs; nil: only terminals are told
+	isHub    func(netip.AddrPort) bool       // reports the hub's own addresses, which the proxy refuses
+	tell     func(session, text string)      // receives messages for a session's people; nil: terminals show them
 	relays   []sandbox.Relay                 // besides those of the configuration
-	tools    func(*sandbox.Policy, net.Conn) // where a relay to mcpService leads
+	tools    func(*sandbox.Policy, net.Conn) // handles connections of relays to mcpService
 }
 
-// boxed are the boxes of a computer and the rules for them.
+// boxed holds the boxes of a computer and their rules.
 type boxed struct {
 	rules *sandbox.Rules
 	boxes *box.Boxes
@@ -46,7 +46,7 @@ func (b *boxed) close() {
 	}
 }
 
-// open makes what a configuration asks for; nil when that is none.
+// open creates the configured boxes; nil for none.
 func (c sandboxConfig) open(s boxSetup) (*boxed, error) {
 	mode, err := sandbox.ParseMode(c.Sandbox)
 	if err != nil || mode == sandbox.None {
@@ -93,7 +93,7 @@ func (c sandboxConfig) open(s boxSetup) (*boxed, error) {
 	return made, nil
 }
 
-// rules reads what the configuration allows programs in sandboxes.
+// rules returns the configured rules for programs in sandboxes.
 func (c sandboxConfig) rules(s boxSetup) (*sandbox.Rules, error) {
 	r := &sandbox.Rules{Read: slices.Clone(c.SandboxRead), Allow: c.SandboxAllow}
 	var err error

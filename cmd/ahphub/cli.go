@@ -46,10 +46,11 @@ func command(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return chosen.Run(&environment{ctx, stdout, stderr})
 }
 
-// runner is a command that was parsed.
+// runner is a parsed command.
 type runner interface{ Run(e *environment) error }
 
-// parse fills in c and returns the command that was chosen. It returns neither an error nor a command after --help.
+// parse fills in c and returns the chosen command. After --help, it returns neither an error nor a
+// command.
 func parse(c *cli, args []string, stdout io.Writer) (runner, error) {
 	file, err := readConfigFile(args)
 	if err != nil {

@@ -48,14 +48,14 @@ type Config struct {
 	Cluster clusterConfig `embed:""`
 
 	configured []acp.Program // the [[agent]] tables of the configuration file
-	pass       []string      // the variables that its [agents] env names
-	limits     acp.Limits    // and its [limits]
+	pass       []string      // variables named by env in its [agents]
+	limits     acp.Limits    // its [limits]
 
-	demo         bool // the script agent plays the demo, and sessions are made for its prompts
+	demo         bool // the script agent plays the demo, and its sessions are created
 	demoMachines int  // of `ahphub demo`
 }
 
-// secretFiles returns the files with keys, tokens and passwords that may lie outside of the data
+// secretFiles returns the files with keys, tokens and passwords that may be outside of the data
 // directory.
 func (c Config) secretFiles() []string {
 	return []string{c.TokenFile, c.TLS.TLSKey, c.OIDC.ClientSecretFile, c.Notify.SMTPPasswordFile, c.Secrets.path()}
@@ -141,7 +141,7 @@ func (c Config) check() (settings, error) {
 	return s, errors.Join(wrong...)
 }
 
-// wrongOption is the error of an option's value.
+// wrongOption returns the error for an option's value.
 func wrongOption(name string, value any, allowed string) error {
 	env := "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 	return fmt.Errorf("--%s (%s) is %q: %s", name, env, fmt.Sprint(value), allowed)
@@ -182,7 +182,7 @@ func directory(s string) (string, error) {
 	return abs, nil
 }
 
-// defaultDataDir follows the XDG base directories.
+// defaultDataDir returns the data directory according to the XDG base directories.
 func defaultDataDir() string {
 	base := os.Getenv("XDG_DATA_HOME")
 	if !filepath.IsAbs(base) {

@@ -70,8 +70,8 @@ func (f *configFile) takePass() (err error) {
 	return nil
 }
 
-// takeAgents reads the [[agent]] tables. The key agent then stands for the flag, with the name of
-// the default table.
+// takeAgents reads the [[agent]] tables. The key agent then holds the flag's value, the name of the
+// default table.
 func (f *configFile) takeAgents() error {
 	if _, tables := f.values["agent"].([]map[string]any); !tables {
 		return nil
@@ -112,7 +112,7 @@ func (f configFile) check(known []*option) error {
 	return nil
 }
 
-// value returns the value of a flag as text, as the command line would have it.
+// value returns the value of a flag as text, as on the command line.
 func (f configFile) value(name string) (text string, found bool) {
 	switch v := f.values[name].(type) {
 	case nil:

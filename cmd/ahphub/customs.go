@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/mcp/dial"
 )
 
-// computer returns the computer that the hub runs on, and the user's directory, where agents keep settings. It watches
-// agents' customizations until the program ends.
+// computer returns the computer that the hub runs on, and the user's home directory, where agents
+// keep settings. It watches agents' customizations until ctx ends.
 func (a *app) computer(ctx context.Context, agents map[string]agent.Backend) (m machine.Machine, home string,
 	err error) {
 	data, err := filepath.Abs(a.cfg.Data)

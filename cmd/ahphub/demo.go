@@ -95,8 +95,8 @@ func sampleRepository(ctx context.Context, dir string) error {
 	return nil
 }
 
-// makeDemo opens a session for each prompt of the demo's scenario, as the owner would, each in a
-// repository of its own so that their changes stay apart.
+// makeDemo creates a session as the owner for each prompt of the demo's scenario, each in its own
+// repository to keep their changes separate.
 func (a *app) makeDemo(ctx context.Context) error {
 	who := core.Caller{Principal: a.owner, ClientID: "demo"}
 	var reviewed ahp.URI
@@ -121,7 +121,7 @@ func (a *app) makeDemo(ctx context.Context) error {
 	if err := a.makeDemoMachines(ctx, who); err != nil {
 		return err
 	}
-	if err := a.reviewDemo(ctx, who, reviewed); err != nil { // last, because its agent needs time to work
+	if err := a.reviewDemo(ctx, who, reviewed); err != nil { // last, because its agent takes time
 		return fmt.Errorf("the demo's review: %w", err)
 	}
 	return nil

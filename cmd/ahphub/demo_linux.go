@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// endWithParent has a program end when the one that starts it does, even if that is killed.
+// endWithParent ends a program when its parent ends, even if the parent is killed.
 func endWithParent(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} }

@@ -26,11 +26,11 @@ import (
 
 const (
 	mostDemoMachines = 5
-	demoJoining      = 30 * time.Second // until a machine is connected
-	demoLeaving      = 2 * time.Second  // for a machine to end
+	demoJoining      = 30 * time.Second // timeout until a machine is connected
+	demoLeaving      = 2 * time.Second  // timeout for a machine to end
 )
 
-// demoMachine is a machine of the demo: a program of its own on this computer.
+// demoMachine is a machine of the demo: a separate process on this computer.
 type demoMachine struct {
 	cmd   *exec.Cmd
 	ended chan struct{}
@@ -38,7 +38,7 @@ type demoMachine struct {
 
 // close ends the program and waits for it.
 func (m *demoMachine) close() {
-	_ = m.cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = m.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
 	case <-m.ended:
 	case <-time.After(demoLeaving):
@@ -47,8 +47,8 @@ func (m *demoMachine) close() {
 	}
 }
 
-// makeDemoMachines starts machines that join this hub, and a session on each in two states: one that is done, and one that
-// waits for an approval.
+// makeDemoMachines starts machines that join this hub, and two sessions on each: one that has
+// finished, and one that waits for an approval.
 func (a *app) makeDemoMachines(ctx context.Context, who core.Caller) error {
 	for i := range a.cfg.demoMachines {
 		name := fmt.Sprintf("box%d", i+2)
@@ -76,7 +76,7 @@ func (a *app) makeDemoMachines(ctx context.Context, who core.Caller) error {
 	return nil
 }
 
-// startDemoMachine runs `ahphub join` with a home directory of its own.
+// startDemoMachine runs `ahphub join` with a separate home directory.
 func (a *app) startDemoMachine(ctx context.Context, name, home string) error {
 	if a.machines == nil {
 		return errors.New("no machine can join this hub")
@@ -104,7 +104,7 @@ func (a *app) startDemoMachine(ctx context.Context, name, home string) error {
 	return nil
 }
 
-// awaitDemoMachine returns the shell of a machine once it is connected.
+// awaitDemoMachine waits until a machine is connected, and returns its shell agent.
 func (a *app) awaitDemoMachine(ctx context.Context, name string) (provider string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, demoJoining)
 	defer cancel()

@@ -4,5 +4,5 @@ package main
 
 import "os/exec"
 
-// endWithParent does nothing: a program whose parent is killed goes on.
+// endWithParent does nothing: a program outlives its killed parent.
 func endWithParent(*exec.Cmd) {}

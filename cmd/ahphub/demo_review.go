@@ -14,10 +14,11 @@ import (
 // demoReviewed is the prompt whose changes have review threads.
 const demoReviewed = "Greet in the language of the person"
 
-// demoThread is a thread about a line of the changes: by a guest and the owner in turns.
+// demoThread is a thread about a line of the changes, with alternating comments by a guest and the
+// owner.
 type demoThread struct {
 	file     string
-	line     int64 // from 0; -1 for the whole file
+	line     int64 // 0-based; -1 for the whole file
 	says     []string
 	resolved bool
 }
@@ -32,7 +33,7 @@ var demoThreads = []demoThread{
 		says: []string{"Is this list kept by hand?", "Yes, three lines are no trouble."}, resolved: true},
 }
 
-// reviewDemo adds the threads to a session when its agent has finished.
+// reviewDemo adds the threads to a session once its agent has finished.
 func (a *app) reviewDemo(ctx context.Context, owner core.Caller, session ahp.URI) error {
 	s, ok := hub.StateOf[*ahp.SessionState](a.hub, session)
 	if !ok || s.Annotations == nil {
@@ -82,7 +83,7 @@ func (a *app) turnOver(ctx context.Context, chat ahp.URI) error {
 	}
 }
 
-// dispatch applies an action as a client of who would.
+// dispatch applies an action as a client of who.
 func (a *app) dispatch(ctx context.Context, who core.Caller, on ahp.URI, action ahp.Action) error {
 	out, err := a.host.Dispatch(ctx, who, on, 0, action)
 	if err != nil {

@@ -29,7 +29,7 @@ type doctorCommand struct {
 	Deep bool `help:"Check every row of the database against its checksum as well. It may take minutes."`
 }
 
-// finding is one line of the report. A bad one says what to do.
+// finding is one line of the report. A bad one includes the remedy.
 type finding struct {
 	good bool
 	hard bool // the server cannot run
@@ -89,7 +89,7 @@ func checkGit(ctx context.Context) finding {
 	return judgeGit(strings.TrimSpace(string(out)))
 }
 
-// judgeGit says whether a version of git, as git prints it, is new enough: 2.36 has "git hook run".
+// judgeGit checks a version of git, as printed by git: 2.36 has "git hook run".
 func judgeGit(printed string) finding {
 	var major, minor int
 	_, err := fmt.Sscanf(printed, "git version %d.%d", &major, &minor)
@@ -113,12 +113,12 @@ func checkShell() finding {
 }
 
 const (
-	probeTime = 20 * time.Second // until an agent has made a session
+	probeTime = 20 * time.Second // timeout for an agent to create a session
 	probeMany = 2                // agents checked concurrently: some need seconds and much memory
 )
 
-// checkAgents starts each program that sessions can use in an empty directory, until it has made a
-// session.
+// checkAgents starts each program that sessions can use in an empty directory, until it has created
+// a session.
 func checkAgents(ctx context.Context, found map[string]acp.Program, limits acp.Limits) []finding {
 	names := slices.Sorted(maps.Keys(found))
 	all := make([]finding, len(names))
@@ -164,7 +164,7 @@ func checkAgent(ctx context.Context, p acp.Program, limits acp.Limits) finding {
 	return finding{good: true, text: text + ")"}
 }
 
-// checkData tries to write to the data directory, or to the directory it will be made in.
+// checkData checks that the data directory, or the directory to create it in, is writable.
 func checkData(dir string) finding {
 	info, err := os.Stat(dir)
 	if errors.Is(err, os.ErrNotExist) {
@@ -189,19 +189,19 @@ func checkData(dir string) finding {
 	return finding{good: true, text: "data directory " + dir}
 }
 
-// checkAudit compares the audit with its chain of hashes.
+// checkAudit verifies the audit's chain of hashes.
 func checkAudit(ctx context.Context, dir string) []finding {
 	entries, err := store.CheckAudit(ctx, dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil // there is none yet
+		return nil // none exists yet
 	case err != nil:
 		return []finding{{hard: errors.Is(err, store.ErrDamaged), text: "audit: " + err.Error()}}
 	}
 	return []finding{{good: true, text: fmt.Sprintf("audit: the hashes of %d entries match", entries)}}
 }
 
-// checkRows reads the whole database, also while an ahphub serves from it.
+// checkRows checks the whole database, also while an ahphub serves it.
 func checkRows(ctx context.Context, dir string) []finding {
 	deep, err := store.DeepCheck(ctx, dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -253,7 +253,8 @@ func checkPort(ctx context.Context, address, data string) finding {
 		address, err)}
 }
 
-// findServer returns where an ahphub serves from a data directory; false when none answers.
+// findServer returns the addresses of the ahphub that serves a data directory; false if none
+// answers.
 func findServer(ctx context.Context, address, data string) (addresses, bool) {
 	at, err := readAddresses(data)
 	return at, err == nil && (answers(ctx, at.URL) || answers(ctx, "https://"+address))
@@ -266,7 +267,8 @@ func answers(ctx context.Context, url string) bool {
 	if err != nil {
 		return false
 	}
-	// No secret is sent, and the certificate may be for the public name, not for the local address.
+	// No secret is sent, and the certificate may be for the public name instead of the local
+	// address.
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		DisableKeepAlives: true}}
 	res, err := client.Do(req)

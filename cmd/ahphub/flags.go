@@ -17,7 +17,7 @@ type option struct {
 	help        string
 	placeholder string
 	initial     string // the default, as text
-	variable    string // of the environment, when its name does not follow from the flag's
+	variable    string // environment variable, if its name is not derived from the flag's
 	field       reflect.Value
 }
 
@@ -29,11 +29,11 @@ func (o *option) env() string {
 	return "AHPHUB_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
 }
 
-// The methods that make an option a pflag.Value.
+// These methods make an option a pflag.Value.
 
 func (o *option) String() string { return "" }
 
-// Type is what the help shows behind the flag.
+// Type returns the placeholder that the help shows after the flag.
 func (o *option) Type() string {
 	switch o.field.Kind() {
 	case reflect.Bool:
@@ -44,7 +44,7 @@ func (o *option) Type() string {
 	return o.placeholder
 }
 
-// Set sets the field; a list grows by the values between commas.
+// Set sets the field, or adds comma-separated values to a list.
 func (o *option) Set(text string) error {
 	switch o.field.Kind() {
 	case reflect.String:
@@ -69,7 +69,7 @@ func (o *option) Set(text string) error {
 	return nil
 }
 
-// optionsOf returns the flags of a command, those of embedded structs included.
+// optionsOf returns the flags of a command, including those of embedded structs.
 func optionsOf(command reflect.Value, prefix string, vars map[string]string) (all []*option) {
 	for i := range command.NumField() {
 		field := command.Type().Field(i)
@@ -98,7 +98,7 @@ func optionsOf(command reflect.Value, prefix string, vars map[string]string) (al
 	return all
 }
 
-// dashed returns the flag of a field's name: log-format of LogFormat.
+// dashed converts a field's name to a flag's: LogFormat to log-format.
 func dashed(name string) string {
 	var b strings.Builder
 	for i, r := range name {
@@ -110,7 +110,7 @@ func dashed(name string) string {
 	return b.String()
 }
 
-// newFlagSet returns what parses options, with each in the order of its struct.
+// newFlagSet returns a flag set of options, in the order of their struct.
 func newFlagSet(options []*option) *pflag.FlagSet {
 	set := pflag.NewFlagSet("ahphub", pflag.ContinueOnError)
 	set.Usage = func() {}
@@ -126,7 +126,8 @@ func newFlagSet(options []*option) *pflag.FlagSet {
 	return set
 }
 
-// fillIn sets the options that the command line did not, from the environment, the configuration file or the default.
+// fillIn sets the options missing on the command line from the environment, the configuration file
+// or the default.
 func fillIn(set *pflag.FlagSet, options []*option, file configFile) error {
 	for _, o := range options {
 		if set.Changed(o.name) {

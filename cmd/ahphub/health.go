@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// healthCommand is what container engines and monitors run beside a server.
+// healthCommand is run by container engines and monitors to check a server.
 type healthCommand struct {
 	Listen string `default:"127.0.0.1:8137" placeholder:"HOST:PORT" help:"Address that the server listens on. Default: ${default}."`
 }
 
 const healthTimeout = 4 * time.Second
 
-// Run fails unless the server at the address answers that it works.
+// Run fails unless the server at the address reports that it works.
 func (c healthCommand) Run(e *environment) error {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {
@@ -41,7 +41,8 @@ func (c healthCommand) Run(e *environment) error {
 	return nil
 }
 
-// askHealth sends nothing that is secret: the name in the certificate need not be that of this address.
+// askHealth requests /healthz. It sends no secret, so the certificate's name need not match the
+// address.
 func askHealth(ctx context.Context, scheme, address string) (status int, err error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, scheme+"://"+address+"/healthz", nil)
 	if err != nil {

@@ -51,7 +51,7 @@ type joinCommand struct {
 	Sandbox sandboxConfig `embed:""`
 }
 
-// Run joins with a token, or comes back with the identity that joining left, and stays connected.
+// Run joins with a token, or reconnects with the identity from joining, and stays connected.
 func (c joinCommand) Run(e *environment) error {
 	hub, err := url.Parse(strings.TrimSuffix(c.Hub, "/"))
 	if err == nil {
@@ -84,7 +84,8 @@ func (c joinCommand) Run(e *environment) error {
 	return m.keep(e.ctx)
 }
 
-// machinePrograms returns the agents of this computer, which is not the server that people think of.
+// machinePrograms returns the agents of this computer, with texts that refer to a machine instead
+// of the server.
 func machinePrograms() map[string]acp.Program {
 	all := programs(nil, nil)
 	for name, p := range all {
@@ -94,7 +95,7 @@ func machinePrograms() map[string]acp.Program {
 	return all
 }
 
-// dirs returns the directories in which sessions may work, each absolute and there.
+// dirs returns the directories in which sessions may work, absolute and checked.
 func (c joinCommand) dirs() (list []string, err error) {
 	for _, dir := range c.Dir {
 		abs, err := filepath.Abs(dir)
@@ -119,11 +120,12 @@ func (c joinCommand) dirs() (list []string, err error) {
 	return list, nil
 }
 
-// request is what this machine connects with: its identity, or a token and a new key.
+// request returns the credentials for connecting: this machine's identity, or a token and a new
+// key.
 func (c joinCommand) request(hub *url.URL) (join.Request, string, error) {
 	path := join.IdentityFile(filepath.Join(c.Data, "machine"), hub)
 	id, err := join.ReadIdentity(path)
-	pending := err == nil && id.ID == "" // it began to join, and did not hear the hub's answer
+	pending := err == nil && id.ID == "" // joining started, but the hub's answer was lost
 	switch {
 	case err == nil && c.Token != "" && !pending:
 		return join.Request{}, "", fmt.Errorf("this computer has joined %s already, as %s. Leave out --token; to join again, "+
@@ -151,7 +153,7 @@ func (c joinCommand) request(hub *url.URL) (join.Request, string, error) {
 
 var notInName = regexp.MustCompile(`[^a-z0-9-]+`)
 
-// hostName returns this computer's name, as far as it can name a machine.
+// hostName returns this computer's name as a valid machine name.
 func hostName() string {
 	name, _ := os.Hostname()
 	name, _, _ = strings.Cut(strings.ToLower(name), ".")
@@ -159,7 +161,7 @@ func hostName() string {
 	return name[:min(len(name), 40)]
 }
 
-// joined is this machine while it is connected.
+// joined is this machine's state while it is connected.
 type joined struct {
 	request        join.Request
 	path           string // of its identity
@@ -167,21 +169,21 @@ type joined struct {
 
 	data     string
 	home     string   // where agents keep their logins
-	dirs     []string // in which sessions may work
+	dirs     []string // directories in which sessions may work
 	programs map[string]acp.Program
-	find     func() map[string]acp.Program // looks for more of them; nil: there are no more
+	find     func() map[string]acp.Program // finds more programs; nil: there are none
 	sandbox  sandboxConfig
 	log      *slog.Logger
-	guard    *guard.Guard // of what the hub opens
-	private  *guard.Guard // of the data directory alone
-	boxed    *boxed       // nil: the programs of sessions are in no sandboxes
-	door     *door.Door   // to the hub's tools
+	guard    *guard.Guard // restricts what the hub opens
+	private  *guard.Guard // guards only the data directory
+	boxed    *boxed       // nil: no sandboxes
+	door     *door.Door   // gives agents access to the hub's tools
 	survey   *survey.Survey
-	library  *task          // follows customizations once it was connected
-	server   *remote.Server // once it was connected
+	library  *task          // follows customizations; nil before the first connection
+	server   *remote.Server // nil before the first connection
 }
 
-// keep joins, unless that was done before, and stays connected.
+// keep joins if necessary, and stays connected.
 func (m *joined) keep(ctx context.Context) error {
 	if m.request.Invite != nil {
 		if err := m.prepare(); err != nil {
@@ -205,8 +207,8 @@ func (m *joined) keep(ctx context.Context) error {
 	})
 }
 
-// prepare writes the identity before the token is used, so that no crash leaves the hub with a machine that has lost
-// its key.
+// prepare writes the identity before the token is used, so that after a crash the hub never has a
+// machine that lost its key.
 func (m *joined) prepare() error {
 	if err := os.MkdirAll(filepath.Dir(m.path), 0o700); err != nil {
 		return err
@@ -223,7 +225,7 @@ func (m *joined) write(w join.Welcome) error {
 	return access.WriteSecret(m.path, append(b, '\n'))
 }
 
-// serve keeps one connection until it ends.
+// serve serves one connection until it ends.
 func (m *joined) serve(ctx context.Context, conn net.Conn, w join.Welcome) error {
 	if err := m.write(w); err != nil {
 		return fmt.Errorf("the identity cannot be kept: %w", err)
@@ -253,7 +255,7 @@ func (m *joined) serve(ctx context.Context, conn net.Conn, w join.Welcome) error
 	return err
 }
 
-// openBoxes makes the sandboxes of this computer, if it is to have any, and the way out of them to the hub's tools.
+// openBoxes creates this computer's sandboxes, if configured, and their access to the hub's tools.
 func (m *joined) openBoxes() (err error) {
 	if m.private, err = guard.New(m.data); err != nil {
 		return err
@@ -274,7 +276,7 @@ func (m *joined) openBoxes() (err error) {
 	return err
 }
 
-// isolation returns what keeps the programs of sessions apart here.
+// isolation returns the isolation mode of sessions on this computer.
 func (m *joined) isolation() sandbox.Mode {
 	if m.boxed == nil || !m.boxed.rules.Works() {
 		return sandbox.None
@@ -282,7 +284,7 @@ func (m *joined) isolation() sandbox.Mode {
 	return m.boxed.rules.Boxed
 }
 
-// warn says what the sandboxes of this computer leave open.
+// warn reports what the sandboxes of this computer do not protect.
 func (m *joined) warn() {
 	why := ""
 	if m.boxed != nil && m.boxed.rules.Why != "" {
@@ -298,7 +300,7 @@ func (m *joined) warn() {
 	}
 }
 
-// open makes what serves this computer to the hub, across connections.
+// open creates what serves this computer to the hub across connections.
 func (m *joined) open(name string) (err error) {
 	if m.guard, err = guard.New(m.data); err != nil {
 		return err
@@ -321,30 +323,30 @@ func (m *joined) open(name string) (err error) {
 	return nil
 }
 
-// close ends what runs for the hub.
+// close ends everything that runs for the hub.
 func (m *joined) close() {
 	if m.server != nil {
 		m.server.Close()
 	}
 	if m.library != nil {
-		_ = m.library.stop() // it only watched
+		_ = m.library.stop() // it only watches
 	}
 	if m.door != nil {
 		m.door.Close()
 	}
 	m.boxed.close()
-	_ = m.guard.Close() // they were only read
+	_ = m.guard.Close() // it is only read
 	_ = m.private.Close()
 }
 
-// endingConn remembers that the hub does not want this machine any more.
+// endingConn records that the hub refuses this machine.
 type endingConn struct {
 	net.Conn
 	mu      sync.Mutex
 	refused *join.RefusedError
 }
 
-// Read reads what comes next.
+// Read implements net.Conn.
 func (c *endingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if refused, ok := errors.AsType[*join.RefusedError](err); ok {
@@ -355,7 +357,7 @@ func (c *endingConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// refusal returns why the hub does not want this machine; nil when it did not say so.
+// refusal returns why the hub refuses this machine; nil if it does not.
 func (c *endingConn) refusal() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -365,7 +367,7 @@ func (c *endingConn) refusal() error {
 	return c.refused
 }
 
-// printable returns a text of the hub without what a terminal would obey.
+// printable returns a text of the hub without control characters for the terminal.
 func printable(text string) string {
 	clean, err := access.CleanName(text)
 	if err != nil {
@@ -407,7 +409,7 @@ WantedBy=default.target
 	return err
 }
 
-// quoteUnit quotes a word of a command in a unit.
+// quoteUnit quotes a command's word for a unit file.
 func quoteUnit(word string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, `%`, `%%`, `$`, `$$`).Replace(word) + `"`
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/ahphub/ahphub/hub/agent/shell"
 )
 
-// machineAgents are the agents of a machine, which come while it is connected.
+// machineAgents holds the agents of a machine, which may be found while it is connected.
 type machineAgents struct {
-	programs func() map[string]acp.Program // that were found so far
+	programs func() map[string]acp.Program // found so far
 	backend  acp.Backend
 	data     string
 
 	mu    sync.Mutex
-	known map[string]agent.Backend // replaced when there are more
+	known map[string]agent.Backend // replaced when more are found
 }
 
-// list returns the agents that were found so far. Each stays the same value.
+// list returns the agents found so far. Each keeps its value.
 func (m *machineAgents) list() map[string]agent.Backend {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,7 +35,7 @@ func (m *machineAgents) list() map[string]agent.Backend {
 	return m.known
 }
 
-// places returns where the programs of the agents are, as sandboxes show them.
+// places returns the paths of the agents' programs that sandboxes must show.
 func (m *machineAgents) places() (paths []string) {
 	for _, p := range m.programs() {
 		paths = append(paths, placeOf(p)...)

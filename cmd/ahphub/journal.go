@@ -13,19 +13,19 @@ import (
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
-// leading is what the hub of a cluster's leader stands on for a term.
+// leading is what the hub of a cluster's leader uses for a term.
 type leading struct {
-	store  *store.Store // the node's, which outlives the term
+	store  *store.Store // the node's store, which outlives the term
 	append store.Append
 
-	confirm func() error // nil while no other node can lead
+	confirm func() error // returns nil while no other node can lead
 
-	nodes  *manage.Manager // knows how the nodes are
-	keys   *secret.Keys    // the node's, of secrets
-	copies secret.Copies   // at the other nodes
+	nodes  *manage.Manager // state of the nodes
+	keys   *secret.Keys    // the node's keys of secrets
+	copies secret.Copies   // copies of the keys on other nodes
 }
 
-// openStore opens the data directory, or takes the one of the node that leads.
+// openStore opens the data directory, or uses the store of the leading node.
 func (a *app) openStore(ctx context.Context) (err error) {
 	if a.led != nil {
 		a.store = a.led.store
@@ -49,7 +49,7 @@ func (a *app) boot(ctx context.Context) (hub.Boot, error) {
 	return a.store.Boot(ctx)
 }
 
-// runJournal writes the hub's journal until ctx ends, and then what is left of it.
+// runJournal writes the hub's journal until ctx ends, and then the rest of it.
 func (a *app) runJournal(ctx context.Context) error {
 	if a.led != nil {
 		return a.store.RunBy(ctx, a.hub, a.led.append)
@@ -61,8 +61,8 @@ func storeConfig(cfg Config, log *slog.Logger, tel *telemetry.Telemetry) store.C
 	return store.Config{Dir: cfg.Data, Log: log, Wrote: tel.JournalWrite}
 }
 
-// lastAlive returns when the program before this one was last alive. The leader before this one is not known to have been
-// on this computer.
+// lastAlive returns when the previous process was last alive; zero in a cluster, where the previous
+// leader may have been on another computer.
 func (a *app) lastAlive() time.Time {
 	if a.led != nil {
 		return time.Time{}
@@ -70,7 +70,7 @@ func (a *app) lastAlive() time.Time {
 	return a.store.LastAlive()
 }
 
-// drop ends a hub that was built and never served.
+// drop closes a hub that was built but never served.
 func (a *app) drop() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	return errors.Join(a.serve(ctx, func(context.Context) error { cancel(); return nil }), a.close())

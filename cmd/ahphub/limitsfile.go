@@ -17,9 +17,9 @@ type limitsEntry struct {
 	Memory    string  `toml:"memory"`    // bytes, or with K, M or G
 	CPUs      float64 `toml:"cpus"`      // in CPUs
 	Processes int     `toml:"processes"` // and threads
-	Idle      string  `toml:"idle"`      // idle time until it is stopped
-	Start     string  `toml:"start"`     // time for its introduction
-	Silent    string  `toml:"silent"`    // time without an answer until the chat says so
+	Idle      string  `toml:"idle"`      // idle time until the program is stopped
+	Start     string  `toml:"start"`     // timeout for its initialization
+	Silent    string  `toml:"silent"`    // time without an answer until the chat reports it
 }
 
 // readLimits reads the table.
@@ -61,7 +61,7 @@ func (e limitsEntry) limits() (l acp.Limits, err error) {
 	return l, nil
 }
 
-// size parses a number of bytes, or with K, M or G a multiple of 1024.
+// size parses a number of bytes, optionally with a suffix K, M or G for multiples of 1024.
 func size(text string) (int64, error) {
 	if text == "" {
 		return 0, nil

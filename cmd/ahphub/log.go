@@ -10,7 +10,7 @@ var logLevels = map[string]slog.Level{
 }
 
 // newLog writes records of at least level to w, with texts redacted by hide, and passes all records
-// to others, which have levels of their own.
+// to others, which have their own levels.
 func newLog(w io.Writer, format, level string, hide func(string) string, others ...slog.Handler) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: logLevels[level], ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if err, ok := a.Value.Any().(error); ok {

@@ -29,8 +29,8 @@ func (s machineSeal) Reseal(sealed string) (again string, changed bool, err erro
 	return s.keys.Reseal(machineKeyLabel, sealed)
 }
 
-// openMachines reads which computers belong to this hub, and makes what serves their connections. Without the key that
-// seals the hub's own, the hub works without machines.
+// openMachines reads the machines of this hub, and creates what serves their connections. If the
+// key that seals the hub's key is missing, the hub works without machines.
 func (a *app) openMachines(ctx context.Context) error {
 	registry, err := machines.Open(ctx, machines.Config{Docs: a.docs, Seal: machineSeal{a.keys}})
 	if secret.IsLocked(err) {
@@ -51,15 +51,15 @@ func (a *app) openMachines(ctx context.Context) error {
 	return nil
 }
 
-// useMachine uses the connection of a machine until it ends.
+// useMachine serves the connection of a machine until it ends.
 func (a *app) useMachine(ctx context.Context, peer *join.Peer, _ uint64) {
 	if err := a.roster.Serve(ctx, peer.Machine.ID, peer); err != nil {
 		a.log.Debug("the connection of a machine has ended", "machine", peer.Machine.Name, "err", err)
 	}
 }
 
-// isolationOf returns what keeps sessions apart on the machine of an agent, as it says; ok is false for agents of this
-// computer.
+// isolationOf returns the isolation mode that an agent's machine reports; ok is false for agents of
+// this computer.
 func (a *app) isolationOf(provider string) (mode sandbox.Mode, ok bool) {
 	id, _ := place.SplitProvider(provider)
 	if id == "" || a.machines == nil {
@@ -73,7 +73,7 @@ func (a *app) isolationOf(provider string) (mode sandbox.Mode, ok bool) {
 	return sandbox.None, true
 }
 
-// joinHandler serves the sockets of machines; nil when there are none.
+// joinHandler serves the WebSockets of machines; nil if none can join.
 func (a *app) joinHandler() http.Handler {
 	if a.joins == nil {
 		return nil

@@ -16,25 +16,25 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// machinesFile says which machines are connected. It is a file because `ahphub doctor` is another process than the one
-// that serves, and is shown no token.
+// machinesFile records which machines are connected. It is a file because `ahphub doctor` is a
+// separate process without a token.
 const machinesFile = "machines.json"
 
-// savedMachine is what `ahphub doctor` learns of a machine.
+// savedMachine is what `ahphub doctor` reports about a machine.
 type savedMachine struct {
 	Name    string    `json:"name"`
 	Online  bool      `json:"online"`
 	Since   time.Time `json:"since,omitzero"`
 	Version string    `json:"version,omitempty"`
-	Running int       `json:"running,omitempty"` // sessions that wait for it; of one that is offline
-	Refused string    `json:"refused,omitempty"` // why it could not connect last
+	Running int       `json:"running,omitempty"` // sessions that wait for an offline machine
+	Refused string    `json:"refused,omitempty"` // why its last connection was refused
 }
 
-// keepMachinesFile keeps the file current until ctx ends, and then removes it.
+// keepMachinesFile updates the file until ctx ends, and then removes it.
 func (a *app) keepMachinesFile(ctx context.Context) {
 	path := filepath.Join(a.cfg.Data, machinesFile)
 	if a.machines == nil {
-		_ = os.Remove(path) // of an earlier run
+		_ = os.Remove(path) // from an earlier run
 		return
 	}
 	defer os.Remove(path)
@@ -75,7 +75,7 @@ func saveMachines(list []machines.Status, running func(id string) []string) []sa
 	return all
 }
 
-// checkMachines reports the machines of a server that runs.
+// checkMachines reports the machines of a running server.
 func checkMachines(data string) []finding {
 	raw, err := os.ReadFile(filepath.Join(data, machinesFile))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -95,7 +95,7 @@ func checkMachines(data string) []finding {
 	return all
 }
 
-// judgeMachine says what is to be done about a machine of a server with a version.
+// judgeMachine returns the finding for a machine of a server with this version.
 func judgeMachine(m savedMachine, version string) finding {
 	switch {
 	case m.Online && m.Version != version:

@@ -24,7 +24,8 @@ func main() {
 	}
 }
 
-// exitStatus is 78 (EX_CONFIG of sysexits) for what starting again does not mend, so that service managers can leave it be.
+// exitStatus returns 78 (EX_CONFIG of sysexits) for errors that a restart cannot fix, so that
+// service managers do not retry.
 func exitStatus(err error) int {
 	if errors.Is(err, errRemoved) {
 		return 78

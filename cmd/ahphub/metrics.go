@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// metrics returns what is read when metrics are asked for.
+// metrics returns the metrics, which are read on request.
 func (a *app) metrics() []web.Metric {
 	return []web.Metric{
 		{Name: "ahphub_server_seq", Help: "The latest serverSeq of the timeline.",
@@ -51,7 +51,7 @@ func (a *app) summaries() []ahp.SessionSummary {
 	return a.host.Summaries(core.Caller{Principal: a.owner})
 }
 
-// countSessions counts the sessions whose status has all bits of another.
+// countSessions counts the sessions whose status has all bits of status.
 func (a *app) countSessions(status ahp.SessionStatus) float64 {
 	n := 0
 	for _, s := range a.summaries() {

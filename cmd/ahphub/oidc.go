@@ -15,7 +15,7 @@ import (
 
 const secretVariable = "AHPHUB_OIDC_CLIENT_SECRET"
 
-// oidcConfig configures a provider of OpenID Connect and who may sign in by it.
+// oidcConfig configures a provider of OpenID Connect and who may sign in through it.
 type oidcConfig struct {
 	Issuer           string   `placeholder:"URL" help:"Issuer URL of the OpenID Connect provider, exactly as it spells it."`
 	ClientID         string   `name:"client-id" placeholder:"ID" help:"Client ID at the provider. Its secret is in AHPHUB_OIDC_CLIENT_SECRET or a file."`

@@ -12,18 +12,19 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// mostMetered bounds the machines with series of their own in /metrics; the others are added up as "other".
+// mostMetered limits the machines with their own series in /metrics; "other" is the sum of the
+// rest.
 const mostMetered = 100
 
 const otherMachines = "other"
 
-// machineCounts is what the series of one machine show.
+// machineCounts holds the values of one machine's series.
 type machineCounts struct {
 	connected, sessions, running int
 	connections, received, sent  uint64
 }
 
-// countMachines counts by the names of machines.
+// countMachines returns counts by machine name.
 func countMachines(list []machines.Status, sessions []ahp.SessionSummary) map[string]*machineCounts {
 	counts, byID := map[string]*machineCounts{}, map[string]*machineCounts{}
 	for i, s := range list {
@@ -56,7 +57,7 @@ func countMachines(list []machines.Status, sessions []ahp.SessionSummary) map[st
 	return counts
 }
 
-// machineMetrics returns what /metrics says of machines.
+// machineMetrics returns the metrics of machines.
 func machineMetrics(count func() map[string]*machineCounts) []web.Metric {
 	each := func(read func(*machineCounts) float64) func(func(float64, ...string)) {
 		return func(add func(float64, ...string)) {
@@ -85,7 +86,7 @@ func machineMetrics(count func() map[string]*machineCounts) []web.Metric {
 	}
 }
 
-// meterMachines returns what /metrics says of the machines of this hub.
+// meterMachines returns the metrics of this hub's machines.
 func (a *app) meterMachines() []web.Metric {
 	if a.machines == nil {
 		return nil
@@ -110,7 +111,8 @@ func (a *app) runningOn(machine string) (sessions []ahp.URI) {
 	return sessions
 }
 
-// followAbsences notifies people of machines that are away from running turns, until ctx ends.
+// followAbsences notifies people about machines that are disconnected from running turns, until ctx
+// ends.
 func (a *app) followAbsences(ctx context.Context) {
 	if a.machines == nil {
 		return

@@ -24,7 +24,7 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/relayed"
 )
 
-// sandboxConfig says what the programs of sessions are kept from.
+// sandboxConfig configures the sandboxes of sessions' programs.
 type sandboxConfig struct {
 	Sandbox         string   `default:"auto" placeholder:"auto|none|namespace|landlock|container" help:"Isolation for the programs of sessions: namespace (bubblewrap), container (podman or docker, by --sandbox-image), landlock (less, by the kernel alone), none, or auto (the default): namespace, else landlock, else none, with a warning for less than namespace."`
 	SandboxNetwork  string   `default:"open" placeholder:"open|list|none" help:"Network of sandboxes: open (what this server reaches, without its loopback), list (the agent's model, package registries and --sandbox-allow) or none. Default: ${default}."`
@@ -38,14 +38,14 @@ type sandboxConfig struct {
 	SandboxRead     []string `placeholder:"DIR" help:"More directories that the programs in sandboxes read."`
 }
 
-// validate refuses values that cannot be meant.
+// validate refuses invalid values.
 func (c sandboxConfig) validate() error {
 	var wrong []error
 	c.check(func(name string, value any, allowed string) { wrong = append(wrong, wrongOption(name, value, allowed)) })
 	return errors.Join(wrong...)
 }
 
-// arguments returns the flags that make this configuration, without those of defaults.
+// arguments returns the flags for this configuration, without defaults.
 func (c sandboxConfig) arguments() (args []string) {
 	for _, o := range optionsOf(reflect.ValueOf(&c).Elem(), "", nil) {
 		values := []string{fmt.Sprint(o.field)}
@@ -101,7 +101,7 @@ func (c sandboxConfig) check(bad func(name string, value any, allowed string)) {
 	}
 }
 
-// buildSandboxes makes the boxes of sessions and the rules for them. Without a sandbox there are neither.
+// buildSandboxes creates the boxes of sessions and their rules, unless sandboxes are off.
 func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	a.relayed = relayed.New()
 	made, err := a.cfg.Sandbox.open(boxSetup{data: a.cfg.Data, programs: programs(a.cfg.configured, a.cfg.pass),
@@ -122,7 +122,7 @@ func (a *app) buildSandboxes(tools string, listen net.Addr) error {
 	return nil
 }
 
-// toolsRelay returns the relay by which agents in boxes reach the host's tools.
+// toolsRelay returns the relay from agents in boxes to the host's tools.
 func (a *app) toolsRelay(tools string) []sandbox.Relay {
 	at, err := url.Parse(tools)
 	if err != nil {
@@ -136,7 +136,7 @@ func (a *app) toolsRelay(tools string) []sandbox.Relay {
 	return nil
 }
 
-// containerOf returns what knows of what the containers of sessions are made; nil without sandboxes.
+// containerOf returns a function that describes the container of a session; nil without sandboxes.
 func (a *app) containerOf() func(session string) (sandbox.ContainerInfo, bool) {
 	if a.programs.Boxes == nil {
 		return nil
@@ -144,10 +144,10 @@ func (a *app) containerOf() func(session string) (sandbox.ContainerInfo, bool) {
 	return a.programs.Boxes.Container
 }
 
-// tellSession takes what a session is told of its programs.
+// tellSession passes a message about a session's programs to the session.
 func (a *app) tellSession(session, text string) { a.host.Sandboxes.Tell(session, text) }
 
-// limits returns what the programs of one sandbox may use. data is the data directory.
+// limits returns the resource limits of one sandbox. data is the data directory.
 func (c sandboxConfig) limits(data string) (l box.Limits, err error) {
 	if c.SandboxDisk != "none" {
 		if l.Disk, err = size(c.SandboxDisk); err != nil {
@@ -164,8 +164,8 @@ func (c sandboxConfig) limits(data string) (l box.Limits, err error) {
 	return l, err
 }
 
-// chooseMode returns the mode of sessions in sandboxes, and why it is less than was asked for. "" is none; only auto
-// takes less than namespaces.
+// chooseMode returns the mode of sandboxes, and why it is less than requested. "" is none; only
+// auto accepts less than namespaces.
 func chooseMode(r box.Report, asked sandbox.Mode, network sandbox.Network) (mode sandbox.Mode, why string) {
 	why = whyNone(r, network)
 	switch {
@@ -187,8 +187,8 @@ func chooseMode(r box.Report, asked sandbox.Mode, network sandbox.Network) (mode
 	return "", why
 }
 
-// whyNone says why boxes with a network do not work here; "" when they do. Without the network that the owner chose
-// there is no box either: an agent that cannot reach its model is of no use.
+// whyNone returns why boxes with this network do not work here; "" if they do. Without the chosen
+// network there is no box: an agent that cannot reach its model is useless.
 func whyNone(r box.Report, network sandbox.Network) string {
 	if network == sandbox.Open {
 		return cmp.Or(r.Namespace, r.Open)
@@ -196,7 +196,7 @@ func whyNone(r box.Report, network sandbox.Network) string {
 	return r.Namespace
 }
 
-// realHome returns the user's home directory without links.
+// realHome returns the user's home directory with links resolved.
 func realHome() (string, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -205,7 +205,8 @@ func realHome() (string, error) {
 	return filepath.EvalSymlinks(home)
 }
 
-// isOwnPort returns what tells addresses at which this server listens, by whichever network of the computer.
+// isOwnPort returns a function that reports whether this server listens at an address, on any of
+// the computer's networks.
 func isOwnPort(listen net.Addr) func(netip.AddrPort) bool {
 	return func(at netip.AddrPort) bool {
 		own, ok := listen.(*net.TCPAddr)
@@ -221,7 +222,7 @@ func isOwnPort(listen net.Addr) func(netip.AddrPort) bool {
 	}
 }
 
-// checkSandbox tries whether sandboxes work here, whether or not they are switched on.
+// checkSandbox checks whether sandboxes work here, even if they are off.
 func checkSandbox(c sandboxConfig) []finding {
 	dir, err := os.MkdirTemp("", "ahphub-doctor-")
 	if err != nil {
@@ -239,7 +240,7 @@ func checkSandbox(c sandboxConfig) []finding {
 	return describeSandbox(boxes.Report(), c)
 }
 
-// describeSandbox says what works, and what to do where something does not.
+// describeSandbox reports what works, and how to fix the rest.
 func describeSandbox(r box.Report, c sandboxConfig) []finding {
 	asked := sandbox.Mode(c.Sandbox)
 	off := asked == "" || asked == sandbox.None
@@ -272,7 +273,7 @@ func describeSandbox(r box.Report, c sandboxConfig) []finding {
 	return append(append(found, lacks(r.Groups, r.Open)...), describeContainers(r, c)...)
 }
 
-// describeContainers says whether sessions can choose a container.
+// describeContainers reports whether sessions can choose a container.
 func describeContainers(r box.Report, c sandboxConfig) []finding {
 	switch {
 	case r.Container == "":
@@ -280,10 +281,10 @@ func describeContainers(r box.Report, c sandboxConfig) []finding {
 	case c.SandboxImage != "":
 		return []finding{{text: "sessions cannot choose a container: " + r.Container}}
 	}
-	return []finding{{good: true, text: "sessions cannot choose a container: " + r.Container}} // none is asked for
+	return []finding{{good: true, text: "sessions cannot choose a container: " + r.Container}} // none is configured
 }
 
-// lacks says what sandboxes do without.
+// lacks reports what sandboxes lack.
 func lacks(groups, open string) (found []finding) {
 	if groups != "" {
 		found = append(found, finding{text: "the memory and processes of sandboxes are not bounded here: " + groups})
@@ -294,8 +295,8 @@ func lacks(groups, open string) (found []finding) {
 	return found
 }
 
-// placeOf returns what a box needs to show of an agent's program beside the system's directories: packages of npm, or
-// the program itself.
+// placeOf returns the paths that a box must show for an agent's program, besides system
+// directories: npm packages, or the program itself.
 func placeOf(p acp.Program) (paths []string) {
 	path, err := p.Path()
 	if err != nil {
@@ -321,7 +322,8 @@ func isSystem(path string) bool {
 		func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
-// ownProxy returns the proxy of this program's own environment (HTTPS_PROXY and its like) for an address.
+// ownProxy returns the proxy for an address according to this program's environment (such as
+// HTTPS_PROXY).
 func ownProxy(to *url.URL) (*url.URL, error) {
 	return http.ProxyFromEnvironment(&http.Request{URL: to})
 }

@@ -17,7 +17,7 @@ import (
 // credentialName is the name of the systemd credential with the key of secrets.
 const credentialName = "ahphub-secrets-key"
 
-// secretsConfig says where the key of secrets is.
+// secretsConfig configures the location of the key of secrets.
 type secretsConfig struct {
 	SecretsKeyFile string `name:"secrets-key-file" placeholder:"FILE" help:"File with the key that encrypts secrets. Default: the systemd credential ahphub-secrets-key, else secrets.key in the data directory."`
 }
@@ -35,7 +35,7 @@ func (c secretsConfig) check(bad func(name string, value any, allowed string)) {
 	}
 }
 
-// path returns the file of the key that the owner keeps; "" when it is in the data directory.
+// path returns the owner's key file; "" if the key is in the data directory.
 func (c secretsConfig) path() string {
 	if c.SecretsKeyFile != "" {
 		return c.SecretsKeyFile
@@ -58,7 +58,7 @@ func (c secretsConfig) open(data string) (*secret.Keys, error) {
 	return secret.ReadKeys(path)
 }
 
-// openKeys reads the keys of secrets, in the data directory that the store has locked.
+// openKeys reads the keys of secrets; the store has locked the data directory.
 func (a *app) openKeys() (err error) {
 	if a.led != nil && a.led.keys != nil {
 		a.keys = a.led.keys
@@ -73,7 +73,7 @@ func (a *app) openKeys() (err error) {
 	return nil
 }
 
-// sealers are all that keep sealed values.
+// sealers returns everything that stores sealed values.
 func (a *app) sealers() []secret.Sealer {
 	list := []secret.Sealer{a.notify, a.secrets}
 	if a.secured != nil && a.secured.acme != nil {
@@ -91,7 +91,7 @@ func (a *app) sealers() []secret.Sealer {
 	return list
 }
 
-// secretsPage is what the page of secrets asks for.
+// secretsPage implements settings.Secrets.
 type secretsPage struct {
 	*secret.Store
 	app *app
@@ -100,7 +100,7 @@ type secretsPage struct {
 // Rotate implements settings.Secrets.
 func (p secretsPage) Rotate(ctx context.Context) error {
 	a := p.app
-	ctx = context.WithoutCancel(ctx) // a page that is closed interrupts nothing
+	ctx = context.WithoutCancel(ctx) // closing the page must not interrupt it
 	if a.led == nil {
 		return a.keys.Rotate(ctx, a.sealers()...)
 	}
@@ -134,13 +134,14 @@ func (a *app) secretsOf(session ahp.URI, dirs []string) ([]secrets.Secret, error
 	return out, err
 }
 
-// Documents that say what is to be done once more after a crash.
+// Documents that record work to repeat after a crash.
 const (
 	stateBucket = "secret-state"
 	compactKey  = "compact"
 )
 
-// sealAll seals what earlier programs or older keys left, and says what cannot be opened. It keeps no start from going on.
+// sealAll seals values of earlier versions or older keys, and logs which cannot be opened. It never
+// prevents a start.
 func (a *app) sealAll(ctx context.Context) {
 	plain, err := a.notify.HasPlain(ctx)
 	if err == nil && plain {
@@ -175,7 +176,7 @@ func (a *app) sealAll(ctx context.Context) {
 	}
 }
 
-// compact removes what was stored in plain text from the free pages of the database.
+// compact removes former plain-text values from the free pages of the database.
 func (a *app) compact(ctx context.Context) error {
 	_, found, err := a.docs.Get(ctx, stateBucket, compactKey)
 	if err != nil || !found {
@@ -185,7 +186,7 @@ func (a *app) compact(ctx context.Context) error {
 	return errors.Join(a.store.Compact(ctx), a.docs.Delete(ctx, stateBucket, compactKey))
 }
 
-// acmeKeys seals the files of ACME.
+// acmeKeys seals ACME's files.
 type acmeKeys struct{ keys *secret.Keys }
 
 func acmeLabel(name string) secret.Label { return secret.Label{Kind: "acme", Name: name} }
@@ -195,7 +196,7 @@ func (k acmeKeys) Seal(name string, data []byte) []byte {
 	return []byte(k.keys.Seal(acmeLabel(name), data))
 }
 
-// Open implements web.CacheKeys. Files of earlier programs are not sealed.
+// Open implements web.CacheKeys. Files of earlier versions are not sealed.
 func (k acmeKeys) Open(name string, data []byte) ([]byte, error) {
 	if !secret.IsSealed(string(data)) {
 		return data, nil

@@ -22,7 +22,8 @@ import (
 	"github.com/ahphub/ahphub/hub/secret"
 )
 
-// secretsCommand manages the owner's secrets on a server that runs. Write access to the data directory proves the owner.
+// secretsCommand manages the owner's secrets on a running server. Write access to the data
+// directory proves the owner.
 type secretsCommand struct {
 	List   secretsListCommand   `cmd:"" help:"List the names of secrets and where they are available."`
 	Set    secretsSetCommand    `cmd:"" help:"Create a secret, or replace its value, which is read from standard input."`
@@ -30,7 +31,7 @@ type secretsCommand struct {
 	Rotate secretsRotateCommand `cmd:"" help:"Encrypt everything with a new key."`
 }
 
-// secretsServer says which server.
+// secretsServer selects the server.
 type secretsServer struct {
 	Data string `default:"${data}" placeholder:"DIR" help:"Data directory. Default: ${default}."`
 }
@@ -39,7 +40,7 @@ type secretsListCommand struct {
 	secretsServer `embed:""`
 }
 
-// Run lists secrets, a line each.
+// Run lists secrets, one per line.
 func (c secretsListCommand) Run(e *environment) error {
 	s, err := c.enter(e.ctx)
 	if err != nil {
@@ -71,7 +72,7 @@ type secretsSetCommand struct {
 	Dir  []string `placeholder:"DIR" help:"Repositories whose sessions have it. A new secret without any is available nowhere."`
 }
 
-// Run reads the value from standard input: arguments are seen by all users of a machine.
+// Run reads the value from standard input, because all users of a machine can see arguments.
 func (c secretsSetCommand) Run(e *environment) error {
 	if err := secret.CheckName(c.Name); err != nil {
 		return err
@@ -136,7 +137,7 @@ type secretsRotateCommand struct {
 	secretsServer `embed:""`
 }
 
-// Run makes a new key.
+// Run creates a new key.
 func (c secretsRotateCommand) Run(e *environment) error {
 	s, err := c.enter(e.ctx)
 	if err != nil {
@@ -146,13 +147,13 @@ func (c secretsRotateCommand) Run(e *environment) error {
 	return s.post(e.ctx, "/settings/secrets/rotate", nil)
 }
 
-// secretsClient is a visit to a server as its owner.
+// secretsClient is signed in to a server as its owner.
 type secretsClient struct {
 	at     addresses
 	client *http.Client
 }
 
-// enter signs in as the owner, by a token that the data directory proves.
+// enter signs in as the owner, with a token created in the data directory.
 func (c secretsServer) enter(ctx context.Context) (*secretsClient, error) {
 	at, err := readAddresses(c.Data)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -177,12 +178,12 @@ func (c secretsServer) enter(ctx context.Context) (*secretsClient, error) {
 	return s, nil
 }
 
-// leave signs out.
-func (s *secretsClient) leave(ctx context.Context) { _ = s.post(ctx, "/signout", nil) } // its end was told before
+// the result is already known
+func (s *secretsClient) leave(ctx context.Context) { _ = s.post(ctx, "/signout", nil) } // the result is already known
 
 var alerted = regexp.MustCompile(`(?s)role="alert">(.*?)<`)
 
-// post sends a form. The error has what the page says.
+// post sends a form. Its error has the page's message.
 func (s *secretsClient) post(ctx context.Context, path string, form url.Values) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.at.URL+path, strings.NewReader(form.Encode()))
 	if err != nil {
@@ -206,7 +207,7 @@ func (s *secretsClient) post(ctx context.Context, path string, form url.Values) 
 	return fmt.Errorf("ahphub answered %s", res.Status)
 }
 
-// shownSecret is a secret as the server lists it.
+// shownSecret is a secret in the server's list.
 type shownSecret struct {
 	Name           string
 	File, Locked   bool
@@ -229,7 +230,7 @@ func (s *secretsClient) list(ctx context.Context) (list []shownSecret, err error
 	return list, json.NewDecoder(io.LimitReader(res.Body, 16<<20)).Decode(&list)
 }
 
-// addDirs makes a secret available in directories beside where it is.
+// addDirs makes a secret available in more directories.
 func (s *secretsClient) addDirs(ctx context.Context, list []shownSecret, name string, dirs []string) error {
 	form := url.Values{}
 	for _, one := range list {

@@ -11,8 +11,8 @@ const (
 	sweepEvery = time.Hour
 )
 
-// keepSeen writes when browsers and tokens were seen last, from time to time and at the end: nothing is written when a
-// page is looked at.
+// keepSeen regularly writes when browsers and tokens were last seen, and once more at the end, so
+// that page views write nothing.
 func (a *app) keepSeen(ctx context.Context) {
 	flush, sweep := time.NewTicker(flushEvery), time.NewTicker(sweepEvery)
 	defer flush.Stop()

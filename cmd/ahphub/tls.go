@@ -164,7 +164,7 @@ func (s *secured) address(l net.Listener) *url.URL {
 	return u
 }
 
-// serve runs the parts beside the server until ctx ends.
+// serve serves the listeners without TLS until ctx ends.
 func (s *secured) serve(ctx context.Context, server *web.Server, public *url.URL) error {
 	var wg sync.WaitGroup
 	var agentErr, redirectErr error
@@ -189,7 +189,7 @@ func (s *secured) close() {
 	}
 }
 
-// forTerm returns the settings of a term's hub, with a listener of its own for agents on this machine.
+// forTerm returns the settings of a term's hub, with its own listener for agents on this machine.
 func (s settings) forTerm() (of settings, release func(), err error) {
 	if s.secured == nil {
 		return s, func() {}, nil

@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// updateCommand asks for newer releases. Nothing else in the program does: a server never asks by itself.
+// updateCommand checks for newer releases. Only this command does; a server never checks by itself.
 type updateCommand struct {
 	Check bool   `help:"Ask whether there is a newer release. Nothing is downloaded or changed."`
 	Feed  string `name:"update-feed" default:"https://github.com/ahphub/ahphub/releases/latest/download/release.json" placeholder:"URL" help:"Where the newest release is described. Default: ${default}."`
 }
 
-// release is what the feed says of the newest release.
+// release is the feed's description of the newest release.
 type release struct {
 	Version string `json:"version"`
 	URL     string `json:"url"`
@@ -63,7 +63,7 @@ func newestRelease(ctx context.Context, feed string) (r release, err error) {
 	if err != nil {
 		return r, err
 	}
-	request.Header.Set("User-Agent", "ahphub") // not which version, nor on what machine
+	request.Header.Set("User-Agent", "ahphub") // includes neither the version nor the machine
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		var wrapped *url.Error
@@ -92,7 +92,7 @@ func newestRelease(ctx context.Context, feed string) (r release, err error) {
 	return r, nil
 }
 
-// compareVersions orders versions as 1.2.3; known is false for one that was not released.
+// compareVersions compares versions such as 1.2.3; known is false if one was not released.
 func compareVersions(a, b string) (order int, known bool) {
 	x, knownX := versionNumbers(a)
 	y, knownY := versionNumbers(b)
@@ -104,8 +104,8 @@ func compareVersions(a, b string) (order int, known bool) {
 	return 0, knownX && knownY
 }
 
-// versionNumbers splits 1.2.3. A fourth number is 0 for what comes before a release (1.2.3-rc.1), 1 for the release and
-// 2 for what was built after it (1.2.3-4-gabcdef).
+// versionNumbers splits 1.2.3. A fourth number is 0 for a pre-release (1.2.3-rc.1), 1 for the
+// release and 2 for a later build (1.2.3-4-gabcdef).
 func versionNumbers(version string) (numbers [4]int, known bool) {
 	core, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	parts := strings.Split(core, ".")

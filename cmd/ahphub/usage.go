@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/usage"
 )
 
-// openUsage opens the ledger of what turns used, and has it counted for metrics.
+// openUsage opens the usage ledger, and connects it to the metrics.
 func (a *app) openUsage(ctx context.Context) (*usage.Ledger, error) {
 	return usage.Open(ctx, usage.Config{Store: a.docs, Owner: a.owner.ID,
 		Sender: func(m ahp.Message) (person, name string) {

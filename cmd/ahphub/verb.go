@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 )
 
-// verb is a command of the command line: a struct whose fields are its flags and arguments, or further commands. Their
-// tags name and describe them. It calls no method by a name found at run time: a program that does keeps every exported
-// method of every type, which made this one twice as large.
+// verb is a command: a struct whose fields are its flags and arguments, or further commands. Their
+// tags name and describe them. It calls no method by a name found at run time: that would make the
+// linker keep every exported method, which doubled the size of this program.
 type verb struct {
 	name  string // as typed, "secrets set"; "" for the program
 	help  string
@@ -20,7 +20,7 @@ type verb struct {
 	hidden bool // the help does not list it
 }
 
-// verbs returns the commands of v.
+// verbs returns the subcommands of v.
 func (v verb) verbs() (all []verb) {
 	for i := range v.value.NumField() {
 		field := v.value.Type().Field(i)
@@ -33,7 +33,7 @@ func (v verb) verbs() (all []verb) {
 	return all
 }
 
-// leaves returns the commands of v that run, at any depth.
+// leaves returns the runnable commands of v, at any depth.
 func (v verb) leaves() (all []verb) {
 	inner := v.verbs()
 	if len(inner) == 0 {
@@ -57,7 +57,7 @@ func (v verb) everyOption() (all []*option) {
 	return all
 }
 
-// arguments returns the fields that arguments fill in, and their descriptions.
+// arguments returns the fields set by arguments, and their descriptions.
 func (v verb) arguments() (fields []reflect.Value, about []reflect.StructField) {
 	for i := range v.value.NumField() {
 		field := v.value.Type().Field(i)
@@ -68,7 +68,7 @@ func (v verb) arguments() (fields []reflect.Value, about []reflect.StructField) 
 	return fields, about
 }
 
-// choose follows the names of commands at the start of args.
+// choose finds the command named at the start of args.
 func (v verb) choose(args []string) (chosen verb, rest []string) {
 	if len(args) > 0 {
 		for _, w := range v.verbs() {
@@ -80,7 +80,7 @@ func (v verb) choose(args []string) (chosen verb, rest []string) {
 	return v, args
 }
 
-// parse fills in the command. It reports true after --help, which is all that was asked for.
+// parse sets the command's fields. It returns true after --help.
 func (v verb) parse(args []string, file configFile, stdout io.Writer) (done bool, err error) {
 	options := v.options()
 	set := newFlagSet(options)
@@ -108,7 +108,7 @@ func (v verb) parse(args []string, file configFile, stdout io.Writer) (done bool
 
 const helpWidth = 100
 
-// printHelp describes v; flags is what the help says of its flags.
+// printHelp describes v; flags is the help of its flags.
 func (v verb) printHelp(to io.Writer, flags string) error {
 	var b strings.Builder
 	fmt.Fprint(&b, strings.TrimSuffix("Usage: ahphub "+v.name, " "))

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 )
 
-// version is set by the Makefile; with go install it is the module's.
+// version is set by the Makefile; with go install, the module's version is used.
 var version = ""
 
 type versionCommand struct{}

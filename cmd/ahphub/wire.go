@@ -54,7 +54,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// app is the wired program: the one place that names implementations.
+// app is the wired program: the only place that names implementations.
 type app struct {
 	cfg          Config
 	log          *slog.Logger
@@ -89,19 +89,19 @@ type app struct {
 	keys         *secret.Keys
 	members      *access.Members
 	machines     *machines.Registry // nil: none can join
-	joins        *endpoint.Endpoint // of machines
-	roster       *fleet.Roster      // of machines; nil: none can join
-	route        *fleet.Route       // to them; nil: none can join
-	agentTools   http.Handler       // what agents on machines use
+	joins        *endpoint.Endpoint // serves machines' connections
+	roster       *fleet.Roster      // connected machines; nil: none can join
+	route        *fleet.Route       // routes calls to machines; nil: none can join
+	agentTools   http.Handler       // tools for agents on machines
 	needsLogin   func(provider string) bool
 	secrets      *secret.Store
-	rules        *sandbox.Rules // nil: there are no sandboxes
+	rules        *sandbox.Rules // nil: no sandboxes
 	programs     local.Programs
-	relayed      *relayed.Listener // to the host's tools, by agents in sandboxes; nil: there are none
+	relayed      *relayed.Listener // connections of sandboxed agents to the host's tools; nil: none
 	proxy        *proxy.Proxy
 	demoMachines []*demoMachine   // of `ahphub demo`
 	files        [][2]string      // key and path of files in the data directory
-	led          *leading         // nil: this program is alone
+	led          *leading         // nil: not in a cluster
 	authority    *peers.Authority // of the cluster; nil without one
 }
 
@@ -206,7 +206,7 @@ func (a *app) buildHost(ctx context.Context, set settings, l net.Listener) error
 	return a.host.Start(ctx)
 }
 
-// openSyntax opens the cache of syntax colours. Without it they are read each time.
+// openSyntax opens the cache of syntax colours. Without it, they are computed each time.
 func (a *app) openSyntax() {
 	var err error
 	if a.syntax, err = filecache.Open(filecache.Config{Dir: filepath.Join(a.cfg.Data, "syntax")}); err != nil {
@@ -216,7 +216,7 @@ func (a *app) openSyntax() {
 	a.diffs.Syntax = a.syntax
 }
 
-// doors authenticate people and clients.
+// doors authenticates people and clients.
 type doors struct {
 	links     *access.Links
 	members   *access.Members
@@ -357,7 +357,7 @@ func (a *app) close() error {
 	}
 	a.diffs.Close()
 	if a.web != nil {
-		a.tools.Close() // the host was stopped before
+		a.tools.Close() // the host has stopped already
 		a.web.Close()
 	}
 	a.closeDemoMachines()
