@@ -47,7 +47,8 @@ func (r *reduction) terminal(action string) {
 	}
 }
 
-// terminalData appends output: to the command that runs, or to unclassified output. No output makes no part.
+// terminalData appends output to the running command or to unclassified output. Empty output adds
+// no part.
 func (r *reduction) terminalData(data string) {
 	if data == "" {
 		return
@@ -105,7 +106,7 @@ func (r *reduction) changeset(action string) {
 	}
 }
 
-// putError keeps the error of a status that is an error, and clears it with any other status.
+// putError sets the error if the status is error, and removes it otherwise.
 func (r *reduction) putError(o object) {
 	delete(o, "error")
 	if text(r.a, "status") == "error" {

@@ -1,6 +1,6 @@
 package oracle
 
-// The bits of a status. The first five are the activity, of which InputNeeded includes InProgress.
+// The bits of a status. The lowest five are the activity; InputNeeded includes InProgress.
 const (
 	statusIdle        int64 = 1
 	statusError       int64 = 2
@@ -89,7 +89,7 @@ func (r *reduction) dropQueued(id string) {
 	}
 }
 
-// reorderQueue ignores unknown ids and appends the messages that the order leaves out.
+// reorderQueue ignores unknown ids and appends messages missing from the order.
 func (r *reduction) reorderQueue() {
 	if r.s["queuedMessages"] == nil {
 		return

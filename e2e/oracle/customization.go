@@ -69,9 +69,9 @@ func (r *reduction) removeCustomization(id string) {
 	}
 }
 
-// toggle switches a customization. Children but MCP servers are switched since 0.5.2. Since 0.8.0 plugins and MCP
-// servers keep all decisions, and the others what the first one says. What an unknown kind makes of decisions is for
-// its version to know.
+// toggle switches a customization. Since 0.5.2, this includes children other than MCP servers.
+// Since 0.8.0, plugins and MCP servers keep all decisions, and others only the effect of the first
+// one. Unknown kinds are left to their version.
 func (r *reduction) toggle(found object) {
 	kind := text(found, "type")
 	if r.version < v080 {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Diff lists where two values differ, a line for each place, or is empty.
+// Diff lists the differences between two values, one per line; "" for none.
 func Diff(got, want any) string {
 	var lines []string
 	diff(&lines, "", got, want)

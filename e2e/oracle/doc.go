@@ -1,7 +1,8 @@
-// Package oracle is a second reducer of the protocol's states, to argue with the one in hub/ahp. It was written from
-// the specification's text and its fixtures alone, and shares no code or type with the program: states and actions are
-// the maps that encoding/json makes. It is slow and plain on purpose. Where both reducers agree, they were wrong twice
-// in the same way or they are right; where they differ, the text decides.
+// Package oracle is a second reducer of the protocol's states, to compare with the one in hub/ahp.
+// It was written only from the specification's text and its fixtures, and shares no code or types
+// with the program: states and actions are maps as decoded by encoding/json. It is intentionally
+// slow and simple. If both reducers agree, they are right or made the same mistake twice; if they
+// differ, the text decides.
 //
-// The rules of older versions are here too, because a client of an older version reduces by them.
+// It also has the rules of older versions, because their clients reduce by them.
 package oracle

@@ -50,7 +50,7 @@ func (r *reduction) requestInput() {
 	setBit(r.s, statusIsRead, false)
 }
 
-// changeAnswer sets or removes one answer. The key goes with the last one.
+// changeAnswer sets or removes one answer. The last removal also removes the key.
 func (r *reduction) changeAnswer(request object) {
 	answers := member(request, "answers")
 	if answers == nil {
@@ -75,7 +75,7 @@ func overlayAnswers(request, final object) {
 	request["answers"] = answers
 }
 
-// openRequests reports whether a request is open.
+// openRequests reports whether any request is open.
 func (r *reduction) openRequests() bool {
 	if r.version < v060 {
 		return len(items(r.s, "inputRequests")) > 0
@@ -88,7 +88,7 @@ func (r *reduction) openRequests() bool {
 	return false
 }
 
-// oldInput has the rules before 0.6.0, when open requests were a list of the chat's.
+// oldInput implements the rules before 0.6.0, when open requests were a list of the chat.
 func (r *reduction) oldInput(action string) {
 	requests := items(r.s, "inputRequests")
 	i := find(requests, "id", text(r.a, "requestId"))
@@ -112,7 +112,8 @@ func (r *reduction) oldInput(action string) {
 	}
 }
 
-// completeOldInput takes a request off the list. Since 0.5.2 the active turn's transcript keeps it with its response.
+// completeOldInput removes a request from the list. Since 0.5.2, the active turn's transcript keeps
+// it with its response.
 func (r *reduction) completeOldInput(request object) {
 	remove(r.s, "inputRequests", "id", text(r.a, "requestId"))
 	dropEmpty(r.s, "inputRequests")

@@ -7,7 +7,7 @@ import (
 	"math/big"
 )
 
-// Decode reads a JSON object with its numbers as they are written.
+// Decode decodes a JSON object without changing its numbers.
 func Decode(b []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.UseNumber()
@@ -18,7 +18,8 @@ func Decode(b []byte) (map[string]any, error) {
 	return o, nil
 }
 
-// Canonical writes a value so that equal values are equal texts: keys in order, 1.50 and 15e-1 as one number.
+// Canonical encodes a value so that equal values have equal texts: sorted keys, 1.50 and 15e-1 as
+// one number.
 func Canonical(v any) string {
 	b, err := json.Marshal(canonical(v))
 	if err != nil {
@@ -59,7 +60,8 @@ func canonicalNumber(n json.Number) any {
 	return f
 }
 
-// WithoutNulls returns a value without the keys that are null: some documents write an absent property so.
+// WithoutNulls returns a value without null properties: some documents encode absent properties as
+// null.
 func WithoutNulls(v any) any {
 	switch v := v.(type) {
 	case object:

@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// Mirror is what a client of a version holds of the channels it follows: snapshots, and what the actions after them
-// made of them.
+// Mirror is the state of a client of one version: the snapshots of followed channels, reduced by
+// later actions.
 type Mirror struct {
 	version string
 	kinds   map[string]string
 	states  map[string]object
 }
 
-// NewMirror returns a mirror that follows nothing yet.
+// NewMirror returns a mirror that follows no channel.
 func NewMirror(version string) *Mirror {
 	return &Mirror{version, map[string]string{}, map[string]object{}}
 }
 
-// Adopt starts a channel from a snapshot, in place of what it held.
+// Adopt starts a channel from a snapshot, replacing its state.
 func (m *Mirror) Adopt(channel, kind string, state []byte) error {
 	s, err := Decode(state)
 	if err != nil {
@@ -29,7 +29,7 @@ func (m *Mirror) Adopt(channel, kind string, state []byte) error {
 	return nil
 }
 
-// Follows reports whether a channel was adopted: actions on others change nothing.
+// Follows reports whether a channel was adopted; actions on others are ignored.
 func (m *Mirror) Follows(channel string) bool { return m.states[channel] != nil }
 
 // Apply reduces an action.
@@ -45,16 +45,17 @@ func (m *Mirror) Apply(channel string, action []byte) error {
 	return nil
 }
 
-// Kind returns the kind of a channel, "" when it is not followed.
+// Kind returns the kind of a channel, "" if it is not followed.
 func (m *Mirror) Kind(channel string) string { return m.kinds[channel] }
 
-// Channels lists what is followed, in order.
+// Channels lists the followed channels, sorted.
 func (m *Mirror) Channels() []string { return slices.Sorted(maps.Keys(m.states)) }
 
-// State returns a channel as it is mirrored, nil when it is not followed. The caller does not write to it.
+// State returns the state of a channel, nil if it is not followed. Callers must not modify it.
 func (m *Mirror) State(channel string) map[string]any { return m.states[channel] }
 
-// Compare lists where the mirror of a channel differs from a state, or is empty. Null stands for an absent key.
+// Compare lists the differences between the mirror of a channel and a state; "" for none. Null
+// equals an absent key.
 func (m *Mirror) Compare(channel string, state []byte) string {
 	want, err := Decode(state)
 	if err != nil {

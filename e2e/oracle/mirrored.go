@@ -2,15 +2,15 @@ package oracle
 
 import "maps"
 
-// Mirrored returns a state without what no action of the protocol changes, so that a client learns of it by a snapshot
-// alone: of a session the activity, the counts of its threads and its project, of a chat what it changed in files. A
-// mirror is compared with a fresh snapshot in this form.
+// Mirrored returns a state without the properties that no action changes, which clients only get by
+// snapshots: a session's activity, thread counts and project, and a chat's changed files. Compare a
+// mirror with a fresh snapshot in this form.
 func Mirrored(channel string, state map[string]any) map[string]any {
 	s := maps.Clone(state)
 	switch channel {
 	case "session":
 		withoutGathered(s)
-		if summary, ok := s["summary"].(object); ok { // to 0.4
+		if summary, ok := s["summary"].(object); ok { // up to 0.4
 			s["summary"] = Mirrored(channel, summary)
 		}
 	case "chat":

@@ -11,14 +11,15 @@ type (
 	list   = []any
 )
 
-// Reduce returns the state of a channel after an action, by the rules of a version. The kind is the one that fixtures
-// name: root, session, chat, terminal, changeset, annotations, resourceWatch, automation, automationRun or canvas.
-// An action that the kind does not know leaves the state as it is. Neither argument is written to.
+// Reduce returns the state of a channel after an action, by the rules of a version. The kind is one
+// of the fixtures' names: root, session, chat, terminal, changeset, annotations, resourceWatch,
+// automation, automationRun or canvas. An action unknown to the kind changes nothing. Reduce does
+// not modify its arguments.
 func Reduce(version, kind string, state, action map[string]any) map[string]any {
 	return Apply(version, kind, copied(state).(object), copied(action).(object))
 }
 
-// Apply is Reduce for a caller who gives both away: the result takes parts of them over.
+// Apply is Reduce for callers that no longer need the arguments: the result shares parts of them.
 func Apply(version, kind string, state, action map[string]any) map[string]any {
 	r := &reduction{version: rankOf(version), s: state, a: action}
 	if reduce := kinds[kind]; reduce != nil {
@@ -34,13 +35,14 @@ var kinds = map[string]func(r *reduction, action string){
 	"terminal":      (*reduction).terminal,
 	"changeset":     (*reduction).changeset,
 	"annotations":   (*reduction).annotations,
-	"resourceWatch": func(*reduction, string) {}, // its actions are events, the state never changes
+	"resourceWatch": func(*reduction, string) {}, // its actions are events that never change the state
 	"automation":    (*reduction).automation,
 	"automationRun": (*reduction).automationRun,
 	"canvas":        (*reduction).canvas,
 }
 
-// reduction is one action on its way into one state. It may write to both and share their parts.
+// reduction is the application of one action to one state. It may modify both and share their
+// parts.
 type reduction struct {
 	version int
 	s, a    object
@@ -56,7 +58,8 @@ var (
 	v090 = rankOf("0.9.0")
 )
 
-// rankOf orders versions: 0.5.2 before 0.6.0. A version in development, as 0.8-dev, comes just before its release.
+// rankOf returns the rank of a version: 0.5.2 is below 0.6.0. A development version such as 0.8-dev
+// is just below its release.
 func rankOf(version string) int {
 	version, development := strings.CutSuffix(version, "-dev")
 	rank := 0
@@ -126,7 +129,7 @@ func integer(o object, key string) int64 {
 
 func number(i int64) json.Number { return json.Number(strconv.FormatInt(i, 10)) }
 
-// put writes a value, or removes the key when there is none: in JSON an undefined property is an absent one.
+// put sets a property, or removes it for nil: JSON omits undefined properties.
 func put(o object, key string, value any) {
 	if value == nil {
 		delete(o, key)
@@ -135,7 +138,7 @@ func put(o object, key string, value any) {
 	}
 }
 
-// take copies properties that are present, and leaves the others of to as they are.
+// take copies present properties, and leaves others of to unchanged.
 func take(to, from object, keys ...string) {
 	for _, key := range keys {
 		if from[key] != nil {
@@ -144,14 +147,14 @@ func take(to, from object, keys ...string) {
 	}
 }
 
-// replace makes properties what they are in from: absent ones are removed.
+// replace copies properties, and removes those that are absent in from.
 func replace(to, from object, keys ...string) {
 	for _, key := range keys {
 		put(to, key, from[key])
 	}
 }
 
-// find returns the index of the entry whose key has a value, or -1.
+// find returns the index of the entry with this value for key, or -1.
 func find(entries list, key, value string) int {
 	for i, e := range entries {
 		if o, ok := e.(object); ok && o[key] == value {
@@ -161,7 +164,7 @@ func find(entries list, key, value string) int {
 	return -1
 }
 
-// upsert replaces the entry with the same key, or appends.
+// upsert replaces the entry with the same key, or appends the new one.
 func upsert(o object, name, key string, entry any) {
 	e, ok := entry.(object)
 	if !ok {
@@ -175,7 +178,7 @@ func upsert(o object, name, key string, entry any) {
 	o[name] = append(entries, e)
 }
 
-// remove drops the entry with the key and reports whether there was one.
+// remove removes the entry with the key and reports whether it existed.
 func remove(o object, name, key, value string) bool {
 	entries := items(o, name)
 	i := find(entries, key, value)
@@ -207,7 +210,7 @@ func contains(values list, s string) bool {
 	return false
 }
 
-// addToSet appends a member unless it is there.
+// addToSet appends a member unless it exists.
 func addToSet(o object, name, member string) {
 	if !contains(items(o, name), member) {
 		o[name] = append(items(o, name), member)
@@ -227,7 +230,8 @@ func dropFromSet(o object, name, member string) {
 	o[name] = left
 }
 
-// changeConfig merges values into state.config.values, or replaces them all. Without a config it does nothing.
+// changeConfig merges values into state.config.values, or replaces all of them. Without a config it
+// does nothing.
 func (r *reduction) changeConfig() {
 	config := member(r.s, "config")
 	values := member(r.a, "config")

@@ -42,7 +42,7 @@ func (r *reduction) session(action string) {
 	}
 }
 
-// metadata is where the title and the status are: in a summary of its own before 0.5.0.
+// metadata returns the object with title and status: a separate summary before 0.5.0.
 func (r *reduction) metadata() object {
 	if summary := member(r.s, "summary"); r.version < v050 && summary != nil {
 		return summary
@@ -50,8 +50,8 @@ func (r *reduction) metadata() object {
 	return r.s
 }
 
-// aggregateInputNeeded raises InputNeeded while a request waits for a person: since 0.8, a call that a client executes
-// does not. What is left when the last one goes is InProgress.
+// aggregateInputNeeded sets InputNeeded while a request waits for a person; since 0.8, calls that a
+// client executes do not count. After the last such request, the status is InProgress.
 func (r *reduction) aggregateInputNeeded() {
 	asks := false
 	for _, request := range items(r.s, "inputNeeded") {
@@ -93,7 +93,7 @@ func (r *reduction) sessionChats(action string) {
 	}
 }
 
-// reorderChats takes a complete order only: every chat exactly once.
+// reorderChats only accepts a complete order with every chat once.
 func (r *reduction) reorderChats() {
 	chats, order := items(r.s, "chats"), items(r.a, "chats")
 	if len(chats) != len(order) {
@@ -119,7 +119,7 @@ func (r *reduction) sessionClients(action string) {
 		upsert(r.s, "activeClients", "clientId", r.a["activeClient"])
 	case "session/activeClientRemoved":
 		remove(r.s, "activeClients", "clientId", text(r.a, "clientId"))
-	case "session/activeClientChanged": // until 0.4
+	case "session/activeClientChanged": // up to 0.4
 		replace(r.s, r.a, "activeClient")
 	case "session/activeClientToolsChanged":
 		if client := member(r.s, "activeClient"); client != nil {
@@ -143,8 +143,8 @@ func (r *reduction) sessionDirectories(action string) {
 	}
 }
 
-// replaceDirectory puts replacement where directory is, unless it is earlier in the set already. The set has no member
-// twice afterwards.
+// replaceDirectory puts replacement in the place of directory, unless an earlier entry equals it.
+// The result has no duplicates.
 func (r *reduction) replaceDirectory(directory, replacement string) {
 	if !contains(items(r.s, "workingDirectories"), directory) {
 		return

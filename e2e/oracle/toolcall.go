@@ -1,6 +1,6 @@
 package oracle
 
-// The properties that a call has in every state, with its parameters, and once it was confirmed.
+// The properties of a call: in every state, with its parameters, and once confirmed.
 var (
 	callBase      = []string{"toolCallId", "toolName", "displayName", "intention", "contributor", "_meta"}
 	callInput     = append(callBase[:len(callBase):len(callBase)], "invocationMessage", "toolInput")
@@ -51,7 +51,7 @@ func (r *reduction) startCall() {
 	active["responseParts"] = append(items(active, "responseParts"), object{"kind": "toolCall", "toolCall": call})
 }
 
-// become returns a call in another status with some of what it was.
+// become returns a call with a new status and some of its properties.
 func become(call object, status string, keep []string) object {
 	next := object{"status": status}
 	take(next, call, keep...)
@@ -69,7 +69,8 @@ func (r *reduction) callDelta(call object) object {
 	return call
 }
 
-// callReady has the parameters of a call complete, or asks again. Who executes it stays as toolCallStart said.
+// callReady completes the parameters of a call, or asks for confirmation again. The executor stays
+// the one set by toolCallStart.
 func (r *reduction) callReady(call object) object {
 	keep := callInput
 	switch text(call, "status") {
@@ -86,7 +87,7 @@ func (r *reduction) callReady(call object) object {
 	}
 	next := become(call, "pending-confirmation", keep)
 	take(next, r.a, "invocationMessage", "toolInput")
-	if r.version >= v070 { // what is final about a call may come with it since then
+	if r.version >= v070 { // since then, final details of a call may be included
 		take(next, r.a, "intention")
 		if c := member(r.a, "contributor"); c != nil && sameOwner(member(call, "contributor"), c) {
 			next["contributor"] = c
@@ -101,8 +102,8 @@ func (r *reduction) callReady(call object) object {
 	return next
 }
 
-// sameOwner reports whether the final contributor leaves execution where it was: with the host, which calls MCP servers
-// too, or with the client. Who executes calls of an unknown kind cannot be told, so that none may come or go.
+// sameOwner reports whether the final contributor has the same executor: the host, which also calls
+// MCP servers, or the client. The executor of unknown kinds is unknown, so they cannot change.
 func sameOwner(was, is object) bool {
 	byHost := func(c object) bool { return c == nil || text(c, "kind") == "mcp" }
 	byClient := func(c object) bool { return text(c, "kind") == "client" }
@@ -144,7 +145,7 @@ func (r *reduction) callComplete(call object) object {
 	case "running":
 	case "pending-confirmation":
 		call["confirmed"] = "not-needed"
-	case "auth-required": // only a failure ends it, for good
+	case "auth-required": // only a failure ends it, permanently
 		if flag(result, "success") {
 			return nil
 		}
@@ -199,7 +200,7 @@ func (r *reduction) callAuthResolved(call object) object {
 	return call
 }
 
-// skipped returns what the end of its turn makes of a call. One whose status is not known may have ended.
+// skipped returns a call after the end of its turn. An unknown status may be a final one.
 func (r *reduction) skipped(call object) object {
 	switch text(call, "status") {
 	case "streaming", "pending-confirmation", "running", "auth-required", "pending-result-confirmation":
@@ -214,7 +215,7 @@ func (r *reduction) skipped(call object) object {
 	return next
 }
 
-// waitingCalls reports whether a call waits for a person.
+// waitingCalls reports whether any call waits for a person.
 func (r *reduction) waitingCalls() bool {
 	for _, part := range items(member(r.s, "activeTurn"), "responseParts") {
 		p, _ := part.(object)

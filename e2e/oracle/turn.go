@@ -34,7 +34,7 @@ func (r *reduction) turn(action string) {
 	}
 }
 
-// activeTurn returns the turn that an action is of, or nil when another one or none is active.
+// activeTurn returns the action's turn, or nil if it is not the active one.
 func (r *reduction) activeTurn() object {
 	active := member(r.s, "activeTurn")
 	if active == nil || active["id"] != r.a["turnId"] {
@@ -62,7 +62,7 @@ func (r *reduction) startTurn() {
 	setBit(r.s, statusIsRead, false)
 }
 
-// endTurn makes the active turn a completed one.
+// endTurn completes the active turn.
 func (r *reduction) endTurn(state string, activity int64) {
 	active := r.activeTurn()
 	if active == nil {
@@ -97,7 +97,7 @@ func (r *reduction) endTurn(state string, activity int64) {
 	r.setActivity(activity)
 }
 
-// resumeTurn takes back the last turn when its last part is an error that allows it.
+// resumeTurn reactivates the last turn if its last part is an error that allows it.
 func (r *reduction) resumeTurn() {
 	turns := items(r.s, "turns")
 	if r.s["activeTurn"] != nil || len(turns) == 0 {
@@ -119,7 +119,7 @@ func (r *reduction) resumeTurn() {
 	setBit(r.s, statusIsRead, false)
 }
 
-// truncate keeps the turns up to one, or none, and drops the active turn.
+// truncate keeps the turns up to and including one, or none, and drops the active turn.
 func (r *reduction) truncate() {
 	turns := items(r.s, "turns")
 	if id, ok := r.a["turnId"].(string); ok {
@@ -137,7 +137,7 @@ func (r *reduction) truncate() {
 	r.setActivity(statusIdle)
 }
 
-// loadTurns puts older turns before those that are there. A page that comes twice adds nothing.
+// loadTurns inserts older turns before the existing ones. A repeated page adds nothing.
 func (r *reduction) loadTurns() {
 	loaded := list{}
 	for _, turn := range items(r.a, "turns") {
@@ -149,7 +149,7 @@ func (r *reduction) loadTurns() {
 	replace(r.s, r.a, "turnsNextCursor")
 }
 
-// appendText appends to the part with the id, if it is of the kind.
+// appendText appends to the part with the id, if its kind matches.
 func (r *reduction) appendText(kind string) {
 	parts := items(r.activeTurn(), "responseParts")
 	for _, part := range parts {
@@ -161,7 +161,7 @@ func (r *reduction) appendText(kind string) {
 	}
 }
 
-// refreshStatus makes the activity what the active turn says.
+// refreshStatus sets the activity according to the active turn.
 func (r *reduction) refreshStatus() {
 	switch {
 	case r.openRequests() || r.waitingCalls():

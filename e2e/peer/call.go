@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// call is a request in flight. apply runs on the reading goroutine, under the lock and in the order of the frames, so
-// that a snapshot is in place before the action after it.
+// call is a pending request. apply runs on the reading goroutine, with the lock held and in the
+// order of frames, so that a snapshot is stored before the actions after it.
 type call struct {
 	method string
 	apply  func(result json.RawMessage) error
@@ -40,8 +40,8 @@ type incoming struct {
 	} `json:"error"`
 }
 
-// Call sends a request and decodes its result into result, which may be nil. An error of the host is an *ahp.Error
-// whose Data is a json.RawMessage.
+// Call sends a request and decodes its result into result, which may be nil. Errors of the host are
+// *ahp.Error with a json.RawMessage as Data.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
 	return p.call(ctx, method, params, func(raw json.RawMessage) error {
 		if result == nil || len(raw) == 0 {
@@ -71,7 +71,8 @@ func (p *Peer) call(ctx context.Context, method string, params any, apply func(j
 	}
 }
 
-// forget gives up on a call. What comes after a reconnect that was given up is not taken: it goes on from an answer that was not.
+// forget abandons a call. Frames after an abandoned reconnect are ignored, because they build on
+// its answer.
 func (p *Peer) forget(id int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +104,7 @@ func (p *Peer) write(ctx context.Context, m outgoing) error {
 	return conn.Write(ctx, websocket.MessageText, b)
 }
 
-// read runs until the connection ends and fails the calls that are still open.
+// read reads until the connection ends, and then fails the pending calls.
 func (p *Peer) read(conn *websocket.Conn, watch *wire.Conn) {
 	for {
 		kind, frame, err := conn.Read(context.Background()) // ended by Close or Drop
@@ -129,7 +130,8 @@ func (p *Peer) read(conn *websocket.Conn, watch *wire.Conn) {
 	}
 }
 
-// inspect checks a frame against the schema of the version; what it finds fails the package's tests (wire.Main).
+// inspect checks a frame against the version's schema; findings fail the package's tests
+// (wire.Main).
 func (p *Peer) inspect(watch *wire.Conn, frame []byte) {
 	if watch == nil {
 		return
@@ -184,7 +186,7 @@ func (p *Peer) handle(frame []byte) {
 	p.wake()
 }
 
-// answer completes the request the frame answers. The lock is held.
+// answer completes the request of a response. The lock is held.
 func (p *Peer) answer(m incoming) {
 	var id int64
 	if err := json.Unmarshal(m.ID, &id); err != nil {
@@ -193,7 +195,7 @@ func (p *Peer) answer(m incoming) {
 	}
 	c, ok := p.calls[id]
 	if !ok {
-		return // given up by its caller
+		return // its caller gave up
 	}
 	delete(p.calls, id)
 	if m.Error != nil {
@@ -218,7 +220,7 @@ func (p *Peer) keepNotification(m incoming) {
 	}
 }
 
-// serve answers a request of the host.
+// serve answers a request from the host.
 func (p *Peer) serve(m incoming) {
 	answer := map[string]any{"jsonrpc": "2.0", "id": m.ID}
 	if p.opts.Serve == nil {
@@ -233,6 +235,6 @@ func (p *Peer) serve(m incoming) {
 	conn := p.conn
 	p.mu.Unlock()
 	if conn != nil {
-		_ = conn.Write(context.Background(), websocket.MessageText, b) // a failed write shows at the next read
+		_ = conn.Write(context.Background(), websocket.MessageText, b) // a failed write also fails the next read
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Initialize introduces the client and subscribes to channels at once.
+// Initialize sends initialize with initial subscriptions.
 func (p *Peer) Initialize(ctx context.Context, subscriptions ...ahp.URI) (*ahp.InitializeResult, error) {
 	var result ahp.InitializeResult
 	params := ahp.InitializeParams{
@@ -24,7 +24,7 @@ func (p *Peer) Initialize(ctx context.Context, subscriptions ...ahp.URI) (*ahp.I
 		if err := p.adoptAll(result.Snapshots, raw); err != nil {
 			return err
 		}
-		for _, uri := range subscriptions { // those without state have no snapshot
+		for _, uri := range subscriptions { // channels without state have no snapshot
 			if p.opts.Kind(uri) == ahp.ChannelOtlp {
 				p.mirrors[uri] = &mirror{kind: ahp.ChannelOtlp, version: p.version}
 			}
@@ -34,12 +34,12 @@ func (p *Peer) Initialize(ctx context.Context, subscriptions ...ahp.URI) (*ahp.I
 	return &result, err
 }
 
-// wireSnapshot is a snapshot before the program's own types have read it.
+// wireSnapshot is a snapshot not yet decoded by the program's types.
 type wireSnapshot struct {
 	State json.RawMessage `json:"state"`
 }
 
-// adoptAll starts or replaces mirrors by the snapshots of a result. The lock is held.
+// adoptAll starts or replaces mirrors from the snapshots of a result. The lock is held.
 func (p *Peer) adoptAll(snapshots []ahp.Snapshot, result json.RawMessage) error {
 	var raw struct {
 		Snapshots []wireSnapshot `json:"snapshots"`
@@ -55,7 +55,7 @@ func (p *Peer) adoptAll(snapshots []ahp.Snapshot, result json.RawMessage) error 
 	return nil
 }
 
-// adopt starts or replaces a mirror by a snapshot. The lock is held.
+// adopt starts or replaces a mirror from a snapshot. The lock is held.
 func (p *Peer) adopt(s *ahp.Snapshot, raw wireSnapshot) error {
 	kind := p.opts.Kind(s.Resource)
 	if err := s.Decode(kind); err != nil {
@@ -103,8 +103,8 @@ func (p *Peer) SubscribeWith(ctx context.Context, params ahp.SubscribeParams) (*
 	return &result, err
 }
 
-// Unsubscribe ends a subscription. It returns once the host has taken note: from then on an action of the channel is a
-// violation.
+// Unsubscribe ends a subscription. It returns once the host has processed it: later actions on the
+// channel are violations.
 func (p *Peer) Unsubscribe(ctx context.Context, channel ahp.URI) error {
 	if err := p.Notify(ctx, "unsubscribe", ahp.UnsubscribeParams{Channel: channel}); err != nil {
 		return err
@@ -115,7 +115,8 @@ func (p *Peer) Unsubscribe(ctx context.Context, channel ahp.URI) error {
 	})
 }
 
-// Dispatch sends an action and applies it optimistically. The host's answer makes it part of the mirror or drops it.
+// Dispatch sends an action and applies it optimistically. The host's answer adds it to the mirror
+// or drops it.
 func (p *Peer) Dispatch(ctx context.Context, channel ahp.URI, action ahp.Action) (clientSeq int64, err error) {
 	p.mu.Lock()
 	p.clientSeq++
@@ -167,7 +168,7 @@ func (p *Peer) apply(e *ahp.ActionEnvelope, raw json.RawMessage) {
 	}
 }
 
-// settle forgets an action that was answered.
+// settle removes an answered action.
 func (p *Peer) settle(clientSeq int64) {
 	for i := range p.pending {
 		if p.pending[i].seq == clientSeq {
@@ -177,8 +178,9 @@ func (p *Peer) settle(clientSeq int64) {
 	}
 }
 
-// State returns the channel as the user of this client sees it: what the host confirmed, with the client's own
-// unanswered actions on top. It is nil without a subscription, and for a channel without state.
+// State returns the channel as this client's user sees it: the host's confirmed state plus
+// unanswered actions of this client. It is nil without a subscription, and for channels without
+// state.
 func (p *Peer) State(channel ahp.URI) ahp.State {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +202,7 @@ func (p *Peer) State(channel ahp.URI) ahp.State {
 	return p.stateOf(channel, m)
 }
 
-// Confirmed returns the channel as the host confirmed it, and the number of its last action.
+// Confirmed returns the channel's confirmed state, and the number of its last action.
 func (p *Peer) Confirmed(channel ahp.URI) (ahp.State, int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -210,7 +212,7 @@ func (p *Peer) Confirmed(channel ahp.URI) (ahp.State, int64) {
 	return nil, 0
 }
 
-// stateOf reads a mirror as the program's types. The lock is held.
+// stateOf decodes a mirror into the program's types. The lock is held.
 func (p *Peer) stateOf(channel ahp.URI, m *mirror) ahp.State {
 	state, err := m.read()
 	if err != nil {

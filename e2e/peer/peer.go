@@ -1,6 +1,6 @@
-// Package peer is an AHP client that mirrors what it subscribes to, for tests and load. It shares no state code
-// with the server but the protocol's own reducers, applies its own actions optimistically, and writes down every
-// breach of the delivery rules it sees.
+// Package peer is an AHP client for tests and load that mirrors its subscriptions. It shares no
+// state code with the server except the protocol's reducers, applies its own actions
+// optimistically, and records every violation of the delivery rules.
 package peer
 
 import (
@@ -26,13 +26,14 @@ type Options struct {
 	ClientID string       // "peer" when empty
 	Header   http.Header  // further headers of the upgrade
 	HTTP     *http.Client // connects; http.DefaultClient when nil
-	Versions []string     // offered protocol versions; the one this program models when empty
+	Versions []string     // offered protocol versions; if empty, the one that this program models
 
-	Kind  func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
+	Kind  func(ahp.URI) ahp.ChannelKind // returns the kind of a channel; default: KindOf
 	Trust bool                          // for benchmarks: frames are not checked, and hub/ahp reduces them
-	// Serve answers what the host asks, on the reading goroutine; nil: this client offers no methods.
+	// Serve answers the host's requests, on the reading goroutine; nil: this client offers no
+	// methods.
 	Serve   func(method string, params json.RawMessage) (any, *ahp.Error)
-	OnFrame func(frame []byte) // sees every frame from the host, before it is applied; on the reading goroutine
+	OnFrame func(frame []byte) // called with every frame from the host before it is applied, on the reading goroutine
 }
 
 // Notification is a message from the host that is not an action.
@@ -41,7 +42,7 @@ type Notification struct {
 	Params json.RawMessage
 }
 
-// ErrClosed is returned once the connection is gone and no Reconnect followed.
+// ErrClosed is returned after the connection ended, until Reconnect.
 var ErrClosed = errors.New("peer: the connection is closed")
 
 const (
@@ -61,14 +62,14 @@ type Peer struct {
 	watch         *wire.Conn // nil when the host is trusted
 	conn          *websocket.Conn
 	readerDone    chan struct{}
-	abandoned     bool  // the answer to a reconnect on this connection was given up
+	abandoned     bool  // a reconnect on this connection was abandoned
 	closed        error // why there is no connection
 	nextID        int64
 	calls         map[int64]*call
 	mirrors       map[ahp.URI]*mirror
 	lastSeq       int64  // the highest number seen, over all connections
 	connSeq       int64  // the last number seen on this one
-	version       string // what the host chose
+	version       string // the version selected by the host
 	clientSeq     int64
 	pending       []pending
 	changed       chan struct{} // closed and replaced at each frame
@@ -78,14 +79,14 @@ type Peer struct {
 	freshCount    int
 }
 
-// pending is an action that was sent and not answered.
+// pending is a sent action without an answer.
 type pending struct {
 	channel ahp.URI
 	seq     int64
 	action  ahp.Action
 }
 
-// Dial opens a connection. Nothing is sent before Initialize.
+// Dial opens a connection. It sends nothing before Initialize.
 func Dial(ctx context.Context, rawURL string, opts Options) (*Peer, error) {
 	if opts.ClientID == "" {
 		opts.ClientID = "peer"
@@ -143,7 +144,7 @@ func (p *Peer) connect(ctx context.Context) error {
 	return nil
 }
 
-// wsURL accepts http addresses, as test servers give them.
+// wsURL also accepts http addresses, like those of test servers.
 func wsURL(raw string) string {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -158,7 +159,7 @@ func (p *Peer) Close() error {
 	return p.end(func(c *websocket.Conn) error { return c.Close(websocket.StatusNormalClosure, "") })
 }
 
-// Drop cuts the TCP connection without a word, as a network does.
+// Drop closes the TCP connection abruptly, like a network failure.
 func (p *Peer) Drop() { _ = p.end((*websocket.Conn).CloseNow) }
 
 func (p *Peer) end(how func(*websocket.Conn) error) error {
@@ -174,5 +175,6 @@ func (p *Peer) end(how func(*websocket.Conn) error) error {
 	return err
 }
 
-// KindOf returns the kind of a channel by the spelling this program and the specification use.
+// KindOf returns the kind of a channel from its URI as spelled by this program and the
+// specification.
 func KindOf(uri ahp.URI) ahp.ChannelKind { return wire.KindOf(uri) }

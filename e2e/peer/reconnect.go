@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Reconnect opens a new socket and resumes the subscriptions from the last number seen. Actions that are still
-// unanswered are sent again, under their old numbers.
+// Reconnect opens a new socket and resumes the subscriptions from the last number seen. It resends
+// unanswered actions with their old numbers.
 func (p *Peer) Reconnect(ctx context.Context) (*ahp.ReconnectResult, error) {
 	p.Drop()
 	if err := p.connect(ctx); err != nil {
@@ -56,7 +56,7 @@ func (p *Peer) resume(result *ahp.ReconnectResult, raw json.RawMessage, lastSeen
 			p.replay(&r.Actions[i], replay.Actions[i])
 		}
 	case *ahp.ReconnectSnapshotResult:
-		p.mirrors = map[ahp.URI]*mirror{} // what the answer leaves out is gone
+		p.mirrors = map[ahp.URI]*mirror{} // channels missing in the answer are gone
 		if err := p.adoptAll(r.Snapshots, raw); err != nil {
 			return err
 		}
@@ -69,8 +69,8 @@ func (p *Peer) resume(result *ahp.ReconnectResult, raw json.RawMessage, lastSeen
 	return nil
 }
 
-// replay applies an envelope that may be older than a snapshot taken since the last number seen: a channel subscribed
-// to late starts at a higher number than the others. The lock is held.
+// replay applies an envelope that may be older than a snapshot taken since the last number seen: a
+// channel subscribed later starts at a higher number. The lock is held.
 func (p *Peer) replay(e *ahp.ActionEnvelope, raw json.RawMessage) {
 	if m := p.mirrors[e.Channel]; m != nil && e.ServerSeq <= m.seq && e.ServerSeq > p.connSeq {
 		p.connSeq = e.ServerSeq
@@ -91,7 +91,8 @@ func (p *Peer) resend(ctx context.Context) error {
 	return nil
 }
 
-// Fresh takes a snapshot of a channel on a second connection, as another client of the same principal.
+// Fresh gets a snapshot of a channel on a second connection, as another client of the same
+// principal.
 func (p *Peer) Fresh(ctx context.Context, channel ahp.URI) (ahp.State, error) {
 	m, err := p.fresh(ctx, channel)
 	if err != nil {
@@ -114,15 +115,16 @@ func (p *Peer) fresh(ctx context.Context, channel ahp.URI) (*mirror, error) {
 	if _, err = second.Initialize(ctx); err == nil {
 		err = second.Subscribe(ctx, channel)
 	}
-	_ = second.Close() // its reader has ended: the mirror is ours alone
+	_ = second.Close() // its reader has ended, so the mirror is not shared
 	if err != nil {
 		return nil, err
 	}
 	return second.mirrors[channel], nil
 }
 
-// Converged waits until the mirror of a channel equals a fresh snapshot of it, and otherwise says how they differ. The
-// two are compared as the JSON that the host sent and the oracle reduced, not as the program reads it.
+// Converged waits until the mirror of a channel equals a fresh snapshot, and otherwise returns the
+// differences. It compares JSON as sent by the host and reduced by the oracle, not as decoded by
+// the program.
 func (p *Peer) Converged(ctx context.Context, channel ahp.URI) error {
 	for {
 		p.mu.Lock()
@@ -132,7 +134,7 @@ func (p *Peer) Converged(ctx context.Context, channel ahp.URI) error {
 		if err != nil {
 			return err
 		}
-		// Whatever the host had queued for us before the snapshot comes before this answer.
+		// This answer follows everything that the host queued before the snapshot.
 		if err := p.Call(ctx, "ping", ahp.PingParams{Channel: ahp.RootURI}, nil); err != nil {
 			return err
 		}
@@ -152,7 +154,7 @@ func (p *Peer) Converged(ctx context.Context, channel ahp.URI) error {
 	}
 }
 
-// canonical writes the mirror of a channel as its host confirmed it.
+// canonical encodes the confirmed mirror of a channel.
 func (p *Peer) canonical(channel ahp.URI) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

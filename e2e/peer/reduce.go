@@ -7,15 +7,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// mirror is a channel's state as the host described it: kept as plain JSON and reduced by the oracle, so that a fault
-// of the program's reducers shows as a difference. The mirrors of a trusting peer are reduced by the program's own,
-// which costs a benchmark less.
+// mirror is a channel's state: kept as plain JSON and reduced by the oracle, so that a bug in the
+// program's reducers shows as a difference. With Trust, the program's reducers are used, which are
+// cheaper for benchmarks.
 type mirror struct {
 	kind    ahp.ChannelKind
 	version string
 	seq     int64
-	state   map[string]any // nil when the host is trusted, or the channel has no state
-	typed   ahp.State      // what state reads as; nil until it is asked for
+	state   map[string]any // nil with Trust, or if the channel has no state
+	typed   ahp.State      // state, decoded on demand; may be nil
 }
 
 // reduce applies the action of an envelope.
@@ -35,7 +35,7 @@ func (m *mirror) reduce(action ahp.Action, envelope json.RawMessage) error {
 	return nil
 }
 
-// with returns the mirror as it is after an action of this client.
+// with returns the mirror after an action of this client.
 func (m *mirror) with(own ahp.Action) (*mirror, error) {
 	next := *m
 	if m.state == nil {
@@ -53,7 +53,7 @@ func (m *mirror) with(own ahp.Action) (*mirror, error) {
 	return &next, nil
 }
 
-// read returns the state as the program's types read it.
+// read decodes the state into the program's types.
 func (m *mirror) read() (ahp.State, error) {
 	if m.typed != nil || m.state == nil {
 		return m.typed, nil
@@ -65,7 +65,8 @@ func (m *mirror) read() (ahp.State, error) {
 	return m.typed, err
 }
 
-// canonical writes what is mirrored of the state so that equal ones are equal. Null stands for an absent key.
+// canonical encodes the mirrored part of the state so that equal states have equal texts. Null
+// equals an absent key.
 func (m *mirror) canonical() (string, error) {
 	if m.state != nil {
 		return oracle.Canonical(oracle.WithoutNulls(oracle.Mirrored(string(m.kind), m.state))), nil

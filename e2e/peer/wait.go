@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Wait blocks until the condition holds. It is checked now and after every frame, on the calling goroutine and without
-// the peer's lock, so it may use the peer's methods.
+// Wait blocks until the condition is true. It checks the condition now and after every frame, on
+// the calling goroutine without the peer's lock, so the condition may use the peer's methods.
 func (p *Peer) Wait(ctx context.Context, condition func() bool) error {
 	for {
 		p.mu.Lock()
@@ -43,7 +43,7 @@ func (p *Peer) Frames() int {
 	return p.frames
 }
 
-// Unanswered returns how many of the peer's actions the host has not answered.
+// Unanswered returns the number of actions without an answer.
 func (p *Peer) Unanswered() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -62,21 +62,21 @@ func (p *Peer) Subscriptions() []ahp.URI {
 	return out
 }
 
-// Notifications returns the last notifications of the host, up to a thousand.
+// Notifications returns the last notifications from the host, up to a thousand.
 func (p *Peer) Notifications() []Notification {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.notifications)
 }
 
-// Err returns why the connection ended, nil while it lives.
+// Err returns why the connection ended, nil while it is open.
 func (p *Peer) Err() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.closed
 }
 
-// Violations returns the breaches of the protocol seen so far, up to a hundred.
+// Violations returns the protocol violations so far, up to a hundred.
 func (p *Peer) Violations() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
