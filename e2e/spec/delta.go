@@ -17,14 +17,14 @@ var delta string
 // change is one line of a delta.
 type change struct {
 	Origin
-	verb byte   // + new, ~ changed, - gone
-	name string // of the definition, with the field after a dot for an object inside of it
-	text string // what follows the name
+	verb byte   // + new, ~ changed, - removed
+	name string // of the definition, with the field after a dot for a nested object
+	text string // text after the name
 }
 
 var head = regexp.MustCompile(`^([+~-]) (\w+(?:\.\w+)?)\s*(.*)$`)
 
-// readDelta reads the lines of a delta; the first lines of delta-1.0.txt say how they are written.
+// readDelta parses a delta; the first lines of delta-1.0.txt describe the syntax.
 func readDelta(text string) (out []change, err error) {
 	var at Origin
 	for n, line := range strings.Split(text, "\n") {
@@ -48,7 +48,7 @@ func readDelta(text string) (out []change, err error) {
 	return out, nil
 }
 
-// apply makes the change on the definitions.
+// apply applies the change to the definitions.
 func (c change) apply(defs object, origins map[string]Origin) error {
 	name, inside, _ := strings.Cut(c.name, ".")
 	def, known := defs[name].(object)
@@ -145,7 +145,7 @@ func (c change) fields(def object, origins map[string]Origin) error {
 	return nil
 }
 
-// parseUnion is parseType for a definition: one variant is a union too.
+// parseUnion parses the type of a definition: one variant is also a union.
 func parseUnion(s string) (object, error) {
 	t, err := parseType(s)
 	if _, one := t["$ref"]; one {
@@ -154,7 +154,7 @@ func parseUnion(s string) (object, error) {
 	return t, err
 }
 
-// split cuts a list at a separator outside of brackets and quotes.
+// split splits a list at a separator outside of brackets and quotes.
 func split(s string, at byte) (out []string) {
 	depth, start, quoted := 0, 0, false
 	for i := range len(s) {
@@ -164,7 +164,7 @@ func split(s string, at byte) (out []string) {
 		case quoted:
 		case s[i] == '<':
 			depth++
-		case s[i] == '>' && s[i-1] != 'r': // integer>=0 is no bracket
+		case s[i] == '>' && s[i-1] != 'r': // integer>=0 has no bracket
 			depth--
 		case s[i] == at && depth == 0:
 			out, start = append(out, strings.TrimSpace(s[start:i])), i+1
@@ -176,7 +176,7 @@ func split(s string, at byte) (out []string) {
 	return out
 }
 
-// parseType reads a type of a delta into JSON Schema.
+// parseType converts a type of a delta to JSON Schema.
 func parseType(s string) (object, error) {
 	if parts := split(s, '|'); len(parts) > 1 {
 		var values, variants []any

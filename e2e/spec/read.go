@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// read makes the types from the definitions.
+// read creates the types from the definitions.
 func (s *Schema) read() {
 	s.types, s.names = map[string]*Type{}, slices.Sorted(maps.Keys(s.defs))
 	for _, name := range s.names {
@@ -24,7 +24,7 @@ func (s *Schema) read() {
 	}
 }
 
-// fill sets a type from its node. path names it in the delta.
+// fill sets a type from its node. path is its name in the delta.
 func (s *Schema) fill(t *Type, node object, path string) {
 	switch {
 	case node["const"] != nil:
@@ -82,7 +82,7 @@ func (s *Schema) fillUnion(t *Type, node object, path string) {
 	t.Discriminator = discriminator(s.defs, variants)
 }
 
-// constants returns the values of a union of nothing else.
+// constants returns the values of a union of constants.
 func constants(variants []any) (values []any) {
 	for _, v := range variants {
 		c := v.(object)["const"]
@@ -94,7 +94,7 @@ func constants(variants []any) (values []any) {
 	return values
 }
 
-// discriminator is the field that has constants in every variant, and other ones in each.
+// discriminator returns the field that has different constants in every variant.
 func discriminator(defs object, variants []any) string {
 	for _, field := range []string{"kind", "type", "status", "state", "approved"} {
 		seen, whole := []any{}, len(variants) > 0
@@ -111,7 +111,7 @@ func discriminator(defs object, variants []any) string {
 	return ""
 }
 
-// constantsOf returns the values a field may have in a variant, nil when anything.
+// constantsOf returns the values that a field may have in a variant, nil for any.
 func constantsOf(defs, node object, field string) []any {
 	if ref, ok := node["$ref"].(string); ok {
 		node = child(defs, strings.TrimPrefix(ref, "#/$defs/"))
@@ -131,7 +131,7 @@ func constantsOf(defs, node object, field string) []any {
 	return append(append(values, list(f, "enum")...), constants(list(f, "oneOf"))...)
 }
 
-// inPlace returns the type of a node inside a definition: the one it refers to, or one of its own.
+// inPlace returns the type of a node in a definition: the referenced one, or an unnamed one.
 func (s *Schema) inPlace(node object, path string, origin Origin) *Type {
 	if ref, ok := node["$ref"].(string); ok {
 		if t := s.types[strings.TrimPrefix(ref, "#/$defs/")]; t != nil {

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// The published schemas carry mistakes that are known: references that lead nowhere, a bitset listed as an enum, fields
-// that may be undefined listed as required, constants that are true or false published as anything, a misspelled name,
-// and objects without a name whose fields all came out as strings. What a schema does not say is taken from the
-// next one that does.
+// The published schemas have known mistakes: dangling references, a bitset listed as an enum,
+// optional fields listed as required, constants true or false published as any value, a misspelled
+// name, and unnamed objects whose fields all became strings. Missing parts are taken from the next
+// schema that has them.
 
-// later names for each published schema the one that is asked for what it does not say.
+// later maps each published schema to the one that provides its missing parts.
 var later = map[string]string{"0.4.0": "0.5.2", "0.5.2": "0.7.0", "0.6.0": "0.7.0"}
 
-// undefined are the fields that may be undefined and were published as required.
+// undefined are the optional fields that were published as required.
 var undefined = map[string][]string{
 	"ActionEnvelope": {"origin"}, "Turn": {"usage"}, "ActiveTurn": {"usage"},
 	"SessionActivityChangedAction":   {"activity"},
@@ -23,7 +23,7 @@ var undefined = map[string][]string{
 	"ChangesetOperationsChangedAction": {"operations"},
 }
 
-// repair mends the definitions; next are those of the later schema, nil for the newest.
+// repair corrects the definitions; next are those of the later schema, nil for the newest.
 func repair(defs, next object) {
 	delete(defs, "")
 	for _, name := range slices.Sorted(maps.Keys(defs)) {
@@ -42,7 +42,8 @@ func repair(defs, next object) {
 		json.Number("1"), json.Number("2"), json.Number("8"), json.Number("24"), json.Number("32"), json.Number("64")}}
 }
 
-// mend returns a node without its mistakes. than is what the later schema has in its place, nil when nothing.
+// mend returns a node without its mistakes. than is the later schema's node in the same place, nil
+// for none.
 func mend(defs, next, node, than object, depth int) object {
 	if ref, ok := node["$ref"].(string); ok {
 		return mendRef(defs, next, ref, than)
@@ -74,8 +75,8 @@ func mend(defs, next, node, than object, depth int) object {
 	return out
 }
 
-// counterpart returns the variant of a later union that a variant became: the one with the same fields, as others may
-// have come between them, else the one at its place.
+// counterpart returns the later version of a union's variant: the one with the same fields, because
+// others may have been inserted, otherwise the one at the same index.
 func counterpart(variant object, later []any, i int) object {
 	fields := slices.Sorted(maps.Keys(child(variant, "properties")))
 	for _, v := range later {
@@ -91,8 +92,8 @@ func counterpart(variant object, later []any, i int) object {
 	return nil
 }
 
-// said returns the variants of a union. Some were published with an empty one before them, and null as an empty one
-// after them.
+// said returns the variants of a union. Some were published with an empty variant before them, and
+// with null as an empty one after them.
 func said(node object) (out []any) {
 	variants := list(node, "oneOf")
 	for i, v := range variants {
@@ -107,7 +108,8 @@ func said(node object) (out []any) {
 	return out
 }
 
-// mendRef follows a reference that leads somewhere. Others name an enum or a value of one, which the later schema has.
+// mendRef keeps a valid reference. Others name an enum or one of its values, which the later schema
+// has.
 func mendRef(defs, next object, ref string, than object) object {
 	name := strings.TrimPrefix(ref, "#/$defs/")
 	if defs[name] != nil || name == "SessionStatus" {
@@ -125,7 +127,7 @@ func mendRef(defs, next object, ref string, than object) object {
 	return object{}
 }
 
-// borrow copies a node of the later schema; what it refers to comes along.
+// borrow copies a node of the later schema, including everything it refers to.
 func borrow(defs, next, node object) object {
 	if ref, ok := node["$ref"].(string); ok {
 		name := strings.TrimPrefix(ref, "#/$defs/")
@@ -161,7 +163,7 @@ func borrow(defs, next, node object) object {
 
 var channels = []string{"Root", "Session", "Chat", "Terminal", "Changeset", "Annotations", "ResourceWatch"}
 
-// actionType turns the name of an action into its type: SessionChatAdded is session/chatAdded.
+// actionType converts the name of an action to its type: SessionChatAdded to session/chatAdded.
 func actionType(name string) string {
 	for _, c := range channels {
 		if rest, ok := strings.CutPrefix(name, c); ok && rest != "" {

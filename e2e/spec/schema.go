@@ -20,13 +20,13 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/release"
 )
 
-// ErrAbsent reports that the published schemas are not beside the repository.
+// ErrAbsent reports that the published schemas are not next to the repository.
 var ErrAbsent = errors.New("the published schemas of the protocol are not here: nothing is checked against them")
 
 // Schema is the protocol of one version.
 type Schema struct {
 	Version string
-	Base    string // the published schema it is made from
+	Base    string // the published schema it is derived from
 
 	types   map[string]*Type
 	names   []string
@@ -38,7 +38,8 @@ type Schema struct {
 	made  map[string]*jsonschema.Schema
 }
 
-// bases names the published schema that a version is made from, and the release up to which the delta is put on it.
+// bases lists for each version the published schema it is derived from, and the release up to which
+// the delta is applied.
 var bases = []struct{ from, base, upTo string }{
 	{"1.0.0", "0.8-dev", "1.0.0"},
 	{"0.9.0", "0.8-dev", "0.9.0"},
@@ -49,10 +50,10 @@ var bases = []struct{ from, base, upTo string }{
 	{"0.4.0", "0.4.0", ""},
 }
 
-// Published lists the versions a schema was published for, the oldest first.
+// Published lists the versions with a published schema, oldest first.
 func Published() []string { return []string{"0.4.0", "0.5.2", "0.6.0", "0.7.0", "0.8-dev"} }
 
-// Versions lists every version with a schema of its own, the oldest first.
+// Versions lists every version with its own schema, oldest first.
 func Versions() []string {
 	return []string{"0.4.0", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8-dev", "0.8.0", "0.9.0", "1.0.0"}
 }
@@ -62,8 +63,8 @@ var (
 	loaded = map[string]*Schema{}
 )
 
-// For returns the schema of a version, ErrAbsent when the published ones are not here. "0.8-dev" is the last published
-// schema as it stands.
+// For returns the schema of a version, or ErrAbsent without the published ones. "0.8-dev" is the
+// last published schema, unchanged.
 func For(version string) (*Schema, error) {
 	loadMu.Lock()
 	defer loadMu.Unlock()
@@ -77,8 +78,8 @@ func For(version string) (*Schema, error) {
 	return s, err
 }
 
-// Need returns the schema of a version. It skips the test when the published ones are not here, and fails it when they
-// are required.
+// Need returns the schema of a version. Without the published ones it skips the test, or fails it
+// if they are required.
 func Need(t testing.TB, version string) *Schema {
 	t.Helper()
 	s, err := For(version)
@@ -124,8 +125,8 @@ func load(version string) (*Schema, error) {
 	return s, s.prepare()
 }
 
-// takeBack makes the definitions of an older version from those of the next published one. What that one no longer has
-// comes from the published schema before.
+// takeBack derives an older version's definitions from those of the next published one. Definitions
+// removed since come from the previous published schema.
 func takeBack(defs, before object, version, base string) {
 	for _, r := range release.Rows() {
 		if compare(r.Release, version) <= 0 || compare(r.Release, base) > 0 {
@@ -178,8 +179,8 @@ var (
 	mendedOld = map[string]object{}
 )
 
-// mended returns the definitions of a published schema without its mistakes. The caller may change them: each version
-// is made from a copy, as the files are large.
+// mended returns the corrected definitions of a published schema. The caller may modify them: each
+// version gets a copy, because parsing the large files again would be slow.
 func mended(base string) (object, error) {
 	mendMu.Lock()
 	defer mendMu.Unlock()
@@ -190,7 +191,7 @@ func mended(base string) (object, error) {
 	return copyOf(defs).(object), nil
 }
 
-// mendOnce reads and mends the definitions of a published schema; mendMu is held.
+// mendOnce reads and corrects the definitions of a published schema; mendMu is held.
 func mendOnce(base string) (object, error) {
 	if defs := mendedOld[base]; defs != nil {
 		return defs, nil
@@ -210,7 +211,7 @@ func mendOnce(base string) (object, error) {
 	return defs, nil
 }
 
-// copyOf returns a copy of a decoded value that shares nothing that can change.
+// copyOf returns a deep copy of a decoded value.
 func copyOf(v any) any {
 	switch v := v.(type) {
 	case object:
@@ -239,7 +240,7 @@ func published(base string) (object, error) {
 		return nil, fmt.Errorf("the schema of %s: %w", base, fs.ErrNotExist)
 	}
 	defs := object{}
-	for _, file := range files { // actions first: StateAction is whole there alone
+	for _, file := range files { // actions first: only they have the complete StateAction
 		if err := addDefinitions(defs, file); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -247,7 +248,8 @@ func published(base string) (object, error) {
 	return defs, nil
 }
 
-// addDefinitions decodes the definitions of a file that are not in defs. Most are: each file repeats what it refers to.
+// addDefinitions adds a file's new definitions. Most exist already, because each file repeats what
+// it refers to.
 func addDefinitions(defs object, file string) error {
 	raw, err := os.ReadFile(file)
 	if err != nil {
@@ -271,7 +273,7 @@ func addDefinitions(defs object, file string) error {
 	return nil
 }
 
-// findSchemas finds shared/ahp/schema beside a directory above.
+// findSchemas finds shared/ahp/schema in a parent directory.
 func findSchemas() (string, error) {
 	dir, err := os.Getwd()
 	for ; err == nil; dir = filepath.Dir(dir) {
@@ -286,10 +288,10 @@ func findSchemas() (string, error) {
 	return "", err
 }
 
-// Has reports whether the version knows a definition.
+// Has reports whether the version has a definition.
 func (s *Schema) Has(def string) bool { return s.types[def] != nil }
 
-// Type returns a definition by its name, nil when the version has none.
+// Type returns a definition by name, nil for none.
 func (s *Schema) Type(def string) *Type { return s.types[def] }
 
 // Types returns every definition, sorted by name.
@@ -323,7 +325,7 @@ func (s *Schema) Actions() []Action {
 	return out
 }
 
-// Channels lists the kinds of channel that carry a state, sorted.
+// Channels lists the kinds of channel with a state, sorted.
 func (s *Schema) Channels() []string { return slices.Sorted(maps.Keys(s.States())) }
 
 // States returns the state of each kind of channel.
@@ -338,13 +340,14 @@ func (s *Schema) States() map[string]*Type {
 	return out
 }
 
-// ActionDef names the definition of an action's type: session/chatAdded is SessionChatAddedAction.
+// ActionDef returns the definition's name for an action type: SessionChatAddedAction for
+// session/chatAdded.
 func ActionDef(actionType string) string { return pascal(actionType) + "Action" }
 
-// StateDef names the definition of a channel's state.
+// StateDef returns the name of the definition of a channel's state.
 func StateDef(channel string) string { return pascal(channel) + "State" }
 
-// notified are the params of notifications by method; the others are named by theirs.
+// notified maps the params of notifications to their methods; others are named after their method.
 var notified = map[string]string{
 	"SessionAddedParams": "root/sessionAdded", "SessionRemovedParams": "root/sessionRemoved",
 	"SessionSummaryChangedParams": "root/sessionSummaryChanged", "ProgressParams": "root/progress",
@@ -370,7 +373,7 @@ func (s *Schema) Methods() []Method {
 	return out
 }
 
-// ParamsDef names the definition of a method's params.
+// ParamsDef returns the name of the definition of a method's params.
 func ParamsDef(method string) string {
 	for def, m := range notified {
 		if m == method {
@@ -380,5 +383,5 @@ func ParamsDef(method string) string {
 	return pascal(method) + "Params"
 }
 
-// ResultDef names the definition of a method's result.
+// ResultDef returns the name of the definition of a method's result.
 func ResultDef(method string) string { return pascal(method) + "Result" }

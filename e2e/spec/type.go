@@ -2,7 +2,7 @@ package spec
 
 import "strings"
 
-// Kind is what a value of a type looks like in JSON.
+// Kind is the JSON form of a type's values.
 type Kind string
 
 // The kinds of type. A union's value is one of its variants; an enum is a String or Integer with Enum set.
@@ -19,7 +19,7 @@ const (
 	Union   Kind = "union"
 )
 
-// Mark says how sure the written differences are of something. What was published is Exact.
+// Mark is the certainty of a written difference. Published definitions are Exact.
 type Mark string
 
 // The marks of delta-1.0.md.
@@ -29,27 +29,27 @@ const (
 	Unsure Mark = "unsure"
 )
 
-// Origin says where a definition or a field comes from.
+// Origin is the origin of a definition or a field.
 type Origin struct {
-	Release string // the first release that has it as far as the schema tells: "0.8.0", or "" for the base
+	Release string // first release that has it according to the schema: "0.8.0", or "" for the base
 	Mark    Mark
 	Source  string // the schema, or the section of delta-1.0.md
 }
 
 // Type is a type of the protocol. Types refer to each other and may be recursive.
 type Type struct {
-	Name string // of the definition, "" for one written in place
+	Name string // of the definition, "" for an unnamed type
 	Kind Kind
 	Origin
 
-	Enum    []any    // the values, when they are listed: strings, booleans or json.Number
-	Bits    []int64  // the flags of a bitset, as SessionStatus is one
+	Enum    []any    // the listed values: strings, booleans or json.Number
+	Bits    []int64  // the flags of a bitset, such as SessionStatus
 	Minimum *int64   // of a number
 	Elem    *Type    // of an Array or Map
 	Fields  []*Field // of an Object, sorted by name
 
 	Variants      []*Type // of a Union
-	Discriminator string  // the field that tells the variants apart, "" when their kinds do
+	Discriminator string  // the field that distinguishes the variants, "" if their kinds do
 	Open          bool    // an enum or union that may carry values of later versions
 }
 
@@ -61,7 +61,7 @@ type Field struct {
 	Origin
 }
 
-// Field returns the field of that name, nil when the object has none.
+// Field returns the field with that name, nil for none.
 func (t *Type) Field(name string) *Field {
 	for _, f := range t.Fields {
 		if f.Name == name {
@@ -71,7 +71,7 @@ func (t *Type) Field(name string) *Field {
 	return nil
 }
 
-// Consts returns the values a variant's discriminator may have: one, or several where variants share a shape.
+// Consts returns the values of a variant's discriminator: several if variants share a shape.
 func (t *Type) Consts(discriminator string) []any {
 	if f := t.Field(discriminator); f != nil {
 		return f.Type.Enum
@@ -79,7 +79,8 @@ func (t *Type) Consts(discriminator string) []any {
 	return nil
 }
 
-// closed are the enums that never get more values: everything else is open (delta-1.0.md, enum openness).
+// closed are the enums that never get new values: all others are open (delta-1.0.md, enum
+// openness).
 var closed = map[string]bool{
 	"ChatInteractivity": true, "PendingMessageKind": true, "ChatInputResponseKind": true, "ChatInputAnswerState": true,
 	"TurnState": true, "ToolCallCancellationReason": true, "CustomizationLoadStatus": true, "ReconnectResultType": true,
@@ -92,14 +93,14 @@ var closed = map[string]bool{
 type Action struct {
 	Type    string // "chat/delta"
 	Channel string // the kind of channel it belongs to, "chat"
-	Object  *Type  // its fields, type among them; a Union where the type has two shapes
+	Object  *Type  // its fields, including type; a Union if the type has two shapes
 }
 
 // Method is a command or a notification.
 type Method struct {
 	Name   string // "createChat", "root/sessionAdded"
 	Params *Type
-	Result *Type // nil when it has none, as those that answer null
+	Result *Type // nil for none, as for methods that return null
 }
 
 func channelOf(actionType string) string {

@@ -9,15 +9,16 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// prepare hands the definitions to the validator. What an envelope or a snapshot carries is left open: the caller knows
-// which action or state it is, and validates that by its own definition.
+// prepare passes the definitions to the validator. The contents of envelopes and snapshots are left
+// open: the caller knows which action or state they are, and validates them by their own
+// definitions.
 func (s *Schema) prepare() error {
 	s.maker = jsonschema.NewCompiler()
 	defs := object{}
 	for name, def := range s.defs {
 		defs[name] = s.compilable(def)
 	}
-	defs["StateAction"] = object{} // a refused action goes back as it was sent, whatever that was
+	defs["StateAction"] = object{} // a refused action is returned as sent, whatever that was
 	if snapshot := child(child(defs, "Snapshot"), "properties"); snapshot != nil {
 		snapshot["state"] = object{"type": "object"}
 	}
@@ -52,8 +53,8 @@ func (s *Schema) compilable(v any) any {
 	return v
 }
 
-// choice reads a union by its discriminator, so that the validator says what is wrong with the variant there is. Others
-// are anyOf: the variants are open objects, and more than one may fit.
+// choice compiles a union by its discriminator, so that errors refer to the selected variant.
+// Others become anyOf: the variants are open objects, and several may match.
 func (s *Schema) choice(variants []any) object {
 	compiled := s.compilable(variants).([]any)
 	field := discriminator(s.defs, variants)
@@ -71,7 +72,7 @@ func (s *Schema) choice(variants []any) object {
 	return object{"type": "object", "required": []any{field}, "properties": known, "allOf": rules}
 }
 
-// Validate checks a value against a definition; one the version does not have is an error.
+// Validate checks a value against a definition; an unknown definition is an error.
 func (s *Schema) Validate(def string, raw []byte) error {
 	if !s.Has(def) {
 		return fmt.Errorf("%s has no %s", s.Version, def)

@@ -11,25 +11,26 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Book remembers which version each client speaks, since reconnect does not repeat it. The zero value is ready.
+// Book remembers each client's version, because reconnect does not repeat it. The zero value is
+// ready.
 type Book struct {
 	mu       sync.Mutex
 	versions map[string]string // by clientId
 }
 
-// Conn watches one connection: what its client sends and what the host answers.
+// Conn checks one connection: requests of its client and the host's answers.
 type Conn struct {
-	Kind func(ahp.URI) ahp.ChannelKind // tells the kind of a channel; KindOf when nil
+	Kind func(ahp.URI) ahp.ChannelKind // returns the kind of a channel; default: KindOf
 
 	book *Book
 
 	mu      sync.Mutex
 	client  string
 	version string
-	calls   map[string]string // id → method of what waits for an answer
+	calls   map[string]string // id → method of pending requests
 }
 
-// Conn returns the watch of a new connection.
+// Conn returns a Conn for a new connection.
 func (b *Book) Conn() *Conn { return &Conn{book: b, calls: map[string]string{}} }
 
 func (b *Book) remember(client, version string) {
@@ -56,7 +57,7 @@ type message struct {
 	Error   json.RawMessage `json:"error"`
 }
 
-// Sent takes note of what the client asks. Frames that are no requests are its own affair.
+// Sent records a client's request. Other frames are ignored.
 func (c *Conn) Sent(frame []byte) {
 	var m message
 	if json.Unmarshal(frame, &m) != nil || m.Method == "" {
@@ -71,7 +72,7 @@ func (c *Conn) Sent(frame []byte) {
 		var p struct {
 			ClientID string `json:"clientId"`
 		}
-		_ = json.Unmarshal(m.Params, &p) // else the host refuses it
+		_ = json.Unmarshal(m.Params, &p) // otherwise the host refuses it
 		c.client = p.ClientID
 		if m.Method == "reconnect" {
 			c.version = c.book.find(p.ClientID)
@@ -79,7 +80,7 @@ func (c *Conn) Sent(frame []byte) {
 	}
 }
 
-// Received checks a frame of the host. spec.ErrAbsent and nil mean that nothing is wrong with it.
+// Received checks a frame from the host. It returns spec.ErrAbsent or nil if it found nothing.
 func (c *Conn) Received(frame []byte) error {
 	var m message
 	if err := json.Unmarshal(frame, &m); err != nil {
@@ -90,7 +91,7 @@ func (c *Conn) Received(frame []byte) error {
 	}
 	method := c.meant(m)
 	if c.version == "" {
-		return nil // an error before a version is agreed on
+		return nil // an error before the version is known
 	}
 	s, err := rulesFor(c.version)
 	if errors.Is(err, spec.ErrAbsent) && os.Getenv("AHPHUB_REQUIRE_SPEC") != "1" {
@@ -108,7 +109,7 @@ func (c *Conn) Received(frame []byte) error {
 	return c.result(s, method, m.Result)
 }
 
-// meant finds the method a response answers, and the version when it is agreed on.
+// meant returns the method that a response answers, and records the version once it is known.
 func (c *Conn) meant(m message) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -121,14 +122,14 @@ func (c *Conn) meant(m message) string {
 		var r struct {
 			ProtocolVersion string `json:"protocolVersion"`
 		}
-		_ = json.Unmarshal(m.Result, &r) // the schema finds it missing
+		_ = json.Unmarshal(m.Result, &r) // the schema reports a missing version
 		c.version = r.ProtocolVersion
 		c.book.remember(c.client, c.version)
 	}
 	return method
 }
 
-// request checks a notification, or a request of the host to its client. Each names its channel.
+// request checks a notification or a request from the host. Each names its channel.
 func (c *Conn) request(s *rules, m message) error {
 	var err error
 	if m.Method == "action" {
@@ -145,7 +146,7 @@ func (c *Conn) request(s *rules, m message) error {
 	return err
 }
 
-// envelope checks an action. A refused one goes back as its client sent it, whatever that was.
+// envelope checks an action. A refused one is returned as its client sent it, whatever that was.
 func (c *Conn) envelope(s *rules, raw []byte) error {
 	if err := s.check("ActionEnvelope", raw); err != nil {
 		return err
@@ -164,11 +165,11 @@ func (c *Conn) envelope(s *rules, raw []byte) error {
 	var a struct {
 		Type string `json:"type"`
 	}
-	_ = json.Unmarshal(e.Action, &a) // without a type there is no definition either
+	_ = json.Unmarshal(e.Action, &a) // without a type, there is no definition
 	return s.check(spec.ActionDef(a.Type), e.Action)
 }
 
-// result checks the answer to a method; those without a definition answer null or nothing.
+// result checks the answer to a method; methods without a definition return null or nothing.
 func (c *Conn) result(s *rules, method string, raw []byte) error {
 	def := spec.ResultDef(method)
 	if method == "reconnect" {
@@ -234,7 +235,7 @@ func (c *Conn) snapshots(s *rules, list []snapshot) error {
 	return nil
 }
 
-// failures name the data that comes with an error.
+// failures maps error codes to the definitions of their data.
 var failures = map[int]string{
 	ahp.CodeAuthRequired: "AuthRequiredErrorData", ahp.CodePermissionDenied: "PermissionDeniedErrorData",
 	ahp.CodeUnsupportedProtocolVersion: "UnsupportedProtocolVersionErrorData",

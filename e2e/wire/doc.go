@@ -1,3 +1,3 @@
-// Package wire checks what a host sends against the schema of the version the connection speaks, message by message.
+// Package wire checks each message of a host against the schema of the connection's version.
 // Package spec has the schemas.
 package wire

@@ -15,7 +15,7 @@ var (
 	absent     bool
 )
 
-// Note keeps what Received returned for Main.
+// Note records an error from Received for Main.
 func Note(err error) {
 	findingsMu.Lock()
 	defer findingsMu.Unlock()
@@ -27,8 +27,8 @@ func Note(err error) {
 	}
 }
 
-// Main runs the tests of a package and fails when the host sent something its version does not allow, in whichever of
-// them.
+// Main runs the tests of a package and fails if the host sent anything that the client's version
+// does not allow, in any test.
 func Main(m interface{ Run() int }) int {
 	code := m.Run()
 	findingsMu.Lock()

@@ -13,10 +13,11 @@ var kinds = map[string]ahp.ChannelKind{
 	"ahp-canvas": ahp.ChannelCanvas,
 }
 
-// KindOf returns the kind of a channel by the spelling this program and the specification use. A scheme it does
-// not know is taken for a session's, as some clients name sessions after their provider.
+// KindOf returns the kind of a channel from its URI as spelled by this program and the
+// specification. An unknown scheme is a session's, because some clients name sessions after their
+// provider.
 func KindOf(uri ahp.URI) ahp.ChannelKind {
-	if strings.Contains(uri, "/changeset/") { // as some clients name them, below their session
+	if strings.Contains(uri, "/changeset/") { // some clients name them this way, below their session
 		return ahp.ChannelChangeset
 	}
 	if strings.HasSuffix(uri, "/annotations") {

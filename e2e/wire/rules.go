@@ -9,14 +9,14 @@ import (
 	"github.com/ahphub/ahphub/e2e/spec"
 )
 
-// rules are what a connection's version allows.
+// rules describes what a connection's version allows.
 type rules struct {
 	version string
-	known   *spec.Schema // the definitions there are
-	shape   *spec.Schema // what their values look like
+	known   *spec.Schema // the existing definitions
+	shape   *spec.Schema // the form of their values
 
 	mu   sync.Mutex
-	seen map[uint64]bool // hashes of notifications found valid: many clients are sent the same
+	seen map[uint64]bool // hashes of valid notifications: many clients get the same ones
 }
 
 var (
@@ -24,8 +24,8 @@ var (
 	rulebook = map[string]*rules{}
 )
 
-// rulesFor returns the rules of a version. From 0.9 on, newer fields and values are sent in messages that the version
-// has, as its clients ignore what they do not know; messages that it does not have are not.
+// rulesFor returns the rules of a version. From 0.9 on, existing messages may have newer fields and
+// values, because clients ignore unknown ones; new messages are not allowed.
 func rulesFor(version string) (*rules, error) {
 	rulesMu.Lock()
 	defer rulesMu.Unlock()
@@ -47,10 +47,10 @@ func rulesFor(version string) (*rules, error) {
 	return r, nil
 }
 
-// has reports whether the version knows a definition.
+// has reports whether the version has a definition.
 func (r *rules) has(def string) bool { return r.known.Has(def) }
 
-// check validates a value against a definition; one the version does not know is an error.
+// check validates a value against a definition; an unknown definition is an error.
 func (r *rules) check(def string, raw []byte) error {
 	if !r.has(def) {
 		return fmt.Errorf("%s has no %s", r.version, def)
@@ -60,7 +60,7 @@ func (r *rules) check(def string, raw []byte) error {
 
 var seed = maphash.MakeSeed()
 
-// once skips what was found valid before; the newest few thousand are remembered.
+// once skips values found valid before; it forgets all of them after a few thousand.
 func (r *rules) once(raw []byte, check func() error) error {
 	sum := maphash.Bytes(seed, raw)
 	r.mu.Lock()

@@ -18,11 +18,11 @@ import (
 
 var (
 	formsMu sync.Mutex
-	forms   = map[string]bool{} // of what was checked: values of one form are valid or not together
+	forms   = map[string]bool{} // checked forms: values of the same form are all valid or all invalid
 )
 
-// NoteAction checks an action of a host against the schema of each version that is sent it, and keeps what it finds for
-// Main. Tests of a host without a connection use it.
+// NoteAction checks an action of a host against the schema of each version that gets it, and
+// records errors for Main. It is for tests of a host without a connection.
 func NoteAction(c dialect.Context, a ahp.Action) {
 	raw, err := ahp.MarshalAction(a)
 	if _, unknown := a.(*ahp.UnknownAction); unknown || err != nil || !isNew(raw) {
@@ -37,7 +37,7 @@ func NoteAction(c dialect.Context, a ahp.Action) {
 		var t struct {
 			Type string `json:"type"`
 		}
-		_ = json.Unmarshal(down, &t) // without a type it has no definition, which is found below
+		_ = json.Unmarshal(down, &t) // without a type it has no definition, which note reports
 		note(version, spec.ActionDef(t.Type), down)
 	}
 }
@@ -51,7 +51,7 @@ func NoteState(c dialect.Context, s ahp.State) {
 	for _, version := range dialect.Supported() {
 		def := spec.StateDef(string(s.Channel()))
 		if r, err := rulesFor(version); err == nil && !r.has(def) {
-			continue // the channel is not there
+			continue // this version lacks the channel
 		}
 		down, err := spoken(version).DownState(c, s.Channel(), raw)
 		if err != nil {
@@ -63,7 +63,7 @@ func NoteState(c dialect.Context, s ahp.State) {
 }
 
 func spoken(version string) *dialect.Dialect {
-	v, _ := dialect.Parse(version) // it is one of the supported
+	v, _ := dialect.Parse(version) // a supported version
 	d, _ := dialect.Of(v)
 	return d
 }
@@ -80,8 +80,8 @@ func note(version, def string, raw []byte) {
 	}
 }
 
-// isNew reports whether no value of the form was checked yet: with the same fields, of the same kinds, and the same
-// words where those tell variants apart.
+// isNew reports whether no value of the same form was checked: the same fields with the same kinds,
+// and the same values of discriminators.
 func isNew(raw []byte) bool {
 	var v any
 	d := json.NewDecoder(bytes.NewReader(raw))

@@ -9,8 +9,8 @@ import (
 	"github.com/ahphub/ahphub/e2e/spec"
 )
 
-// targets names, for a field of an action, where a state has the identifiers it may refer to. Fields named id refer to
-// other things in each action.
+// targets maps the fields of an action to the places in a state whose identifiers they may refer
+// to. Fields named id differ by action.
 var targets = map[string][]string{
 	"turnId":           {"turns/*/id"},
 	"partId":           {"activeTurn/responseParts/*/id"},
@@ -42,7 +42,8 @@ var targets = map[string][]string{
 	"changeset/filesReviewedChanged fileIds": {"files/*/id"},
 }
 
-// aim makes an action refer to what the state holds, mostly, and name what it adds anew.
+// aim makes an action mostly refer to existing parts of the state, and gives new names to what it
+// adds.
 func (d *Drawer) aim(action spec.Action, a, state object) {
 	for _, name := range sortedKeys(a) {
 		paths := targets[action.Type+" "+name]
@@ -72,7 +73,7 @@ func (d *Drawer) aim(action spec.Action, a, state object) {
 	d.introduce(action.Type, a, state)
 }
 
-// servers names the MCP servers of a tree.
+// servers returns the ids of the MCP servers in a tree.
 func servers(customizations list) (ids []string) {
 	for _, c := range customizations {
 		c := c.(object)
@@ -84,7 +85,7 @@ func servers(customizations list) (ids []string) {
 	return ids
 }
 
-// shuffled returns the values in another order, and now and then not all or some twice.
+// shuffled returns the values in random order, sometimes with missing or repeated ones.
 func (d *Drawer) shuffled(values []string) list {
 	out := list{}
 	for _, i := range d.Perm(len(values)) {
@@ -99,7 +100,7 @@ func (d *Drawer) shuffled(values []string) list {
 	return out
 }
 
-// aimAtTurn has most actions of a turn be of the active one.
+// aimAtTurn makes most actions of a turn refer to the active one.
 func (d *Drawer) aimAtTurn(kind string, a, state object) {
 	active, _ := state["activeTurn"].(object)
 	if _, ok := a["turnId"].(string); !ok || active == nil || kind == "chat/truncated" || d.IntN(8) == 0 {
@@ -108,7 +109,7 @@ func (d *Drawer) aimAtTurn(kind string, a, state object) {
 	a["turnId"] = active["id"]
 }
 
-// taken lists the states of a tool call in which an action does something.
+// taken lists the states of a tool call in which an action has an effect.
 var taken = map[string][]string{
 	"chat/toolCallDelta":           {"streaming"},
 	"chat/toolCallReady":           {"streaming", "running", "pending-confirmation"},
@@ -120,7 +121,8 @@ var taken = map[string][]string{
 	"chat/toolCallAuthResolved":    {"auth-required"},
 }
 
-// aimAtCall has most actions of a tool call be of one that takes them, and choose among its options.
+// aimAtCall makes most actions of a tool call refer to a call in a suitable state, and choose one
+// of its options.
 func (d *Drawer) aimAtCall(kind string, a, state object) {
 	active, _ := state["activeTurn"].(object)
 	var calls []object
@@ -140,7 +142,7 @@ func (d *Drawer) aimAtCall(kind string, a, state object) {
 	}
 }
 
-// aimAtRequest has most answers be to a question of a request that is open.
+// aimAtRequest makes most answers refer to a question of an open request.
 func (d *Drawer) aimAtRequest(a, state object) {
 	active, _ := state["activeTurn"].(object)
 	open := items(state, "inputRequests")
@@ -162,7 +164,7 @@ func (d *Drawer) aimAtRequest(a, state object) {
 	}
 }
 
-// introduce gives new things names that the state does not have.
+// introduce gives new things names that do not exist in the state.
 func (d *Drawer) introduce(kind string, a, state object) {
 	switch kind {
 	case "chat/turnResume":
@@ -202,7 +204,7 @@ func (d *Drawer) introduce(kind string, a, state object) {
 	}
 }
 
-// inProgress has calls run for clients, or wait for a sign-in, in sessions where something runs.
+// inProgress allows calls by clients and sign-ins only in sessions that are in progress.
 func (d *Drawer) inProgress(a, state object) {
 	status, _ := state["status"].(json.Number)
 	n, _ := status.Int64()
@@ -213,7 +215,8 @@ func (d *Drawer) inProgress(a, state object) {
 	}
 }
 
-// quiet draws the part of an action again until it waits for nobody: what waits begins with actions of its own.
+// quiet redraws the part of an action until it waits for no one: waiting parts start with their own
+// actions.
 func (d *Drawer) quiet(action object) object {
 	for {
 		part, _ := action["part"].(object)
@@ -229,14 +232,14 @@ func (d *Drawer) quiet(action object) object {
 	}
 }
 
-// named gives an entry the name of one that is there, half of the time.
+// named gives an entry an existing name, half of the time.
 func named(entry any, key string, there []string, d *Drawer) {
 	if e, ok := entry.(object); ok && len(there) > 0 && d.IntN(2) == 0 {
 		e[key] = pick(d, there)
 	}
 }
 
-// nameOlderTurns names the turns of a page: older than those of the state, or some of them again.
+// nameOlderTurns names the turns of a page: older ones, or some existing ones again.
 func (d *Drawer) nameOlderTurns(turns list, state object) {
 	there := collect(state, []string{"turns", "*", "id"})
 	again := len(there) > 0 && d.IntN(2) == 0
@@ -249,7 +252,7 @@ func (d *Drawer) nameOlderTurns(turns list, state object) {
 	}
 }
 
-// collect returns the strings at a path; a star stands for every entry.
+// collect returns the strings at a path; a star matches every entry.
 func collect(v any, path []string) (found []string) {
 	if len(path) == 0 {
 		if s, ok := v.(string); ok {

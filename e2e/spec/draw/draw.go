@@ -1,5 +1,6 @@
-// Package draw makes random values of the protocol from a version's schema: states, and actions that mostly refer to
-// what a state holds, so that reducers have something to do. A seed decides everything.
+// Package draw generates random values of the protocol from a version's schema: states, and actions
+// that mostly refer to parts of a state, so that reducers have something to do. The seed determines
+// everything.
 package draw
 
 import (
@@ -19,18 +20,18 @@ type (
 	list   = []any
 )
 
-// Drawer draws values of one version.
+// Drawer generates values of one version.
 type Drawer struct {
 	*rand.Rand
 	schema  *spec.Schema
 	actions map[string][]spec.Action
 
-	// Unknown has open enums and unions carry values of later versions now and then. Such a value is not valid by the
-	// schema, and must survive all the same.
+	// Unknown lets open enums and unions sometimes have values of later versions. Such values are
+	// invalid by the schema, but must be preserved.
 	Unknown bool
 }
 
-// New returns a Drawer of the version of a schema.
+// New returns a Drawer for a schema.
 func New(schema *spec.Schema, seed uint64) *Drawer {
 	d := &Drawer{Rand: rand.New(rand.NewPCG(seed, 14)), schema: schema, actions: map[string][]spec.Action{}}
 	for _, a := range schema.Actions() {
@@ -39,22 +40,22 @@ func New(schema *spec.Schema, seed uint64) *Drawer {
 	return d
 }
 
-// Seed starts the drawer again.
+// Seed restarts the generator.
 func (d *Drawer) Seed(seed uint64) { d.Rand = rand.New(rand.NewPCG(seed, 14)) }
 
-// State draws a state of a kind of channel. It keeps the rules that a schema cannot say: identifiers are unique,
-// and the status is the one of what is going on.
+// State generates a state of a kind of channel. It follows rules that a schema cannot express:
+// identifiers are unique, and the status matches the activity.
 func (d *Drawer) State(kind string) map[string]any {
 	s := d.value(d.schema.States()[kind], kind, 0).(object)
 	d.settle(kind, s)
 	return s
 }
 
-// Action draws an action of a kind of channel for a state.
+// Action generates an action of a kind of channel for a state.
 func (d *Drawer) Action(kind string, state map[string]any) map[string]any {
 	of := d.actions[kind]
 	action := of[d.IntN(len(of))]
-	if state["activeTurn"] != nil && d.IntN(3) == 0 { // tool calls and questions have the most to go wrong
+	if state["activeTurn"] != nil && d.IntN(3) == 0 { // tool calls and questions are the most complex
 		prefix := pick(d, []string{"chat/toolCall", "chat/toolCall", "chat/input"})
 		action = pick(d, slices.DeleteFunc(slices.Clone(of), func(a spec.Action) bool {
 			return !strings.HasPrefix(a.Type, prefix)
@@ -66,7 +67,7 @@ func (d *Drawer) Action(kind string, state map[string]any) map[string]any {
 // Actions lists the actions of a kind of channel.
 func (d *Drawer) Actions(kind string) []spec.Action { return d.actions[kind] }
 
-// ActionOf draws an action of a type for a state.
+// ActionOf generates an action of a type for a state.
 func (d *Drawer) ActionOf(action spec.Action, state map[string]any) map[string]any {
 	a := d.value(action.Object, "", 0).(object)
 	a["type"] = action.Type
@@ -76,7 +77,7 @@ func (d *Drawer) ActionOf(action spec.Action, state map[string]any) map[string]a
 
 const deepest = 7
 
-// value draws a value of a type. The name is that of the field it is for.
+// value generates a value of a type for a field with this name.
 func (d *Drawer) value(t *spec.Type, name string, depth int) any {
 	if len(t.Bits) > 0 {
 		later := int64(0)
@@ -147,7 +148,7 @@ func (d *Drawer) variant(t *spec.Type, name string, depth int) any {
 	return d.value(variant, name, depth)
 }
 
-// favourites are the variants that reducers do the most with, by the field they are drawn for.
+// favourites are the variants that reducers handle most, by field.
 var favourites = map[string][]string{
 	"responsePart": {"toolCall", "toolCall", "inputRequest"}, "customization": {"mcpServer"}, "children": {"mcpServer"},
 }
@@ -168,10 +169,10 @@ func (d *Drawer) array(t *spec.Type, name string, depth int) list {
 
 func singular(name string) string { return strings.TrimSuffix(name, "s") }
 
-// keys are the fields that name an entry of a list.
+// keys are the fields that identify an entry of a list.
 var keys = []string{"id", "resource", "clientId", "commandId", "uri", "name"}
 
-// distinct drops entries that are named as an earlier one.
+// distinct removes entries with the name of an earlier one.
 func distinct(entries list) list {
 	seen := map[string]bool{}
 	return slices.DeleteFunc(entries, func(e any) bool {
@@ -220,7 +221,7 @@ func (d *Drawer) dictionary(t *spec.Type, depth int) object {
 	return out
 }
 
-// anything draws a value that the protocol does not look into.
+// anything generates a value that the protocol does not interpret.
 func (d *Drawer) anything(depth int) any {
 	switch n := d.IntN(9); {
 	case n == 0:
@@ -243,7 +244,7 @@ func (d *Drawer) anything(depth int) any {
 
 func (d *Drawer) id() string { return string(rune('a' + d.IntN(5))) }
 
-// fractional are the numbers that need not be whole.
+// fractional lists the fields whose numbers may be fractions.
 var fractional = []string{"safety", "value", "defaultValue"}
 
 func (d *Drawer) number(t *spec.Type, name string) json.Number {
@@ -264,7 +265,7 @@ func (d *Drawer) number(t *spec.Type, name string) json.Number {
 
 func integer(n int64) json.Number { return json.Number(strconv.FormatInt(n, 10)) }
 
-// text draws a string for a field by what its name says it is.
+// text generates a string for a field according to its name.
 func (d *Drawer) text(name string) string {
 	switch {
 	case strings.HasSuffix(name, "At") || name == "scheduledFor" || name == "date":
@@ -290,8 +291,8 @@ func (d *Drawer) moment() string {
 		d.IntN(1000), zone)
 }
 
-// pick returns one of some values.
+// pick returns a random value.
 func pick[T any](d *Drawer, from []T) T { return from[d.IntN(len(from))] }
 
-// sortedKeys returns an object's keys in order, so that a seed decides everything.
+// sortedKeys returns an object's keys in order, for reproducibility.
 func sortedKeys(o object) []string { return slices.Sorted(maps.Keys(o)) }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// settle makes a drawn state one that a host could have come to.
+// settle changes a generated state into one that a host could have.
 func (d *Drawer) settle(kind string, s object) {
 	switch kind {
 	case "chat":
@@ -96,7 +96,7 @@ func (d *Drawer) settleSession(s object) {
 		delete(s, "inputNeeded") // removed with its last entry
 	}
 	if _, nested := s["summary"]; nested {
-		return // before 0.5.0 nothing but the host changes the activity
+		return // before 0.5.0, only the host changes the activity
 	}
 	asks := false
 	for _, q := range items(s, "inputNeeded") {
@@ -105,14 +105,15 @@ func (d *Drawer) settleSession(s object) {
 	switch {
 	case asks:
 		setActivity(s, inputNeeded)
-	case s["inputNeeded"] != nil: // a call runs
+	case s["inputNeeded"] != nil: // a call is running
 		setActivity(s, inProgress)
 	default:
 		setActivity(s, pick(d, []int64{idle, failed, inProgress}))
 	}
 }
 
-// numberCustomizations names children after their containers: identifiers are unique in the whole tree.
+// numberCustomizations names children after their containers: identifiers are unique in the whole
+// tree.
 func numberCustomizations(customizations list, container string) {
 	for i, c := range customizations {
 		c := c.(object)
