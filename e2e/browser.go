@@ -24,28 +24,28 @@ type Browser struct {
 	ctx context.Context
 }
 
-// Page is one tab of a person of its own: no cookie is shared between pages.
+// Page is a tab of one person: pages share no cookies.
 type Page struct {
 	Ctx context.Context // for chromedp's actions
 	t   testing.TB
 
 	once  sync.Once
 	close context.CancelFunc
-	plain bool // scripts are switched off
+	plain bool // scripts are disabled
 
 	mu      sync.Mutex
 	bad     []string
 	allowed []*regexp.Regexp
 }
 
-// open are the pages of each test: a program that ends closes them first, because a stream
-// that breaks is a console error.
+// open lists the pages of each test: stopping a program closes them first, because a broken stream
+// is a console error.
 var open = struct {
 	sync.Mutex
 	pages map[testing.TB][]*Page
 }{pages: map[testing.TB][]*Page{}}
 
-// closePages closes the pages of a test and fails it when one of them complained.
+// closePages closes a test's pages and fails the test if one of them had an error.
 func closePages(t testing.TB) {
 	open.Lock()
 	pages := open.pages[t]
@@ -65,12 +65,12 @@ func closePages(t testing.TB) {
 	}
 }
 
-// browsers are the programs looked for, in this order.
+// browsers are the program names to look for, in order.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable",
 	"/Applications/Google Chrome.app/Contents/MacOS/Google Chrome"}
 
-// FindBrowser returns the browser to test with, skips the test with BROWSER=skip, and fails
-// it when there is none.
+// FindBrowser returns the browser for tests. It skips the test with BROWSER=skip, and fails it if
+// there is none.
 func FindBrowser(t testing.TB) string {
 	t.Helper()
 	if os.Getenv("BROWSER") == "skip" {
@@ -89,15 +89,15 @@ func FindBrowser(t testing.TB) string {
 	return ""
 }
 
-// idle holds browsers that no test uses now. To start one takes a second of processor time.
+// idle holds browsers that no test currently uses. Starting one takes a second of processor time.
 var idle struct {
 	sync.Mutex
 	browsers []context.Context
 	stops    []func()
 }
 
-// OpenBrowser returns a browser that no other test uses meanwhile. The next test gets the same one: pages share nothing
-// with those of earlier tests, since each has a browser context of its own.
+// OpenBrowser returns a browser that no other test uses at the same time. Later tests reuse it:
+// every page has its own browser context, so pages share nothing.
 func OpenBrowser(t testing.TB) *Browser {
 	t.Helper()
 	ctx := takeBrowser()
@@ -116,7 +116,7 @@ func OpenBrowser(t testing.TB) *Browser {
 	return &Browser{t: t, ctx: ctx}
 }
 
-// takeBrowser returns an idle browser that still runs, nil when there is none.
+// takeBrowser returns a running idle browser, nil for none.
 func takeBrowser() context.Context {
 	idle.Lock()
 	defer idle.Unlock()
@@ -137,7 +137,7 @@ func stopBrowsers() {
 	}
 }
 
-// StartBrowser starts a browser of the test's own with more options, which ends with the test.
+// StartBrowser starts a separate browser with more options, which ends with the test.
 func StartBrowser(t testing.TB, more ...chromedp.ExecAllocatorOption) *Browser {
 	t.Helper()
 	ctx, stop := launch(t, more...)
@@ -151,7 +151,7 @@ func launch(t testing.TB, more ...chromedp.ExecAllocatorOption) (context.Context
 		chromedp.WindowSize(1440, 900), chromedp.WSURLReadTimeout(patience),
 		// The defaults, and no spare process for the next page: it takes a tenth of the tests' processor time.
 		chromedp.Flag("disable-features", "Translate,BlinkGenPropertyTrees,SpareRendererForSitePerProcess"))
-	if os.Getuid() == 0 { // Chromium refuses its sandbox to root
+	if os.Getuid() == 0 { // Chromium refuses to run its sandbox as root
 		opts = append(opts, chromedp.NoSandbox)
 	}
 	opts = append(opts, more...)
@@ -165,13 +165,13 @@ func launch(t testing.TB, more ...chromedp.ExecAllocatorOption) (context.Context
 	return ctx, func() { cancel(); stop() }
 }
 
-// Page opens a tab of a visitor without a cookie.
+// Page opens a tab for a visitor without a cookie.
 func (b *Browser) Page() *Page {
 	b.t.Helper()
 	return newPage(b.t, b.ctx, chromedp.WithNewBrowserContext())
 }
 
-// Beside opens another tab of the same person.
+// Beside opens another tab for the same person.
 func (p *Page) Beside() *Page {
 	p.t.Helper()
 	return newPage(p.t, p.Ctx)
@@ -191,7 +191,7 @@ func newPage(t testing.TB, in context.Context, opts ...chromedp.ContextOption) *
 	return p
 }
 
-// listen notes what must not happen.
+// listen records errors.
 func (p *Page) listen(ev any) {
 	switch ev := ev.(type) {
 	case *runtime.EventExceptionThrown:
@@ -227,7 +227,7 @@ func (p *Page) note(s string) {
 	p.bad = append(p.bad, s)
 }
 
-// Allow expects errors that match, as of a stream whose server was killed.
+// Allow accepts errors that match, such as those of a stream whose server was killed.
 func (p *Page) Allow(pattern string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -251,7 +251,7 @@ next:
 	return out
 }
 
-// Do runs actions within the test's patience.
+// Do runs actions with the test's timeout.
 func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
@@ -261,7 +261,7 @@ func (p *Page) Do(steps ...chromedp.Action[chromedp.Void]) {
 	}
 }
 
-// Eval runs JavaScript in a page and returns what it gives.
+// Eval evaluates JavaScript in a page and returns the result.
 func Eval[T any](p *Page, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
@@ -273,7 +273,7 @@ func Eval[T any](p *Page, expression string) T {
 	return v
 }
 
-// Module returns the expression for what a script of the page exports, for an async function.
+// Module returns an expression for the exports of one of the page's scripts, for an async function.
 func Module(name string) string {
 	return `(await import(document.querySelector('script[src$="/js/base.js"]').src.replace('base.js', '` + name + `')))`
 }
@@ -297,19 +297,20 @@ func (p *Page) Wait(expression string) {
 	}
 }
 
-// WaitText waits until an element's text has a part.
+// WaitText waits until an element's text contains part.
 func (p *Page) WaitText(selector, part string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("document.querySelector(%q)?.innerText.includes(%q)", selector, part))
 }
 
-// WaitAnswer waits until the agent has said text in the open chat; what people wrote does not count.
+// WaitAnswer waits until the agent's answers in the open chat contain text; people's messages do
+// not count.
 func (p *Page) WaitAnswer(text string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("[...document.querySelectorAll('#turns .markdown')].some(e => e.innerText.includes(%q))", text))
 }
 
-// Open goes to an address and waits for the document.
+// Open navigates to an address and waits for the document.
 func (p *Page) Open(url string) {
 	p.t.Helper()
 	p.Do(chromedp.Navigate(url))
@@ -332,7 +333,7 @@ func (p *Page) where() string {
 	return at
 }
 
-// Shot writes a picture named after the test into the directory AHPHUB_SHOTS, if set.
+// Shot writes a screenshot named after the test to the directory AHPHUB_SHOTS, if set.
 func (p *Page) Shot(name string) {
 	p.t.Helper()
 	dir := os.Getenv("AHPHUB_SHOTS")

@@ -25,20 +25,20 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// Options say how the program is started.
+// Options configure the program's start.
 type Options struct {
-	Demo bool     // ahphub demo, which has a data directory of its own
+	Demo bool     // ahphub demo, which has its own data directory
 	Args []string // after "serve", as {"--agent", "script"}
-	Env  []string // more environment, as "AHPHUB_LOG_LEVEL=debug"; the home is a new one unless it says another
+	Env  []string // additional environment, as "AHPHUB_LOG_LEVEL=debug"; HOME is a new directory unless set here
 	Data string   // data directory; default: a temporary one
-	Dir  string   // where it is started; default: a temporary directory
+	Dir  string   // working directory; default: a temporary one
 
-	Boxed bool // its sessions run in sandboxes where those work, as a user's do
+	Boxed bool // sessions run in sandboxes where those work, as for users
 
-	Node bool // of a cluster: Args have --cluster. It prints a link to sign in only when it leads
+	Node bool // a node of a cluster: Args have --cluster. It prints a sign-in link only while it leads
 
-	Group string              // directory of the control group it runs in; "": the test's own
-	As    *syscall.Credential // user it runs as; default: the one who runs the tests
+	Group string              // control group directory to run in; "": the test's own
+	As    *syscall.Credential // user to run as; default: the tests' user
 }
 
 // Program is a running ahphub. It stops with its test.
@@ -53,11 +53,11 @@ type Program struct {
 	log    *log
 }
 
-// patience is how long a test waits for what happens at once, or soon where a third-party agent has to start: on
-// two busy cores that took 18 s. Only a test that fails waits for it.
+// patience is a test's timeout for immediate events, including the start of third-party agents,
+// which took 18 s on two busy cores. Only failing tests wait that long.
 const patience = 45 * time.Second
 
-// builtIn is the directory of binary, "" while no test asked for it.
+// builtIn is the directory of binary, "" until a test needs it.
 var builtIn string
 
 // binary is built once for the tests of one package.
@@ -68,7 +68,7 @@ var binary = sync.OnceValues(func() (string, error) {
 	}
 	builtIn = dir
 	lookAtSources()
-	if err := os.Chmod(dir, 0o755); err != nil { // for tests that start it as another user
+	if err := os.Chmod(dir, 0o755); err != nil { // for tests that run it as another user
 		return "", err
 	}
 	path := filepath.Join(dir, "ahphub")
@@ -79,8 +79,8 @@ var binary = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// lookAtSources reads the directories the program is built from: `go test` keeps a result until
-// a file changes that the test looked at, and what `go build` reads it does not see.
+// lookAtSources reads the directories that the program is built from: `go test` caches a result
+// until a file changes that the test read, and it does not see what `go build` reads.
 func lookAtSources() {
 	root, err := os.Getwd()
 	for err == nil && filepath.Dir(root) != root {
@@ -104,8 +104,9 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// Main runs a package's tests, ends their browsers and removes what Binary built: call it in TestMain. It fails
-// when the program sent a client of package peer what its version of the protocol does not allow.
+// Main runs a package's tests, ends their browsers and removes what Binary built: call it in
+// TestMain. It fails if the program sent a client of package peer a frame that its protocol version
+// does not allow.
 func Main(m *testing.M) int {
 	code := wire.Main(m)
 	stopBrowsers()
@@ -115,7 +116,7 @@ func Main(m *testing.M) int {
 	return code
 }
 
-// Start starts the program on a free port and waits until it says where it is.
+// Start starts the program on a free port and waits until it prints its address.
 func Start(t testing.TB, o Options) *Program {
 	t.Helper()
 	if o.Data == "" {
@@ -140,14 +141,14 @@ func Start(t testing.TB, o Options) *Program {
 	return p
 }
 
-// unboxed is the setting of tests that say nothing about sandboxes: none. They look at their sessions' processes and files
-// from outside, and a box for each of hundreds of sessions would cost them minutes. Tests of sandboxes switch them on, and
-// AHPHUB_E2E_SANDBOX=auto does for all of them.
+// unboxed is the setting of tests that do not set up sandboxes: none. They inspect their sessions'
+// processes and files from outside, and boxes for hundreds of sessions would take minutes. Sandbox
+// tests enable them, and AHPHUB_E2E_SANDBOX=auto enables them for all tests.
 func unboxed() string { return "AHPHUB_SANDBOX=" + cmp.Or(os.Getenv("AHPHUB_E2E_SANDBOX"), "none") }
 
-// household is the environment of a new user: nothing of the machine's own shell, git and agents is
-// read or written, and a shell says when it waits for a line. What Go has compiled is shared, or every `go test` in a
-// terminal would compile the standard library first.
+// household returns the environment of a new user: the machine's own shell, git and agents are
+// neither read nor written, and the shell has a known prompt. Go's build cache is shared; otherwise
+// every `go test` in a terminal would compile the standard library first.
 func household(t testing.TB) []string {
 	t.Helper()
 	home := t.TempDir()
@@ -159,13 +160,13 @@ func household(t testing.TB) []string {
 		t.Fatal(err)
 	}
 	env := []string{"SHELL=/bin/bash", "HOME=" + home}
-	if os.Getenv("AHPHUB_E2E_SANDBOX") == "" { // else it is not in the box, where Go compiles for itself
+	if os.Getenv("AHPHUB_E2E_SANDBOX") == "" { // otherwise the box does not have it, and Go compiles for itself
 		env = append(env, "GOCACHE="+cache)
 	}
 	return env
 }
 
-// goCache returns where Go keeps what it has compiled. It is asked once: each program of a test would ask again.
+// goCache returns Go's build cache. It runs go env once per test binary.
 var goCache = sync.OnceValues(func() (string, error) {
 	out, err := exec.Command("go", "env", "GOCACHE").Output()
 	return strings.TrimSpace(string(out)), err
@@ -212,8 +213,8 @@ func (p *Program) start(listen string) {
 	}
 }
 
-// readLines sends what was printed once the last of the known lines is there, or the
-// program ended, and then drops the rest.
+// readLines sends the printed lines once the last known line appears or the program ends, and then
+// discards the rest.
 func readLines(r io.Reader, done chan<- map[string]string, node bool) {
 	got := map[string]string{}
 	last := "key_file"
@@ -236,16 +237,16 @@ func readLines(r io.Reader, done chan<- map[string]string, node bool) {
 	}
 }
 
-// clean is an environment without settings of the person who runs the tests.
+// clean returns an environment without settings of the user who runs the tests.
 func clean(env []string) []string {
 	return slices.DeleteFunc(slices.Clone(env), func(e string) bool {
 		return strings.HasPrefix(e, "AHPHUB_") || strings.HasPrefix(e, "XDG_CONFIG_HOME=")
 	})
 }
 
-// checkPrompt fails the test when something came so late that a timer must have brought it: the shortest of those that
-// would, a heartbeat, is 25 s. The promise is two seconds, which a busy machine cannot keep: what takes longer is shown
-// at the end of the run (LATE:), also when the test passes.
+// checkPrompt fails the test if something took so long that a timer must have caused it: the
+// shortest, a heartbeat, is 25 s. The promise is two seconds, which a busy machine cannot keep:
+// anything slower is reported at the end of the run (LATE:), even if the test passes.
 func checkPrompt(t testing.TB, what string, since time.Time) {
 	t.Helper()
 	if took := time.Since(since); took > 15*time.Second {
@@ -255,13 +256,13 @@ func checkPrompt(t testing.TB, what string, since time.Time) {
 	}
 }
 
-// Pid is the process, for figures about it.
+// Pid returns the process id, for measurements.
 func (p *Program) Pid() int { return p.cmd.Process.Pid }
 
 // Log returns the log so far, across restarts.
 func (p *Program) Log() string { return p.log.String() }
 
-// Kill9 ends the program as a crash does.
+// Kill9 kills the program, like a crash.
 func (p *Program) Kill9() {
 	p.t.Helper()
 	p.kill(syscall.SIGKILL)
@@ -277,7 +278,7 @@ func (p *Program) Restart() {
 	p.start(u.Host)
 }
 
-// Stop asks the program to end, and fails the test when it takes over 5 s or complains.
+// Stop stops the program, and fails the test if that takes over 5 s or logs errors.
 func (p *Program) Stop() {
 	p.t.Helper()
 	start := time.Now()
@@ -318,7 +319,7 @@ func stacks(p *Program) string {
 	return p.log.tail()
 }
 
-// Token is the owner's token, for clients of the protocol.
+// Token returns the owner's token for clients of the protocol.
 func (p *Program) Token() string {
 	p.t.Helper()
 	for _, variable := range p.opts.Env {
@@ -333,7 +334,7 @@ func (p *Program) Token() string {
 	return strings.TrimSpace(string(b))
 }
 
-// SignIn returns a new one-time address, as `ahphub link` prints it.
+// SignIn returns a new one-time address, as printed by `ahphub link`.
 func (p *Program) SignIn() string {
 	p.t.Helper()
 	out, err := p.Command("link", "--data", p.Data)
@@ -343,12 +344,12 @@ func (p *Program) SignIn() string {
 	return strings.TrimPrefix(strings.TrimSpace(out), "sign_in=")
 }
 
-// Command runs another ahphub beside the program and returns what it printed.
+// Command runs another ahphub while the program runs and returns its output.
 func (p *Program) Command(args ...string) (string, error) {
 	return Command(p.t, p.opts.Env, args...)
 }
 
-// Command runs ahphub with arguments and returns what it printed on both outputs.
+// Command runs ahphub with arguments and returns its combined output.
 func Command(t testing.TB, env []string, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -359,7 +360,7 @@ func Command(t testing.TB, env []string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// Get asks the program for a path and returns status and body.
+// Get requests a path from the program and returns status and body.
 func (p *Program) Get(path string) (int, string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.t.Context(), patience)
@@ -380,7 +381,7 @@ func (p *Program) Get(path string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// log keeps what the program wrote; the last 64 KiB of it are shown.
+// log keeps the program's output; the last 64 KiB are shown.
 type log struct {
 	mu sync.Mutex
 	b  bytes.Buffer

@@ -1,7 +1,6 @@
-// Package bench measures the real program from outside: fan-out to many
-// WebSockets whose clients live in another process, the way of an agent's delta
-// to a client, resuming, snapshots under load, memory and start-up. Run it with
-// make bench; figures and method stand in docs/performance.md.
+// Package bench measures the real program from outside: fan-out to many WebSockets with clients in
+// another process, latency from an agent's delta to a client, resuming, snapshots under load,
+// memory and startup. Run it with make bench; docs/performance.md has the figures and the method.
 //
-// A benchmark fails when a message was lost, never because it was slow.
+// A benchmark fails if a message is lost, never for being slow.
 package bench

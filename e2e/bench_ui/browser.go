@@ -12,13 +12,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// browser starts a headless Chromium of the size the figures are stated for.
+// browser starts a headless Chromium with the window size that the figures refer to.
 func browser(ctx context.Context) (context.Context, context.CancelFunc) {
 	opts := []chromedp.ExecAllocatorOption{
 		chromedp.Headless, chromedp.NoSandbox, chromedp.DisableGPU, chromedp.NoFirstRun, chromedp.WindowSize(1440, 900),
 		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-background-networking", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true),
-		// memory is that of one page
+		// memory of one page only
 		chromedp.Flag("js-flags", "--expose-gc"), chromedp.Flag("disable-features", "BackForwardCache"),
 		chromedp.Flag("enable-precise-memory-info", true),
 	}
@@ -27,7 +27,8 @@ func browser(ctx context.Context) (context.Context, context.CancelFunc) {
 	return tab, func() { cancel(); stop() }
 }
 
-// complaints collects what the console and the security policy say; a good page says nothing.
+// complaints collects console messages and violations of the security policy; a correct page has
+// none.
 type complaints struct {
 	mu   sync.Mutex
 	list []string

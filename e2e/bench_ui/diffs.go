@@ -18,7 +18,7 @@ var (
 	memo   = map[string]*diff.File{}
 )
 
-// compute caches as the host does: the figures are of a warm server.
+// compute caches like the host, because the figures are for a warm server.
 func compute(f fixture.File, space diff.Space) *diff.File {
 	key := f.Path + "\x00" + string(f.Before[:min(64, len(f.Before))]) + string(f.After[:min(64, len(f.After))])
 	key += string(rune('0' + space))

@@ -1,5 +1,6 @@
-// Command bench_ui measures the review page in headless Chromium against the criteria P1–P7, on pages rendered from
-// the generated fixtures, and prints a table for docs/performance.md. With -shots it takes pictures of every state.
+// Command bench_ui measures the review page in headless Chromium against the criteria P1–P7, on
+// pages rendered from generated fixtures, and prints a table for docs/performance.md. With -shots
+// it takes screenshots of every state.
 package main
 
 import (
@@ -45,8 +46,7 @@ func run(ctx context.Context, shots, only string, runs int) error {
 	return nil
 }
 
-// fresh measures in browsers of their own: what one fixture, or the loads before, left in a process is not counted
-// for the next.
+// fresh measures in separate browsers, so that earlier fixtures and loads do not affect the result.
 func fresh(ctx context.Context, s *site, name string, runs int) error {
 	r := report{os.Stdout, name}
 	tab, stop := browser(ctx)

@@ -19,15 +19,15 @@ import (
 
 const header = "| fixture | what | figure | target |\n| --- | --- | ---: | ---: |"
 
-// probe runs before the page's own scripts and notes when the first row was painted, when all are there, what
-// shifted and which tasks were long.
+// probe runs before the page's own scripts and records when the first row and all rows were
+// painted, layout shifts and long tasks.
 const probe = `window.__b={first:0,all:0,cls:0,long:0};
 (function w(){document.querySelector('.r')?requestAnimationFrame(()=>{__b.first=performance.now()}):requestAnimationFrame(w)})();
 addEventListener('DOMContentLoaded',()=>requestAnimationFrame(()=>setTimeout(()=>{__b.all=performance.now()})));
 new PerformanceObserver(l=>{for(const e of l.getEntries())if(!e.hadRecentInput)__b.cls+=e.value}).observe({type:'layout-shift',buffered:true});
 new PerformanceObserver(l=>{for(const e of l.getEntries())if(__b.all&&e.startTime>__b.all)__b.long=Math.max(__b.long,e.duration)}).observe({type:'longtask'});`
 
-// acts times one interaction from the key to the frame that shows it.
+// acts measures interactions from the key press to the frame that shows the result.
 const acts = `(async()=>{
 const painted=()=>new Promise(r=>requestAnimationFrame(()=>{const c=new MessageChannel();c.port1.onmessage=r;c.port2.postMessage(0)}));
 const key=(k,o={})=>(document.activeElement||document.body).dispatchEvent(new KeyboardEvent('keydown',{key:k,bubbles:true,cancelable:true,...o}));
@@ -44,7 +44,7 @@ if(bars.length){const rows=document.getElementsByClassName('r'),n=rows.length;aw
 out.review=[await time(()=>key('v'))];
 return out})()`
 
-// scroll moves by 150 px a frame for three seconds and gives the time between frames.
+// scroll scrolls by 150 px a frame for three seconds and returns the times between frames.
 const scroll = `new Promise(done=>{const m=document.getElementById('main');m.scrollTop=0;const d=[];let last=0,start=0;
 (function step(now){if(last)d.push(now-last);else start=now;last=now;m.scrollTop+=150;now-start<3000?requestAnimationFrame(step):done(d)})(performance.now())})`
 
@@ -68,10 +68,10 @@ func (r report) ms(what string, v float64, target string) {
 	r.row(what, fmt.Sprintf("%.0f ms", v), target)
 }
 
-// measure prints how long one fixture takes to load, and to answer.
+// measure prints how long a fixture takes to load and to respond.
 func measure(ctx context.Context, s *site, r report, runs int) error {
 	name := r.name
-	s.view(name, nil) // diffs into the cache: the server is warm
+	s.view(name, nil) // fills the cache of diffs, as on a warm server
 	if err := chromedp.Do(ctx, size(1440, 900, false)); err != nil {
 		return err
 	}
@@ -178,7 +178,7 @@ func at(what string, rate float64) string {
 	return what
 }
 
-// rest prints what a page costs that stays open, and how it scrolls and is searched.
+// rest prints the cost of an open page, and how fast it scrolls and is searched.
 func rest(ctx context.Context, s *site, r report) error {
 	if err := chromedp.Do(ctx, size(1440, 900, false)); err != nil {
 		return err
@@ -220,7 +220,8 @@ func rest(ctx context.Context, s *site, r report) error {
 	return findAndLink(ctx, s, r)
 }
 
-// findAndLink looks for a line of the last file with the browser's own search, then opens a permalink to it.
+// findAndLink finds a line of the last file with the browser's search, then opens a permalink to
+// it.
 func findAndLink(ctx context.Context, s *site, r report) error {
 	where, err := chromedp.Run(ctx,
 		chromedp.Evaluate[[]string](
@@ -251,7 +252,7 @@ func findAndLink(ctx context.Context, s *site, r report) error {
 	return nil
 }
 
-// weigh counts bytes on the wire: the page's HTML, and every script and style sheet that it names.
+// weigh counts bytes on the wire: the page's HTML, and all its scripts and style sheets.
 func (s *site) weigh(r report) error {
 	page := "/s/" + r.name + "/changes"
 	plain, html, err := s.wire(page, "identity")
@@ -273,7 +274,7 @@ func (s *site) weigh(r report) error {
 	for _, m := range assetOf.FindAllStringSubmatch(html, -1) {
 		coding := "gzip"
 		if m[2] == "woff2" {
-			coding = "identity" // compressed already
+			coding = "identity" // already compressed
 		}
 		n, _, err := s.wire(m[1], coding)
 		if err != nil {
@@ -287,10 +288,10 @@ func (s *site) weigh(r report) error {
 	return nil
 }
 
-// assetOf matches what a page loads with it.
+// assetOf matches the assets that a page loads.
 var assetOf = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+\.(js|css|woff2))"`)
 
-// wire returns how many bytes the body of an answer has in a coding, and what it says.
+// wire returns the size of a response body in an encoding, and the text.
 func (s *site) wire(path, coding string) (n int, text string, err error) {
 	r, err := http.NewRequest(http.MethodGet, s.URL+path, nil)
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// rendererMB is the proportional memory of the largest renderer process, in MB; 0 where /proc does not tell.
+// rendererMB returns the proportional memory of the largest renderer process, in MB; 0 without
+// /proc.
 func rendererMB(ctx context.Context) (float64, error) {
 	b := chromedp.FromContext(ctx).Browser
 	res, err := cdp.Call(ctx, b, systeminfo.GetProcessInfo, cdp.Empty{})

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// shot is one picture: a page, what is done to it, and its size.
+// shot is a screenshot: a page, a script to run in it, and its size.
 type shot struct {
 	name, path, script string
 	phone              bool
@@ -103,7 +103,7 @@ func picture(ctx context.Context, s *site, sh shot, theme, file string) error {
 	return os.WriteFile(file, png, 0o644)
 }
 
-// themed puts the theme into the query, before the fragment.
+// themed adds the theme to the query, before the fragment.
 func themed(path, theme string) string {
 	hash := ""
 	for i := range path {

@@ -24,16 +24,16 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// policy is the content security policy of the program's pages, enforced here too: what it blocks must show.
+// policy is the content security policy of the program's pages, so that violations show here too.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; form-action 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// site serves review pages made from literal data: what is measured is the page, not the host behind it.
+// site serves review pages made from literal data, so that only the page is measured, not the host.
 type site struct {
 	*httptest.Server
 	assets *static.Assets
-	sets   map[string]func() []fixture.File // generated when first asked for
+	sets   map[string]func() []fixture.File // generated on first use
 }
 
 func newSite() (*site, error) {
@@ -60,7 +60,7 @@ func newSite() (*site, error) {
 	return s, nil
 }
 
-// files returns the files of a fixture, none for a name that no fixture has.
+// files returns the files of a fixture, nil for an unknown name.
 func (s *site) files(name string) []fixture.File {
 	if make := s.sets[name]; make != nil {
 		return make()
@@ -70,7 +70,7 @@ func (s *site) files(name string) []fixture.File {
 
 var spaces = map[string]diff.Space{"amount": diff.SpaceAmount, "ignore": diff.SpaceNone, "blank": diff.SpaceBlank}
 
-// view is the review of one fixture, as the host's handler would give it.
+// view returns the review of a fixture, like the host's handler.
 func (s *site) view(name string, q url.Values) *page.Changes {
 	query := "scope=session"
 	for _, k := range []string{"view", "ws"} {
@@ -103,7 +103,7 @@ func (s *site) view(name string, q url.Values) *page.Changes {
 	return v
 }
 
-// What uncommitted changes offer, which is the most there is.
+// The operations of uncommitted changes, which have the most.
 var (
 	fileOps = []part.FileOp{{ID: "stage", Label: "Stage"}, {ID: "unstage", Label: "Unstage"},
 		{ID: "discard", Label: "Discard", Confirm: true}}
@@ -163,7 +163,7 @@ func oid(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// moves are looked for up to the size the host looks for them.
+// moves finds moved lines up to the same size as the host.
 func moves(files []part.DiffFile) {
 	list, lines := make([]*diff.File, len(files)), 0
 	for i := range files {
@@ -181,7 +181,7 @@ func moves(files []part.DiffFile) {
 	}
 }
 
-// conversation puts a thread of every state on the first files.
+// conversation adds threads in every state to the first files.
 func conversation(v *page.Changes) {
 	at := time.Now().Add(-9 * time.Minute)
 	say := func(id, by, who, text string) part.Entry {
@@ -264,7 +264,7 @@ func (s *site) file(w http.ResponseWriter, r *http.Request) {
 	http.NotFound(w, r)
 }
 
-// unfold compares a file that the page folds.
+// unfold compares a file that is folded on the page.
 func (s *site) unfold(name string, d *part.DiffFile) bool {
 	for _, f := range s.files(name) {
 		if f.Path == d.Path {

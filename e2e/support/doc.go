@@ -1,8 +1,9 @@
-// Command support writes docs/support.md: every requirement of the protocol on a host, and the tests that cite it. Run
-// it from the top of the repository: go run ./e2e/support
+// Command support writes docs/support.md: every requirement of the protocol on a host, and the
+// tests that cite it. Run it in the root of the repository: go run ./e2e/support
 //
-// With the argument ran it reads the output of go test -json, prints it as go test does, and fails when a test did, or
-// when of the tests that the page names for a requirement none ran and passed.
+// With the argument ran it reads the output of go test -json and prints it as go test does. It
+// fails if a test failed, or if none of the tests that the page lists for a requirement ran and
+// passed.
 package main
 
 import (
@@ -11,7 +12,7 @@ import (
 	"os"
 )
 
-// page is where the table stands, seen from the top of the repository.
+// page is the path of the table in the repository.
 const page = "docs/support.md"
 
 func main() {
@@ -31,8 +32,8 @@ func main() {
 	}
 }
 
-// checkRun follows a run of all tests. Without the protocol's fixtures or without browsers some tests are skipped: what
-// lacks a test then is printed, and is no failure.
+// checkRun evaluates a run of all tests. Without the protocol's fixtures or browsers, some tests
+// are skipped: requirements without a test are then only printed.
 func checkRun(in io.Reader, out io.Writer) error {
 	ran, ok, err := follow(in, out)
 	if err == nil && !ok {

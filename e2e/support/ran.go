@@ -23,20 +23,21 @@ type event struct {
 	Output  string
 }
 
-// results are the tests of a run of go test, by their directory and name: "pass", "fail" or "skip".
+// results are the results of a go test run by directory and name of the test: "pass", "fail" or
+// "skip".
 type results map[string]map[string]string
 
-// lateMark begins what a test that passed says of a promise about time that was not kept: it may be the machine that is
-// slow, and is shown so that it is seen.
+// lateMark prefixes a passed test's output about an exceeded time limit: the machine may be slow,
+// so it is only shown.
 const lateMark = "LATE: "
 
-// follow reads a run of go test -json and prints it as go test would without the flag: a line for each package, and
-// the output of what failed or came late. At the end it repeats why tests failed, which other packages' lines may have
-// pushed out of sight. ok reports whether everything passed.
+// follow reads a run of go test -json and prints it as go test would without the flag: a line per
+// package, and the output of failed and late tests. At the end it repeats why tests failed, in case
+// other output scrolled it away. ok reports whether everything passed.
 func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 	ran, ok = results{}, true
 	var failed []string
-	printed := map[string][]string{} // by package and test, until it is known whether it failed
+	printed := map[string][]string{} // by package and test, until its result is known
 	lines := bufio.NewReader(in)
 	for {
 		line, err := lines.ReadString('\n')
@@ -50,7 +51,7 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 		}
 		var e event
 		if json.Unmarshal([]byte(line), &e) != nil || e.Action == "" {
-			fmt.Fprint(out, line) // of the go command itself
+			fmt.Fprint(out, line) // from the go command itself
 			continue
 		}
 		of := e.Package + " " + e.Test
@@ -89,10 +90,10 @@ func follow(in io.Reader, out io.Writer) (ran results, ok bool, err error) {
 	}
 }
 
-// said begins what a test says with t.Error, t.Fatal or t.Log.
+// said matches the prefix of output by t.Error, t.Fatal or t.Log.
 var said = regexp.MustCompile(`^ +[\w-]+\.go:\d+: `)
 
-// reasons are the lines of what a test says, each message cut to its first few.
+// reasons returns the lines of a test's output, each message truncated to its first lines.
 func reasons(lines []string) (out []string) {
 	const most = 6
 	n := most
@@ -108,8 +109,8 @@ func reasons(lines []string) (out []string) {
 	return out
 }
 
-// printUnfinished prints what tests of a failed package said that neither passed nor failed. That the time was up, or
-// that a goroutine panicked, is said by one of them.
+// printUnfinished prints the output of a failed package's tests without a result. One of them
+// reports a timeout or a goroutine's panic.
 func printUnfinished(printed map[string][]string, pkg string, out io.Writer) {
 	for _, of := range slices.Sorted(maps.Keys(printed)) {
 		if !strings.HasPrefix(of, pkg+" ") {
@@ -124,7 +125,7 @@ func printUnfinished(printed map[string][]string, pkg string, out io.Writer) {
 	}
 }
 
-// verdict is the last line of a package: ok, or that there are no tests.
+// verdict returns the last line of a package: ok, or that there are no tests.
 func verdict(lines []string) string {
 	for _, l := range slices.Backward(lines) {
 		if strings.HasPrefix(l, "ok ") || strings.HasPrefix(l, "?") {
@@ -142,8 +143,8 @@ func (r results) note(e event) {
 	r[dir][e.Test] = e.Action
 }
 
-// outcome returns what became of a citation: of a test, of a transcript, or of the whole package when a helper has the
-// citation.
+// outcome returns the result of a citation: of a test, of a transcript, or of the whole package for
+// a citation in a helper.
 func (r results) outcome(cite string) string {
 	if dir, test, ok := strings.Cut(cite, " "); ok {
 		return r[dir][test]
@@ -163,7 +164,7 @@ func (r results) outcome(cite string) string {
 	return best
 }
 
-// unmet lists the requirements of whose tests none ran and passed.
+// unmet lists the requirements without a test that ran and passed.
 func unmet(list []requirement, found map[int][]string, ran results) (out []string) {
 	for _, r := range list {
 		cites := found[r.number]

@@ -10,13 +10,13 @@ import (
 //go:embed requirements.txt
 var listed string
 
-// requirement is a rule a host keeps.
+// requirement is a rule for a host.
 type requirement struct {
 	number   int
-	level    string // must, should, may; a star when it is stated as a fact
-	source   string // the document it stands in
+	level    string // must, should, may; with a star if stated as a fact
+	source   string // the document that contains it
 	sentence string
-	reason   string // why there is no test: "not offered: …" or "superseded: …"; "" when there is one
+	reason   string // why there is no test: "not offered: …" or "superseded: …"; "" with a test
 }
 
 func (r requirement) must() bool { return strings.HasPrefix(r.level, "must") }

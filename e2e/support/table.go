@@ -15,7 +15,7 @@ named for a requirement none ran and passed.
 
 `
 
-// build writes the page of the repository at root.
+// build generates the page for the repository at root.
 func build(root string) (string, error) {
 	list, err := parse(listed)
 	if err != nil {
@@ -33,7 +33,7 @@ func build(root string) (string, error) {
 	return intro + totals(list, found) + table(list, found), nil
 }
 
-// tally counts requirements by what is known of them.
+// tally counts requirements by status.
 type tally struct{ all, tested, open, offered int }
 
 func count(list []requirement, found map[int][]string, in func(requirement) bool) (t tally) {

@@ -1,5 +1,5 @@
-// Command oidc is a provider of OpenID Connect for tests: the library of zitadel/oidc with its in-memory storage,
-// people of a file, and their groups. It prints where it listens.
+// Command oidc is an OpenID Connect provider for tests: the library zitadel/oidc with its in-memory
+// storage, people from a file, and their groups. It prints its address.
 package main
 
 import (
@@ -66,7 +66,7 @@ func groupsOf(file string) (map[string][]string, error) {
 	return groups, nil
 }
 
-// grouped says people's groups on the page about them, as the example does not.
+// grouped adds people's groups to the userinfo, which the example storage does not.
 type grouped struct {
 	*storage.Storage
 	groups map[string][]string

@@ -1,6 +1,7 @@
-// Smtp is a mail server for tests: it speaks STARTTLS with a certificate of its own, wants its one user to sign in, and
-// leaves every mail it takes in a directory, the envelope in front. While a file named hold is there, it has taken
-// a mail and does not say so; while one named away is there, it refuses for now.
+// Smtp is a mail server for tests: it offers STARTTLS with its own certificate, requires its only
+// user to sign in, and writes every accepted mail to a directory, preceded by the envelope. While a
+// file named hold exists, it accepts mail but does not confirm it; while one named away exists, it
+// refuses mail temporarily.
 package main
 
 import (
@@ -45,7 +46,7 @@ func main() {
 	log.Fatal(s.Serve(l))
 }
 
-// certificate makes one for this machine, or takes the one that is there, and leaves it for those who are to trust it.
+// certificate loads or creates a certificate for this machine, and stores it for clients to trust.
 func certificate(path string) (tls.Certificate, error) {
 	if cert, err := tls.LoadX509KeyPair(path, path+".key"); err == nil {
 		return cert, nil
