@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// secrets is a repository elsewhere, of which a session of another directory may show nothing.
+// secrets creates a repository elsewhere, which must be hidden from sessions of other directories.
 func (p *place) secrets() *place {
 	p.t.Helper()
 	other := *p
@@ -24,7 +24,7 @@ func (p *place) secrets() *place {
 	return &other
 }
 
-// put writes a file where one is to lead elsewhere.
+// put writes a file that leads elsewhere.
 func (p *place) put(name, content string) {
 	p.t.Helper()
 	p.fine(os.RemoveAll(p.path(name)))
@@ -37,7 +37,7 @@ func (p *place) putLink(to, name string) {
 	p.link(to, name)
 }
 
-// waysOut are the ways in which a repository leads to another one, with the file that does.
+// waysOut are the ways a repository can lead to another one, with the file responsible.
 var waysOut = map[string]struct {
 	by   string
 	lead func(p, other *place)
@@ -115,7 +115,7 @@ var waysOut = map[string]struct {
 	}},
 }
 
-// copied is a place like this one, made without git.
+// copied returns a copy of the place, made without git.
 func (p *place) copied() *place {
 	p.t.Helper()
 	c := *p
@@ -125,8 +125,8 @@ func (p *place) copied() *place {
 	return &c
 }
 
-// A repository that leads to another one shows nothing of it before the owner allowed that; what it says names the
-// file.
+// A repository that leads to another one shows nothing of it without the owner's grant; the error
+// names the file.
 func TestRepositoryLeadingElsewhereIsRefused(t *testing.T) {
 	like := newRepo(t)
 	other := like.secrets()
@@ -153,14 +153,14 @@ func TestRepositoryLeadingElsewhereIsRefused(t *testing.T) {
 			}); err != nil {
 				refused("folders to watch", err)
 			}
-			if name != "the root directory" { // where there is too much
+			if name != "the root directory" { // the root directory is too large
 				p.isGranted(name, other)
 			}
 		})
 	}
 }
 
-// eachRead calls whatever asks git about a repository, and what acts on it.
+// eachRead calls every method that runs git on a repository, for reading or acting.
 func (p *place) eachRead(told func(what string, err error)) {
 	p.t.Helper()
 	ctx, dirs := p.t.Context(), []string{p.dir}
@@ -185,7 +185,8 @@ func (p *place) eachRead(told func(what string, err error)) {
 	told("a work tree", err)
 }
 
-// isGranted looks again when the owner allows it: where it leads is shown then, and they are asked by the same file.
+// isGranted grants access and looks again: the other repository is visible, and the error named the
+// same file.
 func (p *place) isGranted(name string, other *place) {
 	p.t.Helper()
 	asked, granted := map[string]string{}, session
@@ -206,7 +207,7 @@ func (p *place) isGranted(name string, other *place) {
 	}
 }
 
-// These need no permission.
+// These layouts need no grant.
 func TestLayoutsWithoutGrant(t *testing.T) {
 	for name, make := range map[string]func(p *place) (dirs []string){
 		"a directory below the top": func(p *place) []string { return []string{p.path("sub")} },
@@ -277,7 +278,8 @@ func TestLayoutsWithoutGrant(t *testing.T) {
 	}
 }
 
-// A submodule whose .git leads elsewhere keeps the commit it had: another one's is not told.
+// A submodule whose .git leads elsewhere keeps its former commit; the other repository's is not
+// shown.
 func TestNestedRepositoryLeadingElsewhere(t *testing.T) {
 	of, p := newRepo(t), newRepo(t)
 	p.git("submodule", "--quiet", "add", of.dir, "inner")
@@ -295,7 +297,7 @@ func TestNestedRepositoryLeadingElsewhere(t *testing.T) {
 	}
 }
 
-// The check is made at each look: a repository that leads elsewhere only now is refused now.
+// The check runs at each look: a repository that now leads elsewhere is refused.
 func TestLayoutIsLookedAtEachTime(t *testing.T) {
 	p := newRepo(t)
 	other := p.secrets()
@@ -311,7 +313,7 @@ func TestLayoutIsLookedAtEachTime(t *testing.T) {
 	p.look("a.txt")
 }
 
-// A repository that begins to lead elsewhere while git looks at it shows nothing of it either.
+// A repository that starts to lead elsewhere while git reads it shows nothing of the target.
 func TestLayoutChangesDuringLook(t *testing.T) {
 	like := newRepo(t)
 	other, want := like.secrets(), like.git("rev-parse", "HEAD^{tree}")

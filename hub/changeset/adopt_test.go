@@ -8,8 +8,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// What one session kept can be compared in another one, also when the first is dropped and the person's repository
-// is gone.
+// Another session can compare adopted checkpoints, even after the first session is dropped and the
+// person's repository is gone.
 func TestAdopt(t *testing.T) {
 	other := machine.Workspace{Session: "ahp-session:/other"}
 	p := newRepo(t)
@@ -24,7 +24,7 @@ func TestAdopt(t *testing.T) {
 	if err := p.svc.Adopt(t.Context(), other, "ahp-session:/none", []string{p.dir}); err != nil {
 		t.Errorf("of a session without checkpoints: %v", err)
 	}
-	for range 2 { // the second time brings nothing new
+	for range 2 { // the second time adds nothing
 		if err := p.svc.Adopt(t.Context(), other, session.Session, []string{p.dir}); err != nil {
 			t.Fatal(err)
 		}

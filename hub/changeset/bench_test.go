@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// BenchmarkCheckpoint is one of a repository of 10 000 files in which one changed since the last one.
+// BenchmarkCheckpoint takes checkpoints of 10 000 files with one changed file.
 func BenchmarkCheckpoint(b *testing.B) {
 	dir := b.TempDir()
 	b.Setenv("GIT_CONFIG_GLOBAL", os.DevNull)

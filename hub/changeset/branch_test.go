@@ -22,7 +22,8 @@ func (p *place) branch() (string, error) {
 	return strings.Join(out, "; "), nil
 }
 
-// A branch is what it changed since it left the default branch, committed or not; what went on there is not in it.
+// A branch's changes, committed or not, are relative to its merge base; later changes of the
+// default branch are excluded.
 func TestBranchIsComparedWithItsMergeBase(t *testing.T) {
 	p := newRepo(t)
 	p.git("checkout", "-q", "-b", "feature")

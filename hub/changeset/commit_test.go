@@ -87,7 +87,7 @@ func TestHooksOfACommit(t *testing.T) {
 	}
 }
 
-// While a hook takes its time others look.
+// Looks do not wait for a running hook.
 func TestLookDoesNotWaitForHooks(t *testing.T) {
 	p := newRepo(t)
 	p.identity()
@@ -99,7 +99,7 @@ func TestLookDoesNotWaitForHooks(t *testing.T) {
 		_, err := p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "x", Name: "Ana"})
 		done <- err
 	}()
-	for p.read("started") != "" { // it is empty once it is there
+	for p.read("started") != "" { // the file is empty once it exists
 		runtime.Gosched()
 	}
 	p.checkpoint()
@@ -165,7 +165,7 @@ func TestCreateBranch(t *testing.T) {
 	p.refused("below a branch", func() error { return branch("main/sub") }, "git reported")
 }
 
-// Places where a repository is not what it usually is.
+// Operations in unusual repositories.
 func TestOperationsInOddPlaces(t *testing.T) {
 	round := func(p *place, path, content string) {
 		p.t.Helper()
@@ -342,7 +342,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 	})
 }
 
-// freezeIndex remembers what git says of the index and HEAD.
+// freezeIndex records git's view of the index and HEAD.
 func (p *place) freezeIndex() func() {
 	dir := p.dir
 	say := func() string { return p.gitIn(dir, "ls-files", "-s") + p.gitIn(dir, "symbolic-ref", "HEAD") }

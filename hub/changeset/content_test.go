@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestContentsReadsManyVersionsAtOnce asks for versions of every shape, and for what is none.
+// TestContentsReadsManyVersionsAtOnce reads versions of every kind, and invalid ones.
 func TestContentsReadsManyVersionsAtOnce(t *testing.T) {
 	p := newRepo(t)
 	texts := map[string]string{"text.txt": "a\nb\n", "empty.txt": "", "open.txt": "no newline",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Lines that were counted before are remembered; what is shown is what git says of all of them.
+// Counts of lines are remembered, and equal git's for all files.
 func TestCountsAreRemembered(t *testing.T) {
 	p := newRepo(t)
 	for i := range 20 {

@@ -28,7 +28,7 @@ func TestEditRefusesTextsWrittenSince(t *testing.T) {
 	}
 }
 
-// What was planned is carried out as a whole or not at all, also when more is kept than git is asked for at once.
+// A plan is carried out completely or not at all, even if it is larger than one run of git reads.
 func TestCarryOutLargePlan(t *testing.T) {
 	p := newRepo(t)
 	p.svc.atOnce = 1000

@@ -10,7 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// newFiltered has a file that a filter of its configuration turns upside down, and tells how often that ran.
+// newFiltered has a file with a configured filter that reverses it, and reports whether the filter
+// ran.
 func newFiltered(t *testing.T) (p *place, ran func() bool) {
 	p = newRepo(t)
 	p.identity()
@@ -27,12 +28,12 @@ func newFiltered(t *testing.T) (p *place, ran func() bool) {
 	}
 }
 
-// A filter runs when a person stages, as with git add, and never for a look.
+// A filter runs when a person stages, as for git add, but never for a look.
 func TestFiltersRunForPeopleAlone(t *testing.T) {
 	p, ran := newFiltered(t)
 	ran()
 	p.write("f.up", "one\n2\n")
-	// not while it is staged
+	// older than the index, so that git need not read it again
 	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)))
 	p.now()
 	p.want(p.staged())
@@ -53,7 +54,7 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 func TestTrustedFilters(t *testing.T) {
 	p, ran := newFiltered(t)
 	p.write("f.up", "one\n2\nthree\n")
-	// what is stored is not what is there
+	// the stored version differs from the file
 	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "M f.up +3 −2")
 	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
 	ran()
@@ -77,7 +78,8 @@ func TestTrustedFilters(t *testing.T) {
 	}
 }
 
-// The programs of a session in a sandbox write the repository's configuration: the person's own alone counts.
+// A sandboxed session's programs can write the repository's configuration, so only the person's own
+// counts.
 func TestTrustedFiltersOfSandboxAreThePersonsOwn(t *testing.T) {
 	p, ran := newFiltered(t)
 	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
@@ -102,7 +104,7 @@ func TestTrustedFiltersOfSandboxAreThePersonsOwn(t *testing.T) {
 	}
 }
 
-// A program of the session may put a link where git's index or its directory is.
+// A program of the session may replace git's index or its directory with a link.
 func TestIndexBesideFollowsNoLink(t *testing.T) {
 	p := newRepo(t)
 	p.identity()

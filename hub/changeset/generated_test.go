@@ -8,7 +8,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// What .gitattributes call generated, of the root and of directories below; what they do not speak of stays unsaid.
+// .gitattributes files at the top and below mark generated files; others stay unmarked.
 func TestGitAttributesMarkGeneratedFiles(t *testing.T) {
 	p := newRepo(t)
 	generated := func() map[string]machine.Generated {

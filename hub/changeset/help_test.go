@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// place is a directory of a user with a service beside it.
+// place is a user's directory with a service.
 type place struct {
 	t    *testing.T
 	dir  string
@@ -26,7 +26,7 @@ type place struct {
 
 var session = machine.Workspace{Session: "ahp-session:/one"}
 
-// revert plans and carries out, as the host does, and returns how to take it back.
+// revertFiles plans and carries out, as the host does, and returns how to undo it.
 func (p *place) revertFiles(tops []machine.Tree, files []machine.ChangedFile,
 	lines *machine.Lines) (machine.Rewrite, error) {
 	p.t.Helper()
@@ -67,14 +67,14 @@ func newPlace(t *testing.T) *place {
 	return p
 }
 
-// fsck wants whatever repository a test leaves behind to be sound.
+// fsck checks that a repository is valid after a test.
 func (p *place) fsck(dir string) {
 	if _, err := os.Stat(filepath.Join(dir, ".git")); err == nil {
 		p.gitIn(dir, "fsck", "--full", "--strict", "--no-dangling")
 	}
 }
 
-// newRepo has one commit of a.txt and sub/b.txt.
+// newRepo returns a place with one commit of a.txt and sub/b.txt.
 func newRepo(t *testing.T) *place {
 	p := newPlace(t)
 	p.git("init", "-q", "-b", "main")
@@ -158,7 +158,7 @@ func (p *place) content(oid string) string {
 	return string(data)
 }
 
-// changes runs f between two checkpoints and tells what changed, one line a file.
+// changes runs f between two checkpoints and returns the changes, one line per file.
 func (p *place) changes(f func()) []string {
 	p.t.Helper()
 	before := p.checkpoint()
@@ -169,7 +169,7 @@ func (p *place) changes(f func()) []string {
 	return summary(files)
 }
 
-// summary is one line a file: status, path and what else is worth asserting.
+// summary returns one line per file: status, path and what else tests check.
 func summary(files []machine.ChangedFile) (out []string) {
 	for _, f := range files {
 		line := fmt.Sprintf("%c %s", f.Status, f.Path)
@@ -199,8 +199,8 @@ func (p *place) want(got []string, want ...string) {
 	}
 }
 
-// freeze remembers every file below the directory, .git included; the function it returns fails when a byte, a
-// mode or a time of writing is different.
+// freeze records every file below the directory, including .git. The returned function fails if any
+// content, mode or modification time changed.
 func (p *place) freeze() func() {
 	p.t.Helper()
 	before := p.everything()

@@ -9,7 +9,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Checkpoints are taken while earlier ones are being kept: packing takes no directory away under one that writes there.
+// Checkpoints run while earlier ones are packed: packing never removes a directory that is being
+// written to.
 func TestKeepDoesNotBlockOthers(t *testing.T) {
 	p := newPlace(t)
 	ctx, stop := context.WithCancel(t.Context())

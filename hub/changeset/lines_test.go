@@ -13,7 +13,7 @@ func TestLinesOfAChange(t *testing.T) {
 	for _, c := range []struct {
 		name, x, y string
 		lines      machine.Lines
-		with, less string // with what is picked alone, and with all but that
+		with, less string // with only the selected lines, and with all others
 	}{
 		{"one of two changed lines", "a\nb\nc\n", "A\nB\nc\n", machine.Lines{From: 1, To: 1}, "A\nb\nc\n", "a\nB\nc\n"},
 		{"by its old side", "a\nb\nc\n", "A\nB\nc\n", machine.Lines{Before: true, From: 2, To: 2}, "a\nB\nc\n",
@@ -47,7 +47,7 @@ func TestLinesOfAChange(t *testing.T) {
 	}
 }
 
-// Whatever lines are taken, all of them make the new version and none the old one, and taking the rest afterwards too.
+// For any selection, all lines give the new version and none the old one, also in two steps.
 func TestLinesAddUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() []byte {

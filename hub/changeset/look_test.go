@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// look is told of some paths.
+// look looks at some paths.
 func (p *place) look(paths ...string) machine.Checkpoint {
 	p.t.Helper()
 	for i, name := range paths {
@@ -25,7 +25,7 @@ func (p *place) look(paths ...string) machine.Checkpoint {
 	return c
 }
 
-// Of every kind of write, a look at the paths the system tells of finds what a look at everything finds.
+// For every kind of write, a look at the reported paths finds the same as a look at everything.
 func TestLookMatchesCheckpoint(t *testing.T) {
 	long := strings.Repeat("a line that stays\n", 20)
 	for name, c := range map[string]struct {
@@ -56,12 +56,12 @@ func TestLookMatchesCheckpoint(t *testing.T) {
 		"more ignored":  {func(p *place) { p.write(".gitignore", "*.log\nout/\nseen\n") }, []string{".gitignore"}, []string{"M .gitignore +1 −0", "D seen +0 −1"}},
 		"less ignored":  {func(p *place) { p.write("x.log", "x\n"); p.write(".gitignore", "out/\n") }, []string{"x.log", ".gitignore"}, []string{"M .gitignore +0 −1", "A x.log +1 −0"}},
 		"told too much": {func(p *place) { p.write("sub/b.txt", "2\n") }, []string{"", "sub", "sub/b.txt", "../elsewhere"}, []string{"M sub/b.txt +1 −1"}},
-		"committed":     {func(p *place) { p.write("a.txt", "x\n"); p.commit() }, nil, []string{"M a.txt +1 −3"}}, // the index tells
+		"committed":     {func(p *place) { p.write("a.txt", "x\n"); p.commit() }, nil, []string{"M a.txt +1 −3"}}, // the index shows it
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
 			p.svc = New(Config{Dir: p.data, FileBytes: 1 << 20})
-			p.svc.splitFrom = 0 // as of a large repository
+			p.svc.splitFrom = 0 // as for a large repository
 			p.write(".gitignore", "*.log\nout/\n")
 			p.write("kept.log", "1\n")
 			p.write("long", long)
@@ -102,7 +102,7 @@ func (p *place) link(to, name string) {
 	}
 }
 
-// A look reads what it is told of and nothing else; what is listed without being stored stays listed.
+// A look only reads the given paths; files that are listed but not stored stay listed.
 func TestLookIsNarrow(t *testing.T) {
 	p := newRepo(t)
 	p.svc = New(Config{Dir: p.data, FileBytes: 1 << 20})
@@ -177,7 +177,8 @@ func TestLookAtMissingFolder(t *testing.T) {
 	}
 }
 
-// Directories of a session may lie in each other: one of the same repository counts once, one of another on its own.
+// A session's directories may be nested: in the same repository they count once, otherwise
+// separately.
 func TestNestedDirectories(t *testing.T) {
 	p := newRepo(t)
 	inner := *p

@@ -10,13 +10,13 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// nest is a repository with another one in it; both are directories of the session.
+// nest is a repository with a nested one; the session has both directories.
 type nest struct {
 	*place
 	inner *place
 }
 
-// nests are the ways a repository can lie in another one.
+// nests are the ways to nest a repository.
 var nests = map[string]func(p *place){
 	"a repository of its own": func(p *place) {
 		p.write("inner/a.txt", "one\ntwo\nthree\n")
@@ -48,7 +48,7 @@ func eachNest(t *testing.T, do func(t *testing.T, n nest)) {
 
 func (n nest) dirs() []string { return []string{n.dir, n.inner.dir} }
 
-// changed writes into both, and tells what is uncommitted.
+// changed writes into both, and returns the uncommitted changes.
 func (n nest) changed() ([]machine.Tree, []machine.ChangedFile) {
 	n.t.Helper()
 	n.write("a.txt", "outer\n")
@@ -65,7 +65,7 @@ func (n nest) uncommitted() ([]machine.Tree, []machine.ChangedFile) {
 	return c.Trees, n.compare(head, c)
 }
 
-// indexes is what git says is staged, in the outer repository and in the inner one.
+// indexes checks what is staged in the outer and the inner repository.
 func (n nest) indexes(want string) {
 	n.t.Helper()
 	args := []string{"diff", "--cached", "--name-only"}
@@ -78,7 +78,7 @@ func (n nest) of(files []machine.ChangedFile, top string) []machine.ChangedFile 
 	return slices.DeleteFunc(slices.Clone(files), func(f machine.ChangedFile) bool { return f.Top != top })
 }
 
-// What is done to a file is done in the repository it is of: that of the innermost directory.
+// Operations on a file apply to the repository of the innermost directory.
 func TestStagingInNestedRepositories(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		tops, files := n.changed()
@@ -165,7 +165,7 @@ func (n nest) reads(outer, inner string) {
 	}
 }
 
-// An edit of both at once is one of either or none.
+// An edit of both repositories is complete or undone.
 func TestEditInNestedRepositories(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		texts, err := n.svc.Texts(t.Context(), session, n.dirs(), []string{n.path("a.txt"), n.inner.path("a.txt")})
@@ -196,7 +196,7 @@ func TestEditInNestedRepositories(t *testing.T) {
 	})
 }
 
-// A chat of the inner directory is told nothing of the outer one.
+// A chat in the inner directory sees nothing of the outer one.
 func TestWithinANestedRepository(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		before, err := n.svc.Checkpoint(t.Context(), session, n.dirs())

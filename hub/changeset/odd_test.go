@@ -7,13 +7,13 @@ import (
 	"testing"
 )
 
-// Each odd file shows as what it is, from a look at what was written, from a checkpoint, and against the last
-// commit; not a byte of the user's changes on the way.
+// Each odd file is shown correctly by a look at written paths, by a checkpoint, and against the
+// last commit; the user's files do not change.
 func TestOddFiles(t *testing.T) {
 	pointer := func(oid string) string {
 		return "version https://git-lfs.github.com/spec/v1\noid sha256:" + strings.Repeat(oid, 64) + "\nsize 12\n"
 	}
-	files := []struct{ name, was, is, want string }{ // in the order of their names; "" is not there any more
+	files := []struct{ name, was, is, want string }{ // ordered by name; "" means removed
 		{"--option", "1\n", "2\n", "M --option +1 −1"},
 		{":(top)magic*", "1\n", "2\n", "M :(top)magic* +1 −1"},
 		{"a\nb\tc", "1\n", "2\n", "M a\nb\tc +1 −1"},
@@ -24,7 +24,7 @@ func TestOddFiles(t *testing.T) {
 		{"crlf from lf", "1\n2\n", "1\r\n2\r\n", "M crlf from lf +2 −2"},
 		{"crlf mixed", "1\r\n2\n", "1\n2\n", "M crlf mixed +1 −1"},
 		{"deleted", "1\n2\n", "", "D deleted +0 −2"},
-		{"large.bin", pointer("a"), pointer("b"), "M large.bin +1 −1"}, // a pointer to what lies elsewhere
+		{"large.bin", pointer("a"), pointer("b"), "M large.bin +1 −1"}, // a pointer to content elsewhere
 		{"latin-1", "caf\xe9\nx\n", "caf\xe9\ny\n", "M latin-1 +1 −1"},
 		{"long line", strings.Repeat("x", 1<<20) + "\n", strings.Repeat("y", 1<<20) + "\n", "M long line +1 −1"},
 		{"newline lost", "1\n2\n", "1\n2", "M newline lost +1 −1"},
@@ -64,8 +64,9 @@ func TestOddFiles(t *testing.T) {
 	p.git("fsck", "--strict", "--no-dangling")
 }
 
-// Whatever state the user's repository is in, a change of a.txt and a new file show, and the repository stays as it is:
-// index, HEAD, branches, stash, hooks and files, byte for byte, also what lies outside of the work tree.
+// In any state of the user's repository, a change of a.txt and a new file are shown, and the
+// repository does not change: index, HEAD, branches, stash, hooks and files, also outside of the
+// work tree.
 func TestOddRepositories(t *testing.T) {
 	for name, prepare := range map[string]func(p *place) (git string){
 		"with a stash": func(p *place) string {
@@ -171,7 +172,7 @@ func TestOddRepositories(t *testing.T) {
 	}
 }
 
-// A bare repository has no files of its own: what lies in the directory counts as it is.
+// A bare repository has no work tree: the directory's files count as they are.
 func TestBareRepository(t *testing.T) {
 	p := newPlace(t)
 	p.git("init", "-q", "--bare")

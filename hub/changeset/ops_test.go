@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// now is what is uncommitted, with the trees to act on.
+// now returns the uncommitted changes and the trees to act on.
 func (p *place) now() ([]machine.Tree, []machine.ChangedFile) {
 	p.t.Helper()
 	head, err := p.svc.Head(p.t.Context(), session, []string{p.dir})
@@ -25,7 +25,7 @@ func (p *place) now() ([]machine.Tree, []machine.ChangedFile) {
 	return c.Trees, p.compare(head, c)
 }
 
-// one is the uncommitted change of a path.
+// one returns the uncommitted change of a path.
 func (p *place) one(path string) ([]machine.Tree, []machine.ChangedFile) {
 	p.t.Helper()
 	tops, files := p.now()
@@ -50,7 +50,7 @@ func (p *place) unstage(path string, lines *machine.Lines) error {
 	return err
 }
 
-// discard throws away a path, or everything, and returns how to take it back.
+// discard discards a path, or everything, and returns how to undo it.
 func (p *place) discard(path string, lines *machine.Lines) (machine.Rewrite, error) {
 	p.t.Helper()
 	tops, files := p.now()
@@ -66,7 +66,7 @@ func (p *place) commitWith(c machine.Commit) (machine.Committed, error) {
 	return p.svc.Commit(p.t.Context(), session, tops, files, c)
 }
 
-// staged tells how much of each uncommitted change is staged.
+// staged returns how much of each uncommitted change is staged.
 func (p *place) staged() (out []string) {
 	p.t.Helper()
 	s, err := p.svc.Staging(p.t.Context(), session, []string{p.dir})
@@ -89,10 +89,10 @@ func (p *place) fine(err error) {
 	}
 }
 
-// refused wants ErrConflict with these words in it, and nothing to have changed.
+// refused checks for ErrConflict with these words, and that nothing changed.
 func (p *place) refused(what string, do func() error, words string) {
 	p.t.Helper()
-	p.now() // what is uncommitted has been looked at before: only do is watched
+	p.now() // looks first, so that only changes by do are detected
 	frozen := p.freeze()
 	err := do()
 	if !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), words) {
@@ -101,7 +101,7 @@ func (p *place) refused(what string, do func() error, words string) {
 	frozen()
 }
 
-// git's own view of the index, by path.
+// indexed returns git's view of the index, by path.
 func (p *place) indexed(path string) string {
 	p.t.Helper()
 	cmd := exec.Command("git", "show", ":"+path)
@@ -118,7 +118,8 @@ func (p *place) identity() {
 	p.git("config", "user.email", "host@example.org")
 }
 
-// others is everything of a repository but the index, and the objects that were added: what staging must not touch.
+// others returns everything in a repository except the index and added objects: what staging must
+// not change.
 func (p *place) others() map[string]string {
 	all := p.everything()
 	for name := range all {
@@ -131,12 +132,12 @@ func (p *place) others() map[string]string {
 	return all
 }
 
-// odd are changes of every kind, in a repository where nothing is staged.
+// odd has changes of every kind, in a repository with nothing staged.
 var odd = map[string]struct {
 	path string
 	make func(*place)
-	file string // what is at path, "(none)" when it is gone
-	was  string // what was at path
+	file string // content of path, "(none)" if it is missing
+	was  string // former content of path
 }{
 	"untracked": {"new/deep.txt", func(p *place) { p.write("new/deep.txt", "new\n") }, "new\n", "(none)"},
 	"modified": {"a.txt", func(p *place) { p.write("a.txt", "one\n2\nthree\n") }, "one\n2\nthree\n",
@@ -188,7 +189,8 @@ func newOdd(t *testing.T) *place {
 	return p
 }
 
-// Every kind of change can be staged, unstaged, discarded, taken back, committed and reverted; nothing else is touched.
+// Every kind of change can be staged, unstaged, discarded, undone, committed and reverted, without
+// side effects.
 func TestOperationsOnOddFiles(t *testing.T) {
 	for name, c := range odd {
 		t.Run(name, func(t *testing.T) {
@@ -341,7 +343,7 @@ func TestUndoEndsWithTheNextWrite(t *testing.T) {
 	p.want(summary(files), "M a.txt +1 −3", "A new.txt +1 −0", "D sub/b.txt +0 −1")
 }
 
-// A file that became a directory goes back to one, and a directory that became a file.
+// Discarding restores a file that became a directory, and the reverse.
 func TestDiscardAcrossKinds(t *testing.T) {
 	p := newRepo(t)
 	p.remove("a.txt")

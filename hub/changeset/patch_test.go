@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A patch that is downloaded makes of the old files the new ones, whatever kind of change it was.
+// A downloaded patch turns the old files into the new ones, for every kind of change.
 func TestPatchMakesTheNewFiles(t *testing.T) {
 	p := newRepo(t)
 	p.write("blob", "\x00\x01binary")

@@ -18,7 +18,8 @@ import (
 // pair is a file before and after.
 type pair struct{ old, new []byte }
 
-// randomPairs are texts with few different lines, so that there are many ways to compare them, edited in every way.
+// randomPairs returns texts with few distinct lines, so that many comparisons are possible, with
+// all kinds of edits.
 func randomPairs(n int) []pair {
 	r := rand.New(rand.NewPCG(1, 500))
 	out := make([]pair, n)
@@ -84,7 +85,7 @@ func joined(r *rand.Rand, lines []string) []byte {
 	return []byte(text)
 }
 
-// lastCommits are the files the last commits of the repository this test runs in changed, before and after.
+// lastCommits returns the files changed by the last commits of this repository, before and after.
 func lastCommits(t *testing.T, p *place, n int) (pairs []pair) {
 	t.Helper()
 	here, err := os.Getwd()
@@ -142,7 +143,8 @@ func unified(out *bytes.Buffer, name string, f *diff.File) {
 	}
 }
 
-// prove compares every pair, applies the patches with git and counts how many lines they change beside git's fewest.
+// prove compares every pair, applies the patches with git and compares their number of changed
+// lines with git's minimum.
 func prove(t *testing.T, p *place, pairs []pair) {
 	t.Helper()
 	dir := t.TempDir()
@@ -187,13 +189,13 @@ func put(t *testing.T, name string, data []byte) {
 	}
 }
 
-// minimal counts the lines git changes at the least.
+// minimal returns git's minimum number of changed lines.
 func minimal(t *testing.T, dir string) (lines int) {
 	t.Helper()
 	cmd := exec.Command("git", "diff", "--no-index", "--minimal", "--no-renames", "--no-ext-diff", "--text",
 		"--numstat", "a", "b")
 	cmd.Dir = dir
-	out, _ := cmd.Output() // it exits with 1 when there are differences
+	out, _ := cmd.Output() // exit status 1 means differences
 	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
 		f := strings.Fields(line)
 		add, err := strconv.Atoi(f[0])
@@ -213,7 +215,7 @@ func TestPatchesOfRealCommits(t *testing.T) {
 	prove(t, p, lastCommits(t, p, 200))
 }
 
-// A patch that is downloaded makes the new files of the old ones, byte for byte.
+// A downloaded patch reproduces the new files exactly.
 func TestDownloadedPatchMakesTheNewFiles(t *testing.T) {
 	p := newPlace(t)
 	p.git("init", "-q")

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// BenchmarkRevert reverts changes of files and brings them back.
+// BenchmarkRevert reverts changes of files and undoes that.
 func BenchmarkRevert(b *testing.B) {
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

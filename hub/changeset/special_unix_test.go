@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// mkfifo puts a named pipe in the place of whatever is there.
+// mkfifo replaces a file with a named pipe.
 func (p *place) mkfifo(name string) {
 	p.t.Helper()
 	p.fine(os.MkdirAll(filepath.Dir(name), 0o755))
@@ -27,7 +27,7 @@ func (p *place) mkfifo(name string) {
 	p.fine(syscall.Mkfifo(name, 0o600))
 }
 
-// wantSpecial wants an error that names the pipe, and not one of a git program that was stopped.
+// wantSpecial checks for an error that names the pipe, instead of one of a killed git.
 func (p *place) wantSpecial(what string, err error, name string) {
 	p.t.Helper()
 	special, ok := errors.AsType[*machine.SpecialFileError](err)
@@ -36,10 +36,10 @@ func (p *place) wantSpecial(what string, err error, name string) {
 	}
 }
 
-// lookEverywhere calls whatever reads a directory.
+// lookEverywhere calls every method that reads a directory.
 func (p *place) lookEverywhere(want func(what string, err error)) {
 	dirs := []string{p.dir}
-	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Second) // what hangs is an error, too
+	ctx, cancel := context.WithTimeout(p.t.Context(), 5*time.Second) // a hang is an error too
 	defer cancel()
 	_, err := p.svc.Checkpoint(ctx, session, dirs)
 	want("a checkpoint", err)
@@ -52,7 +52,7 @@ func (p *place) lookEverywhere(want func(what string, err error)) {
 	want("a walk", p.svc.Walk(ctx, session, dirs, nil, func(Folder) error { return nil }))
 }
 
-// Git opens these files whatever it is asked, and would wait for a pipe without end. None of it is run.
+// Git opens these files for any command, and would wait for a pipe forever. No git must run.
 func TestSpecialControlFilesAreRefused(t *testing.T) {
 	for _, name := range []string{".gitattributes", ".gitignore", ".gitmodules", ".mailmap", "sub/.gitattributes",
 		"sub/.gitignore", "untracked/deep/.gitignore", ".git/HEAD", ".git/config", ".git/index",
@@ -61,7 +61,7 @@ func TestSpecialControlFilesAreRefused(t *testing.T) {
 		"inner/.git/HEAD"} {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
-			// git cannot check it any more
+			// git fsck would fail
 			t.Cleanup(func() { p.fine(os.Remove(p.path(name))); p.fine(os.RemoveAll(p.dir)) })
 			if strings.HasPrefix(name, "inner/") {
 				p.gitIn(p.dir, "init", "-q", "inner")
@@ -125,7 +125,7 @@ func TestSpecialFilesOfTheUserAreRefused(t *testing.T) {
 	})
 }
 
-// What git does not go into may hold what it likes.
+// Directories that git does not enter may contain special files.
 func TestSpecialFilesWhereGitDoesNotGo(t *testing.T) {
 	p := newRepo(t)
 	p.write(".gitignore", "out/\n/node_modules\n*.tmp\n!kept.tmp\n")
@@ -142,7 +142,7 @@ func TestSpecialFilesWhereGitDoesNotGo(t *testing.T) {
 	p.lookEverywhere(func(what string, err error) { p.wantSpecial(what, err, p.path("kept.tmp/.gitignore")) })
 }
 
-// Versions that are stored are compared by what attributes say of them now.
+// Stored versions are compared with the current attributes.
 func TestSpecialFilesStopComparisons(t *testing.T) {
 	p := newRepo(t)
 	before := p.checkpoint()
@@ -155,7 +155,7 @@ func TestSpecialFilesStopComparisons(t *testing.T) {
 	p.wantSpecial("a patch", err, p.path("sub/.gitattributes"))
 }
 
-// A pipe in the place of a tracked file is listed, and keeps nothing else from being looked at.
+// A pipe in place of a tracked file is listed, and everything else is still read.
 func TestPipeInPlaceOfATrackedFile(t *testing.T) {
 	p := newRepo(t)
 	before := p.checkpoint()
@@ -164,7 +164,7 @@ func TestPipeInPlaceOfATrackedFile(t *testing.T) {
 	p.want(summary(p.compare(before, p.checkpoint())), "A a.txt (a named pipe)", "M sub/b.txt +1 −1")
 }
 
-// What would be done for a person is refused before it begins.
+// A person's actions are refused before they start.
 func TestSpecialFilesStopWriters(t *testing.T) {
 	p := newRepo(t)
 	p.identity()
@@ -185,11 +185,11 @@ func TestSpecialFilesStopWriters(t *testing.T) {
 	p.mkfifo(filepath.Join(w.Dir, ".gitignore"))
 	_, err = p.svc.Standing(t.Context(), session, w)
 	p.wantSpecial("a work tree", err, filepath.Join(w.Dir, ".gitignore"))
-	p.fine(p.svc.RemoveWorktree(t.Context(), session, w, true)) // which reads none of it
+	p.fine(p.svc.RemoveWorktree(t.Context(), session, w, true)) // reads none of it
 }
 
-// A file may be put there between the look and git's own. Git is stopped then with all it started, the caller is told
-// which file it was, and the slots are free again.
+// A special file may appear between the check and git's read. Then git and its children are killed,
+// the error names the file, and the slots are released.
 func TestSpecialFileAfterTheCheck(t *testing.T) {
 	p := newRepo(t)
 	p.checkpoint()
@@ -200,7 +200,7 @@ func TestSpecialFileAfterTheCheck(t *testing.T) {
 		"a look": func() error { _, err := p.svc.LookAtAll(t.Context(), session, []string{p.dir}); return err },
 		"a list": func() error { _, err := p.svc.Files(t.Context(), session, []string{p.dir}, 10); return err },
 	} {
-		if what == "a list" { // which reads what is ignored alone
+		if what == "a list" { // reads only ignored files
 			pipe = p.path("sub/.gitignore")
 		}
 		p.svc.starting = sync.OnceFunc(func() { p.mkfifo(pipe) })
@@ -220,7 +220,7 @@ func TestSpecialFileAfterTheCheck(t *testing.T) {
 	p.checkpoint()
 }
 
-// children lists the programs of this process that are there, zombies too.
+// children lists this process's child processes, including zombies.
 func children(t *testing.T) (pids []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -232,7 +232,7 @@ func children(t *testing.T) (pids []string) {
 	}
 	me := fmt.Sprintf(" %d ", os.Getpid())
 	for _, name := range stats {
-		data, _ := os.ReadFile(name) // gone meanwhile
+		data, _ := os.ReadFile(name) // may be gone
 		if _, rest, ok := strings.Cut(string(data), ") "); ok && len(rest) > 2 && strings.HasPrefix(rest[1:], me) {
 			pids = append(pids, filepath.Base(filepath.Dir(name)))
 		}
@@ -240,13 +240,13 @@ func children(t *testing.T) (pids []string) {
 	return pids
 }
 
-// However many look at a directory that git hangs in, others are looked at meanwhile. A caller that gives up is
-// answered at once, and leaves nothing behind.
+// While many looks hang in one directory, other directories can still be read. A caller that gives
+// up returns immediately, and leaves no process behind.
 func TestHangingRepositoryLeavesSlots(t *testing.T) {
 	p, other := newRepo(t), newRepo(t)
 	p.svc = New(Config{Dir: p.data, Reads: time.Hour, Checkpoint: time.Hour})
 	commit := p.git("rev-parse", "HEAD")
-	object := p.path(".git/objects/" + commit[:2] + "/" + commit[2:]) // which is not looked for before
+	object := p.path(".git/objects/" + commit[:2] + "/" + commit[2:]) // not checked in advance
 	was, err := os.ReadFile(object)
 	p.fine(err)
 	p.mkfifo(object)
@@ -283,14 +283,14 @@ func TestHangingRepositoryLeavesSlots(t *testing.T) {
 	p.fine(os.WriteFile(object, was, 0o400))
 }
 
-// reading lists the git programs of this process that run a command.
+// reading lists this process's git children that run a command.
 func reading(t *testing.T, command string) (pids []string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("programs are listed by /proc")
 	}
 	for _, pid := range children(t) {
-		line, _ := os.ReadFile("/proc/" + pid + "/cmdline") // gone meanwhile
+		line, _ := os.ReadFile("/proc/" + pid + "/cmdline") // may be gone
 		if slices.Contains(strings.Split(string(line), "\x00"), command) {
 			pids = append(pids, pid)
 		}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The private index of a large repository is split: of many looks, and of commits and stagings in between, one
-// shared file is left. The person's own index is as it was, split or not.
+// The private index of a large repository is split: after many looks, commits and stagings, one
+// shared file remains. The person's own index does not change, split or not.
 func TestSplitIndex(t *testing.T) {
 	for name, theirs := range map[string]bool{"ours alone": false, "theirs too": true} {
 		t.Run(name, func(t *testing.T) {
@@ -37,7 +37,7 @@ func TestSplitIndex(t *testing.T) {
 			if got, all := p.look(), p.checkpoint(); got.Trees[0].OID != all.Trees[0].OID {
 				t.Error("a look at everything finds more")
 			}
-			p.now() // reads the person's index by way of the private directory
+			p.now() // reads the person's index through the private directory
 			p.git("status")
 			shared, err := filepath.Glob(filepath.Join(p.svc.repo(session, p.dir).git, "sharedindex.*"))
 			if err != nil || !theirs && len(shared) != 1 {

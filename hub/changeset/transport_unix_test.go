@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// A repository that promises to fetch what it lacks by a program of its own never does so for a look.
+// A repository that is configured to fetch missing objects with a program never does so for a look.
 func TestReadsUseNoTransport(t *testing.T) {
 	p := newRepo(t)
 	trap := filepath.Join(t.TempDir(), "fetched")
@@ -24,7 +24,7 @@ func TestReadsUseNoTransport(t *testing.T) {
 	was, err := os.ReadFile(object)
 	p.fine(err)
 	p.fine(os.Remove(object))
-	_, _ = p.svc.Uncommitted(t.Context(), session, []string{p.dir}) // fails or not: nothing is fetched
+	_, _ = p.svc.Uncommitted(t.Context(), session, []string{p.dir}) // may fail, but fetches nothing
 	_, _ = p.svc.Branch(t.Context(), session, []string{p.dir})
 	p.fine(os.WriteFile(object, was, 0o400))
 	src, err := p.svc.locate(t.Context(), session, p.dir)
@@ -37,7 +37,7 @@ func TestReadsUseNoTransport(t *testing.T) {
 	}
 }
 
-// Hooks of a commit are the person's own and push as they do in a terminal.
+// Hooks of a commit are the person's own and may push, as in a terminal.
 func TestHooksOfACommitMayPush(t *testing.T) {
 	p := newRepo(t)
 	p.identity()

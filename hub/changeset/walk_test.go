@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// folders are those a walk visits, below the place or its git directories.
+// folders returns the folders that a walk visits, below the place or its git directories.
 func (p *place) folders(below ...string) (got []string) {
 	p.t.Helper()
 	err := p.svc.Walk(p.t.Context(), session, []string{p.dir}, below, func(f Folder) error {

@@ -7,7 +7,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// Writes to files, new folders and commits are told; what is ignored is not; the end is told by a closed channel.
+// A watch reports writes to files, new folders and commits, but not ignored files; its end closes
+// the channel.
 func TestWatchTellsOfWrites(t *testing.T) {
 	p := newRepo(t)
 	p.write(".gitignore", "out/\n")

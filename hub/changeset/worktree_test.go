@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// tree makes a work tree of a place.
+// tree creates a work tree of a place.
 func (p *place) tree(dir string) (machine.Worktree, string) {
 	p.t.Helper()
 	w, at, err := p.svc.AddWorktree(p.t.Context(), session, machine.NewWorktree{Dir: dir, Name: "one",
@@ -72,7 +72,7 @@ func TestMakeMergeAndRemoveWorktree(t *testing.T) {
 	_, err = p.svc.MergeWorktree(t.Context(), session, w)
 	conflict(t, err, "already has everything in ahphub/one")
 
-	for range 2 { // removing what is gone is no error
+	for range 2 { // removing a missing one is not an error
 		if err := p.svc.RemoveWorktree(t.Context(), session, w, false); err != nil {
 			t.Fatal(err)
 		}

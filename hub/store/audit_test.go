@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// The audit is append-only whatever the program tries, also in the journal's own writes and in plain SQL.
+// The audit is append-only, even for the journal's own writes and plain SQL.
 func TestAuditIsAppendOnly(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	s := open(t, Config{Dir: dir})
@@ -64,8 +64,8 @@ func auditOf(t *testing.T, s *Store) string {
 	return strings.Join(all, ", ")
 }
 
-// All of a long audit is read in pages, and no statement is open while an entry is handed on: a slow reader keeps
-// neither memory nor the database.
+// A long audit is read in pages, and no statement is open during a visit, so that a slow visit
+// blocks neither memory nor the database.
 func TestAuditIsReadInPages(t *testing.T) {
 	s := open(t, Config{Dir: t.TempDir()})
 	var records []hub.Record
@@ -93,7 +93,7 @@ func TestAuditIsReadInPages(t *testing.T) {
 	}
 }
 
-// An entry that was changed, taken out or cut off behind the program's back is found.
+// An entry changed, removed or truncated outside of the program is detected.
 func TestDeepCheckFindsChangedAudit(t *testing.T) {
 	for name, c := range map[string]struct{ statement, want string }{
 		"untouched": {"SELECT 1", ""},
@@ -121,7 +121,7 @@ func TestDeepCheckFindsChangedAudit(t *testing.T) {
 	}
 }
 
-// A database of the version before keeps its audit, outside of the chain.
+// A database of the previous version keeps its audit, outside of the chain.
 func TestAuditOfVersion4IsKept(t *testing.T) {
 	dir := t.TempDir()
 	makeVersion(t, dir, 4)
@@ -138,7 +138,7 @@ func TestAuditOfVersion4IsKept(t *testing.T) {
 	}
 }
 
-// makeVersion makes a database as an earlier program left it, with a chat, an envelope and an audit entry.
+// makeVersion creates a database of an earlier version with a chat, an envelope and an audit entry.
 func makeVersion(t *testing.T, dir string, version int) {
 	t.Helper()
 	db, err := openDB(filepath.Join(dir, databaseName), writerPragmas)

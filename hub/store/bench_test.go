@@ -11,9 +11,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// BenchmarkJournal applies actions from 64 producers, each of which waits until
-// its own is on disk before the next: rows/s under group commit, and fails
-// when one is missing afterwards.
+// BenchmarkJournal applies actions from 64 producers, each of which waits until its action is
+// durable before the next. It measures rows/s with group commit, and fails if a row is missing
+// afterwards.
 func BenchmarkJournal(b *testing.B) {
 	l := start(b, Config{Dir: b.TempDir()})
 	const producers = 64
@@ -31,7 +31,7 @@ func BenchmarkJournal(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 	var rows int
 	must(b, l.s.read.QueryRow("SELECT count(*) FROM envelopes").Scan(&rows))
-	if rows < b.N && rows < 5000 { // snapshots drop the oldest of a long run
+	if rows < b.N && rows < 5000 { // snapshots delete the oldest rows of a long run
 		b.Fatalf("%d of %d rows", rows, b.N)
 	}
 }
@@ -56,13 +56,12 @@ func produceDurably(b *testing.B, l *life, producer, n int) {
 	}
 }
 
-// BenchmarkStream is one producer that does not wait: what the journal takes
-// when its batches are long.
+// BenchmarkStream measures one producer that does not wait, which gives large batches.
 func BenchmarkStream(b *testing.B) {
 	l := start(b, Config{Dir: b.TempDir()})
 	b.ResetTimer()
 	for i := range b.N {
-		for l.apply(chatURI, delta("a delta of twenty by")) != nil { // past UnjournaledBytes
+		for l.apply(chatURI, delta("a delta of twenty by")) != nil { // above UnjournaledBytes
 			l.settle()
 		}
 		if i%1000 == 999 {
@@ -73,7 +72,7 @@ func BenchmarkStream(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rows/s")
 }
 
-// BenchmarkLoad reads a chat of 1000 turns back into memory.
+// BenchmarkLoad loads a chat of 1000 turns.
 func BenchmarkLoad(b *testing.B) {
 	s := open(b, Config{Dir: b.TempDir()})
 	h := boot(b, s)

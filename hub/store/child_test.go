@@ -19,12 +19,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// childEnv makes the test binary a host that is going to be killed: "mode dir".
+// childEnv makes the test binary a host to be killed: "mode dir".
 const childEnv = "AHPHUB_STORE_CHILD"
 
 var kills = flag.Int("kills", 5, "how often the kill -9 tests kill the host")
 
-// runChild writes as fast as it can and prints whatever a client is shown.
+// runChild writes as fast as possible and prints everything a client is shown.
 func runChild(how string) {
 	mode, dir, _ := strings.Cut(how, " ")
 	ctx := context.Background()
@@ -92,8 +92,8 @@ func exitIf(err error) {
 	}
 }
 
-// killed runs a child in a directory, kills it after a random number of lines
-// and returns all it had printed.
+// killed runs a child in a directory, kills it after a random number of lines and returns its
+// output.
 func killed(t *testing.T, mode, dir string) (lines []string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -109,7 +109,7 @@ func killed(t *testing.T, mode, dir string) (lines []string) {
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
-			break // an unfinished line was not shown
+			break // an incomplete line does not count as shown
 		}
 		lines = append(lines, strings.TrimSuffix(line, "\n"))
 		if len(lines) == after {
@@ -122,8 +122,7 @@ func killed(t *testing.T, mode, dir string) (lines []string) {
 	return lines
 }
 
-// Promise 3: what anyone has seen survives kill -9. Promise 4: serverSeq never
-// goes back.
+// Promise 3: anything shown survives kill -9. Promise 4: serverSeq never decreases.
 func TestKillLosesNothingShown(t *testing.T) {
 	dir, before, last := t.TempDir(), "", int64(0)
 	for range *kills {
@@ -143,7 +142,7 @@ func TestKillLosesNothingShown(t *testing.T) {
 	}
 }
 
-// checkLife opens what a killed host left and returns the chat's text.
+// checkLife opens the data of a killed host and returns the chat's text.
 func checkLife(t *testing.T, dir, before, shown string, docs []string) string {
 	t.Helper()
 	s := open(t, Config{Dir: dir})
@@ -164,8 +163,7 @@ func checkLife(t *testing.T, dir, before, shown string, docs []string) string {
 	return text
 }
 
-// Promise 4, while only a terminal prints: nothing is journaled, and still no
-// number comes twice.
+// Promise 4, while only a terminal prints: nothing is journaled, but no number is reused.
 func TestKillRepeatsNoNumberOfATerminal(t *testing.T) {
 	dir, last := t.TempDir(), int64(0)
 	for range *kills {

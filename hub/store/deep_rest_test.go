@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// fullDir is a directory whose database has rows in every table, and none of them in its log.
+// fullDir returns a directory whose database has rows in every table, and an empty log.
 func fullDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -44,7 +44,7 @@ func fullDir(t *testing.T) string {
 	return dir
 }
 
-// dump is everything that the program reads.
+// dump returns everything that the program reads.
 func dump(t *testing.T, dir string) string {
 	t.Helper()
 	db, err := openDB(filepath.Join(dir, databaseName), readerPragmas)
@@ -73,7 +73,7 @@ func dump(t *testing.T, dir string) string {
 	return out.String()
 }
 
-// Whatever bit of the file changes, the check finds it, or it is none that is read.
+// For any flipped bit of the file, the check finds it or the bit is never read.
 func TestCheckWholeFindsAnyFlippedBit(t *testing.T) {
 	dir := fullDir(t)
 	must(t, CheckWhole(t.Context(), dir))

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// damagedDir is the data directory of a host that wrote a chat and stopped.
+// damagedDir returns the data directory of a host that wrote a chat and stopped.
 func damagedDir(t *testing.T, cfg Config) string {
 	t.Helper()
 	cfg.Dir = t.TempDir()
@@ -28,7 +28,7 @@ func damagedDir(t *testing.T, cfg Config) string {
 	return cfg.Dir
 }
 
-// flip changes one bit of a text in the real file of the database.
+// flip changes one bit of a text in the database file.
 func flip(t *testing.T, dir, text string) {
 	t.Helper()
 	path := filepath.Join(dir, databaseName)
@@ -51,7 +51,7 @@ func execSQL(t *testing.T, dir, query string) {
 	must(t, db.Close())
 }
 
-// SQLite's own check passes over bits that flip inside of a value.
+// SQLite's own check misses flipped bits inside values.
 func TestFlippedBitsAreFound(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -107,7 +107,7 @@ func TestMissingRowsAreFound(t *testing.T) {
 	}
 }
 
-// What an earlier version wrote has no checksums. It is read, and counted as unchecked.
+// Rows of earlier versions have no checksums. They are read, and counted as unchecked.
 func TestRowsWithoutChecksumAreRead(t *testing.T) {
 	dir := damagedDir(t, Config{})
 	execSQL(t, dir, "DROP TABLE audit; ALTER TABLE envelopes DROP COLUMN sum; ALTER TABLE snapshots DROP COLUMN sum; "+
@@ -129,7 +129,7 @@ func TestRowsWithoutChecksumAreRead(t *testing.T) {
 	}
 }
 
-// Every run of a long chat is closed by snapshots; what is left must still add up.
+// Snapshots replace the runs of a long chat; the remaining rows must still be consistent.
 func TestDeepCheckOfClosedRuns(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), WindowBytes: 2000}
 	l := start(t, cfg)

@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// Promise 3: a disk that takes nothing makes the host read-only, and back,
-// without losing what was accepted and without showing it too early.
+// Promise 3: a failing disk makes the host read-only until it works again, without losing accepted
+// changes or showing them too early.
 func TestFailingDiskMakesTheHostReadOnlyAndBack(t *testing.T) {
 	var broken atomic.Bool
 	cfg := Config{Dir: t.TempDir(), RetryAfter: time.Millisecond, fail: func() error {
@@ -77,7 +77,7 @@ func TestFullDatabase(t *testing.T) {
 	}
 }
 
-// A disk that stays full does not keep the program from stopping.
+// A disk that stays full does not prevent the program from stopping.
 func TestStoppingWithAFullDisk(t *testing.T) {
 	var broken atomic.Bool
 	s := open(t, Config{fail: func() error {

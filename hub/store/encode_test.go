@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// sampleBatches has every kind of write, over two batches.
+// sampleBatches returns two batches with every kind of write.
 func sampleBatches() []hub.Batch {
 	at := time.Unix(1_800_000_000, 5000)
 	chat := hub.ChannelInfo{URI: chatURI, Kind: ahp.ChannelChat, Session: "ahp-session:/1", Chat: chatURI}
@@ -51,8 +51,8 @@ func sampleBatches() []hub.Batch {
 	}
 }
 
-// The same batch gives the same bytes, however often it is encoded, and the bytes alone give a
-// second store the same content: a follower's database is the leader's.
+// Encoding is deterministic, and the bytes alone give a second store the same content: a follower's
+// database equals the leader's.
 func TestEncodedBatchesGiveAnotherStoreTheSameContent(t *testing.T) {
 	a, b := open(t, Config{}), open(t, Config{})
 	for i, batch := range sampleBatches() {
@@ -67,7 +67,7 @@ func TestEncodedBatchesGiveAnotherStoreTheSameContent(t *testing.T) {
 		}
 		must(t, a.Apply(int64(i+1), first))
 		must(t, b.Apply(int64(i+1), bytes.Clone(first)))
-		must(t, b.Apply(int64(i+1), first)) // once more changes nothing
+		must(t, b.Apply(int64(i+1), first)) // applying it again changes nothing
 	}
 	together := open(t, Config{})
 	must(t, applyTogether(together, sampleBatches()))
@@ -151,7 +151,7 @@ func TestBatchesFollowEachOther(t *testing.T) {
 	must(t, s.Apply(1, first))
 	must(t, s.Close())
 	s = open(t, Config{Dir: dir})
-	must(t, s.Apply(1, first)) // was applied before the restart
+	must(t, s.Apply(1, first)) // already applied before the restart
 	second, err := Encode(batches[1], 0)
 	must(t, err)
 	must(t, s.Apply(2, second))
@@ -176,7 +176,7 @@ func TestDamagedBatchesAreRefused(t *testing.T) {
 	must(t, s.Apply(1, good))
 }
 
-// FuzzApply gives the decoder bytes with a right checksum: it fails or works, and never panics.
+// FuzzApply applies arbitrary bytes with a valid checksum: Apply may fail, but never panics.
 func FuzzApply(f *testing.F) {
 	for _, b := range sampleBatches() {
 		good, err := Encode(b, 7)

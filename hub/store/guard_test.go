@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub"
 )
 
-// A directory that is removed, or whose lock another process could take, was written on as if nothing had happened.
+// Writes must stop if the directory is removed, or if another process could take the lock.
 func TestLostDataDirectoryIsNoticed(t *testing.T) {
 	remove := func(name string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) { must(t, os.Remove(filepath.Join(dir, name))) }

@@ -22,7 +22,7 @@ const (
 	termURI = "ahp-terminal:/1"
 )
 
-// life is a store and its hub, from one start of the program to its end.
+// life is a store and its hub for one run of the program.
 type life struct {
 	t    testing.TB
 	s    *Store
@@ -30,8 +30,8 @@ type life struct {
 	stop func()
 }
 
-// start begins a life in a directory; a fresh one gets a chat with a running
-// turn, whose Markdown part takes deltas, and a terminal.
+// start starts a life in a directory; a new one gets a chat with a running turn, whose Markdown
+// part takes deltas, and a terminal.
 func start(t testing.TB, cfg Config) *life {
 	t.Helper()
 	s := open(t, cfg)
@@ -85,7 +85,7 @@ func (l *life) apply(uri ahp.URI, actions ...ahp.Action) error {
 	})
 }
 
-// settle waits until everything accepted so far is on disk.
+// settle waits until everything accepted is durable.
 func (l *life) settle() {
 	l.t.Helper()
 	c, err := l.h.Connect(hub.ConnConfig{Principal: "test", ClientID: "settle"})
@@ -144,7 +144,7 @@ func TestReopenedChannelsEqual(t *testing.T) {
 	}
 }
 
-// Promise 4: numbers never repeat, also those of unjournaled terminal bytes.
+// Promise 4: numbers never repeat, including those of terminal output, which is not in the journal.
 func TestNumbersGoOnBehindEverythingReserved(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), SeqBlock: 1 << 19}
 	var last int64
@@ -162,19 +162,19 @@ func TestNumbersGoOnBehindEverythingReserved(t *testing.T) {
 }
 
 func TestMoreNumbersAreReservedBeforeTheyRunOut(t *testing.T) {
-	const block = 300_000 // the hub asks for more from 1<<18 left on
+	const block = 300_000 // the hub requests more when 1<<18 are left
 	l := start(t, Config{SeqBlock: block})
 	actions := make([]ahp.Action, 1000)
 	for i := range actions {
 		actions[i] = &ahp.TerminalInputAction{Data: "x"}
 	}
 	for l.h.Seq() < 2*block {
-		// Refused where it outran the disk: the block is on its way.
+		// Refused while the next block is not durable yet.
 		eventually(t, "taken", func() bool { return l.apply(termURI, actions...) == nil })
 	}
 }
 
-// A run of envelopes ends in a snapshot; what replay does not need goes.
+// A snapshot ends a run of envelopes and deletes those that replay does not need.
 func TestSnapshotsCloseRuns(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), WindowBytes: 4000}
 	l := start(t, cfg)
@@ -189,7 +189,7 @@ func TestSnapshotsCloseRuns(t *testing.T) {
 			l.settle()
 		}
 	}
-	eventually(t, "closed by a snapshot", func() bool { // which is made beside the journal, and asked for by changes
+	eventually(t, "closed by a snapshot", func() bool { // written in the background, after a change
 		must(t, l.apply(chatURI, delta("more ")))
 		l.settle()
 		rows, _ := kept(l.s)
@@ -219,7 +219,7 @@ func TestSnapshotsCloseRuns(t *testing.T) {
 	}
 }
 
-// Promise 4: replay is complete over a restart.
+// Promise 4: replay is complete after a restart.
 func TestReplayOverARestart(t *testing.T) {
 	cfg := Config{Dir: t.TempDir()}
 	l := start(t, cfg)
@@ -254,8 +254,8 @@ func TestReplayOverARestart(t *testing.T) {
 	}
 }
 
-// Promise 6: an action that was answered is not run again after a restart,
-// unless its client began anew.
+// Promise 6: an answered action does not run again after a restart, unless its client initialized
+// again.
 func TestAnswersAreRememberedOverARestart(t *testing.T) {
 	cfg := Config{Dir: t.TempDir()}
 	l := start(t, cfg)
@@ -319,7 +319,7 @@ func TestClosedChannelsLeaveNothing(t *testing.T) {
 	}
 }
 
-// Promise 3: terminal bytes and keys never reach the disk.
+// Promise 3: terminal input and output are never written to disk.
 func TestTerminalBytesStayOffTheDisk(t *testing.T) {
 	dir := t.TempDir()
 	l := start(t, Config{Dir: dir, WindowBytes: 100})
@@ -350,7 +350,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 	}
 }
 
-// Start-up reads the catalogue, not the transcripts.
+// Startup reads the catalogue, not the transcripts.
 func TestStartWithAThousandSessions(t *testing.T) {
 	cfg := Config{Dir: t.TempDir()}
 	l := start(t, cfg)

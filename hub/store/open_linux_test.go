@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SQLite locks these bytes of a database while it is open. A program that finds them free, as the
-// sqlite3 shell that has a look, takes itself for the last one and removes the log, in which the
-// host goes on to write.
+// SQLite locks these bytes of an open database. A program that finds them unlocked, such as the
+// sqlite3 shell, considers itself the last user and removes the log, which the host still writes
+// to.
 func TestOpenDatabaseStaysLocked(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, Config{Dir: dir})

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/e2e/fixture"
 )
 
-// The log takes what is written again and again each time, until it is moved into the database: on a small disk it
-// filled it by itself.
+// Repeated writes make the log grow until a checkpoint: on a small disk, it filled the disk by
+// itself.
 func TestLogDoesNotFillSmallDisk(t *testing.T) {
 	s := open(t, Config{Dir: fixture.SmallDisk(t, 20<<20), ReserveBytes: 1 << 20})
 	for i := range 60 {
@@ -19,7 +19,7 @@ func TestLogDoesNotFillSmallDisk(t *testing.T) {
 	}
 }
 
-// The end of the journal is written into the reserve, which comes back with the room.
+// The end of the journal is written into the reserve, which is restored once there is room.
 func TestReserveTakesEndOfJournal(t *testing.T) {
 	disk := fixture.SmallDisk(t, 20<<20)
 	cfg := Config{Dir: filepath.Join(disk, "data"), ReserveBytes: 2 << 20, RetryAfter: time.Millisecond,
@@ -36,7 +36,7 @@ func TestReserveTakesEndOfJournal(t *testing.T) {
 	}
 	must(t, f.Close())
 	must(t, l.apply(chatURI, delta("the end "+string(bytes.Repeat([]byte("x"), 1<<20)))))
-	l.settle() // it is on disk all the same
+	l.settle() // it is durable nevertheless
 	eventually(t, "read-only", func() bool { return l.h.ReadOnly() != nil })
 	must(t, os.Remove(filler))
 	eventually(t, "back", func() bool { return l.h.ReadOnly() == nil })

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("database/sql.(*DB).connectionOpener"))
 }
 
-// open opens a data directory for a test, and closes it with it.
+// open opens a data directory until the end of the test.
 func open(t testing.TB, cfg Config) *Store {
 	t.Helper()
 	if cfg.Dir == "" {
@@ -226,7 +226,7 @@ func TestBackupIsADataDirectory(t *testing.T) {
 	ctx, dir, to := t.Context(), t.TempDir(), t.TempDir()
 	s := open(t, Config{Dir: dir})
 	must(t, put(s, "b", "k", []byte("v")))
-	must(t, BackupDir(ctx, dir, filepath.Join(to, databaseName))) // while it is served
+	must(t, BackupDir(ctx, dir, filepath.Join(to, databaseName))) // while it is in use
 	if err := s.Backup(ctx, filepath.Join(to, databaseName)); !errors.Is(err, os.ErrExist) {
 		t.Errorf("backup over a file: %v", err)
 	}
@@ -236,12 +236,12 @@ func TestBackupIsADataDirectory(t *testing.T) {
 	}
 }
 
-// Batches that wait while the disk works share the next transaction.
+// Batches that wait for the disk share the next transaction.
 func TestWaitingBatchesShareTransaction(t *testing.T) {
 	commits, entered, release := 0, make(chan struct{}), make(chan struct{})
 	cfg := Config{}
 	cfg.fail = func() error {
-		if commits++; commits == 2 { // the first is Boot's
+		if commits++; commits == 2 { // the first one is Boot's
 			close(entered)
 			<-release
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// edited returns a text of n lines and the same with one line in every so many changed.
+// edited returns a text of n lines, and a copy with every so many lines changed.
 func edited(n, every int) (old, new []byte) {
 	r := rand.New(rand.NewPCG(1, 2))
 	var a, b strings.Builder

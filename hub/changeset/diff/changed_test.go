@@ -2,8 +2,7 @@ package diff
 
 import "testing"
 
-// What forms say of a hunk covers all it changes, also what it removes before the first and after the last line it
-// adds.
+// The changed lines of a hunk include deletions before its first and after its last added line.
 func TestChangedLinesOfAHunk(t *testing.T) {
 	for _, c := range []struct {
 		old, new string

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// apply gives back both sides from the rows and what lies between the hunks.
+// apply rebuilds both sides from the rows and the lines between hunks.
 func apply(t testing.TB, f *File, old, new []byte) (x, y string) {
 	t.Helper()
 	oldSide, newSide := split(string(old)), split(string(new))
@@ -235,7 +235,7 @@ func TestContextRows(t *testing.T) {
 	}
 }
 
-// TestRowsGiveBackBothSides is the promise of the model, over random texts and edits.
+// TestRowsGiveBackBothSides checks the model's guarantee on random texts and edits.
 func TestRowsGiveBackBothSides(t *testing.T) {
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -334,7 +334,7 @@ func gitChanged(t *testing.T, dir string, old, new []byte) int {
 	}
 	cmd := exec.Command("git", "diff", "--no-index", "--numstat", "--minimal", "--text", a, b)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
-	out, _ := cmd.Output() // exit status 1 says that they differ
+	out, _ := cmd.Output() // exit status 1 means that they differ
 	var add, del int
 	if len(out) > 0 {
 		if _, err := fmt.Sscanf(string(out), "%d\t%d", &add, &del); err != nil {

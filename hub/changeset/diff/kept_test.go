@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// memory is a Store that counts.
+// memory is a Store that counts calls.
 type memory struct {
 	mu   sync.Mutex
 	data map[string][]byte
@@ -49,7 +49,8 @@ func loadGo(i int) func(context.Context) ([]byte, []byte, error) {
 	return func(context.Context) ([]byte, []byte, error) { return goFile(i, "was"), goFile(i, "is"), nil }
 }
 
-// What is kept makes the same comparison as a lexer, of small files and of the parts that are read of large ones.
+// Stored syntax gives the same comparison as a lexer, for small files and for the parts read of
+// large ones.
 func TestCachedSyntaxMatchesLexer(t *testing.T) {
 	large := strings.Repeat("func name(a int) string { return \"text\" } // why\n", 2000)
 	for _, c := range []struct{ path, old, new string }{
@@ -76,7 +77,7 @@ func TestCachedSyntaxMatchesLexer(t *testing.T) {
 	}
 }
 
-// A version of a small file is read once, whatever it is compared with.
+// A version of a small file is lexed once, for all comparisons.
 func TestSyntaxIsKeptByContent(t *testing.T) {
 	store := &memory{}
 	read := func(old, new, path string) int {
@@ -99,7 +100,7 @@ func TestSyntaxIsKeptByContent(t *testing.T) {
 	}
 }
 
-// Whatever a store returns, a comparison stands: spans lie within their lines.
+// Whatever a store returns, a comparison is valid: spans are within their lines.
 func FuzzCachedSyntax(f *testing.F) {
 	lines := strings.Split(strings.TrimSuffix(string(goFile(1, "is")), "\n"), "\n")
 	good := classes{0: {{0, 7, "k", false}}, 2: {{0, 5, "c", false}, {6, 7, "c", false}}}
@@ -127,7 +128,7 @@ func FuzzCachedSyntax(f *testing.F) {
 	})
 }
 
-// A broken entry is as good as none: the lexer is asked.
+// An invalid entry is ignored and the lexer runs.
 func TestBrokenSyntaxIsRecomputed(t *testing.T) {
 	store := &memory{}
 	compute(goFile(1, "was"), goFile(1, "is"), Options{Path: "a.go"}, &syntax{store: store})
@@ -140,7 +141,7 @@ func TestBrokenSyntaxIsRecomputed(t *testing.T) {
 	}
 }
 
-// A reader who comes later, in another run of the program, has the colours at first sight.
+// A later run of the program shows colours on the first view.
 func TestCachedColoursShowOnFirstView(t *testing.T) {
 	store := &memory{}
 	c := Cache{Syntax: store}
@@ -162,12 +163,12 @@ func TestCachedColoursShowOnFirstView(t *testing.T) {
 	}
 }
 
-// What a reader sees is read before what turns left, and nothing while a reader waits.
+// The painter prefers what viewers see over the changes of turns, and pauses while a viewer waits.
 func TestPainterGivesWay(t *testing.T) {
 	store := &memory{}
 	c := Cache{Syntax: store}
 	defer c.Close()
-	c.painter.working = true // until all have asked
+	c.painter.working = true // until all requests are queued
 	for i := range 2 {
 		c.ReadSyntax(func(context.Context) []Comparison { return []Comparison{{"a.go", nil, goFile(i, "turn")}} })
 	}
@@ -198,7 +199,7 @@ func TestPainterGivesWay(t *testing.T) {
 	}
 }
 
-// The key of what is kept names the lexers' version: it is to change with the library.
+// The key of stored syntax contains the version of the lexer library.
 func TestLexerVersionMatchesModule(t *testing.T) {
 	mod, err := os.ReadFile("../../../go.mod")
 	if err != nil {

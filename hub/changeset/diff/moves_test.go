@@ -61,7 +61,7 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// The search ends soon on texts that repeat themselves.
+// The search is fast on repetitive texts.
 func TestMovesAreBounded(t *testing.T) {
 	for name, text := range map[string]string{
 		"one line":    strings.Repeat("the same line again and again\n", 20_000),

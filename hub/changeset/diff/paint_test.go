@@ -23,7 +23,8 @@ func hasClasses(f *File) bool {
 	return false
 }
 
-// TestLanguageFollowsFullName compares the shortcut by extension with chroma's own search, which takes 5 ms a name.
+// TestLanguageFollowsFullName compares the shortcut by extension with chroma's own search, which
+// takes 5 ms per name.
 func TestLanguageFollowsFullName(t *testing.T) {
 	stems := []string{"panel_012", "a-b", "CMakeLists", "Makefile", "nginx", "meson", "BUILD", "Dockerfile", "x",
 		"config.h", "go", "PKGBUILD", "Jenkinsfile", "main_test"}

@@ -35,7 +35,7 @@ func TestPixels(t *testing.T) {
 		if got := PixelsOf(data); got != (Pixels{7, 5}) {
 			t.Errorf("%s: %v", name, got)
 		}
-		for n := range data { // cut anywhere it is no reason to fall over
+		for n := range data { // truncated data must not panic
 			PixelsOf(data[:n])
 		}
 	}

@@ -40,7 +40,7 @@ func TestWhiteSpace(t *testing.T) {
 	}
 }
 
-// Between hunks that are not shown every line of the new side still is, once and in order.
+// Hidden hunks leave every line of the new side in the context, once and in order.
 func TestContextAcrossEmptyLines(t *testing.T) {
 	far := numbered(12, "line")
 	old, new := "a\n"+far+"b\n\nc\n"+far+"d\n", "a\n\n\n"+far+"b\nc\n"+far+"D\n"
@@ -62,7 +62,7 @@ func TestContextAcrossEmptyLines(t *testing.T) {
 	}
 }
 
-// Nothing is called a change that git does not show with the same option.
+// A comparison shows exactly the changes that git shows with the same option.
 func TestWhiteSpaceIsGits(t *testing.T) {
 	git, err := exec.LookPath("git")
 	if err != nil {
