@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkApply measures one delta applied while the writers of n subscribers run: each takes its
-// queue and uses the encoding made once for all. It fails when a writer missed the last envelope.
+// queue and uses the shared encoding. It fails if a writer missed the last envelope.
 func BenchmarkApply(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 1000} {
 		b.Run(fmt.Sprint("subscribers=", n), func(b *testing.B) {
@@ -40,7 +40,7 @@ func BenchmarkApply(b *testing.B) {
 				}
 			}
 			end.Store(h.Seq())
-			must(b, h.Do(apply)) // wakes those that wait
+			must(b, h.Do(apply)) // wakes waiting writers
 			done := make(chan struct{})
 			go func() { seen.Wait(); close(done) }()
 			select {
@@ -87,8 +87,8 @@ func drain(ctx context.Context, c *hub.Conn, end *atomic.Int64) {
 
 var frame = make([]byte, 300)
 
-// BenchmarkStream puts a whole answer through the hub in 20-byte deltas, with one
-// subscriber: time must be linear in its length (DESIGN promise 2).
+// BenchmarkStream sends a whole answer through the hub in 20-byte deltas to one subscriber: the
+// time must be linear in its length (DESIGN promise 2).
 func BenchmarkStream(b *testing.B) {
 	for _, mb := range []int{1, 2, 4} {
 		b.Run(fmt.Sprint("MB=", mb), func(b *testing.B) {

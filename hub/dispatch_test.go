@@ -12,7 +12,7 @@ func title(s string) ahp.Action { return &ahp.ChatActivityChangedAction{Activity
 
 func refuse(*hub.Tx, ahp.State, ahp.Action) (ahp.Action, string) { return nil, "not now" }
 
-// Promise 6: every subscriber hears of a change, its sender with its origin.
+// Promise 6: every subscriber gets a change, with the sender's origin.
 func TestEchoAcceptedActionToAll(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a, b := connect(t, h, "a", chatURI), connect(t, h, "b", chatURI)
@@ -98,8 +98,8 @@ func TestResentActionRunsOnce(t *testing.T) {
 	}
 }
 
-// A client that asks again, or for what is so already, is not told that its action is in before that is on disk: a crash
-// could take it back.
+// A resent action, or one that changes nothing, is not confirmed before the state is durable: a
+// crash could undo it.
 func TestAnswersToWhatIsNotDurableWait(t *testing.T) {
 	for name, ask := range map[string]func(*hub.Hub) (*hub.Conn, hub.Outcome){
 		"asked again": func(h *hub.Hub) (*hub.Conn, hub.Outcome) {

@@ -75,7 +75,7 @@ func subscribe(c *hub.Conn, uris ...string) {
 	c.Subscribe("subscribed", subs...)
 }
 
-// next returns what may be sent now and fails when there is nothing.
+// next returns what may be sent now and fails if there is nothing.
 func next(t testing.TB, c *hub.Conn) []hub.Item {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -85,7 +85,7 @@ func next(t testing.TB, c *hub.Conn) []hub.Item {
 	return items
 }
 
-// nothing fails when something may be sent.
+// nothing fails if something may be sent.
 func nothing(t testing.TB, c *hub.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -118,8 +118,8 @@ func do(t testing.TB, h *hub.Hub, uri string, actions ...ahp.Action) {
 	}))
 }
 
-// mirror reduces a connection's frames, as a client does: with the oracle, which shares nothing with the program's
-// reducers.
+// mirror reduces a connection's frames, as a client does, with the oracle, which shares no code
+// with the program's reducers.
 type mirror struct {
 	t      testing.TB
 	states *oracle.Mirror
@@ -157,7 +157,7 @@ func (m *mirror) apply(e *hub.Envelope) {
 	}
 }
 
-// differs lists where the mirror of a channel differs from a state, or is empty.
+// differs lists the differences between the mirror of a channel and a state; "" for none.
 func (m *mirror) differs(uri string, s ahp.State) string {
 	m.t.Helper()
 	return m.states.Compare(uri, []byte(encode(m.t, s)))

@@ -25,7 +25,7 @@ func TestSlowestConnectionsAreClosedWhenQueuesHoldTooMuch(t *testing.T) {
 				&ahp.TerminalState{Title: "sh"}))
 		}))
 		c := connect(t, h, fmt.Sprint("stalled", i), uri)
-		next(t, c) // its snapshot: what it takes no more is its writer's
+		next(t, c) // its snapshot: later frames stay unread
 		uris, stalled = append(uris, uri), append(stalled, c)
 	}
 	var ended error
@@ -65,7 +65,7 @@ func TestSlowestConnectionsAreClosedWhenQueuesHoldTooMuch(t *testing.T) {
 	}
 }
 
-// Many connections stall on one chat: they take no more memory than one of them.
+// Many stalled connections on one chat take no more memory than one.
 func TestQueuedBytesCountWhatQueuesShareOnce(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{QueuedBytes: 1 << 20}})
 	var all []*hub.Conn

@@ -31,7 +31,7 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 		h.Durable(b.Upto, 0)
 		must(t, <-settled)
 
-		// A failing disk is reported at once, and again to the next caller.
+		// A failing disk is reported immediately, and again to the next caller.
 		since = h.Position()
 		do(t, h, chatURI, delta("b"))
 		b, _ = h.Unjournaled(t.Context())
@@ -44,11 +44,11 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 				t.Errorf("a full disk: %v", err)
 			}
 		}
-		must(t, h.Settle(t.Context(), h.Position())) // what changed nothing does not fail with it
+		must(t, h.Settle(t.Context(), h.Position())) // without a change, it does not fail
 		h.Durable(b.Upto, 0)
 		must(t, h.Settle(t.Context(), since))
 
-		// A disk that is full has room for what was accepted.
+		// A full disk has room for accepted changes.
 		h.JournalBack()
 		since = h.Position()
 		do(t, h, chatURI, delta("kept"))
@@ -72,7 +72,7 @@ func TestSettleWaitsForTheJournal(t *testing.T) {
 	})
 }
 
-// While the disk fails, reads are answered past entries that wait for it; nothing else is.
+// While the disk fails, only reads are answered, ahead of entries that wait for the disk.
 func TestReadsAreAnsweredWhileJournalFails(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	b, _ := h.Unjournaled(t.Context())
@@ -102,7 +102,7 @@ func TestReadsAreAnsweredWhileJournalFails(t *testing.T) {
 	}
 }
 
-// On a quorum nobody is shown what another host may go on without: no read is answered past it.
+// With a quorum, nothing is shown that another host may continue without, including reads.
 func TestNothingUnsettledIsShownOnAQuorum(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var confirmed error

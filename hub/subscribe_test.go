@@ -90,7 +90,7 @@ func TestNothingArrivesAfterUnsubscribe(t *testing.T) {
 	nothing(t, c)
 }
 
-// A refusal that did not arrive is replayed to that client alone.
+// A refusal that did not arrive is replayed only to that client.
 func TestReplayRefusal(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	c := connect(t, h, "c", chatURI)

@@ -50,7 +50,7 @@ func TestAllConnectionsSeeOneOrder(t *testing.T) { // AHP requirement 27
 	}
 }
 
-// All subscribers of a channel get its actions, of whatever kind it is (AHP requirement 28).
+// All subscribers of a channel of any kind get its actions (AHP requirement 28).
 func TestEverySubscriberGetsTheActionsOfAChannel(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	must(t, h.Do(func(tx *hub.Tx) {
@@ -109,8 +109,7 @@ func TestSubscribingUnderLoadLeavesNoGap(t *testing.T) {
 	}
 }
 
-// Promise 3: no client sees what the journal does not hold yet, and a stalled store delays frames
-// and nothing else.
+// Promise 3: no client sees what is not in the journal yet, and a stalled store only delays frames.
 func TestEnvelopesWaitUntilDurable(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	c := connect(t, h, "c", chatURI)
@@ -134,7 +133,7 @@ func TestEnvelopesWaitUntilDurable(t *testing.T) {
 	}
 }
 
-// Promise 3: terminal bytes are never journaled and wait for no disk.
+// Promise 3: terminal output is never journaled and does not wait for the disk.
 func TestTerminalOutputDoesNotWaitForJournal(t *testing.T) {
 	h := newHub(t, hub.Config{Journal: true})
 	b, err := h.Unjournaled(t.Context())
@@ -173,7 +172,7 @@ func TestEffectsWaitUntilCauseIsDurable(t *testing.T) {
 	}
 }
 
-// Promise 3: past the limit the host refuses with a reason, and loses nothing.
+// Promise 3: above the limit, the host refuses changes with a reason, and loses nothing.
 func TestHostTurnsReadOnlyAndBack(t *testing.T) {
 	for name, stop := range map[string]func(*hub.Hub) func(){
 		"the disk is full": func(h *hub.Hub) func() {
@@ -239,8 +238,8 @@ func TestNumbersAreReservedBeforeUse(t *testing.T) {
 	do(t, h, termURI, &ahp.TerminalDataAction{Data: "x"})
 }
 
-// Promise 4, property: merged and unmerged deliveries reduce to the same state,
-// also when the connection is cut between any two frames.
+// Promise 4, property: merged and unmerged deliveries reduce to the same state, also if the
+// connection is cut between any two frames.
 func TestMergingNeverChangesTheState(t *testing.T) {
 	for seed := range uint64(30) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -253,7 +252,7 @@ func TestMergingNeverChangesTheState(t *testing.T) {
 				randomStep(t, h, rnd)
 			}
 			switch rnd.IntN(3) {
-			case 0: // cut: some frames were seen, the rest is replayed
+			case 0: // cut: some frames arrived, the rest is replayed
 				if h.Seq() > m.last {
 					items := next(t, c)
 					m.take(items[:rnd.IntN(len(items)+1)])
@@ -330,7 +329,8 @@ func TestDeliveryHoldIsPerConnection(t *testing.T) {
 	})
 }
 
-// AHP requirement 31: what cannot merge with anything is not held back, and no hold is longer than a second.
+// AHP requirement 31: an envelope that cannot merge is not held back, and no hold is longer than a
+// second.
 func TestLongHoldDelaysNoEndOfTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, hub.Config{})
@@ -354,7 +354,7 @@ func TestLongHoldDelaysNoEndOfTurn(t *testing.T) {
 	})
 }
 
-// Promise 4: a stalled reader costs bounded memory and slows no other.
+// Promise 4: a stalled connection uses bounded memory and delays no other.
 func TestStalledReaderIsClosedAndResumes(t *testing.T) {
 	h := newHub(t, hub.Config{Limits: hub.Limits{QueueBytes: 64 << 10}})
 	slow, quick := connect(t, h, "slow", chatURI), connect(t, h, "quick", chatURI)

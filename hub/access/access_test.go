@@ -51,7 +51,7 @@ func TestEveryActionHasARight(t *testing.T) {
 	}
 }
 
-// hostSends are the …Params types that only hosts send.
+// hostSends lists the …Params types that only hosts send.
 var hostSends = []string{"authRequired", "sessionAdded", "sessionRemoved", "sessionSummaryChanged", "progress",
 	"otlpExportLogs", "otlpExportTraces", "otlpExportMetrics"}
 
@@ -131,7 +131,7 @@ func TestRolesAndActions(t *testing.T) {
 	}
 }
 
-// A viewer's link can write nothing (C7 of the UI's criteria).
+// A viewer's link cannot write anything (C7 of the UI's criteria).
 func TestViewerWritesNothing(t *testing.T) {
 	for a := range actionRights {
 		if MayAct(guest(RoleViewer), a, myChat) == nil {

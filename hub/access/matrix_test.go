@@ -130,7 +130,7 @@ func sorted[V any](m map[string]V) []string {
 // missing, new, or different fails.
 func TestRightsMatrix(t *testing.T) { compareWith(t, matrixFile, matrix()) }
 
-// compareWith compares line by line with a file of decisions, or writes it anew.
+// compareWith compares line by line with a file of decisions, or rewrites it.
 func compareWith(t *testing.T, file, got string) {
 	t.Helper()
 	if *rewrite {

@@ -25,7 +25,7 @@ func TestPrivateNames(t *testing.T) {
 	}
 }
 
-// The documentation says which names those are.
+// The documentation lists all private names.
 func TestPrivateNamesAreDocumented(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/security.md")
 	if err != nil {

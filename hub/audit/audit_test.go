@@ -130,7 +130,7 @@ func TestAppliedActionsHaveTheirEntry(t *testing.T) {
 	}
 }
 
-// What the host does because of an action is not written down as the client's.
+// Actions that the host derives from a client's action have no entry.
 func TestActionsOfTheHostHaveNoEntry(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	w.dispatch(t.Context(), session, &ahp.SessionIsReadChangedAction{IsRead: true}, func(tx *hub.Tx, _ ahp.State,
@@ -143,7 +143,7 @@ func TestActionsOfTheHostHaveNoEntry(t *testing.T) {
 	}
 }
 
-// Keys are written down once a minute for each holder and terminal, and never what was typed.
+// Terminal input has one entry per minute, holder and terminal, without the text.
 func TestTypingIsWrittenDownOnceAMinute(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	keys := func() { w.dispatch(t.Context(), terminal, &ahp.TerminalInputAction{Data: "s3cret"}, accept) }
@@ -157,7 +157,8 @@ func TestTypingIsWrittenDownOnceAMinute(t *testing.T) {
 	}
 }
 
-// A form that carries an audited action has one entry, in the words of the form and with what its handler says of it.
+// A form that carries an audited action has one entry, with the form's words and its handler's
+// detail.
 func TestFormAndItsActionShareAnEntry(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	ctx, call, err := w.log.BeginForm(t.Context(), ana, "POST /s/{session}/c/{chat}/tool", "/s/1/c/1/tool")
@@ -185,7 +186,7 @@ func TestOutcomesOfCalls(t *testing.T) {
 		err     error
 		nothing bool
 		detail  string
-		want    audit.Entry // zero: it leaves no entry
+		want    audit.Entry // zero: no entry
 	}{
 		{name: "done", want: audit.Entry{What: "revoked a link"}},
 		{name: "done, with a detail", detail: "Ben's", want: audit.Entry{What: "revoked a link: Ben's"}},
@@ -234,7 +235,8 @@ func TestCrashLeavesOutcomeUnknown(t *testing.T) {
 	}
 }
 
-// A call with effects outside of the timeline begins once its intent is on disk, and not at all when that fails.
+// A call with effects outside of the timeline starts once its intent is durable, and not at all if
+// that fails.
 func TestIntentIsDurableBeforeTheEffect(t *testing.T) {
 	h := hub.New(hub.Config{Journal: true, Boot: hub.Boot{Reserved: 1 << 20}})
 	log := audit.New(audit.Config{Hub: h, Log: slog.New(slog.DiscardHandler)})
@@ -243,7 +245,7 @@ func TestIntentIsDurableBeforeTheEffect(t *testing.T) {
 		_, _, err := log.Begin(context.Background(), audit.Outside, audit.Entry{What: "wrote a file"})
 		begun <- err
 	}()
-	b, err := h.Unjournaled(t.Context()) // the intent, on its way to the disk
+	b, err := h.Unjournaled(t.Context()) // contains the intent, not yet durable
 	must(t, err)
 	select {
 	case err := <-begun:

@@ -10,13 +10,13 @@ import (
 	"github.com/ahphub/ahphub/hub/audit"
 )
 
-// busyDay is an audit of many entries, made as they are read: one call takes all day, one never ended, and every tenth
-// entry is a call that ended at once, was refused or failed.
+// busyDay is an audit of many generated entries: one call takes all day, one never ends, and every
+// tenth entry is a call that ends immediately, is refused or fails.
 type busyDay struct {
 	audit.Store
 	entries int
-	passes  int // under way
-	listed  int // entries of the outermost pass so far that are to be listed
+	passes  int // in progress
+	listed  int // entries that the outermost pass should have listed so far
 }
 
 func (d *busyDay) AuditEntries(_ context.Context, visit func([]byte) error) error {
@@ -50,8 +50,8 @@ func (d *busyDay) AuditEntries(_ context.Context, visit func([]byte) error) erro
 	return err
 }
 
-// An export of a long audit holds few entries in memory, also while a call goes on from its beginning to its end, and
-// says of each how it ended.
+// An export of a long audit keeps few entries in memory, even if a call lasts from start to end,
+// and has each outcome.
 func TestEachHoldsFewEntries(t *testing.T) {
 	const most = 1100
 	d := &busyDay{entries: 50_000}

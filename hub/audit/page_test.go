@@ -29,7 +29,7 @@ func (w *world) pages(q audit.Query) (all []audit.Entry, pages int) {
 	}
 }
 
-// begin begins a call.
+// begin starts a call.
 func (w *world) begin(what string) *audit.Call {
 	w.t.Helper()
 	_, call, err := w.log.Begin(w.t.Context(), audit.Inside, audit.Entry{Who: ana.ID, What: what})
@@ -37,7 +37,8 @@ func (w *world) begin(what string) *audit.Call {
 	return call
 }
 
-// Pages of any size hold together what the list has, also where an outcome stands on another page than its intent.
+// Pages of any size together equal the list, even if an outcome and its intent are on different
+// pages.
 func TestPagesAreTheList(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	long, lost := w.begin("took long"), w.begin("goes on")
@@ -74,7 +75,7 @@ func TestPagesAreTheList(t *testing.T) {
 	}
 }
 
-// counting counts rows that are read of a store.
+// counting counts the rows read from a store.
 type counting struct {
 	audit.Store
 	rows int
@@ -84,7 +85,8 @@ func (c *counting) AuditBefore(ctx context.Context, before int64, visit func(int
 	return c.Store.AuditBefore(ctx, before, func(n int64, b []byte) bool { c.rows++; return visit(n, b) })
 }
 
-// However long the audit is, a page reads what it shows, and a filter that nothing matches comes to an end.
+// In an audit of any length, a page only reads what it shows, and a filter without matches
+// terminates.
 func TestPageReadsOnlyShownEntries(t *testing.T) {
 	w := newWorld(t, t.TempDir())
 	for range 300 {
@@ -110,7 +112,7 @@ func TestPageReadsOnlyShownEntries(t *testing.T) {
 	}
 }
 
-// endless is an audit without an end.
+// endless is an endless audit.
 type endless struct{ audit.Store }
 
 func (endless) AuditBefore(_ context.Context, _ int64, visit func(int64, []byte) bool) error {

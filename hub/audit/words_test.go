@@ -6,8 +6,8 @@ import (
 	"github.com/ahphub/ahphub/hub/access"
 )
 
-// Every action that a client may dispatch, and every method, is written down or stands in the table of those that
-// are not, with the reason.
+// Every action that a client may dispatch and every method is audited, or listed with the reason
+// why not.
 func TestEveryActionAndMethodIsWrittenDownOrSaysWhyNot(t *testing.T) {
 	check := func(what string, all []string, words, not map[string]string) {
 		t.Helper()

@@ -26,8 +26,8 @@ func definition(triggers ...ahp.AutomationTrigger) ahp.AutomationDefinition {
 	return ahp.AutomationDefinition{Title: "T", Message: ahp.Message{Text: "do it"}, Enabled: true, Triggers: triggers}
 }
 
-// What is due when an automation was last looked at for 09:00, by when it is looked at and what it is told to do with
-// what it missed.
+// Results of Due for an automation that is due at 09:00, by the current time and its policy for
+// missed runs.
 func TestDue(t *testing.T) {
 	hourly, hourlySkip := every("h", "0 * * * *", ""), every("s", "0 * * * *", skip)
 	for _, c := range []struct {
@@ -77,7 +77,7 @@ func TestDue(t *testing.T) {
 	}
 }
 
-// What was held comes once the run before it has ended, and once only.
+// A held occurrence runs after the previous run, only once.
 func TestHeldIsMadeUpForOnce(t *testing.T) {
 	e := ahp.AutomationEntry{Definition: definition(every("h", "0 * * * *", "")), NextRunAt: "2026-11-20T09:00:00.000Z"}
 	for _, now := range []string{"2026-11-20T09:00:00Z", "2026-11-20T10:00:00Z", "2026-11-20T11:00:00Z"} {
@@ -112,7 +112,7 @@ func TestAllowance(t *testing.T) {
 	if !run() || *e.RunCount != 1 || !e.Definition.Enabled {
 		t.Fatalf("after the first run: %+v", e)
 	}
-	// Raising the limit keeps what was spent, and so does everything else while it is enabled.
+	// Raising the limit keeps the count, as does any change while it is enabled.
 	raised := e.Definition
 	raised.DisableConditions = []ahp.AutomationDisableCondition{until("2030-01-01T00:00:00Z"), after(3)}
 	if e = Set(e, raised, now); *e.RunCount != 1 {

@@ -34,14 +34,14 @@ func TestNext(t *testing.T) {
 		{"30 9 * * mon-fri", "Europe/Berlin", "2026-11-20T00:00:00Z", "2026-11-20T08:30:00Z"},
 		{"*/15 * * * *", "UTC", "2026-11-20T10:14:59Z", "2026-11-20T10:15:00Z"},
 		{"0 0 1,15 * *", "UTC", "2026-11-20T00:00:00Z", "2026-12-01T00:00:00Z"},
-		{"0 0 13 * FRI", "UTC", "2026-11-08T00:00:00Z", "2026-11-13T00:00:00Z"}, // either is enough
+		{"0 0 13 * FRI", "UTC", "2026-11-08T00:00:00Z", "2026-11-13T00:00:00Z"}, // either matches
 		{"0 0 13 * FRI", "UTC", "2026-11-14T00:00:00Z", "2026-11-20T00:00:00Z"},
 		{"0 0 * * 7", "UTC", "2026-11-20T00:00:00Z", "2026-11-22T00:00:00Z"},
 		{"0 0 * * 0", "UTC", "2026-11-20T00:00:00Z", "2026-11-22T00:00:00Z"},
-		{"0 12 29 2 *", "UTC", "2097-01-01T00:00:00Z", "2104-02-29T12:00:00Z"}, // eight years, 2100 being none
+		{"0 12 29 2 *", "UTC", "2097-01-01T00:00:00Z", "2104-02-29T12:00:00Z"}, // eight years: 2100 is not a leap year
 		{"0 9 * JAN THU", "UTC", "2026-11-20T00:00:00Z", "2027-01-07T09:00:00Z"},
 		{"5-20/90 * * * *", "UTC", "2026-11-20T10:06:00Z", "2026-11-20T11:05:00Z"},
-		// A minute that the clock skips is none, one that comes twice is two.
+		// A skipped minute has no occurrence, a repeated one has two.
 		{"30 2 * * *", "Europe/Berlin", "2027-03-27T12:00:00Z", "2027-03-29T00:30:00Z"},
 		{"30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"},
 		{"30 2 * * *", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z"},
@@ -82,7 +82,7 @@ func TestRefusedSchedules(t *testing.T) {
 	}
 }
 
-// reads is what the grammar says of one minute, told another way than by bits.
+// reads evaluates the grammar for one minute, independently of the bits.
 func reads(expression string, local time.Time) bool {
 	f := strings.Fields(expression)
 	one := func(i, n int) bool {
@@ -109,7 +109,8 @@ func reads(expression string, local time.Time) bool {
 	return one(0, local.Minute()) && one(1, local.Hour()) && one(3, int(local.Month())) && days
 }
 
-// Every minute of weeks in which clocks change is asked; whatever the field says, Next finds it and nothing else.
+// For every minute of weeks with clock changes, Next finds exactly the minutes that the grammar
+// allows.
 func TestNextAgainstEveryMinute(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }

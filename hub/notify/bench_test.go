@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The cost of notifications in a step of the timeline, under the hub's lock: for an action without
-// and with a notice.
+// BenchmarkDerive measures notifications in a step of the timeline, under the hub's lock: for an
+// action without and with a notice.
 func BenchmarkDerive(b *testing.B) {
 	for name, action := range map[string]func(i int) ahp.Action{
 		"told to nobody": func(int) ahp.Action { return &ahp.ChatDeltaAction{Content: "x"} },
@@ -19,7 +19,7 @@ func BenchmarkDerive(b *testing.B) {
 	} {
 		b.Run(name, func(b *testing.B) {
 			w := &world{store: newMemory()}
-			w.hub = hub.New(hub.Config{}) // its journal keeps nothing, so that it does not grow
+			w.hub = hub.New(hub.Config{}) // without a journal, so that it does not grow
 			n, err := New(b.Context(), Config{Hub: w.hub, Host: w, Store: w.store, Keys: w.store.openKeys(b),
 				Key:    []byte(strings.Repeat("k", 32)),
 				Person: func(string, ahp.URI) (access.Principal, bool) { return access.Principal{}, false },

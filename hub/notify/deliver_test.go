@@ -140,7 +140,7 @@ func TestCrashLosesNothing(t *testing.T) {
 		first := w.received()[0].body.ID
 		time.Sleep(gather + time.Second) // the mail was tried once
 		w.stop()
-		// This was durable, and not fanned out.
+		// Durable, but not fanned out.
 		raw, _ := json.Marshal(Notice{ID: "0123", Kind: Failed, At: time.Now(),
 			About: hub.ChannelInfo{URI: chat, Kind: ahp.ChannelChat, Session: session}, To: []string{"owner"}})
 		_ = store.Put(t.Context(), noticeBucket, "0123", raw)

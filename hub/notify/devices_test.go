@@ -114,7 +114,7 @@ func TestPushOnlyWhatAPersonMayStillSee(t *testing.T) {
 		p.service.Answer(hold)
 		p.apply(session, ask("q1"))
 		p.expect()
-		ben.Prompt = false // they may not answer any more
+		ben.Prompt = false // they may no longer answer
 		setBen()
 		time.Sleep(time.Minute)
 		p.expect()
@@ -228,7 +228,7 @@ func TestDevicesAreBounded(t *testing.T) {
 		if !errors.As(err, new(*RefusedError)) || !strings.Contains(err.Error(), "already 10 devices") {
 			t.Errorf("one more device: %v", err)
 		}
-		p.add("owner", "3") // again
+		p.add("owner", "3") // once more
 		p.add("person:ben", "his")
 		if _, err := p.n.RemoveDevice(t.Context(), "person:ben", deviceID("owner/3")); !errors.Is(err, ErrNoDevice) {
 			t.Errorf("another person's device is removed: %v", err)
@@ -249,7 +249,7 @@ func TestRefusePushEndpoints(t *testing.T) {
 		"https://updates.push.services.mozilla.com/wpush/v2/x": {true, true},
 		"https://127.0.0.1:8443/x":                             {false, true},
 		"http://127.0.0.1:8080/x":                              {false, true},
-		"http://10.1.2.3/x":                                    {}, // without TLS on this computer alone
+		"http://10.1.2.3/x":                                    {}, // without TLS, only on this computer
 		"http://push.example.com/x":                            {},
 		"http://localhost/x":                                   {},
 		"https://169.254.169.254/latest":                       {}, "https://[::1]/": {}, "https://192.168.1.1/": {},

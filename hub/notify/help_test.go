@@ -111,15 +111,15 @@ type world struct {
 	store  *memory
 	review review.Review
 	people map[string]access.Principal
-	left   map[string]bool // browsers that are signed out
+	left   map[string]bool // signed-out browsers
 	pushes http.Handler    // a push service; nil: none is there
 
 	mu      sync.Mutex
 	posts   []posted
-	answer  func(n int) (status int, header http.Header) // by how many were posted before; nil: 200
+	answer  func(n int) (status int, header http.Header) // by the number of earlier posts; nil: 200
 	letters []Letter
 	mailed  []time.Time
-	mail    func() error // nil: it is taken
+	mail    func() error // nil: mail is accepted
 	stop    func()
 }
 
@@ -268,14 +268,14 @@ func (w *world) Send(_ context.Context, l Letter) error {
 	return nil
 }
 
-// isSignedIn takes keys of browsers that begin with their account.
+// isSignedIn accepts browser keys that begin with the account.
 func (w *world) isSignedIn(_ context.Context, browser, account string) (bool, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return strings.HasPrefix(browser, account+"/") && !w.left[browser], nil
 }
 
-// RoundTrip is the receiver of webhooks, and the way to the push service.
+// RoundTrip is the receiver of webhooks, and passes requests to the push service.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("Content-Encoding") == "aes128gcm" {
 		w.mu.Lock()
@@ -302,7 +302,7 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 		Request: r}, nil
 }
 
-// set changes its answers from now on.
+// set changes the world's answers.
 func (w *world) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

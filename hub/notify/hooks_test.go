@@ -11,7 +11,7 @@ import (
 
 const hookAddress = "https://hooks.example.com/T0/B1/XXtokenXX"
 
-// stored returns all that is stored of webhooks.
+// stored returns everything stored about webhooks.
 func (m *memory) stored() []byte {
 	m.mu.Lock()
 	defer m.mu.Unlock()

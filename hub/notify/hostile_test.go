@@ -34,7 +34,7 @@ var forMail = []string{
 	"From nobody", "\U000e0041\U000e0042", strings.Repeat("long ", 5000),
 }
 
-// everywhere puts a text wherever an agent, a client or a person can put one that is sent.
+// everywhere puts a text everywhere that an agent, a client or a person can put one that is sent.
 func (w *world) everywhere(i int, p string) {
 	w.t.Helper()
 	id := fmt.Sprintf("%s%d", p, i)

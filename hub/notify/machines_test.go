@@ -11,8 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// The people of a session hear once that its machine is away and once that it is back; the owner hears of all sessions of
-// a machine at once.
+// The people of a session are notified once that its machine is away and once that it is back; the
+// owner once for all sessions of a machine.
 func TestNoticeOfAMachineThatIsAway(t *testing.T) {
 	const other = "ahp-session:/two"
 	for name, test := range map[string]struct {
@@ -57,7 +57,7 @@ func TestNoticeOfAMachineThatIsAway(t *testing.T) {
 	}
 }
 
-// The owner, and nobody else, hears once that a node is down and once that it is back.
+// Only the owner is notified, once that a node is down and once that it is back.
 func TestNoticeOfANodeThatIsDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, newMemory())

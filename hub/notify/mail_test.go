@@ -20,7 +20,7 @@ func TestGatherMail(t *testing.T) {
 		time.Sleep(time.Second)
 		w.apply(session, approval("a1"))
 		w.apply(session, ask("q2"))
-		w.apply(session, &ahp.SessionInputNeededRemovedAction{ID: "q2"}) // it was answered: no mail needs to say so
+		w.apply(session, &ahp.SessionInputNeededRemovedAction{ID: "q2"}) // it was answered, so no mail mentions it
 		time.Sleep(gather)
 		synctest.Wait()
 		got := w.mails()
@@ -249,7 +249,7 @@ func TestAddresses(t *testing.T) {
 	for s, ok := range map[string]bool{
 		"ana@example.com": true, "a.b+c@sub.example.org": true,
 		"": false, "ana": false, "ana@": false, "ana@example": false, "Ana <ana@example.com>": false,
-		"ana@example.com\r\nBcc: x@example.com": false, "ana@example.com\n": true, // the end is trimmed
+		"ana@example.com\r\nBcc: x@example.com": false, "ana@example.com\n": true, // trailing whitespace is trimmed
 		"ana@example.com,ben@example.com": false, "\"a b\"@example.com": false, "ana@exämple.com": false,
 		"<ana@example.com>": false, "ana@[127.0.0.1]": false, strings.Repeat("a", 250) + "@example.com": false,
 	} {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/review"
 )
 
-// told returns the notices that open pages would get, whomever they are for.
+// told returns the notices that open pages would get, for any recipient.
 func told(w *world) []Notice {
 	w.n.live.mu.Lock()
 	defer w.n.live.mu.Unlock()
@@ -103,7 +103,7 @@ func TestNotifyOnce(t *testing.T) {
 		first := entry("e1", "guest:ben", "one")
 		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///a",
 			Entries: []ahp.AnnotationEntry{first}}})
-		time.Sleep(2 * fresh) // and then it moves along with its file, with a reply from before
+		time.Sleep(2 * fresh) // later, the comment moves with its file and has an earlier reply
 		old := entry("e2", "guest:ben", "older")
 		time.Sleep(2 * fresh)
 		w.apply(annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: "th", Resource: "file:///b",
@@ -222,7 +222,7 @@ func TestRecipientsOfGuestApprovals(t *testing.T) {
 		w := newWorld(t, newMemory())
 		for turn, test := range map[string]struct {
 			asked ahp.Meta
-			told  bool // a driver whose link lets them approve what the owner asked for
+			told  bool // a driver whose link allows approving the owner's prompts
 		}{"the owner's": {nil, true}, "a guest's": {ahp.Meta{"by": []byte(`"guest:ben"`)}, false}} {
 			w.apply(chat, &ahp.ChatTurnStartedAction{TurnID: turn, Message: ahp.Message{Text: "make",
 				Meta: test.asked}})

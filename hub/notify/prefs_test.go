@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// offline is a store that cannot be read, as it need not be for what is in memory.
+// offline is a store whose reads fail; preferences are in memory.
 type offline struct{ *memory }
 
 func (o offline) Get(_ context.Context, bucket, key string) ([]byte, bool, error) {

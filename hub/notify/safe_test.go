@@ -46,7 +46,7 @@ func TestWebhookAddresses(t *testing.T) {
 	for s, want := range map[string][2]bool{
 		"https://hooks.example.com/a?b=c": {true, true}, "http://127.0.0.1:80/": {true, false},
 		"https://127.0.0.1/":                 {true, false},
-		"http://hooks.example.com/":          {true, false}, // and refused when it is connected to
+		"http://hooks.example.com/":          {true, false}, // refused when connecting
 		"https://user:pw@hooks.example.com/": {}, "ftp://hooks.example.com/": {}, "https:///": {},
 		"hooks.example.com":            {},
 		"":                             {},
@@ -64,13 +64,13 @@ func TestRealReceiver(t *testing.T) {
 	var asked int
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked++
-		_, _ = io.Copy(io.Discard, r.Body) // until then it does not see that the client left
+		_, _ = io.Copy(io.Discard, r.Body) // before that, it does not see that the client left
 		switch r.URL.Path {
 		case "/away":
 			http.Redirect(w, r, "/", http.StatusFound)
 		case "/long":
 			for range 1000 {
-				_, _ = w.Write(make([]byte, 64<<10)) // it may be cut off
+				_, _ = w.Write(make([]byte, 64<<10)) // may be cut off
 			}
 		case "/slow":
 			<-r.Context().Done()
@@ -183,7 +183,7 @@ func TestReconnectedPageGetsMissedNotices(t *testing.T) {
 			w.n.live.tell(Notice{ID: "x"})
 		}
 		n := 0
-		for range other.C { // it is closed behind what there was room for
+		for range other.C { // closed after its capacity
 			n++
 		}
 		if n != streamQueue+keptNotices {

@@ -14,7 +14,7 @@ func TestSearchFindsWordsLabelsAndMarks(t *testing.T) {
 		"label:bug":                  true,
 		"label:bugs":                 false,
 		`label:"release 2" parser`:   true,
-		"release":                    true, // a label is text too
+		"release":                    true, // a label is also text
 		"is:pinned":                  true,
 		"is:unread":                  false,
 		`"fix the"`:                  true,

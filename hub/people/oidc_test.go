@@ -26,17 +26,17 @@ import (
 
 const clientSecret = "the client's own secret"
 
-// fakeProvider answers as a provider does, or as change has it.
+// fakeProvider answers like a provider, or as modified by change.
 type fakeProvider struct {
 	*httptest.Server
 	t    *testing.T
 	key  atomic.Pointer[ecdsa.PrivateKey]
-	keys atomic.Int64 // how many there were
+	keys atomic.Int64 // number of keys so far
 	down atomic.Bool
 
-	challenge string                      // of the sign-in that is under way
+	challenge string                      // of the current sign-in
 	claims    map[string]any              // of the ID token
-	info      map[string]any              // of the page about the person
+	info      map[string]any              // of the userinfo
 	sign      func(payload []byte) string // nil: by key
 	answers   int                         // of the token endpoint
 }
@@ -87,7 +87,7 @@ func (f *fakeProvider) discovery(w http.ResponseWriter, _ *http.Request) {
 		"id_token_signing_alg_values_supported": []string{"ES256"}})
 }
 
-// token checks the client and what proves that the code is its own, as RFC 7636 has it.
+// token checks the client and its proof of the code, according to RFC 7636.
 func (f *fakeProvider) token(w http.ResponseWriter, r *http.Request) {
 	f.answers++
 	sum := sha256.Sum256([]byte(r.PostFormValue("code_verifier")))
@@ -130,7 +130,7 @@ func (f *fakeProvider) signedBy(alg jose.SignatureAlgorithm, key any, payload []
 	return text
 }
 
-// begin starts a sign-in and has the provider answer for it as it should.
+// begin starts a sign-in and makes the provider answer it correctly.
 func (f *fakeProvider) begin(o *OIDC) (browser, state string) {
 	f.t.Helper()
 	address, browser, err := o.Begin(f.t.Context(), "https://hub.example.com/back", "/s/x")
@@ -184,7 +184,8 @@ func TestOIDC(t *testing.T) {
 		t.Errorf("an answer counts twice: %v", err)
 	}
 	f.rotate()
-	// go-oidc hands out keys a moment before it forgets the request that brought them; until then it asks for no newer ones.
+	// go-oidc returns keys shortly before it forgets the request for them; until then, it does not
+	// request newer ones.
 	for until := time.Now().Add(5 * time.Second); ; {
 		browser, state = f.begin(o)
 		_, _, err := o.Finish(t.Context(), browser, back(state))
@@ -279,7 +280,8 @@ func TestOIDCTakesLong(t *testing.T) {
 	}
 }
 
-// A provider that is down at first is found later, and what is missing in the ID token is read from its own page.
+// A provider that is down at first is discovered later, and claims missing in the ID token are read
+// from the userinfo.
 func TestOIDCProviderDown(t *testing.T) {
 	f := newFakeProvider(t)
 	f.down.Store(true)
@@ -335,7 +337,7 @@ func TestRules(t *testing.T) {
 		role string
 	}{
 		{Claims{Email: "ana@example.com", Verified: true}, "owner"},
-		{Claims{Email: "ana@example.com"}, ""}, // anybody can claim it
+		{Claims{Email: "ana@example.com"}, ""}, // anyone can claim it
 		{Claims{Email: "ben@EXAMPLE.com", Verified: true}, "commenter"},
 		{Claims{Email: "ben@example.com"}, ""},
 		{Claims{Email: "ben@example.com.evil.example", Verified: true}, ""},
@@ -359,7 +361,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// Identity depends on issuer and subject, and on nothing that can be chosen or changed.
+// The identity depends only on issuer and subject, not on anything a person can choose or change.
 func TestIdentities(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	all := Identities{Store: &memory{docs: map[string][]byte{}}, Now: func() time.Time { return now }}

@@ -18,7 +18,7 @@ import (
 
 const here = "http://localhost:8137"
 
-// authenticator is one in software: it signs with any counter it is told to.
+// authenticator is a software authenticator that signs with any given counter.
 type authenticator struct {
 	t      *testing.T
 	key    *ecdsa.PrivateKey
@@ -85,8 +85,8 @@ func (a *authenticator) sign(o *protocol.CredentialAssertion, counter uint32) []
 		"userHandle": a.handle})
 }
 
-// A counter that does not advance reveals a copy of a passkey: it is refused, and what it was before
-// stays.
+// A counter that does not advance reveals a copied passkey: the sign-in is refused, and the stored
+// counter is unchanged.
 func TestRefuseCopiedPasskey(t *testing.T) {
 	p := &Passkeys{Store: &memory{docs: map[string][]byte{}}}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

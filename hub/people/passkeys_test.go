@@ -26,7 +26,7 @@ func TestPasskeysBelongToNames(t *testing.T) {
 	}
 }
 
-// What no authenticator answered to a challenge of ours is refused, and a challenge counts once and for a while.
+// Answers without a valid challenge are refused; a challenge is valid once and for a limited time.
 func TestPasskeyCeremonies(t *testing.T) {
 	now := time.Unix(1000, 0)
 	p := &Passkeys{Store: &memory{docs: map[string][]byte{}}, Now: func() time.Time { return now }}

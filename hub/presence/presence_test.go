@@ -93,8 +93,8 @@ func TestReloadDoesNotFlicker(t *testing.T) {
 	})
 }
 
-// A reader who closes a page is removed within its linger, and one whose connection is lost is
-// hidden at once.
+// A viewer who closes a page is removed within the linger time; one whose connection is lost is
+// hidden immediately.
 func TestHideLostPage(t *testing.T) {
 	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		v := r.Join(ana, here, at("chat"))
@@ -114,7 +114,7 @@ func TestHideLostPage(t *testing.T) {
 	})
 }
 
-// Of several pages the most recently used is shown, and an idle one only when there is no other.
+// The most recently used page is shown; an idle one only if there is no other.
 func TestShowLastUsedPage(t *testing.T) {
 	room(t, Config{}, func(t *testing.T, r *Tracker) {
 		chat, diff := r.Join(ana, here, at("chat")), r.Join(ana, here, at("changes"))

@@ -36,7 +36,7 @@ func TestSetHidesEveryForm(t *testing.T) {
 	}
 }
 
-// Tools break lines of base64 at 76 columns or 64, wherever a secret is in them.
+// Tools break base64 lines at 76 or 64 columns, at any position in a secret.
 func TestWrappedBase64IsHidden(t *testing.T) {
 	const value = "hunter2-swordfish-of-the-north" // 40 characters in base64
 	s := New([]Secret{{"S", value}})
@@ -94,7 +94,7 @@ func TestShortValuesAreNotLookedFor(t *testing.T) {
 	}
 }
 
-// TestStreamHidesWhatIsDivided divides a text at random places, with pauses between.
+// TestStreamHidesWhatIsDivided splits a text at random positions, with pauses.
 func TestStreamHidesWhatIsDivided(t *testing.T) {
 	s := New([]Secret{{"A", "aabaab-1234"}, {"B", "aab-xyz"}, {"C", "aabaab"}})
 	text := "aaabaab-1234 aab-xy aabaaab-xyz aabaab-123 aaabaabaab-1234aab-xyzaabaabaab"
@@ -201,7 +201,7 @@ func chunks(b []byte, n int) func(func([]byte) bool) {
 	}
 }
 
-// BenchmarkStream measures what hiding costs of the output of a terminal.
+// BenchmarkStream measures hiding secrets in a terminal's output.
 func BenchmarkStream(b *testing.B) {
 	var list []Secret
 	for i := range 8 {

@@ -67,7 +67,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A review never changes after it was read.
+// A review value never changes.
 func TestReviewsAreValues(t *testing.T) {
 	d := Review{}.After(Joined{ana}).After(Given{Verdict{By: ben, Kind: Approve}}).After(
 		Called{Mention{Who: ana.ID, Thread: "t"}})

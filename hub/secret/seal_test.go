@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// TestSealedFormatStaysReadable has test vectors of the format: another program, or a later one, opens these.
+// TestSealedFormatStaysReadable has test vectors of the format, which other programs and later
+// versions must open.
 func TestSealedFormatStaysReadable(t *testing.T) {
 	raw := make([]byte, 32)
 	nonce := make([]byte, 24)
@@ -118,7 +119,7 @@ func TestBadKeyFileIsRefusedWithoutItsContent(t *testing.T) {
 	}
 }
 
-// memo keeps one sealed value, and fails at its wish.
+// memo stores one sealed value, and can fail on demand.
 type memo struct {
 	keys   *Keys
 	sealed string

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// papers keep documents in memory.
+// papers stores documents in memory.
 type papers map[string][]byte
 
 func (p papers) Put(_ context.Context, bucket, key string, v []byte) error {

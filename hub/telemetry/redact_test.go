@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What looks like a secret is found in every spelling, also where a letter beyond ASCII folds to one of its word.
+// Secrets are found in every spelling, also where a letter beyond ASCII folds to one of a keyword.
 func TestTextsWithSecretsAreSearched(t *testing.T) {
 	pieces := strings.Split("x, ,:,:,=,=,_,-,.,é,abcdefghijklmnop,1234567890abcdef,Bearer,bearer ,BASIC,basic ,"+
 		"authorization,cookie,password,passwd,secret,\u017fecret,x\u017fecret=abcdefgh,token,toKen,to\u212aen,tkn,apikey,API-Key,api_key,ahp_,"+

@@ -45,7 +45,7 @@ func (m memory) Each(_ context.Context, bucket string, visit func(string, []byte
 	return nil
 }
 
-// world is a timeline whose chat the ledger watches.
+// world is a timeline with a ledger.
 type world struct {
 	t      *testing.T
 	hub    *hub.Hub
@@ -90,7 +90,7 @@ func (w *world) apply(a ahp.Action) {
 	w.do(func(tx *hub.Tx) { tx.Apply(chatURI, a) }) // the same usage again changes nothing
 }
 
-// turn plays a turn of a person whose agent tells each of the amounts in order.
+// turn runs a person's turn whose agent reports the amounts in order.
 func (w *world) turn(person string, told ...ahp.UsageInfo) {
 	w.t.Helper()
 	w.turns++
@@ -107,7 +107,7 @@ func told(in, out int64, meta string) ahp.UsageInfo {
 	return ahp.UsageInfo{InputTokens: &in, OutputTokens: &out, Meta: ahp.Meta{"acp": []byte(meta)}}
 }
 
-// An agent tells the whole of a turn each time; it is counted once, for the one who sent the message.
+// An agent reports totals of a turn; they are counted once, for the sender of the message.
 func TestUsageIsCountedOncePerTurn(t *testing.T) {
 	w := newWorld(t)
 	w.turn("ana", told(100, 10, `{"turnCost":0.25,"currency":"USD"}`), told(300, 30, `{"turnCost":1,"currency":"USD"}`),
@@ -128,7 +128,7 @@ func TestUsageIsCountedOncePerTurn(t *testing.T) {
 	}
 }
 
-// What agents tell is not trusted to be sound.
+// Numbers reported by agents are not trusted.
 func TestUnsoundUsageIsIgnored(t *testing.T) {
 	w := newWorld(t)
 	w.turn("ana", told(-5, -7, `{"turnCost":-1}`), told(0, 0, `{"turnCost":1e300}`), told(0, 0, `{"turnCost":"x"}`),
@@ -140,7 +140,7 @@ func TestUnsoundUsageIsIgnored(t *testing.T) {
 	}
 }
 
-// A used-up budget stops new turns, and says who may raise it. Those of others go on.
+// A used-up budget stops new turns, and says who may raise it. Other people's turns continue.
 func TestBudgetStopsNewTurns(t *testing.T) {
 	w := newWorld(t)
 	w.turn("ana", told(600, 400, `{"turnCost":2,"currency":"USD"}`))
@@ -173,7 +173,7 @@ func TestBudgetStopsNewTurns(t *testing.T) {
 	}
 }
 
-// Rows and budgets survive a restart; what is too old or unreadable goes.
+// Rows and budgets survive a restart; expired and unreadable ones are dropped.
 func TestUsageSurvivesARestart(t *testing.T) {
 	today := time.Now().UTC().Format(time.DateOnly)
 	key := strings.Join([]string{today, "ana", session, "gemini"}, "\x1f")

@@ -7,7 +7,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Editors name a version, and choose its language, by the end of its URI.
+// Editors derive the name and the language of a version from the end of its URI.
 func TestURIEndsWithPath(t *testing.T) {
 	oid := strings.Repeat("0f", 20)
 	for name, want := range map[string]ahp.URI{
@@ -21,9 +21,9 @@ func TestURIEndsWithPath(t *testing.T) {
 	}
 	for uri, want := range map[ahp.URI]Ref{
 		"ahp-blob:/w/sub?kind=commit&session=s&version=" + oid: {"s", oid, "/w/sub", "commit"},
-		// as VS Code escapes it
+		// as escaped by VS Code
 		"ahp-blob:/w/a%3Db.go?kind%3Dkept%26session%3Ds%26version%3D" + oid: {"s", oid, "/w/a=b.go", "kept"},
-		// as it was stored before
+		// as stored by earlier versions
 		"ahp-blob:/s/" + oid + "?path=%2Fw%2Fa.go&kind=kept": {"s", oid, "/w/a.go", "kept"},
 		"ahp-blob:/s/" + oid:        {"s", oid, "", ""},
 		"ahp-blob:/s/../etc/passwd": {"s", "../etc/passwd", "", ""},
