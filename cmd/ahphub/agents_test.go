@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machine/local"
 )
 
-// settle writes a configuration file and reads it as serving would.
+// settle writes a configuration file and reads it as for serving.
 func settle(t *testing.T, text string, args ...string) (Config, error) {
 	t.Helper()
 	isolate(t)
@@ -26,7 +26,7 @@ func settle(t *testing.T, text string, args ...string) (Config, error) {
 	return c.Serve.Config, err
 }
 
-// program puts only one executable on PATH.
+// onPath creates a PATH with only these executables.
 func onPath(t *testing.T, names ...string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

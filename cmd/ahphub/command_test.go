@@ -263,7 +263,7 @@ func TestDoctorSaysWhenGitIsTooOld(t *testing.T) {
 	}
 }
 
-// A token of the owner in the environment is not one to join with.
+// A token of the owner in the environment is not used for joining.
 func TestJoinHasATokenVariableOfItsOwn(t *testing.T) {
 	t.Setenv("AHPHUB_TOKEN", "the owner's token, which joins nothing")
 	t.Setenv("AHPHUB_JOIN_TOKEN", "ahj1.x")

@@ -205,7 +205,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 			"/ahp?tkn=" + q + "x", "/nothing?tkn=" + q, "/signin/oidc/callback?code=" + q + "&state=" + q} {
 			res := h.do("GET", path, h.guest, "Accept: text/html", "Authorization: Basic "+s)
 			if strings.Contains(path, "next=") {
-				continue // what somebody asks for is said back in their own form
+				continue // the requester's own input is shown in their form
 			}
 			leaks(path, read(res))
 		}
@@ -242,7 +242,7 @@ func TestDataIsPrivate(t *testing.T) {
 	n := 0
 	h.files(func(path string, mode fs.FileMode, _ []byte) {
 		n++
-		// git's own while it writes, in a directory that is private
+		// git's temporary files, in a private directory
 		if mode.Perm()&0o077 != 0 && !strings.HasPrefix(filepath.Base(path), "tmp_") {
 			t.Errorf("%s has mode %v", path, mode)
 		}
@@ -300,7 +300,7 @@ func TestTokenOpensSocketsAtTwoAddresses(t *testing.T) {
 			t.Errorf("%s with a token in its address: %s, want the page that signs in", r.pattern, page.Status)
 		}
 	}
-	delete(open, join.Path) // with any token, and without: machines prove themselves within it
+	delete(open, join.Path) // with any token, and without: machines authenticate inside it
 	if len(open) != 2 || !open["/"] || !open["/ahp"] {
 		t.Errorf("sockets were opened at %v", open)
 	}

@@ -157,7 +157,7 @@ func (h *hardened) do(method, path string, more ...string) *http.Response {
 	b := []byte{}
 	switch {
 	case res.StatusCode == http.StatusSwitchingProtocols:
-	case res.Header.Get("Content-Type") == "text/event-stream": // it has no end
+	case res.Header.Get("Content-Type") == "text/event-stream": // it never ends
 		b = readEvent(res.Body)
 	default:
 		b, _ = io.ReadAll(res.Body)
@@ -252,7 +252,7 @@ func (h *hardened) settle() {
 func (h *hardened) files(visit func(path string, mode fs.FileMode, content []byte)) {
 	h.t.Helper()
 	err := filepath.WalkDir(h.cfg.Data, func(path string, d fs.DirEntry, err error) error {
-		if os.IsNotExist(err) { // git's own come and go
+		if os.IsNotExist(err) { // git's temporary files
 			return nil
 		}
 		if err != nil {

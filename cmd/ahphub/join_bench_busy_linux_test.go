@@ -25,7 +25,7 @@ import (
 const (
 	slowDelay = 20 * time.Millisecond // of each chunk, each way
 	slowStall = 200 * time.Millisecond
-	stallsOf  = 100 // one chunk in so many stalls, and those behind it
+	stallsOf  = 100 // one chunk in this many stalls, and delays those after it
 
 	busyMachines = 100
 	busySessions = 3  // of each machine
@@ -33,7 +33,7 @@ const (
 	busyFor      = 60 * time.Second
 )
 
-// slowLink carries connections to an address slowly, in order.
+// slowLink forwards connections to an address slowly, in order.
 func slowLink(b *testing.B, to *url.URL) *url.URL {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -58,7 +58,7 @@ func slowLink(b *testing.B, to *url.URL) *url.URL {
 	return &url.URL{Scheme: "http", Host: listener.Addr().String()}
 }
 
-// carrySlowly passes on what it reads, each chunk after the delay and none before an earlier one.
+// carrySlowly forwards chunks after the delay, in order.
 func carrySlowly(to, from net.Conn) {
 	type chunk struct {
 		data []byte
@@ -93,7 +93,7 @@ func carrySlowly(to, from net.Conn) {
 	}
 }
 
-// steadyAgent says numbers at a steady rate.
+// steadyAgent prints numbers at a steady rate.
 type steadyAgent struct{}
 
 func (steadyAgent) Describe(context.Context) (ahp.AgentInfo, error) {
@@ -133,8 +133,8 @@ func (o *countingOut) Emit(a ahp.Action) error {
 	return nil
 }
 
-// BenchmarkBusyMachines measures what 100 machines with 3 sessions each, of 30 deltas a second, cost the hub's side of
-// their connections. One process is all the machines.
+// BenchmarkBusyMachines measures the cost for the hub of 100 machines with 3 sessions each and 30
+// deltas a second per session. One process runs all machines.
 func BenchmarkBusyMachines(b *testing.B) {
 	for b.Loop() {
 		w := newJoinWorld(b)
@@ -205,7 +205,7 @@ func BenchmarkBusyMachines(b *testing.B) {
 	}
 }
 
-// slowDir returns a directory of a machine that is reached slowly.
+// slowDir returns a directory of a machine with a slow connection.
 func slowDir(b *testing.B) string {
 	dir, err := filepath.EvalSymlinks(b.TempDir())
 	if err != nil {

@@ -35,16 +35,16 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// The figures of machines are measured with three processes on loopback: the hub, a machine and an agent.
+// Machines are measured with three processes on loopback: the hub, a machine and an agent.
 
 const (
-	agentArgument    = "bench-agent"    // makes the test's program an agent that says what time it is
-	machinesArgument = "bench-machines" // makes it many idle machines
+	agentArgument    = "bench-agent"    // runs the test binary as an agent that prints the time
+	machinesArgument = "bench-machines" // runs the test binary as many idle machines
 	benchDeltas      = 1000
 	benchPause       = 2 * time.Millisecond
 )
 
-// runBenchAgent is an agent that says its time in each delta.
+// runBenchAgent is an agent that sends the time in each delta.
 func runBenchAgent() {
 	send := func(v any) {
 		b, _ := json.Marshal(v)
@@ -79,7 +79,7 @@ func runBenchAgent() {
 	}
 }
 
-// clockTurn notes how long each delta took.
+// clockTurn records the latency of each delta.
 type clockTurn struct {
 	*agenttest.Turn
 	mu   sync.Mutex
@@ -107,7 +107,7 @@ func (c *clockTurn) Emit(a ahp.Action) error {
 	return c.Turn.Emit(a)
 }
 
-// reportTimes reports the middle and the 99th percentile.
+// reportTimes reports the median and the 99th percentile.
 func reportTimes(b *testing.B, took []time.Duration) {
 	slices.Sort(took)
 	b.ReportMetric(float64(took[len(took)/2].Microseconds()), "µs-p50")
@@ -115,12 +115,13 @@ func reportTimes(b *testing.B, took []time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// benchAgent returns the program of the agent.
+// benchAgent returns the agent's program.
 func benchAgent(b *testing.B) acp.Program {
 	return acp.Program{Name: "clock", Title: "Clock", Command: os.Args[0], Args: []string{agentArgument}}
 }
 
-// BenchmarkMachineDelta measures from an agent's writing a delta to the hub's having it, 500 a second.
+// BenchmarkMachineDelta measures the time from an agent's write of a delta until the hub has it, at
+// 500 a second.
 func BenchmarkMachineDelta(b *testing.B) {
 	run := func(b *testing.B, agents func(dir string) map[string]agent.Backend) {
 		dir, err := filepath.EvalSymlinks(b.TempDir())
@@ -164,7 +165,7 @@ func BenchmarkMachineDelta(b *testing.B) {
 	})
 }
 
-// joinProcess returns a machine that is a process of its own.
+// joinProcess returns a machine that runs as a separate process.
 func joinProcess(b *testing.B, dir string, through ...func(*testing.B, *url.URL) *url.URL) fleet.Member {
 	w := newJoinWorld(b)
 	at := w.url
@@ -180,7 +181,7 @@ func joinProcess(b *testing.B, dir string, through ...func(*testing.B, *url.URL)
 	if err := os.MkdirAll(bin, 0o700); err != nil {
 		b.Fatal(err)
 	}
-	// A machine finds known agents alone.
+	// A machine only finds known agents.
 	program := "#!/bin/sh\nexec " + os.Args[0] + " " + agentArgument + "\n"
 	if err := os.WriteFile(filepath.Join(bin, "goose"), []byte(program), 0o700); err != nil {
 		b.Fatal(err)
@@ -197,14 +198,14 @@ func joinProcess(b *testing.B, dir string, through ...func(*testing.B, *url.URL)
 	return box
 }
 
-// asClock names the agent of a machine as the local one is named.
+// asClock gives the agent of a machine the name of the local one.
 type asClock struct{ machine.Machine }
 
 func (m asClock) Agents() map[string]agent.Backend {
 	return map[string]agent.Backend{"clock": m.Machine.Agents()["goose"]}
 }
 
-// BenchmarkMachineEcho measures from a key to its echo by a terminal, as its viewers see it.
+// BenchmarkMachineEcho measures the time from a key to its echo for a terminal's viewer.
 func BenchmarkMachineEcho(b *testing.B) {
 	run := func(b *testing.B, m machine.Machine, dir string) {
 		p, err := m.Terminals().Start(b.Context(), machine.TerminalSpec{Dir: dir, Command: []string{"cat"}},
@@ -252,7 +253,7 @@ func BenchmarkMachineEcho(b *testing.B) {
 	})
 }
 
-// runBenchMachines is many idle machines of a hub: a token for each comes on standard input.
+// runBenchMachines runs many idle machines of a hub, with a token for each on standard input.
 func runBenchMachines(hub string) error {
 	at, err := url.Parse(hub)
 	if err != nil {
@@ -281,14 +282,14 @@ func runBenchMachines(hub string) error {
 	return errors.New("the benchmark is over")
 }
 
-// ownUsage returns what this process has used: memory in bytes, and processor time.
+// ownUsage returns this process's usage: memory in bytes, and processor time.
 func ownUsage() (heap, resident uint64, cpu time.Duration) {
 	runtime.GC()
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	var r syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it cannot fail
+	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // cannot fail
 	if raw, err := os.ReadFile("/proc/self/statm"); err == nil {
 		fields := strings.Fields(string(raw))
 		pages, _ := strconv.ParseUint(fields[1], 10, 64)
@@ -297,8 +298,8 @@ func ownUsage() (heap, resident uint64, cpu time.Duration) {
 	return m.HeapInuse + m.StackInuse, resident, time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// BenchmarkIdleMachines measures what a machine costs its hub that does nothing: memory, and processor time over the
-// time of some reports and signs of life.
+// BenchmarkIdleMachines measures the hub's cost of an idle machine: memory, and processor time
+// including some reports and heartbeats.
 func BenchmarkIdleMachines(b *testing.B) {
 	const many, watched = 100, 60 * time.Second
 	for b.Loop() {
@@ -335,7 +336,7 @@ func BenchmarkIdleMachines(b *testing.B) {
 		began := time.Now()
 		time.Sleep(watched)
 		var r syscall.Rusage
-		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // it cannot fail
+		_ = syscall.Getrusage(syscall.RUSAGE_SELF, &r) // cannot fail
 		used := time.Duration(r.Utime.Nano()+r.Stime.Nano()) - cpu
 		b.ReportMetric(float64(heapThen-heap)/many/1024, "KB/machine")
 		b.ReportMetric((float64(residentThen)-float64(resident))/many/1024, "resident-KB/machine")

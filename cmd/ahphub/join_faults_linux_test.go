@@ -49,7 +49,7 @@ while read -r line; do
 done
 `
 
-// counted returns how far a turn counts; false when something is missing or there twice.
+// counted returns how far a turn counted; false if a number is missing or repeated.
 func counted(turn string) (n int, whole bool) {
 	text, _, _ := strings.Cut(strings.TrimPrefix(turn, "markdown "), "\n")
 	for {
@@ -63,15 +63,15 @@ func counted(turn string) (n int, whole bool) {
 	}
 }
 
-// flakyLink carries connections to an address, and can cut them.
+// flakyLink forwards connections to an address, and can cut them.
 type flakyLink struct {
 	net.Listener
 	to string
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
-	deaf  [2]bool // towards the hub, towards the machine: what comes is swallowed
-	down  bool    // nothing gets through
+	deaf  [2]bool // to the hub, to the machine: data is dropped
+	down  bool    // refuses connections and data
 }
 
 func newFlakyLink(t *testing.T, to string) *flakyLink {
@@ -151,7 +151,7 @@ func (l *flakyLink) cut() {
 	clear(l.conns)
 }
 
-// fail makes the link fail in one of three ways for a time: both ways, or one way alone swallows what is sent.
+// fail makes the link fail for a time: in both directions, or dropping data in one.
 func (l *flakyLink) fail(kind int, lasts time.Duration) {
 	l.mu.Lock()
 	switch kind % 3 {
@@ -164,7 +164,7 @@ func (l *flakyLink) fail(kind int, lasts time.Duration) {
 	if kind%3 == 0 {
 		l.cut()
 	}
-	time.Sleep(lasts) // how long a cut lasts is what is tried
+	time.Sleep(lasts) // the duration of the failure
 	l.cut()
 	l.mu.Lock()
 	l.down, l.deaf = false, [2]bool{}
@@ -249,7 +249,7 @@ func (w *faultWorld) tell(line string) {
 	}
 }
 
-// wait waits for the hub to say something.
+// wait waits for an event of the hub.
 func (w *faultWorld) wait(event string) hubEvent {
 	w.Helper()
 	for {
@@ -259,7 +259,7 @@ func (w *faultWorld) wait(event string) hubEvent {
 	}
 }
 
-// next returns what the hub says next.
+// next returns the hub's next event.
 func (w *faultWorld) next(wanted string) hubEvent {
 	w.Helper()
 	select {
@@ -288,13 +288,13 @@ func (w *faultWorld) join(args ...string) {
 	w.Cleanup(func() { _ = cmd.Process.Kill(); <-exited })
 }
 
-// killMachine ends the machine process without a word.
+// killMachine kills the machine process.
 func (w *faultWorld) killMachine() {
 	_ = w.machine.Process.Kill()
 	<-w.exited
 }
 
-// begin begins a turn, and returns when some of it has come.
+// begin starts a turn, and returns once some of it has arrived.
 func (w *faultWorld) begin() {
 	w.Helper()
 	_ = os.Remove(filepath.Join(w.data, "src", "counting"))
@@ -303,7 +303,7 @@ func (w *faultWorld) begin() {
 		switch e := w.next("part of a turn"); {
 		case e.Event == "part":
 			some--
-		case e.Event == "end" && strings.Contains(e.Err, "offline"): // the turn before ended while the link failed one way
+		case e.Event == "end" && strings.Contains(e.Err, "offline"): // the previous turn ended during the failure
 			time.Sleep(100 * time.Millisecond)
 			w.tell("prompt")
 		case e.Event == "end":
@@ -312,7 +312,7 @@ func (w *faultWorld) begin() {
 	}
 }
 
-// counterEnds waits until the program that counted is gone.
+// counterEnds waits until the counting program has ended.
 func (w *faultWorld) counterEnds() {
 	w.Helper()
 	raw, err := os.ReadFile(filepath.Join(w.data, "src", "counting"))
@@ -325,7 +325,7 @@ func (w *faultWorld) counterEnds() {
 	})
 }
 
-// checkWhole checks that a turn came to its end, with everything once.
+// checkWhole checks that a turn finished, with each number once.
 func (w *faultWorld) checkWhole(what string) {
 	w.Helper()
 	end := w.wait("end")
@@ -334,8 +334,8 @@ func (w *faultWorld) checkWhole(what string) {
 	}
 }
 
-// Cuts, kills of the machine and kills of the hub in the middle of turns, each with processes of its own: turns go on
-// over cuts with everything once, and end with a clear error otherwise.
+// Cuts, and kills of the machine and the hub, in the middle of turns, with separate processes:
+// turns continue after cuts with everything once, and otherwise end with a clear error.
 func TestMachineFaults(t *testing.T) {
 	if *faults == 0 {
 		t.Skip("see make test-machines-faults")

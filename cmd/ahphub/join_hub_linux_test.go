@@ -24,10 +24,11 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// hubArgument makes the test's program a hub with machines and no pages; join makes it `ahphub join`.
+// hubArgument runs the test binary as a hub with machines and without pages; join runs it as
+// `ahphub join`.
 const hubArgument = "test-hub"
 
-// TestMain lets the test's own program be the processes that the tests of faults kill.
+// TestMain lets the test binary run as the processes that fault tests kill.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == hubArgument {
 		if err := runTestHub(os.Args[2], os.Args[3]); err != nil {
@@ -54,7 +55,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// fileDocs keeps documents in a file, durably enough for a process that is killed.
+// fileDocs stores documents in a file, durable enough for a killed process.
 type fileDocs struct {
 	machineDocs
 	path string
@@ -117,7 +118,7 @@ func (d *fileDocs) Each(_ context.Context, bucket string, visit func(key string,
 	return nil
 }
 
-// hubEvent is what the hub process says, one a line.
+// hubEvent is an event of the hub process, one per line.
 type hubEvent struct {
 	Event string // token, online, offline, part, end
 	Text  string
@@ -136,10 +137,10 @@ type testHub struct {
 func (h *testHub) say(e hubEvent) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	_ = json.NewEncoder(os.Stdout).Encode(e) // the test is gone
+	_ = json.NewEncoder(os.Stdout).Encode(e) // fails if the test has ended
 }
 
-// runTestHub serves machines at an address, and obeys lines of standard input.
+// runTestHub serves machines at an address, and executes commands from standard input.
 func runTestHub(data, address string) error {
 	ctx := context.Background()
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -179,7 +180,7 @@ func runTestHub(data, address string) error {
 	return nil
 }
 
-// watch says whether the machine is there.
+// watch reports whether the machine is connected.
 func (h *testHub) watch() {
 	changed, cancel := h.roster.Watch()
 	defer cancel()
@@ -191,7 +192,7 @@ func (h *testHub) watch() {
 	}
 }
 
-// tellingTurn says when there is more of a turn.
+// tellingTurn reports the progress of a turn.
 type tellingTurn struct {
 	*agenttest.Turn
 	h *testHub
@@ -203,7 +204,7 @@ func (t tellingTurn) Emit(a ahp.Action) error {
 	return err
 }
 
-// prompt plays a turn in a session of its own, and says what came of it.
+// prompt runs a turn in a new session, and reports the result.
 func (h *testHub) prompt(ctx context.Context) {
 	h.mu.Lock()
 	h.turns++

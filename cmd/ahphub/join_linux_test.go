@@ -20,8 +20,9 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox"
 )
 
-// A hub that was taken over sends programs and policies of its choice to a machine with sandboxes. They see what
-// --dir names and the way to the hub's tools, which wants a token, and neither the machine's identity nor anything else of its user.
+// A compromised hub sends arbitrary programs and policies to a machine with sandboxes. They can
+// access the directories of --dir and the hub's tools, which require a token, but neither the
+// machine's identity nor anything else of its user.
 func TestProgramsOfAHostileHubStayInTheMachinesSandbox(t *testing.T) {
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -71,7 +72,7 @@ exec 3<>/dev/tcp/127.0.0.1/$2; printf 'GET /mcp HTTP/1.0\r\n\r\n' >&3; head -1 <
 			t.Fatalf("with the policy %s: %v", what, err)
 		}
 		<-p.Done()
-		code, _ := p.ExitCode() // it is held until here: a machine forgets a terminal that nobody holds
+		code, _ := p.ExitCode() // it is held until here, because a machine forgets a terminal without holders
 		if text := said.String(); !strings.Contains(text, "403 Forbidden") || !strings.Contains(text, "done") || strings.Contains(text, "canary") ||
 			strings.Contains(text, "seed") || strings.Contains(text, "machine") {
 			t.Errorf("with the policy %s a program shows %q, and ends with %d", what, text, code)
@@ -90,13 +91,13 @@ exec 3<>/dev/tcp/127.0.0.1/$2; printf 'GET /mcp HTTP/1.0\r\n\r\n' >&3; head -1 <
 	}
 }
 
-// A machine is seldom joined as root.
+// Machines rarely run as root.
 func TestMachinesSandboxHoldsForUserWhoIsNotRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the other tests are run by such a user")
 	}
 	const nobody = 65534
-	dir, err := os.MkdirTemp("", "nobody") // those of the test are closed to others
+	dir, err := os.MkdirTemp("", "nobody") // the test's directories are closed to other users
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +126,7 @@ func TestMachinesSandboxHoldsForUserWhoIsNotRoot(t *testing.T) {
 	}
 }
 
-// copyOwnProgram copies the test's program to where every user can run it.
+// copyOwnProgram copies the test binary to a path where every user can run it.
 func copyOwnProgram(to string) error {
 	own, err := os.Open("/proc/self/exe")
 	if err != nil {
@@ -146,7 +147,8 @@ func copyOwnProgram(to string) error {
 	return nil
 }
 
-// fileReader is an agent that takes no pictures in messages, and says what is in the file that it is given instead.
+// fileReader is an agent without support for images in messages that prints the content of the
+// given file instead.
 const fileReader = `#!/bin/sh
 while read -r line; do
 	id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
@@ -163,8 +165,8 @@ while read -r line; do
 done
 `
 
-// What people send along is on the machine when the agent there is asked, within its sandbox too, and the agent is told
-// where.
+// A message's attachments are on the machine before the agent there is prompted, also in its
+// sandbox, and the agent gets their paths.
 func TestAttachmentsReachAgentsOnMachines(t *testing.T) {
 	for _, mode := range []sandbox.Mode{sandbox.None, sandbox.Auto} {
 		t.Run(string(mode), func(t *testing.T) {

@@ -23,7 +23,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// machineDocs keeps documents in memory.
+// machineDocs stores documents in memory.
 type machineDocs struct {
 	mu   sync.Mutex
 	docs map[[2]string][]byte
@@ -44,7 +44,7 @@ func (d *machineDocs) Delete(_ context.Context, bucket, key string) error {
 }
 
 func (d *machineDocs) Each(_ context.Context, bucket string, visit func(key string, value []byte) error) error {
-	return nil // it begins empty
+	return nil // it starts empty
 }
 
 type openSeal struct{}
@@ -92,7 +92,7 @@ func newJoinWorld(t testing.TB) *joinWorld {
 	return w
 }
 
-// join runs what `ahphub join` does, until the returned channel has its error.
+// join runs `ahphub join`; the returned channel gets its error.
 func (w *joinWorld) join(t testing.TB, dir string, change ...func(*joined)) <-chan error {
 	t.Helper()
 	text, _, err := w.registry.NewToken(t.Context(), "owner")
@@ -124,7 +124,7 @@ func (w *joinWorld) join(t testing.TB, dir string, change ...func(*joined)) <-ch
 	return ended
 }
 
-// member waits until the hub has one machine that is as wanted.
+// member waits until the hub has one machine that matches.
 func (w *joinWorld) member(t testing.TB, what string, is func([]fleet.Member) bool) []fleet.Member {
 	t.Helper()
 	changed, cancel := w.roster.Watch()
@@ -145,8 +145,8 @@ func (w *joinWorld) member(t testing.TB, what string, is func([]fleet.Member) bo
 
 func isOnline(list []fleet.Member) bool { return len(list) == 1 && list[0].Online }
 
-// A computer that joins over real sockets runs programs for the hub in the directories that it opens, keeps its
-// identity when it is renamed, and ends everything once it is revoked.
+// A computer that joins over real sockets runs programs for the hub in its open directories, keeps
+// its identity when it is renamed, and ends everything once it is revoked.
 func TestJoinedMachineWorksForItsHub(t *testing.T) {
 	w := newJoinWorld(t)
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/machines"
 )
 
-// The series of machines are bounded in number, and the machines beyond are added up.
+// The number of machines with their own series is limited; the rest are added up.
 func TestMetricsOfMachinesAreBounded(t *testing.T) {
 	var list []machines.Status
 	var sessions []ahp.SessionSummary
@@ -55,7 +55,7 @@ func TestMetricsOfMachinesAreBounded(t *testing.T) {
 	}
 }
 
-// The doctor names machines that are away or of another version, and what to do.
+// The doctor reports machines that are away or of another version, and the remedy.
 func TestDoctorKnowsMachines(t *testing.T) {
 	data := t.TempDir()
 	if all := checkMachines(data); len(all) != 0 {

@@ -178,7 +178,7 @@ func (c secretsServer) enter(ctx context.Context) (*secretsClient, error) {
 	return s, nil
 }
 
-// the result is already known
+// leave signs out.
 func (s *secretsClient) leave(ctx context.Context) { _ = s.post(ctx, "/signout", nil) } // the result is already known
 
 var alerted = regexp.MustCompile(`(?s)role="alert">(.*?)<`)

@@ -48,7 +48,7 @@ func runOnce(t *testing.T, cfg Config) string {
 	return log.String()
 }
 
-// plantHook writes a webhook as programs did that stored it in plain text, several times over.
+// plantHook writes a webhook in plain text, several times, as earlier versions did.
 func plantHook(t *testing.T, data string) {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Config{Dir: data})
@@ -70,7 +70,7 @@ func plantHook(t *testing.T, data string) {
 	}
 }
 
-// filesWith returns the files below a directory that hold a text.
+// filesWith returns the files below a directory that contain a text.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -178,8 +178,8 @@ func TestKeyOfSecretsComesFromFileOrCredential(t *testing.T) {
 
 const canaryNamed = "canary-named-0123456789abcdef"
 
-// nameSecret gives a session a secret, and has a terminal of the owner print it. It returns the value and the terminal's
-// page.
+// nameSecret gives a session a secret, and has the owner's terminal print it. It returns the value
+// and the terminal's page.
 func (h *hardened) nameSecret(short string) (value, terminal string) {
 	h.t.Helper()
 	form := url.Values{"name": {"CANARY"}, "secret": {canaryNamed}, "session": {short}}
@@ -202,7 +202,7 @@ func (h *hardened) nameSecret(short string) (value, terminal string) {
 	return canaryNamed, terminal
 }
 
-// runCommand runs the program with arguments and an input.
+// runCommand runs the program with arguments and input.
 func (h *hardened) runCommand(input string, args ...string) (string, error) {
 	h.t.Helper()
 	r, w, err := os.Pipe()
@@ -230,7 +230,7 @@ func TestSecretsCommand(t *testing.T) {
 	for _, step := range []struct {
 		input string
 		args  []string
-		want  string // of the output, or of the error after "!"
+		want  string // in the output, or in the error after "!"
 	}{
 		{"ghp_0123456789\n", []string{"secrets", "set", "TOKEN", "--dir", "/src/app"}, ""},
 		{"ghp_9876543210\n", []string{"secrets", "set", "TOKEN", "--dir", "/src/other"}, ""},

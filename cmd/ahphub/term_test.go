@@ -18,8 +18,8 @@ import (
 	"github.com/ahphub/ahphub/hub/telemetry"
 )
 
-// A hub can be built over a store of somebody else, used and dropped, again and again in one process: nothing of it is
-// left, and the next one has what it had.
+// Hubs can be built over an existing store, used and dropped repeatedly in one process: nothing of
+// a hub remains, and the next one has its data.
 func TestHubOfATermLeavesNothing(t *testing.T) {
 	data := isolate(t)
 	cfg := Config{Listen: "127.0.0.1:0", Data: data, Agent: "shell", LogFormat: "text", LogLevel: "error"}
@@ -71,7 +71,8 @@ func TestHubOfATermLeavesNothing(t *testing.T) {
 	}
 }
 
-// useHub starts a session whose agent works on when the hub is dropped, by way of a listener that is not the hub's.
+// useHub starts a session whose agent keeps working when the hub is dropped, through a listener
+// that is not the hub's.
 func useHub(ctx context.Context, t *testing.T, a *app) error {
 	at := a.web.Attach()
 	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
