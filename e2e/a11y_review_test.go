@@ -14,8 +14,8 @@ import (
 // colourRules are the rules of axe that a page in other colours can break.
 var colourRules = []string{"color-contrast", "link-in-text-block"}
 
-// accessible checks a page as it stands: axe-core finds nothing, and on a phone nothing is too wide or too small; only
-// names the rules, without any it runs all.
+// accessible checks the current page: axe-core finds nothing, and on a phone nothing is too wide or
+// too small; only lists the rules, none runs all.
 func (p *Page) accessible(name string, phone bool, only ...string) {
 	p.t.Helper()
 	for _, f := range axeFindings(p, only...) {
@@ -33,8 +33,8 @@ func (p *Page) accessible(name string, phone bool, only ...string) {
 	}
 }
 
-// A review with changes, threads and drafts is accessible in every state one meets, for its owner and for guests:
-// light, dark and on a phone.
+// A review with changes, threads and drafts is accessible in every common state, for its owner and
+// for guests: light, dark and on a phone.
 func TestReviewAccessibility(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n", "b.go": "package b\n",
@@ -70,7 +70,7 @@ func TestReviewAccessibility(t *testing.T) {
 	states := []struct {
 		name, path, open string
 		who              *Page
-		everywhere       bool // in the dark as well
+		everywhere       bool // in dark colours as well
 	}{
 		{"changes", "/changes?scope=uncommitted", "", r.ana, true},
 		{"split", "/changes?scope=uncommitted&view=split", "document.querySelector('#more').open = true", r.ana,
@@ -134,7 +134,7 @@ func TestReviewAccessibility(t *testing.T) {
 	guest.leave()
 }
 
-// media has the browser say that its reader wants something, as little motion.
+// media sets a media feature, such as reduced motion.
 func (p *Page) media(feature, value string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
@@ -144,7 +144,7 @@ func (p *Page) media(feature, value string) {
 	})
 }
 
-// With forced colours what colour alone would say is said by signs, marks and outlines.
+// With forced colours, signs, marks and outlines replace information shown by colour.
 func TestForcedColours(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha one\n" + far})

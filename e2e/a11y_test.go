@@ -18,7 +18,7 @@ type finding struct {
 	Nodes []string `json:"nodes"`
 }
 
-// axeFindings runs axe-core over a page as it stands; only names its rules, without any it runs all.
+// axeFindings runs axe-core on the current page; only lists its rules, none runs all.
 func axeFindings(p *Page, only ...string) []finding {
 	p.t.Helper()
 	if !Eval[bool](p, `!!window.axe`) {
@@ -37,15 +37,15 @@ func axeFindings(p *Page, only ...string) []finding {
 	return out
 }
 
-// tooSmall are the targets under 44 px of a phone's page: links within text, and numbers of lines, may be as high
-// as their line.
+// tooSmall finds targets under 44 px on a phone's page: links within text and line numbers may be
+// as high as their line.
 const tooSmall = `[...document.querySelectorAll('a, button, summary, select, input:not([type=hidden]):not([type=radio]):not([type=checkbox]), textarea')]
 	.filter(e => e.checkVisibility() && !e.closest('p, .sr-only, .skip, td, li > span, pre, .markdown, .r') && getComputedStyle(e).display !== 'inline')
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, r]) => r.width > 0 && r.height > 1 && r.height < 43.5)
 	.map(([e, r]) => e.outerHTML.slice(0, 100) + ' is ' + r.height + ' px')`
 
-// beyondEdge are controls and headings that lie beyond the window's edge, where nothing scrolls to them, or whose words are cut
-// without an ellipsis.
+// beyondEdge finds controls and headings outside of the window's edge that cannot be scrolled to,
+// or whose text is cut without an ellipsis.
 const beyondEdge = `[...document.querySelectorAll('a, button, summary, select, input:not([type=hidden]), label, h1, h2, h3, .chip')]
 	.filter(e => e.checkVisibility({ opacityProperty: true }) && !e.closest('.sr-only, .skip, pre, .r'))
 	.filter(e => {
@@ -59,7 +59,7 @@ const beyondEdge = `[...document.querySelectorAll('a, button, summary, select, i
 			s.overflowX === 'hidden' && s.textOverflow !== 'ellipsis' && e.scrollWidth > e.clientWidth + 1;
 	}).map(e => e.outerHTML.slice(0, 120))`
 
-// notInHelp are keys a page knows and its help does not.
+// notInHelp finds keys of a page that are missing in its help.
 var notInHelp = `(async () => {
 	const { keys } = ` + Module("keys.js") + `;
 	const told = new Set([...document.querySelectorAll('#help kbd')].flatMap(k => { const t = k.textContent; return [t, ...t.split(/ \/ | – | then | /)]; }));
@@ -67,7 +67,7 @@ var notInHelp = `(async () => {
 	return Object.keys(keys).filter(k => !told.has(k) && !told.has({Escape: 'Esc'}[k]) && !(digits && /^[1-5]$/.test(k)));
 })()`
 
-// notPages are the routes a person does not open as a page, with the reason.
+// notPages are the routes that people do not open as a page, with the reason.
 var notPages = map[string]string{
 	"GET /live": "a stream", "GET /notifications/stream": "a stream", "GET /audit.jsonl": "a download",
 	"GET /usage.csv":                                       "a download",
@@ -88,10 +88,11 @@ var notPages = map[string]string{
 	"GET /s/{session}/customizations/file":                 "text of an agent's file, within the page of customizations",
 }
 
-// openDoors are the pages for people who are not known yet, and where one gets when something is wrong.
+// openDoors are the pages for unknown visitors, and error pages.
 var openDoors = []string{"/signin", "/j", "/invite", "/nowhere", "/s/nowhere"}
 
-// lookedAtElsewhere are the pages that need more than a first message; their own tests look at them the same way.
+// lookedAtElsewhere are the pages that need more than a first message; their own tests check them
+// the same way.
 var lookedAtElsewhere = map[string]string{
 	"GET /s/{session}/c/{chat}/edits/{call}": "TestReviewAccessibility has the same diffs",
 	"GET /s/{session}/changes/file/{file}":   "TestReviewAccessibility",
@@ -100,7 +101,7 @@ var lookedAtElsewhere = map[string]string{
 	"GET /automations/{automation}/edit":     "TestAutomationsPage",
 }
 
-// allPages are the addresses of every page there is: a route that is new must be among them, among those looked at
+// allPages returns the addresses of all pages: a new route must be among them, among those checked
 // elsewhere, or among notPages.
 func allPages(t *testing.T, words map[string]string) (paths []string) {
 	t.Helper()
@@ -122,7 +123,8 @@ func allPages(t *testing.T, words map[string]string) (paths []string) {
 	return paths
 }
 
-// Every page, light, dark and on a phone: axe-core finds nothing, at 320 px nothing scrolls sideways and fingers hit.
+// On every page, light, dark and on a phone, axe-core finds nothing, at 320 px nothing scrolls
+// sideways, and targets are large enough.
 func TestAccessibility(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -151,7 +153,7 @@ func TestAccessibility(t *testing.T) {
 		}
 		who.look(1440, 900, "dark")
 		rules("dark", colourRules...)
-		who.look(720, 450, "light") // what 200 % of zoom leaves of 1440 by 900
+		who.look(720, 450, "light") // 1440 by 900 at 200 % zoom
 		if w := Eval[int](who, `document.documentElement.scrollWidth`); w > 720 {
 			t.Errorf("zoomed %s scrolls sideways: %d px", name, w)
 		}
@@ -176,7 +178,7 @@ func TestAccessibility(t *testing.T) {
 	p.leave()
 }
 
-// Shortcuts can be switched off, and then do nothing.
+// Shortcuts can be switched off, and then have no effect.
 func TestShortcutsCanBeSwitchedOff(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n"})

@@ -9,16 +9,17 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Agents that want an account: without one as far as they go, and with a model of ours where their settings allow it.
+// Agents that require an account: without one as far as possible, and with a fake model where their
+// settings allow it.
 
-// accountAgent is one of them, as it is configured.
+// accountAgent is such an agent with its configuration.
 type accountAgent struct {
 	name, program string
 	args          []string
-	env           func(m *model) map[string]string // with a model of ours
-	// what is said where a login is missing, at the latest after a message
+	env           func(m *model) map[string]string // for a fake model
+	// message about a missing login, shown after the first prompt at the latest
 	login   string
-	version string // as doctor says it
+	version string // as reported by doctor
 }
 
 var accountAgents = []accountAgent{
@@ -33,7 +34,7 @@ var accountAgents = []accountAgent{
 		}},
 }
 
-// configFile names an agent of the set, in a home of its own, with the Node of the set.
+// configFile configures an agent of the set, in a separate home, with the set's Node.
 func (a accountAgent) configFile(t *testing.T, dir string, more map[string]string) string {
 	t.Helper()
 	bin, home := dir+"/node_modules/.bin", t.TempDir()
@@ -45,7 +46,8 @@ func (a accountAgent) configFile(t *testing.T, dir string, more map[string]strin
 	return agentConfig(t, a.name, append([]string{bin + "/" + a.program}, a.args...), env)
 }
 
-// Without an account: doctor says its release, and the page what login it wants and what to do, and tries again.
+// Without an account: doctor reports its release, and the page the required login and what to do,
+// and offers a retry.
 func TestAgentsWithoutAnAccount(t *testing.T) {
 	dir := installed(t, "AHPHUB_AGENTS_ACCOUNT")
 	for _, a := range accountAgents {
@@ -64,7 +66,7 @@ func TestAgentsWithoutAnAccount(t *testing.T) {
 	}
 }
 
-// With a model of ours: streamed text, and an edit that is asked for and lands on disk.
+// With a fake model: streamed text, and an edit that asks for approval and is written to disk.
 func TestAgentsWithAnAccount(t *testing.T) {
 	dir := installed(t, "AHPHUB_AGENTS_ACCOUNT")
 	for _, a := range accountAgents {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestAgentsInstallRunsNamedScriptsOnly checks .ci/npm-install with two packages whose scripts leave a mark, of
-// which one is named. It runs where npm is certain to be: in make test-agents.
+// TestAgentsInstallRunsNamedScriptsOnly checks .ci/npm-install with two packages whose scripts
+// leave a mark, one of which is named. It runs where npm is available: in make test-agents.
 func TestAgentsInstallRunsNamedScriptsOnly(t *testing.T) {
 	if os.Getenv("AHPHUB_AGENTS") == "" && os.Getenv("AHPHUB_AGENTS_SOAK") == "" {
 		t.Skip("this needs npm: make test-agents installs it and runs this")

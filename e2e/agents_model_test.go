@@ -12,24 +12,25 @@ import (
 	"testing"
 )
 
-// model stands in for paid ones: a server on loopback that speaks as much of three providers' protocols as agents need
-// (agents_speech_test.go), and answers as the last message asks. What an agent does with the answers is its own.
+// model replaces paid models: a server on loopback that supports as much of three providers'
+// protocols as agents need (agents_speech_test.go), and answers according to the last message. The
+// agents themselves are real.
 type model struct {
 	URL string
 
 	mu    sync.Mutex
 	asked []question
-	hung  chan struct{} // each answer that goes on until somebody stops it
+	hung  chan struct{} // each answer that continues until it is stopped
 }
 
-// question is what an agent sent to have answered.
+// question is an agent's request to the model.
 type question struct {
 	model  string
-	raw    string   // its messages, as they came
-	count  int      // of them
-	text   string   // of the last one
-	result string   // the tool whose result that is, "" when it is a person's
-	tools  []string // that may be called
+	raw    string   // its messages, unparsed
+	count  int      // number of messages
+	text   string   // of the last message
+	result string   // the tool of the last result, "" for a person's message
+	tools  []string // callable tools
 }
 
 func startModel(t *testing.T) *model {
@@ -43,7 +44,7 @@ func startModel(t *testing.T) *model {
 	return m
 }
 
-// last is the newest real question.
+// last returns the newest real question.
 func (m *model) last() question {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -53,7 +54,7 @@ func (m *model) last() question {
 	return m.asked[len(m.asked)-1]
 }
 
-// saw reports whether a text was among what an agent sent with its last real question, as the history of a chat is.
+// saw reports whether an agent's last real question contains a text, such as the history of a chat.
 func (m *model) saw(text string) bool { return strings.Contains(m.last().raw, text) }
 
 // ServeHTTP answers one question.
@@ -62,7 +63,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	q, out := read(r.URL.Path, body, w)
 	if out == nil {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte("{}")) // a list of models, or the like
+		_, _ = w.Write([]byte("{}")) // a list of models, or similar
 		return
 	}
 	if len(q.tools) == 0 { // agents have a small model name their sessions
@@ -79,7 +80,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Orders stand at the start of a line: agents put words of their own beside a person's.
+// Orders are at the start of a line, because agents add their own text.
 var (
 	waits  = regexp.MustCompile(`(?m)^wait\b`)
 	orders = regexp.MustCompile(`(?m)^(write|run|call): (.*)$`)
@@ -87,8 +88,8 @@ var (
 
 var commentID = regexp.MustCompile(`id ([^\s:]+): `)
 
-// answer does what the last message asks: orders are of the form "write: PATH", "run: COMMAND", "call: TOOL INPUT" and
-// "wait". Comments of a review are read, answered and resolved by the host's tools.
+// answer does what the last message orders: "write: PATH", "run: COMMAND", "call: TOOL INPUT" or
+// "wait". It reads, answers and resolves a review's comments with the host's tools.
 func (m *model) answer(q question, out speech) {
 	verb, rest := "", ""
 	if o := orders.FindStringSubmatch(q.text); o != nil {
@@ -136,7 +137,7 @@ func (m *model) answer(q question, out speech) {
 	out.end()
 }
 
-// tool is the agent's name for a tool: what it has of others comes with a prefix.
+// tool returns the agent's name for a tool: tools of other servers have a prefix.
 func (q question) tool(names ...string) string {
 	for _, t := range q.tools {
 		if slices.ContainsFunc(names, func(n string) bool { return t == n || strings.HasSuffix(t, "_"+n) }) {

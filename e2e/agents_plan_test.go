@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// opencode's to-do list is the plan of its turn, and the call of the tool that wrote it is not shown beside it.
+// opencode's to-do list is shown as its turn's plan, and the call that wrote it is hidden.
 func TestAgentsOpencodePlan(t *testing.T) {
 	m := startModel(t)
 	dir := installed(t, "AHPHUB_AGENTS")
@@ -15,7 +15,7 @@ func TestAgentsOpencodePlan(t *testing.T) {
 		`{"id":"3","content":"Run the tests","status":"pending","priority":"low"}]}`)
 	h.turn(1)
 	h.ana.WaitText(".plan summary", "1 of 3 done")
-	h.ana.WaitText(".plan", "Not finished") // the page has the end of the turn
+	h.ana.WaitText(".plan", "Not finished") // the page shows the end of the turn
 	const steps = "[...document.querySelectorAll('.plan .step')].map(s => s.querySelector('.grow').textContent).join()"
 	if got := Eval[string](h.ana, steps); got != "Done: Read the code,Not finished: Change one thing,Pending: Run the tests" {
 		t.Errorf("the plan is %s", got)

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// soaking is opencode with a model of ours, for the journeys of make soak.
+// soaking returns opencode with a fake model, for the journeys of make soak.
 func soaking(t *testing.T) (*hosted, *model) {
 	t.Helper()
 	dir := installed(t, "AHPHUB_AGENTS_SOAK")
@@ -18,8 +18,8 @@ func soaking(t *testing.T) (*hosted, *model) {
 	return hosting(t, opencodeConfig(t, dir, m)), m
 }
 
-// Comments of the review are sent to opencode, whose model reads, answers and resolves them by the host's tools; the
-// thread says so in the browser at once.
+// Review comments are sent to opencode, whose model reads, answers and resolves them with the
+// host's tools; the browser shows that immediately.
 func TestAgentsSoakComments(t *testing.T) {
 	h, m := soaking(t)
 	h.begin("write: " + h.repo + "/made.txt")
@@ -59,7 +59,7 @@ func TestAgentsSoakComments(t *testing.T) {
 	h.converged()
 }
 
-// A tool that an AHP client publishes is run by that client when opencode's model calls it.
+// A client runs its own tool when opencode's model calls it.
 func TestAgentsSoakClientTool(t *testing.T) {
 	h, m := soaking(t)
 	h.begin("Say something")
@@ -74,7 +74,7 @@ func TestAgentsSoakClientTool(t *testing.T) {
 	has := func() bool {
 		return slices.ContainsFunc(m.last().tools, func(s string) bool { return strings.HasSuffix(s, "_open_file") })
 	}
-	for ; turns < 20 && !has(); turns++ { // the list follows the editor a moment later
+	for ; turns < 20 && !has(); turns++ { // the tool list arrives a moment after the editor connects
 		h.say("What have you got?")
 		h.turn(turns + 1)
 	}
@@ -102,7 +102,8 @@ func TestAgentsSoakClientTool(t *testing.T) {
 	h.converged()
 }
 
-// A picture, a command, another model and another mode, a fork, a message that steers, and a policy that asks no more.
+// A picture, a command, another model and mode, a fork, a steering message, and a policy that stops
+// asking.
 func TestAgentsSoakChat(t *testing.T) {
 	h, m := soaking(t)
 	h.begin("Say something about pelicans")
@@ -163,7 +164,7 @@ func TestAgentsSoakChat(t *testing.T) {
 	}
 
 	before := m.last().count
-	// the page is told after the watcher
+	// the page is updated after the watcher
 	h.ana.Wait(`document.querySelectorAll('#turns .turn')[8]?.querySelector('form[action$="/fork"] button')`)
 	Eval[bool](h.ana, `document.querySelectorAll('#turns .turn')[8].querySelector('form[action$="/fork"] button').click(), true`)
 	h.ana.Wait("document.querySelectorAll('#chats a').length === 2")
@@ -176,7 +177,7 @@ func TestAgentsSoakChat(t *testing.T) {
 	h.ana.Shot("fork")
 }
 
-// Two sessions at once, each with a program of its own, do not get in each other's way.
+// Two concurrent sessions with separate programs do not affect each other.
 func TestAgentsSoakTwoSessions(t *testing.T) {
 	h, m := soaking(t)
 	h.begin("wait for ever")

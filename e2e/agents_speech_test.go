@@ -10,11 +10,11 @@ import (
 // speech is how one provider's protocol streams an answer.
 type speech interface {
 	say(text string)
-	call(tool string, input any) // and ends the answer
+	call(tool string, input any) // also ends the answer
 	end()
 }
 
-// read understands a question by the path it came to; no speech is no question.
+// read parses a question according to its path; a nil speech means that it is not a question.
 func read(path string, body []byte, w http.ResponseWriter) (question, speech) {
 	switch {
 	case strings.HasSuffix(path, "/chat/completions"):
@@ -29,7 +29,7 @@ func read(path string, body []byte, w http.ResponseWriter) (question, speech) {
 	return question{}, nil
 }
 
-// events are server-sent ones.
+// events writes server-sent events.
 type events struct{ w http.ResponseWriter }
 
 func (e events) send(name string, v any) {
@@ -44,7 +44,7 @@ func (e events) send(name string, v any) {
 
 type object = map[string]any
 
-// piece is a part of a message, in any of the protocols.
+// piece is a part of a message in any of the protocols.
 type piece struct {
 	Type    string
 	Text    string
@@ -57,7 +57,8 @@ type piece struct {
 	}
 }
 
-// plain is the text of content that is a string or a list of pieces; result is the id of a tool's call among them.
+// plain returns the text of content that is a string or a list of pieces; result is the id of a
+// tool call among them.
 func plain(content json.RawMessage) (text, result string) {
 	var s string
 	if json.Unmarshal(content, &s) == nil {
@@ -78,12 +79,12 @@ func plain(content json.RawMessage) (text, result string) {
 	return text, result
 }
 
-// callID carries the tool's name, so that the result says whose it is.
+// callID returns an id that contains the tool's name, to identify the tool of a result.
 func callID(tool string) string { return "call_" + tool }
 
 func toolOf(id string) string { return strings.TrimPrefix(id, "call_") }
 
-// openAI speaks chat completions.
+// openAI implements chat completions.
 type openAI struct{ events }
 
 func readOpenAI(body []byte) question {
@@ -133,7 +134,7 @@ func (a *openAI) finish(reason string) {
 	fmt.Fprint(a.w, "data: [DONE]\n\n")
 }
 
-// anthropic speaks messages.
+// anthropic implements messages.
 type anthropic struct {
 	events
 	blocks int
@@ -192,7 +193,7 @@ func (a *anthropic) finish(reason string) {
 	a.send("message_stop", object{"type": "message_stop"})
 }
 
-// whole is an answer in one piece.
+// whole answers without streaming.
 type whole struct{ w http.ResponseWriter }
 
 func (a *whole) say(text string) {
@@ -205,7 +206,7 @@ func (a *whole) say(text string) {
 func (a *whole) call(string, any) {}
 func (a *whole) end()             {}
 
-// gemini speaks generateContent.
+// gemini implements generateContent.
 type gemini struct{ events }
 
 func readGemini(body []byte) question {
@@ -243,7 +244,7 @@ func (a gemini) call(tool string, input any) {
 
 func (a gemini) end() { a.part(object{"text": " "}, "STOP") }
 
-// chosen answers what Gemini CLI asks besides: which model should answer, and who speaks next.
+// chosen answers Gemini CLI's additional requests: which model should answer, and who speaks next.
 type chosen struct{ w http.ResponseWriter }
 
 func (a *chosen) say(string) {

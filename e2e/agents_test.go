@@ -15,7 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// installed returns where .ci/agents installed a set of third-party agents; tests of them run in make test-agents.
+// installed returns where .ci/agents installed a set of third-party agents; their tests run in make
+// test-agents.
 func installed(t *testing.T, variable string) string {
 	t.Helper()
 	dir := os.Getenv(variable)
@@ -25,7 +26,7 @@ func installed(t *testing.T, variable string) string {
 	return dir
 }
 
-// hosted is a program that hosts one third-party agent, with a page and a client of the protocol looking at it.
+// hosted is a program with one third-party agent, with an open page and a protocol client.
 type hosted struct {
 	*testing.T
 	program *Program
@@ -37,7 +38,7 @@ type hosted struct {
 	session, chat ahp.URI
 }
 
-// agentConfig is a configuration file that names one agent and makes it the default.
+// agentConfig returns a configuration file with one agent as the default.
 func agentConfig(t *testing.T, name string, command []string, env map[string]string) string {
 	t.Helper()
 	var b strings.Builder
@@ -69,7 +70,7 @@ func hosting(t *testing.T, config string, args ...string) *hosted {
 	return h
 }
 
-// begin makes a session with a first message, as a person does.
+// begin creates a session with a first message in the browser.
 func (h *hosted) begin(message string) {
 	h.Helper()
 	h.ana.Open(h.program.URL + "/new")
@@ -91,18 +92,18 @@ func (h *hosted) say(message string) {
 	h.ana.Press("\r")
 }
 
-// approve answers the card that waits, once it shows a text.
+// approve approves the pending card once it shows a text.
 func (h *hosted) approve(shows string) {
 	h.Helper()
 	h.ana.WaitText(".approval", shows)
 	h.ana.Shot("approval")
 	const once = "[...document.querySelectorAll('.approval button[data-kind=approve]')].find(b => " +
 		"!/session|always|all edits/i.test(b.innerText))"
-	Eval[bool](h.ana, once+".click(), true") // some list what allows more first
+	Eval[bool](h.ana, once+".click(), true") // some agents list the broadest permission first
 	h.ana.Wait("!document.querySelector('.approval')")
 }
 
-// turn waits until so many turns are over and returns the last.
+// turn waits for the end of the nth turn and returns it.
 func (h *hosted) turn(n int) *ahp.Turn {
 	h.Helper()
 	h.watcher.wait(fmt.Sprintf("turn %d", n), func() bool {
@@ -112,7 +113,7 @@ func (h *hosted) turn(n int) *ahp.Turn {
 	return h.watcher.chat(h.chat).Turns[n-1]
 }
 
-// converged compares page and client with what the host holds.
+// converged compares page and client with the host's state.
 func (h *hosted) converged() {
 	h.Helper()
 	h.watcher.check()
@@ -126,7 +127,7 @@ func (h *hosted) converged() {
 	h.ana.Wait(fmt.Sprintf("%s === %q", text, cold))
 }
 
-// agentProcess finds the one child of the program whose command line has a text.
+// agentProcess returns the only child of the program whose command line contains a text.
 func (h *hosted) agentProcess(part string) int {
 	h.Helper()
 	dirs, err := filepath.Glob("/proc/[0-9]*")
@@ -141,7 +142,7 @@ func (h *hosted) agentProcess(part string) int {
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		parent, _ := strconv.Atoi(fields[1])
-		if parent == h.program.Pid() || sandboxed() && parentOf(parent) == h.program.Pid() { // what leads into a sandbox
+		if parent == h.program.Pid() || sandboxed() && parentOf(parent) == h.program.Pid() { // in a sandbox, a process between
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			return pid
 		}
@@ -163,7 +164,8 @@ func parentOf(pid int) int {
 // sandboxed reports whether third-party agents run in sandboxes.
 func sandboxed() bool { return os.Getenv("AHPHUB_AGENTS_SANDBOX") != "" }
 
-// sandboxArgs returns what a program needs to run an agent of a directory in a sandbox, with a model on loopback.
+// sandboxArgs returns the arguments to run an agent from a directory in a sandbox, with a model on
+// loopback.
 func sandboxArgs(dir string, m *model) []string {
 	if !sandboxed() {
 		return nil
@@ -175,7 +177,8 @@ func sandboxArgs(dir string, m *model) []string {
 	return args
 }
 
-// The example of the Agent Client Protocol's own SDK: text, a tool call, a permission, a cancelled turn.
+// The example of the Agent Client Protocol's SDK: text, a tool call, a permission, a cancelled
+// turn.
 func TestAgentsExample(t *testing.T) {
 	dir := installed(t, "AHPHUB_AGENTS")
 	h := hosting(t, agentConfig(t, "example",
@@ -200,7 +203,8 @@ func TestAgentsExample(t *testing.T) {
 	h.converged()
 }
 
-// opencodeConfig is opencode with the model replaced, asking before it edits or runs, in folders of its own.
+// opencodeConfig configures opencode with the fake model, approvals for edits and commands, and
+// separate directories.
 func opencodeConfig(t *testing.T, dir string, m *model) string {
 	t.Helper()
 	home := t.TempDir()
@@ -223,7 +227,7 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 		t.Fatal(err)
 	}
 	command := []string{dir + "/node_modules/.bin/opencode", "acp"}
-	if sandboxed() { // its home is the sandbox's own
+	if sandboxed() { // the sandbox has its own home
 		return agentConfig(t, "opencode", command, map[string]string{"OPENCODE_CONFIG_CONTENT": string(settings),
 			"OPENCODE_DISABLE_MODELS_FETCH": "1"})
 	}
@@ -234,8 +238,8 @@ func opencodeConfig(t *testing.T, dir string, m *model) string {
 	})
 }
 
-// opencode from end to end: streamed text, an edit that lands on disk and in the turn's changes, a command, a turn that
-// is stopped, a crash of the agent in the middle of a turn, and a crash of the host.
+// opencode end to end: streamed text, an edit that is on disk and in the turn's changes, a command,
+// a cancelled turn, a crash of the agent during a turn, and a crash of the host.
 func TestAgentsOpencode(t *testing.T) {
 	m := startModel(t)
 	dir := installed(t, "AHPHUB_AGENTS")

@@ -25,11 +25,11 @@ import (
 
 var auditKills = flag.Int("audit-kills", 1, "how often the program is killed while audited actions come in")
 
-// killAfter is how many echoes a client reads before the program is killed, at most.
+// killAfter is the maximum number of echoes before the program is killed.
 const killAfter = 1500
 
-// After kill -9 under load, every audited action that is there has its entry, and no entry of an action is without it.
-// Calls that made something have theirs, too, and none is said to be under way.
+// After kill -9 under load, every stored audited action has its entry, and every action's entry has
+// its action. Calls with effects have entries too, and none is reported as under way.
 func TestKillLeavesNoActionWithoutItsEntry(t *testing.T) {
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--log-level", "warn"}})
 	c, _ := signIn(t, prog.SignIn())
@@ -65,8 +65,8 @@ func makeAuditedSession(t *testing.T, prog *Program) ahp.URI {
 	return session
 }
 
-// loadAndKill has a client rename the session as fast as it is answered, 64 at a time, another one make terminals,
-// and a page rename it by its form, and kills the program at a random moment.
+// loadAndKill has one client rename the session, 64 renames at a time, another one create
+// terminals, and a page rename the session by its form, and kills the program at a random moment.
 func loadAndKill(t *testing.T, prog *Program, c *http.Client, session ahp.URI, round int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -124,11 +124,11 @@ func loadAndKill(t *testing.T, prog *Program, c *http.Client, session ahp.URI, r
 		}
 	})
 	<-ended
-	once.Do(func() {}) // returns when the one that kills has
+	once.Do(func() {}) // waits for the goroutine that kills
 	wg.Wait()
 }
 
-// checkAudit compares the journal with the audit in what a killed program left.
+// checkAudit compares the journal with the audit in a killed program's data.
 func checkAudit(t *testing.T, database string, session ahp.URI) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+database+"?_pragma=query_only(1)")

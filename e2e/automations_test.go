@@ -8,20 +8,20 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The owner makes an automation, sees errors next to the field, sees when it comes, runs it, finds its session
-// and the approval it waits for, and deletes it.
+// The owner creates an automation, sees errors next to the fields and its next runs, runs it, finds
+// its session with the pending approval, and deletes it.
 func TestAutomationsPage(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	p := OpenBrowser(t).Page()
 	p.SignIn(prog)
-	p.Allow(`status of 400`) // a form that comes back with what to change
+	p.Allow(`status of 400`) // a form shown again with an error
 	p.Open(prog.URL + "/")
 	p.Click(`#rail a[href="/automations"]`)
 	p.Says("main", "No automations yet")
 	p.Shot("empty")
 	p.Click("#automations a[href='/automations/new']")
-	p.Wait(`document.querySelector('#preview time:not([data-when])')`) // its next runs, in the zone of this browser
+	p.Wait(`document.querySelector('#preview time:not([data-when])')`) // its next runs, in the browser's time zone
 	if zone := Eval[string](p, `document.querySelector('#when-zone').value`); zone != Eval[string](p,
 		`Intl.DateTimeFormat().resolvedOptions().timeZone`) {
 		t.Errorf("the time zone offered is %q", zone)
@@ -91,7 +91,7 @@ func TestAutomationsPage(t *testing.T) {
 	p.Says("main", "No automations yet")
 }
 
-// automationsLook has every page of automations looked at: dark and on a phone.
+// automationsLook checks every page of automations in dark mode and on a phone.
 func (p *Page) automationsLook(prog *Program, one string) {
 	p.t.Helper()
 	for name, path := range map[string]string{"list": "/automations", "one": one, "edit": one + "/edit"} {
@@ -107,8 +107,8 @@ func (p *Page) automationsLook(prog *Program, one string) {
 	p.Live()
 }
 
-// The program is killed while a run waits for an approval: when it is back the run has failed and says so, the schedule
-// stands as it was, and the automation runs again.
+// The program is killed while a run waits for an approval: after the restart, the run has failed
+// with a reason, the schedule is unchanged, and the automation runs again.
 func TestAutomationOverAKill(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

@@ -7,8 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// A command that takes long goes on while the chat does: moved there by a click or begun there by an &, listed with its
-// terminal, and stopped from the list.
+// A long command runs while the chat continues: moved to the background by a click or started there
+// with &, listed with its terminal, and stopped from the list.
 func TestCommandsGoOnInTheBackground(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana"}})

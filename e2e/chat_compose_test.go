@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// picture makes a small one in the page, and brings it to the composer as an event would.
+// picture creates a small picture in the page, and passes it to the composer as an event would.
 const picture = `(async how => {
 	const c = new OffscreenCanvas(40, 30);
 	const x = c.getContext('2d'); x.fillStyle = 'teal'; x.fillRect(0, 0, 40, 30);
@@ -23,7 +23,8 @@ const picture = `(async how => {
 		document.querySelector('#turns').dispatchEvent(new DragEvent('drop', {dataTransfer: t, bubbles: true, cancelable: true})); }
 })`
 
-// composes types with an input method: what is not taken yet, then Enter, which is the method's own, and what it takes.
+// composes types with an input method: preliminary text, then Enter for the input method, and the
+// final text.
 func (p *Page) composes(typed, taken string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
@@ -42,8 +43,8 @@ func (p *Page) composes(typed, taken string) {
 	p.Type(taken)
 }
 
-// What a message is made of: commands and files that are completed, pictures and texts that are pasted and dropped; and
-// what was said before comes back.
+// Composing a message: completed commands and files, pasted and dropped pictures and texts, and
+// recalling earlier messages.
 func TestComposing(t *testing.T) {
 	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
@@ -109,8 +110,8 @@ func TestComposing(t *testing.T) {
 	ana.Wait("document.querySelector('#message').value === ''")
 }
 
-// A message is written anew, which removes what came after it when its author says so; a chat goes on elsewhere from an
-// earlier turn; and it is saved as Markdown.
+// A message is edited, which removes later ones after its author confirms; a chat is forked from an
+// earlier turn; and it is exported as Markdown.
 func TestEditForkAndExport(t *testing.T) {
 	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
@@ -141,7 +142,7 @@ func TestEditForkAndExport(t *testing.T) {
 	ana.Wait("document.querySelector('#compose .editing') && document.querySelector('#message').value === 'one'")
 	ana.Live()
 	ana.Fill("#message", "one, but better")
-	ana.Press("\r") // says first that two turns go
+	ana.Press("\r") // first warns that two turns are removed
 	ana.Wait("!document.querySelector('.editing input[type=checkbox]').validity.valid")
 	ana.Pictures("edit", "#compose")
 	ana.Click(".editing input[type=checkbox]")

@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// beginScript opens a session of the script agent in a directory.
+// beginScript starts a session of the script agent in a directory.
 func beginScript(t *testing.T, p *Program, ana *Page, dir, message string) {
 	t.Helper()
 	ana.Open(p.URL + "/new?agent=script")
@@ -20,8 +20,8 @@ func beginScript(t *testing.T, p *Program, ana *Page, dir, message string) {
 	ana.Live()
 }
 
-// A card shows all of what would change, as the review does; two people answer once; afterwards the line holds the
-// same.
+// A card shows the whole change, like the review; two people's answers count once; afterwards the
+// row shows the same.
 func TestApprovalCardShowsWholeChange(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -43,7 +43,7 @@ func TestApprovalCardShowsWholeChange(t *testing.T) {
 	ana.WaitText(".asks .edit-file", "Hello greets") // the lines around it
 	ana.Pictures("card", ".asks")
 
-	// Without a script the link leads to the same.
+	// Without scripts, the link leads to the same.
 	page := Eval[string](ana,
 		"fetch(document.querySelector('.asks [data-edits]').dataset.edits).then(r => r.text()).then(t => "+
 			"window.plainEdits = t), ''")
@@ -55,7 +55,7 @@ func TestApprovalCardShowsWholeChange(t *testing.T) {
 	other.Open(Eval[string](ana, "location.href"))
 	other.Live()
 	other.WaitText(".asks .edit-file", "func Bye()")
-	// by the element that is there now: the card may be drawn anew just then, and a handle of the old one is void
+	// clicks by script: the card may be re-rendered at any time, which invalidates handles
 	Eval[bool](ana, "(document.querySelector('.approval button[data-kind=approve]').click(), true)")
 	other.Wait("!document.querySelector('.approval')")
 	other.WaitText(".tool summary", "approved by Ana")
@@ -63,7 +63,7 @@ func TestApprovalCardShowsWholeChange(t *testing.T) {
 	other.WaitText(".tool .edit-file", "func Bye()")
 	other.Pictures("done", ".tool")
 
-	// A long change folds, and comes whole on a click.
+	// A long change is folded, and a click loads all of it.
 	long := filepath.Join(dir, "long.txt")
 	if err := os.WriteFile(long, []byte(strings.Repeat("line\n", 900)), 0o600); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestApprovalCardShowsWholeChange(t *testing.T) {
 	ana.Wait("document.querySelectorAll('.asks .edit-file .r.d').length === 900")
 }
 
-// The changes on a card are loaded after it; who is about to press Approve then still presses Approve.
+// The changes on a card load later; a person about to click Approve still clicks Approve.
 func TestApproveStaysUnderPointerWhileChangesLoad(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// An agent that does not start: the page says what it said, and it starts again at a press once that is mended.
+// The page shows the error of an agent that does not start, and a button starts it once the problem
+// is fixed.
 func TestAgentDoesNotStart(t *testing.T) {
 	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
@@ -14,7 +15,7 @@ func TestAgentDoesNotStart(t *testing.T) {
 	if err := os.WriteFile(broken, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	begin(p, ana, t.TempDir(), "hello") // an agent is started once there is something for it to do
+	begin(p, ana, t.TempDir(), "hello") // an agent starts with its first work
 	ana.WaitText(".errorpart", "no licence was found")
 	ana.Wait("!document.querySelector('#failed').children.length") // the turn's error says the same
 	ana.Click(".errorpart form[action$='/resume'] button")
@@ -22,7 +23,7 @@ func TestAgentDoesNotStart(t *testing.T) {
 
 	begin(p, ana, t.TempDir(), "")
 	session := Eval[string](ana, "location.pathname")
-	share(ana, p, session, "commenter") // a session with no turn whose agent starts all the same
+	share(ana, p, session, "commenter") // a session without turns whose agent starts anyway
 	ana.Open(p.URL + session)
 	ana.Live()
 	ana.WaitText("#failed", "no licence was found")

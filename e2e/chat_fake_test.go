@@ -17,8 +17,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// chatAgent is a small program that speaks the Agent Client Protocol: it has modes, models, an option and commands, and
-// says what it was given. The test binary is it when CHAT_AGENT is set.
+// chatAgent is a small program for the Agent Client Protocol: it has modes, models, an option and
+// commands, and prints its input. The test binary runs it when CHAT_AGENT is set.
 type chatAgent struct {
 	mu          sync.Mutex
 	mode, model string
@@ -55,7 +55,7 @@ func runChatAgent() {
 	}
 }
 
-// isLocked reports whether the agent wants a login first.
+// isLocked reports whether the agent requires a login first.
 func isLocked() bool {
 	_, err := os.Stat(os.Getenv("CHAT_AGENT") + "/locked")
 	return err == nil
@@ -105,13 +105,13 @@ func (a *chatAgent) answer(method string, params map[string]any) any {
 	return map[string]any{}
 }
 
-// retry answers "retry" with nothing but a log until a file is there.
+// retry answers "retry" only with a log until a file exists.
 func (a *chatAgent) retry(params map[string]any) {
 	if !strings.Contains(a.told(params), "| retry") {
 		return
 	}
 	fmt.Fprintln(os.Stderr, "The model is overloaded (529), attempt 3. Authorization: Bearer abcdef123456")
-	for { // ends with the test as well: its directory goes
+	for { // also ends with the test, whose directory is removed
 		_, back := os.Stat(os.Getenv("CHAT_AGENT") + "/back")
 		if _, err := os.Stat(os.Getenv("CHAT_AGENT")); back == nil || err != nil {
 			return
@@ -120,7 +120,7 @@ func (a *chatAgent) retry(params map[string]any) {
 	}
 }
 
-// spend answers "spend" with what the turn has cost.
+// spend answers "spend" with the cost of the turn.
 func (a *chatAgent) spend(params map[string]any) {
 	if strings.Contains(a.told(params), "| spend") {
 		a.update(map[string]any{"sessionUpdate": "usage_update", "used": 5, "size": 10,
@@ -128,7 +128,7 @@ func (a *chatAgent) spend(params map[string]any) {
 	}
 }
 
-// paint answers "paint" with a picture, one that a page would run, and one in the output of a tool.
+// paint answers "paint" with a picture, one that a page could execute, and one in a tool's output.
 func (a *chatAgent) paint(params map[string]any) {
 	if !strings.Contains(a.told(params), "| paint") {
 		return
@@ -147,18 +147,18 @@ func (a *chatAgent) paint(params map[string]any) {
 			map[string]any{"type": "content", "content": picture("image/png", svg)}}})
 }
 
-// paintedPNG is a picture of 300 by 200 pixels.
+// paintedPNG returns a picture of 300 by 200 pixels.
 func paintedPNG() string {
 	m := image.NewGray(image.Rect(0, 0, 300, 200))
 	for i := range m.Pix {
 		m.Pix[i] = byte(i % 300)
 	}
 	var b strings.Builder
-	_ = png.Encode(&b, m) // of a picture this small, into memory
+	_ = png.Encode(&b, m) // cannot fail for a small picture in memory
 	return b.String()
 }
 
-// told is what came with a prompt, in words.
+// told describes a prompt in words.
 func (a *chatAgent) told(params map[string]any) string {
 	out := []string{a.mode + " " + a.model}
 	blocks, _ := params["prompt"].([]any)
@@ -179,7 +179,8 @@ func (a *chatAgent) told(params map[string]any) string {
 	return "given: " + strings.Join(out, " | ")
 }
 
-// withChatAgent starts a program that hosts it, with a page of its owner; while dir/broken is there it does not start.
+// withChatAgent starts a program with the agent and a page of its owner; while dir/broken exists,
+// the agent does not start.
 func withChatAgent(t *testing.T, more ...string) (p *Program, b *Browser, ana *Page, dir string) {
 	t.Helper()
 	exe, err := os.Executable()
@@ -216,7 +217,7 @@ func appendTo(t *testing.T, file, text string) {
 	}
 }
 
-// begin opens a session of the default agent.
+// begin starts a session of the default agent.
 func begin(p *Program, ana *Page, dir, message string) {
 	ana.t.Helper()
 	ana.Open(p.URL + "/new")
@@ -229,7 +230,7 @@ func begin(p *Program, ana *Page, dir, message string) {
 	ana.Live()
 }
 
-// focus puts the keyboard into an element.
+// focus moves the focus to an element.
 func focus(selector string) chromedp.Action[chromedp.Void] {
 	return chromedp.Focus(selector, chromedp.NodeVisible)
 }

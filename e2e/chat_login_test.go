@@ -8,8 +8,9 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// An agent that wants a login says so once. A button of the owner alone opens a terminal with the command of the
-// configuration typed in, which the owner's Enter runs; then the same turn goes on.
+// An agent that requires a login says so once. Only the owner has a button that opens a terminal
+// with the configured command typed in; after the owner runs it with Enter, the same turn
+// continues.
 func TestLoginErrorOpensTerminalWithItsCommand(t *testing.T) {
 	t.Parallel()
 	p, b, ana, dir := withChatAgent(t)

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// A long chat opens at its end, and its older turns come in above by scrolling alone; what is read stays where it is.
+// A long chat opens at its end, and scrolling loads older turns above without moving the visible
+// text.
 func TestOlderTurnsComeInAbove(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -28,7 +29,7 @@ func TestOlderTurnsComeInAbove(t *testing.T) {
 	if n := Eval[int](ana, "document.querySelectorAll('#turns .turn').length"); n > 20 {
 		t.Errorf("%d turns are in the first page", n)
 	}
-	// Where a turn stands on the screen before older ones come in above it, and after.
+	// A turn's position on the screen before and after older ones are added above it.
 	Eval[bool](ana, `(() => {
 		const s = document.querySelector('#scroll');
 		s.scrollTop = 500;

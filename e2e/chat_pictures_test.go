@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Pictures in an answer and in a tool's output are shown; what is not a picture by its bytes is named and never served.
+// Pictures in an answer and in a tool's output are shown; content that is not a picture is named
+// and never served.
 func TestAgentPicturesAreShown(t *testing.T) {
 	t.Parallel()
 	p, _, ana, dir := withChatAgent(t)
@@ -39,8 +40,8 @@ func TestAgentPicturesAreShown(t *testing.T) {
 	ana.Wait("document.querySelector('.parts > div > .picture img').naturalWidth === 300")
 }
 
-// A guest sees an agent's pictures in the session of the link, in its answer and in a tool's output. A guest of another
-// session, or one who has not come in, gets none of them by their addresses.
+// A guest sees an agent's pictures in the link's session, in an answer and in a tool's output.
+// Guests of other sessions and unknown visitors cannot load them by address.
 func TestGuestSeesPicturesOfSharedSessionAlone(t *testing.T) {
 	t.Parallel()
 	p, b, ana, dir := withChatAgent(t)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A plan is one list below the turn that changes in place: steps differ by mark and word, no version of it is a row of
-// its own, nothing announces it, and a person who folds it keeps it folded.
+// A plan is one list below the turn that is updated in place: steps differ by mark and word, no
+// version is a separate row, nothing announces it, and it stays folded.
 func TestPlanIsOneListUpdatedInPlace(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})

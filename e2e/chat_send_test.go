@@ -7,7 +7,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// openComposer opens the page of a chat that is reached through a front.
+// openComposer opens a chat's page through a front.
 func openComposer(t *testing.T) (*front, *Page) {
 	t.Helper()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -31,7 +31,8 @@ const (
 	saidTexts = "[...document.querySelectorAll('#turns .said .text')].map(e => e.textContent.trim()).join('|')"
 )
 
-// Each message carries its own text, whatever is typed or sent while it is under way, and comes back when it fails.
+// Each message has its own text, whatever is typed or sent while it is being sent, and is returned
+// if it fails.
 func TestComposerKeepsEachMessage(t *testing.T) {
 	t.Parallel()
 	f, ana := openComposer(t)
@@ -40,7 +41,7 @@ func TestComposerKeepsEachMessage(t *testing.T) {
 	steersTwice(ana)
 }
 
-// What is typed while a message is under way stays, and the next Enter sends a message of its own.
+// Text typed during a send stays, and the next Enter sends it as a separate message.
 func sendsApart(t *testing.T, f *front, ana *Page) {
 	f.hold("/message")
 	ana.Do(focus("#message"))
@@ -67,7 +68,8 @@ func sendsApart(t *testing.T, f *front, ana *Page) {
 	ana.Wait("!document.querySelector('#unsent')")
 }
 
-// A message that could not be sent comes back with its files and caret; what was typed meanwhile stays as it is.
+// A message that could not be sent is restored with its files and caret; text typed meanwhile is
+// unchanged.
 func givesBack(t *testing.T, f *front, ana *Page) {
 	f.drop("/message")
 	Eval[bool](ana, picture+"('paste'), true")
@@ -109,7 +111,7 @@ func givesBack(t *testing.T, f *front, ana *Page) {
 		"!document.querySelector('#unsent')")
 }
 
-// A second message that steers does not take the place of one that was not taken yet.
+// A second steering message does not replace one that was not delivered yet.
 func steersTwice(ana *Page) {
 	ana.Fill("#message", "hold")
 	ana.Press("\r")

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// pick chooses in a select as a person does.
+// pick selects an option as a person does.
 func (p *Page) pick(selector, value string) {
 	p.t.Helper()
 	Eval[bool](p, fmt.Sprintf(
@@ -13,7 +13,8 @@ func (p *Page) pick(selector, value string) {
 			"})(document.querySelector(%q))", value, selector))
 }
 
-// Model, mode and approval settings are beside the composer, for all viewers; the agent gets changes.
+// Model, mode and approval settings are beside the composer, for all viewers; the agent gets
+// changes.
 func TestComposerSettings(t *testing.T) {
 	t.Parallel()
 	p, b, ana, dir := withChatAgent(t)
@@ -37,7 +38,8 @@ func TestComposerSettings(t *testing.T) {
 		"document.querySelector('#setting-approval').classList.contains('bad')")
 	ana.Pictures("settings", "#settings")
 
-	// The form of a new session knows them too, now that the agent ran, and changes with the agent that is chosen.
+	// The form of a new session has them too, now that the agent ran, and changes with the selected
+	// agent.
 	ana.Open(p.URL + "/new")
 	ana.Wait("document.querySelector('#config [name=\"config.model\"]')")
 	ana.Click("input[name=agent][value=shell]")

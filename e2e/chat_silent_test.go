@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// While an agent does not answer the chat counts, and the owner alone reads what it logged.
+// While an agent does not answer, the chat shows the elapsed time, and only the owner can read the
+// agent's log.
 func TestSilentAgentShowsItsLogToOwner(t *testing.T) {
 	t.Parallel()
 	p, b, ana, dir := withChatAgent(t, "[limits]", `silent = "1s"`)

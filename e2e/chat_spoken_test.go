@@ -2,7 +2,7 @@ package e2e
 
 import "testing"
 
-// A screen reader hears of a streamed answer that it started and that it ended, not of its words.
+// A screen reader announces the start and the end of a streamed answer, but not its words.
 func TestStreamsAreNotReadOut(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})

@@ -2,7 +2,7 @@ package e2e
 
 import "testing"
 
-// A terminal in a chat can be read: its type is not shrunk to a box, its box is as high as its rows.
+// A terminal in a chat is readable: its font is not shrunk, and its box is as high as its rows.
 func TestTerminalInChatIsReadable(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
@@ -17,7 +17,7 @@ func TestTerminalInChatIsReadable(t *testing.T) {
 	ana.Wait("(f => f.contentDocument.querySelector('#term .xterm-screen').offsetHeight * 13 / " +
 		"f.contentDocument.getElementById('term').xterm.rows <= f.contentDocument.getElementById('term').clientHeight + " +
 		"1)(document.querySelector('.term-live'))")
-	// it grew, and the end stays in sight
+	// it grew, and the end is still visible
 	ana.Wait("(s => s.scrollTop + s.clientHeight > s.scrollHeight - 2)(document.querySelector('#scroll'))")
 	ana.Pictures("terminal", ".term-live")
 	ana.look(390, 844, "light")

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// A request says what and where, with three buttons; the field for a reason opens after Deny, and Enter there never
-// approves. Afterwards a call is one line: its command or file, once, and how it ended.
+// A request shows its action and target with three buttons; the reason field opens after Deny, and
+// Enter there never approves. Afterwards a call is one line: its command or file, once, and its
+// result.
 func TestToolCallsAreShownAsCardsAndRows(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -31,7 +32,7 @@ func TestToolCallsAreShownAsCardsAndRows(t *testing.T) {
 		ana.Wait("!document.querySelector('.approval')?.innerText.includes('" + next + "')")
 	}
 	ana.WaitText(".approval", "touch refused")
-	ana.Wait("!document.querySelector('#attention').checkVisibility()") // the request itself is in view
+	ana.Wait("!document.querySelector('#attention').checkVisibility()") // the request itself is visible
 	Eval[any](ana, "document.querySelector('.turn').style.paddingBottom = '200vh', document.querySelector('#scroll').scrollTop = 1e6")
 	ana.Wait("document.querySelector('#attention').checkVisibility()")
 	ana.Click(".attention")

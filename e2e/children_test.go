@@ -10,13 +10,13 @@ import (
 	"testing"
 )
 
-// TestEveryChildIsGivenAnEnvironment checks the sources: a function that makes an exec.Cmd sets its Env. Without it the
-// program would inherit ahphub's whole environment, secrets included.
+// TestEveryChildIsGivenAnEnvironment checks in the sources that a function that creates an exec.Cmd
+// sets its Env. Otherwise the child would inherit ahphub's whole environment, including secrets.
 func TestEveryChildIsGivenAnEnvironment(t *testing.T) {
 	children := 0
 	for _, root := range []string{"../cmd", "../web", "../handlers", "../hub"} {
 		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-			if err == nil && d.IsDir() && strings.HasSuffix(path, "test") { // what tests share, as boxtest
+			if err == nil && d.IsDir() && strings.HasSuffix(path, "test") { // shared by tests, such as boxtest
 				return filepath.SkipDir
 			}
 			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -45,7 +45,7 @@ func TestEveryChildIsGivenAnEnvironment(t *testing.T) {
 	}
 }
 
-// childrenOf counts the commands that a declaration makes and the environments it sets.
+// childrenOf counts the commands that a declaration creates and the environments it sets.
 func childrenOf(decl ast.Decl) (made, set int) {
 	ast.Inspect(decl, func(n ast.Node) bool {
 		selector, ok := n.(*ast.SelectorExpr)

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// rowClasses are the class names of one or two letters. They are for rows of diffs, of which a page has thousands.
+// rowClasses are the class names with one or two letters. They are for rows of diffs, of which a
+// page has thousands.
 var rowClasses = map[string]string{
 	"r": "a row", "h": "the bar of a hunk", "a": "an added row", "d": "a deleted row", "m": "a moved row",
 	"e": "an empty cell of a split row", "l": "the left cell of a split row", "ln": "the link of a row",
@@ -83,7 +84,7 @@ func classNames(ext, source string) (names []string) {
 	case ".js":
 		attributes(source, classAttribute, classChange)
 		for _, s := range scriptString.FindAllString(source, -1) {
-			if !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "'./") { // neither a comment nor a module's path
+			if !strings.HasPrefix(s, "/") && !strings.HasPrefix(s, "'./") { // neither a comment nor a module path
 				selectors(scriptValue.ReplaceAllString(s[1:len(s)-1], ""))
 			}
 		}

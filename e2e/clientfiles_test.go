@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A file that lies with a client is shown on the page of its message while the client is there, and what is missing
-// afterwards is said.
+// A client's file is shown on its message's page while the client is connected; later the page says
+// that it is missing.
 func TestPageShowsFileOfClient(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

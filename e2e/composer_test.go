@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The composer has its settings inside the box and one button that sends: while a turn runs it queues, and its menu sends
-// at once; a stop icon and the time it takes are there meanwhile.
+// The composer has its settings inside the box and one send button: during a turn it queues, and
+// its menu sends immediately; meanwhile there are a stop icon and the elapsed time.
 func TestComposerHasOneSendButton(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})

@@ -16,7 +16,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// runEchoServer is this test's own binary as an MCP server.
+// runEchoServer runs the test binary as an MCP server.
 func runEchoServer() {
 	s := mcp.NewServer(&mcp.Implementation{Name: "echo", Version: "1"}, nil)
 	type in struct {
@@ -29,8 +29,8 @@ func runEchoServer() {
 	_ = s.Run(context.Background(), &mcp.StdioTransport{})
 }
 
-// A repository brings a server and rules: nothing runs until the owner trusts it on the page; then the agent calls
-// its tool through the host, until it is stopped. What was decided holds after a crash.
+// A repository has a server and rules: nothing runs until the owner trusts it on the page; then the
+// agent calls its tool through the host until it is stopped. The decision survives a crash.
 func TestTrustUseAndStopRepositoryServer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -63,7 +63,7 @@ func TestTrustUseAndStopRepositoryServer(t *testing.T) {
 	page.WaitText("#custom-servers", "Says it again")
 	page.Shot("customizations")
 	said := j.say(`call echo {"text":"hello"}`)
-	// the agent is opened anew once it has nothing to do
+	// the agent restarts once it is idle
 	for try := 0; try < 20 && !strings.Contains(said, "echo of"); try++ {
 		said = j.say(`call echo {"text":"hello"}`)
 	}
@@ -84,7 +84,7 @@ func TestTrustUseAndStopRepositoryServer(t *testing.T) {
 		return strings.Contains(string(raw), `"enabled":false`)
 	})
 
-	page.Allow(`WebSocket|ERR_CONNECTION`) // until it is back
+	page.Allow(`WebSocket|ERR_CONNECTION`) // until the program is back
 	p.Kill9()
 	p.Restart()
 	page.Open(p.URL + "/s/" + core.ShortID(j.session) + "/customizations")

@@ -15,7 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// Every query of docs/grafana.json has an answer by a real Prometheus that has watched a server at work.
+// A real Prometheus that scrapes a working server returns a result for every query of
+// docs/grafana.json.
 func TestDashboardHasData(t *testing.T) {
 	t.Parallel()
 	prometheus, err := exec.LookPath("prometheus")
@@ -43,7 +44,7 @@ func TestDashboardHasData(t *testing.T) {
 	for panel, exprs := range dashboard(t) {
 		for _, expr := range exprs {
 			if strings.Contains(expr, clusterMetrics) {
-				continue // TestNodesInBrowser
+				continue // covered by TestNodesInBrowser
 			}
 			expr = strings.NewReplacer("$instance", ".*", "$__rate_interval", "1m").Replace(expr)
 			waitUntil(t, panel+" to have data by "+expr, func() error { return query(expr) })
@@ -51,8 +52,8 @@ func TestDashboardHasData(t *testing.T) {
 	}
 }
 
-// startPrometheus starts a Prometheus that reads a server's metrics each second. query asks whether an expression has a
-// value.
+// startPrometheus starts a Prometheus that scrapes a server every second. query checks that an
+// expression has a value.
 func startPrometheus(t *testing.T, program string, prog *Program) (query func(expr string) error) {
 	t.Helper()
 	dir := t.TempDir()

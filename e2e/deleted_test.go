@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A session is deleted from the menu beside its title, is gone for all, and is restored with its history.
+// A session is deleted from the menu beside its title, disappears for all viewers, and is restored
+// with its history.
 func TestDeletingASession(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -15,7 +16,7 @@ func TestDeletingASession(t *testing.T) {
 	session := newSession(p, prog, "say remember me")
 	p.Says("#turns", "remember me")
 	other := b.Page()
-	other.Allow("404") // of the session that is gone
+	other.Allow("404") // of the deleted session
 	other.SignIn(prog)
 	other.Open(prog.URL + session)
 	other.Wait(`document.documentElement.dataset.live === 'on'`)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// checkRail opens the session that is last in the rail: its row is in view, names the agent, and its title is cut with an
-// ellipsis and whole in a tooltip.
+// checkRail opens the last session in the rail: its row is visible, names the agent, and its title
+// has an ellipsis and a full tooltip.
 func (p *Page) checkRail(url string) {
 	p.t.Helper()
 	const rows = `[...document.querySelectorAll('#rail a.rail-item[data-session]')]`
@@ -40,8 +40,8 @@ func (p *Page) checkRail(url string) {
 	p.Open(url + "/")
 }
 
-// A newcomer sees the product in a minute: every session of the demo is there, none of its
-// pages complains, and nothing is left behind.
+// A newcomer sees the product in a minute: every session of the demo exists, no page has errors,
+// and nothing remains afterwards.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Demo: true})
@@ -64,15 +64,15 @@ func TestDemo(t *testing.T) {
 	page.Shot("review")
 	page.Open(Eval[string](page, "location.href.replace('/changes', '/threads?state=all')"))
 	page.WaitText(".excerpt", "format, ok := greetings[language]") // the demo's people quote nothing themselves
-	page.Open("about:blank")                                       // or its stream would complain
+	page.Open("about:blank")                                       // avoids an error of its stream
 	p.Stop()
 	if _, err := os.Stat(p.Data); err == nil {
 		t.Errorf("the demo left %s behind", p.Data)
 	}
 }
 
-// The demo shows machines, too: programs of its own that end with it, with a session that is done and one that waits on
-// each.
+// The demo also shows machines: separate processes that end with it, each with a finished session
+// and a waiting one.
 func TestDemoWithMachines(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Demo: true, Args: []string{"--machines", "2"}})
@@ -93,7 +93,7 @@ func TestDemoWithMachines(t *testing.T) {
 		`[...document.querySelectorAll('#rail a.rail-item')].find(a => a.textContent.includes('git log') && a.textContent.includes('box2')).getAttribute('href')`))
 	page.Wait(`document.querySelector('#turns').innerText.includes('exit 0')`)
 	page.Says("#turns", "func Greet")
-	page.Open("about:blank") // or its stream would complain
+	page.Open("about:blank") // avoids an error of its stream
 	dir := filepath.Dir(p.Data)
 	if !isNamedByAProgram(t, dir+"/box2") {
 		t.Error("no program of a machine is found: whether it ends is not tested")
@@ -107,7 +107,7 @@ func TestDemoWithMachines(t *testing.T) {
 	}
 }
 
-// isNamedByAProgram reports whether a path is in the command of a running program.
+// isNamedByAProgram reports whether a running program's command contains a path.
 func isNamedByAProgram(t *testing.T, path string) bool {
 	t.Helper()
 	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")

@@ -15,7 +15,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// makeRelease writes what a release has for this system, with the program under test, and returns its directory.
+// makeRelease writes a release for this system, with the program under test, and returns its
+// directory.
 func makeRelease(t *testing.T) string {
 	t.Helper()
 	program, err := binary()
@@ -168,7 +169,7 @@ func TestPackagesNameFilesThatExist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Sandboxes do not work below these.
+	// Sandboxes do not work with these settings.
 	for _, line := range strings.Split(string(unit), "\n") {
 		for _, wrong := range []string{"RestrictNamespaces=", "PrivateDevices=", "PrivateUsers=", "ProtectClock=",
 			"ProtectControlGroups=", "ProtectHostname=", "ProtectKernelLogs=", "ProtectKernelTunables=", "ProtectProc=",

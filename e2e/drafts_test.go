@@ -8,14 +8,14 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// drafting is a review that is reached through a front.
+// drafting is a review reached through a front.
 type drafting struct {
 	*reviewing
 	front *front
 	page  string
 }
 
-// A comment that is discarded is gone, and one that is sent leaves what is typed meanwhile alone.
+// A discarded comment is gone, and sending a comment does not affect text typed meanwhile.
 func TestDraftsFollowTheirAuthor(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "one\ntwo\nthree\n"})
@@ -31,7 +31,7 @@ func TestDraftsFollowTheirAuthor(t *testing.T) {
 	x.reply()
 }
 
-// reload opens the review anew, without leaving time for anything that waits there.
+// reload opens the review again immediately, without waiting for pending requests.
 func (x *drafting) reload() {
 	x.Helper()
 	x.ana.Open(x.page)
@@ -55,7 +55,7 @@ func (x *drafting) hasNone(when string) {
 	}
 }
 
-// underWay waits until requests are held back.
+// underWay waits until n requests are held back.
 func (x *drafting) underWay(n int) {
 	x.Helper()
 	waitUntil(x.T, "the requests", func() error {
@@ -68,7 +68,7 @@ func (x *drafting) underWay(n int) {
 
 const autosaved = "new Promise(done => setTimeout(() => done(true), 900))" // the page saves 700 ms after a key
 
-// discard ends the comment before its first save, and stays until that would have been.
+// discard discards the comment before its first save, and waits beyond that time.
 func (x *drafting) discard() {
 	x.reload()
 	x.box("never mind")
@@ -78,7 +78,7 @@ func (x *drafting) discard() {
 	x.hasNone("discarded at once")
 }
 
-// discardWhileSaving ends a comment whose save is under way; both arrive together.
+// discardWhileSaving discards a comment while its save is in progress; both arrive together.
 func (x *drafting) discardWhileSaving() {
 	x.front.hold("/drafts")
 	x.box("never mind this either")
@@ -90,10 +90,11 @@ func (x *drafting) discardWhileSaving() {
 	x.hasNone("discarded while it was saved")
 }
 
-// leaveAndDiscard saves what was typed when the page is left, once; Escape in an emptied box ends the draft as well.
+// leaveAndDiscard leaves the page, which saves the text once; Escape in an emptied box also deletes
+// the draft.
 func (x *drafting) leaveAndDiscard() {
 	x.box("keep this")
-	waitUntil(x.T, "the draft of the page that was left", func() error { // it travels beside the next page
+	waitUntil(x.T, "the draft of the page that was left", func() error { // it is sent in parallel to the next page
 		x.reload()
 		if text := Eval[string](x.ana,
 			"document.querySelector('#review form.comment-form.draft textarea')?.value ?? ''"); text != "keep this" {
@@ -109,7 +110,7 @@ func (x *drafting) leaveAndDiscard() {
 	x.hasNone("emptied")
 }
 
-// comment sends a comment and writes on: the next one stays, and is a draft of its own.
+// comment sends a comment and continues typing: the new text stays, as a separate draft.
 func (x *drafting) comment() {
 	x.front.hold("/drafts")
 	x.box("the first")
@@ -135,7 +136,7 @@ func (x *drafting) comment() {
 	x.ana.Wait("!document.querySelector('#review form.comment-form')")
 }
 
-// reply answers in a thread and writes on.
+// reply replies in a thread and continues typing.
 func (x *drafting) reply() {
 	x.front.hold("/reply")
 	x.ana.Do(focus(".thr .reply textarea"))

@@ -20,7 +20,7 @@ import (
 
 var formKills = flag.Int("form-kills", 2, "how often each form is killed right after its answer")
 
-// What a form answered is there after a crash: the program is killed the moment the answer comes.
+// A form's effect survives a crash: the program is killed when the answer arrives.
 func TestFormsSurviveKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -36,7 +36,7 @@ func TestFormsSurviveKill(t *testing.T) {
 		t.Fatalf("the page has no file to review:\n%s", changes)
 	}
 	_, file, _ := strings.Cut(mark[1], "file=")
-	// Other programs that have a look leave the log alone, in which all that follows is written.
+	// Other programs that open the database must not touch the log, which later writes need.
 	for _, args := range [][]string{{"backup", "--data", prog.Data, filepath.Join(t.TempDir(), "copy.db")},
 		{"doctor", "--deep", "--data", prog.Data}} {
 		if out, err := prog.Command(args...); err != nil && args[0] == "backup" || args[0] == "doctor" &&
@@ -63,7 +63,7 @@ func TestFormsSurviveKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			prog.Kill9()
-			answer, _ := io.ReadAll(res.Body) // as much as came before it was killed
+			answer, _ := io.ReadAll(res.Body) // as much as arrived before the kill
 			res.Body.Close()
 			if res.StatusCode != http.StatusSeeOther {
 				t.Fatalf("%s: %s\n%s", f.name, res.Status, answer)
@@ -76,7 +76,7 @@ func TestFormsSurviveKill(t *testing.T) {
 	}
 }
 
-// reviewedNote is how the page counts the one file.
+// reviewedNote is the page's count for the one file.
 func reviewedNote(reviewed bool) string {
 	if reviewed {
 		return "1/1 reviewed"
@@ -84,14 +84,14 @@ func reviewedNote(reviewed bool) string {
 	return "0/1 reviewed"
 }
 
-// noRedirect is a client that stays where an answer sends it on.
+// noRedirect returns a client that does not follow redirects.
 func noRedirect(c *http.Client) *http.Client {
 	stays := *c
 	stays.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &stays
 }
 
-// waitForPage asks for a page until it shows a part.
+// waitForPage requests a page until it contains part.
 func waitForPage(t *testing.T, c *http.Client, address, part string) (page string) {
 	t.Helper()
 	waitUntil(t, part, func() error {
@@ -104,7 +104,7 @@ func waitForPage(t *testing.T, c *http.Client, address, part string) (page strin
 	return page
 }
 
-// approveByForm allows the call that waits in a chat.
+// approveByForm approves the pending call of a chat.
 func approveByForm(t *testing.T, c *http.Client, chat string) {
 	t.Helper()
 	page := waitForPage(t, c, chat, `name="choice"`)
@@ -119,8 +119,8 @@ func approveByForm(t *testing.T, c *http.Client, chat string) {
 	sendForm(t, c, chat+"/tool", form)
 }
 
-// A full disk: what was accepted is saved, forms say that no more is and keep what was typed, reads are answered, and a
-// restart works. Once there is room, all goes on.
+// A full disk: accepted changes are saved, forms report that no more are accepted and keep their
+// input, reads work, and a restart works. Once there is room, everything works again.
 func TestFullDiskLosesNothingAndAnswersReads(t *testing.T) {
 	disk := fixture.SmallDisk(t, 48<<20)
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Data: filepath.Join(disk, "data")})
@@ -138,7 +138,7 @@ func TestFullDiskLosesNothingAndAnswersReads(t *testing.T) {
 	}
 	free := fillDisk(t, disk)
 
-	// The first words fill what is left; the reserve takes them.
+	// The first message fills the remaining room, so it is written into the reserve.
 	res, page := postForm(t, c, chat+"/message", url.Values{"text": {"say " + strings.Repeat("first words ", 10_000)}})
 	if res.StatusCode != http.StatusSeeOther {
 		t.Errorf("the first message on a full disk: %s\n%s", res.Status, page)
@@ -182,7 +182,7 @@ func TestFullDiskLosesNothingAndAnswersReads(t *testing.T) {
 	waitForPage(t, c, base, "back again")
 }
 
-// readsAreAnswered asks for what needs no disk, and for a write, which is refused and not done.
+// readsAreAnswered reads without needing the disk, and checks that a write is refused.
 func (w *watcher) readsAreAnswered(session ahp.URI, file string) {
 	w.t.Helper()
 	ctx, cancel := w.patient()
@@ -209,7 +209,7 @@ func (w *watcher) readsAreAnswered(session ahp.URI, file string) {
 	w.mirror(session + "/annotations")
 }
 
-// postForm posts one and returns the answer itself.
+// postForm posts a form and returns the response itself.
 func postForm(t *testing.T, c *http.Client, address string, form url.Values) (*http.Response, string) {
 	t.Helper()
 	res, err := noRedirect(c).PostForm(address, form)
@@ -224,7 +224,7 @@ func postForm(t *testing.T, c *http.Client, address string, form url.Values) (*h
 	return res, string(page)
 }
 
-// fillDisk takes all the room there is, and returns how to give it back.
+// fillDisk fills the disk, and returns how to free it.
 func fillDisk(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	path := filepath.Join(dir, "filler")

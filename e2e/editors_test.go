@@ -18,13 +18,14 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// editor is VS Code in a browser, served by code-server, whose own AHP client is connected to a program under test.
+// editor is VS Code in a browser, served by code-server, with its own AHP client connected to a
+// program under test.
 type editor struct {
 	*Page
 	t *testing.T
 }
 
-// openEditor starts code-server as .ci/editors installed it, and opens a directory in it.
+// openEditor starts code-server as installed by .ci/editors, and opens a directory in it.
 func openEditor(t *testing.T, h *hosted, install string) *editor {
 	t.Helper()
 	address, err := url.Parse(h.program.URL)
@@ -50,7 +51,7 @@ func openEditor(t *testing.T, h *hosted, install string) *editor {
 	cmd.Env = append(clean(os.Environ()), "HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home,
 		"XDG_CACHE_HOME="+home)
 	cmd.Stdout, cmd.Stderr = served, served
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it starts processes of its own
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it starts child processes
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +67,7 @@ func openEditor(t *testing.T, h *hosted, install string) *editor {
 	until(t, "code-server listens", func() bool { return strings.Contains(served.String(), listening) })
 	_, at, _ := strings.Cut(served.String(), listening)
 	e := &editor{h.browser.Page(), t}
-	e.Allow(".*") // what VS Code's console says is its own
+	e.Allow(".*") // VS Code's own console messages
 	e.look(1400, 900, "light")
 	e.Open(strings.Fields(at)[0] + "?folder=" + url.QueryEscape(h.repo))
 	return e
@@ -82,7 +83,7 @@ func until(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// place finds where the first visible text that begins so stands; null without one.
+// place finds the position of the first visible text with a prefix; null without one.
 const place = `(() => {
 	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
 	for (let n; n = walk.nextNode();) {
@@ -101,7 +102,7 @@ func (e *editor) sees(text string) {
 	e.Wait(fmt.Sprintf(place, text))
 }
 
-// clickText clicks a text once it is there.
+// clickText clicks a text once it appears.
 func (e *editor) clickText(text string) {
 	e.t.Helper()
 	e.sees(text)
@@ -109,7 +110,7 @@ func (e *editor) clickText(text string) {
 	e.Do(chromedp.MouseClickXY(at[0], at[1]))
 }
 
-// clickOn clicks the first of a selector's elements that is visible.
+// clickOn clicks the first visible element of a selector.
 func (e *editor) clickOn(selector string) {
 	e.t.Helper()
 	at := fmt.Sprintf(`(() => {
@@ -121,7 +122,7 @@ func (e *editor) clickOn(selector string) {
 	e.Do(chromedp.MouseClickXY(now[0], now[1]))
 }
 
-// choose opens a menu by one text and takes another from it, which may come to it only later.
+// choose opens a menu by one text and selects another, which may appear later.
 func (e *editor) choose(menu, item string) {
 	e.t.Helper()
 	for deadline := time.Now().Add(2 * patience); time.Now().Before(deadline); {
@@ -153,7 +154,7 @@ func (e *editor) command(name string) {
 	e.Press("\r")
 }
 
-// say writes a message to the agent of the session on screen.
+// say sends a message to the agent of the open session.
 func (e *editor) say(message string) {
 	e.t.Helper()
 	e.focusInput()
@@ -162,7 +163,8 @@ func (e *editor) say(message string) {
 	e.Press("\r")
 }
 
-// focusInput clicks the chat's input until it has the focus: it moves while the settings of an agent come in.
+// focusInput clicks the chat's input until it has the focus: it moves while an agent's settings
+// load.
 func (e *editor) focusInput() {
 	e.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -177,14 +179,14 @@ func (e *editor) focusInput() {
 	e.t.Fatal("the chat's input does not take the focus")
 }
 
-// shows waits until an element of the code editor has a text; its spaces are not plain ones.
+// shows waits until an element of the code editor contains a text; its spaces are not plain ones.
 func (e *editor) shows(selector, text string) {
 	e.t.Helper()
 	e.Wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(v => v.innerText.replace(/\s/g, ' ').includes(%q))`,
 		selector, text))
 }
 
-// answers waits until the newest answer has a text.
+// answers waits until the newest answer contains a text.
 func (e *editor) answers(text string) {
 	e.t.Helper()
 	e.Wait(fmt.Sprintf(`[...document.querySelectorAll('.interactive-response')].at(-1)?.innerText.includes(%q)`, text))
@@ -206,7 +208,7 @@ func installedEditor(t *testing.T) string {
 	return install
 }
 
-// An agent of its own program calls a tool that VS Code offers, and has its answer.
+// A third-party agent calls a tool that VS Code offers, and gets its result.
 func TestEditorsVSCodeTools(t *testing.T) {
 	install, m := installedEditor(t), startModel(t)
 	h := hosting(t, opencodeConfig(t, installed(t, "AHPHUB_EDITORS_TOOLS"), m))
@@ -224,8 +226,9 @@ func TestEditorsVSCodeTools(t *testing.T) {
 	}
 }
 
-// The real VS Code walks the whole journey: it lists what was made in the browser, prompts, approves, edits, shows the
-// difference, cancels, sees a session that is made meanwhile, and goes on after the host was killed.
+// The real VS Code completes the whole journey: it lists a session made in the browser, prompts,
+// approves, edits, shows the diff, cancels, sees a session created meanwhile, and continues after
+// the host was killed.
 func TestEditorsVSCode(t *testing.T) {
 	install := installedEditor(t)
 	h := &hosted{T: t, browser: OpenBrowser(t), repo: greetRepository(t),

@@ -16,8 +16,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// TestTerminalSeesNoSecretOfTheEnvironment starts the program with secrets in its environment, as root and as another
-// user, and has a terminal and an agent's command read all they can of it.
+// TestTerminalSeesNoSecretOfTheEnvironment starts the program with secrets in its environment, as
+// root and as another user, and has a terminal and an agent's command read everything they can of
+// it.
 func TestTerminalSeesNoSecretOfTheEnvironment(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -59,10 +60,10 @@ func readEnvironments(t *testing.T, o Options) {
 		"ANTHROPIC_API_KEY"} {
 		o.Env = append(o.Env, name+"="+secret+"-"+name)
 	}
-	// more than a pipe holds of itself
+	// more than a pipe's default capacity
 	o.Env = append(o.Env, "MINE_ONE=allowed", "LARGE="+strings.Repeat(secret, 4<<10))
 	p := Start(t, o)
-	w := watch(t, p, "ana") // by the token of the environment
+	w := watch(t, p, "ana") // by the token from the environment
 	chat := w.newSession(o.Dir)
 
 	script := func(name string) string {

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// asking is a client that waits for files.
+// asking has a client request files and wait.
 func asking(t *testing.T, ctx context.Context, p *peer.Peer, path string, write bool) <-chan error {
 	t.Helper()
 	told := make(chan error, 1)
@@ -26,8 +26,8 @@ func asking(t *testing.T, ctx context.Context, p *peer.Peer, path string, write 
 
 func fileURI(path string) ahp.URI { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// A client asks for files that no session has; the owner sees it in the inbox and beside every other page, allows
-// one and denies another, and takes back what they allowed. Nothing of it needs JavaScript.
+// A client requests files outside of all sessions; the owner sees that in the inbox and on every
+// other page, allows one, denies another, and revokes a grant. All of it works without JavaScript.
 func TestOwnerGrantsFilesToClient(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})

@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// With no agent but Shell the first pages say how to add one, and what else is missing: to the owner alone. A guest sees
-// where they are and in which role, with theme and help. The pages can be installed as an app.
+// With no agent but Shell, the first pages tell only the owner how to add one, and what else is
+// missing. A guest sees the session and their role, with theme and help. The pages can be installed
+// as an app.
 func TestFirstRunAndGuestsKnowWhereTheyAre(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Env: []string{"PATH=" + t.TempDir()}})

@@ -2,8 +2,8 @@ package e2e
 
 import "testing"
 
-// fontsOf says of the fonts that pages name whether they are here, and how wide they set a text in comparison with the
-// fallback that stands in until then.
+// fontsOf reports whether the fonts named by pages are loaded, and how wide they render a text
+// compared with their fallback.
 const fontsOf = `(async () => {
 	await document.fonts.ready;
 	const text = 'Greet in the language of the person. Add to review, 3 open threads, Queue; the quick brown fox 0123456789 jumps';
@@ -30,7 +30,7 @@ const fontsOf = `(async () => {
 	return ['', ...found];
 })()`
 
-// Pages set their text in the fonts they come with, and nothing moves when those arrive: what stands in is as wide.
+// Pages use their own fonts, and loading them shifts nothing: the fallback has the same width.
 func TestFontsArriveWithoutAShift(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sendForm posts one and returns what came of it.
+// sendForm posts a form and returns the resulting page and response.
 func sendForm(t *testing.T, c *http.Client, address string, form url.Values) (page string, res *http.Response) {
 	t.Helper()
 	res, err := c.PostForm(address, form)
@@ -37,13 +37,13 @@ func get(t *testing.T, c *http.Client, address string) (int, string) {
 	return res.StatusCode, string(b)
 }
 
-// linkOver makes a link for a session by the form, and returns its token.
+// linkOver creates a session's link by the form, and returns its token.
 func linkOver(t *testing.T, c *http.Client, prog *Program, short, role string) string {
 	t.Helper()
 	return shareBy(t, c, prog, short, url.Values{"role": {role}, "expires": {"24h"}})
 }
 
-// partLink makes a link for a part of a session, with all that a driver may be allowed.
+// partLink creates a link for a part of a session, with all permissions of a driver.
 func partLink(t *testing.T, c *http.Client, prog *Program, short, role, part string) string {
 	t.Helper()
 	form := url.Values{"role": {role}, "expires": {"24h"}, "part": {part}}

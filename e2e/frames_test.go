@@ -17,8 +17,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// What is too large, too deep or too much is refused at the program's own limits: it costs little memory, and others do
-// not notice (AHP requirement 209).
+// Frames that are too large, too deep or too many are refused at the program's own limits: they
+// cost little memory and do not affect others (AHP requirement 209).
 func TestHostileFrames(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -85,7 +85,7 @@ func TestHostileFrames(t *testing.T) {
 	}
 }
 
-// rawOf is a connection of the owner's that has said who it is, and no more.
+// rawOf returns an initialized connection of the owner.
 func rawOf(t *testing.T, ctx context.Context, prog *Program) *websocket.Conn {
 	t.Helper()
 	ws, _, err := websocket.Dial(ctx, prog.AHP,
@@ -114,7 +114,7 @@ func pour(ctx context.Context, ws *websocket.Conn, size int) error {
 	piece := bytes.Repeat([]byte("["), 64<<10)
 	for sent := 0; sent < size; sent += len(piece) {
 		if _, err := w.Write(piece); err != nil {
-			return nil // the reader learns why
+			return nil // the reader gets the reason
 		}
 	}
 	return w.Close()

@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-// front is a network between a page and the program: it holds chosen requests back, drops them, or stops forwarding
-// without closing anything, as a network that is gone does.
+// front is a proxy between a page and the program: it holds selected requests back, drops them, or
+// stops forwarding without closing connections, like a failed network.
 type front struct {
 	URL string
 
 	mu      sync.Mutex
 	changed *sync.Cond
-	how     map[string]string // by the end of a path: "hold" or "drop"
-	held    int               // requests that wait
+	how     map[string]string // by path suffix: "hold" or "drop"
+	held    int               // waiting requests
 	cut     bool
 	over    bool
 }
 
-// openFront starts a front before a program; it ends with the test.
+// openFront starts a front for a program; it ends with the test.
 func openFront(t *testing.T, prog *Program) *front {
 	t.Helper()
 	f := &front{how: map[string]string{}}
@@ -62,20 +62,20 @@ func (f *front) set(change func()) {
 	f.changed.Broadcast()
 }
 
-// hold keeps POSTs back whose path has this end, until let.
+// hold holds back POSTs whose path has this suffix, until let.
 func (f *front) hold(end string) { f.set(func() { f.how[end] = "hold" }) }
 
-// drop closes the connection of such POSTs, also of those that are held back.
+// drop closes the connections of such POSTs, including those held back.
 func (f *front) drop(end string) { f.set(func() { f.how[end] = "drop" }) }
 
 // let forwards them again.
 func (f *front) let(end string) { f.set(func() { delete(f.how, end) }) }
 
-// cutOff stops forwarding in both directions and closes nothing; mend goes on.
+// cutOff stops forwarding in both directions without closing connections; mend resumes it.
 func (f *front) cutOff() { f.set(func() { f.cut = true }) }
 func (f *front) mend()   { f.set(func() { f.cut = false }) }
 
-// holding is how many requests are held back.
+// holding returns the number of requests held back.
 func (f *front) holding() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -102,7 +102,7 @@ func (f *front) pass(r *http.Request) bool {
 	return false
 }
 
-// wait returns when the network is there.
+// wait returns when the network works.
 func (f *front) wait() {
 	f.mu.Lock()
 	defer f.mu.Unlock()

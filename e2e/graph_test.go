@@ -16,7 +16,7 @@ import (
 
 const module = "github.com/ahphub/ahphub/"
 
-// imports lists the packages of this module that a package may import, and why no more.
+// imports lists the packages of this module that a package may import, and the reason.
 type imports struct {
 	may    []string // prefixes end in /…
 	reason string
@@ -151,13 +151,14 @@ var packages = map[string]imports{
 	"e2e":        {[]string{"…"}, "tests see everything"},
 	"e2e/oracle": {nil, "a second reducer can argue with the program's only while the two share nothing"},
 
-	// Tests are given the computer they run on.
+	// Tests receive the computer they run on.
 	"hub/host/hosttest": {[]string{"hub", "hub/store"}, "the host's own tests use it, so it cannot know the host"},
 	"hub/machine/localtest": {[]string{"hub/agent", "hub/guard", "hub/machine", "hub/machine/fleet", "hub/machine/local",
 		"hub/machine/remote"},
 		"a test says no more than where the data is"},
 
-	// The parts of the host do not know each other: what one needs of sessions or of another it gets as a function.
+	// The parts of the host do not import each other: they get what they need of sessions or other
+	// parts as functions.
 	"hub/host/changes": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/changeset/diff",
 		"hub/machine", "hub/machine/place", "hub/review", "hub/sandbox", "hub/version", "hub/ids", "hub/texts"},
 		"changesets know the core and the seam alone, and sessions by the functions they are given"},
@@ -179,7 +180,8 @@ var packages = map[string]imports{
 	"hub/host/automations": {[]string{"hub", "hub/ahp", "hub/host/core", "hub/access", "hub/automation", "hub/ids",
 		"hub/texts"}, "automations know the core alone, and sessions by the functions they are given"},
 
-	// The areas of the pages do not know each other: they stand on site, and handlers/pages joins them.
+	// The areas of the pages do not import each other: they use site, and handlers/pages joins
+	// them.
 	"handlers/pages": area("hub/changeset/diff", "hub/machines", "hub/notify", "hub/organize", "hub/presence", "hub/quota", "static",
 		"hub/usage", "handlers/pages/…"),
 	"handlers/pages/site":        area("hub/ids", "hub/machine/place", "hub/machines", "hub/notify", "hub/presence", "hub/review", "hub/sandbox", "hub/texts", "static"),
@@ -198,14 +200,14 @@ var packages = map[string]imports{
 	"handlers/pages/visitors":  area("hub/presence"),
 }
 
-// area is a package of pages: what all of them may import, and more.
+// area returns the row for a package of pages: common imports, and more.
 func area(more ...string) imports {
 	may := []string{"handlers/live", "handlers/pages/site", "hub", "hub/ahp", "hub/access", "hub/host", "hub/host/…",
 		"templ/…"}
 	return imports{append(may, more...), "pages are clients of the hub, and an area knows no other"}
 }
 
-// bans keeps third-party packages out of packages.
+// bans excludes third-party packages from packages.
 var bans = []struct {
 	pkg, path, reason string
 }{
@@ -232,8 +234,8 @@ var bans = []struct {
 	{"templ", "net/http", "templates do no I/O"},
 }
 
-// below names the packages that lie behind the seam of hub/machine or serve tests alone, and who may import them beside
-// their own tests.
+// below lists the packages behind the interfaces of hub/machine or only for tests, and who may
+// import them besides their own tests.
 var below = map[string][]string{
 	"hub/terminal": {"hub/machine/local", "cmd", "e2e"},
 	"hub/custom":   {"hub/machine/local", "cmd", "e2e"},
@@ -242,18 +244,19 @@ var below = map[string][]string{
 
 	"hub/changeset":   {"hub/machine/local", "cmd", "e2e"},
 	"hub/sandbox/box": {"hub/machine/local", "cmd", "e2e"},
-	"e2e/oracle":      {"e2e"}, // the program must never reduce by it
+	"e2e/oracle":      {"e2e"}, // the program must never use it
 
 	"hub/sandbox/proxy":           {"cmd", "e2e"},
-	"hub/sandbox/proxy/proxytest": {}, // for tests alone
+	"hub/sandbox/proxy/proxytest": {}, // only for tests
 
-	"hub/host/hosttest":         {},      // for tests alone
-	"hub/loopback/loopbacktest": {"e2e"}, // for tests alone
+	"hub/host/hosttest":         {},      // only for tests
+	"hub/loopback/loopbacktest": {"e2e"}, // only for tests
 }
 
-// only names the packages that may use a package from elsewhere, so that what it does stays in one place.
+// only lists the packages that may import a third-party or standard package, so that its use stays
+// in one place.
 var only = map[string][]string{
-	// What reaches a computer's programs and files lies behind the seam of hub/machine; cmd has the demo and the
+	// Access to a computer's programs and files is behind hub/machine; cmd has the demo and the
 	// doctor.
 	"os/exec": {"hub/machine/local", "hub/terminal", "hub/changeset", "hub/mcp/dial", "hub/agent",
 		"hub/sandbox/box", "cmd", "e2e"},
@@ -332,7 +335,7 @@ func isPart(dir string) bool {
 	return ok && part != "core" && part != "hosttest"
 }
 
-// importsOf reads the imports of every package but its tests.
+// importsOf returns the imports of every package without its tests.
 func importsOf(t *testing.T, root string) map[string][]string {
 	t.Helper()
 	found := map[string][]string{}
@@ -386,7 +389,7 @@ func allowed(may []string, path string) bool {
 	})
 }
 
-// banned knows "." as everything outside the standard library.
+// banned treats "." as everything outside the standard library.
 func banned(what, path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	if what == "." {
@@ -425,7 +428,7 @@ func TestPartsOfTheHostDoNotKnowEachOther(t *testing.T) {
 	}
 }
 
-// mostCoreNames is how many names of the core a part may use: one that needs more is cut in the wrong place.
+// mostCoreNames limits the names of core that a part may use: needing more shows a wrong division.
 const mostCoreNames = 25
 
 func TestPartsOfTheHostUseFewNamesOfCore(t *testing.T) {
@@ -438,7 +441,8 @@ func TestPartsOfTheHostUseFewNamesOfCore(t *testing.T) {
 	}
 }
 
-// coreNames returns the names of package core that the files of a directory use, and the members of core.Core.
+// coreNames returns the names of package core that a directory's files use, and the members of
+// core.Core.
 func coreNames(t *testing.T, dir string) []string {
 	t.Helper()
 	files, err := filepath.Glob(dir + "/*.go")

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// guestFiles are the files of a repository: what is committed, and what lies there besides. Each holds the word.
+// guestFiles are the files of a repository, committed and not. Each contains the word.
 var guestFiles = map[string]string{
 	"tracked.txt": "committed", "sub/tracked.txt": "committed", ".env.example": "committed",
 	".gitignore":    "committed",
@@ -25,7 +25,7 @@ var guestFiles = map[string]string{
 	"tls.pem": "private", ".aws/credentials": "private",
 }
 
-// guestRepository makes a repository with these files, and links that lead to some of them.
+// guestRepository creates a repository with these files, and links to some of them.
 func guestRepository(t *testing.T) (dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -52,7 +52,7 @@ func guestRepository(t *testing.T) (dir string) {
 	return dir
 }
 
-// reads reports whether a client reads a path.
+// reads reports whether a client can read a path.
 func reads(t *testing.T, ctx context.Context, p *peer.Peer, path string) bool {
 	t.Helper()
 	var got ahp.ResourceReadResult
@@ -63,9 +63,9 @@ func reads(t *testing.T, ctx context.Context, p *peer.Peer, path string) bool {
 	return err == nil
 }
 
-// A guest sees the files that git tracks and those that the session changed. A link with all files shows the others,
-// and no link what git ignores, keys, environments and git's own files: not by reading them, in changes, patches, and
-// suggestions of names.
+// A guest sees tracked files and those that the session changed. A link with all files also shows
+// the others, but no link shows ignored files, keys, environments and git's own files: not by
+// reading, nor in changes, patches, and completions.
 func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -112,7 +112,7 @@ func TestGuestSeesTrackedAndChangedFilesAlone(t *testing.T) {
 	changesOf(t, ctx, prog, owner, session, all, map[string]bool{"changed.txt": true, "untracked.txt": true})
 }
 
-// sayIn has the script agent do something in a session's chat, and waits for its end.
+// sayIn has the script agent do something in a session's chat, and waits for the end.
 func sayIn(t *testing.T, ctx context.Context, owner *peer.Peer, session ahp.URI, orders string) {
 	t.Helper()
 	h := &halves{t: t, ctx: ctx, owner: owner, session: session, short: core.ShortID(session)}
@@ -124,7 +124,7 @@ func sayIn(t *testing.T, ctx context.Context, owner *peer.Peer, session ahp.URI,
 	h.say(state().DefaultChat, orders)
 }
 
-// editsOf looks at what the agent's calls wrote, as a guest, once the owner has seen it.
+// editsOf checks as a guest what the agent's calls wrote, once the owner has seen it.
 func editsOf(t *testing.T, prog *Program, owner *peer.Peer, web *http.Client, session ahp.URI, link string) {
 	t.Helper()
 	s, _ := owner.State(session).(*ahp.SessionState)
@@ -153,7 +153,7 @@ func editsOf(t *testing.T, prog *Program, owner *peer.Peer, web *http.Client, se
 	}
 }
 
-// offered are the names that complete an @ in a session.
+// offered returns the completions of an @ in a session.
 func offered(t *testing.T, ctx context.Context, p *peer.Peer, session ahp.URI) string {
 	t.Helper()
 	var got ahp.CompletionsResult
@@ -166,7 +166,8 @@ func offered(t *testing.T, ctx context.Context, p *peer.Peer, session ahp.URI) s
 	return b.String()
 }
 
-// changesOf looks at what is uncommitted with the link of a guest: in the protocol, on the page and in its patch.
+// changesOf checks a guest's view of uncommitted changes: in the protocol, on the page and in the
+// patch.
 func changesOf(t *testing.T, ctx context.Context, prog *Program, owner *peer.Peer, session ahp.URI, link string,
 	shown map[string]bool) {
 	t.Helper()
@@ -219,8 +220,8 @@ func body(t *testing.T, c *http.Client, address string) string {
 	return string(b)
 }
 
-// In a session that works in the home, guests read no files; its owner is warned where they begin it, share it, and on
-// each of its pages.
+// In a session in the home directory, guests read no files; its owner is warned when starting and
+// sharing it, and on each of its pages.
 func TestHomeIsNotShownToGuests(t *testing.T) {
 	t.Parallel()
 	prog, home := startAtHome(t)

@@ -15,7 +15,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// startAtHome starts the program as most people do: in their home, with the data directory below it.
+// startAtHome starts the program like most people: in their home, which contains the data
+// directory.
 func startAtHome(t *testing.T) (prog *Program, home string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -27,7 +28,7 @@ func startAtHome(t *testing.T) (prog *Program, home string) {
 	return Start(t, Options{Dir: home, Data: data, Args: []string{"--agent", "script"}, Env: env}), home
 }
 
-// newSessionIn makes a session that works in a directory.
+// newSessionIn creates a session in a directory.
 func newSessionIn(t *testing.T, ctx context.Context, owner *peer.Peer, dir string) ahp.URI {
 	t.Helper()
 	session := "ahp-session:/" + uuid.NewString()
@@ -51,7 +52,8 @@ func must(t *testing.T, errs ...error) {
 	}
 }
 
-// spellingsOf are names for a file of the data directory: as it is, by links, by hard links, and through /proc.
+// spellingsOf returns names for a file of the data directory: its path, symbolic links, hard links,
+// and through /proc.
 func spellingsOf(t *testing.T, prog *Program, dir, name string) (paths []string) {
 	t.Helper()
 	secret := filepath.Join(prog.Data, name)
@@ -63,8 +65,8 @@ func spellingsOf(t *testing.T, prog *Program, dir, name string) (paths []string)
 		"/proc/self/cwd/.local/share/ahphub/" + name}
 }
 
-// The data directory lies below the directory that sessions begin in. The guest of a link reads nothing of it, and
-// nothing of the kernel's, whatever they call it; not even the owner's clients do.
+// The data directory is below the sessions' default directory. A link's guest reads nothing of it,
+// nor of the kernel's file systems, by any name; neither do the owner's clients.
 func TestViewerCannotReadDataDirectory(t *testing.T) {
 	t.Parallel()
 	prog, home := startAtHome(t)
@@ -93,8 +95,8 @@ func TestViewerCannotReadDataDirectory(t *testing.T) {
 	}
 }
 
-// The owner's clients list, resolve, write, watch, move and remove nothing of the data directory either: what they are
-// made to do by others is bounded by it.
+// The owner's clients cannot list, resolve, write, watch, move or remove anything in the data
+// directory either, which limits the harm if others control them.
 func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
 	t.Parallel()
 	prog, home := startAtHome(t)
@@ -148,7 +150,7 @@ func TestOwnersClientsCannotReachDataDirectory(t *testing.T) {
 	}
 }
 
-// The data directory is known by what it is, and not by its name.
+// The data directory is recognized by identity, not by name.
 func TestMovedDataDirectoryStaysClosed(t *testing.T) {
 	t.Parallel()
 	prog, home := startAtHome(t)

@@ -11,7 +11,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// A commenter who sees one chat names a version of another file in a comment. They cannot read it by that.
+// A commenter who sees only one chat names another file's version in a comment. That does not let
+// them read it.
 func TestCommentOpensNoOtherVersion(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

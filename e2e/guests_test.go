@@ -30,7 +30,7 @@ var (
 	guestsFor  = flag.Duration("guests-for", 6*time.Second, "over how long they come")
 )
 
-// gauge reads a figure of the program's own metrics.
+// gauge returns a value of the program's metrics.
 func (p *Program) gauge(name string) float64 {
 	p.t.Helper()
 	req, _ := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.URL+"/metrics", nil)
@@ -55,9 +55,8 @@ func (p *Program) gauge(name string) float64 {
 	return n
 }
 
-// guestVisit is one guest's: they come by a link, open the page and its stream, say where they are, close it and
-// sign out.
-// hold keeps the page open meanwhile.
+// guestVisit is one guest's visit: they join by a link, open the page and its stream, report their
+// position, close it and sign out. hold keeps the page open meanwhile.
 func guestVisit(ctx context.Context, prog *Program, token, name, session string,
 	hold func(*websocket.Conn)) (joined time.Duration, err error) {
 	jar, _ := cookiejar.New(nil)
@@ -103,7 +102,7 @@ func guestVisit(ctx context.Context, prog *Program, token, name, session string,
 	return joined, res.Body.Close()
 }
 
-// liveOf is the query of a page's stream.
+// liveOf returns the query of a page's stream.
 func liveOf(res *http.Response) (string, error) {
 	defer res.Body.Close()
 	var b strings.Builder
@@ -118,8 +117,8 @@ func liveOf(res *http.Response) (string, error) {
 	return strings.ReplaceAll(query, "&amp;", "&"), nil
 }
 
-// Many guests who come and go leave nothing behind: no goroutine, file, person or cookie, and of rows the one that says
-// who came by which link, with its lines of the audit.
+// Many guests' visits leave nothing behind: no goroutine, file, person or cookie, and only the rows
+// that record who joined by which link, with their audit entries.
 func TestGuestsComeAndGo(t *testing.T) {
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Env: []string{"AHPHUB_LOG_LEVEL=warn"}})
 	ctx, cancel := context.WithTimeout(t.Context(), *guestsFor+4*patience)
@@ -213,7 +212,7 @@ func TestGuestsComeAndGo(t *testing.T) {
 	t.Logf("rows kept: %v", rows)
 }
 
-// rowsOf counts what a data directory holds of each kind.
+// rowsOf counts the rows of a data directory by kind.
 func rowsOf(t *testing.T, ctx context.Context, data string) map[string]int {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(data, "ahphub.db"))

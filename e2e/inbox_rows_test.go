@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// rowOf is the row of a session by its title.
+// rowOf returns the row of a session by title.
 func rowOf(title string) string {
 	return "[...document.querySelectorAll('#inbox .inrow')].find(r => r.querySelector('.inlink').textContent === '" +
 		title + "')"
 }
 
-// Sessions are rows of two lines that a person pins for themselves and labels for all, and filters are saved; fifty rows
-// fit on three screens, and a request is one of them. All of it survives the end of the program.
+// Sessions are rows of two lines that a person pins for themselves and labels for all, and filters
+// can be saved; fifty rows fit on three screens, and a request is one row. All of it survives a
+// restart.
 func TestInboxRowsPinsLabelsAndFilters(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})

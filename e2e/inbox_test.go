@@ -14,13 +14,13 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// moveMouse points at a place of the page.
+// moveMouse moves the mouse to a position on the page.
 func (p *Page) moveMouse(x, y float64) {
 	p.t.Helper()
 	p.Do(chromedp.MouseEvent("mouseMoved", x, y))
 }
 
-// touch puts a finger down at a place, or takes it away.
+// touch puts a finger down at a position, or lifts it.
 func (p *Page) touch(kind input.DispatchTouchEventType, at ...*input.TouchPoint) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
@@ -30,16 +30,16 @@ func (p *Page) touch(kind input.DispatchTouchEventType, at ...*input.TouchPoint)
 	})
 }
 
-// inbox is a page of the inbox, and another one on which sessions begin to ask.
+// inbox is a page of the inbox, and another one that starts sessions with requests.
 type inbox struct {
 	*testing.T
 	prog       *Program
 	ana, other *Page
 	dirs       map[string]string
-	chats      map[string]string // where the sessions are
+	chats      map[string]string // paths of the sessions
 }
 
-// asks starts a session that wants to create a file of this name.
+// asks starts a session that requests to create a file with this name.
 func (x *inbox) asks(name string) {
 	x.Helper()
 	x.dirs[name] = x.TempDir()
@@ -48,7 +48,7 @@ func (x *inbox) asks(name string) {
 		fmt.Sprintf("fetch('/new', {method: 'POST', body: new URLSearchParams(%q)}).then(r => r.url)", form.Encode()))
 }
 
-// awaited runs JavaScript and returns what its promise gives.
+// awaited runs JavaScript and returns the result of its promise.
 func awaited[T any](p *Page, expression string) T {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
@@ -65,7 +65,7 @@ func (x *inbox) isDone(name string) bool {
 	return err == nil
 }
 
-// ran waits until what was approved has run; nothing else may have.
+// ran waits until the approved command has run; others must not have.
 func (x *inbox) ran(name string, not ...string) {
 	x.Helper()
 	waitUntil(x.T, "the approval of "+name, func() error {
@@ -81,13 +81,13 @@ func (x *inbox) ran(name string, not ...string) {
 	}
 }
 
-// row is the row of the session that asks for a name.
+// row returns the row of the session that requests a name.
 func row(name string) string {
 	return fmt.Sprintf("[...document.querySelectorAll('#inbox .inrow')].find(r => "+
 		"r.querySelector('.cmd')?.textContent.includes('touch %s'))", name)
 }
 
-// approve is where the button of a row is, once nothing moves it.
+// approve returns the position of a row's button once it stops moving.
 func (x *inbox) approve(name string) (float64, float64) {
 	x.Helper()
 	x.ana.Wait(row(name))
@@ -98,7 +98,7 @@ func (x *inbox) approve(name string) (float64, float64) {
 	return at[0], at[1]
 }
 
-// shows waits until the list is up to date, and what moved is at rest.
+// shows waits until the list is up to date and nothing moves.
 func (x *inbox) shows(names ...string) {
 	x.Helper()
 	x.ana.moveMouse(5, 5)
@@ -107,7 +107,8 @@ func (x *inbox) shows(names ...string) {
 	x.ana.Wait("document.querySelector('#inbox-new button').hidden && !document.querySelector('#inbox[data-moved]')")
 }
 
-// What is pointed at, touched or has the focus is what an answer is for, whatever asks meanwhile.
+// An answer always applies to the row that is pointed at, touched or focused, whatever requests
+// arrive meanwhile.
 func TestInboxStaysUnderThePointer(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -139,7 +140,7 @@ func (x *inbox) pointer() {
 	x.shows("two")
 }
 
-// A request that was answered elsewhere stays where it is and cannot be answered.
+// A request answered elsewhere keeps its place and cannot be answered.
 func (x *inbox) answeredElsewhere() {
 	left, top := x.approve("two")
 	x.ana.moveMouse(left, top)
@@ -162,7 +163,7 @@ func (x *inbox) answeredElsewhere() {
 const placesOfRows = "[...document.querySelectorAll('#inbox .inrow')].flatMap(r => { const b = " +
 	"r.getBoundingClientRect(); return [b.top, b.height]; })"
 
-// The focus holds the list as well; the pill shows what is new.
+// The focus also freezes the list; the pill shows new requests.
 func (x *inbox) keyboard() {
 	x.asks("three")
 	x.shows("three")
@@ -177,7 +178,7 @@ func (x *inbox) keyboard() {
 	x.shows("four")
 }
 
-// A finger that is down holds the list until it is up.
+// A finger freezes the list until it is lifted.
 func (x *inbox) finger() {
 	x.ana.look(390, 844, "light")
 	left, top := x.approve("four")

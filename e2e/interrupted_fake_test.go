@@ -10,9 +10,9 @@ import (
 	"sync"
 )
 
-// askingAgent is a small program that speaks the Agent Client Protocol: it asks for an approval or a question in every
-// turn, always by the same ids, says what it was answered, and can load its sessions. The test binary is it when
-// ASKING_AGENT names the directory it keeps them in.
+// askingAgent is a small program for the Agent Client Protocol: it asks for an approval or a
+// question in every turn, always with the same ids, prints the answers, and can load its sessions.
+// The test binary runs it when ASKING_AGENT names its directory.
 type askingAgent struct {
 	dir string
 
@@ -81,7 +81,7 @@ func (a *askingAgent) answer(m askingMessage) any {
 	return map[string]any{}
 }
 
-// ask asks for an approval, or a question when the prompt says so, and returns the answer in words.
+// ask asks for an approval, or a question if the prompt says so, and returns the answer in words.
 func (a *askingAgent) ask(session, prompt string) string {
 	a.mu.Lock()
 	a.asked++

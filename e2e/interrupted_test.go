@@ -14,18 +14,19 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// waitingTurn is a turn that waits for a person, of one agent.
+// waitingTurn is a turn of an agent that waits for a person.
 type waitingTurn struct {
-	agent, prompt string // the prompt is answered when its agent was asked
-	answered      string // in what the agent says after the answer
+	agent, prompt string // the prompt makes its agent ask
+	answered      string // part of the agent's text after the answer
 	session, chat ahp.URI
 	turn          string
 	began         time.Time
-	old           map[string]bool // ids of what was asked before
+	old           map[string]bool // ids of earlier requests
 }
 
-// TestRestartInterruptsWaitingTurns stops and kills the program while turns of every kind of agent wait for
-// approvals and answers: they end as interrupted, stay readable, and resumed they ask anew.
+// TestRestartInterruptsWaitingTurns stops and kills the program while turns of every kind of agent
+// wait for approvals and answers: they end as interrupted, stay readable, and ask again when
+// resumed.
 func TestRestartInterruptsWaitingTurns(t *testing.T) {
 	t.Parallel()
 	exe, err := os.Executable()
@@ -121,7 +122,7 @@ func (x *waitingTurn) open(w *watcher, dir string) {
 	w.say(x.chat, x.turn, x.prompt)
 }
 
-// asked returns the id of the approval or question that waits, and which of them it is.
+// asked returns the id of the pending approval or question, and which of them it is.
 func (x *waitingTurn) asked(w *watcher) (id string, question bool) {
 	turn := w.chat(x.chat).ActiveTurn
 	if turn == nil {
@@ -184,7 +185,7 @@ func (x *waitingTurn) resume(w *watcher) {
 	w.wait("the turn to go on", func() bool { return w.chat(x.chat).ActiveTurn != nil })
 }
 
-// reply answers what was asked by an id: an approval is given, a question is cancelled.
+// reply answers a request by id: it approves, or cancels a question.
 func (x *waitingTurn) reply(w *watcher, id string, question bool) {
 	w.t.Helper()
 	ctx, cancel := w.patient()
@@ -199,7 +200,7 @@ func (x *waitingTurn) reply(w *watcher, id string, question bool) {
 	}
 }
 
-// answerOld gives answers to what was asked before the restarts: they change nothing.
+// answerOld answers requests from before the restarts: that changes nothing.
 func (x *waitingTurn) answerOld(w *watcher) {
 	w.t.Helper()
 	now, question := x.asked(w)
@@ -210,7 +211,7 @@ func (x *waitingTurn) answerOld(w *watcher) {
 	}
 	ctx, cancel := w.patient()
 	defer cancel()
-	// after it the answers were taken, or refused
+	// by then the answers were accepted or refused
 	if err := w.Call(ctx, "ping", map[string]any{"channel": ahp.RootURI}, nil); err != nil {
 		w.t.Fatal(err)
 	}

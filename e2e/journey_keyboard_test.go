@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// newKeyboard opens a page for a person without a mouse, which notes every mouse and finger.
+// newKeyboard opens a page for a person without a mouse, and records mouse and touch events.
 func newKeyboard(t *testing.T, b *Browser, prog *Program) *keyboard {
 	k := &keyboard{Page: b.Page(), t: t, prog: prog}
 	k.look(1440, 900, "light")
@@ -23,7 +23,7 @@ func newKeyboard(t *testing.T, b *Browser, prog *Program) *keyboard {
 	return k
 }
 
-// checkNoMouse fails when the page saw a mouse or a finger.
+// checkNoMouse fails if the page got a mouse or touch event.
 func (k *keyboard) checkNoMouse() {
 	k.t.Helper()
 	if by := Eval[string](k.Page, "sessionStorage.getItem('mouse') ?? ''"); by != "" {
@@ -31,8 +31,8 @@ func (k *keyboard) checkNoMouse() {
 	}
 }
 
-// Two people go the whole way by keyboard alone: one starts a session, approves what it runs and shares it, the other
-// joins and comments, and the first answers.
+// Two people complete everything only by keyboard: one starts a session, approves a command and
+// shares the session, the other joins and comments, and the first answers.
 func TestTwoPeopleByKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Env: []string{"PATH=/usr/bin:/bin"}})

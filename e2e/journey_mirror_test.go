@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// watcher is a client of the protocol that mirrors the journey, as an editor beside the browser would.
+// watcher is a protocol client that mirrors the journey, like an editor next to the browser.
 type watcher struct {
 	*peer.Peer
 	t   *testing.T
@@ -47,7 +47,7 @@ func (w *watcher) mirror(uri ahp.URI) {
 	}
 }
 
-// wait waits until what the mirrors hold is as a person would expect.
+// wait waits until the mirrors match a condition.
 func (w *watcher) wait(what string, condition func() bool) {
 	w.t.Helper()
 	ctx, cancel := w.patient()
@@ -57,7 +57,7 @@ func (w *watcher) wait(what string, condition func() bool) {
 	}
 }
 
-// onlySession is the session the journey made.
+// onlySession returns the session that the journey created.
 func (w *watcher) onlySession() ahp.URI {
 	w.t.Helper()
 	ctx, cancel := w.patient()
@@ -123,7 +123,7 @@ func (w *watcher) check() {
 	}
 }
 
-// kinds are the kinds of channels that are mirrored.
+// kinds returns the kinds of mirrored channels.
 func (w *watcher) kinds() []ahp.ChannelKind {
 	var out []ahp.ChannelKind
 	for _, uri := range w.Subscriptions() {
@@ -133,7 +133,7 @@ func (w *watcher) kinds() []ahp.ChannelKind {
 	return slices.Compact(out)
 }
 
-// screen is the text of a terminal.
+// screen returns the text of a terminal.
 func screen(s ahp.State) string {
 	t, ok := s.(*ahp.TerminalState)
 	if !ok {

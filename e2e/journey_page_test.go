@@ -14,8 +14,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// at is where to press the mouse on the first element in sight of a selector: the middle of its box, when nothing lies
-// over it, and when it is there still two frames later. It is null until then.
+// at returns where to click the first visible element of a selector: the middle of its box, if
+// nothing covers it and it has not moved for two frames; otherwise null.
 const at = `(async selector => {
 	const where = () => {
 		const e = [...document.querySelectorAll(selector)].find(e => e.checkVisibility({visibilityProperty: true}) && e.getClientRects().length);
@@ -31,11 +31,10 @@ const at = `(async selector => {
 	return first && then && first.join() === then.join() ? then : null;
 })(%q)`
 
-// painted waits until what was changed is to be seen. A page without scripts draws no frames for them.
+// painted waits until changes are painted. Without scripts, a page draws no frames for them.
 const painted = `new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))`
 
-// Click clicks the first element in sight with the mouse, once it stands still and nothing covers it: a person
-// does not press on what is moving either.
+// Click clicks the first visible element with the mouse, once it neither moves nor is covered.
 func (p *Page) Click(selector string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
@@ -60,8 +59,8 @@ func (p *Page) Click(selector string) {
 	}
 }
 
-// Press sends keys to whatever has the focus, one after the other, as a keyboard does: a page that takes a key for
-// itself sees no character after it.
+// Press sends keys to the focused element, one at a time like a keyboard: a page that handles a key
+// gets no character for it.
 func (p *Page) Press(keys string, mods ...chromedp.Modifier) {
 	p.t.Helper()
 	for _, r := range keys {
@@ -87,7 +86,7 @@ func press(ctx context.Context, t *chromedp.Target, r rune, mods []chromedp.Modi
 	return nil
 }
 
-// Type puts a text where the focus is, as an input method does: one event, however long it is.
+// Type inserts a text at the focus, like an input method: one event for any length.
 func (p *Page) Type(text string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
@@ -96,7 +95,7 @@ func (p *Page) Type(text string) {
 	})
 }
 
-// Fill replaces what a field holds.
+// Fill replaces the value of a field.
 func (p *Page) Fill(selector, text string) {
 	p.t.Helper()
 	p.Do(chromedp.Focus(selector, chromedp.NodeVisible))
@@ -104,7 +103,7 @@ func (p *Page) Fill(selector, text string) {
 	p.Type(text)
 }
 
-// Unfold opens a details element that is not open.
+// Unfold opens a closed details element.
 func (p *Page) Unfold(selector string) {
 	p.t.Helper()
 	if !Eval[bool](p, fmt.Sprintf("document.querySelector(%q).open", selector)) {
@@ -112,13 +111,13 @@ func (p *Page) Unfold(selector string) {
 	}
 }
 
-// Text is what a reader sees of an element.
+// Text returns the visible text of an element.
 func (p *Page) Text(selector string) string {
 	p.t.Helper()
 	return Eval[string](p, fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector))
 }
 
-// Says waits until an element holds a text, be it in sight or not.
+// Says waits until an element contains a text, visible or not.
 func (p *Page) Says(selector, part string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("document.querySelector(%q)?.textContent.includes(%q)", selector, part))
@@ -132,15 +131,15 @@ func (p *Page) Live() {
 
 const live = "document.readyState === 'complete' && document.documentElement.dataset.live === 'on'"
 
-// Follow clicks a link and waits until the page it leads to is live, not the one it is on.
+// Follow clicks a link and waits until the target page is live, not the current one.
 func (p *Page) Follow(selector string) {
 	p.t.Helper()
 	p.Submit(selector)
 	p.Live()
 }
 
-// Submit clicks what opens a page, and waits until that page is complete, even if its address is the one of this page.
-// A click before would be lost with the old page.
+// Submit clicks an element that opens a page, and waits until that page is complete, even if its
+// address is the current one. An earlier click would be lost with the old page.
 func (p *Page) Submit(selector string) {
 	p.t.Helper()
 	Eval[bool](p, "window.left = true")
@@ -148,7 +147,7 @@ func (p *Page) Submit(selector string) {
 	p.Wait("!window.left && document.readyState === 'complete'")
 }
 
-// looks are the ways a page is photographed.
+// looks are the variants of screenshots.
 var looks = []struct {
 	name          string
 	width, height int64
@@ -159,8 +158,8 @@ var looks = []struct {
 	{"phone", 390, 844, "light"},
 }
 
-// Pictures takes the page in every look, when pictures are wanted at all, and leaves it as it was. On a phone the
-// element that matters is scrolled to.
+// Pictures takes screenshots of the page in every look, if enabled, and restores the page. On a
+// phone it scrolls to the element matters.
 func (p *Page) Pictures(name, matters string) {
 	p.t.Helper()
 	if os.Getenv("AHPHUB_SHOTS") == "" {
@@ -197,5 +196,5 @@ func (p *Page) look(width, height int64, scheme string) {
 	}
 }
 
-// squeeze makes texts comparable: times such as "2 min ago" go on, and lines wrap as they like.
+// squeeze makes texts comparable by normalizing whitespace, because lines wrap differently.
 func squeeze(s string) string { return strings.Join(strings.Fields(s), " ") }

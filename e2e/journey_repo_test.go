@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/fixture"
 )
 
-// greetFiles is a small module in a language whose tests run without anything installed but Go.
+// greetFiles is a small module in a language whose tests need only Go.
 var greetFiles = map[string]string{
 	"go.mod": "module example.com/greet\n\ngo 1.22\n",
 	"greet.go": `// Package greet says hello.
@@ -68,10 +68,10 @@ END
 printf 'Run the tests? '; read -r answer
 go test -v ./...`
 
-// greetRepository makes the repository in a directory with a name worth reading.
+// greetRepository creates the repository in a directory with a readable name.
 func greetRepository(t *testing.T) string {
 	t.Helper()
-	home, err := os.MkdirTemp("", "ana-*") // a name worth reading, as it is on the pictures
+	home, err := os.MkdirTemp("", "ana-*") // readable in screenshots
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// comment writes on a line by keyboard, and sees a thread there.
+// comment comments on a line by keyboard, and sees the thread.
 func (j *journey) comment() {
 	j.writeOn(j.ana, "func Hello(lang, name string)", j.question)
 	j.ana.Says(file("greet.go")+" .thr", "Does every caller know the language?")
@@ -26,7 +26,7 @@ func (j *journey) comment() {
 	j.watcher.wait("the thread", func() bool { return len(j.threads()) == 1 })
 }
 
-// writeOn walks to a line with j, opens a box with c and comments.
+// writeOn moves to a line with j, opens a box with c and comments.
 func (j *journey) writeOn(p *Page, line, text string) {
 	j.Helper()
 	at := func() bool {
@@ -56,7 +56,7 @@ func (j *journey) threads() []ahp.Annotation {
 	return s.Annotations
 }
 
-// share makes a link; a guest joins by it, gives a name and sees the session.
+// share creates a link; a guest joins by it, enters a name and sees the session.
 func (j *journey) share() {
 	j.ana.Follow("a[href*='/share']")
 	if Eval[string](j.ana, "document.querySelector('input[name=part]:checked').value") != "" {
@@ -84,7 +84,8 @@ func (j *journey) share() {
 	j.ana.Says("#presence", "Ben")
 }
 
-// talk is a conversation on lines while both look: what one writes the other has without a reload.
+// talk is a conversation on lines between two viewers: each gets the other's comments without a
+// reload.
 func (j *journey) talk() {
 	j.ben.Follow(".tabs a[data-go='g d']")
 	j.ben.Click("#scopes > summary")
@@ -105,7 +106,7 @@ func (j *journey) talk() {
 		p.Says(thread, "Only the tests call it, and they do.")
 		p.Says(thread, "Ben")
 	}
-	j.ben.Press("\x1b") // out of the reply line, which stays at hand
+	j.ben.Press("\x1b") // leaves the reply field, which stays available
 	j.writeOn(j.ben, `words := map[string]string`, j.note)
 	j.ana.Says(file("word.go")+" .thr", j.note)
 	j.ana.Pictures("review", ".thr")
@@ -128,7 +129,7 @@ func (j *journey) talk() {
 	}
 }
 
-// markReviewed marks a file with the key v; all see it, and by whom.
+// markReviewed marks a file with the key v; all viewers see it, and by whom.
 func (j *journey) markReviewed() {
 	j.ana.Click("#tree li[data-path='greet_test.go'] a")
 	j.ana.Press("v")
@@ -140,7 +141,7 @@ func (j *journey) markReviewed() {
 	}
 }
 
-// sendToAgent hands the open comments to the agent, as a turn of their own.
+// sendToAgent sends the open comments to the agent as a separate turn.
 func (j *journey) sendToAgent() {
 	j.ana.Click("#finish")
 	j.ana.Says("#send-note", "1 open comment")
@@ -161,11 +162,11 @@ func (j *journey) sendToAgent() {
 	j.ana.Pictures("sent", ".chips")
 }
 
-// settled is true of a chat whose last turn has ended.
+// settled is true for a chat whose last turn has ended.
 const settled = "document.querySelector('#turns .turn:last-child .foot .num') && " +
 	"!document.querySelector('#composer-mode[data-running]')"
 
-// crash kills the host and starts it again: both pages come back by themselves and read as before.
+// crash kills and restarts the host: both pages reconnect and show the same as before.
 func (j *journey) crash() {
 	sent := j.watcher.LastSeq()
 	before := map[*Page]string{j.ana: j.ana.reading(), j.ben: j.ben.reading()}
@@ -182,14 +183,14 @@ func (j *journey) crash() {
 		p.Live()
 		p.reads("before the crash", func() string { return before[p] })
 	}
-	fresh := watch(j.T, j.program, "another") // says where the numbers stand
+	fresh := watch(j.T, j.program, "another") // gets the current numbers
 	if now := fresh.LastSeq(); now < sent {
 		j.Errorf("serverSeq went back from %d to %d", sent, now)
 	}
 }
 
-// reading returns the text of a page without times, other visitors, the buttons that follow the pointer, and the pane that
-// loads itself.
+// reading returns the text of a page without times, other visitors, buttons that follow the
+// pointer, and the pane that loads itself.
 func (p *Page) reading() string {
 	p.t.Helper()
 	return squeeze(Eval[string](p, `(() => {
@@ -199,7 +200,7 @@ func (p *Page) reading() string {
 	})()`))
 }
 
-// reads waits until the page says the same as another does: what is on its way to either may come yet.
+// reads waits until the page shows the same as another one; updates may still arrive.
 func (p *Page) reads(when string, want func() string) {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)
@@ -218,7 +219,7 @@ func (p *Page) reads(when string, want func() string) {
 	}
 }
 
-// goOn works after the crash: another command, seen live by both, and by a page opened anew.
+// goOn works after the crash: another command, seen live by both, and by a newly opened page.
 func (j *journey) goOn() {
 	sent := j.watcher.LastSeq()
 	j.ana.Click("#message")

@@ -11,7 +11,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// journey is the main job of the program, done by two people and a client of the protocol.
+// journey is the main use of the program, by two people and a protocol client.
 type journey struct {
 	*testing.T
 	program        *Program
@@ -22,10 +22,11 @@ type journey struct {
 	chatURL        string
 	reviewURL      string
 	sizes          string // "+n −m" of the first turn
-	question, note string // what the two of them write on lines
+	question, note string // their comments on lines
 }
 
-// A team reviews what an agent changed in a real repository, from signing in to a crash of the host and back.
+// A team reviews an agent's changes in a real repository, from signing in to recovering from a
+// crash of the host.
 func TestJourney(t *testing.T) {
 	t.Parallel()
 	browser := OpenBrowser(t)
@@ -79,7 +80,7 @@ func (j *journey) signIn() {
 	j.watcher = watch(j.T, j.program, "watcher")
 }
 
-// startSession types a directory and a first message.
+// startSession enters a directory and a first message.
 func (j *journey) startSession() {
 	j.ana.Click("#inbox .empty a.btn")
 	j.ana.Wait("location.pathname === '/new' && document.readyState === 'complete'")
@@ -99,7 +100,7 @@ func (j *journey) startSession() {
 	j.watcher.mirror(j.session + "/annotations")
 }
 
-// rename gives the session a title people know it by.
+// rename gives the session a readable title.
 func (j *journey) rename() {
 	const title = "Greet people in their language"
 	j.ana.Click("details.menu > summary")
@@ -110,7 +111,7 @@ func (j *journey) rename() {
 	j.watcher.wait("the title", func() bool { return j.watcher.session(j.session).Title == title })
 }
 
-// approve reads the card, from the inbox too, and lets the command run.
+// approve reads the card, also in the inbox, and approves the command.
 func (j *journey) approve() {
 	j.ana.WaitText(".approval .cmd", "cat > word.go")
 	j.ana.WaitText(".approval", j.repo)
@@ -128,7 +129,7 @@ func (j *journey) approve() {
 	j.ana.WaitText("#status", "Running")
 }
 
-// answerInTerminal sees the command wait on its terminal, and answers it there.
+// answerInTerminal sees the command wait on its terminal, and answers there.
 func (j *journey) answerInTerminal() {
 	j.watcher.wait("the terminal", func() bool { return len(j.watcher.root().Terminals) == 1 })
 	terminal := j.watcher.root().Terminals[0].Resource
@@ -155,10 +156,10 @@ func (j *journey) answerInTerminal() {
 	j.ana.Pictures("terminal", ".termstate")
 }
 
-// glyphs is what the terminal's frame has on its screen.
+// glyphs returns the text on the screen of the terminal's frame.
 const glyphs = `((t) => t ? Array.from({length: t.buffer.active.length}, (_, i) => t.buffer.active.getLine(i).translateToString(true)).join('\n') : '')(document.querySelector('.termframe')?.contentDocument?.getElementById('term')?.xterm)`
 
-// endOfTurn finds the chip of what the turn changed.
+// endOfTurn finds the chip with the turn's changes.
 func (j *journey) endOfTurn() {
 	j.ana.Follow(".tabs a[data-go='g c']")
 	j.ana.WaitText(".foot .chip", "in 4 files")
@@ -176,7 +177,7 @@ func (j *journey) endOfTurn() {
 	j.ana.Pictures("chat", ".foot")
 }
 
-// readChanges goes through the catalogue: this turn, the session, what is not committed; unified and split.
+// readChanges views the catalogue: this turn, the session, uncommitted changes; unified and split.
 func (j *journey) readChanges() {
 	j.ana.Follow(".foot .chip")
 	for _, scope := range []string{"", "session", "uncommitted"} {
@@ -205,7 +206,7 @@ func (j *journey) readChanges() {
 	j.seeRows("split")
 	j.ana.Pictures("split", ".file-body")
 	j.ana.Live()
-	if Eval[bool](j.ana, "!!document.querySelector('.file-body.split')") { // a picture of a phone made it unified
+	if Eval[bool](j.ana, "!!document.querySelector('.file-body.split')") { // a phone screenshot switched to unified
 		j.ana.Press("m")
 	}
 	j.ana.Wait("document.querySelector('.file-body:not(.split)')")
@@ -226,10 +227,10 @@ func (j *journey) mirrorChanges() {
 	}
 }
 
-// file selects a file of the review.
+// file returns the selector of a file in the review.
 func file(path string) string { return fmt.Sprintf(`#files .file[data-path="%s"]`, path) }
 
-// seeRows looks for what makes a diff readable.
+// seeRows checks what makes a diff readable.
 func (j *journey) seeRows(view string) {
 	for what, expression := range map[string]string{
 		"an added row":  "f.querySelector('.r.a')",

@@ -25,7 +25,7 @@ import (
 
 const canary = "canary-4be91c"
 
-// heard is everything a client received, by source.
+// heard is everything that a client received, by source.
 type heard struct {
 	mu   sync.Mutex
 	all  []string
@@ -53,8 +53,8 @@ func (h *heard) canaries() []string {
 	return h.all
 }
 
-// A session that a guest is not in is full of one word; nothing that the guest is sent by the endpoint or the pages
-// ever has it: root, lists, snapshots, replay, notifications, live patches, errors.
+// A session hidden from a guest is full of one word; nothing sent to the guest by the endpoint or
+// pages contains it: root, lists, snapshots, replay, notifications, live patches, errors.
 func TestNoLeakToAGuest(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -87,7 +87,7 @@ func TestNoLeakToAGuest(t *testing.T) {
 	visitAll(t, web, prog, short, core.ShortID(theirs), guestHeard)
 	visitAll(t, c, prog, short, core.ShortID(theirs), ownerHeard)
 
-	// What the guest may see comes after all that, so nothing is under way any more.
+	// The guest's own session changes last, so everything before it has arrived.
 	if _, err := owner.Dispatch(ctx, mine, &ahp.SessionTitleChangedAction{Title: "the end of it"}); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func dialHeard(t *testing.T, ctx context.Context, prog *Program, token string, h
 	return p
 }
 
-// secretSession is a session whose directory has the word in its path.
+// secretSession creates a session whose directory has the word in its path.
 func secretSession(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), canary)
@@ -144,7 +144,7 @@ func secretSession(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
 	return uri
 }
 
-// fillWithCanary has every kind of thing happen in a session, and returns its chat.
+// fillWithCanary makes events of every kind happen in a session, and returns its chat.
 func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp.URI) ahp.URI {
 	t.Helper()
 	state := func() *ahp.SessionState { s, _ := p.State(session).(*ahp.SessionState); return s }
@@ -181,7 +181,7 @@ func fillWithCanary(t *testing.T, ctx context.Context, p *peer.Peer, session ahp
 	return chat
 }
 
-// automate makes an automation that is full of the word, with a run whose session is, too.
+// automate creates an automation full of the word, with a run whose session is too.
 func automate(t *testing.T, ctx context.Context, p *peer.Peer) {
 	t.Helper()
 	definition := ahp.AutomationDefinition{Title: canary, Message: ahp.Message{Text: "say " + canary,
@@ -210,7 +210,7 @@ func automate(t *testing.T, ctx context.Context, p *peer.Peer) {
 
 const secretAutomation ahp.URI = "ahp-automation:/" + canary
 
-// askAboutOthers tries what a client can ask about a session that is not its own; errors are what it is about.
+// askAboutOthers tries all requests about another session; errors are expected.
 func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
 	for _, uri := range []ahp.URI{session, chat, "ahp-otlp:/logs/trace", "ahp-otlp:/traces", "ahp-otlp:/metrics",
 		session + "/changes", session + "/annotations"} {
@@ -230,7 +230,7 @@ func askAboutOthers(ctx context.Context, p *peer.Peer, session, chat ahp.URI) {
 	_ = p.Call(ctx, "createSession", map[string]any{"channel": session}, nil)
 }
 
-// visitAll asks for every page there is, in both sessions.
+// visitAll requests every page for both sessions.
 func visitAll(t *testing.T, c *http.Client, prog *Program, mine, theirs string, h *heard) {
 	t.Helper()
 	r := chi.NewRouter()
@@ -263,12 +263,12 @@ func askFor(c *http.Client, method, address string) (*http.Response, error) {
 	}
 	if strings.HasSuffix(address, "/new") || strings.HasSuffix(address, "/title") ||
 		strings.HasSuffix(address, "/archive") {
-		address += "?" // the owner's own forms, sent empty, change nothing
+		address += "?" // empty forms of the owner change nothing
 	}
 	return c.PostForm(address, nil)
 }
 
-// liveOver opens a page of the session and reads its stream until the page shows the end.
+// liveOver opens a page of the session and reads its stream until it shows the end.
 func liveOver(t *testing.T, ctx context.Context, prog *Program, c *http.Client, short string, h *heard) <-chan error {
 	t.Helper()
 	res, err := c.Get(prog.URL + "/s/" + short)

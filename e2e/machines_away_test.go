@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What is sent while the machine of a session is offline waits there, also when the hub is started again, and is sent once
-// when the machine is back.
+// Messages sent while a session's machine is offline wait, also across a restart of the hub, and
+// are sent once when the machine is back.
 func TestMessagesWaitForMachine(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})
@@ -28,7 +28,7 @@ func TestMessagesWaitForMachine(t *testing.T) {
 	p.Live()
 	p.Allow("ERR_|status of")
 
-	// The review changes while it is open: what needs the machine goes.
+	// The open review changes: what needs the machine disappears.
 	p.Wait(`document.querySelector('#commit-open') !== null`)
 	must(t, box.cmd.Process.Kill())
 	if _, err := box.ends(); err == nil {

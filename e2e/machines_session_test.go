@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// joinMachine starts a machine that joins a hub, whose owner looks at a page.
+// joinMachine joins a machine to a hub whose owner has a page open.
 func joinMachine(t *testing.T, p *Page, prog *Program, name string, args ...string) (box *machine, hub string) {
 	t.Helper()
 	p.Open(prog.URL + "/machines")
@@ -41,7 +41,8 @@ func (p *Page) newOnMachine(t *testing.T, prog *Program, box *machine) {
 	p.WaitText("#place", "Shell on box2")
 }
 
-// startThere starts the session of that form in a directory with a command, lets it run, and returns the session's address.
+// startThere starts that session in a directory with a command, approves it, and returns the
+// session's path.
 func (p *Page) startThere(dir, command string) string {
 	p.Fill("#dir", dir)
 	p.Fill("#message", command)
@@ -53,7 +54,7 @@ func (p *Page) startThere(dir, command string) string {
 	return Eval[string](p, "location.origin + location.pathname.match(/^\\/s\\/[^/]+/)[0]")
 }
 
-// A session on a machine is used like one on the hub's own computer.
+// A session on a machine works like one on the hub's computer.
 func TestSessionRunsOnMachine(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
@@ -83,7 +84,8 @@ func TestSessionRunsOnMachine(t *testing.T) {
 		t.Error("the review shows a path as the hub spells it")
 	}
 
-	// While it is away what was said and changed can be read, and the page says why nothing else works.
+	// While it is away, messages and changes can be read, and the page says why the rest does not
+	// work.
 	p.Allow("ERR_|status of")
 	must(t, box.cmd.Process.Kill())
 	if _, err := box.ends(); err == nil {
@@ -117,13 +119,13 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Click(".asks button[data-kind=approve]")
 	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("hello from box2")`)
 	p.Shot("machine-back")
-	for _, scope := range []string{"uncommitted", "session"} { // what was looked at is kept
+	for _, scope := range []string{"uncommitted", "session"} { // viewed versions are kept
 		p.Open(base + "/changes?scope=" + scope)
 		p.WaitText(".file-path", "made.txt")
 		p.Says(".file-body", "hello from box2")
 	}
 
-	// Also when the hub starts again while it is away, what changed there is read, commented on and judged.
+	// Even if the hub restarts while it is away, its changes can be read, commented on and judged.
 	must(t, box.cmd.Process.Kill())
 	if _, err := box.ends(); err == nil {
 		t.Error("a killed machine ends well")
@@ -148,5 +150,5 @@ func TestSessionRunsOnMachine(t *testing.T) {
 	p.Click("#verdict-form button.main")
 	p.WaitText(".thr .entries", "Why box2?")
 	p.Open(base)
-	p.Wait(`document.querySelectorAll('#queue .queued').length === 1`) // it reaches the agent when the machine is back
+	p.Wait(`document.querySelectorAll('#queue .queued').length === 1`) // sent to the agent when the machine is back
 }

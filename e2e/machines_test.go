@@ -14,11 +14,11 @@ import (
 	"time"
 )
 
-// machine is `ahphub join` as it runs on another computer: it has a home and a data directory of its own.
+// machine is `ahphub join` as on another computer, with its own home and data directory.
 type machine struct {
 	t       *testing.T
 	home    string
-	program string // "": the one that is tested
+	program string // "": the program under test
 	cmd     *exec.Cmd
 	out     *lockedBuffer
 	exited  chan error
@@ -43,7 +43,7 @@ func (b *lockedBuffer) String() string {
 
 func newMachine(t *testing.T) *machine { return &machine{t: t, home: t.TempDir()} }
 
-// loggedOut is an agent that needs a login.
+// loggedOut is an agent that requires a login.
 const loggedOut = `#!/bin/sh
 while read -r line; do
 	id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
@@ -56,7 +56,7 @@ while read -r line; do
 done
 `
 
-// install puts a program where the machine finds its agents.
+// install installs a program where the machine finds agents.
 func (m *machine) install(name, script string) {
 	m.t.Helper()
 	dir := filepath.Join(m.home, ".local", "bin")
@@ -87,7 +87,7 @@ func (m *machine) join(args ...string) {
 	})
 }
 
-// ends waits until the command is over and returns what it printed.
+// ends waits until the command ends and returns its output.
 func (m *machine) ends() (string, error) {
 	m.t.Helper()
 	select {
@@ -99,7 +99,7 @@ func (m *machine) ends() (string, error) {
 	}
 }
 
-// card is an expression that is true once the page shows a machine with all of some words.
+// card returns an expression that is true once the page shows a machine with all words.
 func card(name string, words ...string) string {
 	all := ""
 	for _, w := range words {
@@ -109,7 +109,7 @@ func card(name string, words ...string) string {
 		c.querySelector('b')?.textContent === %q && [%s].every(w => c.textContent.includes(w)))`, name, all)
 }
 
-// isKnown waits until /metrics and the doctor say how it is with the machine.
+// isKnown waits until /metrics and the doctor report the machine's state.
 func (m *machine) isKnown(prog *Program, metric, doctor string) {
 	m.t.Helper()
 	if all := scrape(m.t, prog); !strings.Contains(all, metric+"\n") {
@@ -155,7 +155,7 @@ func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 
 	box.isKnown(prog, `ahphub_machine_connected{machine="box2"} 1`, "machine box2 is connected")
 
-	// A token that another has copied is of no use.
+	// A copied token is useless.
 	thief := newMachine(t)
 	thief.join(append(command, "--name", "box3")...)
 	if out, err := thief.ends(); err == nil || !strings.Contains(out, "this token is not valid: it was used") {
@@ -166,7 +166,8 @@ func TestMachineJoinsComesBackAndIsRevoked(t *testing.T) {
 		t.Errorf("without a token: %v\n%s", err, out)
 	}
 
-	// It comes back by itself when the hub does, and by its identity when it was stopped.
+	// It reconnects by itself after a restart of the hub, and with its identity after being
+	// stopped.
 	p.Allow("ERR_CONNECTION_|WebSocket") // while the hub is away
 	prog.Kill9()
 	prog.Restart()

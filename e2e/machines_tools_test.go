@@ -12,7 +12,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// toolUser is an agent that asks the hub's tools for their name, and says what it got.
+// toolUser is an agent that lists the hub's tools, and prints the result.
 const toolUser = `#!/bin/sh
 while read -r line; do
 	id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
@@ -34,7 +34,7 @@ while read -r line; do
 done
 `
 
-// An agent in a machine's sandbox uses the hub's tools with its session's token, and with no other.
+// An agent in a machine's sandbox uses the hub's tools only with its session's token.
 func TestAgentOnMachineReachesTheHubsTools(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl")
@@ -56,7 +56,7 @@ func TestAgentOnMachineReachesTheHubsTools(t *testing.T) {
 	p.Wait(card("box2", "Online"))
 	const choice = `document.querySelector('.choice input[name=agent][value^="opencode+"]')`
 	const there = `document.querySelector(".choice input[name=machine]:not([value='']):not(:disabled)")`
-	for end := time.Now().Add(patience); ; { // until the hub has heard what the machine has now
+	for end := time.Now().Add(patience); ; { // until the hub knows the machine's current agents
 		p.Open(prog.URL + "/new")
 		if Eval[bool](p, there+` !== null`) {
 			Eval[any](p, there+`.click()`)

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// buildRelease builds ahphub as another release would be.
+// buildRelease builds ahphub as another release.
 func buildRelease(t *testing.T, version string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "ahphub")
@@ -23,8 +23,8 @@ func buildRelease(t *testing.T, version string) string {
 	return path
 }
 
-// startOn starts a session with the shell of a machine whose name is box2, in a directory there, and approves its first
-// command.
+// startOn starts a session with the shell of the machine box2 in a directory there, and approves
+// its first command.
 func (p *Page) startOn(prog *Program, dir, command string) {
 	p.t.Helper()
 	for end := time.Now().Add(patience); ; {
@@ -46,8 +46,9 @@ func (p *Page) startOn(prog *Program, dir, command string) {
 	p.Click(".asks button[data-kind=approve]")
 }
 
-// A hub is stopped and started again, as an upgrade does, while a turn runs on a machine of another release: the machine
-// comes back by itself, ends what it ran for the former hub, the turn can be resumed, and both releases are named.
+// A hub is restarted, like for an upgrade, while a turn runs on a machine of another release: the
+// machine reconnects, ends what it ran for the previous hub, the turn can be resumed, and both
+// releases are shown.
 func TestHubIsUpgradedWhileATurnRunsOnAMachine(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})
@@ -92,7 +93,7 @@ func TestHubIsUpgradedWhileATurnRunsOnAMachine(t *testing.T) {
 	p.Wait(`[...document.querySelectorAll('#turns > *')].at(-1).textContent.includes("exit 0")`)
 }
 
-// waitForStill waits until a file grows no more.
+// waitForStill waits until a file stops growing.
 func waitForStill(t *testing.T, path string) {
 	t.Helper()
 	size := func() int64 {
@@ -102,7 +103,7 @@ func waitForStill(t *testing.T, path string) {
 		}
 		return info.Size()
 	}
-	tick := time.NewTicker(time.Second) // ten times what it grows in
+	tick := time.NewTicker(time.Second) // ten times its interval of growth
 	defer tick.Stop()
 	for last, end := size(), time.After(patience); ; {
 		select {

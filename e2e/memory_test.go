@@ -31,8 +31,8 @@ var (
 		"connections that TestConnectionsOfALinkAreBounded opens by one link")
 )
 
-// memoryGroup makes a control group of so many bytes below the current one and returns its directory; "" where that is
-// not possible.
+// memoryGroup creates a control group with a memory limit below the current one and returns its
+// directory; "" if that is impossible.
 func memoryGroup(t *testing.T, limit int) string {
 	t.Helper()
 	for _, v := range []struct{ controller, mount, limit, swap string }{
@@ -60,9 +60,9 @@ func memoryGroup(t *testing.T, limit int) string {
 	return ""
 }
 
-// groupOf is the test's own group of a version 1 controller, or of version 2 for "".
+// groupOf returns the test's own group of a version 1 controller, or of version 2 for "".
 func groupOf(controller string) (string, bool) {
-	b, _ := os.ReadFile("/proc/self/cgroup") // absent: no such system
+	b, _ := os.ReadFile("/proc/self/cgroup") // absent on other systems
 	for line := range strings.SplitSeq(string(b), "\n") {
 		if f := strings.SplitN(line, ":", 3); len(f) == 3 && (f[1] == controller) {
 			return f[2], true
@@ -78,7 +78,7 @@ type burst struct {
 	owner          *peer.Peer
 	web            *http.Client
 	session, chat  ahp.URI
-	short, visitor string // visitor is a viewer's token
+	short, visitor string // token of a viewer
 }
 
 func newBurst(t *testing.T, ctx context.Context, o Options) *burst {
@@ -101,7 +101,7 @@ func newBurst(t *testing.T, ctx context.Context, o Options) *burst {
 	return b
 }
 
-// running reports whether the agent is at work in the chat.
+// running reports whether the agent is working in the chat.
 func (b *burst) running() bool {
 	for _, c := range b.state().Chats {
 		if c.Resource == b.chat {
@@ -116,7 +116,7 @@ func (b *burst) state() *ahp.SessionState {
 	return s
 }
 
-// say has the agent send so many megabytes and waits for the end of its turn.
+// say has the agent send this many megabytes and waits for the end of its turn.
 func (b *burst) say(ctx context.Context, megabytes int) {
 	b.t.Helper()
 	orders := fmt.Sprintf("burst %d 65536", megabytes*16)
@@ -144,7 +144,7 @@ func (b *burst) stall(ctx context.Context, token string) (*websocket.Conn, error
 	return ws, err
 }
 
-// ask opens a connection that asks for the chat and reads nothing.
+// ask opens a connection that requests the chat and reads nothing.
 func (b *burst) ask(ctx context.Context, token string) (*websocket.Conn, error) {
 	narrow := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network,
 		address string) (net.Conn, error) {
@@ -170,7 +170,7 @@ func (b *burst) ask(ctx context.Context, token string) (*websocket.Conn, error) 
 	return ws, ws.Write(ctx, websocket.MessageText, hello)
 }
 
-// stallMany opens connections side by side and closes them with the test.
+// stallMany opens concurrent connections and closes them with the test.
 func (b *burst) stallMany(ctx context.Context, n int) (conns []*websocket.Conn, refused []error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
@@ -195,13 +195,13 @@ func (b *burst) stallMany(ctx context.Context, n int) (conns []*websocket.Conn, 
 	return conns, refused
 }
 
-// smallMachine starts the program where it may use 150 MB: in a control group where the system lets one be made, else
-// with that as the limit of the Go runtime. fits fails the test when it took more.
+// smallMachine starts the program with 150 MB: in a control group if possible, otherwise with that
+// limit of the Go runtime. fits fails the test if it used more.
 func smallMachine(t *testing.T, ctx context.Context) (b *burst, fits func()) {
 	t.Helper()
 	const limit = 150 << 20
 	if dir := memoryGroup(t, limit); dir != "" {
-		// The system ends it when it takes more. Temporary files may be in memory, which would count.
+		// The system kills it above the limit. Temporary files may be in memory, which would count.
 		data, err := os.MkdirTemp("/var/tmp", "ahphub-e2e-*")
 		if err != nil {
 			t.Fatal(err)
@@ -212,14 +212,14 @@ func smallMachine(t *testing.T, ctx context.Context) (b *burst, fits func()) {
 	b = newBurst(t, ctx, Options{Env: []string{"GOMEMLIMIT=" + strconv.Itoa(limit)}})
 	return b, func() {
 		t.Helper()
-		if peak := peakOf(t, b.prog); peak > 2*limit { // nothing holds it to a limit here, the runtime's is a wish
+		if peak := peakOf(t, b.prog); peak > 2*limit { // without a control group, the limit is not enforced
 			t.Errorf("the program took %d MB", peak>>20)
 		}
 	}
 }
 
-// TestStalledReadersDoNotExhaustMemory has an agent say more text than the process may use, to connections that read
-// none of it.
+// TestStalledReadersDoNotExhaustMemory has an agent send more text than the process may use, to
+// connections that read none of it.
 func TestStalledReadersDoNotExhaustMemory(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
@@ -245,7 +245,7 @@ func TestStalledReadersDoNotExhaustMemory(t *testing.T) {
 	t.Logf("the peak of memory was %d MB", peakOf(t, b.prog)>>20)
 }
 
-// askMany has viewers ask for the chat, all of it, and read nothing of the answer.
+// askMany has viewers request the whole chat, and read nothing of the answer.
 func (b *burst) askMany(ctx context.Context) {
 	b.t.Helper()
 	for range *memoryReaders {
@@ -255,10 +255,10 @@ func (b *burst) askMany(ctx context.Context) {
 		}
 		b.t.Cleanup(func() { _ = ws.CloseNow() })
 	}
-	b.whole(ctx) // comes after all of them
+	b.whole(ctx) // follows all of them
 }
 
-// whole is the chat as the owner is given it, and fails the test when it is not.
+// whole returns the complete chat as the owner gets it, and fails the test otherwise.
 func (b *burst) whole(ctx context.Context) *ahp.ChatState {
 	b.t.Helper()
 	fresh, err := peer.Dial(ctx, b.prog.AHP, peer.Options{Token: b.prog.Token(), ClientID: uuid.NewString(),
@@ -275,8 +275,8 @@ func (b *burst) whole(ctx context.Context) *ahp.ChatState {
 
 var moreLink = regexp.MustCompile(`<p class="more"><a class="btn[^"]*" href="([^"]*)">`)
 
-// readOn opens the chat without a script and follows its links into the text of its last turn, of which each page shows
-// little.
+// readOn opens the chat without scripts and follows its links into the text of its last turn, of
+// which each page shows little.
 func (b *burst) readOn(text string) {
 	b.t.Helper()
 	pieces := strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == 'x' || r == '\n' })
@@ -337,7 +337,8 @@ func TestUnfinishedFramesAreBounded(t *testing.T) {
 	t.Logf("the peak of memory was %d MB", peakOf(t, b.prog)>>20)
 }
 
-// TestConnectionsOfALinkAreBounded opens more connections by one link than its guests may have, and then as the owner.
+// TestConnectionsOfALinkAreBounded opens more connections through one link than its guests may
+// have, and then as the owner.
 func TestConnectionsOfALinkAreBounded(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
 	defer cancel()

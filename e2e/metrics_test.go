@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// The metrics are well formed as promtool sees it where it is installed, and the dashboard asks for none that the server
-// does not have. A backup, a page and a turn change what they should.
+// The metrics are valid according to promtool, if installed, and the dashboard only uses existing
+// ones. A backup, a page and a turn change the expected metrics.
 func TestMetricsAndDashboard(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

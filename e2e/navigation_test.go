@@ -10,7 +10,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The palette finds sessions, files and commands, says when it finds none, and closes on Esc whatever was typed.
+// The palette finds sessions, files and commands, reports when it finds none, and closes on Esc
+// with any input.
 func TestPalette(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -70,7 +71,8 @@ func TestEscapeClosesMenu(t *testing.T) {
 	}
 }
 
-// A chat that another one starts appears among the tabs of open pages, and the current one stays marked.
+// A chat started by another one appears in the tabs of open pages, and the current tab stays
+// marked.
 func TestNewChatAppearsInTabs(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -83,7 +85,8 @@ func TestNewChatAppearsInTabs(t *testing.T) {
 		"a[aria-current]').length === 1")
 }
 
-// Who reads further up is shown that the turn below goes on, also while nothing but its text grows.
+// A viewer who reads further up is shown that the turn below continues, even if only its text
+// grows.
 func TestPillWhileTurnStreams(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -102,8 +105,7 @@ func TestPillWhileTurnStreams(t *testing.T) {
 	ana.Wait("document.querySelector('#new-pill').hidden")
 }
 
-// The changed files stand beside the chat once there are some; on a narrow screen they lie over it when they are
-// opened.
+// The changed files are shown beside the chat; on a narrow screen they open on top of it.
 func TestChangedFilesBesideChat(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -145,7 +147,7 @@ func TestChangedFilesBesideChat(t *testing.T) {
 	}
 }
 
-// A phone reaches threads and automations, and reads whole paths in one column.
+// A phone reaches threads and automations, and shows whole paths in one column.
 func TestPhoneReachesEverything(t *testing.T) {
 	t.Parallel()
 	p := Start(t, Options{Args: []string{"--owner-name", "Ana", "--agent", "script"}})
@@ -188,7 +190,7 @@ func TestPhoneReachesEverything(t *testing.T) {
 	ana.Wait("location.pathname.endsWith('/threads')")
 }
 
-// In split view a comment stands under its own side, and another view is opened at the same place.
+// In split view, a comment is below its own side, and switching the view keeps the position.
 func TestSplitViewKeepsSideAndPlace(t *testing.T) {
 	t.Parallel()
 	var lines strings.Builder

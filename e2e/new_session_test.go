@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// TestStartIsInSightOnNewSession checks that all that a session needs is on the screen at once, on a laptop and on a phone.
-// What is seldom changed is folded into one line, which says what is set, also after a change.
+// TestStartIsInSightOnNewSession checks that everything a session needs is visible at once, on a
+// laptop and on a phone. Rare settings are folded into one line that shows their values, also after
+// a change.
 func TestStartIsInSightOnNewSession(t *testing.T) {
 	t.Parallel()
 	prog, _, ana, dir := withChatAgent(t)
 	begin(prog, ana, dir, "hello")
-	ana.WaitText("#turns", "given: code small | hello") // the form knows the agent's model and mode now
+	ana.WaitText("#turns", "given: code small | hello") // the form now knows the agent's model and mode
 	for _, size := range [][2]int64{{1280, 800}, {390, 844}} {
 		ana.look(size[0], size[1], "light")
 		ana.Open(prog.URL + "/new")

@@ -19,7 +19,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// A guest's page is told of their session, and of nothing else: not of others', and not of what they could not answer.
+// A guest's page is only notified of their session and of what they can answer.
 func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -35,7 +35,7 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 	get(t, guest, prog.URL+"/s/"+short)
 	events := noticesOf(t, ctx, prog, guest)
 
-	sessionThat(t, c, prog, "run echo "+canary) // another session, and the canary is its title, too
+	sessionThat(t, c, prog, "run echo "+canary) // another session, with the canary also in its title
 	sessionThat(t, c, prog, "fail "+canary)
 	sendForm(t, c, prog.URL+"/s/"+short+"/verdict", url.Values{"kind": {"comment"}, "summary": {"hm"}})
 	if err := owner.Subscribe(ctx, mine+"/annotations"); err != nil {
@@ -59,7 +59,7 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "verdict mention" {
 		t.Errorf("a guest is told %s", got)
 	}
-	// They have no mail and no webhooks, whatever they post.
+	// They have neither mail nor webhooks, whatever they post.
 	for _, path := range []string{"/mail", "/mail/verify", "/hooks", "/hooks/x/test", "/hooks/x/remove"} {
 		res, err := guest.PostForm(prog.URL+settingsPath+path, url.Values{"url": {"https://hooks.example.com/"},
 			"address": {"ana@example.com"}, "do": {"set"}})
@@ -79,7 +79,7 @@ func TestGuestIsNotifiedOfTheirSessionOnly(t *testing.T) {
 
 type notice struct{ ID, Kind, Session, Title, Text, Path string }
 
-// noticesOf reads the stream that a browser's tab does.
+// noticesOf reads the stream that a browser's tab reads.
 func noticesOf(t *testing.T, ctx context.Context, prog *Program, c *http.Client) <-chan notice {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, prog.URL+"/notifications/stream", nil)
@@ -111,7 +111,8 @@ func noticesOf(t *testing.T, ctx context.Context, prog *Program, c *http.Client)
 	return out
 }
 
-// fakeNotifications stands for what the system shows: it records what a page shows, and needs no permission.
+// fakeNotifications replaces the system's notifications: it records what a page shows, and needs no
+// permission.
 const fakeNotifications = `
 window.shown = [];
 window.Notification = class {
@@ -123,8 +124,8 @@ window.Notification = class {
 document.hasFocus = () => sessionStorage.getItem('focused') === 'yes';
 `
 
-// Of two tabs one shows what happened, once; a click leads to it; nothing is shown of a visible session, nor of a
-// muted session. A browser that refuses says so.
+// One of two tabs shows an event, once; a click opens its page; nothing is shown about a visible or
+// a muted session. A browser that refuses notifications says so.
 func TestBrowserNotifications(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -162,7 +163,7 @@ func TestBrowserNotifications(t *testing.T) {
 	one.Wait(`location.pathname.startsWith('` + session +
 		`/c/') && location.hash.startsWith('#tool-') && document.readyState === 'complete'`)
 
-	// The tab of that session shows it, whichever follows; and not while it is visible.
+	// Either tab may show it; not while the session is visible.
 	two.Wait(`document.documentElement.dataset.notify === 'on'`)
 	chat := Eval[string](one, `location.pathname`)
 	sendForm(t, c, prog.URL+chat+"/stop", url.Values{})
@@ -195,7 +196,7 @@ func TestBrowserNotifications(t *testing.T) {
 	one.Says("main", "Muted sessions")
 }
 
-// tab opens another tab of the same person.
+// tab opens another tab for the same person.
 func (p *Page) tab() *Page {
 	p.t.Helper()
 	p.Open("about:blank")

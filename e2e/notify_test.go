@@ -29,8 +29,8 @@ type receiver struct {
 
 	mu    sync.Mutex
 	got   []hooked
-	fails int           // how many are to be refused first
-	hold  chan struct{} // while it is open, what came is not answered
+	fails int           // number of webhooks to refuse first
+	hold  chan struct{} // while open, requests are not answered
 }
 
 type hooked struct {
@@ -83,7 +83,7 @@ func (r *receiver) sign(h http.Header, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// of are the webhooks of an event so far.
+// of returns the webhooks of an event so far.
 func (r *receiver) of(event string) (out []hooked) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,7 +101,7 @@ func (r *receiver) set(change func(*receiver)) {
 	change(r)
 }
 
-// mailServer is a process that takes mail, and the directory where it leaves it.
+// mailServer is a process that accepts mail, and its directory.
 type mailServer struct{ dir, at string }
 
 func newMailServer(t *testing.T) mailServer {
@@ -118,7 +118,7 @@ func (m mailServer) options(more ...string) Options {
 	}
 }
 
-// mails are those that were taken, oldest first.
+// mails returns the accepted mails, oldest first.
 func (m mailServer) mails(t *testing.T) (out []string) {
 	files, err := filepath.Glob(filepath.Join(m.dir, "*.eml"))
 	if err != nil {
@@ -146,7 +146,7 @@ func (m mailServer) wait(t *testing.T, n int) (got []string) {
 	return got
 }
 
-// on switches a fault of the server on, and off again.
+// on enables a fault of the server, and off disables it.
 func (m mailServer) on(t *testing.T, fault string) (off func()) {
 	t.Helper()
 	path := filepath.Join(m.dir, fault)
@@ -158,7 +158,7 @@ func (m mailServer) on(t *testing.T, fault string) (off func()) {
 
 const settingsPath = "/settings/notifications"
 
-// hookTo makes a webhook by the form.
+// hookTo creates a webhook by the form.
 func hookTo(t *testing.T, c *http.Client, prog *Program, r *receiver, everything string) {
 	t.Helper()
 	page, _ := sendForm(t, c, prog.URL+settingsPath+"/hooks", url.Values{"url": {r.URL + "/in"},
@@ -170,7 +170,7 @@ func hookTo(t *testing.T, c *http.Client, prog *Program, r *receiver, everything
 	r.set(func(r *receiver) { r.secret = strings.ReplaceAll(m[1], "&#43;", "+") })
 }
 
-// mailTo gives an address, reads the code in the mail, and types it.
+// mailTo enters an address, reads the code in the mail, and enters it.
 func mailTo(t *testing.T, c *http.Client, prog *Program, m mailServer, address string) {
 	t.Helper()
 	have := len(m.mails(t))
@@ -183,15 +183,15 @@ func mailTo(t *testing.T, c *http.Client, prog *Program, m mailServer, address s
 	sendForm(t, c, prog.URL+settingsPath+"/mail/verify", url.Values{"code": {code[1]}})
 }
 
-// sessionThat makes a session whose agent does something at once, and returns its path.
+// sessionThat creates a session with an immediate command, and returns its path.
 func sessionThat(t *testing.T, c *http.Client, prog *Program, what string) string {
 	t.Helper()
 	_, res := sendForm(t, c, prog.URL+"/new", url.Values{"message": {what}, "dir": {prog.opts.Dir}})
 	return strings.Join(strings.Split(res.Request.URL.Path, "/")[:3], "/")
 }
 
-// The owner is told by webhook and mail of what waits: signed, once each, by a server that is away at first, and
-// no more after one click in the mail.
+// The owner is notified by webhook and mail of pending requests: signed, once each, by a server
+// that is down at first, and no more after one click in the mail.
 func TestWebhookAndEmailNotifications(t *testing.T) {
 	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
@@ -233,7 +233,7 @@ func TestWebhookAndEmailNotifications(t *testing.T) {
 		t.Errorf("the mail says a secret:\n%s", text)
 	}
 
-	// One click, by a mail program that has no cookie, ends the mail and nothing else.
+	// One click, by a mail program without a cookie, only ends the mail.
 	link := regexp.MustCompile(`List-Unsubscribe:\s+<([^>]+)>`).FindStringSubmatch(text)
 	if link == nil {
 		t.Fatalf("the mail has no link:\n%s", text)
@@ -268,7 +268,7 @@ func TestWebhookAndEmailNotifications(t *testing.T) {
 	}
 }
 
-// A member is mailed what concerns them, at the address they gave, until they are removed.
+// A member gets mail about what concerns them, at their address, until they are removed.
 func TestMailMember(t *testing.T) {
 	t.Parallel()
 	mail := newMailServer(t)
@@ -296,9 +296,9 @@ func TestMailMember(t *testing.T) {
 	if token, _, _ = strings.Cut(token, `"`); !invited {
 		t.Fatalf("no invitation was made:\n%s", page)
 	}
-	ben, _ := signIn(t, prog.URL+"/signin#nothing") // for its jar
+	ben, _ := signIn(t, prog.URL+"/signin#nothing") // creates a cookie jar
 	sendForm(t, ben, prog.URL+"/invite", url.Values{"token": {token}, "name": {"Ben"}, "password": {memberWords}})
-	get(t, ben, prog.URL+"/s/"+short) // who was never there cannot be mentioned
+	get(t, ben, prog.URL+"/s/"+short) // only visitors can be mentioned
 	mailTo(t, c, prog, mail, "ana@example.com")
 	mailTo(t, ben, prog, mail, "ben@example.com")
 
@@ -321,13 +321,13 @@ func TestMailMember(t *testing.T) {
 	}
 	sendForm(t, c, prog.URL+remove[1], nil)
 	say("two", "@Ben look again")
-	sessionThat(t, c, prog, "fail too bad") // the owner is mailed this after Ben would have been the other
+	sessionThat(t, c, prog, "fail too bad") // the owner gets this mail later than Ben would have got the other
 	if got := mail.wait(t, 4); len(got) != 4 || !strings.Contains(got[3], "to ana@example.com\n") {
 		t.Errorf("there are %d mails, the last one:\n%s", len(got), got[3])
 	}
 }
 
-// A host that is killed while something is delivered delivers it once more, with the same id, and nothing a third time.
+// A host killed during a delivery repeats it once with the same id, and nothing a third time.
 func TestNotificationsAfterCrash(t *testing.T) {
 	t.Parallel()
 	mail, hook := newMailServer(t), newReceiver(t)
@@ -338,7 +338,7 @@ func TestNotificationsAfterCrash(t *testing.T) {
 	release, off := make(chan struct{}), mail.on(t, "hold")
 	hook.set(func(r *receiver) { r.hold = release })
 	sessionThat(t, c, prog, "fail too bad")
-	mail.wait(t, 2) // it was taken, and this was not said
+	mail.wait(t, 2) // accepted, but not confirmed
 	prog.Kill9()
 	close(release)
 	off()

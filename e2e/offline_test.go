@@ -9,8 +9,8 @@ import (
 
 const banner = "document.querySelector('#conn').checkVisibility()"
 
-// A page that loses its stream says so, whether the server ends or the network is gone without a word, and nothing
-// on it looks alive until the stream is back.
+// A page that loses its stream says so, whether the server ends or the network fails silently, and
+// nothing on it looks live until the stream is back.
 func TestPageSaysWhenItIsOffline(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -29,7 +29,7 @@ func TestPageSaysWhenItIsOffline(t *testing.T) {
 	alive := "getComputedStyle(document.querySelector('#status .run')).color"
 	running := Eval[string](p, alive)
 
-	f.cutOff() // nothing is closed
+	f.cutOff() // connections stay open
 	start := time.Now()
 	p.Wait(banner)
 	t.Logf("the banner came after %v", time.Since(start))
@@ -46,7 +46,7 @@ func TestPageSaysWhenItIsOffline(t *testing.T) {
 		t.Error("what runs does not look alive again")
 	}
 
-	Eval[any](p, "window.realNow = Date.now, Date.now = () => realNow() + 15000, null") // the stream is silent for long
+	Eval[any](p, "window.realNow = Date.now, Date.now = () => realNow() + 15000, null") // the stream seems silent for long
 	p.Wait("document.documentElement.dataset.live === 'off'")
 	Eval[any](p, "Date.now = window.realNow, null")
 	p.Wait("!" + banner + " && " + live)
@@ -55,7 +55,7 @@ func TestPageSaysWhenItIsOffline(t *testing.T) {
 	if !Eval[bool](p, banner) {
 		t.Error("the browser says that it is offline, and the page does not")
 	}
-	p.Wait("!" + banner + " && " + live) // the server is heard all the same
+	p.Wait("!" + banner + " && " + live) // messages from the server still arrive
 
 	prog.Kill9()
 	p.Wait(banner)

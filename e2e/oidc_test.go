@@ -19,7 +19,7 @@ import (
 
 const oidcSecret = "the client's secret"
 
-// knownPeople are those the provider knows, by id; all have the same password.
+// knownPeople writes the provider's users by id; all have the same password.
 func knownPeople(t *testing.T) string {
 	t.Helper()
 	type user struct {
@@ -34,7 +34,7 @@ func knownPeople(t *testing.T) string {
 			EmailVerified: true, Groups: []string{"reviewers"}},
 		{ID: "3", Username: "eve", FirstName: "Eve", LastName: "Moss", Email: "eve@elsewhere.example",
 			EmailVerified: true},
-		{ID: "4", Username: "mal", FirstName: "Ana", LastName: "Lima", Email: "ana@example.com"}, // says to be Ana
+		{ID: "4", Username: "mal", FirstName: "Ana", LastName: "Lima", Email: "ana@example.com"}, // claims to be Ana
 	} {
 		u.Password = "verysecure"
 		all[u.ID] = u
@@ -50,7 +50,8 @@ func knownPeople(t *testing.T) string {
 	return path
 }
 
-// startWithProvider starts a provider of OpenID Connect and the program that people sign in to by it.
+// startWithProvider starts an OpenID Connect provider and the program that people sign in to with
+// it.
 func startWithProvider(t *testing.T, more ...string) (prog *Program, issuer string, provider *log) {
 	t.Helper()
 	at := loopbacktest.Address(t)
@@ -66,7 +67,7 @@ func startWithProvider(t *testing.T, more ...string) (prog *Program, issuer stri
 	return Start(t, Options{Args: args}), issuer, provider
 }
 
-// signInAt goes through the provider's page.
+// signInAt completes the provider's page.
 func (p *Page) signInAt(prog *Program, name string) {
 	p.t.Helper()
 	p.Open(prog.URL + "/signin")
@@ -87,7 +88,7 @@ func portOf(t testing.TB, address string) string {
 	return u.Port()
 }
 
-// People sign in by a real provider with the roles of the rules; others are refused.
+// People sign in with a real provider and get the roles of the rules; others are refused.
 func TestSignInByAProvider(t *testing.T) {
 	t.Parallel()
 	prog, _, _ := startWithProvider(t)
@@ -105,7 +106,7 @@ func TestSignInByAProvider(t *testing.T) {
 
 	ben := browser.Page()
 	ben.Allow("favicon|403")
-	ben.signInAt(prog, "ben") // by a group, though of another domain
+	ben.signInAt(prog, "ben") // by a group, despite another domain
 	if to := Eval[string](ben, "location.pathname"); to != "/" {
 		t.Fatalf("Ben came to %s", to)
 	}
@@ -124,7 +125,7 @@ func TestSignInByAProvider(t *testing.T) {
 		}
 	}
 
-	again := browser.Page() // after Ben, so that who signed in last is Ana again only if it is she
+	again := browser.Page() // after Ben, so that the last sign-in is Ana's only if this works
 	again.Allow("favicon")
 	again.signInAt(prog, "ana")
 	if second := whoAmI(t, again, prog); second != first || first == "" {
@@ -147,7 +148,7 @@ func TestSignInByAProvider(t *testing.T) {
 	}
 }
 
-// whoAmI is the principal of the newest sign-in by the provider in the audit, as an owner sees it.
+// whoAmI returns the principal of the newest provider sign-in in the audit, as an owner sees it.
 func whoAmI(t *testing.T, p *Page, prog *Program) (who string) {
 	t.Helper()
 	p.Open(prog.URL + "/audit")
@@ -161,8 +162,8 @@ func whoAmI(t *testing.T, p *Page, prog *Program) (who string) {
 	return who
 }
 
-// An answer of the provider counts once, and in the browser that began alone; an attacker's own answer signs no
-// other person in.
+// A provider's answer is valid once, and only in the browser that started; an attacker's answer
+// signs no one else in.
 func TestProviderAnswersCountOnce(t *testing.T) {
 	t.Parallel()
 	prog, _, _ := startWithProvider(t)
@@ -197,7 +198,7 @@ func TestProviderAnswersCountOnce(t *testing.T) {
 	}
 }
 
-// speaksAsPerson makes a token as a person of the provider, and uses the protocol with it.
+// speaksAsPerson creates a token as a person of the provider, and uses the protocol with it.
 func (b browserless) speaksAsPerson(t *testing.T, prog *Program) {
 	t.Helper()
 	res, err := b.PostForm(prog.URL+"/account/tokens", url.Values{"name": {"editor"}, "expires": {"168h"}})
@@ -235,7 +236,7 @@ func TestProviderIsDownAtFirst(t *testing.T) {
 	page.Wait(`location.pathname === '/'`)
 }
 
-// browserless is a visitor with cookies who follows no redirect by itself.
+// browserless is a visitor with cookies who does not follow redirects.
 type browserless struct{ *http.Client }
 
 func visitor(t *testing.T) browserless {
@@ -272,8 +273,8 @@ func (b browserless) cookie(prog *Program) string {
 
 var loginID = regexp.MustCompile(`name="id" value="([^"]+)"`)
 
-// throughProvider begins a sign-in and returns the address that the provider sends the browser back to, not
-// visited yet.
+// throughProvider starts a sign-in and returns the address that the provider redirects to,
+// unvisited.
 func (b browserless) throughProvider(t *testing.T, prog *Program, name string) string {
 	t.Helper()
 	res, err := b.PostForm(prog.URL+"/signin/oidc", nil)

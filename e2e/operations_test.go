@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestOperations takes changes from the review to a commit: two people look at it, one of them a guest who may not.
+// TestOperations takes changes from the review to a commit, viewed by two people, one of them a
+// guest without the right.
 func TestOperations(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -65,7 +66,7 @@ func TestOperations(t *testing.T) {
 	ana.Click(file("a.txt") + " .file-menu > summary")
 	ana.Click(file("a.txt") + ` .file-op[value="stage"]`)
 	ana.WaitText(file("a.txt")+" .stg", "Staged")
-	ben.WaitText(file("a.txt")+" .stg", "Staged") // it is the same for everybody who looks
+	ben.WaitText(file("a.txt")+" .stg", "Staged") // all viewers see the same
 	if got := git("diff", "--cached", "--name-only"); got != "a.txt" {
 		t.Errorf("staged is %s", got)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/e2e/peer"
 )
 
-// authenticator gives a page one that is always at hand and knows its person.
+// authenticator adds a virtual authenticator to a page that always recognizes its user.
 func authenticator(page *Page) {
 	page.t.Helper()
 	page.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
@@ -29,14 +29,15 @@ func authenticator(page *Page) {
 	})
 }
 
-// The owner sets a password and makes a passkey, and signs in by each; a removed passkey is refused.
+// The owner sets a password and creates a passkey, and signs in with each; a removed passkey is
+// refused.
 func TestWaysToSignIn(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	page := OpenBrowser(t).Page()
 	page.Allow("403")
 	authenticator(page)
-	home := strings.Replace(prog.URL, "127.0.0.1", "localhost", 1) // passkeys belong to names
+	home := strings.Replace(prog.URL, "127.0.0.1", "localhost", 1) // passkeys require host names
 	page.Open(strings.Replace(prog.SignIn(), prog.URL, home, 1))
 	page.Wait(`location.pathname === '/' && document.readyState === 'complete'`)
 
@@ -73,7 +74,8 @@ func TestWaysToSignIn(t *testing.T) {
 	}
 }
 
-// A token made on the page opens a socket until it is revoked there, which ends the socket at once.
+// A token made on the page opens a socket until it is revoked there, which closes the socket
+// immediately.
 func TestPersonalToken(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -86,7 +88,7 @@ func TestPersonalToken(t *testing.T) {
 	page.Click(`form[action="/account/tokens"] .btn`)
 	page.Wait(`document.querySelector('#made')?.value`)
 	page.Click(`[data-copy="made"]`)
-	// for who has to copy by hand
+	// for copying by hand
 	page.Wait(`(m => m.selectionEnd - m.selectionStart === m.value.length)(document.querySelector('#made'))`)
 	page.Shot("token")
 	token := Eval[string](page, `document.querySelector('#made').value`)

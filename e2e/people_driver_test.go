@@ -6,7 +6,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// driverLink makes a link with switches by the form and returns its address.
+// driverLink creates a link with switches by the form and returns its address.
 func driverLink(page *Page, prog *Program, session string, switches ...string) string {
 	page.t.Helper()
 	page.Open(prog.URL + session + "/share")
@@ -21,8 +21,8 @@ func driverLink(page *Page, prog *Program, session string, switches ...string) s
 	return Eval[string](page, `document.querySelector('#made').value`)
 }
 
-// A guest with a driver's link asks for a command, which waits for the owner, who sees whose it is; and then they
-// type in a terminal that the owner hands over.
+// A guest with a driver's link requests a command, which waits for the owner, who sees the
+// requester; then the guest types in a terminal that the owner hands over.
 func TestDriving(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})

@@ -10,7 +10,7 @@ import (
 	landlock "github.com/landlock-lsm/go-landlock/landlock/syscall"
 )
 
-// inviteBy makes an invitation by the form and returns its address.
+// inviteBy creates an invitation by the form and returns its address.
 func inviteBy(page *Page, prog *Program, role, name string) string {
 	page.t.Helper()
 	page.Open(prog.URL + "/people")
@@ -26,7 +26,7 @@ func inviteBy(page *Page, prog *Program, role, name string) string {
 	return Eval[string](page, `document.querySelector('#made').value`)
 }
 
-// accept takes an invitation by a password.
+// accept accepts an invitation with a password.
 func accept(page *Page, invitation, name, password string) {
 	page.t.Helper()
 	page.Open(invitation)
@@ -39,7 +39,7 @@ func accept(page *Page, invitation, name, password string) {
 	page.Wait(`location.pathname === '/' && document.readyState === 'complete'`)
 }
 
-// cutOff waits until a page knows that it is out.
+// cutOff waits until a page knows that its access has ended.
 func cutOff(page *Page, since time.Time, after string) {
 	page.t.Helper()
 	page.Wait(`document.querySelector('#conn')?.checkVisibility() || /revoked|sign in|changed/i.test(document.body.innerText)`)
@@ -48,8 +48,9 @@ func cutOff(page *Page, since time.Time, after string) {
 
 const memberWords = "a phrase of four words"
 
-// A person is invited, signs in under a name of their own, and works in every session: what they ask for waits for the
-// owner until the owner lets them approve. Once removed, they lose access at once, and their name cannot sign in.
+// A person is invited, signs in under their own name, and works in every session: what they request
+// waits for the owner until the owner lets them approve. After removal, they lose access
+// immediately, and their name cannot sign in.
 func TestMember(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}, Boxed: true,
@@ -132,8 +133,8 @@ func TestMember(t *testing.T) {
 	}
 }
 
-// A link that wants people to sign in shows that, takes them to signing in and back, and they come under their own
-// name.
+// A link that requires an account says so, leads to sign-in and back, and people appear under their
+// own name.
 func TestLinkForSignedInPeople(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})
@@ -181,8 +182,8 @@ func TestLinkForSignedInPeople(t *testing.T) {
 	}
 }
 
-// Sharing a chat or a set of changes: the Share button of the page that is open chooses it, and whoever comes
-// finds that and no way to anything else. Revoking ends each within two seconds.
+// Sharing a chat or a changeset: the Share button of the open page selects it, and guests reach
+// only that part. Revoking ends each within two seconds.
 func TestSharingAPart(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script", "--owner-name", "Ana"}})

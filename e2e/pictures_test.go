@@ -10,11 +10,12 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// TestPictures takes every page of a lived-in server, light, dark and on a phone, with its scroll bars:
+// TestPictures takes screenshots of every page of a used server, light, dark and on a phone, with
+// scroll bars:
 //
 //	AHPHUB_SHOTS=/tmp/shots go test ./e2e -run TestPictures
 //
-// AHPHUB_SHOTS_ONLY names some of them, as in "inbox,changes".
+// AHPHUB_SHOTS_ONLY selects some of them, as in "inbox,changes".
 func TestPictures(t *testing.T) {
 	if os.Getenv("AHPHUB_SHOTS") == "" {
 		t.Skip("AHPHUB_SHOTS names the directory for pictures of every page")
@@ -39,14 +40,14 @@ func TestPictures(t *testing.T) {
 	w.leave()
 }
 
-// walk takes the pictures of the walk through every page.
+// walk takes screenshots of every page.
 type walk struct {
 	*Page
 	url, only string
 	sessions  map[string]string // title → path
 }
 
-// take opens a page and takes its picture in every look; after is done in each of them.
+// take opens a page and takes its screenshot in every look; after runs in each of them.
 func (w *walk) take(name, path, ready string, after ...string) {
 	w.t.Helper()
 	takePicture(w.Page, w.only, name, w.url+path, ready, after...)
@@ -59,7 +60,7 @@ func takePicture(p *Page, only, name, address, ready string, after ...string) {
 	}
 	for _, l := range looks {
 		p.look(l.width, l.height, l.scheme)
-		p.Open("about:blank") // a fragment alone would not load it anew
+		p.Open("about:blank") // a changed fragment alone would not reload it
 		p.Open(address)
 		p.Wait(`document.readyState === 'complete' && document.querySelector(` + fmt.Sprintf("%q", ready) + `)`)
 		for _, script := range after {
@@ -70,7 +71,7 @@ func takePicture(p *Page, only, name, address, ready string, after ...string) {
 	}
 }
 
-// post sends a form as the owner and returns where its answer leads.
+// post sends a form as the owner and returns the redirect target.
 func (w *walk) post(path string, form url.Values) string {
 	w.t.Helper()
 	return awaited[string](w.Page, fmt.Sprintf(
@@ -78,7 +79,7 @@ func (w *walk) post(path string, form url.Values) string {
 		path, form.Encode()))
 }
 
-// prepare makes what the demo lacks: an automation, a deleted session, terminals with output.
+// prepare creates what the demo lacks: an automation, a deleted session, terminals with output.
 func (w *walk) prepare() {
 	w.post("/automations", url.Values{"title": {"Morning triage"}, "agent": {"script"}, "when": {"daily"},
 		"time": {"07:30"}, "zone": {"Europe/Berlin"}, "enabled": {"yes"}, "message": {"Look at what came in overnight."},
@@ -102,7 +103,7 @@ func (w *walk) dir() string {
 	return Eval[string](w.Page, `document.querySelector('#dir').value`)
 }
 
-// front are the pages without a session.
+// front takes the pages without a session.
 func (w *walk) front() {
 	w.take("inbox", "/", "#inbox")
 	w.take("new", "/new", "#message")
@@ -116,7 +117,7 @@ func (w *walk) front() {
 	w.Allow("404")
 }
 
-// session are the pages of a session.
+// session takes the pages of a session.
 func (w *walk) session() {
 	for name, title := range map[string]string{"chat-answer": "Show me an answer", "chat-approval": "Run the tests",
 		"chat-question": "Ask me something", "chat-tools": "Show every tool state", "chat-running": "Watch a long build",
@@ -147,17 +148,17 @@ func (w *walk) session() {
 	w.take("worktree", w.sessions["worktree"]+"/worktree", "main")
 }
 
-// popover opens a dialog of the review.
+// popover returns a script that opens a dialog of the review.
 func popover(selector string) string {
 	return fmt.Sprintf("document.querySelector(%q).showPopover()", selector)
 }
 
-// keyDown presses a key without waiting for what it does.
+// keyDown returns a script that presses a key without waiting for its effect.
 func keyDown(key string) string {
 	return fmt.Sprintf("document.dispatchEvent(new KeyboardEvent('keydown', {key: %q, bubbles: true}))", key)
 }
 
-// settings are the pages of the owner and their server.
+// settings takes the pages of the owner and their server.
 func (w *walk) settings() {
 	w.take("people", "/people", "main")
 	w.take("audit", "/audit", "main")
@@ -168,7 +169,7 @@ func (w *walk) settings() {
 	w.take("machines", "/machines", "main")
 }
 
-// guest is what strangers and the guest of a link see.
+// guest takes what unknown visitors and a link's guest see.
 func (w *walk) guest(prog *Program, stranger, guest *Page) {
 	stranger.Allow("401|403|404|428")
 	greet := w.sessions["Greet in the language of the person"]

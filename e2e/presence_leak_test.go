@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// openLive opens the stream of a page as its script does.
+// openLive opens the stream of a page like its script.
 func openLive(t *testing.T, ctx context.Context, prog *Program, c *http.Client, path string) *websocket.Conn {
 	t.Helper()
 	res, err := c.Get(prog.URL + path)
@@ -52,7 +52,7 @@ func dialLive(ctx context.Context, prog *Program, c *http.Client, query string) 
 	return ws, err
 }
 
-// untilFrame reads frames until one has a text.
+// untilFrame reads frames until one contains a text.
 func untilFrame(t *testing.T, ctx context.Context, ws *websocket.Conn, want string, h *heard) {
 	t.Helper()
 	for {
@@ -67,8 +67,8 @@ func untilFrame(t *testing.T, ctx context.Context, ws *websocket.Conn, want stri
 	}
 }
 
-// Where people are goes to pages of their own session alone: a guest of another session and clients of the
-// protocol, the owner's too, are told nothing of it.
+// People's positions are only sent to pages of their session: a guest of another session and all
+// protocol clients, including the owner's, get nothing.
 func TestPresenceStaysInItsSession(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

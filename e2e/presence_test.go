@@ -8,8 +8,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Two people in two browsers: each sees who the other is, where they are and what they write; one goes where the other
-// goes; and who leaves is gone.
+// Two people in two browsers: each sees who the other is, where they are and what they write; one
+// follows the other; and a person who leaves disappears.
 func TestPresence(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a line\n", 300)
@@ -31,7 +31,7 @@ func TestPresence(t *testing.T) {
 		t.Error("one's own face is shown among the others")
 	}
 
-	// They write where the other reads.
+	// They write where the other one is reading.
 	ana.Follow(".tabs a[data-go='g c']")
 	ben.Click("#message")
 	ben.Type("What about")
@@ -40,7 +40,7 @@ func TestPresence(t *testing.T) {
 	ben.Fill("#message", "")
 	r.cold(ana, "/changes?scope=uncommitted")
 
-	// One's place in the review: in the tree, at the line, and in words.
+	// A person's position in the review: in the tree, at the line, and in words.
 	r.cold(ben, "/changes?scope=uncommitted")
 	ben.Press("n")
 	ben.Press("n")
@@ -57,7 +57,7 @@ func TestPresence(t *testing.T) {
 	ana.Shot("line")
 	ben.Press("\x1b")
 
-	// Following: shown to both, over files and pages, until one does something oneself.
+	// Following: shown to both, across files and pages, until the follower acts.
 	ana.Click("#faces .face:not(.self)")
 	ana.Says("#following", "Following Ben Kim")
 	ben.Says("#followers", " follows you")
@@ -80,7 +80,7 @@ func TestPresence(t *testing.T) {
 	ana.leave()
 }
 
-// On a phone the list says who is here, and there is room for fingers.
+// On a phone, the list shows who is present, with targets of sufficient size.
 func TestPresenceOnAPhone(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

@@ -19,7 +19,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// A page of another site, or a program that guesses tokens of agents, does not keep the owner's client out.
+// A page of another site, or a program that guesses agents' tokens, does not lock the owner's
+// client out.
 func TestGuessesDoNotLockOwnerOut(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})
@@ -59,7 +60,7 @@ func TestGuessesDoNotLockOwnerOut(t *testing.T) {
 	}
 }
 
-// clientOf connects a client under an id; err is what the program says to its initialize.
+// clientOf connects a client with an id; err is the answer to its initialize.
 func clientOf(t *testing.T, ctx context.Context, prog *Program, token, id string,
 	serve func(string, json.RawMessage) (any, *ahp.Error)) (*peer.Peer, error) {
 	t.Helper()
@@ -72,7 +73,7 @@ func clientOf(t *testing.T, ctx context.Context, prog *Program, token, id string
 	return p, err
 }
 
-// sharedSession makes a session and links into it, by role.
+// sharedSession creates a session and links to it, by role.
 func sharedSession(t *testing.T, ctx context.Context, prog *Program, p *peer.Peer,
 	roles ...string) (session, chat ahp.URI, tokens map[string]string) {
 	t.Helper()
@@ -94,8 +95,8 @@ func isRefused(err error, code int) bool {
 	return errors.As(err, &refused) && refused.Code == code
 }
 
-// A guest can neither take the owner's clientId while the owner is away, also over a restart, nor keep the owner out by
-// having it first.
+// A guest can neither take the owner's clientId while the owner is away, even across a restart, nor
+// block the owner by using it first.
 func TestClientIdBelongsToItsPrincipal(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -144,8 +145,8 @@ func TestClientIdBelongsToItsPrincipal(t *testing.T) {
 	}
 }
 
-// A guest whose tool answers with a URI, under a clientId that the owner takes later, does not have the owner's client
-// asked for it.
+// If a guest's tool answers with a URI, under a clientId that the owner uses later, the owner's
+// client is not asked for it.
 func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -219,7 +220,7 @@ func TestGuestsClientDoesNotAskOwnersFiles(t *testing.T) {
 	}
 }
 
-// What is refused, or was done before, is not written down as done: a revocation of another's token least of all.
+// Refused or repeated revocations have no audit entry, especially those of other people's tokens.
 func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -265,7 +266,7 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	}
 	refused(owner, "/settings/notifications/mail", url.Values{"do": {"remove"}})
 	refused(owner, "/account/password", url.Values{"remove": {"yes"}})
-	post(t, owner, prog.URL+"/people/signout", nil) // another time there is none to sign out
+	post(t, owner, prog.URL+"/people/signout", nil) // the second time there is none to sign out
 	post(t, owner, prog.URL+"/people/signout", nil)
 	_, shared := get(t, owner, prog.URL+"/s/"+short+"/share")
 	_, rest, _ = strings.Cut(shared, `action="/s/`+short+"/share/")
@@ -290,7 +291,7 @@ func TestRefusedRevocationsAreNotAudited(t *testing.T) {
 	}
 }
 
-// post sends a form and returns what it is answered, whatever that is.
+// post sends a form and returns the answer, even an error.
 func post(t *testing.T, c *http.Client, address string, form url.Values) (page string, status int) {
 	t.Helper()
 	res, err := c.PostForm(address, form)
@@ -305,7 +306,7 @@ func post(t *testing.T, c *http.Client, address string, form url.Values) (page s
 	return string(b), res.StatusCode
 }
 
-// An unused session of a client is reported to clients, and is in no list of pages until something is in it.
+// A client's unused session is reported to clients, but not listed on pages until it has content.
 func TestUnusedSessionIsNotInInbox(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// signIn exchanges a printed address for a cookie, as the page's script does.
+// signIn exchanges a printed address for a cookie, like the page's script.
 func signIn(t *testing.T, address string) (*http.Client, int) {
 	t.Helper()
 	u, err := url.Parse(address)
@@ -46,7 +46,7 @@ func status(t *testing.T, c *http.Client, address string) int {
 	return res.StatusCode
 }
 
-// codingOf returns how a page is compressed for a browser that accepts some codings.
+// codingOf returns the compression of a page for a browser that accepts some encodings.
 func codingOf(t *testing.T, c *http.Client, address, accept string) string {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, address, nil)

@@ -20,13 +20,13 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// proxy is a reverse proxy that docs/install.md has a configuration for.
+// proxy is a reverse proxy with a configuration in docs/install.md.
 type proxy struct {
-	name, block string // block begins the lines of the page that are its configuration
-	around      string // what else its file needs: the directory, then the lines
+	name, block string // block begins the configuration's lines on the page
+	around      string // the rest of its file: the directory, then the lines
 	file        string
 	args        func(file string) []string
-	replace     []string // in the lines of the page, by an address without TLS; PORT is its port
+	replace     []string // lines of the page to replace by an address without TLS; PORT is its port
 }
 
 var proxies = []proxy{
@@ -44,8 +44,9 @@ var proxies = []proxy{
 		[]string{"bind :443 ssl crt /etc/haproxy/hub.pem", "bind 127.0.0.1:PORT"}},
 }
 
-// TestDocumentedProxiesOnAnotherPort runs each proxy with the lines of docs/install.md at a port that is not 443:
-// a form, a page's live stream and AHP sockets work through it. So they do when nginx drops the port from the Host.
+// TestDocumentedProxiesOnAnotherPort runs each proxy with the lines of docs/install.md at a port
+// other than 443: a form, a page's live stream and AHP sockets work through it, even if nginx drops
+// the port from the Host.
 func TestDocumentedProxiesOnAnotherPort(t *testing.T) {
 	t.Parallel()
 	doc, err := os.ReadFile("../docs/install.md")
@@ -67,7 +68,7 @@ func TestDocumentedProxiesOnAnotherPort(t *testing.T) {
 	}
 }
 
-// linesFrom returns the indented lines of a page from the one that begins so.
+// linesFrom returns the indented lines of a page that start with begin.
 func linesFrom(doc, begin string) string {
 	_, rest, _ := strings.Cut("\n"+doc, "\n"+begin)
 	var b strings.Builder
@@ -135,7 +136,7 @@ func (x proxy) start(t *testing.T, lines, port string) {
 	t.Helper()
 	program, err := exec.LookPath(x.name)
 	if err != nil {
-		program, err = exec.LookPath("/usr/sbin/" + x.name) // where Debian has it, for root alone
+		program, err = exec.LookPath("/usr/sbin/" + x.name) // where Debian has it, only for root
 	}
 	if err != nil && os.Getenv("CI") == "true" {
 		t.Fatalf("%s is not installed: make deps installs it", x.name)
@@ -164,7 +165,7 @@ func (x proxy) start(t *testing.T, lines, port string) {
 		_ = cmd.Process.Signal(os.Interrupt)
 		select {
 		case <-ended:
-		case <-time.After(5 * time.Second): // haproxy waits for connections that idle
+		case <-time.After(5 * time.Second): // haproxy waits for idle connections
 			_ = cmd.Process.Kill()
 			<-ended
 		}
@@ -187,7 +188,7 @@ func (x proxy) start(t *testing.T, lines, port string) {
 	}
 }
 
-// clientThrough is a browser's client to which every name leads to a port of this machine.
+// clientThrough returns a client that connects every name to a port of this machine.
 func clientThrough(t *testing.T, port string) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

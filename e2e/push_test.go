@@ -22,7 +22,7 @@ import (
 	"github.com/ahphub/ahphub/hub/notify/webpush/webpushtest"
 )
 
-// startPushService starts a push service on this computer, which the options of a program allow.
+// startPushService starts a push service on this computer, allowed by the returned options.
 func startPushService(t *testing.T) (*webpushtest.Service, Options) {
 	t.Helper()
 	s := &webpushtest.Service{}
@@ -37,7 +37,7 @@ func startPushService(t *testing.T) (*webpushtest.Service, Options) {
 	return s, Options{Args: []string{"--agent", "script", "--owner-name", "Ana", "--notify-allow", "127.0.0.0/8"}}
 }
 
-// pushKeyOf returns the key that the page of settings has browsers subscribe to.
+// pushKeyOf returns the key for subscriptions from the settings page.
 func pushKeyOf(t *testing.T, c *http.Client, prog *Program) string {
 	t.Helper()
 	_, page := get(t, c, prog.URL+settingsPath)
@@ -55,7 +55,7 @@ func subscriptionForm(b *webpushtest.Browser) url.Values {
 
 type pushedMessage struct{ ID, Kind, Session, Title, Text, Path string }
 
-// pushedTo returns the messages that a browser was sent.
+// pushedTo returns the messages sent to a browser.
 func pushedTo(t *testing.T, s *webpushtest.Service, name string) (out []pushedMessage) {
 	t.Helper()
 	for _, m := range s.Messages() {
@@ -70,8 +70,8 @@ func pushedTo(t *testing.T, s *webpushtest.Service, name string) (out []pushedMe
 	return out
 }
 
-// A subscription is posted as a browser does it: its device gets what happens with no page open, until it unsubscribes
-// or signs out.
+// A subscription is posted as browsers do: its device gets messages without an open page, until it
+// unsubscribes or signs out.
 func TestPushReachesDevice(t *testing.T) {
 	t.Parallel()
 	service, options := startPushService(t)
@@ -122,11 +122,11 @@ func losesDeviceWhenRemoved(t *testing.T, c *http.Client, prog *Program, service
 	page, _ := sendForm(t, c, prog.URL+"/people/invite", url.Values{"role": {"commenter"}, "for": {"Ben"}})
 	_, token, _ := strings.Cut(page, "/invite#")
 	token, _, _ = strings.Cut(token, `"`)
-	ben, _ := signIn(t, prog.URL+"/signin#nothing") // for its jar
+	ben, _ := signIn(t, prog.URL+"/signin#nothing") // creates a cookie jar
 	sendForm(t, ben, prog.URL+"/invite", url.Values{"token": {token}, "name": {"Ben"}, "password": {memberWords}})
 	sendForm(t, ben, prog.URL+settingsPath+"/push", subscriptionForm(service.Subscribe("bens")))
 	session := sessionThat(t, c, prog, "fail first")
-	get(t, ben, prog.URL+session) // who was never there is told nothing
+	get(t, ben, prog.URL+session) // only visitors are notified
 	fail := func(what string) {
 		sendForm(t, c, prog.URL+session+"/c/"+chatOf(t, c, prog, session)+"/message", url.Values{"text": {what}})
 	}
@@ -155,7 +155,7 @@ func losesDeviceWhenRemoved(t *testing.T, c *http.Client, prog *Program, service
 	}
 }
 
-// pushWorker is the worker of a page, once it runs.
+// pushWorker is a page's running service worker.
 type pushWorker struct {
 	registration serviceworker.RegistrationID
 	target       target.ID
@@ -197,7 +197,7 @@ func (p *Page) findPushWorker() pushWorker {
 	}
 }
 
-// fakeSubscription stands for the push service of the browser's vendor, which cannot be reached here.
+// fakeSubscription replaces the push service of the browser's vendor, which is unreachable here.
 const fakeSubscription = `
 PushManager.prototype.getSubscription = async () => null;
 PushManager.prototype.subscribe = async function (options) {
@@ -206,8 +206,8 @@ PushManager.prototype.subscribe = async function (options) {
 };
 `
 
-// A person enables push notifications by a button. The worker shows what the push service delivers, not the session that
-// is in view, and a click opens its place without leaving what is typed elsewhere.
+// A person enables push notifications by a button. The worker shows pushed messages except for the
+// visible session, and a click opens the message's page without losing text typed elsewhere.
 func TestBrowserShowsPushMessages(t *testing.T) {
 	t.Parallel()
 	service, options := startPushService(t)
@@ -237,7 +237,7 @@ func TestBrowserShowsPushMessages(t *testing.T) {
 
 	inside, cancel := chromedp.NewContext(p.Ctx, chromedp.WithTargetID(worker.target))
 	defer cancel()
-	if err := chromedp.Do(inside); err != nil { // the first call's end would end all of it
+	if err := chromedp.Do(inside); err != nil { // ending the first call would end everything
 		t.Fatal(err)
 	}
 	w := &Page{Ctx: inside, t: t}
@@ -298,8 +298,9 @@ func TestBrowserShowsPushMessages(t *testing.T) {
 	p.Says("#push-state", "Off on this device.")
 }
 
-// clickNotification has a worker handle a click on a notification, which closes it, and returns the address that it
-// opens. A click that is a person's cannot be made here, so the worker's way to open pages is replaced.
+// clickNotification has a worker handle a click on a notification, which closes it, and returns the
+// address that it opens. A real click is impossible here, so the worker's way to open pages is
+// replaced.
 func (p *Page) clickNotification(title string) string {
 	p.t.Helper()
 	return awaited[string](p, fmt.Sprintf(`(async () => {
@@ -314,7 +315,8 @@ func (p *Page) clickNotification(title string) string {
 	})()`, title))
 }
 
-// leavesOutViewed looks at a session: messages about it are not shown, and a click on one goes to the open page.
+// leavesOutViewed views a session: messages about it are not shown, and a click on one goes to the
+// open page.
 func (p *Page) leavesOutViewed(prog *Program, worker pushWorker, w *Page, session string) {
 	p.t.Helper()
 	p.Open(prog.URL + session)
@@ -333,7 +335,7 @@ func (p *Page) leavesOutViewed(prog *Program, worker pushWorker, w *Page, sessio
 	}
 }
 
-// renews has the worker of a page replace its subscription, as browsers have it do from time to time.
+// renews has the worker of a page replace its subscription, as browsers do occasionally.
 func (p *Page) renews(service *webpushtest.Service) {
 	p.t.Helper()
 	device := service.Subscribe("renewed")
@@ -374,7 +376,7 @@ func (p *Page) saysWhyNoPush(prog *Program) {
 	}
 }
 
-// deliver has the browser hand a message to the worker, as if it came from the push service.
+// deliver has the browser pass a message to the worker, as if from the push service.
 func (p *Page) deliver(prog *Program, to pushWorker, message string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, page *chromedp.Target) (chromedp.Void, error) {
@@ -384,7 +386,8 @@ func (p *Page) deliver(prog *Program, to pushWorker, message string) {
 	})
 }
 
-// recordShown has a worker keep what it had the browser show. A headless browser has nowhere to show it, and forgets.
+// recordShown has a worker record its notifications, because a headless browser neither shows nor
+// keeps them.
 const recordShown = `(() => {
 	self.shown = [];
 	const show = ServiceWorkerRegistration.prototype.showNotification;
@@ -395,7 +398,7 @@ const recordShown = `(() => {
 	return true;
 })()`
 
-// waitShown waits until a worker had the browser show a notification whose title has a beginning.
+// waitShown waits until a worker showed a notification whose title has this prefix.
 func (p *Page) waitShown(title string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf(`self.shown.some(n => n.title.startsWith(%q) && n.icon.endsWith('/img/icon-192.png'))`, title))

@@ -11,14 +11,15 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// hostAway is what a browser says of its own accord about requests to a host that was killed.
+// hostAway matches a browser's own messages about requests to a killed host.
 const hostAway = `net::ERR_(CONNECTION|SOCKET|EMPTY|INCOMPLETE)|WebSocket connection to '[^']*/live\?`
 
-// ticking ends when its terminal is gone: it must not outlive a host that is killed.
+// ticking ends when its terminal is gone: it must not outlive a killed host.
 const ticking = `i=0; while i=$((i+1)); echo "tick $i"; do sleep 0.01; done`
 
-// A host that is killed while a command prints restarts with everything that was shown: the turn ends as an error its
-// reader can resume, numbers go on upwards though only a terminal printed, and clients resume without a gap.
+// A host killed while a command prints restarts with everything that was shown: the turn ends in an
+// error and can be resumed, numbers keep increasing although only a terminal printed, and clients
+// resume without a gap.
 func TestKilledWhileACommandPrints(t *testing.T) {
 	t.Parallel()
 	page := OpenBrowser(t).Page()
@@ -64,10 +65,10 @@ func TestKilledWhileACommandPrints(t *testing.T) {
 	p.Stop()
 }
 
-// restarted is the session that newSession makes.
+// restarted is the session that newSession creates.
 const restarted ahp.URI = "ahp-session:/restart"
 
-// newSession makes a session that runs commands without asking, mirrors it, and returns its chat.
+// newSession creates a session that runs commands without asking, mirrors it, and returns its chat.
 func (w *watcher) newSession(dir string) ahp.URI {
 	w.t.Helper()
 	ctx, cancel := w.patient()
@@ -101,7 +102,7 @@ func (w *watcher) say(chat ahp.URI, turn, text string) {
 	}
 }
 
-// printing waits until the running terminal has printed a while, and returns it.
+// printing waits until the running terminal has printed for a while, and returns it.
 func (w *watcher) printing() (terminal ahp.URI) {
 	w.t.Helper()
 	w.wait("a running terminal", func() bool {
@@ -117,7 +118,7 @@ func (w *watcher) printing() (terminal ahp.URI) {
 	return terminal
 }
 
-// exited reports whether a terminal's process is gone, or the terminal itself.
+// exited reports whether a terminal's process, or the terminal itself, is gone.
 func exited(s ahp.State) bool {
 	t, ok := s.(*ahp.TerminalState)
 	return !ok || t.Lifecycle.Status != ahp.TerminalLifecycleStatusRunning

@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// TestColoursOfLargeReviewFollow opens a review of more code than is coloured while its reader waits: the rest has its
-// colours when the page is loaded again.
+// TestColoursOfLargeReviewFollow opens a review with more code than is coloured while its viewer
+// waits: the rest has colours after a reload.
 func TestColoursOfLargeReviewFollow(t *testing.T) {
 	t.Parallel()
 	const n = 12
@@ -43,8 +43,9 @@ func TestColoursOfLargeReviewFollow(t *testing.T) {
 	r.ben.leave()
 }
 
-// TestColoursOfTurnOutliveProgram has a turn change more code than is coloured while a reader waits. Its colours
-// are read when it ends and kept: a program started after that shows the review in colour at first sight.
+// TestColoursOfTurnOutliveProgram has a turn change more code than is coloured while a viewer
+// waits. Its colours are computed when it ends and stored: a restarted program shows them on the
+// first view.
 func TestColoursOfTurnOutliveProgram(t *testing.T) {
 	t.Parallel()
 	const n = 12

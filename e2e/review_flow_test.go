@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// drag presses the mouse on one element, moves over others and lets go on the last.
+// drag presses the mouse on one element, moves over others and releases it on the last.
 func (p *Page) drag(elements ...string) {
 	p.t.Helper()
 	at := func(element string) []float64 {
@@ -29,13 +29,14 @@ func (p *Page) drag(elements ...string) {
 		chromedp.ClickCount(1)))
 }
 
-// rowWith is the row of a text, in JavaScript.
+// rowWith returns the row with a text, in JavaScript.
 func rowWith(text string) string {
 	return fmt.Sprintf("[...document.querySelectorAll('.r')].find(r => r.textContent === %q)", text)
 }
 
-// The row under the mouse has a "+" that comments on it, and on more rows by dragging; long lines wrap on demand; what
-// narrow screens cannot show side by side is unified; the list of files filters without leaving empty folders.
+// The row under the mouse has a "+" to comment on it, and on more rows by dragging; long lines wrap
+// on demand; a narrow screen shows unified instead of split; filtering the list of files leaves no
+// empty folders.
 func TestLinesByMouse(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "one\n", "deep/er/b.txt": "b\n", "z.txt": "z\n"})
@@ -69,7 +70,7 @@ func TestLinesByMouse(t *testing.T) {
 	r.ana.Click(".wrap-lines")
 	r.ana.Wait(tall)
 	r.cold(r.ana, "/changes?scope=uncommitted&view=split")
-	r.ana.Wait(tall) // the choice is kept
+	r.ana.Wait(tall) // the setting is kept
 
 	r.ana.Fill("#filter", "z.t")
 	r.ana.Wait("[...document.querySelectorAll('#tree li')].filter(li => !li.hidden).length === 1")
@@ -99,14 +100,15 @@ func TestLinesByMouse(t *testing.T) {
 	r.ben.leave()
 }
 
-// A review from the first comment to the commit: comments wait in one place until they are submitted, threads are
-// answered and resolved in one line, and what is dangerous asks and says what it would do.
+// A review from the first comment to the commit: comments are collected until they are submitted,
+// threads are answered and resolved in one line, and dangerous actions ask and say what they would
+// do.
 func TestReviewFlow(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far, "b.txt": "b\n"})
 	r.git("config", "user.name", "Ana")
 	r.git("config", "user.email", "ana@example.com")
-	r.cold(r.ana, "/changes?scope=session") // the session begins here
+	r.cold(r.ana, "/changes?scope=session") // the session starts here
 	r.write("a.txt", "ALPHA\n"+far)
 	r.write("b.txt", "B\n")
 	r.open("")
@@ -206,7 +208,7 @@ func TestReviewFlow(t *testing.T) {
 	r.ben.leave()
 }
 
-// hasOneWay checks that one button submits, and none beside it.
+// hasOneWay checks that there is only one submit button.
 func (p *Page) hasOneWay() {
 	p.t.Helper()
 	if n := Eval[int](p, "[...document.querySelectorAll('.sendbar button')].filter(b => b.checkVisibility()).length"); n != 1 {
@@ -217,7 +219,7 @@ func (p *Page) hasOneWay() {
 	}
 }
 
-// A finger shows the "+" of a line by a tap on it, and a tap on the "+" begins a comment.
+// A tap on a line shows its "+", and a tap on the "+" starts a comment.
 func TestPhoneCommentsByTouch(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "one\n"})

@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/e2e/fixture"
 )
 
-// unseen says what is wrong with where a reader is: the focus, or the line they are at. It is empty when that is in
-// sight, drawn as such, and nothing lies over it.
+// unseen describes what is wrong with the viewer's position, the focus or the current line: empty
+// if it is visible, highlighted, and not covered.
 const unseen = `(() => {
 	const at = document.activeElement, line = document.querySelector('.r.cur');
 	const wrong = e => {
@@ -39,7 +39,7 @@ type keyboard struct {
 	prog *Program
 }
 
-// key presses keys and expects to see where they lead.
+// key presses keys and checks that their target is visible.
 func (k *keyboard) key(keys string, mods ...chromedp.Modifier) {
 	k.t.Helper()
 	k.Press(keys, mods...)
@@ -53,7 +53,7 @@ func (k *keyboard) sees(after string) {
 	}
 }
 
-// tab goes on to an element, in the order of the page.
+// tab moves to an element in the order of the page.
 func (k *keyboard) tab(selector string, most int) {
 	k.t.Helper()
 	for range most {
@@ -66,7 +66,7 @@ func (k *keyboard) tab(selector string, most int) {
 	k.t.Fatalf("%d times Tab did not come to %s", most, selector)
 }
 
-// arrives waits for the page a key leads to.
+// arrives waits for the page that a key opens.
 func (k *keyboard) arrives(where string) {
 	k.t.Helper()
 	k.Wait(fmt.Sprintf("(location.pathname + location.search).includes(%q)", where))
@@ -117,7 +117,7 @@ func (k *keyboard) walk() {
 	k.Wait("/^#f-[0-9a-f]+[LR][0-9]+/.test(location.hash)")
 }
 
-// views switch what is compared and how it is drawn, and come back.
+// views switches what is compared and how it is shown, and back.
 func (k *keyboard) views() {
 	k.t.Helper()
 	k.Press("m")
@@ -136,7 +136,7 @@ func (k *keyboard) views() {
 		k.Wait(fmt.Sprintf("document.querySelectorAll('.scopes a')[%d]?.hasAttribute('aria-current')", i))
 		k.Live()
 	}
-	k.Press("1") // nothing is there, which is quick
+	k.Press("1") // it is empty, so it loads fast
 	k.Wait("document.querySelectorAll('.scopes a')[0].hasAttribute('aria-current')")
 	k.Live()
 	for _, space := range []string{"ws=amount", "ws=ignore", "ws=blank"} {
@@ -149,7 +149,7 @@ func (k *keyboard) views() {
 	k.uncommitted()
 }
 
-// uncommitted goes to the change by its number.
+// uncommitted switches to the uncommitted changes by their number.
 func (k *keyboard) uncommitted() {
 	k.t.Helper()
 	n := Eval[int](k.Page, "[...document.querySelectorAll('.scopes a')].findIndex(a => a.dataset.scope === "+
@@ -159,7 +159,7 @@ func (k *keyboard) uncommitted() {
 	k.Says("#review-counts", "/100 reviewed")
 }
 
-// drafts are written on a line, on several and on a file.
+// drafts writes drafts on a line, on several and on a file.
 func (k *keyboard) drafts() {
 	k.t.Helper()
 	save := func(n int) {
@@ -221,13 +221,13 @@ func (k *keyboard) decide() {
 	k.key(kb.ArrowDown)
 	k.Wait("document.activeElement.value === 'changes'")
 	k.tab("#verdict-form input[name=send]", 3)
-	k.Press(" ") // the agent gets it later
+	k.Press(" ") // sent to the agent later
 	k.Press("\r", chromedp.ModifierCtrl)
 	k.Wait("document.querySelector('#verdicts')?.textContent.includes('requests changes')")
 	k.Live()
 }
 
-// talk sends everything to the agent, whose answer arrives in the thread, and answers it there.
+// talk sends everything to the agent, whose answer appears in the thread, and replies there.
 func (k *keyboard) talk() {
 	k.t.Helper()
 	Eval[bool](k.Page, "document.body.dataset.old = 'true', true")
@@ -283,7 +283,7 @@ func (k *keyboard) switchOff() {
 	}
 }
 
-// A whole review of a hundred files by keyboard alone.
+// A whole review of a hundred files only by keyboard.
 func TestReviewByKeyboardAlone(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// spoken returns what a screen reader finds on the page: the headings, the landmarks, and all text in reading order.
+// spoken returns what a screen reader finds: the headings, the landmarks, and all text in reading
+// order.
 func (p *Page) spoken() (headings, landmarks []string, text string) {
 	p.t.Helper()
 	var tree accessibility.GetFullAXTreeResult
@@ -39,8 +40,8 @@ func (p *Page) spoken() (headings, landmarks []string, text string) {
 	return headings, landmarks, regexp.MustCompile(`\s+`).ReplaceAllString(strings.Join(all, " "), " ")
 }
 
-// A screen reader walks a diff by files, which are headings, and by lines, which say what happened to them; zoomed to
-// 200 % nothing is out of reach.
+// A screen reader reads a diff by files, which are headings, and by lines, which say how they
+// changed; at 200 % zoom everything is reachable.
 func TestDiffReadsLineByLine(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "first\nsecond\nthird\n", "b.txt": "b\n"})
@@ -83,7 +84,7 @@ func TestDiffReadsLineByLine(t *testing.T) {
 	r.ben.leave()
 }
 
-// Between the gutter and the code is some room, and no band without a word or button stands over a file.
+// There is some space between the gutter and the code, and no empty band above a file.
 func TestDiffHasNoEmptyBands(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n"})
@@ -94,7 +95,7 @@ func TestDiffHasNoEmptyBands(t *testing.T) {
 		"!h.querySelector('button') && !h.dataset.h).length"); n != 0 {
 		t.Errorf("%d bands are empty", n)
 	}
-	r.hover(r.ana, ".r.a") // its hunk can be marked all the same
+	r.hover(r.ana, ".r.a") // its hunk can still be marked
 	r.ana.Wait("document.querySelector('.h .hunk-mark')?.checkVisibility()")
 	gap := Eval[string](r.ana, `(() => {
 		const row = document.querySelector('.r.a'), code = document.createRange();

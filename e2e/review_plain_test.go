@@ -14,7 +14,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// scriptless is a person whose browser runs no script: everything is a link or a form.
+// scriptless is a person whose browser runs no scripts: everything is a link or a form.
 type scriptless struct {
 	*Page
 	t       *testing.T
@@ -23,7 +23,7 @@ type scriptless struct {
 	session string // its path
 }
 
-// noScript switches scripts off for all the pages to come.
+// noScript disables scripts for all later pages.
 func (p *Page) noScript() {
 	p.t.Helper()
 	p.plain = true
@@ -45,7 +45,7 @@ func (p *scriptless) to(path string) {
 	}
 }
 
-// leaveBy clicks what leads to another page, and waits for that page. It needs no scripts.
+// leaveBy clicks a link to another page, and waits for that page. It needs no scripts.
 func (p *Page) leaveBy(selector string) {
 	p.t.Helper()
 	p.Wait(fmt.Sprintf("document.querySelector(%q)", selector))
@@ -55,7 +55,7 @@ func (p *Page) leaveBy(selector string) {
 		"document.getElementById('main')")
 }
 
-// reload looks again until a page says something.
+// reload reloads a page until a condition is true.
 func (p *scriptless) reload(path, condition string) {
 	p.t.Helper()
 	for range 100 {
@@ -86,7 +86,7 @@ func (p *scriptless) file(name string) {
 	p.Wait("location.pathname.includes('/changes/file/')")
 }
 
-// begin signs in by the form, makes a session, sends a command and approves it.
+// begin signs in by the form, creates a session, sends a command and approves it.
 func (p *scriptless) begin() {
 	p.t.Helper()
 	at, token, _ := strings.Cut(p.prog.SignIn(), "#")
@@ -112,7 +112,7 @@ func (p *scriptless) begin() {
 	p.Shot("chat")
 }
 
-// read looks at the changes both ways, and into a folded file.
+// read views the changes in both layouts, and a folded file.
 func (p *scriptless) read() {
 	p.t.Helper()
 	p.reload("/changes?scope=uncommitted", "document.querySelector('"+file("greet.go")+" .r.a')")
@@ -124,7 +124,7 @@ func (p *scriptless) read() {
 	p.Says(file("go.sum"), "v1.1.0")
 }
 
-// comment writes on a line and on a file: saved, then published with a verdict.
+// comment comments on a line and on a file: saved, then published with a verdict.
 func (p *scriptless) comment() {
 	p.t.Helper()
 	p.file("greet.go")
@@ -149,7 +149,7 @@ func (p *scriptless) comment() {
 	p.Wait(`document.querySelector('#draftcount').textContent === ''`)
 }
 
-// threads answers one, applies what another proposes, and hands the rest to the agent.
+// threads answers a thread, applies a suggestion, and sends the rest to the agent.
 func (p *scriptless) threads() {
 	p.t.Helper()
 	p.to("/threads?state=open")
@@ -175,7 +175,7 @@ func (p *scriptless) threads() {
 	}
 }
 
-// body is what a link downloads.
+// body returns what a link downloads.
 func (p *scriptless) body(path string) string {
 	p.t.Helper()
 	r := &reviewing{T: p.t, program: p.prog, base: p.prog.URL + p.session}
@@ -183,7 +183,7 @@ func (p *scriptless) body(path string) string {
 	return text
 }
 
-// operate marks a hunk and a file, takes a hunk back, stages a file and commits it.
+// operate marks a hunk and a file, reverts a hunk, stages a file and commits it.
 func (p *scriptless) operate() {
 	p.t.Helper()
 	p.file("notes.txt")
@@ -215,7 +215,7 @@ func (p *scriptless) operate() {
 		"') && document.querySelector('"+file("notes.txt")+"')")
 }
 
-// A whole review in a browser that runs no script.
+// A whole review in a browser without scripts.
 func TestReviewWithoutScripts(t *testing.T) {
 	t.Parallel()
 	dir := greetRepository(t)
@@ -239,7 +239,7 @@ func TestReviewWithoutScripts(t *testing.T) {
 	p.Page = OpenBrowser(t).Page()
 	p.look(1440, 900, "light")
 	p.noScript()
-	p.Allow("428") // asking first is an answer of its own
+	p.Allow("428") // the confirmation page
 	p.begin()
 	p.read()
 	p.comment()

@@ -16,7 +16,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// reviewing is a repository under review, on two pages that stand for two people.
+// reviewing is a repository under review, on the pages of two people.
 type reviewing struct {
 	*testing.T
 	program  *Program
@@ -25,7 +25,7 @@ type reviewing struct {
 	base     string // of the session
 }
 
-// far keeps changes apart.
+// far keeps changes in separate hunks.
 var far = strings.Repeat("line that stays\n", 12)
 
 func review(t *testing.T, files map[string]string) *reviewing {
@@ -73,7 +73,7 @@ func (r *reviewing) write(name, text string) {
 	}
 }
 
-// open shows what is not committed to both, fresh.
+// open reloads the uncommitted changes for both.
 func (r *reviewing) open(query string) {
 	r.Helper()
 	for _, p := range []*Page{r.ana, r.ben} {
@@ -94,7 +94,7 @@ func (r *reviewing) both(selector, says string) {
 	r.ben.Says(selector, says)
 }
 
-// at puts the cursor on a line by walking to it.
+// at moves the cursor to a line.
 func (r *reviewing) at(p *Page, text string) {
 	r.Helper()
 	found := fmt.Sprintf("document.querySelector('.r.cur')?.innerText.includes(%q)", text)
@@ -107,7 +107,7 @@ func (r *reviewing) at(p *Page, text string) {
 	r.Fatalf("the key j never came to %q", text)
 }
 
-// Marks of files and hunks are shared, are made by keys, and end with the lines they were set on.
+// Marks of files and hunks are shared, set by keys, and end when their lines change.
 func TestReviewMarks(t *testing.T) {
 	t.Parallel()
 	old := "alpha\n" + far + "beta\n" + far + "gamma\n"
@@ -129,7 +129,7 @@ func TestReviewMarks(t *testing.T) {
 		t.Error("a reviewed file stays open")
 	}
 
-	r.write("a.txt", "ALPHA\n"+far+"BETA, again\n"+far+"GAMMA\n") // the second of three hunks is another now
+	r.write("a.txt", "ALPHA\n"+far+"BETA, again\n"+far+"GAMMA\n") // the second of three hunks has changed
 	for _, p := range []*Page{r.ana, r.ben} {
 		p.Says(file("a.txt")+" .stale", "Changed since reviewed")
 		p.Says("#review-counts", "0/3 reviewed")
@@ -155,7 +155,8 @@ func TestReviewMarks(t *testing.T) {
 	r.ben.leave()
 }
 
-// A hunk is marked without a script, and discarded from its bar: asked twice, and the rest of the file stays.
+// A hunk is marked without scripts, and discarded from its bar: with a confirmation, keeping the
+// rest of the file.
 func TestHunkButtons(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "alpha\n" + far + "beta\n"})
@@ -190,11 +191,12 @@ func TestHunkButtons(t *testing.T) {
 	r.ben.leave()
 }
 
-// landed is where the middle of the marked line is, off the middle of what is seen, once the page is at rest.
+// landed returns the distance of the marked line's middle from the middle of the view, once the
+// page has settled.
 const landed = `(() => { const r = document.querySelector('.r.sel')?.getBoundingClientRect(), m = document.getElementById('main').getBoundingClientRect();
 	return r ? Math.round(r.top + r.height / 2 - (m.top + m.height / 2)) : 9999 })()`
 
-// A link that was copied with y opens on its lines in a fresh page, wherever they are by then.
+// A link copied with y opens on its lines in a new page, even if they have moved.
 func TestPermalinks(t *testing.T) {
 	t.Parallel()
 	many := strings.Repeat("a line of many\n", 60)
@@ -252,7 +254,7 @@ func TestPermalinks(t *testing.T) {
 	r.ben.leave()
 }
 
-// Comments stand on lines of either side, on ranges, on files and on context that was opened; a link leads to each.
+// Comments on lines of either side, on ranges, on files and on expanded context; each has a link.
 func TestCommentsAnywhere(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": far + "gone\n" + far})
@@ -302,7 +304,7 @@ func TestCommentsAnywhere(t *testing.T) {
 	r.ben.leave()
 }
 
-// The address says what is compared and how it is drawn: another browser shows the same.
+// The address determines what is compared and how it is shown: another browser shows the same.
 func TestAddressHoldsTheView(t *testing.T) {
 	t.Parallel()
 	r := review(t, map[string]string{"a.txt": "one\n" + far + "two\n", "b.txt": "same  words\n"})
@@ -331,7 +333,7 @@ func TestAddressHoldsTheView(t *testing.T) {
 	r.ben.leave()
 }
 
-// What moved says where from and leads there; folded files open by a click.
+// Moved lines link to their source; folded files open by a click.
 func TestMovedAndFolded(t *testing.T) {
 	t.Parallel()
 	moved := "func Helper(name string) string {\n\tif name == \"\" {\n\t\treturn \"nobody\"\n\t}\n\treturn " +
@@ -359,7 +361,7 @@ func TestMovedAndFolded(t *testing.T) {
 	r.ben.leave()
 }
 
-// post sends a button's form as a browser without a script does.
+// post submits a button's form like a browser without scripts.
 func (r *reviewing) post(path string) int {
 	r.Helper()
 	c, _ := signIn(r.T, r.program.SignIn())
@@ -385,7 +387,7 @@ func (r *reviewing) hover(p *Page, selector string) {
 	p.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMouseMoved, at[0], at[1]))
 }
 
-// get fetches a page as the owner does, without a browser.
+// get requests a page as the owner, without a browser.
 func (r *reviewing) get(path string) (int, string) {
 	r.Helper()
 	c, _ := signIn(r.T, r.program.SignIn())

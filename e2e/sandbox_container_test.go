@@ -10,8 +10,9 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/box/boxtest"
 )
 
-// A session in a container runs in the image that its repository chooses among those that the owner allows. The card and
-// the session's info say which, how the repository's command went, and what else it asks for.
+// A session in a container runs in the image that its repository selects among those the owner
+// allows. The card and the session's info show the image, the result of the repository's command,
+// and its other requests.
 func TestSessionRunsInContainer(t *testing.T) {
 	engine, err := exec.LookPath("podman")
 	if err != nil {

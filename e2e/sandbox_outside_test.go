@@ -12,7 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// answerBy posts an answer to the request that a page shows, whether or not the page offers it, and returns the status.
+// answerBy posts an answer to the request on a page, whether or not the page offers it, and returns
+// the status.
 func answerBy(page *Page, choice string) int {
 	page.t.Helper()
 	return int(awaited[float64](page, `(async () => {
@@ -22,8 +23,9 @@ func answerBy(page *Page, choice string) int {
 	})()`))
 }
 
-// The owner alone runs a command, or opens a terminal, outside of a session's sandbox. Guests who may approve everything and
-// type in terminals do neither, nor do they type in that terminal, by pages or by the protocol.
+// Only the owner runs a command, or opens a terminal, outside of a session's sandbox. Guests who
+// may approve everything and type in terminals can do neither, nor type in that terminal, by pages
+// or by the protocol.
 func TestOwnerAloneLeavesSandbox(t *testing.T) {
 	needSandbox(t)
 	t.Parallel()
@@ -58,7 +60,7 @@ func TestOwnerAloneLeavesSandbox(t *testing.T) {
 	}
 	owner.Click(outside)
 	owner.WaitText("#turns", "gotout")
-	owner.WaitText("#turns", "left:nothing") // what a program in the sandbox left is not used outside
+	owner.WaitText("#turns", "left:nothing") // files written in the sandbox are not used outside
 
 	owner.Open(prog.URL + session + "/t")
 	owner.Click("#new-terminal summary")

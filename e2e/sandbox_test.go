@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// needSandbox skips a test where programs cannot be put into boxes.
+// needSandbox skips a test where sandboxes do not work.
 func needSandbox(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"bwrap", "nsenter"} {
@@ -27,7 +27,7 @@ func needSandbox(t *testing.T) {
 	}
 }
 
-// without returns a PATH with all of the system's programs but one.
+// without returns a PATH with all of the system's programs except one.
 func without(t *testing.T, program string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,8 +46,9 @@ func without(t *testing.T, program string) string {
 	return dir
 }
 
-// A program of a session is in a sandbox when nothing else is said. It works in its directory and with the tools of the
-// host, and reaches neither the data directory nor the server's pages. No session works in all of the home directory.
+// A session's program is in a sandbox by default. It works in its directory and with the host's
+// tools, and reaches neither the data directory nor the server's pages. No session may work in the
+// whole home directory.
 func TestSandboxedSession(t *testing.T) {
 	needSandbox(t)
 	t.Parallel()
@@ -89,7 +90,7 @@ func TestSandboxedSession(t *testing.T) {
 	})
 }
 
-// shell returns what a script prints in a terminal of the session.
+// shell returns the output of a script in a terminal of the session.
 func (j *toolTalk) shell(script string) string {
 	j.t.Helper()
 	terminal := ahp.URI("ahp-terminal:/" + uuid.NewString())
@@ -124,7 +125,8 @@ func (j *toolTalk) shell(script string) string {
 	return text()
 }
 
-// A session whose sandbox has a list of hosts shows what its programs asked for, and what the owner adds to allow it.
+// A session whose sandbox has a list of hosts shows what its programs requested, and what the owner
+// must add to allow it.
 func TestSessionListsHostsThatItsSandboxAskedFor(t *testing.T) {
 	needSandbox(t)
 	t.Parallel()
@@ -156,7 +158,7 @@ func TestSessionListsHostsThatItsSandboxAskedFor(t *testing.T) {
 	ana.Shot("phone")
 }
 
-// A session with Landlock alone works with the tools of the host.
+// A session with only Landlock works with the host's tools.
 func TestSessionWithLandlock(t *testing.T) {
 	if version, err := landlock.LandlockGetABIVersion(); err != nil || version < 3 {
 		t.Skip("this needs a kernel with Landlock: ", err)

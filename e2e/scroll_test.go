@@ -9,8 +9,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// tooTall says by how much a document is higher than its window, and which elements reach out of it. Classic
-// scroll bars take room, so nothing is hidden from it.
+// tooTall returns how much higher a document is than its window, and the elements that extend
+// beyond it. Classic scroll bars take space, so everything is detected.
 const tooTall = `(() => {
 	const d = document.scrollingElement, over = d.scrollHeight - d.clientHeight;
 	if (over <= 0) return '';
@@ -21,8 +21,8 @@ const tooTall = `(() => {
 	return over + ' px: ' + outside.slice(0, 4).map(e => e.outerHTML.slice(0, 90)).join(' | ');
 })()`
 
-// A page of the app scrolls within itself: the document around it is as high as the window, also where the page is
-// long, on a phone, and where scroll bars are always shown.
+// A page of the app scrolls inside: the document is as high as the window, also for long pages, on
+// a phone, and with permanent scroll bars.
 func TestDocumentDoesNotScroll(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

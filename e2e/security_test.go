@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// testsNamed are those of the repository, by name.
+// testsNamed returns the tests of the repository, by name.
 func testsNamed(t *testing.T) map[string]bool {
 	t.Helper()
 	all, named := map[string]bool{}, regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w*)\(`)
@@ -35,7 +35,7 @@ func testsNamed(t *testing.T) map[string]bool {
 	return all
 }
 
-// Every threat of docs/security.md has a test, and every test that is named there is there.
+// Every threat in docs/security.md has a test, and every test named there exists.
 func TestNamedTestsExist(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/security.md")

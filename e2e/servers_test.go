@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// servers builds, once each, the servers of others that tests run the program against: e2e/testdata/servers.
+// servers builds, once each, the third-party servers for tests: e2e/testdata/servers.
 var servers sync.Map // package → func() (string, error)
 
 func server(t *testing.T, pkg string) string {
@@ -36,7 +36,7 @@ func server(t *testing.T, pkg string) string {
 	return path
 }
 
-// runServer starts one, and returns its log and the first line it prints that has a mark.
+// runServer starts a server, and returns its log and its first output line with a mark.
 func runServer(t *testing.T, mark, pkg string, env []string, args ...string) (line string, output *log) {
 	t.Helper()
 	cmd := exec.Command(server(t, pkg), args...)

@@ -20,7 +20,8 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// halves is a session of two chats: one that is shared, and one that is full of the word, as everything else is.
+// halves is a session with two chats: a shared one, and one that is full of the word, like
+// everything else.
 type halves struct {
 	t       *testing.T
 	ctx     context.Context
@@ -59,7 +60,7 @@ func newHalves(t *testing.T, ctx context.Context, owner *peer.Peer) *halves {
 	return h
 }
 
-// fill has the word said everywhere but in the shared chat and what it changed.
+// fill puts the word everywhere except in the shared chat and its changes.
 func (h *halves) fill() {
 	h.do(h.session, &ahp.SessionTitleChangedAction{Title: canary})
 	h.theirTerminal = "ahp-terminal:/" + uuid.NewString()
@@ -116,7 +117,7 @@ func (h *halves) say(chat ahp.URI, orders string) (turn string) {
 	return turn
 }
 
-// comment starts a thread and waits until it is there.
+// comment starts a thread and waits for it.
 func (h *halves) comment(file, text string, origin ahp.AnnotationOrigin) string {
 	h.t.Helper()
 	uri := h.session + "/annotations"
@@ -148,7 +149,8 @@ func (h *halves) changeset(turn string) ahp.URI {
 	return "ahp-changeset:/" + h.short + "/turn/" + url.PathEscape(turn)
 }
 
-// changed is the one file of a turn's changeset: its URI, that of its content, and its key in pages.
+// changed returns the only file of a turn's changeset: its URI, that of its content, and its key in
+// pages.
 func (h *halves) changed(turn string) (file, blob ahp.URI, key string) {
 	h.t.Helper()
 	uri := h.changeset(turn)
@@ -161,16 +163,16 @@ func (h *halves) changed(turn string) (file, blob ahp.URI, key string) {
 	return f.ID, f.Edit.After.Content.URI, part.DiffKey(f.ID)
 }
 
-// A guest of one chat, and one of one set of changes, are sent nothing of what lies beside it in the same session:
-// not by the endpoint in root, lists, snapshots, replay, notifications and errors, and not by pages and their live
-// patches.
+// A guest of one chat, and one of one changeset, get nothing else of the session: not from the
+// endpoint in root, lists, snapshots, replay, notifications and errors, nor from pages and their
+// live patches.
 func TestNoLeakToAGuestOfAPart(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
 	c, _ := signIn(t, prog.SignIn())
 	for _, test := range []struct {
 		name   string
-		part   func(h *halves) string  // as the share page calls it
+		part   func(h *halves) string  // its name on the share page
 		shared func(h *halves) ahp.URI // the channel
 		role   string
 	}{
@@ -184,7 +186,7 @@ func TestNoLeakToAGuestOfAPart(t *testing.T) {
 			defer cancel()
 			ownerHeard, guestHeard := &heard{}, &heard{}
 			h := newHalves(t, ctx, dialHeard(t, ctx, prog, prog.Token(), ownerHeard))
-			if test.name == "chat" { // about a file of the chat's turn, and not about the turn
+			if test.name == "chat" { // about a file of the chat's turn, not about the turn
 				h.comment("ours.txt", canary, ahp.AnnotationOrigin{Session: h.session})
 			}
 			token := partLink(t, c, prog, h.short, test.role, test.part(h))
@@ -232,7 +234,7 @@ func TestNoLeakToAGuestOfAPart(t *testing.T) {
 	}
 }
 
-// theEnd has something the guest may see come last, so that nothing is under way any more.
+// theEnd makes a visible change last, so that everything before it has arrived.
 func (h *halves) theEnd(part string, guest *peer.Peer) {
 	h.t.Helper()
 	seen := func() bool {
@@ -251,7 +253,7 @@ func (h *halves) theEnd(part string, guest *peer.Peer) {
 	}
 }
 
-// refused tries everything beside the guest's part, and the files themselves.
+// refused tries everything outside of the guest's part, and the files themselves.
 func (h *halves) refused(guest *peer.Peer) {
 	h.t.Helper()
 	hidden := []ahp.URI{h.theirs, h.theirTerminal, h.changeset(h.theirTurn), changes.CompareURI(h.session, h.ourTurn,
@@ -266,7 +268,7 @@ func (h *halves) refused(guest *peer.Peer) {
 		_ = guest.Call(h.ctx, "completions", map[string]any{"channel": uri, "kind": "userMessage", "text": "@",
 			"offset": 1}, nil)
 	}
-	_, query, _ := strings.Cut(h.theirBlob, "?") // an error repeats what was asked for
+	_, query, _ := strings.Cut(h.theirBlob, "?") // errors repeat the request
 	for _, uri := range []ahp.URI{"ahp-blob:/x?" + query, "ahp-blob:/?" + query, h.ourFileURI} {
 		if err := guest.Call(h.ctx, "resourceRead", map[string]any{"channel": ahp.RootURI, "uri": uri},
 			nil); err == nil {
@@ -288,7 +290,7 @@ func (h *halves) refused(guest *peer.Peer) {
 	_, _ = guest.Dispatch(h.ctx, annotations, &ahp.AnnotationsSetAction{Annotation: ahp.Annotation{ID: uuid.NewString(),
 		Resource: h.ourFileURI + "x", Origin: ahp.AnnotationOrigin{Session: h.session, Chat: h.theirs,
 			TurnID: h.theirTurn}, Entries: []ahp.AnnotationEntry{{ID: "e", Text: ahp.Plain("guest was here")}}}})
-	h.read(guest) // comes after what was sent before
+	h.read(guest) // follows everything sent before
 	if s, _ := h.owner.Fresh(h.ctx, annotations); strings.Contains(string(marshal(h.t, s)), "guest was here") {
 		h.t.Error("a guest started a thread on what they do not see")
 	}
@@ -322,7 +324,7 @@ func (h *halves) read(guest *peer.Peer) {
 	}
 }
 
-// visit asks for every page and form with all that there is in the session.
+// visit requests every page and form with everything in the session.
 func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 	h.t.Helper()
 	r := chi.NewRouter()
@@ -332,7 +334,7 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 	scopes := []string{"", "session", "uncommitted", "branch", "turn", "turn." + h.ourTurn, "turn." + h.theirTurn,
 		"compare." + h.ourTurn + ".." + h.theirTurn, "chat." + core.ShortID(h.theirs) + ".session"}
 	_ = chi.Walk(r, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
-		switch route { // the owner's archive the session, or have its agent repeat what was said
+		switch route { // the owner's would archive the session, or have its agent repeat what was said
 		case "/s/{session}/archive", "/s/{session}/verdict":
 			return nil
 		}
@@ -359,7 +361,7 @@ func (h *halves) visit(c *http.Client, prog *Program, to *heard) {
 	})
 }
 
-// paths are the addresses of a route.
+// paths returns the addresses of a route.
 func (h *halves) paths(route string, scopes []string) (out []string) {
 	fill := func(chat ahp.URI, file, turn string) string {
 		return strings.NewReplacer("{session}", h.short, "{chat}", part.Tail(chat), "{terminal}",

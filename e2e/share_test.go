@@ -21,7 +21,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// newSession makes a session by the form, with a first message, and returns its path.
+// newSession creates a session by the form, with a first message, and returns its path.
 func newSession(page *Page, prog *Program, message string) string {
 	page.t.Helper()
 	page.Open(prog.URL + "/new")
@@ -31,7 +31,7 @@ func newSession(page *Page, prog *Program, message string) string {
 	return strings.Join(strings.Split(Eval[string](page, "location.pathname"), "/")[:3], "/")
 }
 
-// share makes a link by the form and returns its address.
+// share creates a link by the form and returns its address.
 func share(page *Page, prog *Program, session, role string) string {
 	page.t.Helper()
 	page.Open(prog.URL + session + "/share")
@@ -41,7 +41,7 @@ func share(page *Page, prog *Program, session, role string) string {
 	return Eval[string](page, `document.querySelector('#made').value`)
 }
 
-// join comes in by a link.
+// join joins by a link.
 func join(page *Page, link, name string) {
 	page.t.Helper()
 	page.Open(link)
@@ -73,7 +73,7 @@ func TestSharing(t *testing.T) {
 		t.Error("a viewer is shown what they may not do")
 	}
 
-	// Revoking ends what the guest has open, and not only at the next heartbeat.
+	// Revoking ends the guest's open pages immediately, not at the next heartbeat.
 	owner.Open(prog.URL + session + "/share")
 	guest.Allow(`40[13]|WebSocket`)
 	start := time.Now()
@@ -85,8 +85,8 @@ func TestSharing(t *testing.T) {
 	owner.WaitText("main .links", "Revoked")
 }
 
-// A viewer can write nothing: every form of every page, and every method and action of the
-// protocol, is tried.
+// A viewer cannot write anything: the test tries every form of every page, and every method and
+// action of the protocol.
 func TestViewerOnTheRealProgram(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -100,7 +100,7 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 
 	viewer := cookieFor(t, prog, token)
 	for _, route := range postRoutes(t) {
-		switch route { // what they see themselves by, and are told
+		switch route { // the viewer's own presence and notifications
 		case "/settings/theme", "/s/{session}/threads/seen", "/settings/notifications",
 			"/settings/notifications/browser", "/s/{session}/mute":
 			continue
@@ -151,7 +151,7 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 		t.Errorf("a viewer lists %v, %v", list.Items, err)
 	}
 
-	// Revoking ends the socket that the link's token opened.
+	// Revoking closes the socket that the link's token opened.
 	start := time.Now()
 	revokeOver(t, c, prog, short)
 	if err := guest.Wait(ctx, func() bool { return guest.Err() != nil }); err != nil && guest.Err() == nil {
@@ -166,7 +166,7 @@ func TestViewerOnTheRealProgram(t *testing.T) {
 	}
 }
 
-// revokeOver revokes the first link that the page of a session's links shows.
+// revokeOver revokes the first link on the page of a session's links.
 func revokeOver(t *testing.T, c *http.Client, prog *Program, short string) {
 	t.Helper()
 	res, err := c.Get(prog.URL + "/s/" + short + "/share")
@@ -212,7 +212,7 @@ func newOverProtocol(t *testing.T, ctx context.Context, p *peer.Peer) ahp.URI {
 	return uri
 }
 
-// shortOf returns the id that pages name a session by, once its page is there.
+// shortOf returns a session's id in pages, once its page exists.
 func shortOf(t *testing.T, c *http.Client, prog *Program, session ahp.URI) string {
 	t.Helper()
 	short := core.ShortID(session)
@@ -225,7 +225,7 @@ func shortOf(t *testing.T, c *http.Client, prog *Program, session ahp.URI) strin
 // cookieFor joins by a link's token.
 func cookieFor(t *testing.T, prog *Program, token string) *http.Client {
 	t.Helper()
-	c, _ := signIn(t, prog.URL+"/signin#nothing") // for its jar
+	c, _ := signIn(t, prog.URL+"/signin#nothing") // creates a cookie jar
 	res, err := c.PostForm(prog.URL+"/j", url.Values{"token": {token}, "name": {"Ana"}})
 	if err != nil {
 		t.Fatal(err)

@@ -17,10 +17,10 @@ const (
 	mostFiles   = 60  // of a package; generated files and tests aside
 )
 
-// moreFiles holds the packages that may have more, and how many.
+// moreFiles lists the packages with a higher limit.
 var moreFiles = map[string]int{"hub/ahp": 80} // small files, one for each channel's noun
 
-// TestTypesAndPackagesStaySmall keeps a reader from getting lost in one package or one type.
+// TestTypesAndPackagesStaySmall limits the size of packages and types, to keep them readable.
 func TestTypesAndPackagesStaySmall(t *testing.T) {
 	files, methods := map[string]int{}, map[string]int{}
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -69,7 +69,7 @@ func TestTypesAndPackagesStaySmall(t *testing.T) {
 	}
 }
 
-// receiverName returns the type's name of a receiver.
+// receiverName returns the name of a receiver's type.
 func receiverName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.StarExpr:
@@ -84,9 +84,9 @@ func receiverName(x ast.Expr) string {
 	return "?"
 }
 
-// TestProgramHasNoUncalledMethods fails when something calls methods by names that are only known at run time, as
-// text/template and many command line libraries do. The linker then keeps every exported method of every type that is
-// used, which is about a tenth of the program.
+// TestProgramHasNoUncalledMethods fails if any code calls methods by names that are only known at
+// run time, like text/template and many command line libraries. The linker would then keep every
+// exported method of every used type, about a tenth of the program.
 func TestProgramHasNoUncalledMethods(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("reads an ELF file")

@@ -10,7 +10,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// Stopping does not wait for agents to finish, and what was cut off says so and can be resumed.
+// Stopping does not wait for agents to finish, and an interrupted turn says so and can be resumed.
 func TestStopWhileATurnRuns(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

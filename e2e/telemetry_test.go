@@ -12,8 +12,8 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// The owner's client follows what the host tells of itself: its log, spans of requests, turns, calls and agents, and
-// the counters that /metrics has (AHP requirements 201 to 204).
+// The owner's client follows the host's telemetry: its log, spans of requests, turns, calls and
+// agents, and the metrics of /metrics (AHP requirements 201 to 204).
 func TestTelemetryOfTheProgram(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})

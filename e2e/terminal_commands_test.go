@@ -9,7 +9,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The commands of a shell: a list with what became of each, the way from one to another, their output in the next
+// A shell's commands: a list with results, navigation between them, and their output in the next
 // message.
 func TestCommandsOfATerminal(t *testing.T) {
 	t.Parallel()
@@ -18,7 +18,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 	x.shell()
 	p.Click(`[data-term=commands]`)
 	p.Says(".commands .none", "appear here")
-	printed := func(last string) { // what is typed before the prompt is there stands in the output
+	printed := func(last string) { // text typed before the prompt appears is part of the output
 		t.Helper()
 		p.Wait(`(b => b.getLine(b.baseY + b.cursorY - 1)?.translateToString(true).startsWith('` + last + `'))(` + termIn(0) + `.buffer.active)`)
 		prompted(p, 0)
@@ -75,7 +75,7 @@ func TestCommandsOfATerminal(t *testing.T) {
 			`.buffer.active; return b.getLine(b.viewportY + (b.viewportY && 1) + 1).translateToString(true) === '` +
 			below + `' })()`)
 	}
-	for range 2 { // as it was watched, and as it is sent whole
+	for range 2 { // live, and after a reload
 		at(1, "first")
 		at(4, "$ echo first; seq 100")
 		at(2, "ab")

@@ -13,7 +13,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// TestTerminalFrame is everything about one terminal as a person sees it, in one program and browser.
+// TestTerminalFrame tests everything about one terminal for a person, in one program and browser.
 func TestTerminalFrame(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)
@@ -27,7 +27,7 @@ func TestTerminalFrame(t *testing.T) {
 	x.withoutLibrary()
 }
 
-// block refuses requests for addresses with a text, or for none.
+// block refuses requests for addresses that contain a text, or none.
 func (p *Page) block(text string) {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, target *chromedp.Target) (chromedp.Void, error) {
@@ -43,7 +43,8 @@ func (p *Page) block(text string) {
 	})
 }
 
-// A terminal whose library did not arrive, as while the server restarts, is there as soon as it does.
+// A terminal whose library did not load, for example during a server restart, appears as soon as it
+// does.
 func (x *terminals) withoutLibrary() {
 	p := x.owner
 	p.Allow("ERR_BLOCKED")
@@ -72,7 +73,7 @@ func pointAt(p *Page, text string, click bool) {
 	}
 }
 
-// Where a link leads is shown before it is followed, whatever its text says; only http and https are links.
+// A link's target is shown before it is followed, whatever its text; only http and https are links.
 func (x *terminals) links() {
 	p, t := x.owner, x.t
 	p.Open(x.prog.URL + x.base)
@@ -101,7 +102,7 @@ func (x *terminals) links() {
 	}
 }
 
-// What is copied is what was selected; what is pasted reaches a program in the brackets it asked for, in one piece.
+// Copying copies the selection; pasting sends a program one piece in the brackets it requested.
 func (x *terminals) pastes() {
 	p := x.owner
 	p.Open(x.prog.URL + x.base)
@@ -114,7 +115,7 @@ func (x *terminals) pastes() {
 	p.Wait(shows(0) + `.includes('^[[200~one word') && ` + shows(0) + `.includes('two^[[201~')`)
 }
 
-// paste pastes as the browser's own key does.
+// paste pastes like the browser's own key.
 func (p *Page) paste() {
 	p.t.Helper()
 	p.Do(func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
@@ -132,8 +133,8 @@ func (p *Page) paste() {
 	})
 }
 
-// Programs do not write to the clipboard unless the reader permits it; the key that leaves and the size of the
-// type are a person's own, and every frame follows them at once.
+// Programs cannot write to the clipboard without the viewer's permission; the leave key and the
+// font size are personal settings that all frames apply immediately.
 func (x *terminals) settings() {
 	p, t := x.owner, x.t
 	p.Open(x.prog.URL + x.base)
@@ -169,8 +170,8 @@ func (x *terminals) settings() {
 	}
 }
 
-// Markup and addresses of scripts reach the frame's document through its policy alone, which lets the server's own
-// scripts through.
+// Markup and script addresses only reach the frame's document through its policy, which allows the
+// server's own scripts.
 func (x *terminals) trustedTypes() {
 	frame := Eval[string](x.owner, `document.querySelector('.termframe')?.src || location.href`)
 	p := x.owner.Beside()
@@ -190,7 +191,8 @@ func (x *terminals) trustedTypes() {
 	p.leave()
 }
 
-// A phone has the keys its keyboard lacks, each large enough for a finger, and the page does not move.
+// A phone has the keys its keyboard lacks, each large enough for a finger, and the page does not
+// move.
 func (x *terminals) onAPhone() {
 	t, p := x.t, x.browser.Page()
 	p.SignIn(x.prog)
@@ -200,7 +202,7 @@ func (x *terminals) onAPhone() {
 	opened(p)
 	prompted(p, 0)
 	p.Wait(inFrame(0, `document.getElementById('keys').checkVisibility()`))
-	run(p, 0, "echo rea$((2-1))y; cat") // a shell that has not begun the line yet would take the key for itself
+	run(p, 0, "echo rea$((2-1))y; cat") // a shell that has not started the line yet would take the key itself
 	p.Wait(shows(0) + `.includes('rea1y')`)
 	Eval[any](p, inFrame(0, `document.querySelector('[data-key=int]').click()`))
 	p.Wait(shows(0) + `.includes('^C') && ` + shows(0) + `.endsWith('$')`)
@@ -261,7 +263,7 @@ func (x *terminals) accessible() {
 	}
 }
 
-// Without JavaScript the screen is text, and a line is typed by a form.
+// Without JavaScript, the screen is text, and a form sends a line.
 func (x *terminals) withoutScripts() {
 	t, p := x.t, x.browser.Page()
 	p.SignIn(x.prog)

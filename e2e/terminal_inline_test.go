@@ -6,8 +6,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The terminal of a tool call is in the chat while its command runs: as high as what it shows, its type readable, on a
-// phone too; and typing there takes the keyboard.
+// A tool call's terminal is in the chat while its command runs: as high as its content, readable,
+// also on a phone; and typing there takes control.
 func TestTerminalOfAToolCall(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})

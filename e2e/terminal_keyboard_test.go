@@ -28,7 +28,7 @@ import (
 	"github.com/ahphub/ahphub/web"
 )
 
-// gathering is the pages for several people of different roles, each known by a cookie.
+// gathering holds the pages of several people with different roles, each with a cookie.
 type gathering struct {
 	t       *testing.T
 	browser *Browser
@@ -102,7 +102,7 @@ func gather(t *testing.T) *gathering {
 	return x
 }
 
-// opened opens a shell as its owner's and returns the page.
+// opened opens a shell as the owner and returns the page.
 func (x *gathering) opened() *Page {
 	x.t.Helper()
 	p := x.person("root")
@@ -125,7 +125,8 @@ func (x *gathering) person(name string) *Page {
 	return p
 }
 
-// One person has the keyboard, and their window the size; others read, ask, and are given it or not.
+// One person controls the terminal, and their window its size; others read and request control,
+// which is granted or refused.
 func TestKeyboardGoesFromOneToAnother(t *testing.T) {
 	x := gather(t)
 	p, ana, ben := x.opened(), x.person("ana"), x.person("ben")

@@ -41,18 +41,18 @@ func (x *terminals) shell() {
 	prompted(x.owner, 0)
 }
 
-// termIn is a terminal in a page, counted from the left.
+// termIn returns a terminal in a page, counted from the left.
 func termIn(n int) string {
 	return fmt.Sprintf(`document.querySelectorAll('.termframe')[%d].contentDocument.getElementById('term').xterm`, n)
 }
 
-// shows is the text of a terminal with its scrollback.
+// shows returns the text of a terminal with its scrollback.
 func shows(n int) string {
 	return `(() => { const t = document.querySelectorAll('.termframe')[` + strconv.Itoa(n) +
 		`]?.contentDocument?.getElementById('term')?.xterm; if (!t) return ''; const b = t.buffer.active; let s = ''; for (let i = 0; i < b.length; i++) s += b.getLine(i).translateToString(true) + '\n'; return s.trim(); })()`
 }
 
-// opened waits for the page of a terminal that was asked for on the page of all.
+// opened waits for the page of a terminal that was opened from the list.
 func opened(p *Page) {
 	p.t.Helper()
 	p.Wait(`/\/t\/./.test(location.pathname) && document.readyState === 'complete'`)
@@ -61,7 +61,7 @@ func opened(p *Page) {
 // prompted waits for the prompt of a shell.
 func prompted(p *Page, n int) { p.t.Helper(); p.Wait(shows(n) + `.endsWith('$')`) }
 
-// inFrame is an expression about the document of a terminal's frame.
+// inFrame returns an expression about the document of a terminal's frame.
 func inFrame(n int, expression string) string {
 	return fmt.Sprintf(`((document, window) => %s)(document.querySelectorAll('.termframe')[%d].contentDocument, document.querySelectorAll('.termframe')[%d].contentWindow)`, expression, n, n)
 }
@@ -74,7 +74,7 @@ func run(p *Page, n int, command string) {
 	p.Press(kb.Enter)
 }
 
-// phone makes a page a phone's, with a finger for a pointer.
+// phone emulates a phone with touch.
 func (p *Page) phone() {
 	p.t.Helper()
 	p.look(390, 844, "light")
@@ -85,7 +85,7 @@ func (p *Page) phone() {
 	})
 }
 
-// Tabs, a split, finding: with the keyboard, and the address says what is shown.
+// Tabs, a split and search: by keyboard, and the address says what is shown.
 func TestTerminalPage(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)
@@ -137,7 +137,7 @@ func TestTerminalPage(t *testing.T) {
 	p.Pictures("exited", ".termpane")
 }
 
-// Renaming and clearing apply to all viewers; closing asks once more; all of it is live.
+// Renaming and clearing apply to all viewers; closing asks for confirmation; everything is live.
 func TestTerminalIsRenamedClearedAndClosed(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)

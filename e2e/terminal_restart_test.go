@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// A line that breaks is back within a second with the same screen; what was typed meanwhile is not lost, and a
-// host that was killed shows its terminals ended, with what they had printed.
+// A broken connection is restored within a second with the same screen; text typed meanwhile is not
+// lost, and a killed host shows its terminals as ended, with their output.
 func TestTerminalComesBack(t *testing.T) {
 	t.Parallel()
 	x := openTerminals(t)
@@ -37,12 +37,13 @@ func TestTerminalComesBack(t *testing.T) {
 	x.prog.Restart()
 	p.Wait(inFrame(0, `document.body.dataset.held === 'over'`))
 	p.Says(".restarted", "ahphub restarted")
-	// Output is saved once a second; tick3 was printed three seconds before. The end is known before xterm.js has drawn
-	// what came ahead of it, so the screen is waited for.
+	// Output is saved once a second; tick3 was printed three seconds before. The end is known
+	// before xterm.js has drawn the output before it, so the test waits for the screen.
 	p.Wait(shows(0) + `.includes('later2') && ` + shows(0) + `.includes('tick3')`)
 	p.Pictures("restarted", ".termpane")
 }
 
-// cells is a screen with its colours and the widths of its characters; an invisible space is none.
+// cells returns a screen with its colours and the widths of its characters, without invisible
+// spaces.
 const cells = `(() => { const t = document.querySelector('.termframe').contentDocument.getElementById('term').xterm, b = t.buffer.active; let s = t.cols + 'x' + t.rows + ' ' + b.cursorX + ',' + b.cursorY + '\n';
 	for (let i = 0; i < b.length; i++) { const l = b.getLine(i); for (let j = 0; j < l.length; j++) { const c = l.getCell(j); if (c.getChars().trim() || c.getBgColor() > 0) s += j + c.getChars() + c.getWidth() + '/' + c.getFgColor() + (c.isBold() ? 'b' : '') + ' '; } s += '\n'; } return s.trimEnd(); })()`

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// A terminal in a real browser shows what is typed and printed, and is the same after the page was loaded anew.
+// A terminal in a real browser shows input and output, and is the same after a reload.
 func TestTerminalInBrowser(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}, Env: []string{"SHELL=/bin/sh"}})

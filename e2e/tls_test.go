@@ -33,7 +33,7 @@ import (
 
 const hubName = "hub.example.com"
 
-// authority is a certificate authority of the test's.
+// authority is a test certificate authority.
 type authority struct {
 	t    *testing.T
 	key  *ecdsa.PrivateKey
@@ -68,7 +68,7 @@ func (a *authority) newKey() *ecdsa.PrivateKey {
 	return key
 }
 
-// issue writes a certificate for names with its key into a directory, over those that are there.
+// issue writes a certificate for names with its key into a directory, replacing existing ones.
 func (a *authority) issue(dir string, names ...string) (cert, key string) {
 	a.t.Helper()
 	a.next++
@@ -103,7 +103,7 @@ func (a *authority) write(path, kind string, der []byte) {
 	}
 }
 
-// reaching is a client for whom every name leads to an address of this machine, at the port that is asked for.
+// reaching returns a client that connects every name to this machine, at the requested port.
 func reaching(t *testing.T, pool *x509.CertPool) *http.Client {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -133,7 +133,7 @@ func fetch(t *testing.T, c *http.Client, address string) *http.Response {
 
 func serialOf(res *http.Response) string { return res.TLS.PeerCertificates[0].SerialNumber.String() }
 
-// speaksOver has a client of the protocol make a session.
+// speaksOver has a protocol client create a session.
 func speaksOver(t *testing.T, prog *Program, c *http.Client) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -149,8 +149,8 @@ func speaksOver(t *testing.T, prog *Program, c *http.Client) {
 	newOverProtocol(t, ctx, p)
 }
 
-// The program speaks TLS by a certificate of files: pages in a browser, the protocol by wss, and a renewed certificate
-// without a restart.
+// The program serves TLS with a certificate from files: pages in a browser, the protocol by wss,
+// and a renewed certificate without a restart.
 func TestTLSByFiles(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -186,7 +186,8 @@ func TestTLSByFiles(t *testing.T) {
 	}
 }
 
-// A browser signs in by https and wss: what the page needs is reached by the policy, and its cookie is for https alone.
+// A browser signs in over https and wss: the policy allows what the page needs, and its cookie is
+// only for https.
 func TestTLSInABrowser(t *testing.T) {
 	t.Parallel()
 	ca := newAuthority(t)
@@ -218,7 +219,7 @@ func visitorOf(t *testing.T, prog *Program, c *http.Client) []*http.Cookie {
 	return res.Cookies()
 }
 
-// A real authority gives the program a certificate that it then serves by, over a restart too.
+// A real ACME authority issues a certificate that the program serves, also after a restart.
 func TestTLSByACME(t *testing.T) {
 	t.Parallel()
 	prog, pool := startWithACME(t)
@@ -241,7 +242,8 @@ func TestTLSByACME(t *testing.T) {
 	}
 }
 
-// startWithACME starts an authority, names that lead here, and the program, which gets its certificate there.
+// startWithACME starts an authority, a name server for this machine, and the program, which gets
+// its certificate there.
 func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	t.Helper()
 	at, redirect := loopbacktest.Address(t), loopbacktest.Address(t)
@@ -250,8 +252,9 @@ func startWithACME(t *testing.T) (*Program, *x509.CertPool) {
 	return prog, root
 }
 
-// startACME starts an authority that asks at these addresses, and names that lead here. It returns the arguments of programs that
-// get certificates there, and who vouches for these.
+// startACME starts an authority that validates at these addresses, and a name server for this
+// machine. It returns the arguments for programs that get certificates there, and the root that
+// clients trust.
 func startACME(t *testing.T, at, redirect string) (args []string, pool *x509.CertPool) {
 	t.Helper()
 	ca, dir := newAuthority(t), t.TempDir()
@@ -285,7 +288,7 @@ func portNumber(t *testing.T, address string) int {
 	return a.Port
 }
 
-// rootOf is who vouches for what the authority gives, which is another one at each start.
+// rootOf returns the authority's root, which differs at each start.
 func rootOf(t *testing.T, c *http.Client, address string) *x509.CertPool {
 	t.Helper()
 	var res *http.Response
@@ -299,7 +302,7 @@ func rootOf(t *testing.T, c *http.Client, address string) *x509.CertPool {
 	return pool
 }
 
-// waitUntil asks until there is no error any more.
+// waitUntil retries until there is no error.
 func waitUntil(t *testing.T, what string, ask func() error) {
 	t.Helper()
 	end := time.Now().Add(patience)
@@ -313,7 +316,7 @@ func waitUntil(t *testing.T, what string, ask func() error) {
 	}
 }
 
-// namesThatLeadHere is a name server of this test: each name has the address 127.0.0.1.
+// namesThatLeadHere starts a name server that returns 127.0.0.1 for each name.
 func namesThatLeadHere(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -338,7 +341,7 @@ func namesThatLeadHere(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// answerName answers one question, framed as TCP has it.
+// answerName answers one question, framed for TCP.
 func answerName(conn io.ReadWriter) error {
 	var size [2]byte
 	if _, err := io.ReadFull(conn, size[:]); err != nil {

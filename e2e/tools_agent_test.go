@@ -14,9 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// toolAgent is this test's own binary as an agent: it speaks just enough of the Agent Client
-// Protocol to be given the host's tools, connects to them as real agents do (the mode says
-// by which transport), and calls what a message names: "call TOOL {json}", or "tools".
+// toolAgent is the test binary as an agent: it implements just enough of the Agent Client Protocol
+// to get the host's tools, connects to them like real agents (by the transport in mode), and calls
+// what a message names: "call TOOL {json}", or "tools".
 type toolAgent struct {
 	mode string
 
@@ -73,7 +73,7 @@ func (a *toolAgent) answer(method string, params json.RawMessage) (any, error) {
 	return map[string]any{}, nil
 }
 
-// connect joins the host's server, or the one that its environment names, as soon as it is given that.
+// connect connects to the host's server, or to the one in its environment, once it is known.
 func (a *toolAgent) connect(params json.RawMessage) error {
 	type pair struct{ Name, Value string }
 	var p struct {

@@ -16,9 +16,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// An agent of another program reads the review's comments, answers them and has an editor
-// run a tool, over HTTP and over the bridge; the editor, a client of the protocol, sees it all,
-// and so does an open page.
+// A third-party agent reads the review's comments, answers them and has an editor run a tool, over
+// HTTP and over the bridge; the editor, a protocol client, sees everything, as does an open page.
 func TestToolsOfTheHost(t *testing.T) { // AHP requirements 136, 141
 	for _, mode := range []string{"http", "stdio"} {
 		t.Run(mode, func(t *testing.T) {
@@ -49,7 +48,7 @@ func toolJourney(t *testing.T, mode string, args ...string) {
 		DisplayName: "Ana's editor", Tools: []ahp.ToolDefinition{{Name: "open_file", Description: "Opens a file.",
 			InputSchema: json.RawMessage(`{"type":"object"}`)}}}})
 	said := j.say("tools")
-	// the list follows the editor a moment later
+	// the tool list arrives a moment after the editor connects
 	for try := 0; try < 100 && !strings.Contains(said, "open_file"); try++ {
 		said = j.say("tools")
 	}
@@ -97,7 +96,7 @@ func toolJourney(t *testing.T, mode string, args ...string) {
 	j.noToken(p, note)
 }
 
-// toolTalk is an editor's talk with the agent.
+// toolTalk is an editor's conversation with the agent.
 type toolTalk struct {
 	*watcher
 	session, chatURI ahp.URI
@@ -133,7 +132,7 @@ func (j *toolTalk) start(text string) {
 		Origin: ahp.MessageOrigin{Kind: ahp.MessageKindUser}}})
 }
 
-// ended waits for the end of the turn, and returns what the agent said.
+// ended waits for the end of the turn, and returns the agent's text.
 func (j *toolTalk) ended() (said string) {
 	j.t.Helper()
 	j.wait("the end of a turn", func() bool {
@@ -154,7 +153,7 @@ func (j *toolTalk) say(text string) string {
 	return j.ended()
 }
 
-// finishCall answers the call of the editor's tool that the session waits for.
+// finishCall answers the pending call of the editor's tool.
 func (j *toolTalk) finishCall(text string) {
 	j.t.Helper()
 	var call *ahp.SessionToolClientExecutionRequest
@@ -173,7 +172,7 @@ func (j *toolTalk) finishCall(text string) {
 			Content:          []ahp.ToolResultContent{{Value: &ahp.ToolResultTextContent{Text: text}}}}})
 }
 
-// noToken looks for the agent's token in everything the program wrote.
+// noToken searches everything the program wrote for the agent's token.
 func (j *toolTalk) noToken(p *Program, note string) {
 	j.t.Helper()
 	servers, err := os.ReadFile(note)

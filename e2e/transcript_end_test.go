@@ -7,7 +7,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Who reads at the end of a transcript, or has just written, sees what comes; who went up is left there.
+// A viewer at the end of a transcript, or who has just sent a message, sees new text; a viewer
+// further up stays there.
 func TestNewestTurnStaysVisible(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{})

@@ -17,7 +17,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// frameClient is a client that sends frames as they are and closes, as browsers do, on one that is not valid UTF-8.
+// frameClient is a client that sends raw frames and, like browsers, closes on one that is not valid
+// UTF-8.
 type frameClient struct {
 	t   *testing.T
 	ctx context.Context
@@ -31,7 +32,7 @@ func (c frameClient) send(frame string) {
 	}
 }
 
-// answerTo reads until a frame with a part comes.
+// answerTo reads until a frame contains part.
 func (c frameClient) answerTo(part string) string {
 	c.t.Helper()
 	for {
@@ -48,7 +49,7 @@ func (c frameClient) answerTo(part string) string {
 	}
 }
 
-// threadFrame sets a thread whose meta holds a note, and an attachment of an unknown type in a queued message.
+// threadFrame sets a thread whose meta has a note; it is a raw frame.
 func threadFrame(session ahp.URI, seq, id, note string) string {
 	return `{"jsonrpc":"2.0","method":"dispatchAction","params":{"channel":"` + session + `/annotations","clientSeq":` +
 		seq + `,"action":` +
@@ -57,7 +58,8 @@ func threadFrame(session ahp.URI, seq, id, note string) string {
 		`"entries":[{"id":"e` + id + `","text":"why"}]}}}}`
 }
 
-// One byte that is not UTF-8 poisoned a channel: it was stored, and closed every browser's socket from then on.
+// A byte that is not UTF-8 must not be stored in a channel: it would close every browser's socket
+// from then on.
 func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--agent", "script"}})
@@ -76,7 +78,7 @@ func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 	if answer := c.answerTo(`"error"`); !strings.Contains(answer, "-32700") || !strings.Contains(answer, "UTF-8") {
 		t.Errorf("a raw byte is answered %s", answer)
 	}
-	c.send(threadFrame(session, "1", "half", `half \ud83d`)) // what scripts send of an emoji cut in two
+	c.send(threadFrame(session, "1", "half", `half \ud83d`)) // what scripts send for an emoji cut in two
 	if echo := c.answerTo("half "); !strings.Contains(echo, `half \ufffd`) {
 		t.Errorf("half a surrogate pair is echoed as %s", echo)
 	}
@@ -90,7 +92,7 @@ func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 		t.Errorf("the threads page says %s", page)
 	}
 
-	// A database written before: the byte lies in a journal row and in a document.
+	// An older database: the byte is in a journal row and in a document.
 	prog.Kill9()
 	if n := poison(t, ctx, prog.Data); n == 0 {
 		t.Fatal("no row holds the mark")
@@ -108,7 +110,8 @@ func TestInvalidUTF8PoisonsNoChannel(t *testing.T) {
 	}
 }
 
-// poison puts a byte that is not UTF-8 in the place of the mark, as an earlier version stored it, and counts the rows.
+// poison replaces the mark by a byte that is not UTF-8, as stored by earlier versions, and returns
+// the number of rows.
 func poison(t *testing.T, ctx context.Context, data string) (n int64) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(data, "ahphub.db"))

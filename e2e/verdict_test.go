@@ -14,8 +14,8 @@ import (
 // agentEdits changes one file of the greeting module.
 const agentEdits = `sed -i.old 's/Hello(name string)/Hello(lang, name string)/; s/"Hello, " + name/Word(lang) + ", " + name/' greet.go && rm greet.go.old`
 
-// Two people decide about what an agent changed: drafts become threads with a verdict, a suggestion is applied by
-// a click, an approval is seen everywhere, and is withdrawn when the agent goes on.
+// Two people judge an agent's changes: drafts become threads with a verdict, a click applies a
+// suggestion, an approval is visible everywhere, and is withdrawn when the agent continues.
 func TestVerdicts(t *testing.T) {
 	t.Parallel()
 	prog := Start(t, Options{Args: []string{"--owner-name", "Ana"}})
@@ -50,7 +50,7 @@ func TestVerdicts(t *testing.T) {
 	ben.Type("name the type of the first one")
 	ben.Click("form.comment-form .suggest")
 	ben.Wait("document.activeElement?.value.includes('```suggestion\\nfunc Hello(lang, name string) string {\\n```')")
-	ben.Type("func Hello(lang string, name string) string {") // over what is selected
+	ben.Type("func Hello(lang string, name string) string {") // replaces the selection
 	ben.Wait("document.querySelector('form.comment-form .saved')?.textContent === 'Saved'")
 	ben.Press("\r", chromedp.ModifierCtrl)
 	ben.Wait("!document.activeElement?.matches('textarea')")
@@ -131,7 +131,8 @@ func (p *Page) hidden(selector string) bool {
 	return Eval[bool](p, "![...document.querySelectorAll('"+selector+"')].some(e => e.offsetParent)")
 }
 
-// command starts a session of the shell agent in a directory, lets its first command run, and waits for its end.
+// command starts a session of the shell agent in a directory, approves its first command, and waits
+// for its end.
 func command(p *Page, prog *Program, dir, line string) (session string) {
 	p.t.Helper()
 	p.Open(prog.URL + "/new")
@@ -146,7 +147,7 @@ func command(p *Page, prog *Program, dir, line string) (session string) {
 	return strings.Join(strings.Split(Eval[string](p, "location.pathname"), "/")[:3], "/")
 }
 
-// exported reads the review as Markdown, and its patch with what was said, which git applies.
+// exported reads the review as Markdown, and its patch with the comments, which git applies.
 func exported(t *testing.T, reader *Page, session string) {
 	t.Helper()
 	md := reader.download(session + "/threads.md")
@@ -174,7 +175,7 @@ func exported(t *testing.T, reader *Page, session string) {
 	}
 }
 
-// download fetches a page as its reader's browser does.
+// download requests a page like its viewer's browser.
 func (p *Page) download(path string) string {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(p.Ctx, patience)

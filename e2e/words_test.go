@@ -17,7 +17,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// bannedWords are words and phrases that no text for people may have, each with its replacement.
+// bannedWords are words and phrases banned from texts for people, each with its replacement.
 var bannedWords = []struct {
 	pattern *regexp.Regexp
 	instead string
@@ -42,7 +42,7 @@ var bannedWords = []struct {
 	{regexp.MustCompile(`[0-9][  ][0-9]{3}\b|\b[0-9]{1,3} [0-9]{3}\b`), "5,000"},
 }
 
-// allowedTexts are the texts with such a word that are right, with the reason.
+// allowedTexts are correct texts with such a word, with the reason.
 var allowedTexts = map[string]string{}
 
 // textPlaces are the directories whose texts reach people, on pages or as errors of the protocol.
@@ -54,7 +54,7 @@ func TestTextsAvoidBannedWords(t *testing.T) {
 	for _, place := range textPlaces {
 		err := filepath.WalkDir(filepath.Join("..", place), func(path string, d fs.DirEntry, err error) error {
 			if err == nil && path == filepath.Join("..", "hub", "ahp") {
-				// speaks to implementers in the protocol's terms, where the server is "the host"
+				// texts for implementers use the protocol's terms, where the server is "the host"
 				return filepath.SkipDir
 			}
 			if err != nil || d.IsDir() {
@@ -108,7 +108,8 @@ func textsOf(t *testing.T, path string) []string {
 	return nil
 }
 
-// goTexts returns the string literals of a Go file that read as text, and the text of the HTML it writes.
+// goTexts returns the string literals of a Go file that read as text, and the text of the HTML it
+// writes.
 func goTexts(t *testing.T, path string) (texts []string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -140,7 +141,7 @@ func goTexts(t *testing.T, path string) (texts []string) {
 	return append(texts, htmlTexts(markup.String())...)
 }
 
-// flagHelp returns the help of a flag, which its struct tag holds.
+// flagHelp returns the help of a flag from its struct tag.
 func flagHelp(field *ast.Field) []string {
 	if field.Tag == nil {
 		return nil
@@ -214,7 +215,7 @@ func scriptTexts(t *testing.T, path string) (texts []string) {
 
 var statement = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|ALTER|PRAGMA|VACUUM|WITH|DROP|HTTP/1\.1) `)
 
-// isText reports whether a literal reads as text: several words, or one that begins as a label does.
+// isText reports whether a literal reads as text: several words, or a label-like beginning.
 func isText(s string) bool {
 	s = strings.TrimSpace(s)
 	if s == "" || statement.MatchString(s) {

@@ -26,11 +26,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// hostileScenario has an agent say, think and do everything of the corpus, then wait for an approval.
+// hostileScenario has an agent say, think and do everything of the corpus, then wait for an
+// approval.
 func hostileScenario(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	quoted := func(s string) string { // a JSON string is one of TOML
+	quoted := func(s string) string { // a JSON string is also a TOML string
 		raw, _ := json.Marshal(strings.ToValidUTF8(s, "?"))
 		return strings.ReplaceAll(string(raw), "\x7f", `\u007f`)
 	}
@@ -73,7 +74,7 @@ func hostileScenario(t *testing.T) string {
 	return file
 }
 
-// hostileRepository has names, contents, pictures, a branch and a message of the corpus.
+// hostileRepository has names, contents, pictures, a branch and a message from the corpus.
 func hostileRepository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -110,24 +111,24 @@ func hostileRepository(t *testing.T) string {
 	return dir
 }
 
-// watched is a page whose every request and dialog is noted.
+// watched is a page whose requests and dialogs are recorded.
 type watched struct {
 	*Page
 	prog *Program
 
 	mu    sync.Mutex
-	asked map[network.RequestID]string // of other origins, and let through by the page's policy
-	news  chan struct{}                // it changed
+	asked map[network.RequestID]string // requests to other origins that the page's policy allowed
+	news  chan struct{}                // signals a change
 }
 
-// heard has asked changed.
+// heard applies a change and signals it.
 func (w *watched) heard(change func()) {
 	w.mu.Lock()
 	change()
 	w.mu.Unlock()
 	select {
 	case w.news <- struct{}{}:
-	default: // somebody is yet to look
+	default: // a signal is pending
 	}
 }
 
@@ -170,7 +171,8 @@ func (w *watched) elsewhere() []string {
 	return slices.Collect(maps.Values(w.asked))
 }
 
-// harmless looks at a page as it stands: no address runs a script, nothing was loaded from elsewhere.
+// harmless checks the current page: no address runs a script, and nothing was loaded from
+// elsewhere.
 func (w *watched) harmless(name string) {
 	w.t.Helper()
 	w.Wait(`document.readyState === 'complete'`)
@@ -192,8 +194,8 @@ func (w *watched) harmless(name string) {
 	}
 }
 
-// Everything that an agent, a repository, a terminal or a guest can write is played through the program into a browser:
-// no script runs, nothing is asked of another origin, no policy is broken.
+// Everything that an agent, a repository, a terminal or a guest can write is passed through the
+// program into a browser: no script runs, no other origin is requested, no policy is violated.
 func TestHostileTextInABrowser(t *testing.T) {
 	t.Parallel()
 	all := hostile.Payloads()
@@ -221,7 +223,7 @@ func TestHostileTextInABrowser(t *testing.T) {
 	page := guard(t, prog, OpenBrowser(t).Page())
 	page.SignIn(prog)
 
-	// Into an open page, as patches; then as it is loaded.
+	// Into an open page as patches, then by loading it.
 	page.Open(prog.URL + session)
 	page.Live()
 	page.Fill("#message", "play")
@@ -282,7 +284,7 @@ func TestHostileTextInABrowser(t *testing.T) {
 		page.harmless(path)
 	}
 
-	// The chat shows the ends of a long turn; the rest is on pages of its own.
+	// The chat shows both ends of a long turn; the rest is on separate pages.
 	page.Open(prog.URL + session)
 	page.Wait(`document.querySelector('.more a')`)
 	picture := ""
@@ -297,7 +299,7 @@ func TestHostileTextInABrowser(t *testing.T) {
 		t.Fatal("the pages with the rest of a turn do not have the picture")
 	}
 
-	// A picture from elsewhere is loaded by a click, and by nothing else.
+	// A picture from elsewhere is only loaded by a click.
 	page.Open(picture)
 	page.Allow(`evil\.example|ERR_|CORS`)
 	Eval[bool](page.Page, `document.querySelector('a[data-image][href="https://evil.example/p.png"]').click(), true`)
@@ -309,13 +311,13 @@ func TestHostileTextInABrowser(t *testing.T) {
 	page.leave()
 }
 
-// moreText returns the address of more of a turn's text than the page shows, "" when there is none.
+// moreText returns the address of more of a turn's text than the page shows, "" for none.
 func (w *watched) moreText() string {
 	return Eval[string](w.Page,
 		`[...document.querySelectorAll('.more a')].find(a => a.textContent === 'Show more')?.href ?? ''`)
 }
 
-// until waits for something the browser reports by itself.
+// until waits for an event that the browser reports.
 func (w *watched) until(is func() bool) {
 	late := time.After(patience)
 	for !is() {
@@ -327,7 +329,7 @@ func (w *watched) until(is func() bool) {
 	}
 }
 
-// picture opens a picture's own address: what is in it does not run there either.
+// picture opens a picture's own address, where its content does not run either.
 func (w *watched) picture(address string) {
 	w.t.Helper()
 	if !strings.HasPrefix(address, w.prog.URL) {
@@ -337,14 +339,14 @@ func (w *watched) picture(address string) {
 	w.Allow("sandbox|Content Security Policy|net::ERR_ABORTED")
 	ctx, cancel := context.WithTimeout(w.Ctx, patience)
 	defer cancel()
-	_ = chromedp.Do(ctx, chromedp.Navigate(address)) // a download is no navigation
+	_ = chromedp.Do(ctx, chromedp.Navigate(address)) // a download is not a navigation
 	w.until(func() bool { return len(w.elsewhere()) == 0 })
 	for _, u := range w.elsewhere() {
 		w.t.Errorf("%s asked for %s", address, u)
 	}
 }
 
-// fillHostile writes threads of the corpus as a client of the protocol.
+// fillHostile writes threads from the corpus as a protocol client.
 func fillHostile(t *testing.T, ctx context.Context, prog *Program, session string, all []string) {
 	t.Helper()
 	owner := dial(t, ctx, prog, prog.Token())
@@ -382,7 +384,7 @@ func fillHostile(t *testing.T, ctx context.Context, prog *Program, session strin
 	}
 }
 
-// hostileTerminal has a terminal print everything of the corpus.
+// hostileTerminal has a terminal print the whole corpus.
 func hostileTerminal(t *testing.T, page *watched, session string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "all")
@@ -398,7 +400,7 @@ func hostileTerminal(t *testing.T, page *watched, session string) {
 	page.Open(page.prog.URL + session + "/t")
 	page.Click("form[action$='/t'] button")
 	page.Wait(`/\/t\/[^/]+$/.test(location.pathname) && document.readyState === 'complete'`)
-	prompted(page.Page, 0) // a shell that has not begun yet throws away what was typed
+	prompted(page.Page, 0) // a shell that has not started yet discards input
 	Eval[bool](page.Page, fmt.Sprintf(
 		`fetch(location.pathname + '/input', {method: 'POST', body: new URLSearchParams({line: %q})}), true`, "cat "+
 			file))

@@ -15,15 +15,16 @@ import (
 
 type object = map[string]any
 
-// argueFor is how long the reducers argue, over all kinds of channels; .ci/soak gives them more.
+// argueFor is how long the reducers are compared, over all kinds of channels; .ci/soak sets a
+// longer time.
 var argueFor = flag.Duration("argue", 20*time.Second, "how long the reducers argue")
 
 var argueSeed = flag.Uint64("argue-seed", 0, "the first seed of an argument")
 
-// steps is the number of actions on each state.
+// steps is the number of actions per state.
 const steps = 12
 
-// shortSeeds returns the least number of states: chats and sessions have the most actions.
+// shortSeeds returns the minimum number of states: chats and sessions have the most actions.
 func shortSeeds(kind string) uint64 {
 	switch kind {
 	case "chat":
@@ -34,7 +35,7 @@ func shortSeeds(kind string) uint64 {
 	return 25
 }
 
-// share is the part of an argument's time, in percent, that a kind of channel gets.
+// share is a channel kind's share of the time, in percent.
 func share(kind string) time.Duration {
 	switch kind {
 	case "chat":
@@ -48,7 +49,8 @@ func share(kind string) time.Duration {
 // reducer is the program's reducer, or a mutant of it.
 type reducer func(ahp.State, ahp.Action) ahp.State
 
-// TestReducersAgree has the program's reducers and the oracle's reduce the same drawn actions on the same drawn states.
+// TestReducersAgree compares the program's reducers with the oracle's on the same generated actions
+// and states.
 func TestReducersAgree(t *testing.T) { // AHP requirement 40
 	for _, kind := range spec.Need(t, ahp.Version).Channels() {
 		t.Run(kind, func(t *testing.T) {
@@ -66,7 +68,7 @@ func TestReducersAgree(t *testing.T) { // AHP requirement 40
 	}
 }
 
-// FuzzReducersAgree is TestReducersAgree for seeds that the fuzzer makes.
+// FuzzReducersAgree runs the same comparison for the fuzzer's seeds.
 func FuzzReducersAgree(f *testing.F) {
 	kinds := spec.Need(f, ahp.Version).Channels()
 	for i := range kinds {
@@ -79,14 +81,14 @@ func FuzzReducersAgree(f *testing.F) {
 	})
 }
 
-// argument is one kind of channel of today's version.
+// argument compares one kind of channel of the current version.
 type argument struct {
 	schema *spec.Schema
 	drawer *draw.Drawer
 	kind   string
 	ours   reducer
 
-	judge func(before ahp.State, action, want object) // sees every step first; may be nil
+	judge func(before ahp.State, action, want object) // called first for every step; may be nil
 }
 
 func newArgument(t testing.TB, kind string, ours reducer) *argument {
@@ -96,7 +98,7 @@ func newArgument(t testing.TB, kind string, ours reducer) *argument {
 	return &argument{schema: schema, drawer: drawer, kind: kind, ours: ours}
 }
 
-// run draws a state and actions, and says where the two reducers part, or nothing.
+// run generates a state and actions, and returns where the two reducers differ, or "".
 func (a *argument) run(seed uint64) string {
 	a.drawer.Seed(seed)
 	plain := a.drawer.State(a.kind)
@@ -144,7 +146,7 @@ func encode(v any) []byte {
 	return b
 }
 
-// decode returns a value of the program's types as plain JSON.
+// decode converts a value of the program's types to plain JSON.
 func decode(v any) object {
 	var b []byte
 	var err error
@@ -163,7 +165,8 @@ func decode(v any) object {
 	return o
 }
 
-// differ compares two values. An optional text that is empty counts as absent: the program leaves it out.
+// differ compares two values. An empty optional text equals an absent one, because the program
+// omits it.
 func differ(got, want any) string { return oracle.Diff(withoutEmpty(got), withoutEmpty(want)) }
 
 func withoutEmpty(v any) any {

@@ -16,11 +16,11 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp/dialect"
 )
 
-// older are the versions that are spoken through adapters.
+// older lists the versions spoken through adapters.
 var older = []string{"0.4.0", "0.5.0", "0.5.1", "0.5.2", "0.6.0", "0.7.0", "0.8.0", "0.9.0", "0.10.0", "1.0.0"}
 
-// loss is a place where the mirror of an older client differs until its next snapshot, and the row of docs/versions.md
-// that says so. Places are regular expressions for the whole path.
+// loss is a place where an older client's mirror differs until its next snapshot, with the row of
+// docs/versions.md that says so. Places are regular expressions for the whole path.
 type loss struct {
 	before, action, place string
 	row                   string
@@ -55,8 +55,8 @@ var losses = []loss{
 	{"0.5.0", "session/chat.*", `/summary/(createdAt|modifiedAt)`, "`summary`, with the times of its chats"},
 }
 
-// TestOlderMirrorsAgree has a client of each older version reduce, by the rules of its version, what it is sent.
-// It must come to what a new snapshot would say, and all of it must be valid by its schema.
+// TestOlderMirrorsAgree has a client of each older version reduce, by its rules, the actions it is
+// sent. The result must equal a new snapshot, and everything must be valid by its schema.
 func TestOlderMirrorsAgree(t *testing.T) { // AHP requirements 22 and 40
 	for _, version := range older {
 		t.Run(version, func(t *testing.T) {
@@ -73,14 +73,14 @@ func TestOlderMirrorsAgree(t *testing.T) { // AHP requirements 22 and 40
 	}
 }
 
-// What long runs found, by the seed that showed it.
+// Seeds of differences that long runs found.
 func TestOlderMirrorsAgreeWhereLongRunsDidNot(t *testing.T) { // AHP requirements 22 and 40
 	for _, c := range []struct {
 		version, kind string
 		seed          uint64
 	}{
 		{"0.4.0", "session", 372}, // a child of a directory is switched
-		{"0.5.2", "session", 114}, // what waits for a sign-in waits for an approval next
+		{"0.5.2", "session", 114}, // after a sign-in, it waits for an approval
 	} {
 		if found := newOlder(t, c.version).run(c.kind, c.seed); found != "" {
 			t.Errorf("%s, %s, seed %d: %s", c.version, c.kind, c.seed, found)
@@ -94,7 +94,7 @@ type olderMirror struct {
 	version string
 	schema  *spec.Schema
 	drawer  *draw.Drawer
-	times   uint64 // how much longer than the short form
+	times   uint64 // multiplies the duration of the short form
 }
 
 func newOlder(t *testing.T, version string) *olderMirror {
@@ -127,7 +127,7 @@ func (m *olderMirror) run(kind string, seed uint64) string {
 		}
 		next := ahp.Reduce(typed, action)
 		if next == typed || refused(typed, action) {
-			continue // it is sent to nobody but its sender
+			continue // only its sender gets it
 		}
 		want, found := m.step(kind, has, next, action)
 		if found != "" {
@@ -145,7 +145,7 @@ func refused(s ahp.State, a ahp.Action) bool {
 	return ok && start && chat.ActiveTurn != nil // one turn at a time (AHP requirement 104)
 }
 
-// step has the client reduce an action, and returns what a snapshot says after it.
+// step has the client reduce an action, and returns the snapshot after it.
 func (m *olderMirror) step(kind string, has object, after ahp.State, action ahp.Action) (want object, found string) {
 	want, found = m.snapshot(kind, after)
 	if found != "" {
@@ -165,7 +165,7 @@ func (m *olderMirror) step(kind string, has object, after ahp.State, action ahp.
 	return want, m.undeclared(action.ActionType(), differ(m.comparable(kind, has), m.comparable(kind, want)))
 }
 
-// snapshot returns a state as the version has it, and what is wrong with it.
+// snapshot returns a state in this version, and what is wrong with it.
 func (m *olderMirror) snapshot(kind string, s ahp.State) (object, string) {
 	raw, err := ahp.Marshal(s)
 	if err != nil {
@@ -185,11 +185,12 @@ func (m *olderMirror) snapshot(kind string, s ahp.State) (object, string) {
 	return plain, ""
 }
 
-// open reports whether a value is a later one of an open enum: from 0.9 on these are sent.
+// open reports whether a value is a later one of an open enum, which is sent from 0.9 on.
 func (m *olderMirror) open(v object) bool { return !m.Before("0.9.0") && v["status"] == "recomputing" }
 
-// comparable leaves out what reducers before 0.6 do by themselves: they ask their own clock when a chat changed, and put
-// what a session waits for last when there was an entry for a sign-in before, which they are not told of.
+// comparable removes what reducers before 0.6 do on their own: they use their own clock for a
+// chat's modification time, and move pending requests to the end after a sign-in entry, which they
+// are not sent.
 func (m *olderMirror) comparable(kind string, state object) object {
 	if !m.Before("0.6.0") {
 		return state
@@ -221,7 +222,7 @@ func matches(pattern, s string) bool {
 	return regexp.MustCompile("^(?:" + pattern + ")$").MatchString(s)
 }
 
-// TestLossesAreDeclared holds the losses against docs/versions.md.
+// TestLossesAreDeclared compares the losses with docs/versions.md.
 func TestLossesAreDeclared(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/versions.md")
 	if err != nil {
@@ -239,5 +240,5 @@ func TestLossesAreDeclared(t *testing.T) {
 	}
 }
 
-// drawerOf draws values of a version.
+// drawerOf returns a generator for a version.
 func drawerOf(t *testing.T, version string) *draw.Drawer { return draw.New(spec.Need(t, version), 0) }

@@ -9,7 +9,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// fault spoils what the program's reducer made of an action: it changes the state after it. The action is of its type.
+// fault breaks the program's reducer for one type of action: it changes the state after it.
 type fault struct {
 	name, kind, action string
 	spoil              func(before, action, after object)
@@ -157,8 +157,8 @@ var planted = []fault{
 	}},
 }
 
-// TestPlantedFaultsAreFound spoils the program's reducer in one place at a time. The short form of the argument must
-// find each.
+// TestPlantedFaultsAreFound breaks the program's reducer in one place at a time. The short form of
+// the comparison must find each fault.
 func TestPlantedFaultsAreFound(t *testing.T) {
 	for _, kind := range spec.Need(t, ahp.Version).Channels() {
 		t.Run(kind, func(t *testing.T) {
@@ -209,7 +209,7 @@ func entries(o object, key string) []any {
 	return v
 }
 
-// move makes a property what it is in from.
+// move copies a property from from, or removes it.
 func move(to, from object, key string) {
 	if from[key] == nil {
 		delete(to, key)
@@ -218,7 +218,7 @@ func move(to, from object, key string) {
 	}
 }
 
-// eachCall runs f on the call that an action is of.
+// eachCall runs f on the action's tool call.
 func eachCall(chat, action object, f func(call object)) {
 	active, _ := chat["activeTurn"].(object)
 	for _, p := range entries(active, "responseParts") {
@@ -228,7 +228,7 @@ func eachCall(chat, action object, f func(call object)) {
 	}
 }
 
-// TestUnspoiledReducerIsNotBlamed makes sure that it is the spoiling that is found, and not the way it is done.
+// TestUnspoiledReducerIsNotBlamed checks that the wrapper itself is not reported as a fault.
 func TestUnspoiledReducerIsNotBlamed(t *testing.T) {
 	for _, kind := range []string{"chat", "session"} {
 		a := newArgument(t, kind, fault{"", kind, "", nil}.reduce)

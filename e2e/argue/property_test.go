@@ -13,15 +13,15 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// appending are the actions that add something each time. Every other one makes the same state when it comes again: it
-// replaces, upserts, removes or finds that what it is for has happened.
+// appending are the actions that add something each time. Repeating any other action does not
+// change the state: it replaces, upserts, removes or has no effect.
 var appending = []string{
 	"chat/delta", "chat/reasoning", "chat/responsePart", "chat/toolCallDelta", "chat/toolCallStart",
 	"terminal/commandExecuted", "terminal/data",
 }
 
-// TestReduceIsPureAndIdempotent has the reducer write to nothing it was given, and change nothing when an action comes
-// again, where the protocol says so.
+// TestReduceIsPureAndIdempotent checks that the reducer does not modify its arguments, and that a
+// repeated action changes nothing, where the protocol says so.
 func TestReduceIsPureAndIdempotent(t *testing.T) { // AHP requirements 40 and 88
 	eachStep(t, func(before ahp.State, action ahp.Action) string {
 		state, sent := wire(before), wire(action)
@@ -40,7 +40,7 @@ func TestReduceIsPureAndIdempotent(t *testing.T) { // AHP requirements 40 and 88
 	})
 }
 
-// wire returns a value as it is sent.
+// wire returns a value as sent.
 func wire(v any) string {
 	b, err := ahp.Marshal(v)
 	if err != nil {
@@ -49,7 +49,7 @@ func wire(v any) string {
 	return string(b)
 }
 
-// TestMergeEqualsNoMerge has two actions that were merged do what they do one after the other.
+// TestMergeEqualsNoMerge checks that two merged actions have the effect of both in order.
 func TestMergeEqualsNoMerge(t *testing.T) { // AHP requirement 31
 	merged := 0
 	var last ahp.Action
@@ -79,8 +79,8 @@ func TestMergeEqualsNoMerge(t *testing.T) { // AHP requirement 31
 	}
 }
 
-// eachStep runs f on drawn states and actions of every kind: of today's version, and of each older one as they are read
-// from its clients.
+// eachStep runs f on generated states and actions of every kind: of the current version, and of
+// each older one as read from its clients.
 func eachStep(t *testing.T, f func(before ahp.State, action ahp.Action) string) {
 	for _, version := range older {
 		m, drawer := newOlder(t, version), drawerOf(t, version)
@@ -100,7 +100,8 @@ func eachStep(t *testing.T, f func(before ahp.State, action ahp.Action) string) 
 	}
 }
 
-// steps draws a state and actions of the version, reads them as today's, and runs f on each.
+// steps generates a state and actions of the version, converts them to the current one, and runs f
+// on each.
 func (m *olderMirror) steps(drawer *draw.Drawer, kind string, f func(ahp.State, ahp.Action) string) string {
 	plain := drawer.State(kind)
 	up, err := m.UpState(channel, ahp.ChannelKind(kind), encode(plain))
@@ -114,7 +115,7 @@ func (m *olderMirror) steps(drawer *draw.Drawer, kind string, f func(ahp.State, 
 	for range steps {
 		up, err := m.UpAction(channel, encode(drawer.Action(kind, plain)))
 		if err != nil {
-			continue // it cannot be said any more
+			continue // not expressible any more
 		}
 		action, err := ahp.UnmarshalAction(up)
 		if err != nil {
@@ -128,8 +129,8 @@ func (m *olderMirror) steps(drawer *draw.Drawer, kind string, f func(ahp.State, 
 	return ""
 }
 
-// TestChatIsInOneStateOfWork has every action leave a chat with one of the four states of work, and unread when it
-// started a turn or asked something.
+// TestChatIsInOneStateOfWork checks that after every action, a chat has one of the four activities,
+// and is unread after a turn started or a question was asked.
 func TestChatIsInOneStateOfWork(t *testing.T) { // AHP requirement 116
 	asked := 0
 	eachStep(t, func(before ahp.State, action ahp.Action) string {
@@ -160,8 +161,8 @@ func TestChatIsInOneStateOfWork(t *testing.T) { // AHP requirement 116
 	}
 }
 
-// TestOlderActionsSurvive has what a client of an older version may dispatch be read, kept as the program keeps it, and
-// echoed to that client: as it was sent.
+// TestOlderActionsSurvive checks that what a client of an older version may dispatch is read,
+// stored in the program's form, and echoed to that client unchanged.
 func TestOlderActionsSurvive(t *testing.T) { // AHP requirements 23 and 34
 	for _, version := range older {
 		m, drawer := newOlder(t, version), drawerOf(t, version)
@@ -209,7 +210,8 @@ func (m *olderMirror) echo(said object) string {
 	return differ(back, said)
 }
 
-// change is a place that an older version says otherwise, and the row of docs/versions.md that says so.
+// change is a place that an older version expresses differently, with the row of docs/versions.md
+// that says so.
 type change struct{ before, place, row string }
 
 var changes = []change{
@@ -233,8 +235,8 @@ var changes = []change{
 	{"0.5.0", `.*/(enum|enumLabels|enumDescriptions)`, "choices of a setting, if some are not strings"},
 }
 
-// TestUpAfterDownLosesOnlyWhatIsDeclared has a state go to an older version and back. What differs is named in
-// docs/versions.md: as a field that is left out, or as what becomes something else.
+// TestUpAfterDownLosesOnlyWhatIsDeclared converts states to an older version and back. Differences
+// must be in docs/versions.md, as an omitted field or a change.
 func TestUpAfterDownLosesOnlyWhatIsDeclared(t *testing.T) {
 	for _, version := range older {
 		m := newOlder(t, version)
@@ -250,7 +252,7 @@ func TestUpAfterDownLosesOnlyWhatIsDeclared(t *testing.T) {
 	}
 }
 
-// lost returns the lines of a difference that are neither of fields that are left out nor declared changes.
+// lost returns the lines of a difference that are neither omitted fields nor declared changes.
 func (m *olderMirror) lost(diff string, left map[string]bool, changes []change) string {
 	lines := slices.DeleteFunc(strings.Split(diff, "\n"), func(line string) bool {
 		place, _, _ := strings.Cut(line, ": got ")
@@ -282,7 +284,7 @@ func (m *olderMirror) backAndForth(t *testing.T, kind string) string {
 	return differ(back, is)
 }
 
-// leftOut reads the names of fields that docs/versions.md says are left out for a version.
+// leftOut returns the names of fields that docs/versions.md lists as omitted for a version.
 func leftOut(t *testing.T, m *olderMirror) map[string]bool {
 	t.Helper()
 	docs, err := os.ReadFile("../../docs/versions.md")

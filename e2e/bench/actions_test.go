@@ -16,7 +16,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// actionKind is one action that BenchmarkActions sends again and again, never twice the same.
+// actionKind is an action that BenchmarkActions sends repeatedly, each time with new content.
 type actionKind struct {
 	name   string
 	action func(i int) string
@@ -32,8 +32,9 @@ var (
 	}}
 )
 
-// BenchmarkActions measures actions of one client over the real endpoint and store: an audited one, one that is not
-// audited, and the same frames to a server that keeps nothing, in one run, with 64 and with one in flight.
+// BenchmarkActions measures one client's actions over the real endpoint and store: an audited one,
+// one that is not audited, and the same frames to a server that stores nothing, in one run, with 64
+// and with one in flight.
 func BenchmarkActions(b *testing.B) {
 	for _, flight := range []int{64, 1} {
 		b.Run(fmt.Sprint("inflight=", flight), func(b *testing.B) {
@@ -55,7 +56,7 @@ func BenchmarkActions(b *testing.B) {
 	}
 }
 
-// actionTimes is how long each action took from its frame to its echo, and all of them together.
+// actionTimes holds the time of each action from its frame to its echo, and of all together.
 type actionTimes struct {
 	took    []time.Duration
 	elapsed time.Duration
@@ -75,7 +76,7 @@ func (t *actionTimes) report(b *testing.B, name string) {
 	}
 }
 
-// hostActions sends n actions to the program, which starts on an empty directory.
+// hostActions sends n actions to the program, which starts with an empty directory.
 func hostActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
 	b.Helper()
 	h := startHost(b, b.TempDir())
@@ -83,7 +84,7 @@ func hostActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
 	return sendTo(b, h, h, kind, n, flight)
 }
 
-// sendTo sends n actions to a program whose hub is another one's, or its own.
+// sendTo sends n actions to at, whose hub is h's or its own, and measures h's processor time.
 func sendTo(b *testing.B, h, at *host, kind actionKind, n, flight int) *actionTimes {
 	b.Helper()
 	driver := at.peer(b, "driver-"+at.URL)
@@ -116,7 +117,7 @@ func bareActions(b *testing.B, kind actionKind, n, flight int) *actionTimes {
 	return sendActions(b, c, uri, kind, n, flight, 200)
 }
 
-// startBare starts the server that keeps nothing in a process of its own.
+// startBare starts the server that stores nothing in a separate process.
 func startBare(b testing.TB) (addr string, stop func()) {
 	b.Helper()
 	cmd := exec.Command(os.Args[0], "-test.run=^$")
@@ -147,7 +148,8 @@ func dialActions(b testing.TB, url, token string) *websocket.Conn {
 	return c
 }
 
-// sendActions keeps flight actions under way until n are answered, in order. Their numbers begin after first.
+// sendActions keeps flight actions in flight until n are answered, in order. Their numbers start
+// after first.
 func sendActions(b *testing.B, c *websocket.Conn, channel string, kind actionKind, n, flight, first int) *actionTimes {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)

@@ -18,12 +18,12 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// benchAgentEnv makes the test binary an agent of the Agent Client Protocol that costs next to nothing itself.
+// benchAgentEnv makes the test binary an agent of the Agent Client Protocol with negligible cost.
 const benchAgentEnv = "AHPHUB_BENCH_AGENT"
 
-// benchAgent answers "clock N MS" with N readings of the clock, one every so many milliseconds, "answer BYTES"
-// with a text of that size in pieces of 20 bytes, and "hold" with a text of 1 KB and a turn that goes on until it
-// is cancelled.
+// benchAgent answers "clock N MS" with N readings of the clock, one every MS milliseconds, "answer
+// BYTES" with a text of that size in pieces of 20 bytes, and "hold" with a text of 1 KB in a turn
+// that continues until it is cancelled.
 func benchAgent() {
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 1<<20)
@@ -94,7 +94,7 @@ func number(s string) int {
 	return n
 }
 
-// startAgents starts the program with that agent as the one of new sessions.
+// startAgents starts the program with that agent as the default.
 func startAgents(b testing.TB, limits string) *host {
 	b.Helper()
 	return &host{e2e.Start(b, e2e.Options{Args: []string{"--config", agentConfig(b, limits), "--log-level", "warn"}})}
@@ -110,7 +110,7 @@ func agentConfig(b testing.TB, limits string) string {
 	return config
 }
 
-// children are the processes that the program started and that run.
+// children returns the number of running child processes.
 func (h *host) children(b testing.TB) (n int) {
 	b.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/stat")
@@ -128,7 +128,7 @@ func (h *host) children(b testing.TB) (n int) {
 	return n
 }
 
-// agentSessions makes sessions that each have a program of their own.
+// agentSessions creates sessions with a program each.
 func agentSessions(b testing.TB, p *peer.Peer, n int) (chats []ahp.URI) {
 	b.Helper()
 	for range n {
@@ -138,21 +138,22 @@ func agentSessions(b testing.TB, p *peer.Peer, n int) (chats []ahp.URI) {
 	return chats
 }
 
-// reading is one of the clock: when it was, and how old it was when its frame came.
+// reading is one clock reading: its time, and its age when its frame arrived.
 type reading struct {
 	at  time.Time
 	age time.Duration
 }
 
-// BenchmarkAgentLatency has 20 programs say the time a hundred times a second each for ten seconds, and measures
-// how old each reading is when its frame is at a client that follows all of them: while all stream, and over all,
-// with the two seconds at both ends in which git looks at 20 directories at once.
+// BenchmarkAgentLatency has 20 programs print the time a hundred times a second each for ten
+// seconds, and measures the age of each reading when a client that follows all of them gets its
+// frame: while all stream, and overall, including the two seconds at both ends in which git looks
+// at 20 directories at once.
 func BenchmarkAgentLatency(b *testing.B) {
 	h := startAgents(b, "")
 	measureAgents(b, h, h)
 }
 
-// measureAgents does that with programs of one host, and a client of one that may be another.
+// measureAgents does this with programs of one host, and a client of a possibly different one.
 func measureAgents(b *testing.B, h, at *host) {
 	const sessions, readings, ends = 20, 1000, 2 * time.Second
 	driver := h.peer(b, "driver")
@@ -205,7 +206,7 @@ func measureAgents(b *testing.B, h, at *host) {
 	b.ReportMetric(float64(all[len(all)*99/100].Microseconds()), "p99-with-ends-µs")
 }
 
-// clocksIn are all readings in a frame: merged deltas carry several.
+// clocksIn returns all readings in a frame: merged deltas have several.
 func clocksIn(frame []byte, now time.Time) (seen []reading) {
 	if !strings.Contains(string(frame), "chat/delta") && !strings.Contains(string(frame), "chat/responsePart") {
 		return nil
@@ -220,7 +221,8 @@ func clocksIn(frame []byte, now time.Time) (seen []reading) {
 	return seen
 }
 
-// BenchmarkAgentAnswer measures an answer of a program from the prompt to the end of its turn at a client.
+// BenchmarkAgentAnswer measures a program's answer from the prompt to the end of the turn at a
+// client.
 func BenchmarkAgentAnswer(b *testing.B) {
 	h := startAgents(b, "")
 	p := h.peer(b, "driver")
@@ -240,8 +242,8 @@ func BenchmarkAgentAnswer(b *testing.B) {
 	}
 }
 
-// BenchmarkAgentMemory reports what a session costs the host while its program is in a turn, and that a session whose
-// program was idle for a while has none.
+// BenchmarkAgentMemory reports the host's memory for a session with a running turn, and that a
+// session whose program was idle for a while has no program.
 func BenchmarkAgentMemory(b *testing.B) {
 	const sessions = 50
 	for b.Loop() {
@@ -249,7 +251,7 @@ func BenchmarkAgentMemory(b *testing.B) {
 		p := h.peer(b, "driver")
 		_, err := p.Initialize(b.Context())
 		check(b, err)
-		warm := agentSessions(b, p, 5) // what the first sessions cost is not one of them
+		warm := agentSessions(b, p, 5) // excludes the cost of the first sessions
 		before := h.rss(b)
 		chats := agentSessions(b, p, sessions)
 		for _, chat := range chats {

@@ -13,9 +13,9 @@ import (
 	"github.com/coder/websocket"
 )
 
-// The bare server keeps nothing: it accepts WebSockets and, told to, writes the
-// same frames to each of them as the host would. It is the yardstick of fan-out,
-// in a process of its own and in the same run.
+// The bare server stores nothing: it accepts WebSockets and, on request, writes the same frames to
+// each of them as the host would. It is the baseline of fan-out, in a separate process and in the
+// same run.
 const bareEnv = "AHPHUB_BENCH_BARE"
 
 func bareMain() error {
@@ -25,7 +25,7 @@ func bareMain() error {
 	}
 	var s bareServer
 	fmt.Println(ln.Addr().String())
-	go func() { // the parent closes our standard input to end us
+	go func() { // the parent closes our standard input to stop us
 		var b [1]byte
 		_, _ = os.Stdin.Read(b[:])
 		os.Exit(0)
@@ -59,7 +59,7 @@ func (s *bareServer) accept(w http.ResponseWriter, r *http.Request) {
 	_ = c.Close(websocket.StatusNormalClosure, "")
 }
 
-// echoActions answers each dispatchAction frame by the envelope that a host would send.
+// echoActions answers each dispatchAction frame with the envelope that a host would send.
 func echoActions(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, &websocket.AcceptOptions{CompressionMode: websocket.CompressionDisabled})
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *bareServer) stream(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Sscan(r.URL.Query().Get("unit"), &unit)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.conns) < clients { // a client is connected before accept has noted it
+	for len(s.conns) < clients { // a client may be connected before accept has recorded it
 		s.mu.Unlock()
 		time.Sleep(time.Millisecond)
 		s.mu.Lock()

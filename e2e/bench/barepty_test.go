@@ -13,8 +13,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// The bare terminal copies one shell's pty to every WebSocket and their text frames to the
-// pty, and does nothing else: the yardstick of terminals, in a process of its own.
+// The bare terminal only copies one shell's pty to every WebSocket and their text frames to the
+// pty: the baseline of terminals, in a separate process.
 const barePtyEnv = "AHPHUB_BENCH_BARE_PTY"
 
 func barePtyMain() error {
@@ -29,7 +29,7 @@ func barePtyMain() error {
 	s := &barePty{pty: f}
 	go s.copy()
 	fmt.Println(ln.Addr().String())
-	go func() { // the parent closes our standard input to end us
+	go func() { // the parent closes our standard input to stop us
 		var b [1]byte
 		_, _ = os.Stdin.Read(b[:])
 		os.Exit(0)

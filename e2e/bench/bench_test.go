@@ -25,11 +25,11 @@ func kilobytes(status, key string) int64 {
 	return 0
 }
 
-const unit = 40 // bytes of text a message
+const unit = 40 // bytes of text per message
 
-// BenchmarkFanOut streams messages to n WebSockets of another process: through
-// the program, and through a server that keeps nothing, in the same run. It
-// reports deliveries a second of both and their ratio.
+// BenchmarkFanOut streams messages to n WebSockets of another process: through the program, and
+// through a server that stores nothing, in the same run. It reports deliveries per second of both
+// and their ratio.
 func BenchmarkFanOut(b *testing.B) {
 	for _, n := range []int{100, 1000} {
 		b.Run(fmt.Sprint("clients=", n), func(b *testing.B) {
@@ -46,8 +46,8 @@ func BenchmarkFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkFanOutDifferent sends 400 actions that do not merge to n WebSockets: titles of a session, as fast as
-// one client can, and the same number of frames of the bare server.
+// BenchmarkFanOutDifferent sends 400 actions that do not merge to n WebSockets: titles of a
+// session, as fast as one client can, and the same number of frames of the bare server.
 func BenchmarkFanOutDifferent(b *testing.B) {
 	const messages = 400
 	for _, n := range []int{100, 200, 500, 1000} {
@@ -108,8 +108,8 @@ func bareFanOut(b *testing.B, n, messages int) swarmResult {
 	return s.result(b, int64(n*messages))
 }
 
-// BenchmarkDeltaLatency measures the time from an agent's delta to the frame at
-// a client, journal and socket included: the agent writes the clock as text.
+// BenchmarkDeltaLatency measures the time from an agent's delta to the frame at a client, including
+// journal and socket: the agent writes the clock as text.
 func BenchmarkDeltaLatency(b *testing.B) {
 	h := startHost(b, b.TempDir())
 	driver := h.peer(b, "driver")
@@ -141,7 +141,7 @@ func BenchmarkDeltaLatency(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)*99/100].Microseconds()), "p99-µs")
 }
 
-// clockIn finds the nanoseconds that the agent wrote as a delta's text.
+// clockIn returns the time that the agent wrote in nanoseconds as a delta's text.
 func clockIn(frame []byte) (time.Time, bool) {
 	_, rest, ok := strings.Cut(string(frame), `"content":"`)
 	if !ok {
@@ -152,8 +152,8 @@ func clockIn(frame []byte) (time.Time, bool) {
 	return time.Unix(0, ns), err == nil
 }
 
-// BenchmarkReconnect measures a reconnect that missed 10 000 envelopes, from the
-// request to the last byte of the replay decoded.
+// BenchmarkReconnect measures a reconnect after 10 000 missed envelopes, from the request until the
+// replay is decoded.
 func BenchmarkReconnect(b *testing.B) {
 	h := startHost(b, b.TempDir())
 	driver, away := h.peer(b, "driver"), h.peer(b, "away")
@@ -183,7 +183,7 @@ func BenchmarkReconnect(b *testing.B) {
 	b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "reconnect-ms")
 }
 
-// BenchmarkIdleConnections reports the memory an idle connection costs.
+// BenchmarkIdleConnections reports the memory of an idle connection.
 func BenchmarkIdleConnections(b *testing.B) {
 	const n = 500
 	for b.Loop() {
@@ -199,8 +199,8 @@ func BenchmarkIdleConnections(b *testing.B) {
 	}
 }
 
-// BenchmarkStart measures a start with 1000 sessions in the store, until the
-// program says its address, and its resident memory then.
+// BenchmarkStart measures a start with 1000 sessions in the store until the program prints its
+// address, and its resident memory then.
 func BenchmarkStart(b *testing.B) {
 	data := b.TempDir()
 	h := startHost(b, data)

@@ -17,7 +17,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// startNodes starts a cluster of three programs, and returns the one that leads, another one and all.
+// startNodes starts a cluster of three programs, and returns it with the leader and a follower.
 func startNodes(b *testing.B, args ...string) (c *e2e.Cluster, leads, follows *host) {
 	b.Helper()
 	c = e2e.StartCluster(b, append([]string{"--agent", "script", "--log-level", "warn"}, args...)...)
@@ -25,8 +25,8 @@ func startNodes(b *testing.B, args ...string) (c *e2e.Cluster, leads, follows *h
 	return c, &host{c.Nodes[leader]}, &host{c.Nodes[other]}
 }
 
-// BenchmarkClusterLatency is BenchmarkAgentLatency on one program and on three, for clients of the node that leads and
-// of another one.
+// BenchmarkClusterLatency runs BenchmarkAgentLatency on one program and on three, for clients of
+// the leader and of a follower.
 func BenchmarkClusterLatency(b *testing.B) {
 	b.Run("alone", func(b *testing.B) {
 		h := startAgents(b, "")
@@ -67,7 +67,7 @@ func BenchmarkClusterMemory(b *testing.B) {
 	for b.Loop() {
 		alone := startHost(b, b.TempDir())
 		_, leads, follows := startNodes(b)
-		time.Sleep(20 * time.Second) // what a start took is given back
+		time.Sleep(20 * time.Second) // until memory used for the start is released
 		b.ReportMetric(float64(alone.rss(b))/(1<<20), "alone-MB")
 		b.ReportMetric(float64(leads.rss(b))/(1<<20), "leader-MB")
 		b.ReportMetric(float64(follows.rss(b))/(1<<20), "follower-MB")
@@ -76,7 +76,7 @@ func BenchmarkClusterMemory(b *testing.B) {
 
 const manySessions = 1000
 
-// makeSessions makes that many, some at a time.
+// makeSessions creates many sessions, several at a time.
 func makeSessions(b *testing.B, p *peer.Peer) (last ahp.URI) {
 	b.Helper()
 	for range manySessions {
@@ -88,8 +88,8 @@ func makeSessions(b *testing.B, p *peer.Peer) (last ahp.URI) {
 	return last
 }
 
-// BenchmarkClusterTakeover ends the node that leads, with 1,000 sessions, and measures how long it takes until a client of another node
-// sees something new; and how long requests take while the lead is handed over.
+// BenchmarkClusterTakeover kills the leader of a cluster with 1,000 sessions, and measures the time
+// until a client of another node sees a change, and the time of requests during a handover.
 func BenchmarkClusterTakeover(b *testing.B) {
 	const kills, transfers = 20, 10
 	for b.Loop() {
@@ -152,7 +152,8 @@ func BenchmarkClusterTakeover(b *testing.B) {
 	}
 }
 
-// change has a client whose node may have lost the leader change a title, and waits until it sees that.
+// change has a client, whose node may have lost the leader, change a title, and waits until the
+// client sees it.
 func change(b *testing.B, p *peer.Peer, session ahp.URI, title string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), time.Minute)

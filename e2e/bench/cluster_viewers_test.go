@@ -22,14 +22,15 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// BenchmarkClusterViewers opens pages of one chat at three nodes, from one process, and changes the title once a second for ten seconds:
-// how long after a change each page has it, and what the node that leads used, with 10,000 pages at all nodes, and with
-// 4,000, 100 and 1 at the two others alone.
+// BenchmarkClusterViewers opens pages of one chat on three nodes, from one process, and changes the
+// title once a second for ten seconds. It measures how long each page takes to get a change, and
+// what the leader used, with 10,000 pages on all nodes, and with 4,000, 100 and 1 only on the
+// followers.
 func BenchmarkClusterViewers(b *testing.B) {
 	for _, test := range []struct {
 		name  string
 		pages int
-		far   bool // none at the node that leads
+		far   bool // no pages on the leader
 	}{{"10000", 10_000, false}, {"4000-far", 4000, true}, {"100-far", 100, true}, {"1-far", 1, true}} {
 		b.Run(test.name, func(b *testing.B) {
 			for b.Loop() {
@@ -110,7 +111,7 @@ func measureViewers(b *testing.B, pages int, far bool) {
 	}
 }
 
-// guestLink makes a link for viewers of a session.
+// guestLink creates a link for viewers of a session.
 func guestLink(b *testing.B, h *host, owner *http.Client, short string) string {
 	b.Helper()
 	res, err := owner.PostForm(h.URL+"/s/"+short+"/share", url.Values{"role": {"viewer"}, "expires": {"24h"}})
@@ -123,7 +124,7 @@ func guestLink(b *testing.B, h *host, owner *http.Client, short string) string {
 	return token[:strings.IndexAny(token, `"<& `)]
 }
 
-// enter comes in by a link, and opens streams of the chat's page.
+// enter joins by a link, and opens streams of the chat's page.
 func (h *host) enter(b *testing.B, token, name string, n int) (streams []*websocket.Conn) {
 	b.Helper()
 	jar, err := cookiejar.New(nil)

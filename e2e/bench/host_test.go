@@ -14,7 +14,7 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// startHost starts the real program in a process of its own, with the script agent.
+// startHost starts the real program in a separate process, with the script agent.
 func startHost(b testing.TB, data string) *host {
 	b.Helper()
 	return &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"}, Data: data})}
@@ -22,7 +22,7 @@ func startHost(b testing.TB, data string) *host {
 
 type host struct{ *e2e.Program }
 
-// rss is the program's resident memory in bytes.
+// rss returns the program's resident memory in bytes.
 func (h *host) rss(b testing.TB) int64 {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.Pid()))
@@ -42,13 +42,13 @@ func (h *host) peer(b testing.TB, id string) *peer.Peer {
 	return p
 }
 
-// session makes a session and returns it with its default chat, both followed.
+// session creates a session and returns it with its default chat, following both.
 func session(b testing.TB, p *peer.Peer) (uri, chat ahp.URI) {
 	b.Helper()
 	return sessionOf(b, p, "script")
 }
 
-// sessionOf makes one of another agent, in directories if some are named.
+// sessionOf creates a session of another agent, in the given directories if any.
 func sessionOf(b testing.TB, p *peer.Peer, provider string, dirs ...ahp.URI) (uri, chat ahp.URI) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 20*time.Second)
@@ -73,7 +73,7 @@ func prompt(b testing.TB, p *peer.Peer, chat ahp.URI, text string) {
 	check(b, err)
 }
 
-// idle waits until the chat's turns are all ended.
+// idle waits until all turns of the chat have ended.
 func idle(b testing.TB, p *peer.Peer, chat ahp.URI, turns int) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 2*time.Minute)

@@ -24,7 +24,7 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// watchClock notes how old each clock reading is when it has come into the page.
+// watchClock records the age of each clock reading when it appears in the page.
 const watchClock = `(() => {
 	window.ages = [];
 	let read = 0;
@@ -34,9 +34,8 @@ const watchClock = `(() => {
 	}).observe(document.querySelector('#turns'), { childList: true, subtree: true, characterData: true });
 })()`
 
-// BenchmarkViewers has ten people watch one chat whose agent says the time twenty
-// times a second, and measures how old each reading is in each page, and how often
-// the host drew it.
+// BenchmarkViewers has ten people view one chat whose agent prints the time twenty times a second,
+// and measures each reading's age in each page, and how often the host rendered it.
 func BenchmarkViewers(b *testing.B) {
 	const viewers, readings = 10, 100
 	h := startHost(b, b.TempDir())
@@ -74,7 +73,7 @@ func BenchmarkViewers(b *testing.B) {
 	b.ReportMetric(float64(h.renders(b)-before)/float64(sent), "renders/update")
 }
 
-// renders is the program's counter of everything its pages drew.
+// renders returns the program's counter of everything its pages rendered.
 func (h *host) renders(b testing.TB) int64 {
 	b.Helper()
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, h.URL+"/metrics", nil)
@@ -97,8 +96,8 @@ func (h *host) renders(b testing.TB) int64 {
 	return 0
 }
 
-// watchPatches times the handling of each frame of the stream and notes long tasks
-// and slow keys; it runs before the page's own script.
+// watchPatches measures the handling of each frame of the stream, long tasks and slow keys; it runs
+// before the page's own script.
 const watchPatches = `(() => {
 	window.patches = []; window.wire = 0; window.tasks = []; window.slow = [];
 	const on = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'onmessage');
@@ -109,9 +108,9 @@ const watchPatches = `(() => {
 	new PerformanceObserver((l) => { for (const e of l.getEntries()) if (e.name === 'keydown') slow.push(e.duration); }).observe({ type: 'event', durationThreshold: 16 });
 })()`
 
-// BenchmarkStreaming streams three answers of 16 KB at 60 tokens a second into three
-// chats, and then one of 100 KB as fast as it goes into the chat on screen, where
-// a person types meanwhile; at full speed and at a quarter of it.
+// BenchmarkStreaming streams three answers of 16 KB at 60 tokens a second into three chats, and
+// then one of 100 KB at full speed into the visible chat, while a person types there; at full and
+// at a quarter of the processor speed.
 func BenchmarkStreaming(b *testing.B) {
 	for _, rate := range []float64{1, 4} {
 		b.Run(fmt.Sprintf("slower=%g", rate), func(b *testing.B) {
@@ -140,7 +139,7 @@ func stream(b *testing.B, rate float64) {
 	page.Open(h.URL + "/s/" + core.ShortID(uri))
 	page.Wait("document.documentElement.dataset.live === 'on'")
 	page.Do(throttle(rate))
-	e2e.Eval[bool](page, "(tasks.length = 0, true)") // those of the load are P8's
+	e2e.Eval[bool](page, "(tasks.length = 0, true)") // long tasks of the load belong to P8
 	others := otherChats(b, p, 2)
 	for _, c := range append(others, chat) {
 		prompt(b, p, c, "m1")
@@ -152,7 +151,7 @@ func stream(b *testing.B, rate float64) {
 	idle(b, p, chat, 2)
 	page.Wait("document.querySelectorAll('#turns .turn').length === 2 && " +
 		"!document.querySelector('#composer-mode[data-running]')")
-	page.Wait("(window.settled ||= performance.now()) + 500 < performance.now()") // the last long task is told after it
+	page.Wait("(window.settled ||= performance.now()) + 500 < performance.now()") // long tasks are reported late
 	report(b, page)
 }
 
@@ -165,7 +164,7 @@ func beforeEachDocument(js string) chromedp.Action[chromedp.Void] {
 	}
 }
 
-// throttle makes the tab's processor slower by a factor.
+// throttle slows the tab's processor by a factor.
 func throttle(rate float64) chromedp.Action[chromedp.Void] {
 	return func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
 		_, err := cdp.Call(ctx, t, emulation.SetCPUThrottlingRate, emulation.SetCPUThrottlingRateParams{Rate: rate})

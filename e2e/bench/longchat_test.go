@@ -16,12 +16,12 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// BenchmarkLongChat opens a session of 2 000 turns and 5 MB: the time until its last turn is on the screen, and
-// what the first page weighs, compressed.
+// BenchmarkLongChat opens a session of 2 000 turns and 5 MB: the time until its last turn is
+// visible, and the compressed size of the first page.
 func BenchmarkLongChat(b *testing.B) {
 	var text strings.Builder
 	turns := fixture.S1()
-	for i, t := range turns[:len(turns)/2] { // a scenario is at most 4 MiB: its answers are given twice
+	for i, t := range turns[:len(turns)/2] { // a scenario is at most 4 MiB, so its answers are repeated
 		fmt.Fprintf(&text, "[[turn]]\nprompt = \"t%d\"\n[[turn.step]]\nsay = %s\nchunk = 100000\n", i,
 			strconv.Quote(t.Answer))
 	}
@@ -55,7 +55,7 @@ func BenchmarkLongChat(b *testing.B) {
 	b.ReportMetric(older(b, page), "older-ms")
 }
 
-// older scrolls up and gives the time until older turns are there.
+// older scrolls up and returns the time until older turns are loaded.
 func older(b *testing.B, page *e2e.Page) float64 {
 	b.Helper()
 	e2e.Eval[bool](page, `(window.began = performance.now(), window.had = document.querySelectorAll('#turns .turn').length,
@@ -72,7 +72,7 @@ func median(list []float64) float64 {
 func compressed(s string) int {
 	n := &counter{}
 	z := gzip.NewWriter(n)
-	_, _ = io.WriteString(z, s) // a counter takes everything
+	_, _ = io.WriteString(z, s) // a counter accepts everything
 	_ = z.Close()
 	return n.n
 }

@@ -20,8 +20,9 @@ import (
 	"github.com/ahphub/ahphub/hub/ahp"
 )
 
-// BenchmarkMachineReview is BenchmarkFirstReview for a directory of a machine, beside one of the hub's own computer: "machine-"
-// has not been opened before, "machine-kept-" is the same after a restart of the hub.
+// BenchmarkMachineReview runs BenchmarkFirstReview for a directory of a machine and one of the
+// hub's computer: "machine-" was never opened, "machine-kept-" repeats it after a restart of the
+// hub.
 func BenchmarkMachineReview(b *testing.B) {
 	figures := map[string][]float64{}
 	for b.Loop() {
@@ -52,7 +53,7 @@ func BenchmarkMachineReview(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// join has a program be a machine of the hub, until end.
+// join runs a program as a machine of the hub, until end is called.
 func (h *host) join(b *testing.B, dir string) (end func()) {
 	b.Helper()
 	res, err := h.signedIn(b).PostForm(h.URL+"/machines/tokens", url.Values{})
@@ -72,8 +73,8 @@ func (h *host) join(b *testing.B, dir string) (end func()) {
 	return func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }
 }
 
-// shellOf returns a client, the shell agent of the hub's computer or of its machine once that is connected, and how the hub
-// spells a directory there.
+// shellOf returns a client, the shell agent of the hub's computer or of its connected machine, and
+// the hub's spelling of a directory there.
 func (h *host) shellOf(b *testing.B, joined bool, dir string) (p *peer.Peer, provider string, at ahp.URI) {
 	b.Helper()
 	p = h.peer(b, uuid.NewString())
@@ -106,7 +107,7 @@ func (h *host) shellOf(b *testing.B, joined bool, dir string) (p *peer.Peer, pro
 	return p, provider, at
 }
 
-// isConnected reports whether the machine is.
+// isConnected reports whether the machine is connected.
 func (h *host) isConnected(b *testing.B) bool {
 	b.Helper()
 	r, err := http.NewRequestWithContext(b.Context(), http.MethodGet, h.URL+"/metrics", nil)

@@ -17,8 +17,9 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// BenchmarkPages opens pages again and again, one after the other, compressed as browsers ask for them: how long each takes, and the
-// processor time of the program that draws it. "follower" asks another node of a cluster than the one that leads.
+// BenchmarkPages loads pages repeatedly, one at a time, compressed as for browsers: the time of
+// each, and the processor time of the program that renders it. "follower" requests them from a
+// follower of a cluster.
 func BenchmarkPages(b *testing.B) {
 	b.Run("alone", func(b *testing.B) {
 		dir := b.TempDir()
@@ -48,7 +49,7 @@ func measurePages(b *testing.B, leads, at *host) {
 	browser := at.signedIn(b)
 	review := "/s/" + core.ShortID(uri) + "/changes?scope=uncommitted"
 	open(b, browser, at.URL+review)
-	leads.rest(b) // once the colours of the files are read
+	leads.rest(b) // once the files' colours are computed
 	for _, page := range []struct {
 		name, path string
 		n          int
@@ -69,7 +70,7 @@ func measurePages(b *testing.B, leads, at *host) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// rest waits until the program does next to nothing.
+// rest waits until the program is nearly idle.
 func (h *host) rest(b *testing.B) {
 	b.Helper()
 	for was := h.processorTime(b); ; {
@@ -82,7 +83,7 @@ func (h *host) rest(b *testing.B) {
 	}
 }
 
-// commentOn writes a thread about a line of each of the first files that changed.
+// commentOn starts a thread about a line of each of the first changed files.
 func commentOn(b *testing.B, p *peer.Peer, uri ahp.URI, n int) {
 	b.Helper()
 	list, threads := changes.URI(uri, "uncommitted", ""), uri+"/annotations"
@@ -111,12 +112,12 @@ func commentOn(b *testing.B, p *peer.Peer, uri ahp.URI, n int) {
 	}))
 }
 
-// open reads a page, and returns its size on the wire.
+// open loads a page, and returns its size on the wire.
 func open(b *testing.B, browser *http.Client, address string) int {
 	b.Helper()
 	req, err := http.NewRequestWithContext(b.Context(), http.MethodGet, address, nil)
 	check(b, err)
-	req.Header.Set("Accept-Encoding", "gzip, br, zstd") // set here, so it is not unpacked
+	req.Header.Set("Accept-Encoding", "gzip, br, zstd") // set here, so that it is not decompressed
 	res, err := browser.Do(req)
 	check(b, err)
 	defer res.Body.Close()

@@ -32,7 +32,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// megabytes are two versions of a file of 1 MB of which every tenth line was edited.
+// megabytes returns two versions of a file of 1 MB with every tenth line edited.
 func megabytes() (old, new []byte) {
 	r := rand.New(rand.NewPCG(1, 12))
 	var a, b strings.Builder
@@ -47,8 +47,8 @@ func megabytes() (old, new []byte) {
 	return []byte(a.String()), []byte(b.String())
 }
 
-// BenchmarkMegabyteReview compares two versions of 1 MB, line by line and word by word, and draws them as the
-// review page does, without syntax.
+// BenchmarkMegabyteReview compares two versions of 1 MB, line by line and word by word, and renders
+// them like the review page, without syntax.
 func BenchmarkMegabyteReview(b *testing.B) {
 	old, new := megabytes()
 	b.SetBytes(int64(len(old) + len(new)))
@@ -60,8 +60,8 @@ func BenchmarkMegabyteReview(b *testing.B) {
 	}
 }
 
-// BenchmarkIdleReview has fifty people look at one session's changes while nothing happens, and measures the program's
-// processor time.
+// BenchmarkIdleReview has fifty people view one session's changes while nothing happens, and
+// measures the program's processor time.
 func BenchmarkIdleReview(b *testing.B) {
 	const viewers, seconds = 50, 20
 	dir := b.TempDir()
@@ -78,7 +78,7 @@ func BenchmarkIdleReview(b *testing.B) {
 	for range viewers {
 		h.view(b, browser, "/s/"+core.ShortID(uri)+"/changes?scope=uncommitted")
 	}
-	<-time.After(5 * time.Second) // what opening them began
+	<-time.After(5 * time.Second) // until the work of opening them is done
 	var used []float64
 	for b.Loop() {
 		before := h.processorTime(b)
@@ -90,9 +90,9 @@ func BenchmarkIdleReview(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkFirstReview opens a review of D1 that no one has opened: the time to its first row and to its end without a
-// browser, and until the program has come to rest, with the processor time meanwhile. "kept" is the same after a
-// restart, with the colours that are kept on disk.
+// BenchmarkFirstReview opens a review of D1 for the first time: the time to its first row and to
+// its end without a browser, and until the program is idle, with the processor time. "kept" repeats
+// it after a restart, with the colours stored on disk.
 func BenchmarkFirstReview(b *testing.B) {
 	figures := map[string][]float64{}
 	for b.Loop() {
@@ -162,7 +162,7 @@ func (h *host) openReview(b *testing.B, p *peer.Peer, uri ahp.URI, name string, 
 	add("processor-ms", h.processorTime(b)-cpu)
 }
 
-// BenchmarkIdlePages reports the memory of an open page on which nothing happens, and the processor time.
+// BenchmarkIdlePages reports the memory and processor time of an open idle page.
 func BenchmarkIdlePages(b *testing.B) {
 	const pages, seconds = 300, 10
 	for _, name := range []string{"chat", "review"} {
@@ -179,7 +179,7 @@ func BenchmarkIdlePages(b *testing.B) {
 			for b.Loop() {
 				stream := h.streamOf(b, browser, path)
 				h.follow(b, browser, stream)
-				<-time.After(3 * time.Second) // what opening the first one began
+				<-time.After(3 * time.Second) // excludes the cost of opening the first one
 				before := h.rss(b)
 				for range pages {
 					h.follow(b, browser, stream)
@@ -208,7 +208,7 @@ func repository(b *testing.B, dir string, big []byte) {
 	}
 }
 
-// signedIn is a client with the owner's cookie.
+// signedIn returns a client with the owner's cookie.
 func (h *host) signedIn(b *testing.B) *http.Client {
 	b.Helper()
 	u, err := url.Parse(h.SignIn())
@@ -226,13 +226,13 @@ func (h *host) signedIn(b *testing.B) *http.Client {
 
 var liveOf = regexp.MustCompile(`data-live="([^"]*)"`)
 
-// view opens a page and its stream, and takes what comes, as a browser does.
+// view opens a page and its stream, and reads it, as a browser does.
 func (h *host) view(b *testing.B, browser *http.Client, path string) {
 	b.Helper()
 	h.follow(b, browser, h.streamOf(b, browser, path))
 }
 
-// streamOf opens a page and returns the query of its stream.
+// streamOf loads a page and returns the query of its stream.
 func (h *host) streamOf(b *testing.B, browser *http.Client, path string) string {
 	b.Helper()
 	res, err := browser.Get(h.URL + path)
@@ -247,7 +247,7 @@ func (h *host) streamOf(b *testing.B, browser *http.Client, path string) string 
 	return html.UnescapeString(string(found[1]))
 }
 
-// follow opens the stream of a page and takes what comes.
+// follow opens the stream of a page and reads it.
 func (h *host) follow(b *testing.B, browser *http.Client, query string) {
 	b.Helper()
 	c, _, err := websocket.Dial(b.Context(), h.URL+"/live?"+query, &websocket.DialOptions{HTTPClient: browser,
@@ -264,7 +264,7 @@ func (h *host) follow(b *testing.B, browser *http.Client, query string) {
 	}()
 }
 
-// processorTime is what the program used so far, in clock ticks of 10 ms.
+// processorTime returns the program's processor time so far, in clock ticks of 10 ms.
 func (h *host) processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.Pid()))

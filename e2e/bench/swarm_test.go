@@ -18,25 +18,24 @@ import (
 	"github.com/ahphub/ahphub/e2e"
 )
 
-// A swarm is n WebSocket clients in a process of their own, so that their work
-// is not the server's. It runs as this test binary with swarmEnv set: connects,
-// says "ready", reads until every client has seen the end marker, and prints
-// what it counted as one line of JSON.
+// A swarm is n WebSocket clients in a separate process, so that their work does not count as the
+// server's. It runs as this test binary with swarmEnv set: it connects, prints "ready", reads until
+// every client has seen the end marker, and prints its counts as one line of JSON.
 const swarmEnv = "AHPHUB_BENCH_SWARM"
 
 type swarmSpec struct {
 	URL, Token string
 	Clients    int
-	Channel    string // "" for a server that speaks no AHP
-	Unit       int    // bytes of one message's text
+	Channel    string // "" for a server without AHP
+	Unit       int    // bytes of a message's text
 	Match      string // in each frame that counts as one message; "": messages are counted by their text
 	End        string // in the last frame's bytes
 }
 
 type swarmResult struct {
-	Frames, Bytes, Units int64         // Units: messages, merged ones counted as what they were
-	Elapsed              time.Duration // first byte of the stream to the last client's end
-	Missing              int64         // messages that did not come
+	Frames, Bytes, Units int64         // Units: messages, with merged ones counted separately
+	Elapsed              time.Duration // from the first byte of the stream to the last client's end
+	Missing              int64         // messages that did not arrive
 }
 
 func TestMain(m *testing.M) {
@@ -169,7 +168,7 @@ func readOne(ctx context.Context, spec swarmSpec, c *websocket.Conn) (frames, si
 	}
 }
 
-// swarm is the running process, seen from the benchmark.
+// swarm is the running process, as used by the benchmark.
 type swarm struct {
 	cmd *exec.Cmd
 	out *bufio.Reader

@@ -15,11 +15,11 @@ import (
 	"github.com/ahphub/ahphub/e2e"
 )
 
-// keepSockets lets a page cut its own line, as a network does.
+// keepSockets lets a page cut its own connection, like a network failure.
 const keepSockets = `{ const W = WebSocket; window.WebSocket = class extends W { constructor(...a) { super(...a); window.benchSocket = this; } }; }`
 
-// watchKeys notes when a key goes down and when what came of it was painted: a task that waits for the frame that
-// renders it runs right after that frame.
+// watchKeys records when a key goes down and when its effect was painted: a task that waits for the
+// frame that renders it runs right after that frame.
 const watchKeys = `(() => {
   const t = document.getElementById('term').xterm, took = window.benchTook = [];
   let begun = 0, at = 0;
@@ -27,7 +27,7 @@ const watchKeys = `(() => {
   t.onRender(() => { if (begun && t.buffer.active.cursorX > at) { const b = begun; begun = 0; const c = new MessageChannel(); c.port1.onmessage = () => took.push(performance.now() - b); c.port2.postMessage(0); } });
 })()`
 
-// looks is what a terminal shows: its text, its colours, where the cursor is.
+// looks returns what a terminal shows: text, colours and cursor position.
 const looks = `(() => {
   const b = document.getElementById('term').xterm.buffer.active, out = [b.type, b.cursorX, b.cursorY];
   for (let y = 0; y < b.length; y++) {
@@ -38,8 +38,8 @@ const looks = `(() => {
   return out.join('|');
 })()`
 
-// BenchmarkTerminalBrowser measures in a browser what a person sees: from a key to its glyph, idle and while another
-// terminal floods, and from a cut line to the same screen.
+// BenchmarkTerminalBrowser measures in a browser: from a key to its glyph, idle and while another
+// terminal floods, and from a cut connection to the same screen.
 func BenchmarkTerminalBrowser(b *testing.B) {
 	for b.Loop() {
 		h := shellHost(b)
@@ -71,7 +71,7 @@ func BenchmarkTerminalBrowser(b *testing.B) {
 		<-flooded
 		press(p, '\r')
 		reconnects(b, p)
-		p.Open("about:blank") // it would complain that the program is gone
+		p.Open("about:blank") // avoids an error when the program stops
 		h.Stop()
 	}
 }
@@ -104,7 +104,8 @@ func keyToGlyph(b *testing.B, p *e2e.Page, name string) {
 	b.ReportMetric(took[len(took)*95/100], name+"-p95-ms")
 }
 
-// reconnects fills the screen with colours, cuts the line five times, and measures until the screen is the same.
+// reconnects fills the screen with colours, cuts the connection five times, and measures until the
+// screen is the same.
 func reconnects(b *testing.B, p *e2e.Page) {
 	b.Helper()
 	e2e.Eval[bool](p, `(document.getElementById('term').xterm.input("i=0; while [ $i -lt 200 ]; do i=$((i+1)); printf '\\033[3%dmline %d\\033[m 漢字\\n' $((i%8)) $i; done; echo do$((1))ne\r"), true)`)

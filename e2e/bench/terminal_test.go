@@ -32,13 +32,13 @@ const (
 	floodEnd   = "E2E"
 )
 
-// watcher is a viewer of a terminal that reads output at once.
+// watcher is a viewer of a terminal that reads output immediately.
 type watcher struct {
 	ws    *websocket.Conn
 	bare  bool
 	bytes int64
-	told  int64 // bytes the program was told that they are taken
-	skips int   // screens begun anew
+	told  int64 // acknowledged bytes
+	skips int   // number of restarted screens
 	tail  []byte
 }
 
@@ -52,7 +52,7 @@ func (w *watcher) say(b testing.TB, m map[string]any) {
 	check(b, w.ws.Write(b.Context(), websocket.MessageText, raw))
 }
 
-// read takes one frame.
+// read reads one frame.
 func (w *watcher) read(ctx context.Context) error {
 	kind, raw, err := w.ws.Read(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func (w *watcher) read(ctx context.Context) error {
 	return w.ws.Write(ctx, websocket.MessageText, fmt.Appendf(nil, `{"a":%d}`, w.bytes))
 }
 
-// until reads until a text has come.
+// until reads until a text has arrived.
 func (w *watcher) until(ctx context.Context, text string) error {
 	for !bytes.Contains(w.tail, []byte(text)) {
 		if err := w.read(ctx); err != nil {
@@ -98,7 +98,7 @@ func (h *host) shells(b testing.TB) func() *watcher {
 	}
 }
 
-// shell makes a terminal and returns the path of its page.
+// shell creates a terminal and returns the path of its page.
 func (h *host) shell(b testing.TB, c *http.Client) string {
 	b.Helper()
 	p := h.peer(b, "driver")
@@ -124,7 +124,7 @@ func opened(b testing.TB, ws *websocket.Conn, bare bool) *watcher {
 	return &watcher{ws: ws, bare: bare}
 }
 
-// browserLike signs in as a page's script does; sockets ask for no time limit.
+// browserLike signs in like a page's script; sockets need no time limit.
 func (h *host) browserLike(b testing.TB) *http.Client {
 	b.Helper()
 	u, err := url.Parse(h.SignIn())
@@ -170,14 +170,14 @@ func bareShells(b testing.TB) func() *watcher {
 	}
 }
 
-// shellHost is the program whose terminals run a plain shell that is there at once.
+// shellHost returns a program whose terminals run a plain, fast shell.
 func shellHost(b testing.TB) *host {
 	b.Helper()
 	return &host{e2e.Start(b, e2e.Options{Args: []string{"--agent", "script", "--log-level", "warn"},
 		Env: []string{"SHELL=/bin/sh"}})}
 }
 
-// flood prints 100 MB and returns how long it took the first of the watchers to have it all.
+// flood prints 100 MB and returns how long the first of the watchers took to get all of it.
 func flood(b testing.TB, all []*watcher) time.Duration {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.Context(), 5*time.Minute)
@@ -207,11 +207,11 @@ func seats(open func() *watcher, n int) (all []*watcher) {
 	return all
 }
 
-// floodRounds is how often 100 MB are sent in turn through the program and through the bare copy: what else
-// the machine does meanwhile falls on both, and the middle of them counts.
+// floodRounds is how often 100 MB are sent alternately through the program and through the bare
+// copy: other load on the machine affects both, and the median counts.
 const floodRounds = 5
 
-// BenchmarkTerminal sends 100 MB through a terminal to people who watch it, in turn with a bare copy.
+// BenchmarkTerminal sends 100 MB through a terminal to its viewers, alternating with a bare copy.
 func BenchmarkTerminal(b *testing.B) {
 	for _, n := range []int{1, 10} {
 		b.Run(fmt.Sprint("viewers=", n), func(b *testing.B) {
@@ -246,7 +246,7 @@ func BenchmarkTerminal(b *testing.B) {
 	}
 }
 
-// most is what the watcher who missed least was sent.
+// most returns the bytes sent to the watcher who missed least.
 func most(all []*watcher) (bytes int64) {
 	for _, w := range all {
 		bytes = max(bytes, w.bytes)
@@ -259,7 +259,7 @@ func middle(all []float64) float64 {
 	return all[len(all)/2]
 }
 
-// cpu is the processor time the program has used.
+// cpu returns the program's processor time.
 func (h *host) cpu(b testing.TB) time.Duration {
 	b.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.Pid()))
@@ -272,8 +272,8 @@ func (h *host) cpu(b testing.TB) time.Duration {
 	return time.Duration(user+system) * 10 * time.Millisecond // ticks of a hundredth
 }
 
-// BenchmarkTerminalKeys measures echoes, idle and while another terminal floods its watcher; Ctrl-C during yes; and
-// how long after connecting the whole screen is there.
+// BenchmarkTerminalKeys measures echoes, idle and while another terminal floods its watcher; Ctrl-C
+// during yes; and the time from connecting to the whole screen.
 func BenchmarkTerminalKeys(b *testing.B) {
 	for b.Loop() {
 		h := shellHost(b)

@@ -13,7 +13,7 @@ import (
 	"github.com/ahphub/ahphub/templ/part"
 )
 
-// shared is what all tests use: fixtures are generated once, and a tab costs less than a browser.
+// shared is used by all tests: fixtures are generated once, and a tab is cheaper than a browser.
 var shared struct {
 	once    sync.Once
 	site    *site
@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// pageOf opens a page of the site in a browser context of its own, which must not complain.
+// pageOf opens a page of the site in its own browser context, which must have no complaints.
 func pageOf(t *testing.T, path string) (context.Context, *site) {
 	t.Helper()
 	if os.Getenv("BROWSER") == "skip" {
@@ -88,7 +88,7 @@ func TestCopiedTextIsCodeAlone(t *testing.T) {
 	}
 }
 
-// Labels of moved blocks, signs and numbers stay out of what is copied, in both views.
+// Copied text excludes labels of moved blocks, signs and numbers, in both views.
 func TestCopiedMovedBlockIsCodeAlone(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	key := part.DiffKey("greet/farewell.go")
@@ -102,7 +102,7 @@ func TestCopiedMovedBlockIsCodeAlone(t *testing.T) {
 	}
 }
 
-// Every state a file can be in is drawn in a browser, says what it is, and opens where it is folded.
+// Every state of a file is rendered in a browser, labelled, and can be unfolded.
 func TestEveryStateIsShown(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	for path, want := range map[string]string{
@@ -146,7 +146,7 @@ func TestEveryStateIsShown(t *testing.T) {
 	}
 }
 
-// A review by keys alone, without a mouse event.
+// A review only by keyboard, without a mouse event.
 func TestReviewByKeyboard(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)
@@ -183,7 +183,7 @@ func TestReviewByKeyboard(t *testing.T) {
 // patches is the module that applies live patches.
 const patches = `await import(document.querySelector('script[src$="/js/base.js"]').src.replace('base.js', 'patch.js'))`
 
-// Text being written stays, with its caret, while patches replace the file around it.
+// Unsent text keeps its caret while patches replace the file around it.
 func TestCaretSurvivesPatches(t *testing.T) {
 	ctx, _ := pageOf(t, "/s/states/changes")
 	eval[int](t, ctx, keyScript)

@@ -52,7 +52,7 @@ func runFixtures(t *testing.T, version string, files []string) {
 				}
 				state = next
 			}
-			if rankOf(version) < v090 { // stamped with the clock of the test that made the fixture
+			if rankOf(version) < v090 { // contains the time of the fixture's creation
 				for _, o := range []map[string]any{state, want, member(state, "summary"), member(want, "summary")} {
 					delete(o, "modifiedAt")
 				}

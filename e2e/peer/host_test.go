@@ -15,8 +15,8 @@ import (
 
 const session = ahp.URI("ahp-session:/1")
 
-// fakeHost keeps one session and does just enough of the protocol for a peer to talk to. Its fields are written before
-// the server starts, or under mu.
+// fakeHost serves one session and implements just enough of the protocol for a peer. Its fields are
+// set before the server starts, or under mu.
 type fakeHost struct {
 	mu       sync.Mutex
 	seq      int64
@@ -24,7 +24,7 @@ type fakeHost struct {
 	log      []ahp.ActionEnvelope
 	conns    map[*fakeConn]bool
 	reject   string // refuses every action with this reason
-	deaf     bool   // takes actions and says nothing
+	deaf     bool   // accepts actions without answering
 	snapshot bool   // answers reconnect with snapshots
 	upgrade  http.Header
 }
@@ -143,7 +143,7 @@ func (h *fakeHost) reconnect(c *fakeConn, raw json.RawMessage) (any, error) {
 	return replay, nil
 }
 
-// publish puts an action on the timeline. The lock is held.
+// publish adds an action to the timeline. The lock is held.
 func (h *fakeHost) publish(a ahp.Action, origin *ahp.ActionOrigin) {
 	h.seq++
 	e := ahp.ActionEnvelope{Channel: session, Action: a, ServerSeq: h.seq, Origin: origin}

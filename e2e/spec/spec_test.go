@@ -10,12 +10,13 @@ import (
 	"testing"
 )
 
-// Every definition of every version compiles, and every union tells its variants apart: by a field, or by their kinds.
+// Every definition of every version compiles, and every union distinguishes its variants by a field
+// or by their kinds.
 func TestEveryVersionIsComplete(t *testing.T) {
 	for _, version := range Versions() {
 		s := Need(t, version)
 		for _, typ := range s.Types() {
-			if version == "0.4.0" || version == "1.0.0" { // the others have no definitions but theirs
+			if version == "0.4.0" || version == "1.0.0" { // the others have no other definitions
 				if _, err := s.compile(typ.Name); err != nil {
 					t.Error(err)
 				}
@@ -27,7 +28,7 @@ func TestEveryVersionIsComplete(t *testing.T) {
 				t.Errorf("%s: the variants of %s cannot be told apart", version, typ.Name)
 			}
 			for _, f := range typ.Fields {
-				if f.Type.Kind == Any && f.Name != "default" { // the default of a setting is whatever its type allows
+				if f.Type.Kind == Any && f.Name != "default" { // the default of a setting may have any value of its type
 					t.Errorf("%s: %s.%s may be anything", version, typ.Name, f.Name)
 				}
 			}
@@ -35,8 +36,8 @@ func TestEveryVersionIsComplete(t *testing.T) {
 	}
 }
 
-// byKind are the unions of a string and an object and the like, and a list of notifications' params that is no value's
-// type.
+// byKind are the unions without a discriminator, such as of a string and an object, and a list of
+// notification params that is not a value's type.
 var byKind = []string{"JsonPrimitive", "StringOrMarkdown", "ToolInput", "ProtocolNotification"}
 
 func TestActionsAndStatesOfVersions(t *testing.T) {
@@ -104,10 +105,10 @@ func TestDeltaRefusesMismatches(t *testing.T) {
 	}
 }
 
-// deliberate are fixtures with values of versions to come, to see that a reducer leaves them alone.
+// deliberate are fixtures with values of future versions, which a reducer must leave unchanged.
 var deliberate = []string{"284-chat-backgroundworkremoved-removes-unknown-kind.json"}
 
-// The states and actions of a version's fixtures are what its schema allows.
+// The schema of a version allows the states and actions of its fixtures.
 func TestFixturesAreValid(t *testing.T) {
 	for dir, version := range map[string]string{
 		"0.4.0/reducers": "0.4.0", "0.5.2/reducers": "0.5.2", "0.6.0/reducers": "0.6.0", "0.7.0/reducers": "0.7.0",
@@ -163,7 +164,7 @@ func validFixture(s *Schema, file string) error {
 	return nil
 }
 
-// validate takes a null of a fixture for itself or for an absent key.
+// validate accepts a null in a fixture as null or as an absent property.
 func (s *Schema) validate(def string, raw json.RawMessage) error {
 	if s.Validate(def, raw) == nil {
 		return nil

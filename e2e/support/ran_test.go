@@ -53,7 +53,8 @@ func TestFailedRunIsPrintedAndFails(t *testing.T) {
 	}
 }
 
-// A run whose time is up says so, and in which tests: go test counts it as output of one of those, and ends none of them.
+// A run that times out reports that and the running tests: go test counts it as output of one of
+// them, and ends none.
 func TestOutputOfUnfinishedTestsIsPrinted(t *testing.T) {
 	const timeout = `{"Action":"output","Package":"p","Test":"TestA","Output":"=== RUN   TestA\n"}
 {"Action":"output","Package":"p","Test":"TestA","Output":"panic: test timed out after 1s\n"}
@@ -93,7 +94,7 @@ func TestRequirementNeedsATestThatRan(t *testing.T) {
 	}
 }
 
-// What is offered is met, and what is not says why.
+// Every requirement is tested, or has a reason why not.
 func TestEveryRequirementIsTestedOrSaysWhy(t *testing.T) {
 	list, err := parse(listed)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestPageIsCurrent(t *testing.T) {
 	}
 }
 
-// What has a test is offered: a reason beside it would be out of date.
+// A requirement with a test has no reason for lacking one.
 func TestReasonsAreTrue(t *testing.T) {
 	list, err := parse(listed)
 	if err != nil {

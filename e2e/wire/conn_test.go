@@ -53,7 +53,7 @@ func TestReceived(t *testing.T) { // AHP requirement 3, of every frame of every 
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			conn := agreed(t, c.version)
-			for range 2 { // what was found invalid stays so
+			for range 2 { // a value found invalid stays invalid
 				err := conn.Received([]byte(c.frame))
 				if got := err != nil; got != (c.fault != "") || got && !strings.Contains(err.Error(), c.fault) {
 					t.Errorf("got %v, want %q", err, c.fault)

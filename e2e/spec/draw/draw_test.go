@@ -7,7 +7,8 @@ import (
 	"github.com/ahphub/ahphub/e2e/spec"
 )
 
-// TestDrawnValuesAreValid holds drawn states and actions of every version against its schema.
+// TestDrawnValuesAreValid validates generated states and actions of every version against its
+// schema.
 func TestDrawnValuesAreValid(t *testing.T) {
 	for _, version := range spec.Versions() {
 		s := spec.Need(t, version)
