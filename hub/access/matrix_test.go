@@ -17,7 +17,7 @@ var rewrite = flag.Bool("rewrite-matrix", false,
 
 const matrixFile = "testdata/rights.txt"
 
-// columns lists all kinds of principals: each switch of a driver alone, and all of them.
+// columns lists all kinds of principals: drivers with each single switch, and with all of them.
 func columns() (names []string, who []Principal) {
 	with := func(prompt, approve, typing bool) Principal {
 		p := guest(RoleDriver)
@@ -176,7 +176,7 @@ func TestGuestsCannotLeaveTheirSession(t *testing.T) {
 			t.Errorf("somebody unknown may: %s", l)
 		}
 		for i, m := range marks[1 : len(marks)-1] {
-			// the owner is asked
+			// resourceRequest asks the owner
 			hostwide := f[0] == "host-method" && (methodRights[f[1]].need == RightRead || f[1] == "resourceRequest")
 			if m != "." && m != "x" && !hostwide {
 				t.Errorf("a %s reaches another session: %s", names[i+1], l)

@@ -28,7 +28,7 @@ var methodRights = map[string]struct {
 	"createTerminal":  {RightType, false},
 	"disposeTerminal": {RightType, false},
 
-	"resourceRequest": {RightAccount, true}, // asks the owner; the grant is the caller's alone
+	"resourceRequest": {RightAccount, true}, // asks the owner; the grant is only the caller's
 
 	"resourceResolve":                  {RightManage, true},
 	"resourceList":                     {RightManage, true},

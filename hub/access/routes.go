@@ -90,8 +90,8 @@ var routeRights = map[string]Right{
 	"GET /audit.jsonl":                     RightManage,
 
 	"GET /s/{session}":                                     RightRead,
-	"POST /s/{session}/mute":                               RightRead,    // for the visitor alone
-	"POST /s/{session}/pin":                                RightAccount, // for the visitor alone
+	"POST /s/{session}/mute":                               RightRead,    // only for the visitor
+	"POST /s/{session}/pin":                                RightAccount, // only for the visitor
 	"POST /s/{session}/labels":                             RightManage,  // for everyone who sees the session
 	"POST /s/{session}/retry":                              RightManage,
 	"POST /s/{session}/t/login":                            RightManage,
@@ -133,7 +133,7 @@ var routeRights = map[string]Right{
 	"POST /s/{session}/changes/op":              RightManage,
 	"POST /s/{session}/changes/drafts":          RightComment,
 	"GET /s/{session}/threads":                  RightRead,
-	"POST /s/{session}/threads/seen":            RightRead, // records what the visitor has read, for the visitor alone
+	"POST /s/{session}/threads/seen":            RightRead, // records what the visitor has read, only for the visitor
 	"POST /s/{session}/threads/{thread}/{verb}": RightComment,
 	"GET /s/{session}/threads.md":               RightRead,
 	"POST /s/{session}/verdict":                 RightReview,
@@ -222,7 +222,7 @@ var routeScopes = map[string]scopes{
 // socketRights maps the routes of the protocol's WebSocket to the right to open it with a token.
 // MayCall checks each method called on it.
 var socketRights = map[string]Right{
-	// for editors that are configured with host and port alone; without an upgrade and a token it
+	// for editors that are configured with only host and port; without an upgrade and a token it
 	// serves the page
 	"/":    RightRead,
 	"/ahp": RightRead,

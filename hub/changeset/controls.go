@@ -199,7 +199,7 @@ func (c treeCheck) folder(rel string, rules []ignoreRules) error {
 	return nil
 }
 
-// checkNested looks at a repository inside of another one, of which git asks what is checked out alone.
+// checkNested checks a nested repository, from which git only reads the checked-out commit.
 func checkNested(dir string) (inner bool, err error) {
 	gitDir, err := gitDirAt(dir)
 	if err != nil || gitDir == "" {

@@ -19,7 +19,8 @@ func (s *Service) isTrusted(top string) bool {
 
 // filterConfig returns the filters in the person's configuration, as arguments; none for a
 // repository that is not trusted. Git LFS looks for objects in the person's repository.
-// The programs of a session in a sandbox write the repository's own configuration, so that of the person alone counts.
+// The programs of a sandboxed session can write the repository's own configuration, so only the
+// person's counts.
 func (s *Service) filterConfig(ctx context.Context, src source) []string {
 	if !s.isTrusted(src.top) {
 		return nil

@@ -23,7 +23,7 @@ const (
 	longestMail = 254
 )
 
-// Address parses one e-mail address from a form: the address alone, without a name, and nothing
+// Address parses one e-mail address from a form: only the address, without a name, and nothing
 // that could become another header.
 func Address(s string) (string, error) {
 	s = strings.TrimSpace(s)

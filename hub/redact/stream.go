@@ -22,7 +22,7 @@ func (s *Set) NewStream() *Stream {
 	return &Stream{set: s}
 }
 
-// Write adds a piece and returns what can be shown, which shares no bytes with the piece.
+// Write adds a piece and returns the bytes to show, which share no memory with the piece.
 func (st *Stream) Write(piece []byte) []byte {
 	data := piece
 	if len(st.held) > 0 {

@@ -26,7 +26,7 @@ const (
 
 // Moves finds the moved blocks of a changeset, within a file or between files, also with changed
 // indentation. Files may be nil. The result has each file's blocks in line order, deletions first.
-// The time is linear in the changed lines: each is compared with eight others at most.
+// The time is linear in the changed lines: each is compared with up to eight candidates.
 func Moves(files []*File) [][]Block {
 	m := mover{out: make([][]Block, len(files)), seed: maphash.MakeSeed(), where: map[uint64][]int{},
 		replaced: map[int]int{}}
