@@ -10,7 +10,7 @@ type Outcome struct {
 	Rejected string    // the reason of a refusal; "" when accepted
 	Unknown  bool      // no such channel for this client: silence (AHP requirement 36)
 	Repeat   bool      // already answered: answered again, not run again
-	NoChange bool      // accepted, changed nothing, echoed to its sender alone
+	NoChange bool      // accepted, changed nothing, echoed only to its sender
 }
 
 // Check examines a client's action under the lock. It returns the action to apply, with the fields
@@ -18,8 +18,8 @@ type Outcome struct {
 type Check func(*Tx, ahp.State, ahp.Action) (ahp.Action, string)
 
 // Dispatch runs a client's action. Every answer goes through the sender's queue: an accepted action
-// is echoed to all subscribers, or to the sender alone when it changed nothing; a refusal goes to
-// the sender alone.
+// is echoed to all subscribers, or only to the sender when it changed nothing; a refusal goes only
+// to the sender.
 func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, check Check) Outcome {
 	mark := printOf(a) // before checks change it
 	h.mu.Lock()
@@ -47,7 +47,7 @@ func (h *Hub) Dispatch(c *Conn, uri ahp.URI, clientSeq int64, a ahp.Action, chec
 		}
 		e = h.answerAlone(c, e, mark, 0)
 		if h.derive != nil {
-			h.derive(tx, e) // terminal/input: forwarded, but echoed to its sender alone
+			h.derive(tx, e) // terminal/input: forwarded, but echoed only to its sender
 		}
 		return Outcome{Env: e, NoChange: true}
 	}

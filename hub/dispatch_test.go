@@ -27,7 +27,7 @@ func TestEchoAcceptedActionToAll(t *testing.T) {
 	}
 }
 
-// Promise 6: an action that changes nothing, or is refused, is answered to its sender alone.
+// Promise 6: an action that changes nothing, or is refused, is answered only to its sender.
 func TestAnswersForTheSenderAlone(t *testing.T) {
 	h := newHub(t, hub.Config{})
 	a, b := connect(t, h, "a", chatURI), connect(t, h, "b", chatURI)

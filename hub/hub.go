@@ -25,7 +25,7 @@ type Limits struct {
 	QueueBytes       int // waiting for one connection before it is closed: 16 MiB
 	QueuedBytes      int // waiting for all connections before the slowest are closed: 512 MiB
 	UnjournaledBytes int // accepted and not yet on disk before the host turns read-only: 64 MiB
-	Refusals         int // envelopes kept for one client alone: 256
+	Refusals         int // envelopes kept for a single client: 256
 	Answers          int // client sequence numbers remembered for one client: 1024
 	Clients          int // clients remembered: 4096
 }

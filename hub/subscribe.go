@@ -216,7 +216,7 @@ func (h *Hub) missed(ch *channel, lastSeen int64) ([]*Envelope, bool) {
 	return out, true
 }
 
-// withOwn adds the answers sent to this client alone and sorts by number.
+// withOwn adds the answers sent only to this client and sorts by number.
 func (c *Conn) withOwn(replay []*Envelope, lastSeen int64) []*Envelope {
 	have := make(map[int64]bool, len(replay))
 	for _, e := range replay {

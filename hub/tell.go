@@ -2,7 +2,7 @@ package hub
 
 import "github.com/ahphub/ahphub/hub/ahp"
 
-// Tell sends an action to one connection alone, in order and with a number of its own: something
+// Tell sends an action to only one connection, in order and with a number of its own: something
 // that only this client asked for, such as older turns of a chat (AHP requirement 88). It changes
 // no state and is not replayed. It returns nil when the connection does not see the channel.
 func (c *Conn) Tell(uri ahp.URI, a ahp.Action) *Envelope {

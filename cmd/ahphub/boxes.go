@@ -27,7 +27,7 @@ type boxSetup struct {
 	log      *slog.Logger
 	isHub    func(netip.AddrPort) bool       // reports the hub's own addresses, which the proxy refuses
 	tell     func(session, text string)      // receives messages for a session's people; nil: terminals show them
-	relays   []sandbox.Relay                 // besides those of the configuration
+	relays   []sandbox.Relay                 // in addition to the configured ones
 	tools    func(*sandbox.Policy, net.Conn) // handles connections of relays to mcpService
 }
 

@@ -73,7 +73,7 @@ func fillPipe(text string) (int, error) {
 	return ends[0], err
 }
 
-// takeHandover reads the variables from the pipe and sets them for this process alone: variables
+// takeHandover reads the variables from the pipe and sets them only for this process: variables
 // set while a program runs are not visible to others. It reports whether there was a handover.
 func takeHandover() (bool, error) {
 	value, given := os.LookupEnv(handoverVariable)

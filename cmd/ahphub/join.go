@@ -346,7 +346,7 @@ type endingConn struct {
 	refused *join.RefusedError
 }
 
-// Read implements net.Conn.
+// Read reads from the connection and records a refusal.
 func (c *endingConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	if refused, ok := errors.AsType[*join.RefusedError](err); ok {

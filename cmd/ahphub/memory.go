@@ -46,7 +46,7 @@ func findMemory() memory {
 
 // heed gives the runtime the limit of the control group, so that it collects garbage before the
 // system ends the process. A quarter is left for memory outside of the Go heap: stacks, the
-// system's own pages and SQLite, which takes 30 MB to write a large batch beside a snapshot.
+// system's own pages and SQLite, which takes 30 MB to write a large batch during a snapshot.
 func (m memory) heed(log *slog.Logger) {
 	if m.from == "control group" {
 		debug.SetMemoryLimit(m.limit - max(m.limit/4, min(64*mib, m.limit/2)))
