@@ -142,7 +142,7 @@ func (h *hosted) agentProcess(part string) int {
 		}
 		fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
 		parent, _ := strconv.Atoi(fields[1])
-		if parent == h.program.Pid() || sandboxed() && parentOf(parent) == h.program.Pid() { // in a sandbox, a process between
+		if parent == h.program.Pid() || sandboxed() && parentOf(parent) == h.program.Pid() { // through a sandbox
 			pid, _ := strconv.Atoi(filepath.Base(dir))
 			return pid
 		}

@@ -76,7 +76,7 @@ func TestFormsSurviveKill(t *testing.T) {
 	}
 }
 
-// reviewedNote is the page's count for the one file.
+// reviewedNote returns the page's count for the one file.
 func reviewedNote(reviewed bool) string {
 	if reviewed {
 		return "1/1 reviewed"

@@ -84,7 +84,7 @@ func (j *journey) share() {
 	j.ana.Says("#presence", "Ben")
 }
 
-// talk is a conversation on lines between two viewers: each gets the other's comments without a
+// talk has two viewers comment on lines: each gets the other's comments without a
 // reload.
 func (j *journey) talk() {
 	j.ben.Follow(".tabs a[data-go='g d']")

@@ -141,7 +141,7 @@ func Start(t testing.TB, o Options) *Program {
 	return p
 }
 
-// unboxed is the setting of tests that do not set up sandboxes: none. They inspect their sessions'
+// unboxed returns the setting of tests that do not set up sandboxes: none. They inspect their sessions'
 // processes and files from outside, and boxes for hundreds of sessions would take minutes. Sandbox
 // tests enable them, and AHPHUB_E2E_SANDBOX=auto enables them for all tests.
 func unboxed() string { return "AHPHUB_SANDBOX=" + cmp.Or(os.Getenv("AHPHUB_E2E_SANDBOX"), "none") }

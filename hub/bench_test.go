@@ -53,7 +53,7 @@ func BenchmarkApply(b *testing.B) {
 	}
 }
 
-// store is a journal on a disk without latency.
+// store runs a journal on a disk without latency.
 func store(h *hub.Hub) {
 	for {
 		batch, err := h.Unjournaled(context.Background())
@@ -64,7 +64,7 @@ func store(h *hub.Hub) {
 	}
 }
 
-// drain is a writer without a socket.
+// drain runs a writer without a socket.
 func drain(ctx context.Context, c *hub.Conn, end *atomic.Int64) {
 	var buf []hub.Item
 	for {

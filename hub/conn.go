@@ -176,7 +176,7 @@ func (c *Conn) Put(v any) {
 	c.push(&entry{answer: &answer{put: v}, pos: c.hub.journal.pos, size: answerSize, frame: frameSize(v)})
 }
 
-// PutRead is Put for the answer of a read. It is sent even while the journal fails: a full disk
+// PutRead queues the answer of a read like Put. It is sent even while the journal fails: a full disk
 // should not block reads for hours.
 func (c *Conn) PutRead(v any) {
 	c.hub.mu.Lock()

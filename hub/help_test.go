@@ -18,7 +18,7 @@ const (
 	termURI    = "ahp-terminal:/1"
 )
 
-// newHub has a session's two chats and a terminal; the first chat has a running
+// newHub returns a hub with a session's two chats and a terminal; the first chat has a running
 // turn with one Markdown part, so that deltas change its state.
 func newHub(t testing.TB, cfg hub.Config) *hub.Hub {
 	t.Helper()

@@ -177,7 +177,7 @@ func (tx *Tx) Record(bucket, key string, value []byte) {
 	tx.h.add(Write{Record: &Record{Bucket: bucket, Key: key, At: tx.h.now(), Value: value}}, len(value)+len(key)+64)
 }
 
-// RecordLater is Record for a value that is expensive to encode: encode is called once, without the
+// RecordLater records a value that is expensive to encode: encode is called once, without the
 // lock, when the value is written. The value must not change until then; size estimates the length
 // of its encoding.
 func (tx *Tx) RecordLater(bucket, key string, size int, encode func() ([]byte, error)) {

@@ -73,7 +73,7 @@ func harden(t *testing.T) *hardened {
 	return h
 }
 
-// serve is run with access for tests.
+// serve does the same as run, with access for tests.
 func (h *hardened) serve(cfg Config) {
 	t := h.t
 	t.Helper()

@@ -44,7 +44,7 @@ const (
 	benchPause       = 2 * time.Millisecond
 )
 
-// runBenchAgent is an agent that sends the time in each delta.
+// runBenchAgent runs an agent that sends the time in each delta.
 func runBenchAgent() {
 	send := func(v any) {
 		b, _ := json.Marshal(v)

@@ -35,7 +35,7 @@ func shortSeeds(kind string) uint64 {
 	return 25
 }
 
-// share is a channel kind's share of the time, in percent.
+// share returns a channel kind's share of the time, in percent.
 func share(kind string) time.Duration {
 	switch kind {
 	case "chat":

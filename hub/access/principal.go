@@ -28,7 +28,7 @@ type Principal struct {
 	world World // resolves Scope
 }
 
-// Owner is the principal that has every right.
+// Owner returns the principal that has every right.
 func Owner(name string) Principal {
 	if name == "" {
 		name = "Owner"

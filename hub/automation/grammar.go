@@ -110,7 +110,7 @@ func (f field) value(s string) (int, error) {
 	return n, nil
 }
 
-// digits is strconv.Atoi without signs.
+// digits parses a number like strconv.Atoi, but without signs.
 func digits(s string) (int, error) {
 	if strings.Trim(s, "0123456789") != "" {
 		return 0, strconv.ErrSyntax

@@ -46,7 +46,7 @@ var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOS
 	"GIT_EXEC_PATH",
 	"GIT_ALLOW_PROTOCOL"}
 
-// baseEnv is for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository
+// baseEnv returns the environment for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository
 // configures, so that nothing is fetched. It is not set for a person's own actions: their hooks
 // push and their filters fetch as in their terminal, by their own settings.
 func baseEnv(pass []string) []string {

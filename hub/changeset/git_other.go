@@ -15,5 +15,5 @@ func yield(int) {}
 
 const nonBlocking = 0 // files cannot be named pipes
 
-// fileID is unknown here; callers compare paths instead.
+// fileID returns zeros: callers compare paths instead.
 func fileID(fs.FileInfo) (dev, ino uint64) { return 0, 0 }

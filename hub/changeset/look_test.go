@@ -56,7 +56,7 @@ func TestLookMatchesCheckpoint(t *testing.T) {
 		"more ignored":  {func(p *place) { p.write(".gitignore", "*.log\nout/\nseen\n") }, []string{".gitignore"}, []string{"M .gitignore +1 −0", "D seen +0 −1"}},
 		"less ignored":  {func(p *place) { p.write("x.log", "x\n"); p.write(".gitignore", "out/\n") }, []string{"x.log", ".gitignore"}, []string{"M .gitignore +0 −1", "A x.log +1 −0"}},
 		"told too much": {func(p *place) { p.write("sub/b.txt", "2\n") }, []string{"", "sub", "sub/b.txt", "../elsewhere"}, []string{"M sub/b.txt +1 −1"}},
-		"committed":     {func(p *place) { p.write("a.txt", "x\n"); p.commit() }, nil, []string{"M a.txt +1 −3"}}, // the index shows it
+		"committed":     {func(p *place) { p.write("a.txt", "x\n"); p.commit() }, nil, []string{"M a.txt +1 −3"}}, // by index
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)

@@ -32,7 +32,7 @@ type Notifier interface {
 	Close() error
 }
 
-// SystemNotifier is the NotifyFunc of the operating system.
+// SystemNotifier starts the operating system's notifier.
 func SystemNotifier() (Notifier, <-chan fsnotify.Event, <-chan error, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {

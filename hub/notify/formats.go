@@ -91,7 +91,7 @@ func splitTopic(address string) (server, topic string, err error) {
 	return u.String(), topic, nil
 }
 
-// ntfyText is never empty, because ntfy would show "triggered".
+// ntfyText returns a non-empty text, because ntfy would otherwise show "triggered".
 func ntfyText(p *payload) string {
 	switch by := personOf(p); {
 	case p.Text == "" && by == "":
@@ -105,7 +105,7 @@ func ntfyText(p *payload) string {
 	}
 }
 
-// ntfyPriority is high for notices that wait for a person.
+// ntfyPriority returns a high priority for notices that wait for a person.
 func ntfyPriority(k Kind) int {
 	if k == Approval || k == Question {
 		return 4

@@ -129,7 +129,7 @@ func plainNotice(t *testing.T, p string, x *Notice) {
 	}
 }
 
-// plainMail is a parsed mail, and the names of its headers.
+// plainMail parses a mail, and returns the names of its headers.
 func plainMail(t *testing.T, p string, from *SMTP, l Letter) (headers []string) {
 	t.Helper()
 	m, err := from.message(l)

@@ -109,7 +109,7 @@ func (v *letterView) text() string {
 	return b.String()
 }
 
-// html is deliberately simple, because mail programs support little else in common. It escapes
+// html returns the HTML, which is deliberately simple, because mail programs support little else in common. It escapes
 // every value itself: html/template would too, but it makes the linker keep every exported method.
 func (v *letterView) html() string {
 	var b strings.Builder

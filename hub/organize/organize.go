@@ -118,7 +118,7 @@ func (s *Shelf) Watch() (changed <-chan struct{}, cancel func()) {
 	}
 }
 
-// notify is called with the lock held.
+// notify wakes watchers; mu is held.
 func (s *Shelf) notify() {
 	for ch := range s.watchers {
 		select {

@@ -53,7 +53,7 @@ const (
 	sqlThin   = "DELETE FROM answers WHERE client=? AND client_seq<=?"
 	sqlOpen   = "INSERT INTO channels (id, uri, kind, session, chat, floor, last, run, snap, sum) VALUES " +
 		"(?,?,?,?,?,?,?,0,?,?)"
-	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // weights as in checksummer
+	sqlGrow     = "UPDATE channels SET last=?1, run=run+?2, sum=sum+5*(?1-last)+7*?2 WHERE id=?3" // as in checksummer
 	sqlSnapshot = "INSERT OR REPLACE INTO snapshots (channel, seq, state, sum) VALUES (?,?,?,?)"
 	sqlAudit    = "INSERT INTO audit (n, entry, hash) VALUES (?,?,?)"
 	sqlMeta     = "INSERT INTO meta (key, value) VALUES (?,?) ON CONFLICT DO UPDATE SET value=excluded.value"

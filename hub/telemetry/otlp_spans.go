@@ -55,7 +55,7 @@ func (t *Telemetry) span(s sdktrace.ReadOnlySpan) otlpSpan {
 	return out
 }
 
-// spansPayload has one resource and one scope, the host.
+// spansPayload encodes spans with one resource and one scope, the host.
 func (t *Telemetry) spansPayload(list []sdktrace.ReadOnlySpan) []byte {
 	spans := make([]otlpSpan, len(list))
 	for i, s := range list {

@@ -250,7 +250,7 @@ func (b *Browser) decrypt(body []byte) ([]byte, error) {
 	return text, nil
 }
 
-// expand is the second step of HKDF, for at most 32 bytes; mac is the first.
+// expand implements the second step of HKDF, for at most 32 bytes; mac is the first.
 func expand(key, info []byte, size int) []byte { return mac(key, append(info, 1))[:size] }
 
 func mac(key, message []byte) []byte {
