@@ -55,8 +55,8 @@ func (p *Program) gauge(name string) float64 {
 	return n
 }
 
-// guestVisit simulates one guest's visit: they join by a link, open the page and its stream, report their
-// position, close it and sign out. hold keeps the page open meanwhile.
+// guestVisit simulates one guest's visit: they join by a link, open the page and its stream, report
+// their position, close it and sign out. hold keeps the page open meanwhile.
 func guestVisit(ctx context.Context, prog *Program, token, name, session string,
 	hold func(*websocket.Conn)) (joined time.Duration, err error) {
 	jar, _ := cookiejar.New(nil)

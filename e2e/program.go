@@ -141,9 +141,9 @@ func Start(t testing.TB, o Options) *Program {
 	return p
 }
 
-// unboxed returns the setting of tests that do not set up sandboxes: none. They inspect their sessions'
-// processes and files from outside, and boxes for hundreds of sessions would take minutes. Sandbox
-// tests enable them, and AHPHUB_E2E_SANDBOX=auto enables them for all tests.
+// unboxed returns the setting of tests that do not set up sandboxes: none. They inspect their
+// sessions' processes and files from outside, and boxes for hundreds of sessions would take
+// minutes. Sandbox tests enable them, and AHPHUB_E2E_SANDBOX=auto enables them for all tests.
 func unboxed() string { return "AHPHUB_SANDBOX=" + cmp.Or(os.Getenv("AHPHUB_E2E_SANDBOX"), "none") }
 
 // household returns the environment of a new user: the machine's own shell, git and agents are

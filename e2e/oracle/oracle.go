@@ -19,7 +19,8 @@ func Reduce(version, kind string, state, action map[string]any) map[string]any {
 	return Apply(version, kind, copied(state).(object), copied(action).(object))
 }
 
-// Apply reduces like Reduce, for callers that no longer need the arguments: the result shares parts of them.
+// Apply reduces like Reduce, for callers that no longer need the arguments: the result shares parts
+// of them.
 func Apply(version, kind string, state, action map[string]any) map[string]any {
 	r := &reduction{version: rankOf(version), s: state, a: action}
 	if reduce := kinds[kind]; reduce != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// newFiltered returns a place that has a file with a configured filter that reverses it, and reports whether the filter
-// ran.
+// newFiltered returns a place that has a file with a configured filter that reverses it, and
+// reports whether the filter ran.
 func newFiltered(t *testing.T) (p *place, ran func() bool) {
 	p = newRepo(t)
 	p.identity()

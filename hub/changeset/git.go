@@ -46,9 +46,9 @@ var keptEnv = []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOS
 	"GIT_EXEC_PATH",
 	"GIT_ALLOW_PROTOCOL"}
 
-// baseEnv returns the environment for reading: the empty GIT_ALLOW_PROTOCOL allows no transport, whatever a repository
-// configures, so that nothing is fetched. It is not set for a person's own actions: their hooks
-// push and their filters fetch as in their terminal, by their own settings.
+// baseEnv returns the environment for reading: the empty GIT_ALLOW_PROTOCOL allows no transport,
+// whatever a repository configures, so that nothing is fetched. It is not set for a person's own
+// actions: their hooks push and their filters fetch as in their terminal, by their own settings.
 func baseEnv(pass []string) []string {
 	return append(plainEnv(pass), "GIT_ALLOW_PROTOCOL=", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0",
 		"GIT_NO_LAZY_FETCH=1",

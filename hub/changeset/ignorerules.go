@@ -68,8 +68,8 @@ func (r ignoreRules) decide(dir string) (ignored, known bool) {
 	return false, false
 }
 
-// matches reports whether a rule matches. It is broad for rules that include a directory again, regardless of case, and exact for the
-// others.
+// matches reports whether a rule matches. It is broad for rules that include a directory again,
+// regardless of case, and exact for the others.
 func (r ignoreRule) matches(rel, base string) bool {
 	if r.unsure {
 		return true

@@ -109,8 +109,9 @@ func (v *letterView) text() string {
 	return b.String()
 }
 
-// html returns the HTML, which is deliberately simple, because mail programs support little else in common. It escapes
-// every value itself: html/template would too, but it makes the linker keep every exported method.
+// html returns the HTML, which is deliberately simple, because mail programs support little else in
+// common. It escapes every value itself: html/template would too, but it makes the linker keep
+// every exported method.
 func (v *letterView) html() string {
 	var b strings.Builder
 	b.WriteString(letterHead + "\n")
