@@ -422,13 +422,13 @@ func (m *machine) Restore(r io.ReadCloser) error {
 // persistedSnapshot writes a snapshot to raft's snapshot store.
 type persistedSnapshot struct{ Snapshot }
 
-// Persist implements raft.FSMSnapshot.
+// Persist implements raft.FSMSnapshot. Raft closes the sink afterwards.
 func (p persistedSnapshot) Persist(to raft.SnapshotSink) error {
+	if s, ok := to.(*sink); ok {
+		s.isOwn = true
+	}
 	if _, err := p.WriteTo(to); err != nil {
 		return errors.Join(err, to.Cancel())
 	}
-	if own, ok := to.(*receivedSink); ok {
-		return own.closeOwn()
-	}
-	return to.Close()
+	return nil
 }

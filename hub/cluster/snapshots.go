@@ -42,29 +42,30 @@ func openSnapshots(dir string, logger hclog.Logger) (s snapshotStore, err error)
 // Create implements raft.SnapshotStore.
 func (s snapshotStore) Create(version raft.SnapshotVersion, index, term uint64, configuration raft.Configuration,
 	configurationIndex uint64, trans raft.Transport) (raft.SnapshotSink, error) {
-	sink, err := s.SnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
+	created, err := s.SnapshotStore.Create(version, index, term, configuration, configurationIndex, trans)
 	if err != nil {
 		return nil, err
 	}
-	return &receivedSink{sink, s}, nil
+	return &sink{SnapshotSink: created, store: s}, nil
 }
 
-// receivedSink stores a snapshot from another node, unless closeOwn closes it.
-type receivedSink struct {
+// sink stores a snapshot. It is from another node unless isOwn is set.
+type sink struct {
 	raft.SnapshotSink
 	store snapshotStore
+	isOwn bool // of this node's own state
 }
 
 // Close implements raft.SnapshotSink.
-func (r *receivedSink) Close() error {
-	if err := r.store.setPending(r.ID()); err != nil {
-		return errors.Join(err, r.Cancel())
+func (s *sink) Close() error {
+	if s.isOwn {
+		return s.SnapshotSink.Close()
 	}
-	return r.SnapshotSink.Close()
+	if err := s.store.setPending(s.ID()); err != nil {
+		return errors.Join(err, s.Cancel())
+	}
+	return s.SnapshotSink.Close()
 }
-
-// closeOwn closes a snapshot of this node's own state.
-func (r *receivedSink) closeOwn() error { return r.SnapshotSink.Close() }
 
 // setPending records that the state lacks a snapshot. The record is on disk before the snapshot
 // counts.
