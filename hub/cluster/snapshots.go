@@ -1,13 +1,11 @@
 package cluster
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
@@ -16,15 +14,15 @@ import (
 const (
 	keptSnapshots   = 2
 	snapshotsFolder = "."        // raft creates its own folder in it
-	pendingName     = "received" // contains the ID of a received snapshot that the state may lack
+	pendingName     = "received" // exists while the state may lack a received snapshot; has the newest one's ID
 )
 
 // snapshotStore keeps a node's snapshots on disk.
 //
 // At startup, raft assumes that the state contains the newest snapshot. A snapshot from another
 // node is stored before the state has it: a node that was killed in between, or whose disk was
-// full, would continue with an old state and could even lead with it. Therefore a file names such a
-// snapshot until the state has it, and restorePending restores it first.
+// full, would continue with an old state and could even lead with it. Therefore a file records such
+// a snapshot until the state has it, and restorePending restores it first.
 type snapshotStore struct {
 	raft.SnapshotStore
 	pending string // path of that file
@@ -100,9 +98,12 @@ func (s snapshotStore) restorePending(state State) error {
 	return s.clearPending()
 }
 
-// restore restores a pending snapshot into any state, and keeps the record.
+// restore restores the newest snapshot into any state if one is pending, and keeps the record. The
+// recorded snapshot may be cut off, so that the leader sends it again, while the state still lacks
+// an earlier one. A snapshot that the state already has does no harm: the log has the entries after
+// it.
 func (s snapshotStore) restore(state State) error {
-	id, err := os.ReadFile(s.pending)
+	_, err := os.Stat(s.pending)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -113,11 +114,10 @@ func (s snapshotStore) restore(state State) error {
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}
-	arrived := slices.ContainsFunc(list, func(m *raft.SnapshotMeta) bool { return m.ID == string(bytes.TrimSpace(id)) })
-	if !arrived { // it was cut off: the leader sends it again
+	if len(list) == 0 {
 		return nil
 	}
-	_, r, err := s.Open(string(bytes.TrimSpace(id)))
+	_, r, err := s.Open(list[0].ID)
 	if err != nil {
 		return fmt.Errorf("cluster: %w", err)
 	}

@@ -112,6 +112,25 @@ func TestIgnoreIncompleteSnapshot(t *testing.T) {
 	}
 }
 
+// A snapshot that the state could not restore is restored at the next start even if a later one was
+// cut off: raft assumes that the state has every stored snapshot.
+func TestRestoreSnapshotBeforeIncompleteOne(t *testing.T) {
+	dir := t.TempDir()
+	writeLog(t, filepath.Join(dir, logName), 10, true)
+	receive(t, dir, "what the others have")
+	store, err := openSnapshots(dir, newLogger(nil))
+	if err == nil {
+		err = store.setPending("3-30-1") // and then the node was killed
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &taker{}
+	if err := openNode(t, dir, Config{State: s, Version: 1}); err != nil || s.got != "what the others have" {
+		t.Errorf("the state has %q, %v", s.got, err)
+	}
+}
+
 // own is a snapshot of the node's own state.
 type own struct{}
 
