@@ -168,7 +168,8 @@ func (r *Raft) follow(ctx context.Context, version uint16) {
 		select {
 		case leads = <-r.raft.LeaderCh():
 		case <-r.done: // the state diverged or failed
-			r.raft.Shutdown()
+			// Only the first Shutdown can be waited for, and Close waits for this function.
+			_ = r.raft.Shutdown().Error()
 			return
 		case <-ctx.Done():
 			return

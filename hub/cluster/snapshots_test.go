@@ -15,8 +15,16 @@ import (
 // taker is a State that accepts snapshots from other nodes.
 type taker struct {
 	list
-	got  string
-	fail error
+	got       string
+	fail      error // of Restore
+	failApply error
+}
+
+func (s *taker) Apply(entries []Entry) error {
+	if s.failApply != nil {
+		return s.failApply
+	}
+	return s.list.Apply(entries)
 }
 
 func (s *taker) Restore(r io.Reader) error {

@@ -1,0 +1,43 @@
+package cluster
+
+import (
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+// Closing a node that stopped because its state failed waits for everything that uses its log, and
+// frees its port.
+func TestCloseAfterStop(t *testing.T) {
+	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := errors.New("the disk is failing")
+	r, err := OpenDir(t.TempDir(), streamLayer{l}, Config{ID: "a", State: &taker{failApply: failed}, Version: 1,
+		Heartbeat: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Bootstrap(map[string]string{"a": l.Addr().String()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := (<-r.Terms()).Append([]byte("batch")).Wait(); !errors.Is(err, failed) {
+		t.Errorf("the append returned %v", err)
+	}
+	<-r.Done()
+	for range r.Terms() {
+		t.Error("the node leads again")
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	if c, err := net.Dial("tcp", l.Addr().String()); err == nil {
+		c.Close()
+		t.Error("the node still accepts connections")
+	}
+}
