@@ -144,7 +144,7 @@ func (s *Server) recover(next http.Handler) http.Handler {
 // checkHost refuses host names that are not ours (DNS rebinding).
 func (s *Server) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Context().Value(checkedKey{}) == nil && !s.hosts.allows(r) {
+		if !hasCheckedHost(r) && !s.hosts.allows(r) {
 			refuseHost(w)
 			return
 		}

@@ -22,8 +22,9 @@ func (s *Server) forwarded(next http.Handler) http.Handler {
 			if lastValue(r.Header, "X-Forwarded-Proto") == "https" {
 				r.URL.Scheme = "https" // read by people.Secure
 			}
-			if host := lastValue(r.Header, "X-Forwarded-Host"); host != "" {
-				r.Host = host // checked like any other
+			if host := lastValue(r.Header, "X-Forwarded-Host"); host != "" && !strings.EqualFold(host, r.Host) {
+				r = withCheckedHost(r, false) // no node has checked this name
+				r.Host = host
 			}
 		}
 		next.ServeHTTP(w, r)

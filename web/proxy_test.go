@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -68,7 +69,35 @@ func TestForwardedHeaders(t *testing.T) {
 	}
 }
 
-// Attempts are counted by the sender's own address: claiming another one works only behind a trusted
+// A host name that a proxy forwards is checked also when another node passes the request on: that node
+// checked only the name that the proxy asked for.
+func TestForwardedHostByNode(t *testing.T) {
+	x := newSite(t, func(c *Config) {
+		c.AllowHosts = []string{"hub.example.com"}
+		c.Proxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	for host, want := range map[string]int{
+		"":                     http.StatusOK,
+		"10.0.0.2:8137":        http.StatusOK, // the node's own address, which this one does not know
+		"hub.example.com":      http.StatusOK,
+		"evil.example":         http.StatusForbidden,
+		"evil.example:8137":    http.StatusForbidden,
+		"10.0.0.2:8137, other": http.StatusForbidden,
+	} {
+		r := httptest.NewRequest(http.MethodGet, "/healthz", nil)
+		r.Host = "10.0.0.2:8137"
+		if host != "" {
+			r.Header.Set("X-Forwarded-Host", host)
+		}
+		w := httptest.NewRecorder()
+		x.s.ServeHTTP(w, FromNode(r, "127.0.0.1:4242", false))
+		if w.Code != want {
+			t.Errorf("%q: %d", host, w.Code)
+		}
+	}
+}
+
+// Attempts are counted by the sender's own address: claiming another helps only behind a trusted
 // proxy.
 func TestGuessersCannotChangeTheirAddress(t *testing.T) {
 	for name, test := range map[string]struct {

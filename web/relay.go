@@ -32,13 +32,22 @@ func (h Hosts) WithHeaders(w http.ResponseWriter, r *http.Request) {
 	setHeaders(w.Header(), r, isSecure(r, h.hosts.public))
 }
 
-// checkedKey marks requests whose host name another node has checked.
 type checkedKey struct{}
 
-// FromNode returns a request as it arrived at the node that passed it on: from the visitor's address, over TLS or
-// not. That node has checked the host name. Only call it for requests that only nodes can make.
+// withCheckedHost marks whether another node has checked the host name of a request.
+func withCheckedHost(r *http.Request, checked bool) *http.Request {
+	return r.WithContext(context.WithValue(r.Context(), checkedKey{}, checked))
+}
+
+func hasCheckedHost(r *http.Request) bool {
+	checked, _ := r.Context().Value(checkedKey{}).(bool)
+	return checked
+}
+
+// FromNode returns a request that another node passed on, as it arrived there: from the visitor's address, over TLS or
+// not. That node has checked the host name. Only call it for requests that nodes alone can make.
 func FromNode(r *http.Request, visitor string, secure bool) *http.Request {
-	r = r.WithContext(context.WithValue(r.Context(), checkedKey{}, true))
+	r = withCheckedHost(r, true)
 	r.RemoteAddr = visitor
 	r.TLS = nil // of the connection between nodes
 	if secure {
