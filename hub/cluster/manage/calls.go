@@ -86,14 +86,7 @@ func (m *Manager) answerAsLeader(ctx context.Context, a *peers.Authority, what s
 		if err := json.Unmarshal(body, &r); err != nil {
 			return nil, err
 		}
-		servers, err := m.cfg.Log.Servers()
-		if err == nil {
-			err = checkRemoved(r.Name, m.cfg.Node.Members(), servers)
-		}
-		if err != nil {
-			return nil, err
-		}
-		return encode(a.Join(ctx, r))
+		return encode(m.join(ctx, a, r))
 	case "token":
 		var l Life
 		if err := json.Unmarshal(body, &l); err != nil {
@@ -143,6 +136,21 @@ func (m *Manager) awaitLeading(ctx context.Context, passed bool) (*peers.Authori
 			return nil, ""
 		}
 	}
+}
+
+// join adds a node. Only one with a valid token learns which names are in use.
+func (m *Manager) join(ctx context.Context, a *peers.Authority, r peers.JoinRequest) (peers.JoinReply, error) {
+	if err := a.CheckToken(ctx, r.Secret); err != nil {
+		return peers.JoinReply{}, err
+	}
+	servers, err := m.cfg.Log.Servers()
+	if err == nil {
+		err = checkRemoved(r.Name, m.cfg.Node.Members(), servers)
+	}
+	if err != nil {
+		return peers.JoinReply{}, err
+	}
+	return a.Join(ctx, r)
 }
 
 // checkRemoved refuses the name of a removed node that is still among the log's servers: a new node

@@ -63,6 +63,12 @@ func New(cfg Config) *Manager {
 	m := &Manager{cfg: cfg, client: http.Client{Transport: cfg.Node.Transport(), Timeout: callTime}}
 	cfg.Listener.OnJoin(func(ctx context.Context, r peers.JoinRequest) (reply peers.JoinReply, err error) {
 		err = m.call(ctx, "join", r, &reply)
+		switch {
+		case errors.Is(err, ErrNoLeader):
+			err = peers.Refuse(err)
+		case err != nil && !peers.IsRefused(err):
+			cfg.Logger.Debug("cannot answer a joining node", "err", err) // anyone may cause it
+		}
 		return reply, err
 	})
 	return m

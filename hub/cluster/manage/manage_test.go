@@ -69,6 +69,7 @@ type world struct {
 type node struct {
 	data string
 	name string
+	log  *cluster.Raft
 	stop func()
 }
 
@@ -139,7 +140,7 @@ func (w *world) start(data string, first bool) *node {
 			m.Lead(nil)
 		}
 	})
-	out := &node{data: data, name: n.Name(), stop: sync.OnceFunc(func() {
+	out := &node{data: data, name: n.Name(), log: log, stop: sync.OnceFunc(func() {
 		cancel()
 		if err := log.Close(); err != nil {
 			w.t.Error(err)

@@ -76,6 +76,22 @@ func TestRefuseNameOfServer(t *testing.T) {
 	}
 }
 
+// Only a caller with a valid token learns which names are in use.
+func TestCheckTokenBeforeName(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
+	data := t.TempDir()
+	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
+		t.Fatal(err)
+	}
+	a := w.start(data, true)
+	await(t, a, "a!")
+	if err := a.log.AddReader("c", "127.0.0.1:1"); err != nil { // a server that is not a member
+		t.Fatal(err)
+	}
+	refused(t, a, "join", peers.JoinRequest{Secret: []byte("wrong"), Name: "c"}, "this token is not valid")
+}
+
 // Without a leader, the status shows which remaining node has the most complete log, by the rule of
 // elections.
 func TestCompareLogsWithoutLeader(t *testing.T) {

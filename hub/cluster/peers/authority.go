@@ -186,22 +186,30 @@ func (a *Authority) Token(ctx context.Context, ttl time.Duration) (string, error
 	return i.String(), a.cfg.Docs.Put(ctx, tokenBucket, hashSecret(i.Secret[:]), value)
 }
 
+// CheckToken returns ErrWrongToken unless secret is that of a valid token.
+func (a *Authority) CheckToken(ctx context.Context, secret []byte) error {
+	hash, valid := hashSecret(secret), false
+	if err := a.cfg.Docs.Each(ctx, tokenBucket, func(have string, value []byte) error {
+		var t tokenDoc
+		valid = valid || have == hash && json.Unmarshal(value, &t) == nil && t.Expires.After(a.cfg.Node.now())
+		return nil
+	}); err != nil {
+		return err
+	}
+	if !valid {
+		return ErrWrongToken
+	}
+	return nil
+}
+
 // Join adds a node that presents a token. If the name or address is taken, the token stays valid.
 func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	hash, valid := hashSecret(r.Secret), false
-	n := a.cfg.Node
-	if err := a.cfg.Docs.Each(ctx, tokenBucket, func(have string, value []byte) error {
-		var t tokenDoc
-		valid = valid || have == hash && json.Unmarshal(value, &t) == nil && t.Expires.After(n.now())
-		return nil
-	}); err != nil {
+	if err := a.CheckToken(ctx, r.Secret); err != nil {
 		return JoinReply{}, err
 	}
-	if !valid {
-		return JoinReply{}, ErrWrongToken
-	}
+	n := a.cfg.Node
 	key, err := requestedKey(r.Request)
 	if err := errors.Join(CheckName(r.Name), CheckAddress(r.Address), err); err != nil {
 		return JoinReply{}, Refused{err}
@@ -227,7 +235,7 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 			return JoinReply{}, err
 		}
 	}
-	if err := a.cfg.Docs.Delete(ctx, tokenBucket, hash); err != nil { // first: a crash in between costs only a token
+	if err := a.cfg.Docs.Delete(ctx, tokenBucket, hashSecret(r.Secret)); err != nil { // first: a crash in between costs only a token
 		return JoinReply{}, err
 	}
 	if err := putMember(ctx, a.cfg.Docs, m); err != nil {

@@ -99,6 +99,11 @@ func IsRefused(err error) bool {
 	return refused
 }
 
+// errNotJoined hides other errors from joining nodes, which may be strangers: they can name nodes and
+// their addresses.
+var errNotJoined = errors.New("the cluster cannot add a node now. Try again in a few seconds. " +
+	"If this error stays, run ahphub cluster status on the node that created the token")
+
 // answerJoin handles the request of one joining node.
 func (l *Listener) answerJoin(c net.Conn) {
 	ctx, cancel := context.WithTimeout(l.ctx, joinTime)
@@ -115,12 +120,15 @@ func (l *Listener) answerJoin(c net.Conn) {
 	join := l.join
 	l.mu.Unlock()
 	var reply JoinReply
-	err := errors.New("this node knows no leader. Try again in a few seconds")
+	err := refusef("this node knows no leader. Try again in a few seconds")
 	if join != nil {
 		reply, err = join(ctx, r)
 	}
-	if err != nil {
+	switch {
+	case IsRefused(err):
 		reply = JoinReply{Refused: err.Error()}
+	case err != nil:
+		reply = JoinReply{Refused: errNotJoined.Error()}
 	}
 	_ = json.NewEncoder(c).Encode(reply)
 	_ = c.(*tls.Conn).CloseWrite()

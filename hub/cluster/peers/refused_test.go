@@ -1,6 +1,7 @@
 package peers
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/tls"
@@ -178,6 +179,15 @@ func TestRefuseInvalidJoinRequests(t *testing.T) {
 	}
 	if got := join(`{}`); !strings.Contains(got, "not valid") {
 		t.Errorf("a request without a token got the answer %q", got)
+	}
+	for err, want := range map[error]string{
+		errors.New("dial tcp 10.0.0.3:8138: connection refused"): "cannot add a node now",
+		Refuse(errors.New("the name is taken")):                  "the name is taken",
+	} {
+		w.listener.OnJoin(func(context.Context, JoinRequest) (JoinReply, error) { return JoinReply{}, err })
+		if got := join(`{}`); !strings.Contains(got, want) || strings.Contains(got, "10.0.0.3") {
+			t.Errorf("after the error %q, the answer is %q", err, got)
+		}
 	}
 	w.listener.OnJoin(nil)
 	if got := join(`{}`); !strings.Contains(got, "knows no leader") {
