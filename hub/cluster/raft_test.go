@@ -94,7 +94,7 @@ func (c *nodes) Restart(i int) {
 	}
 	_, n.transport = raft.NewInmemTransport(raft.ServerAddress(fmt.Sprint("node-", i)))
 	n.log, err = cluster.Open(cluster.Config{ID: fmt.Sprint(i), State: n.state, Transport: n.transport, Logs: n.store,
-		Stable: n.store, Snapshots: snapshots, Heartbeat: 500 * time.Millisecond, Keep: 1, Snapshot: 1 << 30})
+		Stable: n.store, Snapshots: snapshots, Heartbeat: 2 * time.Second, Keep: 1, Snapshot: 1 << 30})
 	if err != nil {
 		c.t.Fatal(err)
 	}
