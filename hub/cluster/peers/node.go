@@ -52,7 +52,8 @@ type Node struct {
 	ca      *x509.Certificate
 	now     func() time.Time
 
-	saving sync.Mutex // held during writes of files
+	saving  sync.Mutex // held during writes of files
+	unsaved bool       // the file of members is older than the members
 
 	mu      sync.Mutex
 	cert    *tls.Certificate
@@ -246,7 +247,7 @@ func (n *Node) Members() []Member {
 func (n *Node) SetMembers(members []Member) error {
 	n.saving.Lock()
 	defer n.saving.Unlock()
-	if slices.Equal(members, n.Members()) {
+	if !n.unsaved && slices.Equal(members, n.Members()) {
 		return nil
 	}
 	n.mu.Lock()
@@ -264,7 +265,9 @@ func (n *Node) SetMembers(members []Member) error {
 	for _, c := range gone {
 		c.Close()
 	}
-	return writeJSON(filepath.Join(n.dir, membersFile), members)
+	err := writeJSON(filepath.Join(n.dir, membersFile), members)
+	n.unsaved = err != nil
+	return err
 }
 
 // Renew replaces the node's key and certificate. ask sends a certificate request to the leader.

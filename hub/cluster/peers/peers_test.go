@@ -407,3 +407,26 @@ func TestRenewCertificates(t *testing.T) {
 		t.Errorf("a node accepted another node's certificate: %v", err)
 	}
 }
+
+// A list that could not be saved is saved once it can be.
+func TestSaveMembersAfterFailure(t *testing.T) {
+	w := newWorld(t)
+	members := w.node.Members()
+	members = append(members, Member{Name: "b", Address: "10.0.0.2:8138", Incarnation: "i", Joined: w.clock.now().UTC()})
+	away := w.node.dir + ".away"
+	if err := os.Rename(w.node.dir, away); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.node.SetMembers(members); err == nil {
+		t.Fatal("the members were saved nowhere")
+	}
+	if err := os.Rename(away, w.node.dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.node.SetMembers(members); err != nil {
+		t.Fatal(err)
+	}
+	if got := len(w.open(w.data).Members()); got != 2 {
+		t.Errorf("the next start knows %d members", got)
+	}
+}
