@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -76,6 +77,19 @@ func (n *Node) find(where string) (Member, error) {
 		}
 	}
 	return Member{}, fmt.Errorf("%s is not a node of this cluster", where)
+}
+
+// hasMemberAt reports whether a member's address is this IP address.
+func (n *Node) hasMemberAt(ip netip.Addr) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, m := range n.members {
+		host, _, _ := net.SplitHostPort(m.Address)
+		if at, err := netip.ParseAddr(host); err == nil && at.Unmap() == ip {
+			return true
+		}
+	}
+	return false
 }
 
 // dial connects to a member and refuses any other node at its address.

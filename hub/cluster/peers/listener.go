@@ -13,8 +13,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Limits of a listener. Half of the handshakes are reserved for addresses from which a member has
-// connected.
+// Limits of a listener. Half of the handshakes are reserved for addresses of members, and for those
+// from which a member has connected: members may have host names, or connect from other addresses.
 const (
 	mostHandshakes = 64
 	mostStrangers  = mostHandshakes / 2
@@ -118,7 +118,7 @@ func (l *Listener) beginHandshake(from netip.Addr) bool {
 	if l.handshakes >= mostHandshakes {
 		return false
 	}
-	if _, known := l.known[from]; !known {
+	if _, known := l.known[from]; !known && !l.node.hasMemberAt(from) {
 		if l.unknown >= mostStrangers || l.strangers[from] >= mostOfStranger {
 			return false
 		}
