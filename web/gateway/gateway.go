@@ -56,11 +56,13 @@ type Gateway struct {
 	proxy   *httputil.ReverseProxy
 	relay   *live.Relay
 	waiting chan struct{}
+	serving context.Context // ends with Serve
+	stop    context.CancelFunc
 
 	mu      sync.Mutex
 	hub     *Hub            // nil: this node does not lead
 	leader  string          // name of the leader; "": none is known
-	tenure  context.Context // ends when another node leads
+	tenure  context.Context // ends when another node leads, or with serving
 	end     context.CancelFunc
 	changed chan struct{} // closed at the next change
 }
@@ -69,7 +71,8 @@ type Gateway struct {
 func New(c Config) *Gateway {
 	c.Streams.Transport, c.Streams.TrunkPath, c.Streams.Header = c.Transport, TrunkPath, grantHeader
 	g := &Gateway{cfg: c, relay: live.NewRelay(c.Streams), waiting: make(chan struct{}, mostWaiting), changed: make(chan struct{})}
-	g.tenure, g.end = context.WithCancel(context.Background())
+	g.serving, g.stop = context.WithCancel(context.Background())
+	g.tenure, g.end = context.WithCancel(g.serving)
 	g.proxy = &httputil.ReverseProxy{Transport: c.Transport, FlushInterval: -1, Rewrite: rewrite, ModifyResponse: checkAnswer,
 		ErrorHandler: g.handleFailure, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
 	return g
@@ -97,7 +100,7 @@ func (g *Gateway) SetLeader(name string) {
 	}
 	g.leader = name
 	g.end()
-	g.tenure, g.end = context.WithCancel(context.Background())
+	g.tenure, g.end = context.WithCancel(g.serving)
 	g.notifyChanged()
 }
 
@@ -225,7 +228,9 @@ func waitForChange(ctx context.Context, changed <-chan struct{}, late <-chan tim
 	return true
 }
 
-// Serve answers visitors on a listener until ctx ends.
+// Serve answers visitors on a listener until ctx ends, which also ends their streams. Call it once.
 func (g *Gateway) Serve(ctx context.Context, l net.Listener, secure *tls.Config) error {
+	defer g.stop()
+	defer context.AfterFunc(ctx, g.stop)()
 	return web.Front{Handler: g, TLS: secure, Log: g.cfg.Log, Limits: web.Limits{Stop: stopTime}}.Serve(ctx, l)
 }

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
+
 	"github.com/ahphub/ahphub/static"
 	"github.com/ahphub/ahphub/web"
 )
@@ -232,5 +234,55 @@ func TestFollowerServesAssets(t *testing.T) {
 	r.Host = "rebound.example"
 	if status, _ := send(t, r); status != http.StatusForbidden {
 		t.Errorf("another host name: %d", status)
+	}
+}
+
+// Streams end when the node stops serving, so that pages connect to another node at once.
+func TestStreamsEndWithServe(t *testing.T) {
+	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != TrunkPath {
+			_, _ = io.WriteString(w, `{"rooms": [{"id": 1, "epoch": "e"}]}`)
+			return
+		}
+		c, err := websocket.Accept(w, r, nil)
+		if err == nil {
+			err = c.Write(r.Context(), websocket.MessageText, []byte(`{"trunk": "t"}`))
+		}
+		for err == nil { // heartbeats
+			time.Sleep(100 * time.Millisecond)
+			err = c.Write(r.Context(), websocket.MessageText, []byte(`{}`))
+		}
+	}))
+	t.Cleanup(leader.Close)
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", leader.Listener.Addr().String())
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	g := New(Config{Name: "self", Hosts: web.NewHosts("127.0.0.1:0", nil, nil), Transport: transport,
+		Log: slog.New(slog.DiscardHandler)})
+	g.SetLeader("leader")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(ctx, l, nil) }()
+	page, _, err := websocket.Dial(t.Context(), "ws://"+l.Addr().String()+"/live?f=room~e~0", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.CloseNow()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	late, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	for err == nil {
+		_, _, err = page.Read(late)
+	}
+	if late.Err() != nil {
+		t.Error("the stream continues")
 	}
 }
