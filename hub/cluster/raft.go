@@ -264,7 +264,7 @@ func (l *leading) append(batch []byte) Ack {
 // no other one for twice that time.
 func (l *leading) confirm() error {
 	began := time.Now()
-	if at := l.confirmed.Load(); at == nil || began.Sub(*at) >= l.lease {
+	if at := l.confirmed.Load(); at == nil || !isWithin(began.Sub(*at), began.Round(0).Sub(at.Round(0)), l.lease) {
 		if err := l.raft.VerifyLeader().Error(); err != nil {
 			return fmt.Errorf("%w (%w)", ErrDeposed, err)
 		}
@@ -276,6 +276,12 @@ func (l *leading) confirm() error {
 		return ErrDeposed
 	}
 	return nil
+}
+
+// isWithin reports whether less than the lease has passed by both clocks: the monotonic one stands
+// still while a computer or virtual machine sleeps, and the wall clock may be set.
+func isWithin(monotonic, wall, lease time.Duration) bool {
+	return monotonic < lease && wall >= 0 && wall < lease
 }
 
 func (l *leading) stop() {

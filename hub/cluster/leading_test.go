@@ -41,3 +41,23 @@ func TestCloseAfterStop(t *testing.T) {
 		t.Error("the node still accepts connections")
 	}
 }
+
+// A leader that wakes up asks a quorum, whatever its monotonic clock says: others may lead by now.
+func TestLeaseEndsInSleep(t *testing.T) {
+	const lease = 500 * time.Millisecond
+	for name, test := range map[string]struct {
+		monotonic, wall time.Duration
+		want            bool
+	}{
+		"at once":                      {0, 0, true},
+		"within the lease":             {400 * time.Millisecond, 401 * time.Millisecond, true},
+		"after the lease":              {lease, lease, false},
+		"after sleep":                  {10 * time.Millisecond, time.Hour, false},
+		"after the wall clock was set": {10 * time.Millisecond, -time.Hour, false},
+		"and the lease has ended too":  {time.Hour, 10 * time.Millisecond, false},
+	} {
+		if got := isWithin(test.monotonic, test.wall, lease); got != test.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
