@@ -14,8 +14,6 @@ import (
 	"github.com/ahphub/ahphub/web/gateway"
 )
 
-const transferTime = 10 * time.Second
-
 // handover is a request to end the term so that another node leads.
 type handover struct {
 	to   string // name of the next leader; "": any node that is up to date
@@ -71,18 +69,13 @@ func (n *node) leadTerm(ctx context.Context, term *cluster.Term) error {
 			return err
 		}
 		err = n.transferTo(next.to)
-		if err == nil {
-			select {
-			case <-term.Context().Done():
-			case <-time.After(transferTime):
-				err = errors.New("this node still leads")
-			}
-		}
 		next.done <- err
-		if err == nil {
+		if err != nil {
+			n.log.Warn("cannot hand over leadership", "err", err)
+		}
+		if term.Context().Err() != nil { // if the transfer failed, another term follows
 			return nil
 		}
-		n.log.Warn("cannot hand over leadership", "err", err)
 	}
 }
 

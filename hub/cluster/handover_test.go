@@ -27,12 +27,11 @@ func (s silentTarget) TimeoutNow(raft.ServerID, raft.ServerAddress, *raft.Timeou
 	return raft.ErrRaftShutdown
 }
 
-// A leader whose handover failed leads again within seconds. During the handover raft refuses
-// appends, which ends the hub's term but not raft's.
-func TestLeadAgainAfterFailedHandover(t *testing.T) {
+// startSilent starts three nodes, of which the first leads and the others do not answer when asked to.
+func startSilent(t *testing.T) (first *cluster.Raft, lead func() *cluster.Term) {
+	t.Helper()
 	over := make(chan struct{})
 	addresses, transports := map[string]string{}, map[string]*raft.InmemTransport{}
-	var first *cluster.Raft
 	for i := range 3 {
 		id := fmt.Sprint("node-", i)
 		_, in := raft.NewInmemTransport(raft.ServerAddress(id))
@@ -77,7 +76,7 @@ func TestLeadAgainAfterFailedHandover(t *testing.T) {
 	if err := first.Bootstrap(addresses); err != nil {
 		t.Fatal(err)
 	}
-	lead := func() *cluster.Term {
+	return first, func() *cluster.Term {
 		t.Helper()
 		select {
 		case term := <-first.Terms():
@@ -87,6 +86,12 @@ func TestLeadAgainAfterFailedHandover(t *testing.T) {
 			return nil
 		}
 	}
+}
+
+// A leader whose handover failed leads again within seconds. During the handover raft refuses
+// appends, which ends the hub's term but not raft's.
+func TestLeadAgainAfterFailedHandover(t *testing.T) {
+	first, lead := startSilent(t)
 	term := lead()
 	if err := term.Append([]byte("before")).Wait(); err != nil {
 		t.Fatal(err)
@@ -99,5 +104,39 @@ func TestLeadAgainAfterFailedHandover(t *testing.T) {
 			t.Fatal("no term accepts appends")
 		}
 		term = lead()
+	}
+}
+
+// Appends that raft refused during a handover are not followed by others in the same term, even if
+// nobody waits for them: these would continue entries that do not exist, and stop every node.
+func TestHandoverEndsAppends(t *testing.T) {
+	first, lead := startSilent(t)
+	term := lead()
+	appended, stop := make(chan []cluster.Ack), make(chan struct{})
+	go func() {
+		var acks []cluster.Ack
+		for {
+			select {
+			case <-stop:
+				appended <- acks
+				return
+			case <-time.After(5 * time.Millisecond):
+				acks = append(acks, term.Append([]byte("batch")))
+			}
+		}
+	}()
+	if err := first.Transfer(); err == nil {
+		t.Fatal("leadership moved to a node that does not answer")
+	}
+	next := lead()
+	close(stop)
+	for _, ack := range <-appended {
+		_ = ack.Wait()
+	}
+	if next == nil {
+		t.Fatalf("the node stopped: %v", first.Err())
+	}
+	if err := next.Append([]byte("after")).Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -49,9 +49,11 @@ func (r *Raft) Remove(id string) error {
 	return orDeposed(r.raft.RemoveServer(raft.ServerID(id), 0, memberTime).Error())
 }
 
-// TransferTo transfers leadership to the given node.
+// TransferTo transfers leadership to the given node, like Transfer.
 func (r *Raft) TransferTo(id, address string) error {
-	return orDeposed(r.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(address)).Error())
+	return orDeposed(r.handOver(func() raft.Future {
+		return r.raft.LeadershipTransferToServer(raft.ServerID(id), raft.ServerAddress(address))
+	}))
 }
 
 func orDeposed(err error) error {

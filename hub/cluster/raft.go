@@ -68,6 +68,9 @@ type Raft struct {
 	ended  sync.WaitGroup
 	own    []io.Closer // closed last
 
+	current     atomic.Pointer[leading] // newest; nil: this node never led
+	handingOver atomic.Int32            // calls of handOver
+
 	once sync.Once
 	done chan struct{}
 	err  error // set before done is closed
@@ -118,8 +121,20 @@ func (r *Raft) Leader() (id, address string) {
 	return string(i), string(a)
 }
 
-// Transfer transfers leadership to another node.
-func (r *Raft) Transfer() error { return r.raft.LeadershipTransfer().Error() }
+// Transfer transfers leadership to another node. If that fails, this node gets another term.
+func (r *Raft) Transfer() error { return r.handOver(r.raft.LeadershipTransfer) }
+
+// handOver ends the hub's term and transfers leadership. Raft refuses appends meanwhile, but accepts
+// them again if the transfer fails: these would continue entries that do not exist.
+func (r *Raft) handOver(transfer func() raft.Future) error {
+	r.handingOver.Add(1)
+	defer r.handingOver.Add(-1)
+	if l := r.current.Load(); l != nil {
+		l.stop()
+		l.end()
+	}
+	return transfer().Error()
+}
 
 // Compact takes a snapshot and drops the entries that it covers.
 func (r *Raft) Compact() error { return r.raft.Snapshot().Error() }
@@ -191,6 +206,10 @@ func (r *Raft) lead(outer context.Context, version uint16) (again bool) {
 	l := &leading{raft: r.raft, term: number, version: version, lease: r.lease, last: r.fsm.applied()}
 	defer l.stop()
 	l.end = end
+	r.current.Store(l)
+	if r.handingOver.Load() > 0 { // it may have missed l
+		return r.isLeading(number)
+	}
 	term, send := &Term{Number: number, ctx: ctx, append: l.append, confirm: l.confirm}, r.terms
 	for {
 		select {
@@ -215,9 +234,9 @@ func (r *Raft) awaitApplied(ctx context.Context, number uint64) bool {
 		switch {
 		case r.raft.CurrentTerm() != number || r.fsm.isStopped():
 			return false
-		case err == nil:
+		case err == nil && r.handingOver.Load() == 0:
 			return true
-		case !errors.Is(err, raft.ErrLeadershipTransferInProgress):
+		case err != nil && !errors.Is(err, raft.ErrLeadershipTransferInProgress):
 			return false
 		}
 		select {
