@@ -90,7 +90,7 @@ func startNode(t *testing.T, data, name, address string) *testNode {
 // joinNode joins a new data directory to the cluster and starts its node.
 func joinNode(t *testing.T, leader *testNode, name string) *testNode {
 	t.Helper()
-	token, err := leader.authority().Token(t.Context(), time.Hour)
+	token, err := leader.leading().authority.Token(t.Context(), time.Hour)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func TestServeDetachedDirectory(t *testing.T) {
 		if list := a.summaries(); len(list) != 1 || list[0].Title != brought {
 			t.Errorf("the sessions are %v", list)
 		}
-		members, err := peers.ReadMembers(ctx, replicated{a.store})
+		members, err := peers.ReadMembers(ctx, a.store)
 		if mark, _ := a.store.Mark(ctx); err != nil || len(members) > 0 || mark != nil {
 			t.Errorf("the copy still belongs to a cluster: %v, %v, %x", members, err, mark)
 		}

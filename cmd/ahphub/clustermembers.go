@@ -14,7 +14,6 @@ import (
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/secret"
-	"github.com/ahphub/ahphub/hub/store"
 	"github.com/ahphub/ahphub/web/gateway"
 )
 
@@ -34,17 +33,6 @@ func ownNodeName() string {
 	}
 	return name
 }
-
-// replicated reads documents from the replicated store, without writing.
-type replicated struct{ *store.Store }
-
-var errReadOnlyStore = errors.New("this store is read-only")
-
-// Put implements peers.Documents.
-func (replicated) Put(context.Context, string, string, []byte) error { return errReadOnlyStore }
-
-// Delete implements peers.Documents.
-func (replicated) Delete(context.Context, string, string) error { return errReadOnlyStore }
 
 // keepMembers keeps the member list up to date with the log.
 func (n *node) keepMembers(ctx context.Context) {
@@ -66,7 +54,7 @@ func (n *node) keepMembers(ctx context.Context) {
 }
 
 func (n *node) updateMembers(ctx context.Context) error {
-	members, err := peers.ReadMembers(ctx, replicated{n.state.Store()})
+	members, err := peers.ReadMembers(ctx, n.state.Store())
 	if err != nil || len(members) == 0 {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestStartClusterFromBackup(t *testing.T) {
 		second.jar = jar
 		second.signIn(t)
 		second.hasSession(t)
-		members, err := peers.ReadMembers(t.Context(), replicated{first.state.Store()})
+		members, err := peers.ReadMembers(t.Context(), first.state.Store())
 		if err != nil || len(members) != 2 {
 			t.Errorf("the members are %v, %v", members, err)
 		}

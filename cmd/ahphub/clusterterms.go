@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/ahphub/ahphub/hub/cluster"
-	"github.com/ahphub/ahphub/hub/cluster/peers"
 	"github.com/ahphub/ahphub/hub/cluster/replica"
 	"github.com/ahphub/ahphub/web/gateway"
 )
@@ -163,15 +162,6 @@ func (n *node) leading() *app {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.app
-}
-
-// authority returns the authority of this term; nil while this node does not lead.
-func (n *node) authority() *peers.Authority {
-	a := n.leading()
-	if a == nil {
-		return nil
-	}
-	return a.authority
 }
 
 func (n *node) transferTo(name string) error {

@@ -191,7 +191,7 @@ func (w *world) leader(except ...int) (int, *cluster.Term) {
 func (w *world) append(term *cluster.Term, batch string) {
 	w.t.Helper()
 	if err := term.Append([]byte(batch)).Wait(); err != nil {
-		w.t.Fatalf("%s: %v", batch, err)
+		w.t.Fatalf("%.40s: %v", batch, err)
 	}
 }
 

@@ -24,16 +24,16 @@ const socketFile = "control.sock"
 // mostSocketPath is the longest socket path that every system supports.
 const mostSocketPath = 103
 
-// openSocketDir returns an address of the socket in a data directory that systems accept, whatever the length of the directory's path.
-// Call release once the address is no longer used.
+// openSocketDir returns an address of the socket in a data directory that systems accept, whatever
+// the length of the directory's path. Call release once the address is no longer used.
 func openSocketDir(data string) (address string, release func(), err error) {
 	path, err := filepath.Abs(SocketPath(data))
 	if err != nil || len(path) <= mostSocketPath {
 		return path, func() {}, err
 	}
 	if runtime.GOOS != "linux" {
-		return "", nil, fmt.Errorf("the path of the data directory %s is %d characters too long for a node of a cluster. Use a shorter one with --data",
-			data, len(path)-mostSocketPath)
+		return "", nil, fmt.Errorf("the path of the data directory %s is %d characters too long for a node of a cluster. "+
+			"Use a shorter one with --data", data, len(path)-mostSocketPath)
 	}
 	dir, err := os.Open(filepath.Dir(path))
 	if err != nil {
@@ -90,10 +90,11 @@ func Call(ctx context.Context, data, what string, in, out any) error {
 		return err
 	}
 	defer release()
-	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "unix", address)
-	}}
-	client := &http.Client{Transport: transport, Timeout: callTime + time.Second}
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: dial},
+		Timeout: callTime + time.Second}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://node"+prefix+what, bytes.NewReader(body))
 	if err != nil {
 		return err

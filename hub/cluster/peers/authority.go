@@ -18,16 +18,18 @@ import (
 	"time"
 )
 
-// Buckets that this package writes.
 const (
+	// MemberBucket has the members by name.
 	MemberBucket = "cluster-member"
 	tokenBucket  = "cluster-token"
 	keyBucket    = "cluster-authority"
 
-	mostTokens = 20
-	// LongestToken is the maximum lifetime of a token.
-	LongestToken = 24 * time.Hour
+	mostTokens   = 20
+	longestToken = 24 * time.Hour
 )
+
+// Buckets returns the buckets that define which nodes belong to the cluster.
+func Buckets() []string { return []string{MemberBucket, tokenBucket, keyBucket} }
 
 // ErrWrongToken is returned for an unknown, used or expired token.
 var ErrWrongToken = Refused{errors.New("this token is not valid: it was used or has expired. " +
@@ -151,8 +153,8 @@ func hashSecret(secret []byte) string {
 
 // Token creates a token that lets one node join within ttl. Its secret is not stored.
 func (a *Authority) Token(ctx context.Context, ttl time.Duration) (string, error) {
-	if ttl <= 0 || ttl > LongestToken {
-		return "", refusef("a token can be valid for at most %v", LongestToken)
+	if ttl <= 0 || ttl > longestToken {
+		return "", refusef("a token can be valid for at most %v", longestToken)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -221,8 +223,8 @@ func (a *Authority) Join(ctx context.Context, r JoinRequest) (JoinReply, error) 
 				"or choose another name and address", m.Name, m.Address)
 		}
 	}
-	if len(members) >= MostMembers {
-		return JoinReply{}, refusef("a cluster has at most %d nodes. Remove one first", MostMembers)
+	if len(members) >= mostMembers {
+		return JoinReply{}, refusef("a cluster has at most %d nodes. Remove one first", mostMembers)
 	}
 	m := Member{Name: r.Name, Address: r.Address, Incarnation: randomID(), Joined: n.now().UTC(), Reads: r.Reads}
 	reply := JoinReply{Cluster: n.id.cluster, Incarnation: m.Incarnation}
@@ -253,7 +255,7 @@ func (a *Authority) Renew(m Member, request []byte) ([]byte, error) {
 	if !slices.ContainsFunc(a.cfg.Node.Members(), func(one Member) bool {
 		return one.Name == m.Name && one.Incarnation == m.Incarnation
 	}) {
-		return nil, Refused{ErrNotMember}
+		return nil, Refused{errNotMember}
 	}
 	key, err := requestedKey(request)
 	if err != nil {

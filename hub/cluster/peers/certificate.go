@@ -29,8 +29,8 @@ const (
 	protocolJoin = "ahphub-join/1"
 )
 
-// ErrNotMember is returned for a node that is not, or no longer, a member.
-var ErrNotMember = errors.New("the other side is not a node of this cluster, or was removed from it")
+// errNotMember is returned for a node that is not, or no longer, a member.
+var errNotMember = errors.New("the other side is not a node of this cluster, or was removed from it")
 
 // identity is a certificate's statement about its node.
 type identity struct{ cluster, name, incarnation string }
@@ -151,7 +151,7 @@ func (n *Node) member(state tls.ConnectionState) (Member, error) {
 	defer n.mu.Unlock()
 	m, ok := n.members[who.name]
 	if !ok || m.Incarnation != who.incarnation {
-		return Member{}, fmt.Errorf("%w: %s", ErrNotMember, who.name)
+		return Member{}, fmt.Errorf("%w: %s", errNotMember, who.name)
 	}
 	return m, nil
 }

@@ -58,7 +58,7 @@ func (n *Node) track(c net.Conn, m Member, closed func()) (*conn, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if now, ok := n.members[m.Name]; !ok || now.Incarnation != m.Incarnation {
-		return nil, fmt.Errorf("%w: %s", ErrNotMember, m.Name)
+		return nil, fmt.Errorf("%w: %s", errNotMember, m.Name)
 	}
 	n.open[t] = struct{}{}
 	return t, nil

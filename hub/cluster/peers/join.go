@@ -29,8 +29,8 @@ const (
 	readJoinTime = handshakeTime
 )
 
-// ErrWrongCluster is returned when a node joins a cluster that did not create its token.
-var ErrWrongCluster = errors.New("this token is from another cluster. " +
+// errWrongCluster is returned when a node joins a cluster that did not create its token.
+var errWrongCluster = errors.New("this token is from another cluster. " +
 	"Check the address, or create a new token")
 
 // Invite is the content of a token: a secret, the hash of the authority, and a node's address.
@@ -200,7 +200,7 @@ func ask(ctx context.Context, invite Invite, r JoinRequest) (ca *x509.Certificat
 				}
 			}
 			if ca == nil {
-				return ErrWrongCluster
+				return errWrongCluster
 			}
 			who, err := identityOf(state.PeerCertificates[0])
 			if err == nil {
@@ -210,8 +210,8 @@ func ask(ctx context.Context, invite Invite, r JoinRequest) (ca *x509.Certificat
 			return err
 		}})
 	if err := t.HandshakeContext(ctx); err != nil {
-		if ca == nil && errors.Is(err, ErrWrongCluster) {
-			return nil, reply, ErrWrongCluster
+		if ca == nil && errors.Is(err, errWrongCluster) {
+			return nil, reply, errWrongCluster
 		}
 		return nil, reply, fmt.Errorf("the node at %s did not prove that it belongs to the token's cluster: %w",
 			invite.Address, err)
@@ -227,7 +227,7 @@ func ask(ctx context.Context, invite Invite, r JoinRequest) (ca *x509.Certificat
 		return nil, reply, Refused{errors.New(reply.Refused)}
 	}
 	if reply.Cluster != cluster {
-		return nil, reply, ErrWrongCluster
+		return nil, reply, errWrongCluster
 	}
 	return ca, reply, nil
 }

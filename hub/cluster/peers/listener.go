@@ -140,7 +140,7 @@ func (l *Listener) endHandshake(from netip.Addr, isMember bool) {
 			delete(l.strangers, from)
 		}
 	}
-	if isMember && (len(l.known) < 4*MostMembers) {
+	if isMember && (len(l.known) < 4*mostMembers) {
 		l.known[from] = struct{}{}
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// MostMembers is the maximum number of nodes in a cluster, including non-voters.
-const MostMembers = 9
+// mostMembers is the maximum number of nodes in a cluster, including non-voters.
+const mostMembers = 9
 
 // Member is a node of the cluster.
 type Member struct {

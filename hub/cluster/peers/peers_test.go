@@ -328,7 +328,7 @@ func TestSendSecretOnlyToOwnCluster(t *testing.T) {
 	i.Address = other.node.Address()
 	err = Join(t.Context(), i.String(), t.TempDir(), "b", "127.0.0.1:9", "k", false)
 	other.listener.Close() // waits for handshakes
-	if !errors.Is(err, ErrWrongCluster) || asked {
+	if !errors.Is(err, errWrongCluster) || asked {
 		t.Errorf("the secret was sent to another cluster: %v, %v", asked, err)
 	}
 }
