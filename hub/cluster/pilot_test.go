@@ -2,7 +2,6 @@ package cluster_test
 
 import (
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -23,10 +22,9 @@ import (
 
 // testCluster is a cluster over TCP whose documents are in memory, shared by all nodes.
 type testCluster struct {
-	t    *testing.T
-	mu   sync.Mutex
-	docs map[string]map[string][]byte
-	all  map[string]*testNode
+	clustertest.Documents
+	t   *testing.T
+	all map[string]*testNode
 }
 
 type testNode struct {
@@ -35,38 +33,6 @@ type testNode struct {
 	log      *cluster.Raft
 	stop     func()
 }
-
-func (c *testCluster) Put(_ context.Context, bucket, key string, value []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.docs[bucket] == nil {
-		c.docs[bucket] = map[string][]byte{}
-	}
-	c.docs[bucket][key] = value
-	return nil
-}
-
-func (c *testCluster) Delete(_ context.Context, bucket, key string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.docs[bucket], key)
-	return nil
-}
-
-func (c *testCluster) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for k, v := range c.docs[bucket] {
-		if err := visit(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *testCluster) Seal(v []byte) string                  { return base64.StdEncoding.EncodeToString(v) }
-func (c *testCluster) Open(s string) ([]byte, error)         { return base64.StdEncoding.DecodeString(s) }
-func (c *testCluster) Reseal(s string) (string, bool, error) { return s, false, nil }
 
 // start starts the node of a data directory.
 func (c *testCluster) start(data string, first bool, l net.Listener) *testNode {
@@ -120,7 +86,7 @@ func (c *testCluster) lead(n *testNode) {
 	client := http.Client{Transport: n.peer.Transport()}
 	defer client.CloseIdleConnections()
 	for term := range n.log.Terms() {
-		authority, err := peers.OpenAuthority(term.Context(), peers.AuthorityConfig{Node: n.peer, Docs: c, Seal: c})
+		authority, err := peers.OpenAuthority(term.Context(), peers.AuthorityConfig{Node: n.peer, Docs: c, Seal: clustertest.Sealing{}})
 		if err != nil {
 			c.t.Error(err)
 			return
@@ -183,7 +149,7 @@ func (c *testCluster) join(name string, reads bool) *testNode {
 		c.t.Fatal(err)
 	}
 	lead := c.leader()
-	authority, err := peers.OpenAuthority(c.t.Context(), peers.AuthorityConfig{Node: lead.peer, Docs: c, Seal: c})
+	authority, err := peers.OpenAuthority(c.t.Context(), peers.AuthorityConfig{Node: lead.peer, Docs: c, Seal: clustertest.Sealing{}})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -241,7 +207,7 @@ func (c *testCluster) await(want string) {
 // Nodes that join over TCP become voters after a while, unless they joined with reads, and a dead
 // node is removed once three other voters remain.
 func TestPilot(t *testing.T) {
-	c := &testCluster{t: t, docs: map[string]map[string][]byte{}, all: map[string]*testNode{}}
+	c := &testCluster{t: t, all: map[string]*testNode{}}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

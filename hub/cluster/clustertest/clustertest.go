@@ -1,4 +1,5 @@
-// Package clustertest tests what any implementation of cluster.Log must guarantee.
+// Package clustertest tests what any implementation of cluster.Log must guarantee, and has what the
+// tests of nodes share.
 package clustertest
 
 import (

@@ -2,9 +2,9 @@ package manage
 
 import (
 	"context"
-	"encoding/base64"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -21,49 +21,9 @@ import (
 	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
-// documents are in memory, shared by all nodes.
-type documents struct {
-	mu  sync.Mutex
-	all map[string]map[string][]byte
-}
-
-func (d *documents) Put(_ context.Context, bucket, key string, value []byte) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.all[bucket] == nil {
-		d.all[bucket] = map[string][]byte{}
-	}
-	d.all[bucket][key] = value
-	return nil
-}
-
-func (d *documents) Delete(_ context.Context, bucket, key string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.all[bucket], key)
-	return nil
-}
-
-func (d *documents) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for k, v := range d.all[bucket] {
-		if err := visit(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-type seal struct{}
-
-func (seal) Seal(v []byte) string                  { return base64.StdEncoding.EncodeToString(v) }
-func (seal) Open(s string) ([]byte, error)         { return base64.StdEncoding.DecodeString(s) }
-func (seal) Reseal(s string) (string, bool, error) { return s, false, nil }
-
 type world struct {
 	t    *testing.T
-	docs *documents
+	docs *clustertest.Documents
 }
 
 type node struct {
@@ -71,6 +31,17 @@ type node struct {
 	name string
 	log  *cluster.Raft
 	stop func()
+}
+
+// startOne runs the first node of a cluster, which leads.
+func startOne(t *testing.T) (*world, *node) {
+	t.Helper()
+	w := &world{t: t, docs: &clustertest.Documents{}}
+	data := t.TempDir()
+	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
+		t.Fatal(err)
+	}
+	return w, w.start(data, true)
 }
 
 // start starts the node of a data directory like a server.
@@ -124,7 +95,7 @@ func (w *world) start(data string, first bool) *node {
 	})
 	wg.Go(func() {
 		for term := range log.Terms() {
-			a, err := peers.OpenAuthority(term.Context(), peers.AuthorityConfig{Node: n, Docs: w.docs, Seal: seal{}})
+			a, err := peers.OpenAuthority(term.Context(), peers.AuthorityConfig{Node: n, Docs: w.docs, Seal: clustertest.Sealing{}})
 			if err != nil {
 				check(err)
 				continue
@@ -223,7 +194,7 @@ func refused(t *testing.T, n *node, what string, in any, want string) {
 
 // Through any node, nodes can join, lead, leave and be removed.
 func TestCommands(t *testing.T) {
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
+	w := &world{t: t, docs: &clustertest.Documents{}}
 	data := t.TempDir()
 	err := Call(t.Context(), data, "status", nil, &Status{})
 	if err == nil || !strings.Contains(err.Error(), "does not belong to a cluster") {
@@ -309,30 +280,19 @@ func TestCommands(t *testing.T) {
 
 // Requests without a member's certificate are refused.
 func TestRefuseCallsWithoutCertificate(t *testing.T) {
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
 	data := t.TempDir()
 	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
 		t.Fatal(err)
 	}
-	w.start(data, true)
 	n, err := peers.Open(data)
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := &Manager{cfg: Config{Node: n}}
-	r, _ := http.NewRequest(http.MethodPost, "/cluster/token", nil)
-	rec := &recorder{header: http.Header{}}
-	m.Handler().ServeHTTP(rec, r)
-	if rec.status != http.StatusForbidden {
-		t.Errorf("the status is %d", rec.status)
+	r := httptest.NewRequest(http.MethodPost, "/cluster/token", nil)
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusForbidden {
+		t.Errorf("the status is %d", w.Code)
 	}
 }
-
-type recorder struct {
-	header http.Header
-	status int
-}
-
-func (r *recorder) Header() http.Header         { return r.header }
-func (r *recorder) Write(b []byte) (int, error) { return len(b), nil }
-func (r *recorder) WriteHeader(status int)      { r.status = status }

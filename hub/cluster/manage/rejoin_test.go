@@ -10,18 +10,12 @@ import (
 
 	"github.com/ahphub/ahphub/hub/cluster"
 	"github.com/ahphub/ahphub/hub/cluster/peers"
-	"github.com/ahphub/ahphub/hub/loopback/loopbacktest"
 )
 
 // startThree runs three voters, of which a leads.
 func startThree(t *testing.T) (w *world, a, b, c *node) {
 	t.Helper()
-	w = &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
-	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
-		t.Fatal(err)
-	}
-	a = w.start(data, true)
+	w, a = startOne(t)
 	b, c = w.join(a, "b", false), w.join(a, "c", false)
 	await(t, a, "a! b c")
 	return w, a, b, c
@@ -53,14 +47,9 @@ func TestCompleteInterruptedRemoval(t *testing.T) {
 // without a log.
 func TestRefuseNameOfServer(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
-	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
-		t.Fatal(err)
-	}
-	a := w.start(data, true)
+	_, a := startOne(t)
 	await(t, a, "a!")
-	others, err := peers.Open(data)
+	others, err := peers.Open(a.data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,12 +68,7 @@ func TestRefuseNameOfServer(t *testing.T) {
 // Only a caller with a valid token learns which names are in use.
 func TestCheckTokenBeforeName(t *testing.T) {
 	t.Parallel()
-	w := &world{t: t, docs: &documents{all: map[string]map[string][]byte{}}}
-	data := t.TempDir()
-	if err := peers.Bootstrap(data, "a", loopbacktest.Address(t)); err != nil {
-		t.Fatal(err)
-	}
-	a := w.start(data, true)
+	_, a := startOne(t)
 	await(t, a, "a!")
 	if err := a.log.AddReader("c", "127.0.0.1:1"); err != nil { // a server that is not a member
 		t.Fatal(err)

@@ -8,12 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ahphub/ahphub/hub/cluster"
+	"github.com/ahphub/ahphub/hub/cluster/clustertest"
 )
 
 // People are notified once when a node has been down for the grace period and once when it returns,
 // even if the leader changes in between.
 func TestReportAbsenceOnce(t *testing.T) {
-	docs := &documents{all: map[string]map[string][]byte{}}
+	docs := &clustertest.Documents{}
 	began := time.Now().Truncate(time.Second)
 	var got []Absence
 	lead := func() *watcher {
@@ -80,7 +81,7 @@ func TestReportAbsenceOnce(t *testing.T) {
 func TestRepeatFailedAbsenceReport(t *testing.T) {
 	fails := true
 	calls := 0
-	docs := &documents{all: map[string]map[string][]byte{}}
+	docs := &clustertest.Documents{}
 	w := &watcher{WatchConfig: WatchConfig{Docs: docs, Grace: time.Minute, Notify: func(Absence) error {
 		calls++
 		if fails {

@@ -3,7 +3,6 @@ package peers
 import (
 	"context"
 	"crypto/ed25519"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -17,53 +16,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/ahphub/ahphub/hub/cluster/clustertest"
 )
-
-// documents are in memory.
-type documents struct {
-	mu  sync.Mutex
-	all map[string]map[string][]byte
-}
-
-func (d *documents) Put(_ context.Context, bucket, key string, value []byte) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.all == nil {
-		d.all = map[string]map[string][]byte{}
-	}
-	if d.all[bucket] == nil {
-		d.all[bucket] = map[string][]byte{}
-	}
-	d.all[bucket][key] = value
-	return nil
-}
-
-func (d *documents) Delete(_ context.Context, bucket, key string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.all[bucket], key)
-	return nil
-}
-
-func (d *documents) Each(_ context.Context, bucket string, visit func(string, []byte) error) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for k, v := range d.all[bucket] {
-		if err := visit(k, v); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// seal encrypts nothing, because these tests are not about encryption.
-type seal struct{}
-
-func (seal) Seal(v []byte) string { return "sealed " + base64.StdEncoding.EncodeToString(v) }
-func (seal) Open(s string) ([]byte, error) {
-	return base64.StdEncoding.DecodeString(s[len("sealed "):])
-}
-func (seal) Reseal(s string) (string, bool, error) { return s, false, nil }
 
 // clock is a clock that tests can move.
 type clock struct {
@@ -87,7 +42,7 @@ func (c *clock) move(d time.Duration) {
 type world struct {
 	t         *testing.T
 	clock     *clock
-	docs      *documents
+	docs      *clustertest.Documents
 	data      string
 	node      *Node
 	listener  *Listener
@@ -96,14 +51,14 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, clock: &clock{at: time.Now()}, docs: &documents{}, data: t.TempDir()}
+	w := &world{t: t, clock: &clock{at: time.Now()}, docs: &clustertest.Documents{}, data: t.TempDir()}
 	l := openPort(t)
 	if err := bootstrap(w.data, "a", l.Addr().String(), w.clock.now()); err != nil {
 		t.Fatal(err)
 	}
 	w.node = w.open(w.data)
 	var err error
-	if w.authority, err = OpenAuthority(t.Context(), AuthorityConfig{Node: w.node, Docs: w.docs, Seal: seal{},
+	if w.authority, err = OpenAuthority(t.Context(), AuthorityConfig{Node: w.node, Docs: w.docs, Seal: clustertest.Sealing{},
 		Keys: func() ([]byte, error) { return []byte("keys"), nil }}); err != nil {
 		t.Fatal(err)
 	}
@@ -251,14 +206,14 @@ func TestFilesArePrivate(t *testing.T) {
 func TestStoreAuthorityKey(t *testing.T) {
 	w := newWorld(t)
 	b, _ := w.join("b")
-	later, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: w.docs, Seal: seal{}})
+	later, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: w.docs, Seal: clustertest.Sealing{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !later.key.Equal(w.authority.key) {
 		t.Error("the next leader got a different key")
 	}
-	if _, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: &documents{}, Seal: seal{}}); err == nil {
+	if _, err := OpenAuthority(t.Context(), AuthorityConfig{Node: b, Docs: &clustertest.Documents{}, Seal: clustertest.Sealing{}}); err == nil {
 		t.Error("a node opened an authority without its key")
 	}
 	if n, locked, err := later.Reseal(t.Context()); n != 0 || locked != 0 || err != nil {
