@@ -65,6 +65,20 @@ func (s *sink) Close() error {
 	return s.SnapshotSink.Close()
 }
 
+// persistedSnapshot writes a snapshot to raft's snapshot store.
+type persistedSnapshot struct{ Snapshot }
+
+// Persist implements raft.FSMSnapshot. Raft closes the sink afterwards.
+func (p persistedSnapshot) Persist(to raft.SnapshotSink) error {
+	if s, ok := to.(*sink); ok {
+		s.isOwn = true
+	}
+	if _, err := p.WriteTo(to); err != nil {
+		return errors.Join(err, to.Cancel())
+	}
+	return nil
+}
+
 // setPending records that the state lacks a snapshot. The record is on disk before the snapshot
 // counts.
 func (s snapshotStore) setPending(id string) error {

@@ -211,36 +211,3 @@ func TestRefuseLostLog(t *testing.T) {
 		})
 	}
 }
-
-// Entries of a leader with an old state stop the node: they use positions that other nodes have
-// filled, and must not be mistaken for old entries that are sent again.
-func TestStopOnEntryOfOldState(t *testing.T) {
-	var stopped error
-	s := &list{}
-	m := &machine{state: s, version: 1, stop: func(err error) { stopped = err }}
-	var places []Place
-	at := Place{}
-	for i := range 5 {
-		var b []byte
-		b, at = encode(at, 1, 1, []byte{byte('a' + i)})
-		places = append(places, at)
-		m.ApplyBatch([]*raft.Log{{Index: uint64(i + 1), Term: 1, Data: b}})
-	}
-	old, _ := encode(places[1], 2, 1, []byte("in place of c"))
-	m.ApplyBatch([]*raft.Log{{Index: 6, Term: 2, Data: old}})
-	if !errors.Is(stopped, ErrDiverged) {
-		t.Errorf("the node did not stop: %v", stopped)
-	}
-
-	// After a start, raft repeats entries that the state already has.
-	m = &machine{state: &list{place: places[2]}, version: 1, stop: func(err error) { t.Error(err) }}
-	at = Place{}
-	for i := range 5 {
-		var b []byte
-		b, at = encode(at, 1, 1, []byte{byte('a' + i)})
-		m.ApplyBatch([]*raft.Log{{Index: uint64(i + 1), Term: 1, Data: b}})
-	}
-	if got := m.state.(*list).batches; len(got) != 2 || got[0] != "d" {
-		t.Errorf("applied is %q", got)
-	}
-}

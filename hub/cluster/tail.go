@@ -61,7 +61,7 @@ func (t *Tail) Replay(s State, version uint16) error {
 		if err != nil {
 			return err
 		}
-		m := &machine{state: s, version: version}
+		m := &stateMachine{state: s, version: version}
 		for i := first; i <= last && i > 0; i++ {
 			var l raft.Log
 			if err := t.logs.GetLog(i, &l); errors.Is(err, raft.ErrLogNotFound) {

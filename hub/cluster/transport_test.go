@@ -1,7 +1,6 @@
 package cluster
 
 import (
-	"errors"
 	"io"
 	"testing"
 	"time"
@@ -64,38 +63,6 @@ func TestLimitCommitIndex(t *testing.T) {
 	}
 	if err := sent.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// list is a State for this test.
-type list struct {
-	place   Place
-	batches []string
-}
-
-func (l *list) Applied() Place              { return l.place }
-func (l *list) Snapshot() (Snapshot, error) { return nil, errors.New("no snapshots") }
-func (l *list) Restore(io.Reader) error     { return errors.New("no snapshots") }
-
-func (l *list) Apply(entries []Entry) error {
-	for _, e := range entries {
-		l.place, l.batches = e.Place, append(l.batches, string(e.Batch))
-	}
-	return nil
-}
-
-// An entry from an earlier term that raft accepts only after the node leads again is not applied.
-func TestRefuseAppendOfEarlierTerm(t *testing.T) {
-	s := &list{}
-	m := &machine{state: s, stop: func(err error) { t.Error(err) }}
-	late, _ := encode(Place{}, 2, 0, []byte("late"))
-	good, _ := encode(Place{}, 4, 0, []byte("good"))
-	out := m.ApplyBatch([]*raft.Log{{Index: 1, Term: 4, Data: late}, {Index: 2, Term: 4, Data: good}})
-	if err, _ := out[0].(error); !errors.Is(err, ErrDeposed) || out[1] != nil {
-		t.Errorf("the answers are %v", out)
-	}
-	if len(s.batches) != 1 || s.batches[0] != "good" {
-		t.Errorf("applied is %q", s.batches)
 	}
 }
 
