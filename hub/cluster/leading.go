@@ -17,6 +17,7 @@ type leading struct {
 	version uint16
 	lease   time.Duration
 	end     context.CancelFunc
+	down    <-chan struct{} // closed once raft has shut down
 
 	confirmed atomic.Pointer[time.Time] // from then on, no other node can lead for the lease
 
@@ -41,7 +42,7 @@ func (l *leading) append(batch []byte) Ack {
 func (l *leading) confirm() error {
 	began := time.Now()
 	if at := l.confirmed.Load(); at == nil || !isWithin(began.Sub(*at), began.Round(0).Sub(at.Round(0)), l.lease) {
-		if err := l.raft.VerifyLeader().Error(); err != nil {
+		if err := await(l.raft.VerifyLeader(), l.down); err != nil {
 			return fmt.Errorf("%w (%w)", ErrDeposed, err)
 		}
 		l.confirmed.Store(&began)
@@ -77,7 +78,7 @@ type ack struct {
 // Wait implements Ack.
 func (a *ack) Wait() error {
 	a.once.Do(func() {
-		err := a.future.Error()
+		err := await(a.future, a.leading.down)
 		if err == nil {
 			err, _ = a.future.Response().(error)
 		}

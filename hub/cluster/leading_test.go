@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
 	"go.uber.org/goleak"
 )
 
@@ -59,5 +60,67 @@ func TestLeaseEndsInSleep(t *testing.T) {
 		if got := isWithin(test.monotonic, test.wall, lease); got != test.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// Appends that raft took and never answered, because it shut down, fail like others.
+func TestUnansweredAppendsFail(t *testing.T) {
+	for range 5 {
+		failUnanswered(t)
+	}
+}
+
+func failUnanswered(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := OpenDir(t.TempDir(), streamLayer{l}, Config{ID: "a", State: &taker{failApply: errors.New("the disk is failing")},
+		Version: 1, Heartbeat: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Bootstrap(map[string]string{"a": l.Addr().String()}); err != nil {
+		t.Fatal(err)
+	}
+	term := <-r.Terms()
+	var acks []Ack
+	for term.Context().Err() == nil {
+		acks = append(acks, term.Append([]byte("batch")))
+	}
+	if err := r.Close(); err != nil {
+		t.Error(err)
+	}
+	waited := make(chan struct{})
+	go func() {
+		defer close(waited)
+		for _, a := range acks {
+			if err := a.Wait(); !errors.Is(err, ErrDeposed) {
+				t.Errorf("an append returned %v", err)
+			}
+		}
+	}()
+	select {
+	case <-waited:
+	case <-time.After(20 * time.Second):
+		t.Fatal("an append never returns")
+	}
+}
+
+// silentFuture is answered when the channel is closed.
+type silentFuture <-chan struct{}
+
+func (f silentFuture) Error() error { <-f; return nil }
+
+func TestDoNotAwaitWhenDown(t *testing.T) {
+	answer, down := make(chan struct{}), make(chan struct{})
+	close(down)
+	if err := await(silentFuture(answer), down); !errors.Is(err, raft.ErrRaftShutdown) {
+		t.Errorf("after the shutdown: %v", err)
+	}
+	close(answer)
+	if err := await(silentFuture(answer), nil); err != nil {
+		t.Errorf("after the answer: %v", err)
 	}
 }

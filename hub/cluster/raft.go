@@ -71,6 +71,9 @@ type Raft struct {
 	current     atomic.Pointer[leading] // newest; nil: this node never led
 	handingOver atomic.Int32            // calls of handOver
 
+	down     chan struct{} // closed once raft has shut down
+	downOnce sync.Once
+
 	once sync.Once
 	done chan struct{}
 	err  error // set before done is closed
@@ -85,7 +88,8 @@ func Open(c Config) (*Raft, error) {
 	if c.logger == nil {
 		c.logger = newLogger(c.Log)
 	}
-	r := &Raft{logs: c.Logs, logger: c.logger, terms: make(chan *Term), done: make(chan struct{})}
+	r := &Raft{logs: c.Logs, logger: c.logger, terms: make(chan *Term), done: make(chan struct{}),
+		down: make(chan struct{})}
 	r.fsm = &stateMachine{state: c.State, version: c.Version, stop: r.stop, restored: c.restored}
 	config := c.raft()
 	r.lease = config.HeartbeatTimeout / 2
@@ -133,7 +137,7 @@ func (r *Raft) handOver(transfer func() raft.Future) error {
 		l.stop()
 		l.end()
 	}
-	return transfer().Error()
+	return await(transfer(), r.down)
 }
 
 // Compact takes a snapshot and drops the entries that it covers.
@@ -166,13 +170,33 @@ func (r *Raft) stop(err error) {
 // Close implements Log.
 func (r *Raft) Close() error {
 	r.quit()
-	err := r.raft.Shutdown().Error()
+	err := r.shutdown()
 	r.ended.Wait()
 	for _, c := range r.own {
 		err = errors.Join(err, c.Close())
 	}
 	r.stop(nil)
 	return err
+}
+
+// shutdown shuts raft down and waits for it.
+func (r *Raft) shutdown() error {
+	err := r.raft.Shutdown().Error()
+	r.downOnce.Do(func() { close(r.down) })
+	return err
+}
+
+// await returns the result of a future, which raft does not answer if it shuts down before it takes
+// what was queued.
+func await(f raft.Future, down <-chan struct{}) error {
+	answered := make(chan error, 1)
+	go func() { answered <- f.Error() }()
+	select {
+	case err := <-answered:
+		return err
+	case <-down:
+		return raft.ErrRaftShutdown
+	}
 }
 
 // follow sends a term each time this node starts to lead, and ends the term when it stops leading.
@@ -184,7 +208,7 @@ func (r *Raft) follow(ctx context.Context, version uint16) {
 		case leads = <-r.raft.LeaderCh():
 		case <-r.done: // the state diverged or failed
 			// Only the first Shutdown can be waited for, and Close waits for this function.
-			_ = r.raft.Shutdown().Error()
+			_ = r.shutdown()
 			return
 		case <-ctx.Done():
 			return
@@ -203,7 +227,7 @@ func (r *Raft) lead(outer context.Context, version uint16) (again bool) {
 	}
 	ctx, end := context.WithCancel(outer)
 	defer end()
-	l := &leading{raft: r.raft, term: number, version: version, lease: r.lease, last: r.fsm.applied()}
+	l := &leading{raft: r.raft, term: number, version: version, lease: r.lease, last: r.fsm.applied(), down: r.down}
 	defer l.stop()
 	l.end = end
 	r.current.Store(l)
@@ -230,7 +254,7 @@ func (r *Raft) lead(outer context.Context, version uint16) (again bool) {
 // although this node may still lead afterwards.
 func (r *Raft) awaitApplied(ctx context.Context, number uint64) bool {
 	for {
-		err := r.raft.Barrier(0).Error()
+		err := await(r.raft.Barrier(0), r.down)
 		switch {
 		case r.raft.CurrentTerm() != number || r.fsm.isStopped():
 			return false
