@@ -103,15 +103,15 @@ type node struct {
 	admin   *manage.Manager
 	keys    *secret.Keys // of secrets
 
-	lastHandover time.Time     // last handover by handOverReadOnly
-	member       bool          // the applied log has named this node a member; used by keepMembers
-	challenges   chan struct{} // limits waits for answers to challenges (acmeDocs)
-	removed      chan struct{} // closed once the log no longer has this node as a member
+	lastHandover  time.Time     // last handover by handOverReadOnly
+	printedSignIn bool          // a sign-in link was printed; used by leadOnce
+	member        bool          // the applied log has named this node a member; used by keepMembers
+	challenges    chan struct{} // limits waits for answers to challenges (acmeDocs)
+	removed       chan struct{} // closed once the log no longer has this node as a member
 
 	mu              sync.Mutex
 	requestHandover func(handover) // asks the hub of this term to hand over; nil: this node does not lead
 	app             *app           // of this term; nil: this node does not lead
-	printedSignIn   bool           // a sign-in link was printed
 }
 
 // runNode serves as a node of a cluster until ctx is canceled.

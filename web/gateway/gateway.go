@@ -18,8 +18,8 @@ import (
 
 const (
 	waitLeader  = 3 * time.Second       // how long a request waits for a leader
-	askAgain    = 50 * time.Millisecond // between checks whether the leader takes requests
-	lastWord    = time.Second           // how long a former leader may still answer requests that were sent to it
+	retryEvery  = 50 * time.Millisecond // between attempts while it waits
+	answerGrace = time.Second           // how long a former leader may still answer what it was asked
 	mostWaiting = 1024                  // requests that wait for a leader
 	bodyTime    = 15 * time.Second      // for a form to arrive, as on the server that answers it
 	stopTime    = 3 * time.Second
@@ -70,11 +70,12 @@ type Gateway struct {
 // New returns a Gateway that knows no leader yet.
 func New(c Config) *Gateway {
 	c.Streams.Transport, c.Streams.TrunkPath, c.Streams.Header = c.Transport, TrunkPath, grantHeader
-	g := &Gateway{cfg: c, relay: live.NewRelay(c.Streams), waiting: make(chan struct{}, mostWaiting), changed: make(chan struct{})}
+	g := &Gateway{cfg: c, relay: live.NewRelay(c.Streams), waiting: make(chan struct{}, mostWaiting),
+		changed: make(chan struct{})}
 	g.serving, g.stop = context.WithCancel(context.Background())
 	g.tenure, g.end = context.WithCancel(g.serving)
-	g.proxy = &httputil.ReverseProxy{Transport: c.Transport, FlushInterval: -1, Rewrite: rewrite, ModifyResponse: checkAnswer,
-		ErrorHandler: g.handleFailure, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
+	g.proxy = &httputil.ReverseProxy{Transport: c.Transport, FlushInterval: -1, Rewrite: rewrite,
+		ModifyResponse: checkAnswer, ErrorHandler: g.handleFailure, ErrorLog: slog.NewLogLogger(c.Log.Handler(), slog.LevelDebug)}
 	return g
 }
 
@@ -215,7 +216,7 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 
 // waitForChange waits until it is time to check again. It returns false when the request has timed out or ended.
 func waitForChange(ctx context.Context, changed <-chan struct{}, late <-chan time.Time) bool {
-	again := time.NewTimer(askAgain)
+	again := time.NewTimer(retryEvery)
 	defer again.Stop()
 	select {
 	case <-changed:

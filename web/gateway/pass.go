@@ -26,8 +26,8 @@ const (
 	absentHeader  = "Ahphub-Not-Leading"    // in an answer: this node does not lead and has not read the request
 )
 
-// passOn passes a request to the leader, or serves a live stream that the leader admitted. It
-// returns false when nothing was sent to the visitor.
+// passOn has the leader answer, or serves a live stream that the leader admits. It reports false when
+// nothing was done.
 func (g *Gateway) passOn(w http.ResponseWriter, r *http.Request, s state, body *replay) bool {
 	if r.URL.Path == "/live" && r.Method == http.MethodGet && strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		return g.serveStream(w, r, s, body)
@@ -80,7 +80,7 @@ type attemptKey struct{}
 // already may still answer.
 func (a *attempt) cancelAfterGrace(ctx context.Context, cancel func()) {
 	if !a.answered.Load() {
-		grace := time.NewTimer(lastWord)
+		grace := time.NewTimer(answerGrace)
 		defer grace.Stop()
 		select {
 		case <-grace.C:
@@ -137,7 +137,8 @@ func checkAnswer(r *http.Response) error {
 	return nil
 }
 
-var errLost = errors.New("the server lost its leader while it handled this. Check whether it was done before you try again")
+var errLost = errors.New("the server lost its leader while it handled this. " +
+	"Check whether it was done before you try again")
 
 // handleFailure answers a request that the leader did not answer, or marks it as one that can be sent again.
 func (g *Gateway) handleFailure(w http.ResponseWriter, r *http.Request, err error) {
