@@ -248,8 +248,10 @@ func TestStreamsEndWithServe(t *testing.T) {
 		if err == nil {
 			err = c.Write(r.Context(), websocket.MessageText, []byte(`{"trunk": "t"}`))
 		}
-		for err == nil { // heartbeats
-			time.Sleep(100 * time.Millisecond)
+		heartbeat := time.NewTicker(100 * time.Millisecond)
+		defer heartbeat.Stop()
+		for err == nil {
+			<-heartbeat.C
 			err = c.Write(r.Context(), websocket.MessageText, []byte(`{}`))
 		}
 	}))
