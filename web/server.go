@@ -76,6 +76,11 @@ type baseKey struct{}
 // errStopping is the cause that ends open streams at shutdown.
 var errStopping = errors.New("the server is stopping")
 
+// IsStopping reports whether the context of a request ended because its Front stops.
+func IsStopping(request context.Context) bool {
+	return errors.Is(context.Cause(request), errStopping)
+}
+
 // Serve answers on l, over TLS if configured, until ctx ends. Then it ends open streams, waits for
 // requests for at most Limits.Stop, and returns.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -237,9 +238,38 @@ func TestFollowerServesAssets(t *testing.T) {
 	}
 }
 
+// serveFollower starts a follower on a port of its own. stop ends it and waits for that.
+func serveFollower(t *testing.T, leader http.HandlerFunc) (g *Gateway, address string, stop func()) {
+	t.Helper()
+	leads := httptest.NewServer(leader)
+	t.Cleanup(leads.Close)
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", leads.Listener.Addr().String())
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	g = New(Config{Name: "self", Hosts: web.NewHosts("127.0.0.1:0", nil, nil), Transport: transport,
+		Log: slog.New(slog.DiscardHandler)})
+	g.SetLeader("leader")
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(ctx, l, nil) }()
+	stop = sync.OnceFunc(func() {
+		end()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return g, l.Addr().String(), stop
+}
+
 // Streams end when the node stops serving, so that pages connect to another node at once.
 func TestStreamsEndWithServe(t *testing.T) {
-	leader := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	_, address, stop := serveFollower(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != TrunkPath {
 			_, _ = io.WriteString(w, `{"rooms": [{"id": 1, "epoch": "e"}]}`)
 			return
@@ -254,31 +284,13 @@ func TestStreamsEndWithServe(t *testing.T) {
 			<-heartbeat.C
 			err = c.Write(r.Context(), websocket.MessageText, []byte(`{}`))
 		}
-	}))
-	t.Cleanup(leader.Close)
-	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return (&net.Dialer{}).DialContext(ctx, "tcp", leader.Listener.Addr().String())
-	}}
-	t.Cleanup(transport.CloseIdleConnections)
-	g := New(Config{Name: "self", Hosts: web.NewHosts("127.0.0.1:0", nil, nil), Transport: transport,
-		Log: slog.New(slog.DiscardHandler)})
-	g.SetLeader("leader")
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	served := make(chan error, 1)
-	go func() { served <- g.Serve(ctx, l, nil) }()
-	page, _, err := websocket.Dial(t.Context(), "ws://"+l.Addr().String()+"/live?f=room~e~0", nil)
+	})
+	page, _, err := websocket.Dial(t.Context(), "ws://"+address+"/live?f=room~e~0", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer page.CloseNow()
 	stop()
-	if err := <-served; err != nil {
-		t.Error(err)
-	}
 	late, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	for err == nil {
@@ -286,5 +298,26 @@ func TestStreamsEndWithServe(t *testing.T) {
 	}
 	if late.Err() != nil {
 		t.Error("the stream continues")
+	}
+}
+
+// A request that the leader handles while this node stops is answered: the visitor would not know
+// whether it was done.
+func TestRequestsOutlastStop(t *testing.T) {
+	taken, finish := make(chan struct{}), make(chan struct{})
+	g, address, stop := serveFollower(t, func(w http.ResponseWriter, _ *http.Request) {
+		close(taken)
+		<-finish
+		_, _ = io.WriteString(w, "done")
+	})
+	go func() {
+		<-taken
+		go stop()
+		<-g.serving.Done()
+		time.AfterFunc(100*time.Millisecond, func() { close(finish) })
+	}()
+	status, body := send(t, request(t, http.MethodPost, "http://"+address+"/form", "text"))
+	if status != http.StatusOK || body != "done" {
+		t.Errorf("the request was answered with %d %q", status, body)
 	}
 }

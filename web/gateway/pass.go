@@ -16,6 +16,7 @@ import (
 
 	"github.com/ahphub/ahphub/handlers/live"
 	"github.com/ahphub/ahphub/handlers/upgrade"
+	"github.com/ahphub/ahphub/web"
 )
 
 // Headers between nodes. The Gateway removes them from visitors' requests.
@@ -97,9 +98,14 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, s state, body *re
 		g.cfg.Before(r)
 	}
 	try := &attempt{body: body}
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), attemptKey{}, try))
+	ctx, cancel := outlastStop(r)
 	defer cancel()
-	defer context.AfterFunc(s.tenure, func() { try.cancelAfterGrace(ctx, cancel) })()
+	ctx = context.WithValue(ctx, attemptKey{}, try)
+	defer context.AfterFunc(s.tenure, func() {
+		if g.serving.Err() == nil {
+			try.cancelAfterGrace(ctx, cancel)
+		}
+	})()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { try.sent.Store(true) }})
 	passed := r.Clone(ctx)
 	passed.URL.Host = s.leader // read by rewrite
@@ -109,6 +115,27 @@ func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, s state, body *re
 	}
 	g.proxy.ServeHTTP(w, passed)
 	return !try.again
+}
+
+// outlastStop returns a context that ends with the request. When this node stops, a request that is
+// no stream has until stopTime: its visitor would not know whether the leader handled it.
+func outlastStop(r *http.Request) (context.Context, context.CancelFunc) {
+	if r.Header.Get("Upgrade") != "" {
+		return context.WithCancel(r.Context())
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(r.Context()))
+	stop := context.AfterFunc(r.Context(), func() {
+		defer cancel()
+		if web.IsStopping(r.Context()) {
+			late := time.NewTimer(stopTime)
+			defer late.Stop()
+			select {
+			case <-late.C:
+			case <-ctx.Done():
+			}
+		}
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 // rewrite addresses a visitor's request to the leader, and leaves the rest as the visitor sent it.
