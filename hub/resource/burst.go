@@ -43,11 +43,11 @@ func (b *burst) add(path string, kind ahp.ResourceChangeType) {
 		b.kinds[rel] = kind
 		return
 	}
-	b.kinds[rel] = both(before, kind)
+	b.kinds[rel] = mergeChanges(before, kind)
 }
 
-// both combines two changes of a path.
-func both(before, after ahp.ResourceChangeType) ahp.ResourceChangeType {
+// mergeChanges combines two changes of a path.
+func mergeChanges(before, after ahp.ResourceChangeType) ahp.ResourceChangeType {
 	const added, updated, deleted = ahp.ResourceChangeTypeAdded, ahp.ResourceChangeTypeUpdated,
 		ahp.ResourceChangeTypeDeleted
 	switch {

@@ -55,13 +55,13 @@ func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	if len(f.Granted) == 0 {
 		return spot{}, denied(uri)
 	}
-	names := []string{placed(path)}
+	names := []string{resolveParents(path)}
 	if real, err := filepath.EvalSymlinks(path); err == nil && why != renaming {
 		names = append(names, real)
 	}
 	for _, name := range names {
 		for _, g := range f.Granted {
-			if s, ok := spotIn(g, name, why); ok && name != "" && stands(g) {
+			if s, ok := spotIn(g, name, why); ok && name != "" && hasNoLinks(g) {
 				s.uri, s.files = uri, &f
 				return s.opened()
 			}
@@ -70,8 +70,9 @@ func (f Files) granted(path string, uri ahp.URI, why purpose) (spot, error) {
 	return spot{}, denied(uri)
 }
 
-// placed resolves all links in a path but the last name, which need not exist; "" if that leads nowhere.
-func placed(path string) string {
+// resolveParents resolves all links in a path but the last name, which need not exist; "" if that
+// leads nowhere.
+func resolveParents(path string) string {
 	for at, rest := filepath.Dir(path), filepath.Base(path); ; at, rest = filepath.Dir(at),
 		filepath.Join(filepath.Base(at), rest) {
 		real, err := filepath.EvalSymlinks(at)
@@ -84,8 +85,9 @@ func placed(path string) string {
 	}
 }
 
-// stands reports whether a granted path still has no links in it: a link's target was not granted.
-func stands(g machine.FileGrant) bool {
+// hasNoLinks reports whether a granted path still has no links in it: a link's target was not
+// granted.
+func hasNoLinks(g machine.FileGrant) bool {
 	real, err := filepath.EvalSymlinks(g.Path)
 	return err != nil || real == g.Path
 }
@@ -116,8 +118,8 @@ func (s spot) opened() (spot, error) {
 	return s, nil
 }
 
-// still returns an error if a file that was granted alone has become a link.
-func (s *spot) still() error {
+// checkNotReplaced returns an error if a file that was granted alone has become a link.
+func (s *spot) checkNotReplaced() error {
 	if !s.alone {
 		return nil
 	}

@@ -97,12 +97,12 @@ func bases(dir string) []string {
 // within tries an operation on the requested path. If a link has an absolute target, it tries again with links
 // resolved: the root refuses such links even when they lead to its own files.
 func within[T any](s *spot, do func(root *os.Root, rel string) (T, error)) (v T, err error) {
-	if err := errors.Join(s.still(), s.checkPath()); err != nil {
+	if err := errors.Join(s.checkNotReplaced(), s.checkPath()); err != nil {
 		return v, err
 	}
 	v, err = do(s.root, s.rel)
 	if err == nil || s.alone || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-		return v, errors.Join(err, s.still())
+		return v, errors.Join(err, s.checkNotReplaced())
 	}
 	base, err1 := filepath.EvalSymlinks(s.dir)
 	real, err2 := filepath.EvalSymlinks(s.path())
