@@ -42,14 +42,15 @@ type Door struct {
 	ended    chan struct{}
 
 	mu sync.Mutex
-	by map[key]*way
+	by map[key]*sessionProxy
 }
 
-// key is the hash of a way's token: its lookup takes no longer for a guess that is nearly right.
+// key is the hash of a session proxy's token: its lookup takes no longer for a guess that is nearly
+// right.
 type key [sha256.Size]byte
 
-// way leads to the hub for one session.
-type way struct {
+// sessionProxy forwards the requests of one session to the hub.
+type sessionProxy struct {
 	ctx   context.Context
 	proxy *httputil.ReverseProxy
 }
@@ -60,7 +61,7 @@ func Open(cfg Config) (*Door, error) {
 	if err != nil {
 		return nil, fmt.Errorf("agents cannot reach the hub's tools: %w", err)
 	}
-	d := &Door{cfg: cfg, listener: listener, ended: make(chan struct{}), by: map[key]*way{}}
+	d := &Door{cfg: cfg, listener: listener, ended: make(chan struct{}), by: map[key]*sessionProxy{}}
 	d.server = &http.Server{Handler: d, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: headerBytes, ErrorLog: slog.NewLogLogger(cfg.Log.Handler(), slog.LevelDebug)}
 	go func() {
@@ -87,8 +88,8 @@ func (d *Door) Add(ctx context.Context, servers []agent.MCPServer, dial func(con
 	}
 	transport := &http.Transport{IdleConnTimeout: idleTime, MaxIdleConnsPerHost: 4, DisableCompression: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx) }}
-	w := &way{ctx: ctx, proxy: &httputil.ReverseProxy{Transport: transport, FlushInterval: -1, Rewrite: rewrite,
-		ErrorLog: slog.NewLogLogger(d.cfg.Log.Handler(), slog.LevelDebug), ErrorHandler: refuse}}
+	w := &sessionProxy{ctx: ctx, proxy: &httputil.ReverseProxy{Transport: transport, FlushInterval: -1,
+		Rewrite: rewrite, ErrorLog: slog.NewLogLogger(d.cfg.Log.Handler(), slog.LevelDebug), ErrorHandler: refuse}}
 	var keys []key
 	out := make([]agent.MCPServer, 0, len(servers))
 	for _, s := range servers {

@@ -150,8 +150,8 @@ func (c changes) workspace(ws machine.Workspace) machine.Workspace {
 	return out
 }
 
-// acting is workspace for a call in which git runs the repository's hooks and filters.
-func (c changes) acting(ws machine.Workspace) (machine.Workspace, error) {
+// gitWorkspace is workspace for a call in which git runs the repository's hooks and filters.
+func (c changes) gitWorkspace(ws machine.Workspace) (machine.Workspace, error) {
 	out := c.workspace(ws)
 	var err error
 	out.Sandbox, err = c.f.confine(ws.Sandbox, sandbox.Policy{Session: nameOf(ws.Session), Write: out.Dirs})

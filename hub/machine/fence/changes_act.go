@@ -65,18 +65,18 @@ func (c changes) Edit(ctx context.Context, ws machine.Workspace, dirs []string, 
 	return c.Changes.Edit(ctx, c.workspace(ws), dirs, edits)
 }
 
-// act checks the arguments of a call in which git acts, and returns its workspace.
-func (c changes) act(ws machine.Workspace, tops []machine.Tree, files []machine.ChangedFile) (machine.Workspace,
-	error) {
+// checkGitCall checks the arguments of a call in which git acts, and returns its workspace.
+func (c changes) checkGitCall(ws machine.Workspace, tops []machine.Tree,
+	files []machine.ChangedFile) (machine.Workspace, error) {
 	if err := errors.Join(c.checkTrees(tops...), c.checkChanged(files)); err != nil {
 		return machine.Workspace{}, err
 	}
-	return c.acting(ws)
+	return c.gitWorkspace(ws)
 }
 
 func (c changes) Stage(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
 	files []machine.ChangedFile, lines *machine.Lines) (int, error) {
-	ws, err := c.act(ws, tops, files)
+	ws, err := c.checkGitCall(ws, tops, files)
 	if err != nil {
 		return 0, err
 	}
@@ -85,7 +85,7 @@ func (c changes) Stage(ctx context.Context, ws machine.Workspace, tops []machine
 
 func (c changes) Unstage(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
 	files []machine.ChangedFile, lines *machine.Lines) (int, error) {
-	ws, err := c.act(ws, tops, files)
+	ws, err := c.checkGitCall(ws, tops, files)
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (c changes) Unstage(ctx context.Context, ws machine.Workspace, tops []machi
 
 func (c changes) Commit(ctx context.Context, ws machine.Workspace, tops []machine.Tree,
 	files []machine.ChangedFile, with machine.Commit) (machine.Committed, error) {
-	ws, err := c.act(ws, tops, files)
+	ws, err := c.checkGitCall(ws, tops, files)
 	if err != nil {
 		return machine.Committed{}, err
 	}
@@ -105,7 +105,7 @@ func (c changes) CreateBranch(ctx context.Context, ws machine.Workspace, tops []
 	if err := checkBranch(name); err != nil {
 		return err
 	}
-	ws, err := c.act(ws, tops, nil)
+	ws, err := c.checkGitCall(ws, tops, nil)
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func (f *Machine) confine(p *sandbox.Policy, otherwise sandbox.Policy) (*sandbox
 			out.Read = append(out.Read, path)
 		}
 	}
-	out.Home, out.HomeRead = both(p.Home, shown.homeWrite), both(p.HomeRead, shown.homeRead)
+	out.Home, out.HomeRead = intersect(p.Home, shown.homeWrite), intersect(p.HomeRead, shown.homeRead)
 	return out, f.connect(p, out, shown.hosts)
 }
 
@@ -135,13 +135,13 @@ func (f *Machine) connect(p, out *sandbox.Policy, hosts []string) error {
 	case f.cfg.Rules.Network != sandbox.List:
 		out.Allow = p.Allow
 	case p.Network == sandbox.List:
-		out.Allow = both(p.Allow, out.Allow)
+		out.Allow = intersect(p.Allow, out.Allow)
 	}
 	return nil
 }
 
-// both returns the strings in both lists, in the order of the first.
-func both(a, b []string) (list []string) {
+// intersect returns the strings in both lists, in the order of the first.
+func intersect(a, b []string) (list []string) {
 	for _, s := range a {
 		if slices.Contains(b, s) {
 			list = append(list, s)

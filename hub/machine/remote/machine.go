@@ -178,7 +178,7 @@ func (m *Machine) online() (*pipe.Peer, error) {
 	return m.peer, nil
 }
 
-func (m *Machine) said() *facts {
+func (m *Machine) lastFacts() *facts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.facts == nil {
@@ -211,11 +211,11 @@ func callNone(ctx context.Context, m *Machine, method string, in any) error {
 }
 
 // Agents returns the computer's agents.
-func (m *Machine) Agents() map[string]agent.Backend { return m.said().backends() }
+func (m *Machine) Agents() map[string]agent.Backend { return m.lastFacts().backends() }
 
 // Changes returns the recorder of its changes, or nil if none are recorded.
 func (m *Machine) Changes() machine.Changes {
-	if !m.said().Changes {
+	if !m.lastFacts().Changes {
 		return nil
 	}
 	return changes{m}
@@ -229,7 +229,7 @@ func (m *Machine) Terminals() machine.Terminals { return terminals{m} }
 
 // Customs returns the finder of its customizations, or nil if it has none.
 func (m *Machine) Customs() machine.Customs {
-	if !m.said().Customs {
+	if !m.lastFacts().Customs {
 		return nil
 	}
 	return customs{m}

@@ -59,7 +59,7 @@ type (
 // terminals implements machine.Terminals.
 type terminals struct{ m *Machine }
 
-func (t terminals) Shells() []string { return t.m.said().Shells }
+func (t terminals) Shells() []string { return t.m.lastFacts().Shells }
 
 func (t terminals) DrawText(printed string, cols, rows int) string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
