@@ -62,7 +62,7 @@ func (e *emulator) write(b []byte) {
 	if e.bad {
 		return
 	}
-	b = tame(b)
+	b = boundRepeatCounts(b)
 	for b = bytes.ReplaceAll(b, []byte("\x1b[2J"), []byte("\x1b[1J\x1b[J")); len(b) > 0; {
 		var n int
 		switch {
@@ -80,9 +80,9 @@ func (e *emulator) write(b []byte) {
 	}
 }
 
-// tame bounds the repeat counts of sequences, which the library would execute. No terminal is
-// larger.
-func tame(b []byte) []byte {
+// boundRepeatCounts bounds the repeat counts of sequences, which the library would execute. No
+// terminal is larger.
+func boundRepeatCounts(b []byte) []byte {
 	return longControl.ReplaceAllFunc(b, func(seq []byte) []byte {
 		if final := seq[len(seq)-1]; final == 'h' || final == 'l' {
 			return seq // mode numbers

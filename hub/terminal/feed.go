@@ -8,15 +8,15 @@ import (
 
 // Bounds of a Feed.
 const (
-	keepOutput = 512 << 10              // bytes a viewer may lag
-	blockBytes = 32 << 10               // block size
-	lead       = 128 << 10              // bytes the program may be ahead of the fastest viewer
-	patience   = 100 * time.Millisecond // longest wait for a viewer that reads nothing
-	excuse     = 5 * time.Second        // how long the program then ignores that viewer
-	drawBudget = 8                      // drawing takes at most one part in this many of the time
-	cheapBytes = 64 << 10               // output that is always drawn; the screen under overload
-	markBytes  = 64 << 10               // interval at which the pace of the output is measured
-	firstDear  = 30 * time.Millisecond  // initial estimate of the time to draw that much
+	keepOutput    = 512 << 10              // bytes a viewer may lag
+	blockBytes    = 32 << 10               // block size
+	lead          = 128 << 10              // bytes the program may be ahead of the fastest viewer
+	patience      = 100 * time.Millisecond // longest wait for a viewer that reads nothing
+	ignoreFor     = 5 * time.Second        // how long the program then ignores that viewer
+	drawBudget    = 8                      // drawing takes at most one part in this many of the time
+	cheapBytes    = 64 << 10               // output that is always drawn; the screen under overload
+	markBytes     = 64 << 10               // interval at which the pace of the output is measured
+	firstDrawTime = 30 * time.Millisecond  // initial estimate of the time to draw that much
 )
 
 // Feed is the output of one terminal for viewers: raw, immediate and bounded. Each viewer reads it
@@ -36,11 +36,11 @@ type Feed struct {
 
 	commands []Command // the newest, bounded
 
-	busy   bool          // a picture is being drawn in advance
-	mark   int64         // offset of the last pace measurement
-	marked time.Time     // time of the last pace measurement
-	calm   bool          // output is slower than drawing
-	dear   time.Duration // time to draw the last markBytes
+	busy        bool          // a picture is being drawn in advance
+	mark        int64         // offset of the last pace measurement
+	marked      time.Time     // time of the last pace measurement
+	drawKeepsUp bool          // output is slower than drawing
+	drawTime    time.Duration // time to draw the last markBytes
 
 	drawing sync.Mutex // held while a screen is drawn
 	rest    time.Time  // guarded by drawing: no drawing before this time
@@ -58,7 +58,7 @@ type block struct {
 
 func newFeed(cols, rows int) *Feed {
 	return &Feed{moved: make(chan struct{}, 1), cols: cols, rows: rows, viewers: map[*Viewer]struct{}{},
-		dear: firstDear}
+		drawTime: firstDrawTime}
 }
 
 // add appends output, after which the terminal is in modes m.
@@ -95,7 +95,7 @@ func (f *Feed) blockFor(before modes, n int) *block {
 // look compares the pace of the output with the speed of drawing; f.mu is held.
 func (f *Feed) look(now time.Time) {
 	took := now.Sub(f.marked) * markBytes / time.Duration(f.end-f.mark)
-	f.calm = took > f.dear
+	f.drawKeepsUp = took > f.drawTime
 	f.mark, f.marked = f.end, now
 }
 
@@ -177,7 +177,7 @@ func (f *Feed) excuseAll(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for v := range f.viewers {
-		v.excused = now.Add(excuse)
+		v.excused = now.Add(ignoreFor)
 	}
 }
 

@@ -33,7 +33,7 @@ func (f *Feed) picture() *picture {
 			return p
 		}
 	}
-	return f.cheap()
+	return f.tailPicture()
 }
 
 // Text returns the visible screen as text, without trailing blanks.
@@ -78,7 +78,7 @@ func (f *Feed) draw(whatever bool) (p *picture, start int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if n := end - at; n >= markBytes {
-		f.dear = took * markBytes / time.Duration(n)
+		f.drawTime = took * markBytes / time.Duration(n)
 	}
 	if f.base == nil || f.base.at <= end {
 		f.base = p
@@ -93,8 +93,8 @@ func (f *Feed) isLost(after int64) bool {
 	return f.start() > after
 }
 
-// cheap returns the end of the output, from the start of a block.
-func (f *Feed) cheap() *picture {
+// tailPicture returns the end of the output, from the start of a block.
+func (f *Feed) tailPicture() *picture {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	p := &picture{at: f.end, modes: f.modes, cols: f.cols, rows: f.rows}
@@ -119,7 +119,7 @@ func (f *Feed) drawAhead() {
 	if f.base != nil {
 		at = max(at, f.base.at)
 	}
-	if f.busy || !f.calm || f.end-at < keepOutput/2 || !f.drawing.TryLock() {
+	if f.busy || !f.drawKeepsUp || f.end-at < keepOutput/2 || !f.drawing.TryLock() {
 		return
 	}
 	if time.Now().Before(f.rest) {
