@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// outside lists variables that lead out of a box, or to things that are not in it: key agents, buses, screens.
-var outside = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME", "DBUS_SESSION_BUS_ADDRESS",
-	"DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "DOCKER_HOST",
-	"KUBECONFIG", "TMPDIR"}
+// leakingVariables lists variables that lead out of a box, or to things that are not in it: key
+// agents, buses, screens.
+var leakingVariables = []string{"SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO", "GNUPGHOME",
+	"DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY",
+	"XDG_RUNTIME_DIR", "DOCKER_HOST", "KUBECONFIG", "TMPDIR"}
 
 // proxied lists the variables with which programs find a proxy.
 var proxied = []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"}
@@ -23,7 +24,7 @@ func (p *Policy) Environment(env []string) []string {
 	i := slices.IndexFunc(p.Relays, func(r Relay) bool { return r.To == ProxyService })
 	env = slices.DeleteFunc(slices.Clone(env), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")
-		return slices.Contains(outside, name) || p.Network == List && (slices.Contains(proxied, name) ||
+		return slices.Contains(leakingVariables, name) || p.Network == List && (slices.Contains(proxied, name) ||
 			slices.Contains(unproxied, name))
 	})
 	if p.Network != List || i < 0 {

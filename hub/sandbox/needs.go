@@ -9,14 +9,16 @@ import (
 // mostMissing bounds the needs that Missing returns.
 const mostMissing = 4
 
-// online are programs that need a network, with the arguments that need it; nil: always.
-var online = map[string][]string{"curl": nil, "wget": nil, "ssh": nil, "scp": nil, "rsync": nil, "ping": nil, "gh": nil,
-	"npm": {"install", "i", "ci", "publish"}, "pnpm": {"install", "add"}, "yarn": {"install", "add"}, "npx": nil,
-	"pip": {"install"}, "pip3": {"install"}, "uv": {"pip", "sync", "add"}, "cargo": {"install", "fetch", "publish"},
-	"go": {"get", "install"}, "git": {"clone", "fetch", "pull", "push", "ls-remote"}}
+// networkPrograms are programs that need a network, with the arguments that need it; nil: always.
+var networkPrograms = map[string][]string{"curl": nil, "wget": nil, "ssh": nil, "scp": nil, "rsync": nil, "ping": nil,
+	"gh": nil, "npm": {"install", "i", "ci", "publish"}, "pnpm": {"install", "add"}, "yarn": {"install", "add"},
+	"npx": nil, "pip": {"install"}, "pip3": {"install"}, "uv": {"pip", "sync", "add"},
+	"cargo": {"install", "fetch", "publish"},
+	"go":    {"get", "install"}, "git": {"clone", "fetch", "pull", "push", "ls-remote"}}
 
-// rightful are programs that need privileges, which no sandbox gives.
-var rightful = []string{"sudo", "su", "doas", "docker", "podman", "systemctl", "mount", "apt", "apt-get", "dnf"}
+// privilegedPrograms are programs that need privileges, which no sandbox gives.
+var privilegedPrograms = []string{"sudo", "su", "doas", "docker", "podman", "systemctl", "mount", "apt", "apt-get",
+	"dnf"}
 
 // system are directories that every sandbox shows.
 var system = []string{"/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt", "/nix", "/etc", "/proc", "/dev", "/sys", "/tmp",
@@ -39,10 +41,10 @@ func (p *Policy) Missing(command, home string) (needs []string) {
 	words := strings.FieldsFunc(command, func(r rune) bool { return strings.ContainsRune(" \t\n;|&()<>\"'`=", r) })
 	for i, word := range words {
 		name := filepath.Base(word)
-		if slices.Contains(rightful, word) {
+		if slices.Contains(privilegedPrograms, word) {
 			add(word + ", which needs rights")
 		}
-		arguments, known := online[name]
+		arguments, known := networkPrograms[name]
 		if known && p.Network == Closed && (arguments == nil || i+1 < len(words) &&
 			slices.Contains(arguments, words[i+1])) {
 			add("the network")

@@ -19,8 +19,8 @@ import (
 // canaryCommand makes the test's program try every way out of a box, and print the results.
 const canaryCommand = "canary"
 
-// prey has the targets of a canary. All of them are outside of its box.
-type prey struct {
+// targets lists what a canary tries to reach. All of them are outside of its box.
+type targets struct {
 	Hub                       int // process id of the hub: the test
 	Own, Other, Data, Home    string
 	Repo                      string // git directory of the main repository
@@ -37,73 +37,73 @@ type prey struct {
 // attempt is a possible way out. try returns nil if it succeeded.
 type attempt struct {
 	name    string
-	outside sight // where it must succeed: a canary that fails everywhere proves nothing
-	try     func(prey) error
+	outside expectation // where it must succeed: a canary that fails everywhere proves nothing
+	try     func(targets) error
 }
 
-type sight int
+type expectation int
 
 const (
-	always   sight = iota // succeeds for every user outside of a box
-	asRoot                // succeeds for root outside of a box
-	inBox                 // there is no equivalent outside
-	possibly              // depends on the computer
+	always   expectation = iota // succeeds for every user outside of a box
+	asRoot                      // succeeds for root outside of a box
+	inBox                       // there is no equivalent outside
+	possibly                    // depends on the computer
 )
 
 var attempts = []attempt{
 	// files
-	{"read another session's directory", always, reads(func(p prey) string { return p.Other + "/secret" })},
-	{"write another session's directory", always, writes(func(p prey) string { return p.Other + "/made" })},
-	{"list another session's directory", always, lists(func(p prey) string { return p.Other })},
-	{"read the data directory", always, reads(func(p prey) string { return p.Data + "/token" })},
-	{"write the data directory", always, opensAt(func(p prey) string { return p.Data + "/token" })},
-	{"read the data directory by a relative path", always, reads(func(p prey) string {
+	{"read another session's directory", always, reads(func(p targets) string { return p.Other + "/secret" })},
+	{"write another session's directory", always, writes(func(p targets) string { return p.Other + "/made" })},
+	{"list another session's directory", always, lists(func(p targets) string { return p.Other })},
+	{"read the data directory", always, reads(func(p targets) string { return p.Data + "/token" })},
+	{"write the data directory", always, opensAt(func(p targets) string { return p.Data + "/token" })},
+	{"read the data directory by a relative path", always, reads(func(p targets) string {
 		rel, _ := filepath.Rel(p.Own, p.Data)
 		return rel + "/token"
 	})},
-	{"read the data directory by a symbolic link", always, func(p prey) error {
+	{"read the data directory by a symbolic link", always, func(p targets) error {
 		_ = os.Remove(p.Own + "/link")
 		if err := os.Symlink(p.Data+"/token", p.Own+"/link"); err != nil {
 			return err
 		}
 		return read(p.Own+"/link", p)
 	}},
-	{"read the data directory by a hard link", always, func(p prey) error {
+	{"read the data directory by a hard link", always, func(p targets) error {
 		_ = os.Remove(p.Own + "/hard")
 		if err := os.Link(p.Data+"/token", p.Own+"/hard"); err != nil {
 			return err
 		}
 		return read(p.Own+"/hard", p)
 	}},
-	{"move a file into another session's directory", always, func(p prey) error {
+	{"move a file into another session's directory", always, func(p targets) error {
 		if err := os.WriteFile(p.Own+"/moved", nil, 0o600); err != nil {
 			return err
 		}
 		return os.Rename(p.Own+"/moved", p.Other+"/moved")
 	}},
-	{"read a key in the home directory", always, reads(func(p prey) string { return p.Home + "/.ssh/id_ed25519" })},
+	{"read a key in the home directory", always, reads(func(p targets) string { return p.Home + "/.ssh/id_ed25519" })},
 	{"read credentials in the home directory", always,
-		reads(func(p prey) string { return p.Home + "/.aws/credentials" })},
-	{"change the user's shell profile", always, writes(func(p prey) string { return p.Home + "/.bashrc" })},
+		reads(func(p targets) string { return p.Home + "/.aws/credentials" })},
+	{"change the user's shell profile", always, writes(func(p targets) string { return p.Home + "/.bashrc" })},
 	{"read the password hashes", asRoot, opens("/etc/shadow", os.O_RDONLY, "root:")},
-	{"write a system directory", asRoot, writes(func(prey) string { return "/usr/.ahphub-canary" })},
-	{"write to /etc", asRoot, writes(func(prey) string { return "/etc/.ahphub-canary" })},
-	{"learn the size of another session's file", always, func(p prey) error {
+	{"write a system directory", asRoot, writes(func(targets) string { return "/usr/.ahphub-canary" })},
+	{"write to /etc", asRoot, writes(func(targets) string { return "/etc/.ahphub-canary" })},
+	{"learn the size of another session's file", always, func(p targets) error {
 		_, err := os.Stat(p.Other + "/secret")
 		return err
 	}},
-	{"change the mode of another session's file", always, func(p prey) error {
+	{"change the mode of another session's file", always, func(p targets) error {
 		return os.Chmod(p.Other+"/secret", 0o600)
 	}},
-	{"overwrite the hub's program", inBox, func(p prey) error {
+	{"overwrite the hub's program", inBox, func(p targets) error {
 		if err := open(inside, os.O_WRONLY); err == nil {
 			return nil
 		}
 		return open(p.Program, os.O_WRONLY)
 	}},
-	{"read a temporary file of another program", always, reads(func(p prey) string { return p.TempFile })},
-	{"read shared memory in a file", always, reads(func(p prey) string { return p.SharedFile })},
-	{"open a file by handle", asRoot, func(p prey) error {
+	{"read a temporary file of another program", always, reads(func(p targets) string { return p.TempFile })},
+	{"read shared memory in a file", always, reads(func(p targets) string { return p.SharedFile })},
+	{"open a file by handle", asRoot, func(p targets) error {
 		h, _, err := unix.NameToHandleAt(unix.AT_FDCWD, p.Own, 0)
 		if err != nil {
 			return err
@@ -119,7 +119,7 @@ var attempts = []attempt{
 		}
 		return err
 	}},
-	{"use an inherited descriptor", inBox, func(prey) error {
+	{"use an inherited descriptor", inBox, func(targets) error {
 		for fd := range 1000 {
 			flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0)
 			if fd > 2 && err == nil && flags&unix.FD_CLOEXEC == 0 {
@@ -133,43 +133,45 @@ var attempts = []attempt{
 
 	// the repository of a worktree
 	{"change git's configuration of the main repository", always,
-		opensAt(func(p prey) string { return p.Repo + "/config" })},
-	{"replace git's configuration of the main repository", always, func(p prey) error {
+		opensAt(func(p targets) string { return p.Repo + "/config" })},
+	{"replace git's configuration of the main repository", always, func(p targets) error {
 		if err := os.WriteFile(p.Repo+"/other", []byte("[core]\n"), 0o600); err != nil {
 			return err
 		}
 		return os.Rename(p.Repo+"/other", p.Repo+"/config")
 	}},
-	{"add a hook to the main repository", always, writes(func(p prey) string { return p.Repo + "/hooks/pre-commit" })},
-	{"replace the hooks of the main repository", always, func(p prey) error {
+	{"add a hook to the main repository", always,
+		writes(func(p targets) string { return p.Repo + "/hooks/pre-commit" })},
+	{"replace the hooks of the main repository", always, func(p targets) error {
 		return os.Rename(p.Repo+"/hooks", p.Repo+"/hooks-before")
 	}},
 
 	// processes
-	{"signal the hub", always, func(p prey) error { return unix.Kill(p.Hub, 0) }},
-	{"open a pidfd of the hub", always, func(p prey) error {
+	{"signal the hub", always, func(p targets) error { return unix.Kill(p.Hub, 0) }},
+	{"open a pidfd of the hub", always, func(p targets) error {
 		fd, err := unix.PidfdOpen(p.Hub, 0)
 		if err == nil {
 			unix.Close(fd)
 		}
 		return err
 	}},
-	{"trace the hub", possibly, func(p prey) error { return trace(p.Hub) }},
-	{"read the hub's memory", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "mem") }, os.O_RDONLY)},
-	{"write the hub's memory", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "mem") }, os.O_WRONLY)},
-	{"read the hub's environment", possibly, opensAt2(func(p prey) string { return proc(p.Hub, "environ") },
+	{"trace the hub", possibly, func(p targets) error { return trace(p.Hub) }},
+	{"read the hub's memory", possibly, opensAt2(func(p targets) string { return proc(p.Hub, "mem") }, os.O_RDONLY)},
+	{"write the hub's memory", possibly, opensAt2(func(p targets) string { return proc(p.Hub, "mem") }, os.O_WRONLY)},
+	{"read the hub's environment", possibly, opensAt2(func(p targets) string { return proc(p.Hub, "environ") },
 		os.O_RDONLY)},
-	{"read the hub's arguments", always, opensAt2(func(p prey) string { return proc(p.Hub, "cmdline") }, os.O_RDONLY)},
-	{"list the hub's descriptors", possibly, lists(func(p prey) string { return proc(p.Hub, "fd") })},
+	{"read the hub's arguments", always,
+		opensAt2(func(p targets) string { return proc(p.Hub, "cmdline") }, os.O_RDONLY)},
+	{"list the hub's descriptors", possibly, lists(func(p targets) string { return proc(p.Hub, "fd") })},
 	{"read the hub's anonymous memory", possibly,
-		reads(func(p prey) string { return proc(p.Hub, fmt.Sprint("fd/", p.Memory)) })},
-	{"read files through the hub's root directory", possibly, reads(func(p prey) string {
+		reads(func(p targets) string { return proc(p.Hub, fmt.Sprint("fd/", p.Memory)) })},
+	{"read files through the hub's root directory", possibly, reads(func(p targets) string {
 		return proc(p.Hub, "root"+p.Data+"/token")
 	})},
-	{"read files through any process's root directory", possibly, func(p prey) error {
+	{"read files through any process's root directory", possibly, func(p targets) error {
 		return eachProcess(func(dir string) error { return read(dir+"/root"+p.Data+"/token", p) })
 	}},
-	{"read files through any process's descriptors", possibly, func(p prey) error {
+	{"read files through any process's descriptors", possibly, func(p targets) error {
 		return eachProcess(func(dir string) error {
 			fds, err := os.ReadDir(dir + "/fd")
 			for _, fd := range fds {
@@ -181,7 +183,7 @@ var attempts = []attempt{
 			return errors.Join(err, errors.New("none leads there"))
 		})
 	}},
-	{"take over the sandbox's first process", inBox, func(prey) error {
+	{"take over the sandbox's first process", inBox, func(targets) error {
 		if _, err := os.Readlink("/proc/1/fd/0"); err == nil {
 			return nil
 		}
@@ -190,62 +192,63 @@ var attempts = []attempt{
 		}
 		return trace(1)
 	}},
-	{"lower the hub's priority", always, func(p prey) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Hub, 1) }},
-	{"change the hub's resource limits", possibly, func(p prey) error {
+	{"lower the hub's priority", always,
+		func(p targets) error { return unix.Setpriority(unix.PRIO_PROCESS, p.Hub, 1) }},
+	{"change the hub's resource limits", possibly, func(p targets) error {
 		return unix.Prlimit(p.Hub, unix.RLIMIT_CORE, nil,
 			&unix.Rlimit{})
 	}},
-	{"use another program's System V shared memory", always, func(p prey) error {
+	{"use another program's System V shared memory", always, func(p targets) error {
 		_, err := unix.SysvShmGet(p.Shared, 0, 0)
 		return err
 	}},
-	{"read a key in the hub's keyring", possibly, func(p prey) error {
+	{"read a key in the hub's keyring", possibly, func(p targets) error {
 		_, err := unix.KeyctlSearch(unix.KEY_SPEC_SESSION_KEYRING, "user", p.Key, 0)
 		return err
 	}},
 
 	// rights
-	{"hold a capability", asRoot, func(prey) error { return status("CapEff", "0000000000000000") }},
-	{"gain a capability by running a program", asRoot, func(prey) error {
+	{"hold a capability", asRoot, func(targets) error { return status("CapEff", "0000000000000000") }},
+	{"gain a capability by running a program", asRoot, func(targets) error {
 		out, err := exec.Command("cat", "/proc/self/status").Output()
 		if err == nil && strings.Contains(string(out), "CapPrm:\t0000000000000000") {
 			return errors.New("it has none")
 		}
 		return err
 	}},
-	{"gain rights by a setuid program", always, func(prey) error { return status("NoNewPrivs", "1") }},
-	{"create a user namespace", always, func(prey) error { return runs("unshare", "--user", "true") }},
-	{"start a program in a user namespace", always, func(prey) error {
+	{"gain rights by a setuid program", always, func(targets) error { return status("NoNewPrivs", "1") }},
+	{"create a user namespace", always, func(targets) error { return runs("unshare", "--user", "true") }},
+	{"start a program in a user namespace", always, func(targets) error {
 		cmd := exec.Command("true")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
 		return cmd.Run()
 	}},
-	{"create a mount namespace", asRoot, func(prey) error { return runs("unshare", "--mount", "true") }},
-	{"create a network namespace", asRoot, func(prey) error { return runs("unshare", "--net", "true") }},
-	{"enter the namespaces of another process", possibly, func(prey) error {
+	{"create a mount namespace", asRoot, func(targets) error { return runs("unshare", "--mount", "true") }},
+	{"create a network namespace", asRoot, func(targets) error { return runs("unshare", "--net", "true") }},
+	{"enter the namespaces of another process", possibly, func(targets) error {
 		return runs("nsenter", "-t", "1", "-m",
 			"true")
 	}},
-	{"mount a file system", asRoot, func(p prey) error {
+	{"mount a file system", asRoot, func(p targets) error {
 		err := unix.Mount("none", p.Own, "tmpfs", 0, "")
 		if err == nil {
 			_ = unix.Unmount(p.Own, unix.MNT_DETACH)
 		}
 		return err
 	}},
-	{"unmount a masked file", inBox, func(prey) error { return unix.Unmount("/etc/shadow", unix.MNT_DETACH) }},
-	{"make a system directory writable", inBox, func(prey) error {
+	{"unmount a masked file", inBox, func(targets) error { return unix.Unmount("/etc/shadow", unix.MNT_DETACH) }},
+	{"make a system directory writable", inBox, func(targets) error {
 		return unix.Mount("none", "/usr", "", unix.MS_REMOUNT|unix.MS_BIND, "")
 	}},
-	{"change the root directory", asRoot, func(prey) error { return runs("chroot", "/", "true") }},
-	{"replace the root directory", inBox, func(p prey) error { return unix.PivotRoot(p.Own, p.Own) }},
-	{"create a device node", asRoot, func(p prey) error {
+	{"change the root directory", asRoot, func(targets) error { return runs("chroot", "/", "true") }},
+	{"replace the root directory", inBox, func(p targets) error { return unix.PivotRoot(p.Own, p.Own) }},
+	{"create a device node", asRoot, func(p targets) error {
 		_ = os.Remove(p.Own + "/disk")
 		return unix.Mknod(p.Own+"/disk", unix.S_IFBLK|0o600, int(unix.Mkdev(7, 200)))
 	}},
 	{"open physical memory", possibly, opens("/dev/mem", os.O_RDONLY, "")},
 	{"open /dev/kvm", possibly, opens("/dev/kvm", os.O_RDWR, "")},
-	{"open a disk", possibly, func(prey) error {
+	{"open a disk", possibly, func(targets) error {
 		disks, _ := filepath.Glob("/dev/[svx][dv]*")
 		more, _ := filepath.Glob("/dev/nvme*")
 		for _, disk := range append(disks, more...) {
@@ -255,13 +258,13 @@ var attempts = []attempt{
 		}
 		return errors.New("there is none")
 	}},
-	{"read the kernel log", asRoot, func(prey) error { _, err := unix.Klogctl(10, nil); return err }},
+	{"read the kernel log", asRoot, func(targets) error { _, err := unix.Klogctl(10, nil); return err }},
 	{"read the kernel's memory", possibly, opens("/proc/kcore", os.O_RDONLY, "")},
 	{"change the kernel's core pattern", asRoot, opens("/proc/sys/kernel/core_pattern", os.O_WRONLY, "")},
 	{"change a kernel setting", asRoot, opens("/proc/sys/vm/swappiness", os.O_WRONLY, "")},
 	{"trigger SysRq", possibly, opens("/proc/sysrq-trigger", os.O_WRONLY, "")},
 	{"change a setting in /sys", possibly, opens("/sys/kernel/mm/transparent_hugepage/enabled", os.O_WRONLY, "")},
-	{"create a control group", possibly, func(prey) error {
+	{"create a control group", possibly, func(targets) error {
 		for _, dir := range []string{"/sys/fs/cgroup/ahphub-canary", "/sys/fs/cgroup/memory/ahphub-canary"} {
 			if os.Mkdir(dir, 0o700) == nil {
 				return os.Remove(dir)
@@ -272,14 +275,14 @@ var attempts = []attempt{
 	{"leave its control group", inBox, opensGroup("cgroup.procs")},
 	{"raise its memory limit", inBox, opensGroup("memory.limit_in_bytes", "memory.max")},
 	{"raise its process limit", inBox, opensGroup("pids.max")},
-	{"rename the computer", asRoot, func(prey) error {
+	{"rename the computer", asRoot, func(targets) error {
 		name, err := os.Hostname()
 		if err != nil {
 			return err
 		}
 		return unix.Sethostname([]byte(name))
 	}},
-	{"load a kernel module", possibly, func(p prey) error {
+	{"load a kernel module", possibly, func(p targets) error {
 		if err := unix.InitModule([]byte{0}, ""); errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
 			return err
 		}
@@ -287,16 +290,18 @@ var attempts = []attempt{
 	}},
 
 	// sockets and terminals
-	{"connect to an abstract socket", always, dials("unix", func(p prey) string { return "@" + p.Abstract })},
-	{"connect to another program's socket", always, dials("unix", func(p prey) string { return p.Path })},
-	{"connect to the session bus", always, dials("unix", func(p prey) string { return p.Bus })},
-	{"connect to the system bus", possibly, dials("unix", func(prey) string { return "/run/dbus/system_bus_socket" })},
+	{"connect to an abstract socket", always, dials("unix", func(p targets) string { return "@" + p.Abstract })},
+	{"connect to another program's socket", always, dials("unix", func(p targets) string { return p.Path })},
+	{"connect to the session bus", always, dials("unix", func(p targets) string { return p.Bus })},
+	{"connect to the system bus", possibly,
+		dials("unix", func(targets) string { return "/run/dbus/system_bus_socket" })},
 	{"connect to a container engine", possibly,
-		dials("unix", func(prey) string { return "/var/run/docker.sock" })},
-	{"connect to a port of the host's loopback", always, dials("tcp", func(p prey) string { return p.TCP })},
-	{"connect to a port of the host's loopback over IPv6", possibly, dials("tcp", func(p prey) string { return p.TCP6 })},
-	{"connect to the hub's port at another address", possibly, dials("tcp", func(p prey) string { return p.Wide })},
-	{"exchange datagrams with the host's loopback", always, func(p prey) error {
+		dials("unix", func(targets) string { return "/var/run/docker.sock" })},
+	{"connect to a port of the host's loopback", always, dials("tcp", func(p targets) string { return p.TCP })},
+	{"connect to a port of the host's loopback over IPv6", possibly,
+		dials("tcp", func(p targets) string { return p.TCP6 })},
+	{"connect to the hub's port at another address", possibly, dials("tcp", func(p targets) string { return p.Wide })},
+	{"exchange datagrams with the host's loopback", always, func(p targets) error {
 		conn, err := net.Dial("udp", p.UDP)
 		if err != nil {
 			return err
@@ -309,32 +314,32 @@ var attempts = []attempt{
 		_, err = conn.Read(make([]byte, 16))
 		return err
 	}},
-	{"connect to the host's loopback through the proxy", inBox, tunnels(func(p prey) string { return p.TCP })},
-	{"connect to the host's loopback by a listed name", inBox, tunnels(func(p prey) string {
+	{"connect to the host's loopback through the proxy", inBox, tunnels(func(p targets) string { return p.TCP })},
+	{"connect to the host's loopback by a listed name", inBox, tunnels(func(p targets) string {
 		_, port, _ := net.SplitHostPort(p.TCP)
 		return net.JoinHostPort("localhost", port)
 	})},
-	{"connect to the hub's port through the proxy", inBox, tunnels(func(p prey) string { return p.Wide })},
+	{"connect to the hub's port through the proxy", inBox, tunnels(func(p targets) string { return p.Wide })},
 	{"connect to a metadata service through the proxy", inBox,
-		tunnels(func(prey) string { return "169.254.169.254:80" })},
+		tunnels(func(targets) string { return "169.254.169.254:80" })},
 	{"connect to an unlisted host through the proxy", inBox,
-		tunnels(func(prey) string { return "example.com:443" })},
-	{"capture network packets", asRoot, func(prey) error {
+		tunnels(func(targets) string { return "example.com:443" })},
+	{"capture network packets", asRoot, func(targets) error {
 		fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
 		if err == nil {
 			unix.Close(fd)
 		}
 		return err
 	}},
-	{"use the SSH agent", always, func(prey) error {
+	{"use the SSH agent", always, func(targets) error {
 		if os.Getenv("SSH_AUTH_SOCK") == "" {
 			return errors.New("it is not known")
 		}
 		return nil
 	}},
-	{"open another session's terminal", possibly, opensAt2(func(p prey) string { return p.Pty },
+	{"open another session's terminal", possibly, opensAt2(func(p targets) string { return p.Pty },
 		os.O_RDWR|unix.O_NOCTTY)},
-	{"type into the hub's terminal", possibly, func(prey) error {
+	{"type into the hub's terminal", possibly, func(targets) error {
 		tty, err := os.OpenFile("/dev/tty", os.O_RDWR, 0)
 		if err != nil {
 			return err
@@ -351,8 +356,8 @@ var attempts = []attempt{
 
 // runCanary prints the result of each attempt, as JSON: "" is a way out.
 func runCanary() {
-	var p prey
-	if err := json.Unmarshal([]byte(os.Getenv("PREY")), &p); err != nil {
+	var p targets
+	if err := json.Unmarshal([]byte(os.Getenv("TARGETS")), &p); err != nil {
 		panic(err)
 	}
 	ends := map[string]string{}

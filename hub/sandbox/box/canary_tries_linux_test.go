@@ -21,7 +21,7 @@ import (
 func proc(pid int, name string) string { return fmt.Sprintf("/proc/%d/%s", pid, name) }
 
 // read succeeds if a file contains the secret.
-func read(path string, p prey) error {
+func read(path string, p targets) error {
 	b, err := os.ReadFile(path)
 	if err == nil && !strings.Contains(string(b), p.Secret) {
 		return errors.New("it is another file")
@@ -37,16 +37,16 @@ func open(path string, flags int) error {
 	return err
 }
 
-func reads(path func(prey) string) func(prey) error {
-	return func(p prey) error { return read(path(p), p) }
+func reads(path func(targets) string) func(targets) error {
+	return func(p targets) error { return read(path(p), p) }
 }
 
-func lists(path func(prey) string) func(prey) error {
-	return func(p prey) error { _, err := os.ReadDir(path(p)); return err }
+func lists(path func(targets) string) func(targets) error {
+	return func(p targets) error { _, err := os.ReadDir(path(p)); return err }
 }
 
-func writes(path func(prey) string) func(prey) error {
-	return func(p prey) error {
+func writes(path func(targets) string) func(targets) error {
+	return func(p targets) error {
 		if err := os.WriteFile(path(p), []byte("canary"), 0o600); err != nil {
 			return err
 		}
@@ -54,8 +54,8 @@ func writes(path func(prey) string) func(prey) error {
 	}
 }
 
-func opens(path string, flags int, content string) func(prey) error {
-	return func(prey) error {
+func opens(path string, flags int, content string) func(targets) error {
+	return func(targets) error {
 		err := open(path, flags)
 		if err == nil && content != "" {
 			if b, _ := os.ReadFile(path); !strings.Contains(string(b), content) {
@@ -66,14 +66,16 @@ func opens(path string, flags int, content string) func(prey) error {
 	}
 }
 
-func opensAt(path func(prey) string) func(prey) error { return opensAt2(path, os.O_WRONLY|os.O_APPEND) }
-
-func opensAt2(path func(prey) string, flags int) func(prey) error {
-	return func(p prey) error { return open(path(p), flags) }
+func opensAt(path func(targets) string) func(targets) error {
+	return opensAt2(path, os.O_WRONLY|os.O_APPEND)
 }
 
-func dials(network string, address func(prey) string) func(prey) error {
-	return func(p prey) error {
+func opensAt2(path func(targets) string, flags int) func(targets) error {
+	return func(p targets) error { return open(path(p), flags) }
+}
+
+func dials(network string, address func(targets) string) func(targets) error {
+	return func(p targets) error {
 		conn, err := net.DialTimeout(network, address(p), 2*time.Second)
 		if err == nil {
 			conn.Close()
@@ -84,8 +86,8 @@ func dials(network string, address func(prey) string) func(prey) error {
 
 // opensGroup succeeds if a file of any control group can be opened for writing. It writes nothing: outside, the group
 // is the computer's.
-func opensGroup(names ...string) func(prey) error {
-	return func(prey) error {
+func opensGroup(names ...string) func(targets) error {
+	return func(targets) error {
 		err := errors.New("there is none")
 		_ = filepath.WalkDir("/sys/fs/cgroup", func(path string, d fs.DirEntry, _ error) error {
 			if err != nil && d != nil && slices.Contains(names, d.Name()) {
@@ -98,8 +100,8 @@ func opensGroup(names ...string) func(prey) error {
 }
 
 // tunnels succeeds if the proxy does anything but refuse.
-func tunnels(address func(prey) string) func(prey) error {
-	return func(p prey) error {
+func tunnels(address func(targets) string) func(targets) error {
+	return func(p targets) error {
 		conn, err := net.DialTimeout("tcp", strings.TrimPrefix(os.Getenv("HTTP_PROXY"), "http://"), 2*time.Second)
 		if err != nil {
 			return err

@@ -25,8 +25,8 @@ import (
 )
 
 const (
-	meetingDir   = programs + "/meeting" // the hub's socket for the first process of a container
-	socketInside = meetingDir + "/hub"
+	boxSocketDir = programs + "/meeting" // the hub's socket for the first process of a container
+	socketInside = boxSocketDir + "/hub"
 )
 
 // container is a box that podman or docker creates. Its first process starts the programs, so that they inherit the
@@ -131,20 +131,20 @@ func (l *layout) addResolver() error {
 
 // run starts the container with the engine, and connects to its first process.
 func (c *container) run(ctx context.Context, l *layout, dir string) error {
-	meeting := filepath.Join(dir, "meeting")
-	if err := cmp.Or(os.RemoveAll(meeting), os.Mkdir(meeting, 0o700)); err != nil {
+	socketDir := filepath.Join(dir, "meeting")
+	if err := cmp.Or(os.RemoveAll(socketDir), os.Mkdir(socketDir, 0o700)); err != nil {
 		return err
 	}
-	place, err := openPath(meeting)
+	place, err := openPath(socketDir)
 	if err != nil {
 		return err
 	}
-	l.bindFile("--ro-bind", place, meetingDir)
+	l.bindFile("--ro-bind", place, boxSocketDir)
 	listener, err := listenIn(place)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(meeting) // before any program of the session runs
+	defer os.RemoveAll(socketDir) // before any program of the session runs
 	defer listener.Close()
 	var ports []string
 	for _, r := range c.policy.Relays {
@@ -169,7 +169,7 @@ func (c *container) run(ctx context.Context, l *layout, dir string) error {
 			listener.Close()
 		}
 	}()
-	err = c.meet(ctx, listener)
+	err = c.acceptFirstProcess(ctx, listener)
 	if <-known; inspected != nil {
 		return inspected
 	}
@@ -200,8 +200,9 @@ func listenIn(dir *os.File) (*os.File, error) {
 	return os.NewFile(uintptr(fd), "meeting"), nil
 }
 
-// meet accepts the two connections of the container's first process, and waits until the process is ready.
-func (c *container) meet(ctx context.Context, listener *os.File) error {
+// acceptFirstProcess accepts the two connections of the container's first process, and waits until
+// the process is ready.
+func (c *container) acceptFirstProcess(ctx context.Context, listener *os.File) error {
 	deadline, _ := ctx.Deadline()
 	_ = listener.SetReadDeadline(deadline)
 	for _, conn := range []**os.File{&c.control, &c.relay} {

@@ -82,7 +82,7 @@ type diskWatch struct {
 	home    string // the path of the private home directory for programs
 	history *diskHistory
 	stop    chan struct{}
-	over    chan struct{}
+	stopped chan struct{}
 
 	warned bool
 	paused bool
@@ -99,7 +99,7 @@ func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
 		return nil
 	}
 	w := &diskWatch{boxes: b, in: in, quota: b.cfg.Limits.Disk, data: dir, home: b.cfg.Home,
-		stop: make(chan struct{}), over: make(chan struct{})}
+		stop: make(chan struct{}), stopped: make(chan struct{})}
 	for _, name := range []string{"home", "tmp", "vartmp", "work"} {
 		w.private = append(w.private, filepath.Join(dir, name))
 	}
@@ -129,13 +129,13 @@ func (b *Boxes) watchDisk(in cell, p *sandbox.Policy, dir string) *diskWatch {
 func (w *diskWatch) close() {
 	if w != nil {
 		close(w.stop)
-		<-w.over
+		<-w.stopped
 	}
 }
 
 // run checks the disk until the cell ends.
 func (w *diskWatch) run() {
-	defer close(w.over)
+	defer close(w.stopped)
 	w.history.watched <- struct{}{}
 	defer func() { <-w.history.watched }()
 	w.keepBefore()

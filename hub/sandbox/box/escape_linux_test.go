@@ -23,13 +23,13 @@ import (
 	"github.com/ahphub/ahphub/hub/sandbox/proxy"
 )
 
-// preys counts the created prey.
-var preys atomic.Int32
+// targetCount counts the created targets.
+var targetCount atomic.Int32
 
-// newPrey creates the targets of a canary.
-func newPrey(t *testing.T, w *world) prey {
+// newTargets creates the targets of a canary.
+func newTargets(t *testing.T, w *world) targets {
 	t.Helper()
-	p := prey{Hub: os.Getpid(), Own: w.dir, Other: t.TempDir(), Data: w.data, Home: w.cfg.Home, Repo: t.TempDir(),
+	p := targets{Hub: os.Getpid(), Own: w.dir, Other: t.TempDir(), Data: w.data, Home: w.cfg.Home, Repo: t.TempDir(),
 		Secret: rand.Text(), Key: rand.Text(), Program: w.cfg.Program, UDP: echoDatagrams(t)}
 	file := func(path string) string {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -44,7 +44,7 @@ func newPrey(t *testing.T, w *world) prey {
 		p.Home + "/.aws/credentials", p.Home + "/.bashrc", p.Repo + "/config", p.Repo + "/hooks/pre-commit.sample"} {
 		file(path)
 	}
-	temp, err := os.CreateTemp("", "prey")
+	temp, err := os.CreateTemp("", "target")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,13 +65,13 @@ func newPrey(t *testing.T, w *world) prey {
 	p.Path, p.Bus = listen("unix", p.Other+"/socket"), listen("unix", p.Other+"/bus")
 	p.TCP, p.TCP6 = listen("tcp", "127.0.0.1:0"), listen("tcp", "[::1]:0")
 	p.Wide = wideAddress(listen("tcp4", "0.0.0.0:0"))
-	p.Shared = os.Getpid()<<8 + int(preys.Add(1)) // a key of this computer
+	p.Shared = os.Getpid()<<8 + int(targetCount.Add(1)) // a key of this computer
 	id, err := unix.SysvShmGet(p.Shared, 4096, unix.IPC_CREAT|0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _, _ = unix.SysvShmCtl(id, unix.IPC_RMID, nil) })
-	mem, err := memory("prey", []byte(p.Secret))
+	mem, err := memory("target", []byte(p.Secret))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,8 +132,8 @@ func hostPty(t *testing.T) string {
 	return fmt.Sprint("/dev/pts/", n)
 }
 
-// sing runs a canary with start and returns the results of its attempts.
-func sing(t *testing.T, w *world, p prey, start func(*exec.Cmd) error) map[string]string {
+// runAttempts runs a canary with start and returns the results of its attempts.
+func runAttempts(t *testing.T, w *world, p targets, start func(*exec.Cmd) error) map[string]string {
 	t.Helper()
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -142,7 +142,7 @@ func sing(t *testing.T, w *world, p prey, start func(*exec.Cmd) error) map[strin
 	cmd := exec.Command(w.cfg.Program, canaryCommand)
 	var out, complaint bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = w.dir, &out, &complaint
-	cmd.Env = append(os.Environ(), "PREY="+string(raw), "SSH_AUTH_SOCK=/nowhere")
+	cmd.Env = append(os.Environ(), "TARGETS="+string(raw), "SSH_AUTH_SOCK=/nowhere")
 	if err := start(cmd); err != nil {
 		t.Fatal(err)
 	}
@@ -159,10 +159,10 @@ func sing(t *testing.T, w *world, p prey, start func(*exec.Cmd) error) map[strin
 	return ends
 }
 
-// singOutside runs a canary without a box, in a terminal.
-func singOutside(t *testing.T, w *world, p prey) map[string]string {
+// runAttemptsOutside runs a canary without a box, in a terminal.
+func runAttemptsOutside(t *testing.T, w *world, p targets) map[string]string {
 	t.Helper()
-	return sing(t, w, p, func(cmd *exec.Cmd) error {
+	return runAttempts(t, w, p, func(cmd *exec.Cmd) error {
 		tty, err := os.OpenFile(p.Pty, os.O_RDWR|unix.O_NOCTTY, 0)
 		if err != nil {
 			return err
@@ -185,15 +185,15 @@ func checkEscapes(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *wor
 	w := newWorld(t, func(c *Config) {
 		c.Services = map[string]func(*sandbox.Policy, net.Conn){sandbox.ProxyService: through.Serve}
 	})
-	p := newPrey(t, w)
+	p := newTargets(t, w)
 	_, port, _ := net.SplitHostPort(p.TCP)
 	if err := (sandbox.Rules{Network: sandbox.List}).Connect(w.policy, "", []string{"localhost:" + port}); err != nil {
 		t.Fatal(err)
 	}
 	w.policy.Write = append(w.policy.Write, p.Repo)
 	w.policy.Seal = []string{p.Repo + "/config", p.Repo + "/hooks"}
-	within := sing(t, w, p, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) })
-	outside := singOutside(t, w, p)
+	within := runAttempts(t, w, p, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) })
+	outside := runAttemptsOutside(t, w, p)
 	for _, a := range attempts {
 		switch how, ok := within[a.name]; {
 		case !ok:
@@ -218,7 +218,7 @@ func checkEscapes(t *testing.T, newWorld func(testing.TB, ...func(*Config)) *wor
 
 // groupOf returns the beginning of the list in docs/security.md that names an attempt.
 func groupOf(a attempt) string {
-	return map[sight]string{always: "- **Works outside:** ", asRoot: "- **Works outside for root:** ",
+	return map[expectation]string{always: "- **Works outside:** ", asRoot: "- **Works outside for root:** ",
 		inBox: "- **Exists only in a sandbox:** ", possibly: "- **Depends on the computer:** "}[a.outside]
 }
 

@@ -135,12 +135,12 @@ func (g *groups) moveBelow() bool {
 
 // group is the control group of one box.
 type group struct {
-	dirs   []string // one for each controller in version 1
-	events string   // the file that counts processes killed for lack of memory
-	memory int64
-	log    *slog.Logger
-	stop   chan struct{}
-	over   chan struct{}
+	dirs    []string // one for each controller in version 1
+	events  string   // the file that counts processes killed for lack of memory
+	memory  int64
+	log     *slog.Logger
+	stop    chan struct{}
+	stopped chan struct{}
 
 	notices *notices
 
@@ -154,7 +154,7 @@ func (g *groups) make(session string, l Limits, n *notices, log *slog.Logger) *g
 		return nil
 	}
 	out := &group{memory: l.Memory, log: log.With("session", session), stop: make(chan struct{}),
-		over: make(chan struct{}), notices: n}
+		stopped: make(chan struct{}), notices: n}
 	name := g.prefix + session
 	var err error
 	if len(g.single) > 0 {
@@ -205,15 +205,16 @@ func writeLimit(path string, limit int64) error {
 	return cmp.Or(err, f.Close())
 }
 
-// joins is a script that enters control groups, and then runs its arguments. If it cannot enter, nothing runs.
-const joins = `until [ "$1" = -- ]; do echo 0 >"$1" || exit 126; shift; done; shift; exec "$@"`
+// enterGroupsScript is a script that enters control groups, and then runs its arguments. If it
+// cannot enter, nothing runs.
+const enterGroupsScript = `until [ "$1" = -- ]; do echo 0 >"$1" || exit 126; shift; done; shift; exec "$@"`
 
 // enter returns a command that runs the arguments after it in the group.
 func (g *group) enter(prefix []string) []string {
 	if g == nil {
 		return prefix
 	}
-	command := []string{"/bin/sh", "-c", joins, "sh"}
+	command := []string{"/bin/sh", "-c", enterGroupsScript, "sh"}
 	for _, dir := range g.dirs {
 		command = append(command, filepath.Join(dir, "cgroup.procs"))
 	}
@@ -234,7 +235,7 @@ func (g *group) take(pid int) error {
 
 // watch checks the group until it is removed.
 func (g *group) watch() {
-	defer close(g.over)
+	defer close(g.stopped)
 	tick := time.NewTicker(watchTime)
 	defer tick.Stop()
 	for {
@@ -293,7 +294,7 @@ func (g *group) remove() {
 		return
 	}
 	close(g.stop)
-	<-g.over
+	<-g.stopped
 	g.removeDirs()
 }
 

@@ -72,11 +72,11 @@ func TestLandlockLeavesOpenWhatItsTableAdmits(t *testing.T) {
 			t.Parallel()
 			runtime.LockOSThread() // whose keyring has the key
 			w := newLockWorld(t, func(c *Config) { c.ABI = version })
-			p := newPrey(t, w)
+			p := newTargets(t, w)
 			w.policy.Write = append(w.policy.Write, p.Repo)
 			w.policy.Seal = []string{p.Repo + "/config", p.Repo + "/hooks"}
-			within := sing(t, w, p, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) })
-			outside := singOutside(t, w, p)
+			within := runAttempts(t, w, p, func(cmd *exec.Cmd) error { return w.Start(cmd, w.policy) })
+			outside := runAttemptsOutside(t, w, p)
 			for _, a := range attempts {
 				how, ok := within[a.name]
 				switch works, open := how == "", isOpen(a.name, version); {

@@ -23,11 +23,11 @@ const mostLogin = 1 << 20
 // and the user's. Such a file cannot be mounted: agents write a new one and rename it over the old one, which fails for
 // a mount. Renewed tokens also reach all other sessions.
 type logins struct {
-	cfg   Config
-	home  *os.Root // the session's
-	files map[string]*loginFile
-	stop  chan struct{}
-	over  chan struct{}
+	cfg     Config
+	home    *os.Root // the session's
+	files   map[string]*loginFile
+	stop    chan struct{}
+	stopped chan struct{}
 }
 
 // loginFile is the state of one file.
@@ -78,7 +78,7 @@ func (b *Boxes) watchLogins(p *sandbox.Policy, dir string) (*logins, error) {
 		return nil, err
 	}
 	l := &logins{cfg: b.cfg, home: home, files: map[string]*loginFile{}, stop: make(chan struct{}),
-		over: make(chan struct{})}
+		stopped: make(chan struct{})}
 	for _, rel := range files {
 		l.files[rel] = &loginFile{}
 		l.begin(rel)
@@ -89,7 +89,7 @@ func (b *Boxes) watchLogins(p *sandbox.Policy, dir string) (*logins, error) {
 
 // run checks the files until close.
 func (l *logins) run(every time.Duration) {
-	defer close(l.over)
+	defer close(l.stopped)
 	defer l.home.Close()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -113,7 +113,7 @@ func (l *logins) run(every time.Duration) {
 func (l *logins) close() {
 	if l != nil {
 		close(l.stop)
-		<-l.over
+		<-l.stopped
 	}
 }
 
