@@ -200,13 +200,13 @@ func (b Backend) Open(ctx context.Context, spec agent.Spec) (agent.Session, erro
 	if err != nil || s.isKnown() {
 		return s, err
 	}
-	s.making.Store(true)
+	s.creatingFirstChat.Store(true)
 	p, err := s.acquire(ctx)
 	if err == nil {
 		err = s.prepare(ctx, p)
 		s.release()
 	}
-	s.making.Store(false)
+	s.creatingFirstChat.Store(false)
 	if err != nil {
 		_ = s.Close() // the error above is more useful
 		return nil, err

@@ -42,11 +42,11 @@ func (s *session) create(ctx context.Context, p *peer) (string, error) {
 	if made.SessionID == "" {
 		return "", errors.New(p.prog.title() + " created a session without an id. Install another release of it")
 	}
-	dials := dialsOf(made.settings)
-	for i := range dials {
-		dials[i].initial = dials[i].current
+	list := settingsOf(made.settings)
+	for i := range list {
+		list[i].initial = list[i].current
 	}
-	s.storeNewDials(p, made.SessionID, dials)
+	s.storeNewSettings(p, made.SessionID, list)
 	return made.SessionID, nil
 }
 
@@ -135,7 +135,7 @@ func (s *session) load(ctx context.Context, p *peer, id string) bool {
 		s.log.Warn("an agent lost its session; it continues from the transcript", "err", err)
 		return false
 	}
-	s.storeNewDials(p, id, dialsOf(was.settings))
+	s.storeNewSettings(p, id, settingsOf(was.settings))
 	return true
 }
 
@@ -166,7 +166,7 @@ func (s *session) fork(ctx context.Context, p *peer, t agent.Turn) string {
 		s.log.Warn("cannot fork an agent's session; the chat continues from its transcript", "err", err)
 		return ""
 	}
-	s.storeNewDials(p, made.SessionID, dialsOf(made.settings))
+	s.storeNewSettings(p, made.SessionID, settingsOf(made.settings))
 	return made.SessionID
 }
 
@@ -218,15 +218,15 @@ func (s *session) turn(id string) *player {
 func (s *session) markCutOff(turn string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.cut) < mostCut {
-		s.cut[turn] = true
+	if len(s.truncatedTurns) < mostTruncated {
+		s.truncatedTurns[turn] = true
 	}
 }
 
 func (s *session) isCutOff(turn string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	was := s.cut[turn]
-	delete(s.cut, turn)
+	was := s.truncatedTurns[turn]
+	delete(s.truncatedTurns, turn)
 	return was
 }

@@ -88,8 +88,8 @@ func (p *peer) explain(err error) error {
 	return err
 }
 
-// again adds the advice to resume to an error that ends a turn.
-func again(err error) error {
+// adviseResume adds the advice to resume to an error that ends a turn.
+func adviseResume(err error) error {
 	if f, ok := errors.AsType[*agent.Failure](err); ok && f.Resumable && !strings.Contains(f.Message, "try again") {
 		return &agent.Failure{Message: f.Message + " Resume to try again.", Resumable: true, Login: f.Login}
 	}

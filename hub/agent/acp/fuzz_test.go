@@ -38,7 +38,7 @@ func FuzzSettings(f *testing.F) {
 			return
 		}
 		keys := map[string]bool{"approval": true}
-		for _, d := range dialsOf(s) {
+		for _, d := range settingsOf(s) {
 			if keys[d.key] {
 				t.Errorf("%q is there twice", d.key)
 			}
@@ -46,7 +46,7 @@ func FuzzSettings(f *testing.F) {
 			if _, err := json.Marshal(d.schema()); err != nil {
 				t.Error(err)
 			}
-			if d.boolean() && d.takes(json.RawMessage(`true`)) != nil {
+			if d.boolean() && d.validate(json.RawMessage(`true`)) != nil {
 				t.Error("a switch takes no true")
 			}
 		}

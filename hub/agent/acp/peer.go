@@ -40,10 +40,10 @@ type peer struct {
 	terms terminals
 
 	// Guarded by the session's lock.
-	open  map[string]bool // its sessions that were made or loaded
-	dials map[string][]dial
-	given int    // counter of the tokens at its start
-	spare string // a session without a chat yet
+	open     map[string]bool // its sessions that were made or loaded
+	settings map[string][]setting
+	given    int    // counter of the tokens at its start
+	spare    string // a session without a chat yet
 
 	replays replays
 }
@@ -56,7 +56,7 @@ func startPeer(prog Program, launch launcher, limits Limits, dir string, log *sl
 		return nil, err
 	}
 	p := &peer{prog: prog, log: log, proc: proc, handle: handle, slots: make(chan struct{}, mostRequests),
-		open: map[string]bool{}, dials: map[string][]dial{}, terms: terminals{all: map[string]*term{}}}
+		open: map[string]bool{}, settings: map[string][]setting{}, terms: terminals{all: map[string]*term{}}}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
 	p.out.more = make(chan struct{}, 1)
 	p.conn = jsonrpc.NewConn(jsonrpc.Config{Send: p.send, Handle: func(m jsonrpc.Message) { p.handle(p, m) }})

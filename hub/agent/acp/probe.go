@@ -65,7 +65,7 @@ func (s *session) try(ctx context.Context, p *peer, f *Finding) error {
 	if err != nil {
 		return p.explain(err)
 	}
-	for _, d := range dialsOf(made.settings) {
+	for _, d := range settingsOf(made.settings) {
 		if d.category == "model" {
 			f.Models = len(d.choices)
 		}

@@ -32,17 +32,17 @@ type session struct {
 	starting chan struct{} // held while the program starts or stops
 	wg       sync.WaitGroup
 
-	mu     sync.Mutex
-	peer   *peer // nil while no program runs
-	users  int   // running turns
-	idle   *time.Timer
-	closed bool
-	chats  map[ahp.URI]chat
-	turns  map[string]*player // running turns, by the program's session
-	cut    map[string]bool    // turns that ended before their answer did
+	mu             sync.Mutex
+	peer           *peer // nil while no program runs
+	users          int   // running turns
+	idle           *time.Timer
+	closed         bool
+	chats          map[ahp.URI]chat
+	turns          map[string]*player // running turns, by the program's session
+	truncatedTurns map[string]bool    // turns that ended before their answer did
 
-	making atomic.Bool       // its first chat is being made
-	usual  map[string]string // values of the settings in the previous new session
+	creatingFirstChat atomic.Bool       // its first chat is being made
+	previousDefaults  map[string]string // values of the settings in the previous new session
 
 	commands   []agent.SlashCommand
 	complaints []string // about settings that were not accepted, for the next turn
@@ -56,21 +56,21 @@ type chat struct {
 	Cost float64 `json:"cost,omitempty"` // of the session, as last reported
 }
 
-const mostCut = 1000
+const mostTruncated = 1000
 
 func newSession(b Backend, spec agent.Spec) (*session, error) {
 	s := &session{prog: b.Program, launch: b.launcher, guard: b.Guard, memory: b.Memory, limits: b.Limits.withDefaults(),
 		spec: spec, dir: cmp.Or(spec.Work, spec.Data),
 		log:      spec.Log,
 		starting: make(chan struct{}, 1), chats: map[ahp.URI]chat{}, turns: map[string]*player{},
-		cut: map[string]bool{}}
+		truncatedTurns: map[string]bool{}}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
 	s.log = s.log.With("agent", b.Program.Name)
-	s.usual = map[string]string{}
+	s.previousDefaults = map[string]string{}
 	for key, p := range b.Memory.get().Settings {
-		s.usual[key] = plain(p.Default)
+		s.previousDefaults[key] = plain(p.Default)
 	}
 	if len(spec.Dirs) > 0 {
 		s.dir = spec.Dirs[0]
@@ -123,7 +123,7 @@ func asFailure(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	if _, ok := errors.AsType[*agent.Failure](err); ok {
-		return again(err)
+		return adviseResume(err)
 	}
 	return &agent.Failure{Message: err.Error(), Resumable: true}
 }

@@ -15,49 +15,49 @@ import (
 	"github.com/ahphub/ahphub/hub/texts"
 )
 
-// The settings of a session apply to each of its chats: a chat's dials are set to them before its
-// prompts.
+// The settings of a session apply to each of its chats: the program's settings of a chat are set to
+// them before its prompts.
 
-// storeNewDials stores the dials of a new or resumed session of the program. It reports only the values
-// that the session's settings leave open: the others are set before the next prompt.
-func (s *session) storeNewDials(p *peer, id string, dials []dial) {
-	s.keep(p, id, s.withInitial(dials))
-	s.reportDials(p, dials, func(d dial) bool { return s.wanted(d, true) == nil })
+// storeNewSettings stores the settings of a new or resumed session of the program. It reports only
+// the values that the session's settings leave open: the others are set before the next prompt.
+func (s *session) storeNewSettings(p *peer, id string, list []setting) {
+	s.keep(p, id, s.withInitial(list))
+	s.reportSettings(p, list, func(d setting) bool { return s.wanted(d, true) == nil })
 }
 
-// storeDials stores the dials after a change. Of unchanged dials it reports only that of key, for
-// which clients may assume another value.
-func (s *session) storeDials(p *peer, id string, dials []dial, key string) {
-	before := s.keep(p, id, s.withInitial(dials))
-	s.reportDials(p, dials, func(d dial) bool {
-		stood := slices.ContainsFunc(before, func(was dial) bool { return was.key == d.key && was.is(d.current) })
+// storeSettings stores the settings after a change. Of unchanged ones it reports only that of key,
+// for which clients may assume another value.
+func (s *session) storeSettings(p *peer, id string, list []setting, key string) {
+	before := s.keep(p, id, s.withInitial(list))
+	s.reportSettings(p, list, func(d setting) bool {
+		stood := slices.ContainsFunc(before, func(was setting) bool { return was.key == d.key && was.is(d.current) })
 		return d.key == key || !stood
 	})
 }
 
-// withInitial fills in the dials' values in the previous new session.
-func (s *session) withInitial(dials []dial) []dial {
+// withInitial fills in the settings' values in the previous new session.
+func (s *session) withInitial(list []setting) []setting {
 	known := s.memory.get().Settings
-	for i, d := range dials {
+	for i, d := range list {
 		if d.initial == nil {
-			dials[i].initial = known[d.key].Default
+			list[i].initial = known[d.key].Default
 		}
 	}
-	return dials
+	return list
 }
 
-func (s *session) keep(p *peer, id string, dials []dial) (before []dial) {
+func (s *session) keep(p *peer, id string, list []setting) (before []setting) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, p.dials[id] = p.dials[id], dials
+	before, p.settings[id] = p.settings[id], list
 	return before
 }
 
-func (s *session) reportDials(p *peer, dials []dial, stands func(dial) bool) {
+func (s *session) reportSettings(p *peer, list []setting, stands func(setting) bool) {
 	o := agent.Offer{Settings: map[string]ahp.SessionConfigPropertySchema{}, Values: ahp.Meta{},
-		Models: models(s.prog.Name, dials, p.about.AgentCapabilities.PromptCapabilities.Image),
+		Models: models(s.prog.Name, list, p.about.AgentCapabilities.PromptCapabilities.Image),
 		Logins: logins(s.prog.Name, p.about.AuthMethods)}
-	for _, d := range dials {
+	for _, d := range list {
 		o.Settings[d.key] = d.schema()
 		if stands(d) {
 			o.Values[d.key] = d.current
@@ -67,17 +67,17 @@ func (s *session) reportDials(p *peer, dials []dial, stands func(dial) bool) {
 	s.spec.Host.Learn(o)
 }
 
-// setDial records a dial's new value.
-func (s *session) setDial(p *peer, id, key string, value json.RawMessage) {
+// recordSetting records a setting's new value.
+func (s *session) recordSetting(p *peer, id, key string, value json.RawMessage) {
 	s.mu.Lock()
-	dials := slices.Clone(p.dials[id])
+	list := slices.Clone(p.settings[id])
 	s.mu.Unlock()
-	for i := range dials {
-		if dials[i].key == key {
-			dials[i].current = value
+	for i := range list {
+		if list[i].key == key {
+			list[i].current = value
 		}
 	}
-	s.storeDials(p, id, dials, key)
+	s.storeSettings(p, id, list, key)
 }
 
 // handleNotice handles the program's notifications about its session outside of turns; false for those of
@@ -86,14 +86,14 @@ func (s *session) handleNotice(p *peer, n *sessionNotice) bool {
 	switch n.Update.Kind {
 	case "current_mode_update":
 		s.mu.Lock()
-		i := slices.IndexFunc(p.dials[n.SessionID], func(d dial) bool { return d.category == "mode" })
+		i := slices.IndexFunc(p.settings[n.SessionID], func(d setting) bool { return d.category == "mode" })
 		var key string
 		if i >= 0 {
-			key = p.dials[n.SessionID][i].key
+			key = p.settings[n.SessionID][i].key
 		}
 		s.mu.Unlock()
 		if key != "" {
-			s.setDial(p, n.SessionID, key, encodeString(n.Update.CurrentModeID))
+			s.recordSetting(p, n.SessionID, key, encodeString(n.Update.CurrentModeID))
 		}
 	case "config_option_update":
 		s.options(p, n.SessionID, n.Update.ConfigOptions, "")
@@ -122,21 +122,21 @@ func (s *session) setTitle(id string, title *string) {
 	}
 }
 
-// options stores a complete list of options; dials of other kinds stay.
+// options stores a complete list of options; settings of other kinds stay.
 func (s *session) options(p *peer, id string, list []configOption, key string) {
 	s.mu.Lock()
-	kept := slices.DeleteFunc(slices.Clone(p.dials[id]), func(d dial) bool { return d.make == optionDial })
+	kept := slices.DeleteFunc(slices.Clone(p.settings[id]), func(d setting) bool { return d.kind == optionSetting })
 	s.mu.Unlock()
-	dials := dialsOf(settings{ConfigOptions: list})
+	current := settingsOf(settings{ConfigOptions: list})
 	for _, d := range kept {
-		if !slices.ContainsFunc(dials, func(have dial) bool { return have.category == d.category }) {
-			dials = append(dials, d)
+		if !slices.ContainsFunc(current, func(have setting) bool { return have.category == d.category }) {
+			current = append(current, d)
 		}
 	}
-	s.storeDials(p, id, dials, key)
+	s.storeSettings(p, id, current, key)
 }
 
-// Set changes the dial of every open chat. Others follow with their next prompt.
+// Set changes a setting in every open chat. Others follow with their next prompt.
 func (s *session) Set(ctx context.Context, key string, value json.RawMessage) error {
 	if !s.running() {
 		return nil
@@ -147,13 +147,13 @@ func (s *session) Set(ctx context.Context, key string, value json.RawMessage) er
 	}
 	defer s.release()
 	s.mu.Lock()
-	dials := maps.Clone(p.dials)
+	bySession := maps.Clone(p.settings)
 	s.mu.Unlock()
 	var failed error
-	for id, list := range dials {
+	for id, list := range bySession {
 		for _, d := range list {
 			if d.key == key && !d.is(value) {
-				failed = errors.Join(failed, s.turnDial(ctx, p, id, d, value))
+				failed = errors.Join(failed, s.changeSetting(ctx, p, id, d, value))
 			}
 		}
 	}
@@ -171,7 +171,7 @@ var unasked = []string{"acceptedits", "autoedit", "auto", "autoapprove", "fullau
 func (s *session) unaskedMode(p *peer, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, d := range p.dials[id] {
+	for _, d := range p.settings[id] {
 		plainer := strings.NewReplacer("-", "", "_", "", " ", "").Replace(strings.ToLower(plain(d.current)))
 		if d.category == "mode" && slices.Contains(unasked, plainer) {
 			return d.label(d.current)
@@ -184,7 +184,7 @@ func (s *session) unaskedMode(p *peer, id string) string {
 func (s *session) model(p *peer, id string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, d := range p.dials[id] {
+	for _, d := range p.settings[id] {
 		if d.category == "model" {
 			return plain(d.current)
 		}
@@ -198,28 +198,28 @@ func (s *session) running() bool {
 	return s.peer != nil && !s.peer.isGone()
 }
 
-// turnDial changes one dial of the program. A refused value is reported again, so that clients do
-// not assume it applies.
-func (s *session) turnDial(ctx context.Context, p *peer, id string, d dial, value json.RawMessage) error {
-	err := d.takes(value)
+// changeSetting changes one setting of the program. A refused value is reported again, so that
+// clients do not assume it applies.
+func (s *session) changeSetting(ctx context.Context, p *peer, id string, d setting, value json.RawMessage) error {
+	err := d.validate(value)
 	if err == nil {
-		err = s.sendDial(ctx, p, id, d, value)
+		err = s.sendSetting(ctx, p, id, d, value)
 	}
 	if err == nil {
 		return nil
 	}
-	s.setDial(p, id, d.key, d.current)
+	s.recordSetting(p, id, d.key, d.current)
 	return fmt.Errorf("%s stays as it was: %w", d.title, err)
 }
 
-func (s *session) sendDial(ctx context.Context, p *peer, id string, d dial, value json.RawMessage) error {
+func (s *session) sendSetting(ctx context.Context, p *peer, id string, d setting, value json.RawMessage) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, s.limits.Start, errSlow)
 	defer cancel()
 	var err error
-	switch d.make {
-	case modeDial:
+	switch d.kind {
+	case modeSetting:
 		err = p.call(ctx, "session/set_mode", map[string]string{"sessionId": id, "modeId": plain(value)}, nil)
-	case modelDial:
+	case modelSetting:
 		err = p.call(ctx, "session/set_model", map[string]string{"sessionId": id, "modelId": plain(value)}, nil)
 	default:
 		q := setOption{SessionID: id, ConfigID: d.id, Value: value}
@@ -238,24 +238,24 @@ func (s *session) sendDial(ctx context.Context, p *peer, id string, d dial, valu
 	if err != nil {
 		return p.explain(err)
 	}
-	s.setDial(p, id, d.key, value)
+	s.recordSetting(p, id, d.key, value)
 	return nil
 }
 
-// settle sets a chat's dials to the session's settings before a prompt; a message may name its
-// model. Failures are reported, and the turn continues.
+// settle sets the program's settings of a chat to the session's before a prompt; a message may name
+// its model. Failures are reported, and the turn continues.
 func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message, fresh bool) (notes []string) {
 	s.mu.Lock()
-	dials := p.dials[id]
+	list := p.settings[id]
 	s.mu.Unlock()
 	model := ""
 	if m.Model != nil {
 		model = m.Model.ID
 	}
-	for _, d := range dials {
+	for _, d := range list {
 		want := s.wanted(d, fresh)
 		if d.category == "model" && model != "" {
-			if model != anyModel || d.takes(encodeString(model)) == nil { // some programs have a model of this name
+			if model != anyModel || d.validate(encodeString(model)) == nil { // some programs have a model of this name
 				want = encodeString(model)
 			}
 			model = ""
@@ -263,7 +263,7 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 		if want == nil || d.is(want) {
 			continue
 		}
-		if err := s.turnDial(ctx, p, id, d, want); err != nil && ctx.Err() == nil {
+		if err := s.changeSetting(ctx, p, id, d, want); err != nil && ctx.Err() == nil {
 			notes = append(notes, err.Error())
 		}
 	}
@@ -275,10 +275,10 @@ func (s *session) settle(ctx context.Context, p *peer, id string, m ahp.Message,
 	return notes
 }
 
-// wanted returns the value a dial should have; nil to leave it.
-func (s *session) wanted(d dial, fresh bool) json.RawMessage {
+// wanted returns the value a setting should have; nil to leave it.
+func (s *session) wanted(d setting, fresh bool) json.RawMessage {
 	text := s.spec.Config(d.key)
-	if s.making.Load() && text == s.usual[d.key] {
+	if s.creatingFirstChat.Load() && text == s.previousDefaults[d.key] {
 		text = "" // not chosen: it is the value of the previous new session
 	}
 	if text == "" && fresh && d.category == "model" {

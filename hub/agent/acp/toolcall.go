@@ -68,13 +68,13 @@ func (r *player) learn(s *stream, f *toolFields, content json.RawMessage) (*call
 	if c == nil || c.stage == over && f.Status != nil && *f.Status == "pending" {
 		c = &call{id: ids.New(), kind: "other", in: s}
 		r.calls[f.ToolCallID] = c
-		c.lay(f, content)
+		c.mergeUpdate(f, content)
 		if c.todo = isTodo(f); c.todo {
 			return c, nil
 		}
 		return c, r.begin(c)
 	}
-	c.lay(f, content)
+	c.mergeUpdate(f, content)
 	return c, nil
 }
 
@@ -85,7 +85,7 @@ func (r *player) begin(c *call) error {
 	return c.in.emit(&ahp.ChatToolCallStartAction{ToolCallID: c.id, ToolName: c.kind, DisplayName: kinds[c.kind]})
 }
 
-func (c *call) lay(f *toolFields, content json.RawMessage) {
+func (c *call) mergeUpdate(f *toolFields, content json.RawMessage) {
 	if f.Title != nil {
 		c.title = *f.Title
 	}

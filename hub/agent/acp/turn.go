@@ -152,7 +152,7 @@ func (r *player) finish(ctx context.Context, e ended, failed error) error {
 		return context.Cause(ctx)
 	case e.err != nil:
 		r.s.refused(r.p, e.err)
-		return again(r.p.explain(e.err))
+		return adviseResume(r.p.explain(e.err))
 	}
 	if err := r.usage(e.result.Usage); err != nil {
 		return err

@@ -12,18 +12,18 @@ import (
 )
 
 // A program has three kinds of settings: modes, models, and config options, which replace both in
-// newer programs. Each of them is a dial here, and a setting of the session.
+// newer programs. Each of them is a setting here, and in the session.
 
 const (
-	mostDials   = 32
-	mostChoices = 200 // choices of one dial in the schema
+	mostSettings = 32
+	mostChoices  = 200 // choices of one setting in the schema
 )
 
-// dial is one setting of a program's session. It is immutable; a newer one replaces it.
-type dial struct {
+// setting is one setting of a program's session. It is immutable; a newer one replaces it.
+type setting struct {
 	key         string // key of the session's setting
 	id          string // the program's id
-	make        dialMake
+	kind        settingKind
 	category    string
 	title       string
 	description string
@@ -32,63 +32,64 @@ type dial struct {
 	choices     []choice        // none for a boolean
 }
 
-type dialMake int
+type settingKind int
 
 const (
-	modeDial dialMake = iota
-	modelDial
-	optionDial
+	modeSetting settingKind = iota
+	modelSetting
+	optionSetting
 )
 
 type choice struct{ value, name, description string }
 
-// dialsOf returns the settings in an answer to session/new and the like. Options take precedence
+// settingsOf returns the settings in an answer to session/new and the like. Options take precedence
 // over older programs' modes and models.
-func dialsOf(r settings) []dial {
-	var out []dial
+func settingsOf(r settings) []setting {
+	var out []setting
 	for _, o := range r.ConfigOptions {
-		if d, ok := o.dial(); ok {
+		if d, ok := o.setting(); ok {
 			out = append(out, d)
 		}
 	}
 	has := func(category string) bool {
-		return slices.ContainsFunc(out, func(d dial) bool { return d.category == category })
+		return slices.ContainsFunc(out, func(d setting) bool { return d.category == category })
 	}
 	if m := r.Modes; m != nil && len(m.Available) > 0 && !has("mode") {
-		d := dial{key: "mode", make: modeDial, category: "mode", title: "Mode", current: encodeString(m.Current)}
+		d := setting{key: "mode", kind: modeSetting, category: "mode", title: "Mode", current: encodeString(m.Current)}
 		for _, v := range m.Available {
 			d.choices = append(d.choices, choice{v.ID, nameOf(v.Name, v.ID), v.Description})
 		}
 		out = append(out, d)
 	}
 	if m := r.Models; m != nil && len(m.Available) > 0 && !has("model") {
-		d := dial{key: "model", make: modelDial, category: "model", title: "Model", current: encodeString(m.Current)}
+		d := setting{key: "model", kind: modelSetting, category: "model", title: "Model",
+			current: encodeString(m.Current)}
 		for _, v := range m.Available {
 			d.choices = append(d.choices, choice{v.ID, nameOf(v.Name, v.ID), v.Description})
 		}
 		out = append(out, d)
 	}
-	return assignKeys(out[:min(len(out), mostDials)])
+	return assignKeys(out[:min(len(out), mostSettings)])
 }
 
-// assignKeys gives each dial a unique key that differs from the host's own settings.
-func assignKeys(dials []dial) []dial {
+// assignKeys gives each setting a unique key that differs from the host's own settings.
+func assignKeys(list []setting) []setting {
 	taken := agent.ApprovalConfig().Properties
-	for i := range dials {
-		key := dials[i].key
+	for i := range list {
+		key := list[i].key
 		for n := 2; ; n++ {
-			if _, ok := taken[dials[i].key]; !ok {
+			if _, ok := taken[list[i].key]; !ok {
 				break
 			}
-			dials[i].key = fmt.Sprintf("%s-%d", key, n)
+			list[i].key = fmt.Sprintf("%s-%d", key, n)
 		}
-		taken[dials[i].key] = ahp.SessionConfigPropertySchema{}
+		taken[list[i].key] = ahp.SessionConfigPropertySchema{}
 	}
-	return dials
+	return list
 }
 
-func (o configOption) dial() (dial, bool) {
-	d := dial{key: o.ID, id: o.ID, make: optionDial, category: o.Category, title: nameOf(o.Name, o.ID),
+func (o configOption) setting() (setting, bool) {
+	d := setting{key: o.ID, id: o.ID, kind: optionSetting, category: o.Category, title: nameOf(o.Name, o.ID),
 		description: o.Description, current: o.CurrentValue}
 	if o.ID == "" {
 		return d, false
@@ -125,10 +126,10 @@ func encodeString(s string) json.RawMessage {
 	return raw
 }
 
-func (d dial) boolean() bool { return d.choices == nil }
+func (d setting) boolean() bool { return d.choices == nil }
 
 // schema describes the setting for clients.
-func (d dial) schema() ahp.SessionConfigPropertySchema {
+func (d setting) schema() ahp.SessionConfigPropertySchema {
 	p := ahp.SessionConfigPropertySchema{Type: "string", Title: d.title, Description: d.description, Default: d.initial,
 		SessionMutable: ahp.Ptr(true)}
 	if d.boolean() {
@@ -146,8 +147,8 @@ func (d dial) schema() ahp.SessionConfigPropertySchema {
 	return p
 }
 
-// takes reports why a value does not fit this dial; nil when it does.
-func (d dial) takes(value json.RawMessage) error {
+// validate reports why a value does not fit this setting; nil when it does.
+func (d setting) validate(value json.RawMessage) error {
 	if d.boolean() {
 		var is bool
 		if json.Unmarshal(value, &is) != nil {
@@ -176,7 +177,7 @@ func plain(raw json.RawMessage) string {
 }
 
 // label returns a value's name for people.
-func (d dial) label(value json.RawMessage) string {
+func (d setting) label(value json.RawMessage) string {
 	for _, c := range d.choices {
 		if c.value == plain(value) {
 			return c.name
@@ -185,16 +186,16 @@ func (d dial) label(value json.RawMessage) string {
 	return plain(value)
 }
 
-func (d dial) is(value json.RawMessage) bool { return plain(d.current) == plain(value) }
+func (d setting) is(value json.RawMessage) bool { return plain(d.current) == plain(value) }
 
-// models returns the choices of the model dial, for clients' model pickers.
-func models(provider string, dials []dial, vision bool) []ahp.SessionModelInfo {
-	i := slices.IndexFunc(dials, func(d dial) bool { return d.category == "model" })
+// models returns the choices of the model setting, for clients' model pickers.
+func models(provider string, list []setting, vision bool) []ahp.SessionModelInfo {
+	i := slices.IndexFunc(list, func(d setting) bool { return d.category == "model" })
 	if i < 0 {
 		return []ahp.SessionModelInfo{{ID: anyModel, Provider: provider, Name: "Default model"}}
 	}
 	var out []ahp.SessionModelInfo
-	for _, c := range dials[i].choices {
+	for _, c := range list[i].choices {
 		m := ahp.SessionModelInfo{ID: c.value, Provider: provider, Name: c.name}
 		if !vision {
 			m.SupportsVision = ahp.Ptr(false)
