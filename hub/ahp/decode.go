@@ -190,7 +190,7 @@ func decodeFloat(d *cursor, v reflect.Value) error {
 }
 
 func decodeRaw(d *cursor, v reflect.Value) error {
-	raw, err := d.keep()
+	raw, err := d.copyRaw()
 	if err == nil {
 		v.SetBytes(raw)
 	}

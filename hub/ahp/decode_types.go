@@ -109,7 +109,7 @@ func newUnionDecoder(u *unionInfo) decoder {
 		kind, ok := d.lookahead(u.key)
 		t, known := u.types[kind]
 		if !ok || !known {
-			raw, err := d.keep()
+			raw, err := d.copyRaw()
 			if err == nil {
 				v.Field(0).Set(reflect.ValueOf(&UnknownVariant{Raw: raw}))
 			}
@@ -132,7 +132,7 @@ func decodeAction(d *cursor, v reflect.Value) error {
 	}
 	info, known := Info(kind)
 	if !known {
-		raw, err := d.keep()
+		raw, err := d.copyRaw()
 		if err == nil {
 			v.Set(reflect.ValueOf(&UnknownAction{Type: kind, Raw: raw}))
 		}

@@ -45,7 +45,7 @@ func Merging(a Action) Merged { return Merged{Action: a} }
 // Add merges one more action, or returns false and changes nothing. Action may be shared only after
 // the last Add.
 func (m *Merged) Add(next Action) bool {
-	if m.own && grown(m.Action, next) {
+	if m.own && appendMerged(m.Action, next) {
 		return true
 	}
 	a, ok := Merge(m.Action, next)
@@ -55,8 +55,8 @@ func (m *Merged) Add(next Action) bool {
 	return ok
 }
 
-// grown appends a delta to a merged one of the same stream, and reports whether it did.
-func grown(to, next Action) bool {
+// appendMerged appends a delta to a merged one of the same stream, and reports whether it did.
+func appendMerged(to, next Action) bool {
 	switch a := to.(type) {
 	case *ChatDeltaAction:
 		if b, ok := next.(*ChatDeltaAction); ok && a.joins(b) {
@@ -80,7 +80,7 @@ func (a *ChatDeltaAction) joins(b *ChatDeltaAction) bool {
 
 func sameMeta(a, b Meta) bool { return reflect.DeepEqual(a, b) }
 
-func joined(merged Text, a, b string) Text {
+func appendText(merged Text, a, b string) Text {
 	if merged.Len() != len(a) {
 		merged = NewText(a)
 	}
@@ -92,7 +92,7 @@ func mergeDelta(a *ChatDeltaAction, next Action) (Action, bool) {
 	if !ok || !a.joins(b) {
 		return nil, false
 	}
-	text := joined(a.merged, a.Content, b.Content)
+	text := appendText(a.merged, a.Content, b.Content)
 	return &ChatDeltaAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text},
 		true
 }
@@ -102,7 +102,7 @@ func mergeReasoning(a *ChatReasoningAction, next Action) (Action, bool) {
 	if !ok || a.TurnID != b.TurnID || a.PartID != b.PartID || !sameMeta(a.Meta, b.Meta) {
 		return nil, false
 	}
-	text := joined(a.merged, a.Content, b.Content)
+	text := appendText(a.merged, a.Content, b.Content)
 	return &ChatReasoningAction{TurnID: a.TurnID, PartID: a.PartID, Content: text.String(), Meta: a.Meta, merged: text},
 		true
 }
@@ -112,12 +112,12 @@ func mergeToolCallDelta(a *ChatToolCallDeltaAction, next Action) (Action, bool) 
 	if !ok || a.TurnID != b.TurnID || a.ToolCallID != b.ToolCallID || !sameMeta(a.Meta, b.Meta) {
 		return nil, false
 	}
-	text := joined(a.merged, a.Content, b.Content)
+	text := appendText(a.merged, a.Content, b.Content)
 	out := &ChatToolCallDeltaAction{
 		TurnID: a.TurnID, ToolCallID: a.ToolCallID, Content: text.String(),
 		InvocationMessage: a.InvocationMessage, Meta: a.Meta, merged: text,
 	}
-	keep(&out.InvocationMessage, b.InvocationMessage)
+	setIfPresent(&out.InvocationMessage, b.InvocationMessage)
 	return out, true
 }
 
@@ -126,7 +126,7 @@ func mergeData(a *TerminalDataAction, next Action) (Action, bool) {
 	if !ok {
 		return nil, false
 	}
-	text := joined(a.merged, a.Data, b.Data)
+	text := appendText(a.merged, a.Data, b.Data)
 	return &TerminalDataAction{Data: text.String(), merged: text}, true
 }
 

@@ -97,9 +97,9 @@ func (d *cursor) raw() ([]byte, error) {
 	return d.b[start:d.i], err
 }
 
-// keep consumes one value and returns a well-formed copy of its text. States and journal rows
+// copyRaw consumes one value and returns a well-formed copy of its text. States and journal rows
 // written before frames were checked hold values that are not well-formed.
-func (d *cursor) keep() ([]byte, error) {
+func (d *cursor) copyRaw() ([]byte, error) {
 	raw, err := d.raw()
 	if err != nil {
 		return nil, err

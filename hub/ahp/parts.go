@@ -10,16 +10,16 @@ import (
 // So a delta costs the same in a turn of a thousand parts as in one of ten.
 type Parts struct {
 	list    List[ResponsePart]
-	streams *places // Markdown and reasoning by id; the later part of two with one id
-	calls   *places // tool calls by id; the earlier call of two with one id
-	waiting int     // number of parts that wait for a person
+	streams *idIndex // Markdown and reasoning by id; the later part of two with one id
+	calls   *idIndex // tool calls by id; the earlier call of two with one id
+	waiting int      // number of parts that wait for a person
 }
 
 // NewParts returns the parts as a list. The caller must not modify them any more.
 func NewParts(parts ...ResponsePart) Parts {
 	p := Parts{list: NewList(parts)}
 	for i := range parts {
-		p.note(&parts[i], i)
+		p.indexPart(&parts[i], i)
 	}
 	return p
 }
@@ -49,7 +49,7 @@ func (p Parts) Wait() bool { return p.waiting > 0 }
 
 // with returns the parts with part appended.
 func (p Parts) with(part ResponsePart) Parts {
-	p.note(&part, p.Len())
+	p.indexPart(&part, p.Len())
 	p.list = p.list.With(part)
 	return p
 }
@@ -62,7 +62,7 @@ func (p Parts) replaced(i int, part ResponsePart) Parts {
 	return p
 }
 
-func (p *Parts) note(part *ResponsePart, i int) {
+func (p *Parts) indexPart(part *ResponsePart, i int) {
 	p.waiting += count(part.waits())
 	if id := part.id(); id != "" {
 		p.streams = p.streams.with(id, i)
@@ -87,19 +87,19 @@ func (p Parts) MarshalJSON() ([]byte, error) { return Marshal(p) }
 // UnmarshalJSON reads a list.
 func (p *Parts) UnmarshalJSON(b []byte) error { return Unmarshal(b, p) }
 
-// places maps ids to indexes. It is immutable: with returns a new one that shares nearly all nodes.
-// It is a tree in which each pair of bits of the id's hash selects a child.
-type places struct {
+// idIndex maps ids to indexes. It is immutable: with returns a new one that shares nearly all
+// nodes. It is a tree in which each pair of bits of the id's hash selects a child.
+type idIndex struct {
 	id   string
 	at   int
-	kids [4]*places
+	kids [4]*idIndex
 }
 
-var placesSeed = maphash.MakeSeed()
+var idIndexSeed = maphash.MakeSeed()
 
 // find returns the index of the id, or -1.
-func (p *places) find(id string) int {
-	for hash := maphash.String(placesSeed, id); p != nil; hash <<= 2 {
+func (p *idIndex) find(id string) int {
+	for hash := maphash.String(idIndexSeed, id); p != nil; hash <<= 2 {
 		if p.id == id {
 			return p.at
 		}
@@ -108,13 +108,13 @@ func (p *places) find(id string) int {
 	return -1
 }
 
-func (p *places) with(id string, at int) *places {
-	return p.put(maphash.String(placesSeed, id), id, at)
+func (p *idIndex) with(id string, at int) *idIndex {
+	return p.put(maphash.String(idIndexSeed, id), id, at)
 }
 
-func (p *places) put(hash uint64, id string, at int) *places {
+func (p *idIndex) put(hash uint64, id string, at int) *idIndex {
 	if p == nil {
-		return &places{id: id, at: at}
+		return &idIndex{id: id, at: at}
 	}
 	c := *p
 	if c.id == id {

@@ -138,14 +138,14 @@ func chatToolCallReady(s *ChatState, a *ChatToolCallReadyAction) *ChatState {
 // ready overwrites the fields that the action has.
 func (v *ToolCallPendingConfirmationState) ready(a *ChatToolCallReadyAction) {
 	v.InvocationMessage = a.InvocationMessage
-	keep(&v.ToolInput, a.ToolInput)
+	setIfPresent(&v.ToolInput, a.ToolInput)
 	if canRefineContributor(v.Contributor, a.Contributor) {
 		v.Contributor = a.Contributor
 	}
-	keep(&v.ConfirmationTitle, a.ConfirmationTitle)
-	keep(&v.RiskAssessment, a.RiskAssessment)
-	keep(&v.Edits, a.Edits)
-	keep(&v.Editable, a.Editable)
+	setIfPresent(&v.ConfirmationTitle, a.ConfirmationTitle)
+	setIfPresent(&v.RiskAssessment, a.RiskAssessment)
+	setIfPresent(&v.Edits, a.Edits)
+	setIfPresent(&v.Editable, a.Editable)
 	if a.Intention != "" {
 		v.Intention = a.Intention
 	}
@@ -182,8 +182,8 @@ func (u *ToolCallContributor) owner() (name string, known bool) {
 	return "", false
 }
 
-// keep sets *to unless from is nil.
-func keep[T any](to **T, from *T) {
+// setIfPresent sets *to unless from is nil.
+func setIfPresent[T any](to **T, from *T) {
 	if from != nil {
 		*to = from
 	}

@@ -86,7 +86,7 @@ func (d *Dialect) UpAction(c Context, raw []byte) ([]byte, error) {
 	for _, s := range d.steps {
 		if !s.raise(&c, text(o, "type"), o) {
 			return nil, fmt.Errorf("%s cannot be said in AHP %s, which this host works in: %s", kind, ahp.Version,
-				instead[kind])
+				alternatives[kind])
 		}
 	}
 	return encode(o)
@@ -145,7 +145,7 @@ func (d *Dialect) DownNotification(c Context, method string, raw []byte) ([]byte
 	if newer(method, d.version) {
 		return nil, nil
 	}
-	return d.down(c, notified+method, raw)
+	return d.down(c, notificationOf+method, raw)
 }
 
 func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
@@ -161,7 +161,7 @@ func (d *Dialect) up(c Context, place string, raw []byte) ([]byte, error) {
 	for _, s := range d.steps {
 		if !s.raise(&c, place, o) {
 			return nil, fmt.Errorf("this cannot be said in AHP %s, which this host works in: %s", ahp.Version,
-				instead[place])
+				alternatives[place])
 		}
 	}
 	return encode(o)
@@ -184,8 +184,9 @@ func (d *Dialect) down(c Context, place string, raw []byte) ([]byte, error) {
 	return encode(o)
 }
 
-// instead maps actions and places without a counterpart in 1.0 to what a client can do instead.
-var instead = map[string]string{
+// alternatives maps actions and places without a counterpart in 1.0 to what a client can do
+// instead.
+var alternatives = map[string]string{
 	"session/activeClientToolsChanged": "send session/activeClientChanged first",
 	"session/modelChanged":             "name the model in the message",
 	"session/agentChanged":             "name the agent in the message",

@@ -32,16 +32,16 @@ func rename(o object, from, to string) {
 	}
 }
 
-// first replaces a list by its first element under another name.
-func first(o object, from, to string) {
+// unwrapFirst replaces a list by its first element under another name.
+func unwrapFirst(o object, from, to string) {
 	if l := list(o, from); len(l) > 0 {
 		o[to] = l[0]
 	}
 	delete(o, from)
 }
 
-// only replaces a value by a list of it under another name.
-func only(o object, from, to string) {
+// wrapInList replaces a value by a list of it under another name.
+func wrapInList(o object, from, to string) {
 	if v, ok := o[from]; ok {
 		if v != nil && o[to] == nil {
 			o[to] = []any{v}

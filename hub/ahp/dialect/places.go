@@ -4,17 +4,17 @@ package dialect
 // an action by its type, params, results and notifications by their method after a prefix, and
 // values inside them by the names below.
 const (
-	paramsOf = "params "
-	resultOf = "result "
-	notified = "notification "
+	paramsOf       = "params "
+	resultOf       = "result "
+	notificationOf = "notification "
 )
 
 // fields maps the fields of a place that hold other places, alone or in a list, to those places.
 type fields map[string]string
 
-// inside has the structure of the protocol where versions differ, with the field names of all
+// nestedPlaces has the structure of the protocol where versions differ, with the field names of all
 // versions.
-var inside = map[string]fields{
+var nestedPlaces = map[string]fields{
 	"root": {"terminals": "terminalInfo", "agents": "agentInfo"},
 	"session": {"chats": "chatSummary", "activeClients": "activeClient", "activeClient": "activeClient",
 		"customizations": "customization", "inputNeeded": "inputNeeded", "summary": "sessionSummary"},
@@ -36,32 +36,32 @@ var inside = map[string]fields{
 	"toolCall":      {"content": "content", "userSuggestion": "message"},
 	"toolResult":    {"content": "content"},
 
-	"root/agentsChanged":                    {"agents": "agentInfo"},
-	"root/terminalsChanged":                 {"terminals": "terminalInfo"},
-	"session/chatAdded":                     {"summary": "chatSummary"},
-	"session/chatUpdated":                   {"changes": "chatSummary"},
-	"session/activeClientSet":               {"activeClient": "activeClient"},
-	"session/activeClientChanged":           {"activeClient": "activeClient"},
-	"session/inputNeededSet":                {"request": "inputNeeded"},
-	"session/customizationsChanged":         {"customizations": "customization"},
-	"session/customizationUpdated":          {"customization": "customization"},
-	"chat/turnStarted":                      {"message": "message"},
-	"chat/responsePart":                     {"part": "part"},
-	"chat/turnsLoaded":                      {"turns": "turn"},
-	"chat/pendingMessageSet":                {"message": "message"},
-	"chat/draftChanged":                     {"draft": "message"},
-	"chat/toolCallComplete":                 {"result": "toolResult"},
-	"chat/toolCallConfirmed":                {"userSuggestion": "message"},
-	"chat/toolCallContentChanged":           {"content": "content"},
-	"terminal/claimed":                      {"claim": "claim"},
-	"annotations/set":                       {"annotation": "annotation"},
-	paramsOf + "createSession":              {"activeClient": "activeClient"},
-	paramsOf + "createChat":                 {"initialMessage": "message"},
-	paramsOf + "createTerminal":             {"claim": "claim"},
-	resultOf + "listSessions":               {"items": "sessionSummary"},
-	resultOf + "fetchTurns":                 {"turns": "turn"},
-	notified + "root/sessionAdded":          {"summary": "sessionSummary"},
-	notified + "root/sessionSummaryChanged": {"changes": "sessionSummary"},
+	"root/agentsChanged":                          {"agents": "agentInfo"},
+	"root/terminalsChanged":                       {"terminals": "terminalInfo"},
+	"session/chatAdded":                           {"summary": "chatSummary"},
+	"session/chatUpdated":                         {"changes": "chatSummary"},
+	"session/activeClientSet":                     {"activeClient": "activeClient"},
+	"session/activeClientChanged":                 {"activeClient": "activeClient"},
+	"session/inputNeededSet":                      {"request": "inputNeeded"},
+	"session/customizationsChanged":               {"customizations": "customization"},
+	"session/customizationUpdated":                {"customization": "customization"},
+	"chat/turnStarted":                            {"message": "message"},
+	"chat/responsePart":                           {"part": "part"},
+	"chat/turnsLoaded":                            {"turns": "turn"},
+	"chat/pendingMessageSet":                      {"message": "message"},
+	"chat/draftChanged":                           {"draft": "message"},
+	"chat/toolCallComplete":                       {"result": "toolResult"},
+	"chat/toolCallConfirmed":                      {"userSuggestion": "message"},
+	"chat/toolCallContentChanged":                 {"content": "content"},
+	"terminal/claimed":                            {"claim": "claim"},
+	"annotations/set":                             {"annotation": "annotation"},
+	paramsOf + "createSession":                    {"activeClient": "activeClient"},
+	paramsOf + "createChat":                       {"initialMessage": "message"},
+	paramsOf + "createTerminal":                   {"claim": "claim"},
+	resultOf + "listSessions":                     {"items": "sessionSummary"},
+	resultOf + "fetchTurns":                       {"turns": "turn"},
+	notificationOf + "root/sessionAdded":          {"summary": "sessionSummary"},
+	notificationOf + "root/sessionSummaryChanged": {"changes": "sessionSummary"},
 }
 
 // edit rewrites the object of a place; false removes it.
@@ -70,7 +70,7 @@ type edit func(c *Context, o object) bool
 // walk calls visit for a value and all places inside it, the innermost first, and removes those for
 // which it returns false.
 func walk(place string, o object, visit func(place string, o object) bool) bool {
-	for key, of := range inside[place] {
+	for key, of := range nestedPlaces[place] {
 		switch v := o[key].(type) {
 		case object:
 			if !walk(of, v, visit) {

@@ -23,7 +23,7 @@ func TestFieldsOfEveryVersionSurvive(t *testing.T) {
 			checked += survive(t, version, spots(state, map[*spec.Type]bool{}), through, lost)
 		}
 		for _, a := range s.Actions() {
-			if instead[a.Type] != "" {
+			if alternatives[a.Type] != "" {
 				continue // refused, with an error that says what to do
 			}
 			through := func(raw []byte) ([]byte, bool) { return throughAction(d, raw) }
@@ -299,7 +299,7 @@ func TestParamsAndResultsOfEveryVersion(t *testing.T) {
 		for _, m := range spec.Need(t, version).Methods() {
 			place := paramsOf
 			if strings.Contains(m.Name, "/") {
-				place = notified
+				place = notificationOf
 			}
 			for p, typ := range map[string]*spec.Type{place: m.Params, resultOf: m.Result} {
 				if typ == nil || typ.Kind != spec.Object {

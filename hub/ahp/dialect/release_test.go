@@ -139,7 +139,7 @@ func TestEveryMethodHasAShape(t *testing.T) {
 	for _, m := range spec.Need(t, "1.0.0").Methods() {
 		place := paramsOf
 		if strings.Contains(m.Name, "/") {
-			place = notified
+			place = notificationOf
 		}
 		if shapeAt(place+m.Name) == nil {
 			t.Errorf("%s has no shape", place+m.Name)

@@ -16,7 +16,7 @@ var shapes = func() map[string]*ahp.Shape {
 		m[resultOf+method] = ahp.ShapeOf(v)
 	}
 	for method, v := range notifications {
-		m[notified+method] = ahp.ShapeOf(v)
+		m[notificationOf+method] = ahp.ShapeOf(v)
 	}
 	return learnShapes(m)
 }()

@@ -39,7 +39,7 @@ func (s *step) touches(place string, seen map[string]bool) bool {
 		return true
 	}
 	seen[place] = true
-	for _, of := range inside[place] {
+	for _, of := range nestedPlaces[place] {
 		if !seen[of] && s.touches(of, seen) {
 			return true
 		}

@@ -45,12 +45,12 @@ func capabilitiesDown(_ *Context, o object) bool {
 }
 
 func directoriesDown(_ *Context, o object) bool {
-	first(o, "workingDirectories", "workingDirectory")
+	unwrapFirst(o, "workingDirectories", "workingDirectory")
 	return true
 }
 
 func directoriesUp(_ *Context, o object) bool {
-	only(o, "workingDirectory", "workingDirectories")
+	wrapInList(o, "workingDirectory", "workingDirectories")
 	return true
 }
 

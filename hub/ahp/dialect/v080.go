@@ -11,10 +11,10 @@ import (
 // decisions.
 var to080 = &step{old: Version{0, 7, 0}, new: Version{0, 8, 0},
 	down: map[string]edit{
-		"session":                      executionsDown,
-		"customization":                enablementDown,
-		"session/customizationToggled": toggledDown,
-		notified + "auth/required":     authDown,
+		"session":                        executionsDown,
+		"customization":                  enablementDown,
+		"session/customizationToggled":   toggledDown,
+		notificationOf + "auth/required": authDown,
 	},
 	up: map[string]edit{
 		"customization":                enablementUp,
