@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	settle      = 200 * time.Millisecond // after the first of a burst of writes
+	debounce    = 200 * time.Millisecond // after the first of a burst of writes
 	mostFolders = 300                    // watched folders of one root
 	ownEvery    = 2 * time.Second        // between checks of the host's own file
 )
@@ -37,14 +37,14 @@ type Library struct {
 
 // shelf is a root with followers.
 type shelf struct {
-	found   Found
-	kept    bool // found was read
-	stale   bool
-	blind   bool // some folders are not watched
-	tells   map[int]func()
-	next    int
-	folders map[string]bool // watched; used by Run only
-	own     fs.FileInfo     // of an Own root: its file at the last check, nil for none; used by Run only
+	found         Found
+	loaded        bool // found was read
+	stale         bool
+	partlyWatched bool // some folders are not watched
+	callbacks     map[int]func()
+	next          int
+	folders       map[string]bool // watched; used by Run only
+	own           fs.FileInfo     // of an Own root: its file at the last check, nil for none; used by Run only
 }
 
 // NewLibrary returns a library. Without Run, nothing is watched.
@@ -56,7 +56,7 @@ func NewLibrary(limits Limits, log *slog.Logger) *Library {
 // Look returns the current customizations of a root.
 func (l *Library) Look(root Root) Found {
 	l.mu.Lock()
-	if s := l.shelves[root]; s != nil && s.kept && !s.stale && !s.blind {
+	if s := l.shelves[root]; s != nil && s.loaded && !s.stale && !s.partlyWatched {
 		defer l.mu.Unlock()
 		return s.found
 	}
@@ -70,17 +70,17 @@ func (l *Library) Follow(root Root, tell func()) (stop func()) {
 	defer l.mu.Unlock()
 	s := l.shelves[root]
 	if s == nil {
-		s = &shelf{stale: true, tells: map[int]func(){}, folders: map[string]bool{}}
+		s = &shelf{stale: true, callbacks: map[int]func(){}, folders: map[string]bool{}}
 		l.shelves[root] = s
 	}
 	id := s.next
 	s.next++
-	s.tells[id] = tell
+	s.callbacks[id] = tell
 	l.wake()
 	return func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(s.tells, id)
+		delete(s.callbacks, id)
 		l.wake()
 	}
 }
@@ -109,21 +109,21 @@ func (l *Library) Run(ctx context.Context) error {
 			return nil
 		case e := <-w.Events:
 			if l.touched(e.Name, e.Has(fsnotify.Remove|fsnotify.Rename)) && due == nil {
-				due = time.After(settle)
+				due = time.After(debounce)
 			}
 		case <-w.Errors: // most likely some events were lost
 			l.touched("", false)
 			l.wake()
 		case <-l.poke:
-			l.tidy(w)
-			l.again(w)
+			l.removeUnfollowed(w)
+			l.refreshStale(w)
 		case <-own.C:
 			if l.lookAtOwn() {
-				l.again(w)
+				l.refreshStale(w)
 			}
 		case <-due:
 			due = nil
-			l.again(w)
+			l.refreshStale(w)
 		}
 	}
 }
@@ -200,12 +200,12 @@ func matters(root Root, name string) bool {
 	return name == ".agents" || strings.HasSuffix(name, "plugin") && strings.HasPrefix(name, ".")
 }
 
-// tidy removes roots without followers.
-func (l *Library) tidy(w *fsnotify.Watcher) {
+// removeUnfollowed removes roots without followers.
+func (l *Library) removeUnfollowed(w *fsnotify.Watcher) {
 	l.mu.Lock()
 	var gone []string
 	for root, s := range l.shelves {
-		if len(s.tells) == 0 {
+		if len(s.callbacks) == 0 {
 			delete(l.shelves, root)
 			for f := range s.folders {
 				gone = append(gone, f)
@@ -231,8 +231,8 @@ func (l *Library) leave(w *fsnotify.Watcher, folder string) {
 	_ = w.Remove(folder) // may have ended already
 }
 
-// again reads the roots that may have changed, and notifies their followers.
-func (l *Library) again(w *fsnotify.Watcher) {
+// refreshStale reads the roots that may have changed, and notifies their followers.
+func (l *Library) refreshStale(w *fsnotify.Watcher) {
 	for {
 		root, s := l.nextStale()
 		if s == nil {
@@ -249,15 +249,15 @@ func (l *Library) again(w *fsnotify.Watcher) {
 			found, _ = find(root, l.limits) // for writes before the watch began
 		}
 		l.mu.Lock()
-		changed := !s.kept || !reflect.DeepEqual(found, s.found) // what followers saw before may be older
-		s.found, s.kept = found, true
-		var tells []func()
-		for _, t := range s.tells {
-			tells = append(tells, t)
+		changed := !s.loaded || !reflect.DeepEqual(found, s.found) // what followers saw before may be older
+		s.found, s.loaded = found, true
+		var callbacks []func()
+		for _, t := range s.callbacks {
+			callbacks = append(callbacks, t)
 		}
 		l.mu.Unlock()
 		if changed {
-			for _, tell := range tells {
+			for _, tell := range callbacks {
 				tell()
 			}
 		}
@@ -279,12 +279,12 @@ func (l *Library) nextStale() (Root, *shelf) {
 // watch updates the watched folders of a root, and reports whether any is new.
 func (l *Library) watch(w *fsnotify.Watcher, s *shelf, folders []string) (more bool) {
 	now := map[string]bool{}
-	blind := len(folders) > mostFolders
+	partly := len(folders) > mostFolders
 	for _, f := range folders[:min(len(folders), mostFolders)] {
 		if !s.folders[f] {
 			if err := w.Add(f); err != nil {
 				l.log.Debug("a folder of customizations is not watched", "folder", f, "err", err)
-				blind = true
+				partly = true
 				continue
 			}
 			more = true
@@ -293,7 +293,7 @@ func (l *Library) watch(w *fsnotify.Watcher, s *shelf, folders []string) (more b
 	}
 	l.mu.Lock()
 	was := s.folders
-	s.folders, s.blind = now, blind
+	s.folders, s.partlyWatched = now, partly
 	l.mu.Unlock()
 	for f := range was {
 		if !now[f] {

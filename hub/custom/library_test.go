@@ -44,7 +44,7 @@ func (l *Library) settled(t *testing.T, root Root) {
 	for end := time.Now().Add(10 * time.Second); ; <-time.After(time.Millisecond) {
 		l.mu.Lock()
 		s := l.shelves[root]
-		ok := s != nil && s.kept && !s.stale
+		ok := s != nil && s.loaded && !s.stale
 		l.mu.Unlock()
 		if ok {
 			return
