@@ -16,19 +16,19 @@ import (
 // errNotRunning refuses a request to a server that does not run, or stopped before it answered.
 var errNotRunning = errors.New("this MCP server is not running")
 
-// carriedRequests forwards requests to the server and decodes its answers.
-var carriedRequests = map[string]func(context.Context, *session, json.RawMessage) (mcp.Result, error){
-	"tools/list":               carryTo[mcp.ListToolsResult]("tools/list"),
-	"tools/call":               carryTo[mcp.CallToolResult]("tools/call"),
-	"resources/list":           carryTo[mcp.ListResourcesResult]("resources/list"),
-	"resources/templates/list": carryTo[mcp.ListResourceTemplatesResult]("resources/templates/list"),
-	"resources/read":           carryTo[mcp.ReadResourceResult]("resources/read"),
-	"prompts/list":             carryTo[mcp.ListPromptsResult]("prompts/list"),
-	"prompts/get":              carryTo[mcp.GetPromptResult]("prompts/get"),
-	"completion/complete":      carryTo[mcp.CompleteResult]("completion/complete"),
+// forwardedRequests forwards requests to the server and decodes its answers.
+var forwardedRequests = map[string]func(context.Context, *session, json.RawMessage) (mcp.Result, error){
+	"tools/list":               forwardTo[mcp.ListToolsResult]("tools/list"),
+	"tools/call":               forwardTo[mcp.CallToolResult]("tools/call"),
+	"resources/list":           forwardTo[mcp.ListResourcesResult]("resources/list"),
+	"resources/templates/list": forwardTo[mcp.ListResourceTemplatesResult]("resources/templates/list"),
+	"resources/read":           forwardTo[mcp.ReadResourceResult]("resources/read"),
+	"prompts/list":             forwardTo[mcp.ListPromptsResult]("prompts/list"),
+	"prompts/get":              forwardTo[mcp.GetPromptResult]("prompts/get"),
+	"completion/complete":      forwardTo[mcp.CompleteResult]("completion/complete"),
 }
 
-func carryTo[R any, PR interface {
+func forwardTo[R any, PR interface {
 	*R
 	mcp.Result
 }](method string) func(context.Context, *session, json.RawMessage) (mcp.Result, error) {
@@ -49,8 +49,8 @@ func carryTo[R any, PR interface {
 	}
 }
 
-// carry creates the server that forwards requests.
-func (n *session) carry() {
+// createForwarder creates the server that forwards requests.
+func (n *session) createForwarder() {
 	can := &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}}
 	if conn, _ := n.relay.Conn(); conn != nil {
 		if conn.Has("resources") {
@@ -65,13 +65,13 @@ func (n *session) carry() {
 	}
 	n.server = mcp.NewServer(&mcp.Implementation{Name: n.relay.Name, Version: n.s.cfg.Version},
 		&mcp.ServerOptions{Capabilities: can})
-	n.server.AddReceivingMiddleware(n.carrying)
+	n.server.AddReceivingMiddleware(n.forwardMiddleware)
 }
 
-// carrying forwards the requests that the server itself must answer.
-func (n *session) carrying(next mcp.MethodHandler) mcp.MethodHandler {
+// forwardMiddleware forwards the requests that the server itself must answer.
+func (n *session) forwardMiddleware(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-		do := carriedRequests[method]
+		do := forwardedRequests[method]
 		if do == nil {
 			return next(ctx, method, req)
 		}

@@ -29,13 +29,13 @@ type Host interface {
 	Relay(token string) (*host.Relay, bool)
 }
 
-// opened is the target of a token: the host's own tools, or a session's MCP server.
-type opened interface {
+// tokenTarget is the target of a token: the host's own tools, or a session's MCP server.
+type tokenTarget interface {
 	Session() ahp.URI
 	Context() context.Context
 }
 
-func (s *Server) opened(token string) (opened, bool) {
+func (s *Server) targetOf(token string) (tokenTarget, bool) {
 	if box, ok := s.cfg.Host.Toolbox(token); ok {
 		return box, true
 	}
@@ -80,14 +80,14 @@ type Server struct {
 
 	mu       sync.Mutex
 	closed   bool
-	sessions map[opened]*session
+	sessions map[tokenTarget]*session
 }
 
 // New returns a server.
 func New(cfg Config) *Server {
 	cfg.Limits = cfg.Limits.withDefaults()
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	return &Server{cfg: cfg, log: cfg.Log, sessions: map[opened]*session{}}
+	return &Server{cfg: cfg, log: cfg.Log, sessions: map[tokenTarget]*session{}}
 }
 
 // Reach returns how an agent on this machine reaches the endpoint at base with a token: by HTTP, or
@@ -104,7 +104,7 @@ func Reach(base, program string) func(token string) []agent.MCPServer {
 
 // Knows reports whether a token is valid at present.
 func (s *Server) Knows(token string) bool {
-	_, ok := s.opened(token)
+	_, ok := s.targetOf(token)
 	return ok
 }
 
@@ -112,7 +112,7 @@ func (s *Server) Knows(token string) bool {
 // token.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	of, ok := s.opened(token)
+	of, ok := s.targetOf(token)
 	if !ok {
 		http.Error(w, "This token has ended with its agent's session.", http.StatusForbidden)
 		return
@@ -131,7 +131,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // enter counts a session's request, and creates the session on first use.
-func (s *Server) enter(of opened) *session {
+func (s *Server) enter(of tokenTarget) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.sessions[of]

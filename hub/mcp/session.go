@@ -22,7 +22,7 @@ Tools that say which client they run in are carried out by a connected editor; t
 // session is a server for one agent: the host's own tools, or one of the session's MCP servers.
 type session struct {
 	s        *Server
-	of       opened
+	of       tokenTarget
 	box      *host.Toolbox // nil for an MCP server
 	relay    *host.Relay   // that MCP server
 	log      *slog.Logger
@@ -35,12 +35,12 @@ type session struct {
 	offered  map[string]offer // the clients' tools by name; only follow changes it while it runs
 }
 
-func newSession(s *Server, of opened) *session {
+func newSession(s *Server, of tokenTarget) *session {
 	n := &session{s: s, of: of, log: s.log.With("session", of.Session()),
 		calls: make(chan struct{}, s.cfg.Limits.Calls), offered: map[string]offer{}}
 	if relay, ok := of.(*host.Relay); ok {
 		n.relay = relay
-		n.carry()
+		n.createForwarder()
 	} else {
 		n.box = of.(*host.Toolbox) // the only other kind
 		n.ownTools()

@@ -49,9 +49,9 @@ func (n *session) list(ctx context.Context, in listInput) (string, error) {
 		fmt.Fprintf(&b, ", here %d to %d", in.Offset+1, in.Offset+len(page))
 	}
 	b.WriteString(":\n")
-	look := n.newLook()
+	cache := n.newFileCache()
 	for _, a := range page {
-		n.line(ctx, &b, look, a)
+		n.line(ctx, &b, cache, a)
 	}
 	if rest := len(found) - in.Offset - len(page); rest > 0 {
 		fmt.Fprintf(&b, "\n%d more: call again with offset %d.\n", rest, in.Offset+len(page))
@@ -94,7 +94,7 @@ func (n *session) filterOf(in listInput) (func(*ahp.Annotation) bool, error) {
 }
 
 // line writes a thread of a list: its location, beginning and status.
-func (n *session) line(ctx context.Context, b *strings.Builder, l *look, a *ahp.Annotation) {
+func (n *session) line(ctx context.Context, b *strings.Builder, l *fileCache, a *ahp.Annotation) {
 	fmt.Fprintf(b, "\n- id %s: %s%s\n", a.ID, n.placeNow(ctx, l, a), state(a))
 	first, last := a.Entries[0], a.Entries[len(a.Entries)-1]
 	fmt.Fprintf(b, "  %s: %s\n", who(first), indent(clip(first.Text.Text, mostPreview)))
@@ -109,7 +109,7 @@ func (n *session) get(ctx context.Context, in getInput) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s%s\n", n.placeNow(ctx, n.newLook(), &a), state(&a))
+	fmt.Fprintf(&b, "%s%s\n", n.placeNow(ctx, n.newFileCache(), &a), state(&a))
 	if st, _ := core.ReadStamp(a.Entries[0].Meta); st.Hunk != "" {
 		b.WriteString("\nIt is about:\n" + block("", st.Hunk) + "\n")
 	}
@@ -168,18 +168,20 @@ func rangeOf(a *ahp.Annotation, quote string) review.Range {
 	return r
 }
 
-// look caches the files of one answer.
-type look struct {
-	files map[ahp.URI][]string // nil lines: not readable as text
-	left  int                  // remaining bytes to read
+// fileCache caches the files of one answer.
+type fileCache struct {
+	files     map[ahp.URI][]string // nil lines: not readable as text
+	bytesLeft int                  // remaining bytes to read
 }
 
 const mostLooked = 32 << 20
 
-func (n *session) newLook() *look { return &look{files: map[ahp.URI][]string{}, left: mostLooked} }
+func (n *session) newFileCache() *fileCache {
+	return &fileCache{files: map[ahp.URI][]string{}, bytesLeft: mostLooked}
+}
 
 // placeNow returns where a comment's lines are in the current file, if they can be found.
-func (n *session) placeNow(ctx context.Context, l *look, a *ahp.Annotation) string {
+func (n *session) placeNow(ctx context.Context, l *fileCache, a *ahp.Annotation) string {
 	st, _ := core.ReadStamp(a.Entries[0].Meta)
 	was, name := rangeOf(a, st.Hunk), n.box.FileName(a.Resource)
 	if was.From == 0 {
@@ -199,14 +201,14 @@ func (n *session) placeNow(ctx context.Context, l *look, a *ahp.Annotation) stri
 	return name + where(now)
 }
 
-func (n *session) lines(ctx context.Context, l *look, uri ahp.URI) []string {
-	if lines, known := l.files[uri]; known || l.left <= 0 {
+func (n *session) lines(ctx context.Context, l *fileCache, uri ahp.URI) []string {
+	if lines, known := l.files[uri]; known || l.bytesLeft <= 0 {
 		return lines
 	}
 	var lines []string
 	if text, err := n.box.TextNow(ctx, uri); err == nil {
 		lines = review.Lines(text)
-		l.left -= len(text)
+		l.bytesLeft -= len(text)
 	}
 	l.files[uri] = lines
 	return lines
