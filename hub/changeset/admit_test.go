@@ -16,7 +16,7 @@ func (p *place) secrets() *place {
 	p.t.Helper()
 	other := *p
 	other.dir = filepath.Join(p.t.TempDir(), "elsewhere")
-	p.fine(os.Mkdir(other.dir, 0o755))
+	p.mustSucceed(os.Mkdir(other.dir, 0o755))
 	other.git("init", "-q", "-b", "main")
 	other.write("secret.txt", "secret\n")
 	other.commit()
@@ -27,13 +27,13 @@ func (p *place) secrets() *place {
 // put writes a file that leads elsewhere.
 func (p *place) put(name, content string) {
 	p.t.Helper()
-	p.fine(os.RemoveAll(p.path(name)))
+	p.mustSucceed(os.RemoveAll(p.path(name)))
 	p.write(name, content)
 }
 
 func (p *place) putLink(to, name string) {
 	p.t.Helper()
-	p.fine(os.RemoveAll(p.path(name)))
+	p.mustSucceed(os.RemoveAll(p.path(name)))
 	p.link(to, name)
 }
 
@@ -64,7 +64,7 @@ var waysOut = map[string]struct {
 			"\n")
 	}},
 	"a git directory in the work tree, and another common one": {"x/commondir", func(p, other *place) {
-		p.fine(os.Rename(p.path(".git"), p.path("x")))
+		p.mustSucceed(os.Rename(p.path(".git"), p.path("x")))
 		p.put(".git", "gitdir: x\n")
 		p.put("x/commondir", other.path(".git")+"\n")
 		p.put("x/gitdir", p.path(".git")+"\n")
@@ -87,11 +87,11 @@ var waysOut = map[string]struct {
 	}},
 	"a relative path of them": {".git/objects/info/alternates", func(p, other *place) {
 		rel, err := filepath.Rel(p.path(".git/objects"), other.path(".git/objects"))
-		p.fine(err)
+		p.mustSucceed(err)
 		p.put(".git/objects/info/alternates", rel+"\n")
 	}},
 	"objects borrowed in two steps": {"x/info/alternates", func(p, other *place) {
-		p.fine(os.MkdirAll(p.path("x/pack"), 0o755))
+		p.mustSucceed(os.MkdirAll(p.path("x/pack"), 0o755))
 		p.put("x/info/alternates", other.path(".git/objects")+"\n")
 		p.put(".git/objects/info/alternates", p.path("x")+"\n")
 	}},
@@ -121,7 +121,7 @@ func (p *place) copied() *place {
 	c := *p
 	c.dir, c.data = filepath.Join(p.t.TempDir(), "work tree"), filepath.Join(p.t.TempDir(), "checkpoints")
 	c.svc = New(Config{Dir: c.data})
-	p.fine(os.CopyFS(c.dir, os.DirFS(p.dir)))
+	p.mustSucceed(os.CopyFS(c.dir, os.DirFS(p.dir)))
 	return &c
 }
 
@@ -242,12 +242,12 @@ func TestLayoutsWithoutGrant(t *testing.T) {
 		},
 		"a link to a directory": func(p *place) []string {
 			at := filepath.Join(p.t.TempDir(), "link")
-			p.fine(os.Symlink(p.dir, at))
+			p.mustSucceed(os.Symlink(p.dir, at))
 			return []string{at}
 		},
 		"a git directory elsewhere in the session": func(p *place) []string {
 			git := filepath.Join(p.t.TempDir(), "git")
-			p.fine(os.Rename(p.path(".git"), git))
+			p.mustSucceed(os.Rename(p.path(".git"), git))
 			p.put(".git", "gitdir: "+git+"\n")
 			return []string{p.dir, git}
 		},
@@ -287,7 +287,7 @@ func TestNestedRepositoryLeadingElsewhere(t *testing.T) {
 	before := p.checkpoint()
 	other := p.secrets()
 	p.put("inner/.git", "gitdir: "+other.path(".git")+"\n")
-	t.Cleanup(func() { p.fine(os.RemoveAll(p.dir)) })
+	t.Cleanup(func() { p.mustSucceed(os.RemoveAll(p.dir)) })
 	after := p.checkpoint()
 	p.want(summary(p.compare(before, after)), "A inner (its repository is elsewhere)")
 	for _, name := range p.folders() {

@@ -142,8 +142,8 @@ func (s *Service) dropWorktree(ctx context.Context, home source, w machine.Workt
 var noKeys = []string{"failed to sign", "cannot run gpg", "secret key", "No agent running", "Couldn't load public key",
 	"load private key"}
 
-// said returns what git printed and, if a sandbox caused the failure, what to do.
-func (e *gitError) said() string {
+// message returns what git printed and, if a sandbox caused the failure, what to do.
+func (e *gitError) message() string {
 	has := func(word string) bool { return strings.Contains(e.stderr, word) }
 	switch {
 	case !e.boxed:

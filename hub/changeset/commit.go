@@ -168,7 +168,7 @@ func commitRefusal(err error) error {
 	if refused := refusal(err); !errors.As(err, &g) || errors.Is(refused, errLocked) {
 		return refused
 	}
-	said := g.said()
+	said := g.message()
 	if said == "" {
 		said = "It said nothing: most likely a hook ended with an error."
 	}

@@ -15,7 +15,7 @@ import (
 func (p *place) hook(name, script string) {
 	p.t.Helper()
 	p.write(".git/hooks/"+name, "#!/bin/sh\n"+script)
-	p.fine(os.Chmod(p.path(".git/hooks/"+name), 0o755))
+	p.mustSucceed(os.Chmod(p.path(".git/hooks/"+name), 0o755))
 }
 
 func TestCommit(t *testing.T) {
@@ -40,10 +40,10 @@ func TestCommit(t *testing.T) {
 			err := p.commitWith(machine.Commit{Message: " \n", Name: "Ana"})
 		return err
 	}, "the message is empty")
-	p.fine(p.stage("a.txt", nil))
+	p.mustSucceed(p.stage("a.txt", nil))
 	done, err := p.commitWith(machine.Commit{Message: "Shorten\n\n# not a comment\nwith a body\n", Name: "Ana <b> \n",
 		Email: "ana@host"})
-	p.fine(err)
+	p.mustSucceed(err)
 	if done.Subject != "Shorten" || done.Files != 1 || done.Branch != "main" ||
 		!strings.HasPrefix(p.git("rev-parse", "HEAD"), done.ID) {
 		t.Errorf("it says %+v", done)
@@ -53,7 +53,7 @@ func TestCommit(t *testing.T) {
 		"body" {
 		t.Errorf("the commit is %q", got)
 	}
-	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "A new.txt +1 −0")
+	p.want(summary(func() []machine.ChangedFile { _, f := p.uncommitted(); return f }()), "A new.txt +1 −0")
 	if _, err = p.commitWith(machine.Commit{Message: "The rest", Name: "Ana"}); err != nil ||
 		p.git("log", "-1", "--format=%ae") != "host@example.org" {
 		t.Errorf("without an address: %v, %s", err, p.git("log", "-1", "--format=%ae"))
@@ -81,7 +81,7 @@ func TestHooksOfACommit(t *testing.T) {
 	p.hook("commit-msg", "echo \"reviewed by $GIT_AUTHOR_NAME\" >> \"$1\"\n")
 	p.hook("post-commit", "touch ran\n")
 	_, err = p.commitWith(machine.Commit{Message: "x\n", Name: "Ana"})
-	p.fine(err)
+	p.mustSucceed(err)
 	if got := p.git("log", "-1", "--format=%B"); got != "x\nreviewed by Ana" || p.read("ran") != "" {
 		t.Errorf("the hooks made %q", got)
 	}
@@ -93,7 +93,7 @@ func TestLookDoesNotWaitForHooks(t *testing.T) {
 	p.identity()
 	p.write("a.txt", "edited\n")
 	p.hook("pre-commit", "touch started\nwhile ! test -e go; do sleep 0.01; done\nrm started go\n")
-	tops, files := p.now()
+	tops, files := p.uncommitted()
 	done := make(chan error, 1)
 	go func() {
 		_, err := p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "x", Name: "Ana"})
@@ -104,7 +104,7 @@ func TestLookDoesNotWaitForHooks(t *testing.T) {
 	}
 	p.checkpoint()
 	p.write("go", "")
-	p.fine(<-done)
+	p.mustSucceed(<-done)
 	if got := p.git("log", "-1", "--format=%s"); got != "x" || p.git("status", "--porcelain") != "" {
 		t.Errorf("the commit is %q, %s", got, p.git("status", "--porcelain"))
 	}
@@ -132,7 +132,7 @@ func TestCommitInTheMiddleOfSomething(t *testing.T) {
 		p.want(p.staged())
 		p.refused("lines of a conflict", func() error { return p.stage("a.txt", &machine.Lines{From: 1, To: 1}) },
 			"conflicts")
-		p.fine(p.stage("a.txt", nil))
+		p.mustSucceed(p.stage("a.txt", nil))
 		if out := p.git("ls-files", "-u"); out != "" {
 			t.Errorf("staging left conflicts: %s", out)
 		}
@@ -144,9 +144,9 @@ func TestCreateBranch(t *testing.T) {
 	p := newRepo(t)
 	p.identity()
 	p.write("a.txt", "edited\n")
-	p.fine(p.stage("a.txt", nil))
+	p.mustSucceed(p.stage("a.txt", nil))
 	branch := func(name string) error {
-		tops, _ := p.now()
+		tops, _ := p.uncommitted()
 		return p.svc.CreateBranch(t.Context(), session, tops, name)
 	}
 	for name, words := range map[string]string{"main": "already", "": "cannot be", "a b": "cannot be",
@@ -155,7 +155,7 @@ func TestCreateBranch(t *testing.T) {
 		p.refused(name, func() error { return branch(name) }, words)
 	}
 	index, _ := os.ReadFile(p.path(".git/index"))
-	p.fine(branch("fix/typo é"[:8]))
+	p.mustSucceed(branch("fix/typo é"[:8]))
 	if now, _ := os.ReadFile(p.path(".git/index")); string(now) != string(index) {
 		t.Error("the index changed")
 	}
@@ -170,23 +170,23 @@ func TestOperationsInOddPlaces(t *testing.T) {
 	round := func(p *place, path, content string) {
 		p.t.Helper()
 		p.write(path, content)
-		p.fine(p.stage(path, nil))
+		p.mustSucceed(p.stage(path, nil))
 		p.want(p.staged(), path+" all")
-		p.fine(p.unstage(path, nil))
+		p.mustSucceed(p.unstage(path, nil))
 		undo, err := p.discard(path, nil)
-		p.fine(err)
-		p.fine(p.svc.TakeBack(p.t.Context(), session, undo))
+		p.mustSucceed(err)
+		p.mustSucceed(p.svc.TakeBack(p.t.Context(), session, undo))
 		if p.read(path) != content {
 			p.t.Errorf("%s is %q", path, p.read(path))
 		}
-		tops, _ := p.now()
-		p.fine(p.svc.CreateBranch(p.t.Context(), session, tops, "new-one"))
+		tops, _ := p.uncommitted()
+		p.mustSucceed(p.svc.CreateBranch(p.t.Context(), session, tops, "new-one"))
 		done, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
-		p.fine(err)
+		p.mustSucceed(err)
 		if done.Branch != "new-one" {
 			p.t.Errorf("it was committed to %q", done.Branch)
 		}
-		_, files := p.now()
+		_, files := p.uncommitted()
 		p.want(summary(files))
 	}
 	t.Run("no commit", func(t *testing.T) {
@@ -199,8 +199,11 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p := newPlace(t)
 		p.write("a.txt", "a\n")
 		for what, do := range map[string]func() error{
-			"stage":  func() error { return p.stage("a.txt", nil) },
-			"branch": func() error { tops, _ := p.now(); return p.svc.CreateBranch(t.Context(), session, tops, "x") },
+			"stage": func() error { return p.stage("a.txt", nil) },
+			"branch": func() error {
+				tops, _ := p.uncommitted()
+				return p.svc.CreateBranch(t.Context(), session, tops, "x")
+			},
 			"commit": func() error { _, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"}); return err },
 		} {
 			if err := do(); !errors.Is(err, machine.ErrConflict) {
@@ -237,15 +240,15 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.git("add", "a.txt")
 		p.dir = p.path("sub")
 		p.write("b.txt", "edited\n")
-		p.fine(p.stage("sub/b.txt", nil))
+		p.mustSucceed(p.stage("sub/b.txt", nil))
 		p.refused("a commit of what is not seen", func() error {
 			_, err := p.commitWith(machine.Commit{Message: "x",
 				Name: "Ana"})
 			return err
 		}, "a.txt is staged but outside of this directory")
-		tops, _ := p.now()
+		tops, _ := p.uncommitted()
 		_, err := p.svc.Unstage(t.Context(), session, tops, nil, nil)
-		p.fine(err)
+		p.mustSucceed(err)
 		if out := p.git("diff", "--cached", "--name-only"); out != "a.txt" {
 			t.Errorf("unstaging a directory left %s", out)
 		}
@@ -272,8 +275,8 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.write("a.txt", "a\n")
 		p.commit()
 		p.write("new.txt", "x\n")
-		p.fine(p.stage("new.txt", &machine.Lines{From: 1, To: 1}))
-		p.fine(p.unstage("new.txt", nil))
+		p.mustSucceed(p.stage("new.txt", &machine.Lines{From: 1, To: 1}))
+		p.mustSucceed(p.unstage("new.txt", nil))
 		p.remove("new.txt")
 		round(p, "a.txt", "edited\n")
 	})
@@ -285,11 +288,11 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		p.write("a.txt", "one\r\ntwo\r\n")
 		p.commit()
 		p.write("a.txt", "one\r\n2\r\n3\r\n")
-		p.fine(p.stage("a.txt", &machine.Lines{From: 2, To: 2}))
+		p.mustSucceed(p.stage("a.txt", &machine.Lines{From: 2, To: 2}))
 		if got := p.indexed("a.txt"); got != "one\n2\n" {
 			t.Errorf("the index has %q", got)
 		}
-		p.fine(p.unstage("a.txt", nil))
+		p.mustSucceed(p.unstage("a.txt", nil))
 		round(p, "a.txt", "one\r\nedited\r\n")
 	})
 	t.Run("submodule", func(t *testing.T) {
@@ -301,9 +304,9 @@ func TestOperationsInOddPlaces(t *testing.T) {
 		inner.dir = p.path("inner")
 		inner.write("a.txt", "x\n")
 		inner.commit()
-		p.fine(p.stage("inner", nil))
+		p.mustSucceed(p.stage("inner", nil))
 		p.want(p.staged(), "inner all")
-		p.fine(p.unstage("inner", nil))
+		p.mustSucceed(p.unstage("inner", nil))
 		p.refused("discarding a submodule's commit", func() error { _, err := p.discard("inner", nil); return err },
 			"is a submodule")
 	})
@@ -333,7 +336,7 @@ func TestOperationsInOddPlaces(t *testing.T) {
 			}
 		}
 		p.remove(".git/index.lock")
-		p.fine(p.stage("a.txt", nil))
+		p.mustSucceed(p.stage("a.txt", nil))
 		p.write(".git/index.lock", "")
 		if err := p.unstage("a.txt", nil); !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(),
 			"locked") {

@@ -14,7 +14,7 @@ func TestEditRefusesTextsWrittenSince(t *testing.T) {
 	p := newRepo(t)
 	dirs := []string{p.dir}
 	texts, err := p.svc.Texts(t.Context(), session, dirs, []string{p.path("a.txt"), p.path("sub/b.txt")})
-	p.fine(err)
+	p.mustSucceed(err)
 	p.write("sub/b.txt", "theirs\n")
 	_, err = p.svc.Edit(t.Context(), session, dirs, []machine.TextEdit{
 		{Path: texts[0].Path, Was: texts[0].Kept, Data: []byte("mine\n")},
@@ -43,7 +43,7 @@ func TestCarryOutLargePlan(t *testing.T) {
 	}
 	now := p.checkpoint()
 	plan, err := p.svc.PlanRevert(t.Context(), session, now.Trees, p.compare(before, now), nil)
-	p.fine(err)
+	p.mustSucceed(err)
 	if got := p.read("x.txt"); got != "gone\n" {
 		t.Error("planning has written")
 	}
@@ -54,7 +54,7 @@ func TestCarryOutLargePlan(t *testing.T) {
 		t.Error("half of the plan is carried out")
 	}
 	p.write("z.txt", "gone\n")
-	p.fine(p.svc.CarryOut(t.Context(), session, plan))
+	p.mustSucceed(p.svc.CarryOut(t.Context(), session, plan))
 	for _, name := range []string{"x.txt", "y.txt", "z.txt"} {
 		if got := p.read(name); got != name+large {
 			t.Errorf("%s has %d bytes", name, len(got))
@@ -65,7 +65,7 @@ func TestCarryOutLargePlan(t *testing.T) {
 func TestGrantDoesNotOverrideRefusal(t *testing.T) {
 	p := newRepo(t)
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere.git")
-	p.fine(os.Rename(p.path(".git"), elsewhere))
+	p.mustSucceed(os.Rename(p.path(".git"), elsewhere))
 	p.put(".git", "gitdir: "+elsewhere+"\n")
 	granted := session
 	granted.Granted = []machine.Outside{{By: p.path(".git"), Path: elsewhere}}

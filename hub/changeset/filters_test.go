@@ -34,42 +34,42 @@ func TestFiltersRunForPeopleAlone(t *testing.T) {
 	ran()
 	p.write("f.up", "one\n2\n")
 	// older than the index, so that git need not read it again
-	p.fine(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)))
-	p.now()
+	p.mustSucceed(os.Chtimes(p.path("f.up"), time.Now().Add(-time.Minute), time.Now().Add(-time.Minute)))
+	p.uncommitted()
 	p.want(p.staged())
 	p.refused("lines", func() error { return p.stage("f.up", &machine.Lines{From: 2, To: 2}) }, `uses the filter "up"`)
 	p.refused("discarding", func() error { _, err := p.discard("f.up", nil); return err }, "--trust-filters")
 	if ran() {
 		t.Fatal("a filter ran on a look")
 	}
-	p.fine(p.stage("f.up", nil))
+	p.mustSucceed(p.stage("f.up", nil))
 	if !ran() || p.indexed("f.up") != "ONE\n2\n" {
 		t.Errorf("staging without the filter: %q", p.indexed("f.up"))
 	}
 	p.want(p.staged(), "f.up all")
 	_, err := p.commitWith(machine.Commit{Message: "x", Name: "Ana"})
-	p.fine(err)
+	p.mustSucceed(err)
 }
 
 func TestTrustedFilters(t *testing.T) {
 	p, ran := newFiltered(t)
 	p.write("f.up", "one\n2\nthree\n")
 	// the stored version differs from the file
-	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()), "M f.up +3 −2")
+	p.want(summary(func() []machine.ChangedFile { _, f := p.uncommitted(); return f }()), "M f.up +3 −2")
 	p.svc = New(Config{Dir: p.data, TrustFilters: []string{filepath.Dir(p.dir)}})
 	ran()
-	_, files := p.now()
+	_, files := p.uncommitted()
 	if p.want(summary(files), "M f.up +2 −1"); !ran() {
 		t.Error("the filter of a trusted repository did not run")
 	}
 	if got := p.content(files[0].NewOID); got != "ONE\n2\nTHREE\n" {
 		t.Errorf("it is stored as %q", got)
 	}
-	p.fine(p.stage("f.up", &machine.Lines{From: 2, To: 2}))
+	p.mustSucceed(p.stage("f.up", &machine.Lines{From: 2, To: 2}))
 	if got := p.indexed("f.up"); got != "ONE\n2\n" {
 		t.Errorf("the index has %q", got)
 	}
-	p.fine(p.unstage("f.up", nil))
+	p.mustSucceed(p.unstage("f.up", nil))
 	if _, err := p.discard("f.up", nil); err != nil || p.read("f.up") != "one\ntwo\n" {
 		t.Errorf("discarding left %q, %v", p.read("f.up"), err)
 	}
@@ -87,7 +87,7 @@ func TestTrustedFiltersOfSandboxAreThePersonsOwn(t *testing.T) {
 	ws.Sandboxed = true
 	look := func() []machine.ChangedFile {
 		files, err := p.svc.Uncommitted(t.Context(), ws, []string{p.dir})
-		p.fine(err)
+		p.mustSucceed(err)
 		return files
 	}
 	ran()
@@ -96,7 +96,7 @@ func TestTrustedFiltersOfSandboxAreThePersonsOwn(t *testing.T) {
 		t.Error("a filter ran that a program in the sandbox can have configured")
 	}
 	own := filepath.Join(t.TempDir(), "gitconfig")
-	p.fine(os.WriteFile(own, []byte("[filter \"up\"]\nclean = tr a-z A-Z\n"), 0o600))
+	p.mustSucceed(os.WriteFile(own, []byte("[filter \"up\"]\nclean = tr a-z A-Z\n"), 0o600))
 	t.Setenv("GIT_CONFIG_GLOBAL", own)
 	p.write("f.up", "one\n2\nthree\nfour\n")
 	if got := summary(look()); len(got) != 1 || got[0] != "M f.up +3 −1" || ran() {
@@ -111,25 +111,25 @@ func TestIndexBesideFollowsNoLink(t *testing.T) {
 	p.write("a.txt", "edited\n")
 	outside := filepath.Join(t.TempDir(), "git")
 	p.hook("pre-commit", "rm .git/index; ln -s /etc/passwd .git/index\n")
-	tops, files := p.now()
+	tops, files := p.uncommitted()
 	_, err := p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "x", Name: "Ana"})
 	if info, lstat := os.Lstat(p.path(".git/index")); lstat != nil || info.Mode()&os.ModeSymlink == 0 || err == nil {
 		t.Errorf("the link was followed or replaced: %v, %v", err, lstat)
 	}
-	p.fine(os.Remove(p.path(".git/index")))
+	p.mustSucceed(os.Remove(p.path(".git/index")))
 	p.git("reset", "-q")
 
 	p.write("a.txt", "edited again\n")
 	p.hook("pre-commit", "cp -r .git '"+outside+"'\n")
 	p.hook("post-commit", "mv .git moved; ln -s '"+outside+"' .git\n")
-	tops, files = p.now()
+	tops, files = p.uncommitted()
 	_, _ = p.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "y", Name: "Ana"})
-	p.fine(os.Remove(p.path(".git")))
-	p.fine(os.Rename(p.path("moved"), p.path(".git")))
+	p.mustSucceed(os.Remove(p.path(".git")))
+	p.mustSucceed(os.Rename(p.path("moved"), p.path(".git")))
 	before, err := os.ReadFile(filepath.Join(outside, "index"))
-	p.fine(err)
+	p.mustSucceed(err)
 	after, err := os.ReadFile(p.path(".git/index"))
-	p.fine(err)
+	p.mustSucceed(err)
 	if string(before) == string(after) {
 		t.Error("the index was written by way of the link")
 	}

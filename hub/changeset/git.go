@@ -139,7 +139,7 @@ func (e *gitError) Error() string {
 	if e.stderr == "" {
 		return fmt.Sprintf("git %s: %v", e.command, e.err)
 	}
-	return fmt.Sprintf("git %s: %s", e.command, e.said())
+	return fmt.Sprintf("git %s: %s", e.command, e.message())
 }
 
 func (e *gitError) Unwrap() error { return e.err }

@@ -161,5 +161,5 @@ func refusal(err error) error {
 	case strings.Contains(g.stderr, ".lock': File exists"):
 		return errLocked
 	}
-	return fmt.Errorf("%w: git reported: %s", machine.ErrConflict, g.said())
+	return fmt.Errorf("%w: git reported: %s", machine.ErrConflict, g.message())
 }

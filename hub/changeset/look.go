@@ -64,7 +64,7 @@ func (src source) narrow(paths []string) (written []string, enough bool) {
 			continue
 		}
 		rel, err := filepath.Rel(src.top, p)
-		if err != nil || p == root || decides(filepath.Base(p)) {
+		if err != nil || p == root || isControlFile(filepath.Base(p)) {
 			return nil, false
 		}
 		written = append(written, filepath.ToSlash(rel))
@@ -74,8 +74,8 @@ func (src source) narrow(paths []string) (written []string, enough bool) {
 	return written, len(written) <= mostNarrow
 }
 
-// decides reports whether a file of that name affects how others are read.
-func decides(name string) bool {
+// isControlFile reports whether a file of that name affects how others are read.
+func isControlFile(name string) bool {
 	return name == ".git" || name == ".gitignore" || name == ".gitattributes" || name == ".gitmodules"
 }
 
@@ -93,7 +93,7 @@ func (r *repo) takeSome(ctx context.Context, k known, written []string) (machine
 	if err := r.unlockIndex(); err != nil {
 		return machine.Tree{}, err
 	}
-	had, fresh, err := r.among(ctx, k.src, written)
+	had, fresh, err := r.listFilesBelow(ctx, k.src, written)
 	if err != nil {
 		return machine.Tree{}, err
 	}
@@ -113,9 +113,9 @@ func (r *repo) takeSome(ctx context.Context, k known, written []string) (machine
 	return t, nil
 }
 
-// among lists the files at and below some paths: known ones, including deleted ones, and new ones
-// that are not ignored. Files outside of a sparse checkout are skipped.
-func (r *repo) among(ctx context.Context, src source, written []string) (had, fresh []string, err error) {
+// listFilesBelow lists the files at and below some paths: known ones, including deleted ones, and
+// new ones that are not ignored. Files outside of a sparse checkout are skipped.
+func (r *repo) listFilesBelow(ctx context.Context, src source, written []string) (had, fresh []string, err error) {
 	args := []string{"ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard", "--"}
 	out, err := r.run(ctx, src, nil, append(args, written...)...)
 	for _, line := range fields(out) {

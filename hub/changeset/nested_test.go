@@ -59,9 +59,9 @@ func (n nest) changed() ([]machine.Tree, []machine.ChangedFile) {
 func (n nest) uncommitted() ([]machine.Tree, []machine.ChangedFile) {
 	n.t.Helper()
 	head, err := n.svc.Head(n.t.Context(), session, n.dirs())
-	n.fine(err)
+	n.mustSucceed(err)
 	c, err := n.svc.Checkpoint(n.t.Context(), session, n.dirs())
-	n.fine(err)
+	n.mustSucceed(err)
 	return c.Trees, n.compare(head, c)
 }
 
@@ -87,10 +87,10 @@ func TestStagingInNestedRepositories(t *testing.T) {
 			t.Fatalf("changed are %v", summary(files))
 		}
 		_, err := n.svc.Stage(t.Context(), session, tops, inner, nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.indexes("|a.txt")
 		staging, err := n.svc.Staging(t.Context(), session, n.dirs())
-		n.fine(err)
+		n.mustSucceed(err)
 		if staging.Repositories != 2 || staging.Files != 1 {
 			t.Errorf("it is said that %d files are staged in %d repositories", staging.Files, staging.Repositories)
 		}
@@ -100,7 +100,7 @@ func TestStagingInNestedRepositories(t *testing.T) {
 			}
 		}
 		_, err = n.svc.Stage(t.Context(), session, tops, files, nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.indexes("a.txt|a.txt")
 		if got, err := n.svc.Staged(t.Context(), session, n.dirs()); got != 2 || err != nil {
 			t.Errorf("%d files are staged: %v", got, err)
@@ -111,10 +111,10 @@ func TestStagingInNestedRepositories(t *testing.T) {
 			t.Errorf("a commit in both: %v", err)
 		}
 		_, err = n.svc.Unstage(t.Context(), session, tops, inner, nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.indexes("a.txt|")
 		_, err = n.svc.Unstage(t.Context(), session, tops, nil, nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.indexes("|")
 	})
 }
@@ -125,10 +125,10 @@ func TestCommitInANestedRepository(t *testing.T) {
 		outer := n.git("rev-parse", "HEAD")
 		tops, files := n.changed()
 		_, err := n.svc.Stage(t.Context(), session, tops, n.of(files, n.inner.dir), nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		_, err = n.svc.Commit(t.Context(), session, tops, files, machine.Commit{Message: "in the inner one",
 			Name: "Ana", Email: "ana@example.org"})
-		n.fine(err)
+		n.mustSucceed(err)
 		if got := n.inner.git("log", "-1", "--format=%s %an"); got != "in the inner one Ana" {
 			t.Errorf("the inner one's last commit is %q", got)
 		}
@@ -141,18 +141,18 @@ func TestCommitInANestedRepository(t *testing.T) {
 func TestDiscardAndRevertInNestedRepositories(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		before, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
-		n.fine(err)
+		n.mustSucceed(err)
 		tops, files := n.changed()
 		var kept machine.Rewrite
 		kept, err = n.discardFiles(tops, n.of(files, n.inner.dir), nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.reads("outer\n", "one\ntwo\nthree\n")
-		n.fine(n.svc.TakeBack(t.Context(), session, kept))
+		n.mustSucceed(n.svc.TakeBack(t.Context(), session, kept))
 		n.reads("outer\n", "inner\n")
 		now, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
-		n.fine(err)
+		n.mustSucceed(err)
 		_, err = n.revertFiles(now.Trees, n.of(n.compare(before, now), n.inner.dir), nil)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.reads("outer\n", "one\ntwo\nthree\n")
 		n.indexes("|")
 	})
@@ -169,11 +169,11 @@ func (n nest) reads(outer, inner string) {
 func TestEditInNestedRepositories(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		texts, err := n.svc.Texts(t.Context(), session, n.dirs(), []string{n.path("a.txt"), n.inner.path("a.txt")})
-		n.fine(err)
+		n.mustSucceed(err)
 		both := []machine.TextEdit{{Path: texts[0].Path, Was: texts[0].Kept, Data: []byte("edited\n")},
 			{Path: texts[1].Path, Was: texts[1].Kept, Data: []byte("edited inside\n")}}
 		kept, err := n.svc.Edit(t.Context(), session, n.dirs(), both)
-		n.fine(err)
+		n.mustSucceed(err)
 		n.reads("edited\n", "edited inside\n")
 		tops := map[string]string{}
 		for _, f := range kept.Files {
@@ -182,7 +182,7 @@ func TestEditInNestedRepositories(t *testing.T) {
 		if len(tops) != 2 || tops[n.inner.dir] != "a.txt" {
 			t.Errorf("it is kept as %v", kept.Files)
 		}
-		n.fine(n.svc.TakeBack(t.Context(), session, kept))
+		n.mustSucceed(n.svc.TakeBack(t.Context(), session, kept))
 		for _, gits := range []string{"inner/.git", "inner/.git/config", "inner/.GIT/config", ".git/config"} {
 			n.refused(gits, func() error {
 				_, err := n.svc.Edit(t.Context(), session, []string{n.dir}, []machine.TextEdit{{Path: n.path(gits)}})
@@ -200,11 +200,11 @@ func TestEditInNestedRepositories(t *testing.T) {
 func TestWithinANestedRepository(t *testing.T) {
 	eachNest(t, func(t *testing.T, n nest) {
 		before, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
-		n.fine(err)
+		n.mustSucceed(err)
 		n.inner.git("commit", "-q", "--allow-empty", "-m", "moves the submodule")
 		n.changed()
 		now, err := n.svc.Checkpoint(t.Context(), session, n.dirs())
-		n.fine(err)
+		n.mustSucceed(err)
 		for of, want := range map[string]string{n.inner.dir: "M a.txt +1 −3", filepath.Join(n.dir, "sub"): ""} {
 			got := summary(n.compare(before.Within([]string{of}), now.Within([]string{of})))
 			if strings.Join(got, "|") != want {

@@ -14,8 +14,8 @@ import (
 	"github.com/ahphub/ahphub/hub/machine"
 )
 
-// now returns the uncommitted changes and the trees to act on.
-func (p *place) now() ([]machine.Tree, []machine.ChangedFile) {
+// uncommitted returns the uncommitted changes and the trees to act on.
+func (p *place) uncommitted() ([]machine.Tree, []machine.ChangedFile) {
 	p.t.Helper()
 	head, err := p.svc.Head(p.t.Context(), session, []string{p.dir})
 	if err != nil {
@@ -25,10 +25,10 @@ func (p *place) now() ([]machine.Tree, []machine.ChangedFile) {
 	return c.Trees, p.compare(head, c)
 }
 
-// one returns the uncommitted change of a path.
-func (p *place) one(path string) ([]machine.Tree, []machine.ChangedFile) {
+// uncommittedFile returns the uncommitted change of a path.
+func (p *place) uncommittedFile(path string) ([]machine.Tree, []machine.ChangedFile) {
 	p.t.Helper()
-	tops, files := p.now()
+	tops, files := p.uncommitted()
 	files = slices.DeleteFunc(files, func(f machine.ChangedFile) bool { return f.Path != path })
 	if len(files) != 1 {
 		p.t.Fatalf("%s is not among what is uncommitted", path)
@@ -38,14 +38,14 @@ func (p *place) one(path string) ([]machine.Tree, []machine.ChangedFile) {
 
 func (p *place) stage(path string, lines *machine.Lines) error {
 	p.t.Helper()
-	tops, files := p.one(path)
+	tops, files := p.uncommittedFile(path)
 	_, err := p.svc.Stage(p.t.Context(), session, tops, files, lines)
 	return err
 }
 
 func (p *place) unstage(path string, lines *machine.Lines) error {
 	p.t.Helper()
-	tops, files := p.one(path)
+	tops, files := p.uncommittedFile(path)
 	_, err := p.svc.Unstage(p.t.Context(), session, tops, files, lines)
 	return err
 }
@@ -53,16 +53,16 @@ func (p *place) unstage(path string, lines *machine.Lines) error {
 // discard discards a path, or everything, and returns how to undo it.
 func (p *place) discard(path string, lines *machine.Lines) (machine.Rewrite, error) {
 	p.t.Helper()
-	tops, files := p.now()
+	tops, files := p.uncommitted()
 	if path != "" {
-		tops, files = p.one(path)
+		tops, files = p.uncommittedFile(path)
 	}
 	return p.discardFiles(tops, files, lines)
 }
 
 func (p *place) commitWith(c machine.Commit) (machine.Committed, error) {
 	p.t.Helper()
-	tops, files := p.now()
+	tops, files := p.uncommitted()
 	return p.svc.Commit(p.t.Context(), session, tops, files, c)
 }
 
@@ -73,7 +73,7 @@ func (p *place) staged() (out []string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_, files := p.now()
+	_, files := p.uncommitted()
 	for _, f := range files {
 		if how := s.Of(f); how != "" {
 			out = append(out, f.Path+" "+how)
@@ -82,7 +82,7 @@ func (p *place) staged() (out []string) {
 	return out
 }
 
-func (p *place) fine(err error) {
+func (p *place) mustSucceed(err error) {
 	p.t.Helper()
 	if err != nil {
 		p.t.Fatal(err)
@@ -92,7 +92,7 @@ func (p *place) fine(err error) {
 // refused checks for ErrConflict with these words, and that nothing changed.
 func (p *place) refused(what string, do func() error, words string) {
 	p.t.Helper()
-	p.now() // looks first, so that only changes by do are detected
+	p.uncommitted() // looks first, so that only changes by do are detected
 	frozen := p.freeze()
 	err := do()
 	if !errors.Is(err, machine.ErrConflict) || !strings.Contains(err.Error(), words) {
@@ -118,9 +118,9 @@ func (p *place) identity() {
 	p.git("config", "user.email", "host@example.org")
 }
 
-// others returns everything in a repository except the index and added objects: what staging must
-// not change.
-func (p *place) others() map[string]string {
+// everythingButIndex returns everything in a repository except the index and added objects: what
+// staging must not change.
+func (p *place) everythingButIndex() map[string]string {
 	all := p.everything()
 	for name := range all {
 		rel, _ := filepath.Rel(p.dir, name)
@@ -157,14 +157,15 @@ var odd = map[string]struct {
 		p.remove("long.txt")
 		p.write("moved.txt", long+"and more\n")
 	}, long + "and more\n", "(none)"},
-	"mode": {"run.sh", func(p *place) { p.fine(os.Chmod(p.path("run.sh"), 0o755)) }, "#!/bin/sh\n", "#!/bin/sh\n"},
+	"mode": {"run.sh", func(p *place) { p.mustSucceed(os.Chmod(p.path("run.sh"), 0o755)) }, "#!/bin/sh\n",
+		"#!/bin/sh\n"},
 	"symbolic link": {"link", func(p *place) {
 		p.remove("link")
-		p.fine(os.Symlink("sub/b.txt", p.path("link")))
+		p.mustSucceed(os.Symlink("sub/b.txt", p.path("link")))
 	}, "b\n", "one\ntwo\nthree\n"},
 	"file becomes a link": {"a.txt", func(p *place) {
 		p.remove("a.txt")
-		p.fine(os.Symlink("sub/b.txt", p.path("a.txt")))
+		p.mustSucceed(os.Symlink("sub/b.txt", p.path("a.txt")))
 	}, "b\n", "one\ntwo\nthree\n"},
 }
 
@@ -183,7 +184,7 @@ func newOdd(t *testing.T) *place {
 	p.write("long.txt", long)
 	p.write("run.sh", "#!/bin/sh\n")
 	p.write(".gitignore", "*.log\n")
-	p.fine(os.Symlink("a.txt", p.path("link")))
+	p.mustSucceed(os.Symlink("a.txt", p.path("link")))
 	p.commit()
 	p.write("ignored.log", "ignored\n")
 	return p
@@ -198,30 +199,30 @@ func TestOperationsOnOddFiles(t *testing.T) {
 			clean := p.git("ls-files", "-s")
 			c.make(p)
 			tree := p.checkpoint().Trees[0].OID
-			before := p.others()
-			p.fine(p.stage(c.path, nil))
+			before := p.everythingButIndex()
+			p.mustSucceed(p.stage(c.path, nil))
 			p.want(p.staged(), c.path+" all")
 			if out := p.git("diff", "--name-only") + p.git("ls-files", "-o", "--exclude-standard"); out != "" {
 				t.Errorf("not all of it is staged: %s", out)
 			}
-			p.fine(p.unstage(c.path, nil))
+			p.mustSucceed(p.unstage(c.path, nil))
 			p.want(p.staged())
 			if out := p.git("ls-files", "-s"); out != clean {
 				t.Errorf("unstaging left %s", cmp.Diff(clean, out))
 			}
-			if d := cmp.Diff(before, p.others()); d != "" {
+			if d := cmp.Diff(before, p.everythingButIndex()); d != "" {
 				t.Errorf("staging touched more than the index: %s", d)
 			}
 			index := p.git("ls-files", "-s")
 			undo, err := p.discard(c.path, nil)
-			p.fine(err)
+			p.mustSucceed(err)
 			if got := p.read(c.path); got != c.was || p.git("status", "--porcelain") != "" {
 				t.Errorf("discarding left %q, %s", got, p.git("status", "--porcelain"))
 			}
 			if !p.svc.CanTakeBack(t.Context(), session, undo) {
 				t.Error("what was discarded cannot be taken back")
 			}
-			p.fine(p.svc.TakeBack(t.Context(), session, undo))
+			p.mustSucceed(p.svc.TakeBack(t.Context(), session, undo))
 			if got := p.read(c.path); got != c.file || p.checkpoint().Trees[0].OID != tree ||
 				p.git("ls-files", "-s") != index {
 				t.Errorf("taking it back made %q", got)
@@ -229,12 +230,12 @@ func TestOperationsOnOddFiles(t *testing.T) {
 			p.refused("taking it back again", func() error { return p.svc.TakeBack(t.Context(), session, undo) },
 				"has changed since")
 			done, err := p.commitWith(machine.Commit{Message: "Change " + c.path, Name: "Ana", Email: "ana@host"})
-			p.fine(err)
+			p.mustSucceed(err)
 			if done.Branch != "main" || p.git("status", "--porcelain") != "" || p.read("ignored.log") != "ignored\n" {
 				t.Errorf("committing left %+v, %s", done, p.git("status", "--porcelain"))
 			}
 			head, err := p.svc.Head(t.Context(), session, []string{p.dir})
-			p.fine(err)
+			p.mustSucceed(err)
 			if head.Trees[0].OID != tree {
 				t.Error("something else was committed")
 			}
@@ -248,20 +249,20 @@ func TestStagingLines(t *testing.T) {
 	p.write("f.txt", "1\n2\n3\n4\n5\n6\n")
 	p.commit()
 	p.write("f.txt", "one\n2\nthree\nand\n4\n6\n")
-	p.fine(p.stage("f.txt", &machine.Lines{From: 3, To: 3}))
+	p.mustSucceed(p.stage("f.txt", &machine.Lines{From: 3, To: 3}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n5\n6\n" {
 		t.Errorf("the index has %q", got)
 	}
 	p.want(p.staged(), "f.txt part")
-	p.fine(p.stage("f.txt", &machine.Lines{Before: true, From: 5, To: 5}))
+	p.mustSucceed(p.stage("f.txt", &machine.Lines{Before: true, From: 5, To: 5}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\n4\n6\n" {
 		t.Errorf("with what was removed the index has %q", got)
 	}
 	p.refused("staging it again", func() error { return p.stage("f.txt", &machine.Lines{From: 3, To: 3}) },
 		"or they are staged")
-	p.fine(p.stage("f.txt", &machine.Lines{From: 1, To: 6}))
+	p.mustSucceed(p.stage("f.txt", &machine.Lines{From: 1, To: 6}))
 	p.want(p.staged(), "f.txt all")
-	p.fine(p.unstage("f.txt", &machine.Lines{From: 1, To: 2}))
+	p.mustSucceed(p.unstage("f.txt", &machine.Lines{From: 1, To: 2}))
 	if got := p.indexed("f.txt"); got != "1\n2\nthree\nand\n4\n6\n" {
 		t.Errorf("unstaging left %q", got)
 	}
@@ -269,20 +270,20 @@ func TestStagingLines(t *testing.T) {
 		"staged")
 
 	p.write("new.txt", "a\nb\n")
-	p.fine(p.stage("new.txt", &machine.Lines{From: 2, To: 2}))
+	p.mustSucceed(p.stage("new.txt", &machine.Lines{From: 2, To: 2}))
 	if got := p.indexed("new.txt"); got != "b\n" {
 		t.Errorf("of a new file the index has %q", got)
 	}
-	p.fine(p.unstage("new.txt", &machine.Lines{From: 1, To: 2}))
+	p.mustSucceed(p.unstage("new.txt", &machine.Lines{From: 1, To: 2}))
 	if got := p.indexed("new.txt"); got != "(none)" {
 		t.Errorf("unstaging all lines of a new file left %q", got)
 	}
 	p.remove("a.txt")
-	p.fine(p.stage("a.txt", &machine.Lines{Before: true, From: 1, To: 1}))
+	p.mustSucceed(p.stage("a.txt", &machine.Lines{Before: true, From: 1, To: 1}))
 	if got := p.indexed("a.txt"); got != "two\nthree\n" {
 		t.Errorf("of a deleted file the index has %q", got)
 	}
-	p.fine(p.stage("a.txt", &machine.Lines{Before: true, From: 2, To: 3}))
+	p.mustSucceed(p.stage("a.txt", &machine.Lines{Before: true, From: 2, To: 3}))
 	if got := p.indexed("a.txt"); got != "(none)" {
 		t.Errorf("of a deleted file with all its lines the index has %q", got)
 	}
@@ -297,12 +298,12 @@ func TestDiscardingLines(t *testing.T) {
 	p.commit()
 	p.write("f.txt", "1\nTWO\n3\n4\n5\n6\nSEVEN\n8\n")
 	undo, err := p.discard("f.txt", &machine.Lines{From: 1, To: 4})
-	p.fine(err)
+	p.mustSucceed(err)
 	if got := p.read("f.txt"); got != "1\n2\n3\n4\n5\n6\nSEVEN\n8\n" {
 		t.Errorf("discarding a hunk left %q", got)
 	}
-	p.fine(p.svc.TakeBack(t.Context(), session, undo))
-	p.fine(p.stage("f.txt", nil))
+	p.mustSucceed(p.svc.TakeBack(t.Context(), session, undo))
+	p.mustSucceed(p.stage("f.txt", nil))
 	p.refused("what is staged", func() error {
 		_,
 			err := p.discard("f.txt", &machine.Lines{From: 1, To: 8})
@@ -321,8 +322,8 @@ func TestUndoEndsWithTheNextWrite(t *testing.T) {
 	p.write("new.txt", "new\n")
 	p.remove("sub/b.txt")
 	undo, err := p.discard("", nil)
-	p.fine(err)
-	p.want(summary(func() []machine.ChangedFile { _, f := p.now(); return f }()))
+	p.mustSucceed(err)
+	p.want(summary(func() []machine.ChangedFile { _, f := p.uncommitted(); return f }()))
 	for _, write := range []struct{ name, content string }{{"a.txt", "ONE\ntwo\nthree\n"}, {"new.txt", "another\n"},
 		{"sub/b.txt", "longer\n"}} {
 		was := p.read(write.name)
@@ -338,8 +339,8 @@ func TestUndoEndsWithTheNextWrite(t *testing.T) {
 		}
 	}
 	p.svc = New(Config{Dir: p.data}) // as after a restart
-	p.fine(p.svc.TakeBack(t.Context(), session, undo))
-	_, files := p.now()
+	p.mustSucceed(p.svc.TakeBack(t.Context(), session, undo))
+	_, files := p.uncommitted()
 	p.want(summary(files), "M a.txt +1 −3", "A new.txt +1 −0", "D sub/b.txt +0 −1")
 }
 
@@ -351,23 +352,23 @@ func TestDiscardAcrossKinds(t *testing.T) {
 	p.remove("sub")
 	p.write("sub", "a file\n")
 	undo, err := p.discard("", nil)
-	p.fine(err)
+	p.mustSucceed(err)
 	if p.read("a.txt") != "one\ntwo\nthree\n" || p.read("sub/b.txt") != "b\n" {
 		t.Errorf("discarding left %q and %q", p.read("a.txt"), p.read("sub/b.txt"))
 	}
-	p.fine(p.svc.TakeBack(t.Context(), session, undo))
+	p.mustSucceed(p.svc.TakeBack(t.Context(), session, undo))
 	if p.read("a.txt/deep") != "x\n" || p.read("sub") != "a file\n" {
 		t.Error("it was not taken back")
 	}
 	outside := t.TempDir()
 	p.git("checkout", "-q", "--", "a.txt")
 	p.remove("sub")
-	p.fine(os.Symlink(outside, p.path("sub")))
+	p.mustSucceed(os.Symlink(outside, p.path("sub")))
 	if _, err := p.discard("sub/b.txt", nil); !errors.Is(err, machine.ErrConflict) {
 		t.Errorf("writing beyond a link: %v", err)
 	}
-	p.fine(p.stage("sub", nil))
-	p.fine(p.stage("sub/b.txt", nil))
+	p.mustSucceed(p.stage("sub", nil))
+	p.mustSucceed(p.stage("sub/b.txt", nil))
 	p.want(p.staged(), "sub all", "sub/b.txt all")
 	if left, _ := os.ReadDir(outside); len(left) > 0 {
 		t.Error("a file was written beyond a link")
@@ -386,7 +387,7 @@ func TestRevertLines(t *testing.T) {
 		return err
 	}
 	p.write("f.txt", "0\r\n"+p.read("f.txt"))
-	p.fine(revert(machine.Lines{From: 8, To: 9}))
+	p.mustSucceed(revert(machine.Lines{From: 8, To: 9}))
 	if got := p.read("f.txt"); got != "0\r\n1\r\nTWO\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9" {
 		t.Errorf("reverting a hunk under a later edit left %q", got)
 	}

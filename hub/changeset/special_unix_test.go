@@ -22,9 +22,9 @@ import (
 // mkfifo replaces a file with a named pipe.
 func (p *place) mkfifo(name string) {
 	p.t.Helper()
-	p.fine(os.MkdirAll(filepath.Dir(name), 0o755))
-	p.fine(os.RemoveAll(name))
-	p.fine(syscall.Mkfifo(name, 0o600))
+	p.mustSucceed(os.MkdirAll(filepath.Dir(name), 0o755))
+	p.mustSucceed(os.RemoveAll(name))
+	p.mustSucceed(syscall.Mkfifo(name, 0o600))
 }
 
 // wantSpecial checks for an error that names the pipe, instead of one of a killed git.
@@ -62,7 +62,7 @@ func TestSpecialControlFilesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newRepo(t)
 			// git fsck would fail
-			t.Cleanup(func() { p.fine(os.Remove(p.path(name))); p.fine(os.RemoveAll(p.dir)) })
+			t.Cleanup(func() { p.mustSucceed(os.Remove(p.path(name))); p.mustSucceed(os.RemoveAll(p.dir)) })
 			if strings.HasPrefix(name, "inner/") {
 				p.gitIn(p.dir, "init", "-q", "inner")
 			}
@@ -91,7 +91,7 @@ func TestSpecialFilesOfTheUserAreRefused(t *testing.T) {
 			func(p *place, name string) { p.git("config", "core.excludesFile", name) }},
 		"a link to one": {func(p *place) string { return p.path(".gitignore") },
 			func(p *place, name string) {
-				p.fine(os.Rename(name, p.path("pipe")))
+				p.mustSucceed(os.Rename(name, p.path("pipe")))
 				p.link("pipe", ".gitignore")
 			}},
 		"settings that are included": {func(p *place) string { return p.path(".git/more") },
@@ -101,8 +101,8 @@ func TestSpecialFilesOfTheUserAreRefused(t *testing.T) {
 			p := newRepo(t)
 			pipe := c.at(p)
 			p.checkpoint()
-			p.fine(os.MkdirAll(filepath.Dir(pipe), 0o755))
-			defer func() { p.fine(os.RemoveAll(pipe)) }()
+			p.mustSucceed(os.MkdirAll(filepath.Dir(pipe), 0o755))
+			defer func() { p.mustSucceed(os.RemoveAll(pipe)) }()
 			if name == "a link to one" {
 				p.mkfifo(pipe)
 				c.set(p, pipe)
@@ -169,7 +169,7 @@ func TestSpecialFilesStopWriters(t *testing.T) {
 	p := newRepo(t)
 	p.identity()
 	p.write("sub/b.txt", "changed\n")
-	tops, files := p.now()
+	tops, files := p.uncommitted()
 	w, _ := p.tree(p.dir)
 	p.mkfifo(p.path("sub/.gitattributes"))
 	refused := func(what string, err error) { p.wantSpecial(what, err, p.path("sub/.gitattributes")) }
@@ -181,11 +181,11 @@ func TestSpecialFilesStopWriters(t *testing.T) {
 	refused("discarding", err)
 	_, err = p.svc.MergeWorktree(t.Context(), session, w)
 	refused("a merge", err)
-	p.fine(os.Remove(p.path("sub/.gitattributes")))
+	p.mustSucceed(os.Remove(p.path("sub/.gitattributes")))
 	p.mkfifo(filepath.Join(w.Dir, ".gitignore"))
 	_, err = p.svc.Standing(t.Context(), session, w)
 	p.wantSpecial("a work tree", err, filepath.Join(w.Dir, ".gitignore"))
-	p.fine(p.svc.RemoveWorktree(t.Context(), session, w, true)) // reads none of it
+	p.mustSucceed(p.svc.RemoveWorktree(t.Context(), session, w, true)) // reads none of it
 }
 
 // A special file may appear between the check and git's read. Then git and its children are killed,
@@ -206,7 +206,7 @@ func TestSpecialFileAfterTheCheck(t *testing.T) {
 		p.svc.starting = sync.OnceFunc(func() { p.mkfifo(pipe) })
 		p.wantSpecial(what, look(), pipe)
 		p.svc.starting = nil
-		p.fine(os.Remove(pipe))
+		p.mustSucceed(os.Remove(pipe))
 	}
 	p.svc.slots.mu.Lock()
 	if n := len(p.svc.slots.all) + len(p.svc.slots.own); n != 0 {
@@ -248,7 +248,7 @@ func TestHangingRepositoryLeavesSlots(t *testing.T) {
 	commit := p.git("rev-parse", "HEAD")
 	object := p.path(".git/objects/" + commit[:2] + "/" + commit[2:]) // not checked in advance
 	was, err := os.ReadFile(object)
-	p.fine(err)
+	p.mustSucceed(err)
 	p.mkfifo(object)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("the page was closed")
@@ -279,8 +279,8 @@ func TestHangingRepositoryLeavesSlots(t *testing.T) {
 	if left := children(t); len(left) > 0 {
 		t.Errorf("programs are left behind: %v", left)
 	}
-	p.fine(os.Remove(object))
-	p.fine(os.WriteFile(object, was, 0o400))
+	p.mustSucceed(os.Remove(object))
+	p.mustSucceed(os.WriteFile(object, was, 0o400))
 }
 
 // reading lists this process's git children that run a command.

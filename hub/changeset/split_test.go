@@ -37,7 +37,7 @@ func TestSplitIndex(t *testing.T) {
 			if got, all := p.look(), p.checkpoint(); got.Trees[0].OID != all.Trees[0].OID {
 				t.Error("a look at everything finds more")
 			}
-			p.now() // reads the person's index through the private directory
+			p.uncommitted() // reads the person's index through the private directory
 			p.git("status")
 			shared, err := filepath.Glob(filepath.Join(p.svc.repo(session, p.dir).git, "sharedindex.*"))
 			if err != nil || !theirs && len(shared) != 1 {

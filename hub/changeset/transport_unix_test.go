@@ -22,13 +22,13 @@ func TestReadsUseNoTransport(t *testing.T) {
 	tree := p.git("rev-parse", "HEAD^{tree}")
 	object := p.path(".git/objects/" + tree[:2] + "/" + tree[2:])
 	was, err := os.ReadFile(object)
-	p.fine(err)
-	p.fine(os.Remove(object))
+	p.mustSucceed(err)
+	p.mustSucceed(os.Remove(object))
 	_, _ = p.svc.Uncommitted(t.Context(), session, []string{p.dir}) // may fail, but fetches nothing
 	_, _ = p.svc.Branch(t.Context(), session, []string{p.dir})
-	p.fine(os.WriteFile(object, was, 0o400))
+	p.mustSucceed(os.WriteFile(object, was, 0o400))
 	src, err := p.svc.locate(t.Context(), session, p.dir)
-	p.fine(err)
+	p.mustSucceed(err)
 	if _, err := p.svc.theirs(t.Context(), src, "ls-remote", "origin"); err == nil {
 		t.Error("what reads may reach a remote")
 	}
@@ -48,9 +48,9 @@ func TestHooksOfACommitMayPush(t *testing.T) {
 	p.hook("post-commit", "git push -q mirror HEAD:refs/heads/main")
 	p.write("a.txt", "changed\n")
 	done, err := p.commitWith(machine.Commit{Message: "pushed", Name: "Ana"})
-	p.fine(err)
+	p.mustSucceed(err)
 	if got := p.gitIn(mirror, "log", "-1", "--format=%s", "main"); got != "pushed" {
 		t.Errorf("the mirror has %q after the commit %s", got, done.ID)
 	}
-	p.fine(os.Remove(filepath.Join(filepath.Dir(mirror), "asked")))
+	p.mustSucceed(os.Remove(filepath.Join(filepath.Dir(mirror), "asked")))
 }

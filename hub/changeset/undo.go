@@ -196,7 +196,7 @@ func (s *Service) CanTakeBack(_ context.Context, _ machine.Workspace, r machine.
 		if err != nil {
 			return false
 		}
-		ok := stands(f.Left, root, f.Path, &budget)
+		ok := matchesKept(f.Left, root, f.Path, &budget)
 		root.Close()
 		if !ok {
 			return false
@@ -205,7 +205,9 @@ func (s *Service) CanTakeBack(_ context.Context, _ machine.Workspace, r machine.
 	return true
 }
 
-func stands(k machine.KeptContent, root *os.Root, path string, budget *int64) bool {
+// matchesKept reports whether a path still has the kept content. Beyond the budget it compares only
+// sizes.
+func matchesKept(k machine.KeptContent, root *os.Root, path string, budget *int64) bool {
 	info, err := root.Lstat(filepath.FromSlash(path))
 	if k.Mode == "" || err != nil {
 		return k.Mode == "" && errors.Is(err, fs.ErrNotExist)

@@ -42,13 +42,13 @@ func (s *Service) AddWorktree(ctx context.Context, ws machine.Workspace,
 	}
 	src.sandbox = n.Sandbox
 	if err := s.makeWorktree(ctx, src, w); err != nil {
-		return machine.Worktree{}, "", said(err)
+		return machine.Worktree{}, "", conflictFromGit(err)
 	}
 	return w, filepath.Join(at, filepath.FromSlash(src.prefix)), nil
 }
 
-// said converts git's own refusal to ErrConflict: nothing was changed.
-func said(err error) error {
+// conflictFromGit converts git's own refusal to ErrConflict: nothing was changed.
+func conflictFromGit(err error) error {
 	if hasExited(err) {
 		return fmt.Errorf("%w: %w", machine.ErrConflict, err)
 	}
@@ -187,18 +187,18 @@ func (s *Service) RemoveWorktree(ctx context.Context, ws machine.Workspace, w ma
 		}
 		if _, err := s.git(ctx, run{of: home, dir: w.Repo,
 			args: []string{"worktree", "remove", "--force", "--", w.Dir}}); err != nil {
-			return said(err)
+			return conflictFromGit(err)
 		}
 	}
 	if _, err := s.git(ctx, run{of: home, dir: w.Repo, args: []string{"worktree", "prune"}}); err != nil {
-		return said(err)
+		return conflictFromGit(err)
 	}
 	if there, err := s.ask(ctx, home, "rev-parse", "--verify", "--quiet", refOf(w)); err != nil || there == "" {
 		return err
 	}
 	_, err = s.git(ctx, run{of: home, dir: w.Repo,
 		args: []string{"branch", "--quiet", "-D", "--", w.Branch}})
-	return said(err)
+	return conflictFromGit(err)
 }
 
 func (s *Service) removable(ctx context.Context, ws machine.Workspace, home source, w machine.Worktree,
@@ -212,7 +212,7 @@ func (s *Service) removable(ctx context.Context, ws machine.Workspace, home sour
 	out, err := s.theirs(ctx, home, "rev-list", "--count", refOf(w), "--not", "--exclude="+w.Branch, "--branches",
 		"--remotes", "--tags")
 	if err != nil {
-		return said(err)
+		return conflictFromGit(err)
 	}
 	if n := strings.TrimSpace(string(out)); n != "0" {
 		return fmt.Errorf("%w: %s commits of %s are on no other branch. Merge them first", machine.ErrConflict, n,

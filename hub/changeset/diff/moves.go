@@ -117,23 +117,25 @@ func (m *mover) search(i int) int {
 			if m.deleted[d].run == m.replaced[m.added[i].run] {
 				continue
 			}
-			if found := m.grow(i, d); found.lines > best.lines || found.lines == best.lines && m.nearer(found, best) {
+			found := m.grow(i, d)
+			if found.lines > best.lines || found.lines == best.lines && m.isBetterMatch(found, best) {
 				best = found
 			}
 		}
 	}
-	if !m.worth(best) {
+	if !m.isWorthShowing(best) {
 		return i + 1
 	}
-	m.note(m.trim(best))
+	m.recordMove(m.trim(best))
 	m.done = best.added + best.lines
 	return m.done
 }
 
 const mostSteps = 64 // compared lines per changed one
 
-// nearer prefers lines that are not the source of another move, then those of the same file.
-func (m *mover) nearer(a, b match) bool {
+// isBetterMatch reports whether a is preferred to b of the same length: lines that are not the
+// source of another move come first, then those of the same file.
+func (m *mover) isBetterMatch(a, b match) bool {
 	x, y := &m.deleted[a.deleted], &m.deleted[b.deleted]
 	if x.taken != y.taken {
 		return y.taken
@@ -160,7 +162,8 @@ func (m *mover) same(x, y, i, d int) bool {
 		m.added[x].run == m.added[i].run && m.deleted[y].run == m.deleted[d].run
 }
 
-func (m *mover) worth(b match) bool {
+// isWorthShowing reports whether a block is long enough to be shown as moved.
+func (m *mover) isWorthShowing(b match) bool {
 	lines, alnum := 0, 0
 	for i := b.added; i < b.added+b.lines && (lines < leastLines || alnum < leastAlnum); i++ {
 		if m.added[i].alnum > 0 {
@@ -183,8 +186,8 @@ func (m *mover) trim(b match) match {
 	return b
 }
 
-// note records both ends; the source of several copies refers to the first.
-func (m *mover) note(b match) {
+// recordMove records both ends of a move; the source of several copies refers to the first.
+func (m *mover) recordMove(b match) {
 	to, from := m.added[b.added], m.deleted[b.deleted]
 	m.out[to.file] = append(m.out[to.file], Block{Kind: Add, From: to.line, To: to.line + b.lines - 1, File: from.file,
 		Line: from.line})
