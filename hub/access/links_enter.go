@@ -143,12 +143,12 @@ func (l *Links) writeUse(ctx context.Context, k *link, use Use) (Principal, erro
 	err := keep(ctx, l.store, useBucket, k.ID+"/"+use.Guest, use, func(key string, value []byte) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		l.leaveDoor(k, use) // the use now counts
+		l.releaseReservedPlace(k, use) // the use now counts
 		return l.addUse(key, value)
 	})
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.leaveDoor(k, use)
+	l.releaseReservedPlace(k, use)
 	if err != nil {
 		return Principal{}, err
 	}
@@ -158,8 +158,8 @@ func (l *Links) writeUse(ctx context.Context, k *link, use Use) (Principal, erro
 	return l.guest(k, use), nil
 }
 
-// leaveDoor releases the place reserved while a use was written; l.mu is held.
-func (l *Links) leaveDoor(k *link, use Use) {
+// releaseReservedPlace releases the place reserved while a use was written; l.mu is held.
+func (l *Links) releaseReservedPlace(k *link, use Use) {
 	if wait := k.entering[use.key()]; wait != nil {
 		close(wait)
 		delete(k.entering, use.key())

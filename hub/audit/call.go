@@ -61,8 +61,8 @@ func (c *Call) IsFor(who access.Principal) {
 	c.who = &who
 }
 
-// inVain marks a denied request, which is recorded too.
-func (c *Call) inVain() {
+// markDenied marks the request as denied. Denied requests are recorded too.
+func (c *Call) markDenied() {
 	if c == nil {
 		return
 	}

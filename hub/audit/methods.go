@@ -25,7 +25,7 @@ func (l *Log) BeginMethod(ctx context.Context, who access.Principal, name string
 	return ctx, func(err error) {
 		if denied, ok := errors.AsType[*ahp.Error](err); ok && name == "resourceRequest" &&
 			denied.Code == ahp.CodePermissionDenied {
-			call.inVain()
+			call.markDenied()
 			err = nil
 		}
 		call.Done(context.WithoutCancel(ctx), err)

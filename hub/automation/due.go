@@ -86,7 +86,7 @@ func Due(e ahp.AutomationEntry, now time.Time, busy bool) (ahp.AutomationEntry, 
 		if !ok {
 			continue
 		}
-		came := waits(s, from, now, busy)
+		came := pendingOccurrence(s, from, now, busy)
 		if !came.IsZero() && (first == nil || came.Before(at)) {
 			at, first = came, &ahp.AutomationTriggerRunOrigin{TriggerID: s.ID, ScheduledFor: stamp(came)}
 		}
@@ -102,11 +102,11 @@ func Due(e ahp.AutomationEntry, now time.Time, busy bool) (ahp.AutomationEntry, 
 	if now.Sub(at) > OnTime {
 		first.CatchUp = ahp.Ptr(true)
 	}
-	return admitted(e, now), first
+	return recordRun(e, now), first
 }
 
-// admitted returns an entry after one of its occurrences runs: everything due until now is done.
-func admitted(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
+// recordRun returns an entry after one of its occurrences runs: everything due until now is done.
+func recordRun(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
 	e.NextRunAt = stamp(next(e.Definition.Triggers, now))
 	if AfterRuns(e.Definition) > 0 {
 		spent := int64(1)
@@ -118,9 +118,9 @@ func admitted(e ahp.AutomationEntry, now time.Time) ahp.AutomationEntry {
 	return Disabled(e, now)
 }
 
-// waits returns the occurrence of a trigger to run: the earliest one from a given time on, or the
-// zero time. With the policy skip, only one on time counts.
-func waits(t *ahp.AutomationScheduleTrigger, from, now time.Time, busy bool) time.Time {
+// pendingOccurrence returns the occurrence of a trigger to run: the earliest one from a given time
+// on, or the zero time. With the policy skip, only one on time counts.
+func pendingOccurrence(t *ahp.AutomationScheduleTrigger, from, now time.Time, busy bool) time.Time {
 	s, err := Parse(t.Schedule)
 	if err != nil {
 		return time.Time{} // validated when saved
