@@ -22,14 +22,14 @@ type Automations interface {
 func automations(cfg *Config) Automations { return cfg.Automations }
 
 // knowsAutomations reports whether the client's version has automations: 0.9 and later.
-func (s *socket) knowsAutomations() bool { return s.tongue.Knows("automation/set") }
+func (s *socket) knowsAutomations() bool { return s.dialect.Knows("automation/set") }
 
-// later refuses a method to clients whose version does not have it.
-func later(run func(*socket, context.Context, jsonrpc.Message) error) func(*socket, context.Context,
+// ifSupported refuses a method to clients whose version does not have it.
+func ifSupported(run func(*socket, context.Context, jsonrpc.Message) error) func(*socket, context.Context,
 	jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
-		if !s.tongue.KnowsCommand(m.Method) {
-			return ahp.Errorf(ahp.CodeMethodNotFound, "protocol version %s has no method %q", s.tongue.version,
+		if !s.dialect.KnowsCommand(m.Method) {
+			return ahp.Errorf(ahp.CodeMethodNotFound, "protocol version %s has no method %q", s.dialect.version,
 				m.Method)
 		}
 		return run(s, ctx, m)
@@ -41,7 +41,7 @@ func later(run func(*socket, context.Context, jsonrpc.Message) error) func(*sock
 func (s *socket) ready(ctx context.Context, uri ahp.URI) error {
 	info, _ := s.cfg.Hub.Info(uri)
 	if (info.Kind == ahp.ChannelAutomations || info.Kind == ahp.ChannelAutomationRun) && !s.knowsAutomations() {
-		return ahp.Errorf(ahp.CodeNotFound, "protocol version %[2]s has no channel %[1]s", uri, s.tongue.version)
+		return ahp.Errorf(ahp.CodeNotFound, "protocol version %[2]s has no channel %[1]s", uri, s.dialect.version)
 	}
 	return s.cfg.Host.Prepare(ctx, s.caller(), uri)
 }

@@ -127,7 +127,7 @@ func (s *socket) snapshot(snap hub.Snapshot) (ahp.Snapshot, bool, error) {
 	if chat, ok := snap.State.(*ahp.ChatState); ok && snap.Turns != nil {
 		snap.State = host.TurnsView(chat, *snap.Turns) // AHP requirement 33
 	}
-	out, err := s.tongue.snapshot(snap)
+	out, err := s.dialect.snapshot(snap)
 	return out, err == nil, err
 }
 

@@ -18,7 +18,7 @@ type Chats interface {
 
 // fetchTurns has another request and answer before 0.5.1.
 func (s *socket) fetchTurns(ctx context.Context, m jsonrpc.Message) error {
-	if s.tongue.Before("0.5.1") {
+	if s.dialect.Before("0.5.1") {
 		return s.turnsBefore(ctx, m)
 	}
 	return result(fetchTurns)(s, ctx, m)

@@ -16,10 +16,10 @@ import (
 // upgradeParams converts params to the current version. Before a version is negotiated, params are
 // the same in all of them.
 func (s *socket) upgradeParams(m jsonrpc.Message) (json.RawMessage, error) {
-	if s.conn == nil || m.Method == "dispatchAction" || !s.tongue.Filters() {
+	if s.conn == nil || m.Method == "dispatchAction" || !s.dialect.Filters() {
 		return m.Params, nil
 	}
-	b, err := s.tongue.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat},
+	b, err := s.dialect.UpParams(dialect.Context{ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat},
 		m.Method, m.Params)
 	if err != nil {
 		return nil, ahp.Errorf(ahp.CodeInvalidParams, "%s: %v", m.Method, err)
@@ -29,13 +29,13 @@ func (s *socket) upgradeParams(m jsonrpc.Message) (json.RawMessage, error) {
 
 // decodeAction converts an action to the current version.
 func (s *socket) decodeAction(channel ahp.URI, raw json.RawMessage) (ahp.Action, error) {
-	if s.tongue.Filters() {
+	if s.dialect.Filters() {
 		c := dialect.Context{Resource: channel, ClientID: s.clientID, Now: time.Now(), DefaultChat: s.defaultChat}
 		if info, state, ok := s.visible(channel); ok {
 			c.Session, c.State = info.Session, state
 		}
 		var err error
-		if raw, err = s.tongue.UpAction(c, raw); err != nil {
+		if raw, err = s.dialect.UpAction(c, raw); err != nil {
 			return nil, err
 		}
 	}
@@ -71,11 +71,11 @@ func (s *socket) result(m jsonrpc.Message, v any) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.tongue.DownResult(dialect.Context{}, m.Method, b)
+	return s.dialect.DownResult(dialect.Context{}, m.Method, b)
 }
 
 // snapshot converts a snapshot to the dialect.
-func (t tongue) snapshot(s hub.Snapshot) (ahp.Snapshot, error) {
+func (t clientDialect) snapshot(s hub.Snapshot) (ahp.Snapshot, error) {
 	out := ahp.Snapshot{Resource: s.Info.URI, State: s.State, FromSeq: s.Seq}
 	if !t.Rewrites() {
 		return out, nil

@@ -116,7 +116,7 @@ func (s *socket) connect(ctx context.Context, clientID string, v dialect.Version
 		}
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.conn, s.clientID, s.tongue = conn, clientID, newTongue(v, audience.Key())
+		s.conn, s.clientID, s.dialect = conn, clientID, newClientDialect(v, audience.Key())
 		if s.reason != nil { // end was called first
 			conn.Close(s.reason)
 		}
@@ -126,7 +126,7 @@ func (s *socket) connect(ctx context.Context, clientID string, v dialect.Version
 
 func (s *socket) start(info *ahp.Implementation) {
 	s.log = s.log.With("client", s.clientID)
-	attrs := []any{"version", s.tongue.version}
+	attrs := []any{"version", s.dialect.version}
 	if info != nil {
 		attrs = append(attrs, "program", info.Name, "programVersion", info.Version)
 	}

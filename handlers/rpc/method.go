@@ -12,11 +12,11 @@ import (
 // behind createSession works (AHP requirement 39). Those that only read, or take long, may run
 // concurrently.
 type method struct {
-	run     func(s *socket, ctx context.Context, m jsonrpc.Message) error // answers m itself unless it fails
-	always  bool                                                          // allowed before initialize
-	beside  bool
-	channel channelRule
-	files   bool // runs concurrently for a client's files, since that client may send requests itself
+	run        func(s *socket, ctx context.Context, m jsonrpc.Message) error // answers m itself unless it fails
+	always     bool                                                          // allowed before initialize
+	concurrent bool
+	channel    channelRule
+	files      bool // runs concurrently for a client's files, since that client may send requests itself
 }
 
 // channelRule is what params.channel of a method may be (AHP requirement 4).
@@ -38,41 +38,41 @@ var methods = map[string]method{
 	"dispatchAction": {run: (*socket).dispatchAction},
 
 	"listSessions":         {run: result(Host.ListSessions), channel: rootChannel},
-	"createSession":        {run: null(Host.CreateSession)},
-	"disposeSession":       {run: gone(Host.DisposeSession)},
+	"createSession":        {run: noResult(Host.CreateSession)},
+	"disposeSession":       {run: deletion(Host.DisposeSession)},
 	"resolveSessionConfig": {run: result(resolveSessionConfig), channel: rootChannel},
 
-	"createChat":  {run: null(Host.CreateChat)},
-	"disposeChat": {run: gone(Host.DisposeChat)},
-	"moveChat":    {run: later(result(Host.MoveChat))},
+	"createChat":  {run: noResult(Host.CreateChat)},
+	"disposeChat": {run: deletion(Host.DisposeChat)},
+	"moveChat":    {run: ifSupported(result(Host.MoveChat))},
 	"fetchTurns":  {run: (*socket).fetchTurns},
 
-	"createTerminal":  {run: nullOf(terminals, Terminals.Create)},
-	"disposeTerminal": {run: nullOf(terminals, Terminals.Dispose)},
+	"createTerminal":  {run: noResultOf(terminals, Terminals.Create)},
+	"disposeTerminal": {run: noResultOf(terminals, Terminals.Dispose)},
 
-	"resourceRead":    {run: resultOf(files, Files.ResourceRead), beside: true, channel: rootChannel},
-	"resourceList":    {run: resultOf(files, Files.ResourceList), beside: true, channel: rootChannel},
-	"resourceResolve": {run: resultOf(files, Files.ResourceResolve), beside: true, channel: rootChannel},
+	"resourceRead":    {run: resultOf(files, Files.ResourceRead), concurrent: true, channel: rootChannel},
+	"resourceList":    {run: resultOf(files, Files.ResourceList), concurrent: true, channel: rootChannel},
+	"resourceResolve": {run: resultOf(files, Files.ResourceResolve), concurrent: true, channel: rootChannel},
 	"resourceWrite":   {run: resultOf(files, Files.ResourceWrite), channel: rootChannel, files: true},
 	"resourceMkdir":   {run: resultOf(files, Files.ResourceMkdir), channel: rootChannel, files: true},
 	"resourceCopy":    {run: resultOf(files, Files.ResourceCopy), channel: rootChannel, files: true},
 	"resourceMove":    {run: resultOf(files, Files.ResourceMove), channel: rootChannel, files: true},
 	"resourceDelete":  {run: resultOf(files, Files.ResourceDelete), channel: rootChannel, files: true},
 	// may ask a person
-	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), beside: true, channel: rootChannel},
+	"resourceRequest": {run: resultOf(files, Files.ResourceRequest), concurrent: true, channel: rootChannel},
 
-	"completions":              {run: result(Host.Completions), beside: true},
-	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), beside: true, channel: rootChannel},
-	"authenticate":             {run: result(Host.Authenticate), beside: true, channel: rootChannel},
+	"completions":              {run: result(Host.Completions), concurrent: true},
+	"sessionConfigCompletions": {run: result(Host.SessionConfigCompletions), concurrent: true, channel: rootChannel},
+	"authenticate":             {run: result(Host.Authenticate), concurrent: true, channel: rootChannel},
 
 	"createResourceWatch": {run: resultOf(files, Files.CreateResourceWatch), channel: rootChannel},
 
-	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), beside: true},
+	"invokeChangesetOperation": {run: result(Host.InvokeChangesetOperation), concurrent: true},
 
-	"listAutomationTriggerDefinitions": {run: later(resultOf(automations, Automations.ListTriggerDefinitions)),
+	"listAutomationTriggerDefinitions": {run: ifSupported(resultOf(automations, Automations.ListTriggerDefinitions)),
 		channel: rootChannel},
-	"runAutomation":       {run: later(resultOf(automations, Automations.Run))},
-	"fetchAutomationRuns": {run: later(resultOf(automations, Automations.FetchRuns))},
+	"runAutomation":       {run: ifSupported(resultOf(automations, Automations.Run))},
+	"fetchAutomationRuns": {run: ifSupported(resultOf(automations, Automations.FetchRuns))},
 }
 
 // result returns a row that answers with the host's result.
@@ -106,14 +106,14 @@ func resultOf[H, P, R any](part func(*Config) H, call func(H, context.Context, c
 	}
 }
 
-// null returns a row that answers null.
-func null[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
+// noResult returns a row that answers null.
+func noResult[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
 	jsonrpc.Message) error {
-	return nullOf(func(cfg *Config) Host { return cfg.Host }, call)
+	return noResultOf(func(cfg *Config) Host { return cfg.Host }, call)
 }
 
-// nullOf returns a row that answers with null once a part of the host has finished.
-func nullOf[H, P any](part func(*Config) H, call func(H, context.Context, core.Caller, P) error) func(*socket,
+// noResultOf returns a row that answers with null once a part of the host has finished.
+func noResultOf[H, P any](part func(*Config) H, call func(H, context.Context, core.Caller, P) error) func(*socket,
 	context.Context, jsonrpc.Message) error {
 	return func(s *socket, ctx context.Context, m jsonrpc.Message) error {
 		var p P
@@ -133,11 +133,12 @@ func nullOf[H, P any](part func(*Config) H, call func(H, context.Context, core.C
 	}
 }
 
-// gone returns a row that answers with null once the host has deleted something and no node of a cluster shows it.
-func gone[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
+// deletion returns a row that answers with null once the host has deleted something and no node of
+// a cluster shows it.
+func deletion[P any](call func(Host, context.Context, core.Caller, P) error) func(*socket, context.Context,
 	jsonrpc.Message) error {
 	whole := func(cfg *Config) *Config { return cfg }
-	return nullOf(whole, func(cfg *Config, ctx context.Context, c core.Caller, p P) error {
+	return noResultOf(whole, func(cfg *Config, ctx context.Context, c core.Caller, p P) error {
 		if err := call(cfg.Host, ctx, c, p); err != nil {
 			return err
 		}

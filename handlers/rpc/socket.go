@@ -33,15 +33,15 @@ type socket struct {
 	out       *upgrade.Conn
 	rpc       *jsonrpc.Conn
 
-	ctx    context.Context // ends with the socket
-	cancel context.CancelCauseFunc
-	wg     sync.WaitGroup // everything except the reader
-	beside chan struct{}  // a place for each concurrent request
-	owed   atomic.Int64   // bytes of unwritten answers
-	heart  heartbeat
-	seat   quota.Holder // the holder it counts for as an open connection; the reader's, as is large
-	large  *received    // the large frame in progress; nil once a concurrent request owns it
-	names  spelling
+	ctx        context.Context // ends with the socket
+	cancel     context.CancelCauseFunc
+	wg         sync.WaitGroup // everything except the reader
+	concurrent chan struct{}  // a place for each concurrent request
+	owed       atomic.Int64   // bytes of unwritten answers
+	heart      heartbeat
+	seat       quota.Holder // the holder it counts for as an open connection; the reader's, as is large
+	large      *received    // the large frame in progress; nil once a concurrent request owns it
+	names      spelling
 
 	exports   map[ahp.URI]*export // followed telemetry; the reader's
 	exporting atomic.Int64        // bytes of unwritten telemetry
@@ -50,7 +50,7 @@ type socket struct {
 	mu       sync.Mutex
 	conn     *hub.Conn // nil before initialize or reconnect
 	clientID string
-	tongue   tongue
+	dialect  clientDialect
 
 	once   sync.Once
 	reason error
@@ -58,8 +58,8 @@ type socket struct {
 
 func newSocket(ctx context.Context, e *Endpoint, p access.Principal, ws *websocket.Conn, out *upgrade.Conn) *socket {
 	s := &socket{cfg: e.cfg, clients: e.clients, principal: p, ws: ws, out: out,
-		log:    e.cfg.Log.With("principal", p),
-		beside: make(chan struct{}, e.cfg.Limits.Beside), exports: map[ahp.URI]*export{}}
+		log:        e.cfg.Log.With("principal", p),
+		concurrent: make(chan struct{}, e.cfg.Limits.Beside), exports: map[ahp.URI]*export{}}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	s.rpc = jsonrpc.NewConn(jsonrpc.Config{Send: s.send, Handle: s.handle,
 		Limits: jsonrpc.Limits{Bytes: e.cfg.Limits.FrameBytes, Depth: e.cfg.Limits.Depth}})
@@ -191,14 +191,14 @@ func (s *socket) handle(m jsonrpc.Message) {
 		s.refuse(m, ahp.Errorf(ahp.CodeMethodNotFound, "this server has no method %.100q", m.Method))
 	case s.conn == nil && !row.always:
 		s.refuse(m, ahp.Errorf(ahp.CodeInvalidRequest, "send initialize or reconnect before %s", m.Method))
-	case !row.beside && !(row.files && ofClient(m)):
+	case !row.concurrent && !(row.files && ofClient(m)):
 		s.run(row, m)
 	default:
-		s.beside <- struct{}{}
+		s.concurrent <- struct{}{}
 		frame := s.large
 		s.large = nil
 		s.wg.Go(func() {
-			defer func() { s.dropFrame(frame); <-s.beside }()
+			defer func() { s.dropFrame(frame); <-s.concurrent }()
 			s.run(row, m)
 		})
 	}

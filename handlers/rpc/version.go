@@ -58,9 +58,9 @@ func errUnsupported(offered []string) error {
 			strings.Join(offered, ", "))}
 }
 
-// tongue is a connection's dialect and audience. Connections with the same tongue share their
-// encodings.
-type tongue struct {
+// clientDialect is a connection's dialect and audience. Connections with the same clientDialect
+// share their encodings.
+type clientDialect struct {
 	*dialect.Dialect
 	version dialect.Version
 	key     string
@@ -68,9 +68,9 @@ type tongue struct {
 	notify  func(*hub.Notification) []byte
 }
 
-func newTongue(v dialect.Version, audience string) tongue {
+func newClientDialect(v dialect.Version, audience string) clientDialect {
 	d, _ := dialect.Of(v) // it was negotiated
-	return tongue{Dialect: d, version: v, key: d.Name() + " " + audience,
+	return clientDialect{Dialect: d, version: v, key: d.Name() + " " + audience,
 		encode: func(e *hub.Envelope) []byte { return encodeEnvelope(d, e) },
 		notify: func(n *hub.Notification) []byte { return encodeNotification(d, n) }}
 }

@@ -104,7 +104,7 @@ func (s *socket) encode(it *hub.Item) (b []byte, err error) {
 	case exported:
 		return v.bytes(s), nil
 	case *hub.Notification:
-		return v.Bytes(s.tongue.key, s.tongue.notify), nil
+		return v.Bytes(s.dialect.key, s.dialect.notify), nil
 	}
 	return nil, fmt.Errorf("a %T was queued for a client", it.Put)
 }
@@ -112,7 +112,7 @@ func (s *socket) encode(it *hub.Item) (b []byte, err error) {
 // envelope returns the frame of an action, made once for all connections of a dialect and audience
 // (DESIGN promise 5).
 func (s *socket) envelope(e *hub.Envelope) []byte {
-	return e.Bytes(s.tongue.key, s.tongue.encode)
+	return e.Bytes(s.dialect.key, s.dialect.encode)
 }
 
 // encodeEnvelope returns nil when the dialect does not have the action.

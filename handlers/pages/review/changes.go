@@ -114,7 +114,7 @@ func (b *builder) draw(ctx context.Context, states live.States) (*page.Changes, 
 
 // Show serves GET /s/{session}/changes.
 func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (p *Pages) follow(ctx context.Context, v site.Visit, f *part.Frame, in, mar
 
 // ShowFile serves one whole file: for huge ones, and for commenting without JavaScript. A script gets only its body.
 func (p *Pages) ShowFile(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -237,7 +237,7 @@ func (p *Pages) fileOf(ctx context.Context, l look, key string) (*ahp.ChangesetF
 
 // ShowContext serves the rows of a gap that the reader opened.
 func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
-	_, l, err := p.looked(r)
+	_, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -265,7 +265,7 @@ func (p *Pages) ShowContext(w http.ResponseWriter, r *http.Request) error {
 
 // ShowImage serves a picture of one side, with the media type of its bytes, never as a page.
 func (p *Pages) ShowImage(w http.ResponseWriter, r *http.Request) error {
-	_, l, err := p.looked(r)
+	_, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}

@@ -56,8 +56,9 @@ func reviewedChats(s *ahp.SessionState) (out []ahp.ChatSummary) {
 	return out
 }
 
-// whose returns the chat with its own directories that the look shows, by its scope or by its turn.
-func (p *Pages) whose(l look, s *ahp.SessionState) (c ahp.ChatSummary, own bool) {
+// chatOfLook returns the chat with its own directories that the look shows, by its scope or by its
+// turn.
+func (p *Pages) chatOfLook(l look, s *ahp.SessionState) (c ahp.ChatSummary, own bool) {
 	if id, _, ok := l.chat(); ok {
 		return reviewedChat(s, id)
 	}
@@ -97,7 +98,7 @@ func (p *Pages) chats(l look, s *ahp.SessionState) (out []page.ChatChoice) {
 		to.scope = scope
 		return to.page()
 	}
-	now, own := p.whose(l, s)
+	now, own := p.chatOfLook(l, s)
 	for _, c := range s.Chats {
 		if len(c.WorkingDirectories) == 0 || c.Interactivity == ahp.ChatInteractivityHidden {
 			continue
@@ -124,7 +125,7 @@ func dirNames(dirs []ahp.URI) string {
 // turns returns the newest turns of the chat in the look and, before them, of the chats that share directories with
 // it, oldest first, for comparing the files after them.
 func (p *Pages) turns(l look, s *ahp.SessionState) (out []page.TurnChoice) {
-	here, own := p.whose(l, s)
+	here, own := p.chatOfLook(l, s)
 	list := reviewedChats(s)
 	if i := slices.IndexFunc(list, func(c ahp.ChatSummary) bool { return c.Resource == s.DefaultChat }); !own &&
 		i >= 0 {

@@ -18,7 +18,7 @@ import (
 
 // ExportThreads serves GET /s/{session}/threads.md.
 func (p *Pages) ExportThreads(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}

@@ -28,7 +28,7 @@ func atoi(s string) int {
 
 // SaveDraft serves the comment form: it saves a draft, publishes it as a thread, or discards it.
 func (p *Pages) SaveDraft(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -167,7 +167,7 @@ func (p *Pages) publish(ctx context.Context, l look, d draft) (string, error) {
 func (p *Pages) origin(who access.Principal, l look) ahp.AnnotationOrigin {
 	s := p.SessionFor(who, l.session)
 	o := ahp.AnnotationOrigin{Session: l.session, Chat: s.DefaultChat}
-	if c, own := p.whose(l, s); own {
+	if c, own := p.chatOfLook(l, s); own {
 		o.Chat = c.Resource
 	}
 	turn, ok := strings.CutPrefix(l.scope, "turn.")

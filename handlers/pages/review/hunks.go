@@ -79,7 +79,7 @@ func hunkOps(cs *ahp.ChangesetState) (out []part.HunkOp) {
 
 // MarkReviewed serves the form in the head of a file or hunk.
 func (p *Pages) MarkReviewed(w http.ResponseWriter, r *http.Request) error {
-	_, l, err := p.looked(r)
+	_, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}

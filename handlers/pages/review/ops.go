@@ -56,7 +56,7 @@ func offersLines(cs *ahp.ChangesetState, id string) bool {
 // RunOperation serves the form of every operation: op names it, file and at are its target, message and name
 // are for a commit and a branch.
 func (p *Pages) RunOperation(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}

@@ -19,7 +19,7 @@ import (
 // FindPlace finds the lines of a permalink, which names the version of the file that it was made on: it returns where
 // they are in the changeset now, in that file or in one that has them.
 func (p *Pages) FindPlace(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -139,7 +139,7 @@ func (p *Pages) PathOf(session, changeset ahp.URI, key string) string {
 
 // Locate returns the changeset of a scope and the address of its page.
 func (p *Pages) Locate(ctx context.Context, v site.Visit, scope string) (changeset ahp.URI, href string, err error) {
-	l, err := p.settle(ctx, v.Who, look{short: v.Short, session: v.Session, scope: scope})
+	l, err := p.resolveScope(ctx, v.Who, look{short: v.Short, session: v.Session, scope: scope})
 	if err != nil {
 		return "", "", err
 	}
@@ -149,7 +149,7 @@ func (p *Pages) Locate(ctx context.Context, v site.Visit, scope string) (changes
 // FindChangeset returns the changeset of a scope, if the visitor may see it.
 func (p *Pages) FindChangeset(ctx context.Context, v site.Visit, scope string) (ahp.URI, error) {
 	l := look{short: v.Short, session: v.Session, scope: scope}
-	_, err := p.settle(ctx, v.Who, l)
+	_, err := p.resolveScope(ctx, v.Who, l)
 	return l.changeset(), err
 }
 

@@ -44,7 +44,7 @@ func (p *Pages) NewRoom(ctx context.Context, who access.Principal, rest []string
 	if err != nil {
 		return nil, err
 	}
-	if l, err = p.settle(ctx, who, l); err != nil {
+	if l, err = p.resolveScope(ctx, who, l); err != nil {
 		return nil, err
 	}
 	if err := p.Prepare(ctx, who, l.session, l.changeset(), l.annotations()); err != nil {

@@ -130,8 +130,8 @@ func (l look) changeset() ahp.URI {
 
 func (l look) annotations() ahp.URI { return l.session + "/annotations" }
 
-// settle replaces "turn" by the newest turn with changes, and refuses invalid scopes.
-func (p *Pages) settle(ctx context.Context, who access.Principal, l look) (look, error) {
+// resolveScope replaces "turn" by the newest turn with changes, and refuses invalid scopes.
+func (p *Pages) resolveScope(ctx context.Context, who access.Principal, l look) (look, error) {
 	s := p.SessionFor(who, l.session)
 	chat, kind, _ := l.chat()
 	from, to, comparing := l.turns()
@@ -185,7 +185,7 @@ func isKind(key string) bool {
 // turn in the look.
 func (p *Pages) scopes(who access.Principal, l look, s *ahp.SessionState) []page.Scope {
 	var out []page.Scope
-	chat, own := p.whose(l, s)
+	chat, own := p.chatOfLook(l, s)
 	turn, title := strings.CutPrefix(l.scope, "turn.")
 	if last := p.lastTurn(cmp.Or(chat.Resource, s.DefaultChat)); last != "" && (!title || turn == last) {
 		out = append(out, p.scope(who, l, "turn."+last, "turn", "Last turn", "Changes of the last turn"))
@@ -268,8 +268,8 @@ func sum(files []ahp.ChangesetFile) (add, del int) {
 	return add, del
 }
 
-// looked returns the visit and look of a request, and prepares their channels.
-func (p *Pages) looked(r *http.Request) (site.Visit, look, error) {
+// prepareLook returns the visit and look of a request, and prepares their channels.
+func (p *Pages) prepareLook(r *http.Request) (site.Visit, look, error) {
 	v, err := p.FindVisit(r)
 	if err != nil {
 		return v, look{}, err
@@ -291,7 +291,7 @@ func (p *Pages) looked(r *http.Request) (site.Visit, look, error) {
 	if err := p.Prepare(r.Context(), v.Who, p.FilterVisible(v.Who, chats...)...); err != nil {
 		return v, l, err
 	}
-	l, err = p.settle(r.Context(), v.Who, l)
+	l, err = p.resolveScope(r.Context(), v.Who, l)
 	if err != nil {
 		return v, l, err
 	}

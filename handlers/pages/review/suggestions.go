@@ -14,7 +14,7 @@ import (
 
 // ApplySuggestions applies suggestions to the working tree or as a commit.
 func (p *Pages) ApplySuggestions(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ import (
 
 // ShowThreads serves all threads of a session, by state.
 func (p *Pages) ShowThreads(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (p *Pages) ShowThreads(w http.ResponseWriter, r *http.Request) error {
 
 // MarkSeen records how many comments of threads a person has read.
 func (p *Pages) MarkSeen(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func threadIn(s *ahp.AnnotationsState, id string) *ahp.Annotation {
 
 // ChangeThread changes a thread: reply, resolve, reopen, edit, delete.
 func (p *Pages) ChangeThread(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}

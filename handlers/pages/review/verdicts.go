@@ -20,7 +20,7 @@ import (
 // GiveVerdict serves the form that finishes a review: a verdict, this person's drafts, and optionally a turn for the
 // agent. The verdict goes first: if it is refused, nothing else happens.
 func (p *Pages) GiveVerdict(w http.ResponseWriter, r *http.Request) error {
-	v, l, err := p.looked(r)
+	v, l, err := p.prepareLook(r)
 	if err != nil {
 		return err
 	}
