@@ -89,7 +89,7 @@ func (c *Conn) Received(frame []byte) error {
 	if m.JSONRPC != "2.0" {
 		return fmt.Errorf("no JSON-RPC 2.0: %.500s", frame)
 	}
-	method := c.meant(m)
+	method := c.methodOfResponse(m)
 	if c.version == "" {
 		return nil // an error before the version is known
 	}
@@ -109,8 +109,9 @@ func (c *Conn) Received(frame []byte) error {
 	return c.result(s, method, m.Result)
 }
 
-// meant returns the method that a response answers, and records the version once it is known.
-func (c *Conn) meant(m message) string {
+// methodOfResponse returns the method that a response answers, and records the version once it is
+// known.
+func (c *Conn) methodOfResponse(m message) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if m.Method != "" {

@@ -77,7 +77,7 @@ func (s *Splitter) Update(text string, ended bool) []Block {
 	s.draw()
 	tail := text[s.at:]
 	if !ended {
-		tail = holdBack(tail)
+		tail = trimIncompleteTableRow(tail)
 	}
 	size := len(tail)
 	if s.fence != "" && size > 0 {
@@ -213,8 +213,9 @@ func makeBlock(src string) (Block, bool) {
 	return Block{Source: src, Fence: fenceMark(firstLine(strings.TrimLeft(src, "\n"))) != ""}, true
 }
 
-// holdBack leaves out the last line of a table while it is incomplete, since cells would jump.
-func holdBack(tail string) string {
+// trimIncompleteTableRow leaves out the last line of a table while it is incomplete, since cells
+// would jump.
+func trimIncompleteTableRow(tail string) string {
 	body := strings.TrimLeft(tail, "\n")
 	if !strings.HasPrefix(body, "|") || strings.HasSuffix(tail, "\n") {
 		return tail
