@@ -16,7 +16,7 @@ import (
 )
 
 // agentHost implements agent.Host for the agent of one session.
-type agentHost struct{ l *live }
+type agentHost struct{ l *sessionRuntime }
 
 // Spawn creates a chat for a tool call, with a turn that the agent runs itself.
 func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn, func(error), error) {
@@ -46,8 +46,8 @@ func (a agentHost) Spawn(ctx context.Context, spec agent.SpawnSpec) (agent.Turn,
 		return agent.Turn{}, nil, err
 	}
 	turn := agent.Turn{ID: r.id, Chat: r.chat, Message: start.Message, Out: &out{l, r}}
-	_, told := l.turnSpan(ctx, r)
-	return turn, func(err error) { told(err); l.finish(r, err, l.h.core.Now()); r.cancel(nil); l.abandon(r) }, nil
+	_, end := l.turnSpan(ctx, r)
+	return turn, func(err error) { end(err); l.finish(r, err, l.h.core.Now()); r.cancel(nil); l.abandon(r) }, nil
 }
 
 // Reply posts the agent's reply to a review thread, under the same rules as people's replies.
@@ -65,7 +65,7 @@ func (a agentHost) Reply(ctx context.Context, thread, text string) error {
 }
 
 // adopt registers a turn before it starts, so that the effect of its start does not run it too.
-func (l *live) adopt(r *run) error {
+func (l *sessionRuntime) adopt(r *run) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -76,7 +76,7 @@ func (l *live) adopt(r *run) error {
 	return nil
 }
 
-func (l *live) abandon(r *run) {
+func (l *sessionRuntime) abandon(r *run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r.over.Store(true)

@@ -151,7 +151,7 @@ func (w *world) consistent() {
 }
 
 func (w *world) playing(chat ahp.URI) bool {
-	l := w.host.turns.liveOf(session)
+	l := w.host.turns.runtimeOf(session)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	r := l.runs[chat]

@@ -17,7 +17,7 @@ func checkAttachment(r *core.Request, a ahp.MessageAttachment) string {
 	switch a.Value.(type) {
 	case *ahp.MessageAnnotationsAttachment, *ahp.MessageChatAttachment:
 		if !r.Caller.Scope.IsWhole() { // the agent could reveal their content
-			return outOfSight
+			return notShared
 		}
 	}
 	switch v := a.Value.(type) {
@@ -94,7 +94,7 @@ func attachedChannels(m ahp.Message) (uris []ahp.URI) {
 
 // threads returns the annotations attached to a message, in the channel's order. An attachment
 // without ids selects all open ones.
-func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
+func (l *sessionRuntime) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotation) {
 	for _, a := range m.Attachments {
 		v, ok := a.Value.(*ahp.MessageAnnotationsAttachment)
 		if !ok || l.h.core.Ensure(ctx, v.Resource) != nil {
@@ -115,7 +115,7 @@ func (l *live) threads(ctx context.Context, m ahp.Message) (list []ahp.Annotatio
 
 // resolve replaces attached chats by their transcripts for the agent (AHP requirement 98).
 // Attachments of their messages are not resolved (101).
-func (l *live) resolve(ctx context.Context, m ahp.Message) ahp.Message {
+func (l *sessionRuntime) resolve(ctx context.Context, m ahp.Message) ahp.Message {
 	if !slices.ContainsFunc(m.Attachments, isChat) {
 		return m
 	}

@@ -31,13 +31,13 @@ func (h *Host) MoveToBackground(c core.Caller, chat ahp.URI) error {
 	if err := c.MayAct("chat/turnCancelled", info); err != nil {
 		return err
 	}
-	if l := h.turns.liveIf(info.Session); l != nil && l.moveToBackground(chat) {
+	if l := h.turns.findRuntime(info.Session); l != nil && l.moveToBackground(chat) {
 		return nil
 	}
 	return ahp.Errorf(ahp.CodeConflict, "nothing is running here that can continue in the background")
 }
 
-func (l *live) moveToBackground(chat ahp.URI) bool {
+func (l *sessionRuntime) moveToBackground(chat ahp.URI) bool {
 	l.mu.Lock()
 	mover, ok := l.agent.(agent.Mover)
 	l.mu.Unlock()

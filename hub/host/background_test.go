@@ -24,7 +24,7 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, c := shellWorld(t, Config{}, hub.Config{})
-			h := agentHost{w.host.turns.liveOf(session)}
+			h := agentHost{w.host.turns.runtimeOf(session)}
 			term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), ToolCallID: "call1",
 				Command: []string{"sleep", "1000"}})
 			w.must(err)
@@ -48,7 +48,7 @@ func TestBackgroundCommandIsListedUntilItEnds(t *testing.T) {
 // returning it does not.
 func TestClaimWithoutToolCallDetachesTheAgent(t *testing.T) {
 	w, c := shellWorld(t, Config{}, hub.Config{})
-	h := agentHost{w.host.turns.liveOf(session)}
+	h := agentHost{w.host.turns.runtimeOf(session)}
 	term, err := h.Terminal(t.Context(), agent.TerminalSpec{Chat: w.chat(), TurnID: "t1", ToolCallID: "call1",
 		Command: []string{"sh", "-c", "echo so far; read x; exec sleep 1000"}})
 	w.must(err)

@@ -66,8 +66,8 @@ func partID(p ahp.ResponsePart) string {
 	return ""
 }
 
-// withSource adds the source's transcript to the first message of a side chat.
-func (l *live) withSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
+// withSideChatSource adds the source's transcript to the first message of a side chat.
+func (l *sessionRuntime) withSideChatSource(s *ahp.ChatState, m ahp.Message) ahp.Message {
 	if s.Origin == nil || len(s.Turns) > 0 {
 		return m
 	}

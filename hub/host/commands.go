@@ -40,7 +40,7 @@ func commandItem(c agent.SlashCommand, end int64) ahp.CompletionItem {
 // Commands returns the commands of a session's agent: from the running agent if there is one,
 // otherwise from its last run.
 func (h *Host) Commands(session ahp.URI) []agent.SlashCommand {
-	if l := h.turns.liveIf(session); l != nil {
+	if l := h.turns.findRuntime(session); l != nil {
 		l.mu.Lock()
 		running, ok := l.agent.(agent.Commander)
 		l.mu.Unlock()

@@ -39,17 +39,17 @@ func (h *Host) Dispatch(ctx context.Context, c core.Caller, channel ahp.URI, cli
 	return h.core.Hub.Dispatch(c.Conn, channel, clientSeq, a, check), nil
 }
 
-const outOfSight = "you don't have access to this. Ask the owner"
+const notShared = "you don't have access to this. Ask the owner"
 
 // checker returns the check of an action: the rights table, then the validation table. It rejects
-// actions that the caller does not see (unseen).
-func (h *Host) checker(c core.Caller, info hub.ChannelInfo, unseen bool) hub.Check {
+// actions that the caller does not see (hidden).
+func (h *Host) checker(c core.Caller, info hub.ChannelInfo, hidden bool) hub.Check {
 	return func(tx *hub.Tx, s ahp.State, a ahp.Action) (ahp.Action, string) {
 		if err := access.MayAct(c.Principal, a.ActionType(), info); err != nil {
 			return nil, err.Error()
 		}
-		if unseen {
-			return nil, outOfSight
+		if hidden {
+			return nil, notShared
 		}
 		check := h.rules[a.ActionType()]
 		if check == nil {

@@ -18,7 +18,7 @@ const (
 
 // fetch reads a message's files from its client and embeds them for the agent. Errors are reported
 // to the agent in place of the file, and to people by tell.
-func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.Message {
+func (l *sessionRuntime) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.Message {
 	if !files.AttachesOfClient(&m) {
 		return m
 	}
@@ -46,7 +46,7 @@ func (l *live) fetch(ctx context.Context, m ahp.Message, tell func(string)) ahp.
 	return m
 }
 
-func (l *live) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageResourceAttachment, room,
+func (l *sessionRuntime) fetchOne(ctx context.Context, by files.Publisher, v *ahp.MessageResourceAttachment, room,
 	left int) ([]byte, string, error) {
 	switch {
 	case left <= 0:

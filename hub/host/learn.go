@@ -53,7 +53,7 @@ func offerSettings(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Off
 			late[key] = p
 		}
 	}
-	if meta, changed := withOffered(s.Meta, late); changed {
+	if meta, changed := withLateSettings(s.Meta, late); changed {
 		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: meta})
 	}
 	changed := ahp.Meta{}
@@ -67,8 +67,8 @@ func offerSettings(tx *hub.Tx, session ahp.URI, s *ahp.SessionState, o agent.Off
 	}
 }
 
-// withOffered returns meta with the late settings and all other keys (AHP requirement 85).
-func withOffered(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema) (ahp.Meta, bool) {
+// withLateSettings returns meta with the late settings and all other keys (AHP requirement 85).
+func withLateSettings(meta ahp.Meta, late map[string]ahp.SessionConfigPropertySchema) (ahp.Meta, bool) {
 	was, had := meta[offeredKey]
 	if len(late) == 0 {
 		next := core.CloneMeta(meta)
@@ -160,7 +160,7 @@ func requireLogin(tx *hub.Tx, o agent.Offer) {
 // handleSettingsChanged passes a client's settings to the agent. The agent resets a value that it
 // rejects, and says why in its next turn.
 func (h *Host) handleSettingsChanged(ctx context.Context, session ahp.URI, values ahp.Meta) {
-	l := h.turns.liveIf(session)
+	l := h.turns.findRuntime(session)
 	if l == nil {
 		return // the agent gets them when it is opened
 	}
@@ -186,7 +186,7 @@ func (h *Host) AgentIcon(provider string) string {
 }
 
 // noteLogged stores for AgentLog what an agent logged while a turn waits for it.
-func (l *live) noteLogged(chat ahp.URI, lines []string) {
+func (l *sessionRuntime) noteLogged(chat ahp.URI, lines []string) {
 	for i := range lines {
 		lines[i] = l.hide(lines[i])
 	}
@@ -203,7 +203,7 @@ func (h *Host) AgentLog(chat ahp.URI) []string {
 	if !known {
 		return nil
 	}
-	l := h.turns.liveIf(info.Session)
+	l := h.turns.findRuntime(info.Session)
 	if l == nil {
 		return nil
 	}

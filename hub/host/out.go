@@ -13,7 +13,7 @@ import (
 
 // out implements agent.Out for one running turn.
 type out struct {
-	l *live
+	l *sessionRuntime
 	r *run
 }
 

@@ -169,7 +169,7 @@ func (x chatIndex) dirs(chat ahp.URI) []string {
 // isBusy reports whether a session's agent is running a turn. It waits for an agent that is being
 // opened.
 func (h *Host) isBusy(ctx context.Context, session ahp.URI) bool {
-	l := h.turns.liveIf(session)
+	l := h.turns.findRuntime(session)
 	if l == nil {
 		return false
 	}

@@ -48,7 +48,7 @@ func (p *progress) step(what string) {
 	if p.over {
 		return
 	}
-	p.tell(what, min(whole-whole>>min(p.steps, 7), whole-1))
+	p.send(what, min(whole-whole>>min(p.steps, 7), whole-1))
 	p.steps++
 }
 
@@ -63,12 +63,12 @@ func (p *progress) end(what string) {
 		return
 	}
 	p.over = true
-	p.tell(what, whole)
+	p.send(what, whole)
 }
 
-// tell sends a frame if the client is subscribed to the root channel, where frames belong (AHP
+// send sends a frame if the client is subscribed to the root channel, where frames belong (AHP
 // requirement 29).
-func (p *progress) tell(what string, done int) {
+func (p *progress) send(what string, done int) {
 	if !slices.Contains(p.conn.Subscribed(), ahp.RootURI) {
 		return
 	}
@@ -79,8 +79,8 @@ func (p *progress) tell(what string, done int) {
 
 // openings maps sessions to the progress of the client that waits for their agent to open.
 type openings struct {
-	mu   sync.Mutex
-	told map[ahp.URI]*progress
+	mu       sync.Mutex
+	progress map[ahp.URI]*progress
 }
 
 func (o *openings) note(session ahp.URI, p *progress) {
@@ -89,10 +89,10 @@ func (o *openings) note(session ahp.URI, p *progress) {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.told == nil {
-		o.told = map[ahp.URI]*progress{}
+	if o.progress == nil {
+		o.progress = map[ahp.URI]*progress{}
 	}
-	o.told[session] = p
+	o.progress[session] = p
 }
 
 // pause ends a session's progress if it has reported steps, as the agent opens later. A progress
@@ -117,7 +117,7 @@ func (p *progress) hasSteps() bool {
 func (o *openings) take(session ahp.URI) *progress {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	p := o.told[session]
-	delete(o.told, session)
+	p := o.progress[session]
+	delete(o.progress, session)
 	return p
 }

@@ -177,7 +177,7 @@ func TestIdleSessionsSleepAndWake(t *testing.T) {
 	asleep := func() bool {
 		_, _, awake := l.hub.State(session)
 		l.host.sleepIdle(time.Now())
-		return !awake && l.chat() == nil && l.host.turns.liveIf(session) == nil
+		return !awake && l.chat() == nil && l.host.turns.findRuntime(session) == nil
 	}
 	l.until("asleep", asleep)
 	if l.agent.closed == 0 {

@@ -39,7 +39,7 @@ func (r *Relay) Session() ahp.URI { return r.box.l.uri }
 
 // giveServers starts the session's servers for an agent that uses them, and returns how to reach
 // each.
-func (l *live) giveServers(b agent.Backend) (out []agent.MCPServer) {
+func (l *sessionRuntime) giveServers(b agent.Backend) (out []agent.MCPServer) {
 	if u, ok := b.(agent.ToolUser); !ok || !u.UsesTools() || l.h.cfg.ToolServers == nil {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (h *Host) UsesServers(provider string) bool {
 }
 
 // relay creates a token for one server. giveTools must be called before.
-func (l *live) relay(s customs.Served) (agent.MCPServer, bool) {
+func (l *sessionRuntime) relay(s customs.Served) (agent.MCPServer, bool) {
 	l.mu.Lock()
 	box := l.tools
 	l.mu.Unlock()
@@ -80,7 +80,7 @@ func (l *live) relay(s customs.Served) (agent.MCPServer, bool) {
 }
 
 // servesOthers reports whether the open agent has other servers than list.
-func (l *live) servesOthers(list []customs.Served) bool {
+func (l *sessionRuntime) servesOthers(list []customs.Served) bool {
 	l.mu.Lock()
 	box, open := l.tools, l.agent != nil
 	l.mu.Unlock()
@@ -94,14 +94,14 @@ func (l *live) servesOthers(list []customs.Served) bool {
 
 // handleServersChanged reopens a session's agent if it has other servers than list.
 func (h *Host) handleServersChanged(session ahp.URI, list []customs.Served) {
-	if l := h.turns.liveIf(session); l != nil && l.servesOthers(list) {
+	if l := h.turns.findRuntime(session); l != nil && l.servesOthers(list) {
 		h.reopenAgent(session)
 	}
 }
 
 // reopenAgent reopens the agent: now if it is idle, otherwise after its turn.
 func (h *Host) reopenAgent(session ahp.URI) {
-	l := h.turns.liveIf(session)
+	l := h.turns.findRuntime(session)
 	if l == nil {
 		return
 	}
@@ -116,7 +116,7 @@ func (h *Host) reopenAgent(session ahp.URI) {
 
 // dropStale closes an agent that is to be reopened, unless it is busy.
 func (h *Host) dropStale(session ahp.URI) {
-	l := h.turns.liveIf(session)
+	l := h.turns.findRuntime(session)
 	if l == nil {
 		return
 	}

@@ -37,7 +37,7 @@ func (h *Host) hasFailed(session ahp.URI) bool {
 }
 
 // settleReopened reports the result of opening the agent again after a failure.
-func (l *live) settleReopened(err error) {
+func (l *sessionRuntime) settleReopened(err error) {
 	if l.ctx.Err() == nil && l.h.hasFailed(l.uri) {
 		l.settle(err)
 	}

@@ -33,7 +33,7 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 	if err := c.MayCall("createSession", core.RootInfo); err != nil {
 		return err
 	}
-	told, err := newProgress(c, p.ProgressToken)
+	report, err := newProgress(c, p.ProgressToken)
 	if err != nil {
 		return err
 	}
@@ -42,9 +42,9 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 		return err
 	}
 	audit.Detail(ctx, texts.CutBytes(texts.OneLine(h.agents.Info(state.Provider).DisplayName), maxAuditedAgent))
-	unmake, err := h.isolate(ctx, p.Channel, state, told.step)
+	unmake, err := h.isolate(ctx, p.Channel, state, report.step)
 	if err != nil {
-		told.end("Couldn't prepare the session's directories")
+		report.end("Couldn't prepare the session's directories")
 		return err
 	}
 	var taken error
@@ -54,11 +54,11 @@ func (h *Host) CreateSession(ctx context.Context, c core.Caller, p ahp.CreateSes
 			if p.ActiveClient != nil {
 				h.clients.List(tx, p.Channel, c.Ref())
 			}
-			h.opening.note(p.Channel, told)
+			h.opening.note(p.Channel, report)
 		}
 	})
 	if err = errors.Join(err, taken); err != nil {
-		told.end("Couldn't create the session")
+		report.end("Couldn't create the session")
 		unmake()
 	}
 	return err
@@ -182,7 +182,7 @@ func (h *Host) begin(uri ahp.URI) {
 // openNow opens a session's agent and reports the result.
 func (h *Host) openNow(uri ahp.URI) {
 	h.Customs.Refresh(uri)
-	l := h.turns.liveOf(uri)
+	l := h.turns.runtimeOf(uri)
 	l.startTask(func() {
 		_, err := l.open(l.ctx)
 		h.opening.take(uri).end(openedText(err)) // still there if a turn opened the agent first
@@ -200,7 +200,7 @@ func openedText(err error) string {
 	return "Ready"
 }
 
-func (l *live) settle(err error) {
+func (l *sessionRuntime) settle(err error) {
 	var a ahp.Action = &ahp.SessionReadyAction{}
 	if err != nil {
 		l.h.core.Log.Warn("an agent did not open", "session", l.uri, "err", err)
@@ -228,8 +228,8 @@ func (h *Host) markUnread(tx *hub.Tx, session ahp.URI) {
 	tx.Apply(session, &ahp.SessionIsReadChangedAction{IsRead: false})
 }
 
-// spec returns the parameters for opening the session's agent; told receives the steps.
-func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
+// spec returns the parameters for opening the session's agent; report receives the steps.
+func (l *sessionRuntime) spec(s *ahp.SessionState, report *progress) (agent.Spec, error) {
 	data := l.h.agentData(l.uri)
 	if err := os.MkdirAll(data, 0o700); err != nil {
 		return agent.Spec{}, err
@@ -241,7 +241,7 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 	return agent.Spec{Work: work, Sent: sent, Sandbox: l.h.Sandboxes.Asker(l.uri, s), Session: l.uri,
 		Dirs: core.LocalPaths(s.WorkingDirectories), Config: l.config, Data: data,
 		MCP: append(l.giveTools(s), l.giveServers(l.h.agents.Get(s.Provider))...), Host: agentHost{l},
-		Log: l.h.core.Log.With("session", l.uri), Progress: told.step, Worktrees: core.OwnWorktrees(l.uri),
+		Log: l.h.core.Log.With("session", l.uri), Progress: report.step, Worktrees: core.OwnWorktrees(l.uri),
 		Secrets: func(ctx context.Context) ([]string, error) {
 			env, _, err := l.h.secrets.Give(ctx, l.uri, true)
 			return env, err
@@ -249,10 +249,10 @@ func (l *live) spec(s *ahp.SessionState, told *progress) (agent.Spec, error) {
 }
 
 // hide redacts the session's secrets from a text.
-func (l *live) hide(text string) string { return l.h.secrets.Hidden(l.uri).String(text) }
+func (l *sessionRuntime) hide(text string) string { return l.h.secrets.Hidden(l.uri).String(text) }
 
 // config returns the current value of a setting.
-func (l *live) config(key string) string {
+func (l *sessionRuntime) config(key string) string {
 	s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {
 		return ""

@@ -40,7 +40,7 @@ func (h *Host) sleepIdle(since time.Time) {
 // aggregated into it. Then it closes the agent.
 func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 	uri := e.Summary.Resource
-	if l := h.turns.liveIf(uri); l != nil && l.busy() {
+	if l := h.turns.findRuntime(uri); l != nil && l.busy() {
 		return
 	}
 	h.core.Hub.Sleep(core.AnnotationsURI(uri), since)
@@ -60,12 +60,12 @@ func (h *Host) sleepSession(e *core.Entry, since time.Time) {
 // dropIdle closes the agent of an unloaded session, unless it is busy.
 func (h *Host) dropIdle(session ahp.URI) {
 	h.turns.mu.Lock()
-	l := h.turns.live[session]
+	l := h.turns.runtimes[session]
 	if l == nil || l.busy() {
 		h.turns.mu.Unlock()
 		return
 	}
-	delete(h.turns.live, session)
+	delete(h.turns.runtimes, session)
 	l.mu.Lock()
 	l.closed = true // callers that still hold l get a new one
 	l.mu.Unlock()

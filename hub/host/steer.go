@@ -10,7 +10,7 @@ import (
 )
 
 func (ts *turns) findSteerable(ch hub.ChannelInfo) agent.Steerable {
-	l := ts.liveIf(ch.Session)
+	l := ts.findRuntime(ch.Session)
 	if l == nil {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (ts *turns) findSteerable(ch hub.ChannelInfo) agent.Steerable {
 // message from the chat, so that the next turn does not start with it too, and puts it back if the
 // agent rejects it.
 func (ts *turns) steer(ctx context.Context, ch hub.ChannelInfo, id string) {
-	to, l := ts.findSteerable(ch), ts.liveIf(ch.Session)
+	to, l := ts.findSteerable(ch), ts.findRuntime(ch.Session)
 	if to == nil || l == nil {
 		return
 	}

@@ -255,13 +255,13 @@ func replace[T any](to **T, old, now *T) bool {
 // The hub's lock is held.
 func setSessionMeta(tx *hub.Tx, session ahp.URI, key string, value any) {
 	if s, ok := hub.StateOf[*ahp.SessionState](tx, session); ok {
-		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: withOwn(s.Meta, key, value)})
+		tx.Apply(session, &ahp.SessionMetaChangedAction{Meta: withHostMeta(s.Meta, key, value)})
 	}
 }
 
-// withOwn returns a copy of m with a value set under the host's own key; nil removes it. Other keys
-// are kept (AHP requirement 85).
-func withOwn(m ahp.Meta, key string, value any) ahp.Meta {
+// withHostMeta returns a copy of m with a value set under the host's own key; nil removes it. Other
+// keys are kept (AHP requirement 85).
+func withHostMeta(m ahp.Meta, key string, value any) ahp.Meta {
 	own := map[string]json.RawMessage{}
 	_ = json.Unmarshal(m[core.MetaKey], &own) // absent at first
 	delete(own, key)

@@ -57,16 +57,16 @@ func (h *Host) provider(session ahp.URI) string {
 	return ""
 }
 
-// tellTurn runs a turn inside its span, the parent of its tool calls' spans.
-func (l *live) tellTurn(r *run, play func(context.Context) error) error {
-	ctx, told := l.turnSpan(r.ctx, r)
+// traceTurn runs a turn inside its span, the parent of its tool calls' spans.
+func (l *sessionRuntime) traceTurn(r *run, play func(context.Context) error) error {
+	ctx, end := l.turnSpan(r.ctx, r)
 	err := play(ctx)
-	told(err)
+	end(err)
 	return err
 }
 
-// turnSpan starts the span of a turn; told ends it.
-func (l *live) turnSpan(ctx context.Context, r *run) (_ context.Context, told func(error)) {
+// turnSpan starts the span of a turn, until end is called.
+func (l *sessionRuntime) turnSpan(ctx context.Context, r *run) (_ context.Context, end func(error)) {
 	began, provider := l.h.core.Now(), l.h.provider(l.uri)
 	ctx, span := l.h.cfg.Tracer.Start(ctx, "turn")
 	if span.IsRecording() {
@@ -94,8 +94,8 @@ func outcomeOf(r *run, err error) string {
 	return outcomeFailed
 }
 
-// tellOpening opens an agent inside a span.
-func (l *live) tellOpening(provider string, open func() (agent.Session, error)) (agent.Session, error) {
+// traceOpening opens an agent inside a span.
+func (l *sessionRuntime) traceOpening(provider string, open func() (agent.Session, error)) (agent.Session, error) {
 	began := l.h.core.Now()
 	_, span := l.h.cfg.Tracer.Start(l.ctx, "agent start")
 	if span.IsRecording() {

@@ -216,7 +216,7 @@ func TestConfirmationEndsWithItsTurn(t *testing.T) { // AHP requirement 115
 			call.Reason != ahp.ToolCallCancellationReasonSkipped {
 			t.Errorf("the call is %+v", w.lastCall().Value)
 		}
-		if len(w.session().InputNeeded) != 0 || w.host.turns.liveOf(session).busy() {
+		if len(w.session().InputNeeded) != 0 || w.host.turns.runtimeOf(session).busy() {
 			t.Error("something still waits")
 		}
 		c.converged()

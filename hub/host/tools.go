@@ -19,7 +19,7 @@ import (
 // Toolbox offers an agent the host's tools: the review's comments (tools_comments.go), and the
 // tools of clients (tools_clients.go). It exists while the agent is open.
 type Toolbox struct {
-	l      *live
+	l      *sessionRuntime
 	caller core.Caller // the agent as a principal
 	key    tokenKey
 	ctx    context.Context
@@ -46,7 +46,7 @@ var errAgentClosed = errors.New("this agent's connection to the session has ende
 
 // giveTools creates a toolbox and its token for an agent about to be opened, and returns how to
 // reach it. The token is new each time and never stored.
-func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
+func (l *sessionRuntime) giveTools(s *ahp.SessionState) []agent.MCPServer {
 	if l.h.cfg.ToolServers == nil {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (l *live) giveTools(s *ahp.SessionState) []agent.MCPServer {
 }
 
 // takeTools removes the toolbox of an agent that was closed or failed to open.
-func (l *live) takeTools() {
+func (l *sessionRuntime) takeTools() {
 	l.mu.Lock()
 	b := l.tools
 	l.tools = nil

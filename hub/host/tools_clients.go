@@ -38,7 +38,7 @@ func (b *Toolbox) Changed() <-chan struct{} {
 
 // handleClientsChanged notifies the agent's toolbox that clients' tools may have changed.
 func (h *Host) handleClientsChanged(session ahp.URI) {
-	l := h.turns.liveIf(session)
+	l := h.turns.findRuntime(session)
 	if l == nil {
 		return
 	}

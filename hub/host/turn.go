@@ -118,10 +118,10 @@ func (ts *turns) resumeTurn(_ context.Context, e *hub.Envelope, a *ahp.ChatTurnR
 	ts.startRun(e.Channel, a.TurnID)
 }
 
-// startRun runs a turn with the session's live. If that is closing because it was idle, a new one
-// replaces it.
+// startRun runs a turn with the session's runtime. If that is closing because it was idle, a new
+// one replaces it.
 func (ts *turns) startRun(ch hub.ChannelInfo, turn string) {
-	for ts.h.core.Ctx.Err() == nil && !ts.liveOf(ch.Session).start(ch.URI, turn) {
+	for ts.h.core.Ctx.Err() == nil && !ts.runtimeOf(ch.Session).start(ch.URI, turn) {
 	}
 }
 
@@ -146,27 +146,27 @@ func (ts *turns) handleChatTruncated(_ context.Context, e *hub.Envelope, _ *ahp.
 
 func (ts *turns) endRun(ch hub.ChannelInfo, turn string) {
 	defer ts.h.dropStale(ch.Session)
-	if l := ts.liveIf(ch.Session); l != nil {
+	if l := ts.findRuntime(ch.Session); l != nil {
 		l.end(ch.URI, turn, errCancelled)
 	}
 }
 
 // play has the agent answer a turn, and ends the turn with the result.
-func (l *live) play(r *run) {
+func (l *sessionRuntime) play(r *run) {
 	turn, ok := l.turn(r)
 	if !ok {
 		return // ended before it started
 	}
 	ref := changes.TurnRef{Session: l.uri, Chat: r.chat, Turn: r.id, Dirs: l.dirs()}
 	l.h.Changes.StartTurn(r.ctx, ref)
-	err := l.tellTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
+	err := l.traceTurn(r, func(ctx context.Context) error { return l.prompt(ctx, r, turn) })
 	ended := l.h.core.Now()
 	l.h.Changes.EndTurn(l.ctx, ref)
 	(&out{l, r}).flushHidden()
 	l.finish(r, err, ended)
 }
 
-func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
+func (l *sessionRuntime) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			l.h.core.Log.Error("an agent panicked", "session", l.uri, "panic", p, "stack", string(debug.Stack()))
@@ -194,7 +194,7 @@ func (l *live) prompt(ctx context.Context, r *run, t agent.Turn) (err error) {
 }
 
 // closeGone closes an agent that has exited, so that it is opened again.
-func (l *live) closeGone(s agent.Session) {
+func (l *sessionRuntime) closeGone(s agent.Session) {
 	l.mu.Lock()
 	known := l.agent == s
 	if known {
@@ -207,7 +207,7 @@ func (l *live) closeGone(s agent.Session) {
 }
 
 // turn returns what the agent is to answer. A resumed turn is the same as at first.
-func (l *live) turn(r *run) (agent.Turn, bool) {
+func (l *sessionRuntime) turn(r *run) (agent.Turn, bool) {
 	s, ok := hub.StateOf[*ahp.ChatState](l.h.core.Hub, r.chat)
 	if !ok || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
 		return agent.Turn{}, false
@@ -215,11 +215,11 @@ func (l *live) turn(r *run) (agent.Turn, bool) {
 	r.text.Store(int64(turnText(s.ActiveTurn.ResponseParts.Slice())))
 	m, say := s.ActiveTurn.Message, &out{l, r}
 	given := l.fetch(r.ctx, l.resolve(r.ctx, m), say.notice)
-	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSource(s, given), Threads: l.threads(r.ctx, m),
+	return agent.Turn{ID: r.id, Chat: r.chat, Message: l.withSideChatSource(s, given), Threads: l.threads(r.ctx, m),
 		History: s.Turns, Guest: FromGuest(m), Out: say}, true
 }
 
-func (l *live) dirs() []string {
+func (l *sessionRuntime) dirs() []string {
 	if s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri); ok {
 		return core.LocalPaths(s.WorkingDirectories)
 	}
@@ -227,7 +227,7 @@ func (l *live) dirs() []string {
 }
 
 // finish ends the turn unless a client has (AHP requirement 107).
-func (l *live) finish(r *run, err error, ended time.Time) {
+func (l *sessionRuntime) finish(r *run, err error, ended time.Time) {
 	failed := l.h.core.Do(l.ctx, func(tx *hub.Tx) {
 		s, ok := hub.StateOf[*ahp.ChatState](tx, r.chat)
 		if !ok || r.over.Swap(true) || s.ActiveTurn == nil || s.ActiveTurn.ID != r.id {
@@ -245,7 +245,7 @@ func (l *live) finish(r *run, err error, ended time.Time) {
 }
 
 // endAction returns the action that ends a run, with secrets redacted from its error.
-func (l *live) endAction(r *run, err error, ms int64) ahp.Action {
+func (l *sessionRuntime) endAction(r *run, err error, ms int64) ahp.Action {
 	var failure *agent.Failure
 	switch cause := context.Cause(r.ctx); {
 	case errors.Is(cause, errTurnFull):

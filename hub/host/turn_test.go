@@ -212,7 +212,7 @@ func TestCancel(t *testing.T) { // AHP requirement 103
 		if last.State != ahp.TurnStateCancelled || *last.Duration != 2000 {
 			t.Fatalf("the turn is %+v", last)
 		}
-		if w.host.turns.liveOf(session).busy() {
+		if w.host.turns.runtimeOf(session).busy() {
 			t.Error("the agent still works on the cancelled turn")
 		}
 		c.converged()
@@ -294,7 +294,7 @@ func TestTruncated(t *testing.T) { // AHP requirement 114
 			s.Status.Activity() != ahp.SessionStatusIdle {
 			t.Fatalf("the chat has %d turns, active %v, and the status %d", len(s.Turns), s.ActiveTurn, s.Status)
 		}
-		if w.host.turns.liveOf(session).busy() {
+		if w.host.turns.runtimeOf(session).busy() {
 			t.Error("the dropped turn still runs")
 		}
 		c.converged()

@@ -187,7 +187,7 @@ func (p *Part) Open(ctx context.Context) error {
 	return p.core.Do(ctx, func(tx *hub.Tx) {
 		root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)
 		if ok {
-			infos = append(infos, p.away(infos, root.Agents)...)
+			infos = append(infos, p.listOffline(infos, root.Agents)...)
 		}
 		p.setInfos(infos)
 		if ok {
@@ -202,8 +202,8 @@ func (p *Part) Open(ctx context.Context) error {
 	})
 }
 
-// away returns the agents in before that are not listed and whose machines are offline.
-func (p *Part) away(listed, before []ahp.AgentInfo) (list []ahp.AgentInfo) {
+// listOffline returns the agents in before that are not listed and whose machines are offline.
+func (p *Part) listOffline(listed, before []ahp.AgentInfo) (list []ahp.AgentInfo) {
 	for _, a := range before {
 		is := func(b ahp.AgentInfo) bool { return a.Provider == b.Provider }
 		if !slices.ContainsFunc(listed, is) && errors.Is(p.missing(a.Provider), machine.ErrOffline) {
@@ -219,13 +219,13 @@ func (p *Part) setInfos(infos []ahp.AgentInfo) {
 	p.infos = infos
 }
 
-// describing is the timeout for descriptions of agents.
-const describing = 10 * time.Second
+// describeTimeout is the timeout for descriptions of agents.
+const describeTimeout = 10 * time.Second
 
 // describe returns the agents' descriptions, sorted by name. An agent that fails to describe itself
 // is listed by name, so that its sessions fail with its own error.
 func (p *Part) describe(ctx context.Context, agents map[string]agent.Backend) []ahp.AgentInfo {
-	ctx, cancel := context.WithTimeout(ctx, describing)
+	ctx, cancel := context.WithTimeout(ctx, describeTimeout)
 	defer cancel()
 	names := slices.Sorted(maps.Keys(agents))
 	infos := make([]ahp.AgentInfo, len(names))
@@ -270,8 +270,8 @@ func withChats(c *ahp.AgentCapabilities) *ahp.AgentCapabilities {
 	return &all
 }
 
-// apart is the debounce interval of changes to the list.
-const apart = 200 * time.Millisecond
+// debounce is the time for which changes to the list are collected.
+const debounce = 200 * time.Millisecond
 
 // Follow updates the list as the machine's agents change, until ctx ends.
 func (p *Part) Follow(ctx context.Context) {
@@ -296,7 +296,7 @@ func (p *Part) Follow(ctx context.Context) {
 			return
 		}
 		select {
-		case <-time.After(apart):
+		case <-time.After(debounce):
 		case <-ctx.Done():
 			return
 		}
@@ -314,7 +314,7 @@ func (p *Part) refresh(ctx context.Context, own map[string]agent.Backend) error 
 	others := maps.Clone(all)
 	maps.DeleteFunc(others, func(name string, _ agent.Backend) bool { return own[name] != nil })
 	infos = append(infos, p.describe(ctx, others)...)
-	infos = append(infos, p.away(infos, before)...)
+	infos = append(infos, p.listOffline(infos, before)...)
 	p.setInfos(infos)
 	return p.core.Do(ctx, func(tx *hub.Tx) {
 		root, ok := hub.StateOf[*ahp.RootState](tx, ahp.RootURI)

@@ -182,7 +182,7 @@ func (p *Part) Follow(uri ahp.URI) {
 	if slept {
 		p.markRecomputing(p.core.Ctx, l, []ahp.URI{uri}) // the state is from the last time it was followed
 	}
-	p.requestLook(l, wanted{whole: watch, bases: watch})
+	p.requestLook(l, lookRequest{whole: watch, bases: watch})
 	if watch {
 		p.core.Go(func() { p.watch(l) })
 	}

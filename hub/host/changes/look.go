@@ -18,16 +18,16 @@ import (
 // mostPaths is the limit of written files that a look checks one by one.
 const mostPaths = 1000
 
-// wanted describes the next look at a session's directories. The zero value computes only
+// lookRequest describes the next look at a session's directories. The zero value computes only
 // changesets that were never computed, without checking files.
-type wanted struct {
+type lookRequest struct {
 	whole bool            // check every file
 	paths map[string]bool // files that were written
 	bases bool            // commits or branches may have changed
 	known bool            // something changed, so shown states are outdated until the look ends
 }
 
-func (w *wanted) add(path string) {
+func (w *lookRequest) add(path string) {
 	w.known = true
 	if w.paths == nil {
 		w.paths = map[string]bool{}
@@ -36,7 +36,7 @@ func (w *wanted) add(path string) {
 	w.narrow()
 }
 
-func (w *wanted) join(more wanted) {
+func (w *lookRequest) join(more lookRequest) {
 	w.whole, w.bases, w.known = w.whole || more.whole, w.bases || more.bases, w.known || more.known
 	if w.paths == nil {
 		w.paths = map[string]bool{}
@@ -46,7 +46,7 @@ func (w *wanted) join(more wanted) {
 }
 
 // narrow switches to a look at everything if very many files were written.
-func (w *wanted) narrow() {
+func (w *lookRequest) narrow() {
 	if w.whole || len(w.paths) > mostPaths {
 		w.whole, w.paths = true, nil
 	}
@@ -54,7 +54,9 @@ func (w *wanted) narrow() {
 
 // refresh requests a look at every file of a session and updates its open changesets, after a
 // change.
-func (p *Part) refresh(l *ledger) { p.requestLook(l, wanted{whole: true, bases: true, known: true}) }
+func (p *Part) refresh(l *ledger) {
+	p.requestLook(l, lookRequest{whole: true, bases: true, known: true})
+}
 
 // Refresh requests a look at every file of a session and updates its open changesets.
 func (p *Part) Refresh(session ahp.URI) { p.refresh(p.ledger(session)) }
@@ -73,7 +75,7 @@ func (p *Part) RefreshAll() {
 
 // requestLook requests an update of a session's open changesets. Requests during a look share the
 // next one.
-func (p *Part) requestLook(l *ledger, w wanted) {
+func (p *Part) requestLook(l *ledger, w lookRequest) {
 	if l.schedule.request(w) {
 		p.core.Go(func() { p.runLooks(l) })
 	}
@@ -103,7 +105,7 @@ func (p *Part) runLooks(l *ledger) {
 type looking struct {
 	p    *Part
 	l    *ledger
-	want wanted
+	want lookRequest
 	dirs []string
 	own  attribution
 	now  func() (machine.Checkpoint, error) // runs at most once per look
@@ -111,7 +113,7 @@ type looking struct {
 }
 
 // lookNow computes a session's open changesets that may have changed, and publishes changes.
-func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
+func (p *Part) lookNow(ctx context.Context, l *ledger, w lookRequest) {
 	k := &looking{p: p, l: l, want: w, dirs: p.core.LocalDirs(l.session)}
 	k.own = p.attribute(l, k.dirs)
 	k.now = sync.OnceValues(func() (machine.Checkpoint, error) { return k.look(ctx) })
@@ -126,7 +128,7 @@ func (p *Part) lookNow(ctx context.Context, l *ledger, w wanted) {
 	if w.known {
 		p.markRecomputing(ctx, l, uris)
 	}
-	defer k.requestRest()
+	defer k.requeueUnfinished()
 	for _, uri := range uris {
 		_, scope, ok := p.parseURI(uri)
 		if _, _, awake := p.core.Hub.State(uri); !ok || !awake {
@@ -162,10 +164,10 @@ func (k *looking) look(ctx context.Context) (c machine.Checkpoint, err error) {
 	return c, err
 }
 
-// requestRest requests another look if no changeset needed this one, or if it failed.
-func (k *looking) requestRest() {
+// requeueUnfinished requests another look if no changeset needed this one, or if it failed.
+func (k *looking) requeueUnfinished() {
 	if !k.done {
-		k.l.schedule.requestRest(wanted{whole: k.want.whole, paths: k.want.paths})
+		k.l.schedule.requeueUnfinished(lookRequest{whole: k.want.whole, paths: k.want.paths})
 	}
 }
 

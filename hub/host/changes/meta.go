@@ -34,7 +34,7 @@ func ReadWatching(m ahp.Meta) Watching {
 
 // publishWatching publishes why updates of a session's changes are late; nil: they no longer are.
 func (p *Part) publishWatching(l *ledger, why error) {
-	l.watcher.setTold(why == nil)
+	l.watcher.setWatched(why == nil)
 	var w Watching
 	var value any
 	if why != nil {

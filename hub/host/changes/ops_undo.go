@@ -130,7 +130,7 @@ func (u *undoLog) setAnswer(id string, fits bool, writes int) {
 
 // dropAnswers drops answers after writes: all if w covers every file, otherwise those of records
 // with a written name as file or parent directory.
-func (u *undoLog) dropAnswers(w wanted) {
+func (u *undoLog) dropAnswers(w lookRequest) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !w.whole && len(w.paths) == 0 {
@@ -216,7 +216,7 @@ func (p *Part) changeUndos(ctx context.Context, l *ledger, edit func([]undoRecor
 
 // takeBack undoes the newest operation that can be undone.
 func (p *Part) takeBack(ctx context.Context, o operation) (string, error) {
-	o.ledger.undo.dropAnswers(wanted{whole: true}) // the last write may not have been reported yet
+	o.ledger.undo.dropAnswers(lookRequest{whole: true}) // the last write may not have been reported yet
 	r, err := p.undoFor(ctx, o.ledger, o.Channel)
 	if err != nil {
 		return "", err

@@ -92,7 +92,7 @@ func (p *Part) refreshNeighbours(ref TurnRef) {
 	for _, l := range ledgers {
 		if l.session != ref.Session && l.schedule.isFollowed() &&
 			isNested(p.resolveDirs(p.core.LocalDirs(l.session)), dirs) {
-			p.requestLook(l, wanted{})
+			p.requestLook(l, lookRequest{})
 		}
 	}
 }

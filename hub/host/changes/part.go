@@ -114,7 +114,7 @@ func (p *Part) wake(ctx context.Context, session, uri ahp.URI) error {
 // Status returns the status of looks at a session's directories.
 func (p *Part) Status(session ahp.URI) WatchStatus {
 	l := p.ledger(session)
-	watched := l.watcher.isTold()
+	watched := l.watcher.isWatched()
 	s := &l.schedule
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -17,7 +17,7 @@ type schedule struct {
 	gone     bool             // the session was disposed
 	open     map[ahp.URI]bool // channels kept up to date
 	shown    map[ahp.URI]*shown
-	next     wanted        // parameters of the next look
+	next     lookRequest   // parameters of the next look
 	dirty    bool          // another look is requested
 	busy     bool          // a goroutine is looking
 	watching bool          // a goroutine is watching
@@ -79,7 +79,7 @@ func (s *schedule) stopWatching(over bool) (stopped bool) {
 }
 
 // request requests a look, and reports whether the caller has to start looking.
-func (s *schedule) request(w wanted) (start bool) {
+func (s *schedule) request(w lookRequest) (start bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.next.join(w)
@@ -90,18 +90,18 @@ func (s *schedule) request(w wanted) (start bool) {
 }
 
 // take returns the parameters of the next look; more is false if none is requested.
-func (s *schedule) take(over bool) (w wanted, more bool) {
+func (s *schedule) take(over bool) (w lookRequest, more bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.busy = s.dirty && !s.gone && !over && len(s.open) > 0
 	if s.busy {
-		w, s.next, s.dirty = s.next, wanted{}, false
+		w, s.next, s.dirty = s.next, lookRequest{}, false
 	}
 	return w, s.busy
 }
 
-// requestRest adds to the next look what the last one did not do.
-func (s *schedule) requestRest(w wanted) {
+// requeueUnfinished adds to the next look what the last one did not do.
+func (s *schedule) requeueUnfinished(w lookRequest) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w.whole = w.whole || s.failure != nil

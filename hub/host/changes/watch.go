@@ -29,8 +29,8 @@ func (p *Part) watch(l *ledger) {
 			continue
 		}
 		if errors.Is(err, machine.ErrOffline) {
-			l.watcher.setTold(false)
-			p.requestLook(l, wanted{whole: true}) // fails, and keeps the last shown state
+			l.watcher.setWatched(false)
+			p.requestLook(l, lookRequest{whole: true}) // fails, and keeps the last shown state
 			p.awaitMachine(l)
 			continue
 		}
@@ -67,9 +67,9 @@ type watcher struct {
 	failing chan struct{} // holds one: a look failed
 	back    chan struct{} // holds one: machines are online again
 
-	mu   sync.Mutex
-	dirs []string
-	told bool
+	mu      sync.Mutex
+	dirs    []string
+	watched bool
 }
 
 // moveTo sets the directories, and restarts watching if they changed.
@@ -84,17 +84,17 @@ func (w *watcher) moveTo(dirs []string) (others bool) {
 	return others
 }
 
-func (w *watcher) setTold(told bool) {
+func (w *watcher) setWatched(watched bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.told = told
+	w.watched = watched
 }
 
-// isTold reports whether the system reports writes.
-func (w *watcher) isTold() bool {
+// isWatched reports whether the system reports writes.
+func (w *watcher) isWatched() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.told
+	return w.watched
 }
 
 // notify fills a channel that holds one; a pending notification covers this one.
@@ -113,7 +113,7 @@ func (p *Part) watchOnce(l *ledger) error {
 		return err
 	}
 	defer w.Close()
-	p.requestLook(l, wanted{whole: true}) // for writes before watching started
+	p.requestLook(l, lookRequest{whole: true}) // for writes before watching started
 	p.publishWatching(l, nil)
 	return p.lookAfterWrites(l, w)
 }
@@ -129,12 +129,12 @@ func (p *Part) lookAfterWrites(l *ledger, w machine.ChangesWatch) error {
 			return nil
 		case got, ok := <-w.Written():
 			if !ok {
-				p.requestLook(l, wanted{whole: true, known: true})
+				p.requestLook(l, lookRequest{whole: true, known: true})
 				return w.Err()
 			}
-			p.requestLook(l, wantedAfter(got))
+			p.requestLook(l, lookAfter(got))
 		case <-l.watcher.moved:
-			p.requestLook(l, wanted{whole: true, known: true})
+			p.requestLook(l, lookRequest{whole: true, known: true})
 			return nil
 		case <-l.watcher.failing:
 			if err := l.schedule.lastFailure(); err != nil {
@@ -148,9 +148,9 @@ func (p *Part) lookAfterWrites(l *ledger, w machine.ChangesWatch) error {
 	}
 }
 
-// wantedAfter returns the look that is needed after writes.
-func wantedAfter(got machine.Written) wanted {
-	w := wanted{whole: got.Whole, bases: got.Bases, known: true}
+// lookAfter returns the look that is needed after writes.
+func lookAfter(got machine.Written) lookRequest {
+	w := lookRequest{whole: got.Whole, bases: got.Bases, known: true}
 	for _, path := range got.Paths {
 		w.add(path)
 	}
@@ -170,7 +170,7 @@ func (p *Part) poll(l *ledger) {
 		if l.schedule.takeFound() {
 			wait = pollFirst / 2
 		}
-		p.requestLook(l, wanted{whole: true})
+		p.requestLook(l, lookRequest{whole: true})
 	}
 }
 

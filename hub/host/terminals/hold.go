@@ -22,16 +22,16 @@ const (
 // holding is a terminal's state beyond the claim: whether the holder is connected, and the requests
 // for control. Its lock is taken below the hub's; no lock is taken below it.
 type holding struct {
-	mu       sync.Mutex
-	holder   string         // clientId of the claim; "" for a session
-	vacant   bool           // the holder left, and there is no session to return to
-	here     map[string]int // open streams of each person's pages, by clientId
-	gone     *time.Timer
-	was      string    // the previous holder, who can get it back
-	backBy   time.Time // deadline for that, unless another client claims it first
-	asks     []Ask
-	watchers map[chan struct{}]struct{}
-	closed   bool
+	mu         sync.Mutex
+	holder     string         // clientId of the claim; "" for a session
+	vacant     bool           // the holder left, and there is no session to return to
+	streams    map[string]int // open streams of each person's pages, by clientId
+	graceTimer *time.Timer
+	previous   string    // the previous holder, who can get it back
+	reclaimBy  time.Time // deadline for that, unless another client claims it first
+	asks       []Ask
+	watchers   map[chan struct{}]struct{}
+	closed     bool
 }
 
 // isFree reports whether any client may claim the terminal, as no connected client holds it.
@@ -120,11 +120,11 @@ func (d *holding) setHolder(p *Part, t *term, c ahp.TerminalClaim) {
 	defer d.mu.Unlock()
 	d.holder, d.vacant = "", false
 	if held, ok := c.Value.(*ahp.TerminalClientClaim); ok {
-		d.holder, d.was = held.ClientID, ""
+		d.holder, d.previous = held.ClientID, ""
 	}
 	d.drop(d.holder)
 	d.keepHolder()
-	if _, page := core.PageOwner(d.holder); page && d.here[d.holder] == 0 {
+	if _, page := core.PageOwner(d.holder); page && d.streams[d.holder] == 0 {
 		d.startGrace(p, t, FormGrace)
 	}
 	d.notifyLocked()
@@ -137,17 +137,17 @@ func (d *holding) startGrace(p *Part, t *term, grace time.Duration) {
 		return
 	}
 	holder := d.holder
-	d.gone = time.AfterFunc(grace, func() {
+	d.graceTimer = time.AfterFunc(grace, func() {
 		p.core.Lanes.Add(p.core.Ctx, t.info.URI, func(ctx context.Context) { p.releaseFrom(ctx, t, holder) })
 	})
 }
 
 // keepHolder stops the holder's grace time. d.mu is held.
 func (d *holding) keepHolder() {
-	if d.gone != nil {
-		d.gone.Stop()
+	if d.graceTimer != nil {
+		d.graceTimer.Stop()
 	}
-	d.gone = nil
+	d.graceTimer = nil
 }
 
 func (d *holding) close() {
@@ -161,7 +161,7 @@ func (d *holding) close() {
 func (d *holding) noteTyping(p *Part, t *term) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.gone != nil {
+	if d.graceTimer != nil {
 		d.startGrace(p, t, FormGrace)
 	}
 }
@@ -179,14 +179,14 @@ func (p *Part) Attend(c core.Caller, uri ahp.URI) (leave func(goodbye bool)) {
 	client, d := core.PageClient(c.ID), &t.hold
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.here == nil {
-		d.here = map[string]int{}
+	if d.streams == nil {
+		d.streams = map[string]int{}
 	}
-	d.here[client]++
+	d.streams[client]++
 	if d.holder == client {
 		d.keepHolder()
 	}
-	if d.was == client {
+	if d.previous == client {
 		p.core.Lanes.Add(p.core.Ctx, uri, func(ctx context.Context) { p.restoreHolder(ctx, c, t) })
 	}
 	var once sync.Once
@@ -197,10 +197,10 @@ func (p *Part) Attend(c core.Caller, uri ahp.URI) (leave func(goodbye bool)) {
 func (d *holding) leave(p *Part, t *term, client string, goodbye bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.here[client]--; d.here[client] > 0 {
+	if d.streams[client]--; d.streams[client] > 0 {
 		return
 	}
-	delete(d.here, client)
+	delete(d.streams, client)
 	switch {
 	case d.holder != client:
 	case goodbye:
@@ -228,7 +228,7 @@ func (p *Part) restoreHolder(ctx context.Context, c core.Caller, t *term) {
 func (d *holding) isBack(client string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.was == client && now.Before(d.backBy) && d.here[client] > 0
+	return d.previous == client && now.Before(d.reclaimBy) && d.streams[client] > 0
 }
 
 // Disconnected starts the grace time of a disconnected client in the terminals that it holds.
@@ -253,7 +253,7 @@ func (d *holding) isAway(p *Part, holder string) bool {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.holder == holder && d.here[holder] == 0
+	return d.holder == holder && d.streams[holder] == 0
 }
 
 // releaseFrom takes a terminal from a disconnected holder. The first requesting client gets it,
@@ -309,10 +309,10 @@ func (p *Part) takeFrom(tx *hub.Tx, t *term, client string) {
 func (d *holding) giveUp(holder string, now time.Time) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.holder != holder || d.here[holder] > 0 {
+	if d.holder != holder || d.streams[holder] > 0 {
 		return false
 	}
-	d.was, d.backBy = holder, now.Add(PageGrace)
+	d.previous, d.reclaimBy = holder, now.Add(PageGrace)
 	return true
 }
 
@@ -336,5 +336,5 @@ func (p *Part) nextHolder(t *term) string {
 func (d *holding) isAttendedBy(client string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.here[client] > 0
+	return d.streams[client] > 0
 }

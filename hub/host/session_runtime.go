@@ -13,8 +13,8 @@ import (
 	"github.com/ahphub/ahphub/hub/host/core"
 )
 
-// live contains a session's agent and the turns that it runs.
-type live struct {
+// sessionRuntime contains a session's agent and the turns that it runs.
+type sessionRuntime struct {
 	h      *Host
 	uri    ahp.URI
 	ctx    context.Context // ends with the session or the host
@@ -36,27 +36,27 @@ var (
 	errCancelled = errors.New("the turn was cancelled")
 )
 
-// liveOf returns a session's live and creates it on first use.
-func (ts *turns) liveOf(session ahp.URI) *live {
+// runtimeOf returns a session's runtime and creates it on first use.
+func (ts *turns) runtimeOf(session ahp.URI) *sessionRuntime {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	if l := ts.live[session]; l != nil {
+	if l := ts.runtimes[session]; l != nil {
 		return l
 	}
-	l := &live{h: ts.h, uri: session, runs: map[ahp.URI]*run{}}
+	l := &sessionRuntime{h: ts.h, uri: session, runs: map[ahp.URI]*run{}}
 	l.ctx, l.cancel = context.WithCancelCause(ts.h.core.Ctx)
-	ts.live[session] = l
+	ts.runtimes[session] = l
 	return l
 }
 
-func (ts *turns) liveIf(session ahp.URI) *live {
+func (ts *turns) findRuntime(session ahp.URI) *sessionRuntime {
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
-	return ts.live[session]
+	return ts.runtimes[session]
 }
 
 // startTask runs f in a goroutine that stop waits for. After stop, it does nothing.
-func (l *live) startTask(f func()) {
+func (l *sessionRuntime) startTask(f func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.closed {
@@ -66,7 +66,7 @@ func (l *live) startTask(f func()) {
 
 // open returns the session's agent and opens it on first use. After a failure, the next call tries
 // again.
-func (l *live) open(ctx context.Context) (agent.Session, error) {
+func (l *sessionRuntime) open(ctx context.Context) (agent.Session, error) {
 	l.mu.Lock()
 	if l.opened == nil && !l.closed {
 		l.opened = make(chan struct{})
@@ -87,10 +87,10 @@ func (l *live) open(ctx context.Context) (agent.Session, error) {
 	}
 }
 
-func (l *live) openAgent() {
-	told := l.h.opening.take(l.uri)
-	s, err := l.connect(told)
-	defer told.end(openedText(err))
+func (l *sessionRuntime) openAgent() {
+	report := l.h.opening.take(l.uri)
+	s, err := l.connect(report)
+	defer report.end(openedText(err))
 	if err != nil {
 		l.takeTools()
 	}
@@ -106,7 +106,7 @@ func (l *live) openAgent() {
 	}
 }
 
-func (l *live) connect(told *progress) (agent.Session, error) {
+func (l *sessionRuntime) connect(report *progress) (agent.Session, error) {
 	s, ok := hub.StateOf[*ahp.SessionState](l.h.core.Hub, l.uri)
 	if !ok {
 		return nil, errDisposed
@@ -115,16 +115,16 @@ func (l *live) connect(told *progress) (agent.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec, err := l.spec(s, told)
+	spec, err := l.spec(s, report)
 	if err != nil {
 		return nil, err
 	}
 	spec.Tell("Starting " + cmp.Or(l.h.agents.Info(s.Provider).DisplayName, s.Provider))
-	return l.tellOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
+	return l.traceOpening(s.Provider, func() (agent.Session, error) { return backend.Open(l.ctx, spec) })
 }
 
 // opening waits until an agent that is being opened is open or failed.
-func (l *live) opening(ctx context.Context) {
+func (l *sessionRuntime) opening(ctx context.Context) {
 	l.mu.Lock()
 	opened := l.opened
 	l.mu.Unlock()
@@ -138,7 +138,7 @@ func (l *live) opening(ctx context.Context) {
 }
 
 // busy reports whether a turn is running or the agent is being opened.
-func (l *live) busy() bool {
+func (l *sessionRuntime) busy() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.runs {
@@ -150,7 +150,7 @@ func (l *live) busy() bool {
 }
 
 // stop cancels the turns, waits for them, and closes the agent.
-func (l *live) stop(cause error) {
+func (l *sessionRuntime) stop(cause error) {
 	l.cancel(cause) // also revokes the agent's toolbox
 	l.mu.Lock()
 	l.closed = true
@@ -169,11 +169,11 @@ func (l *live) stop(cause error) {
 	}
 }
 
-// drop removes and stops the live of a session that is disposed or unloaded.
+// drop removes and stops the runtime of a session that is disposed or unloaded.
 func (ts *turns) drop(session ahp.URI, cause error) {
 	ts.mu.Lock()
-	l := ts.live[session]
-	delete(ts.live, session)
+	l := ts.runtimes[session]
+	delete(ts.runtimes, session)
 	ts.mu.Unlock()
 	if l != nil {
 		l.stop(cause)
@@ -187,8 +187,8 @@ func (ts *turns) drop(session ahp.URI, cause error) {
 // stopLive stops all sessions concurrently.
 func (ts *turns) stopLive() {
 	ts.mu.Lock()
-	all := ts.live
-	ts.live = map[ahp.URI]*live{}
+	all := ts.runtimes
+	ts.runtimes = map[ahp.URI]*sessionRuntime{}
 	ts.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, l := range all {
@@ -198,7 +198,7 @@ func (ts *turns) stopLive() {
 }
 
 // running returns the runs that have not ended.
-func (l *live) running() (list []*run) {
+func (l *sessionRuntime) running() (list []*run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, r := range l.runs {
@@ -221,7 +221,7 @@ type run struct {
 	done    chan struct{} // closed when the agent has left the turn
 	calls   callSpans
 	hider   hider
-	logged  []string // log lines of an agent that does not answer; guarded by live.mu
+	logged  []string // log lines of an agent that does not answer; guarded by sessionRuntime.mu
 }
 
 func newRun(ctx context.Context, chat ahp.URI, id string) *run {
@@ -231,7 +231,7 @@ func newRun(ctx context.Context, chat ahp.URI, id string) *run {
 }
 
 // start runs a turn after the agent left the chat's previous one. It returns false if l is closed.
-func (l *live) start(chat ahp.URI, id string) bool {
+func (l *sessionRuntime) start(chat ahp.URI, id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -259,7 +259,7 @@ func (l *live) start(chat ahp.URI, id string) bool {
 }
 
 // end cancels the run of a chat's turn; id "" matches any.
-func (l *live) end(chat ahp.URI, id string, cause error) {
+func (l *sessionRuntime) end(chat ahp.URI, id string, cause error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if r := l.runs[chat]; r != nil && (id == "" || r.id == id) {
