@@ -40,7 +40,7 @@ func (p *Page) startOn(prog *Program, dir, command string) {
 	p.WaitText("#place", "Shell on box2")
 	p.Fill("#dir", dir)
 	p.Fill("#message", command)
-	p.Click("button.main")
+	Eval[any](p, `document.querySelector('button.main').click()`) // settings that arrive now would move it
 	p.Wait("location.pathname.startsWith('/s/')")
 	p.Live()
 	p.Click(".asks button[data-kind=approve]")
