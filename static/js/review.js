@@ -148,7 +148,7 @@ const mark = (f) => {
 // highlight marks the current file in the tree and returns its entry, which patches may have replaced.
 const highlight = () => {
   const li = lastFile && byId(`ft-${lastFile.dataset.file}`);
-  for (const was of $$('.tree li.here')) was.classList.toggle('here', was === li);
+  $('.tree li.here')?.classList.remove('here');
   li?.classList.add('here');
   return li;
 };

@@ -81,14 +81,19 @@ type attemptKey struct{}
 // already may still answer.
 func (a *attempt) cancelAfterGrace(ctx context.Context, cancel func()) {
 	if !a.answered.Load() {
-		grace := time.NewTimer(answerGrace)
-		defer grace.Stop()
-		select {
-		case <-grace.C:
-		case <-ctx.Done():
-		}
+		pause(ctx, answerGrace)
 	}
 	cancel()
+}
+
+// pause waits for d, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // pass passes a request to the leader. It returns false when that node does not lead or cannot be
@@ -127,12 +132,7 @@ func outlastStop(r *http.Request) (context.Context, context.CancelFunc) {
 	stop := context.AfterFunc(r.Context(), func() {
 		defer cancel()
 		if web.IsStopping(r.Context()) {
-			late := time.NewTimer(stopTime)
-			defer late.Stop()
-			select {
-			case <-late.C:
-			case <-ctx.Done():
-			}
+			pause(ctx, stopTime)
 		}
 	})
 	return ctx, func() { stop(); cancel() }
