@@ -150,7 +150,7 @@ func (c clusterJoinCommand) Run(e *environment) error {
 	printLine(e.stdout, "cluster", n.Cluster())
 	printLine(e.stdout, "node", n.Name())
 	if len(n.Members()) == 2 {
-		c.warn(e, "Two nodes cannot fail over: when either fails, nothing can be read or written. Add a third node")
+		c.warn(e, manage.TwoNodes)
 	}
 	printLine(e.stdout, "next", "ahphub serve --cluster --data "+c.Data)
 	return nil

@@ -29,8 +29,8 @@ type PilotConfig struct {
 	Dead   time.Duration // without an answer before a node is removed, if three voters remain: 24 h
 }
 
-// mostTrailing is how many entries a healthy node may lag behind.
-const mostTrailing = 500
+// MostTrailing is how many entries a healthy node may lag behind.
+const MostTrailing = 500
 
 // Pilot keeps the log's servers in line with the cluster's members during a term of this node,
 // until ctx is canceled. New nodes start as non-voters and become voters once they have been
@@ -99,7 +99,7 @@ func (p *pilot) matchServers() {
 
 // AutopilotConfig implements autopilot.ApplicationIntegration.
 func (p *pilot) AutopilotConfig() *autopilot.Config {
-	return &autopilot.Config{CleanupDeadServers: true, MinQuorum: 3, MaxTrailingLogs: mostTrailing,
+	return &autopilot.Config{CleanupDeadServers: true, MinQuorum: 3, MaxTrailingLogs: MostTrailing,
 		LastContactThreshold:    orElse(p.Silent, 2*time.Second),
 		ServerStabilizationTime: orElse(p.Stable, 10*time.Second)}
 }

@@ -47,9 +47,6 @@ func (p *Pages) Show(w http.ResponseWriter, r *http.Request) error {
 	return site.Send(w, http.StatusOK, page.NodesPage(m))
 }
 
-// mostBehind is how many entries of the log a node may lack and still be shown as up to date: as many as it may and vote.
-const mostBehind = 500
-
 // list describes the newest status.
 func (p *Pages) list() (m page.NodeList) {
 	s, ok := p.status()
@@ -66,7 +63,7 @@ func (p *Pages) list() (m page.NodeList) {
 	for _, n := range s.Nodes {
 		one := page.Node{Name: n.ID, Address: n.Address, Leads: n.Leads, Reads: n.Reads, Joining: !n.Votes && !n.Reads,
 			Version: n.Version, Update: n.Error == "" && n.Version != lead, Expires: n.Expires, Problem: n.Error}
-		if n.Behind > mostBehind {
+		if n.IsTrailing() {
 			one.Behind = int(n.Behind)
 		}
 		m.Nodes = append(m.Nodes, one)

@@ -375,6 +375,9 @@ type NodeStatus struct {
 	Error   string    `json:"error,omitempty"` // why it did not answer
 }
 
+// IsTrailing reports whether the node lacks more entries than a healthy node may.
+func (s NodeStatus) IsTrailing() bool { return s.Behind > cluster.MostTrailing }
+
 func (m *Manager) status(ctx context.Context) (Status, error) {
 	servers, err := m.cfg.Log.Servers()
 	if err != nil {
@@ -462,11 +465,14 @@ func (m *Manager) Offer(ctx context.Context, name string, offer []byte) ([]byte,
 	return m.pass(ctx, name, "keys", offer)
 }
 
+// TwoNodes warns of a cluster of two nodes.
+const TwoNodes = "Two nodes cannot fail over: when either fails, nothing can be read or written. Add a third node"
+
 // warnOfVoters returns a warning about an unsuitable number of voters.
 func warnOfVoters(voters int) string {
 	switch {
 	case voters == 2:
-		return "Two nodes cannot fail over: when either fails, nothing can be read or written. Add a third node"
+		return TwoNodes
 	case voters > 2 && voters%2 == 0:
 		return fmt.Sprintf("%d voters tolerate no more failures than %d. Add one or remove one", voters, voters-1)
 	}
